@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 
 from records.run import LinkInfo
-from reports.figures.topology import draw
-from reports.views.network import Clients, Edge, Flow, NetworkDrawing, Node
+from reports.network.drawing import Clients, Edge, Flow, NetworkDrawing, Node, draw_network
 from topologies.model.link import Link
 from topologies.model.topology import Topology
 
@@ -27,7 +26,7 @@ class Entrance(Clients):
 def diagram(topology: Topology) -> str:
     """An SVG file, with the report's colours, light and dark."""
     description = f"{len(topology.brokers)} brokers and {len(topology.links)} links; a dot marks who opens a link."
-    svg = draw(_network(topology), ANCHOR, f"Topology {topology.name}", description)
+    svg = draw_network(_network(topology), ANCHOR, f"Topology {topology.name}", description)
     head, rest = svg.split(">", 1)
     head = head.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1)
     return f"{head}>\n<style>\n{_style()}\n</style>\n{rest}\n"

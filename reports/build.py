@@ -1,23 +1,16 @@
 """Makes report.html of an analysed run, and other files of it: read, compute, and write each whole or not at all."""
 
-import base64
-import hashlib
 import time
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
-
 from records.errors import RunUnreadable, RunUnwritable
-from records.files import replace_whole
 from records.rundir import RunDirectory
 from reports.inputs import Results, read_results, why_changed
-from reports.junit import junit
-from reports.numbers import cell
-from reports.page import page
-from reports.run_markdown import run_markdown
+from reports.parts.html import render_page, write_whole
+from reports.run.junit import junit
+from reports.run.markdown import run_markdown
+from reports.run.page import page
 
 
 @dataclass(frozen=True)
@@ -90,32 +83,3 @@ def write_report_measured(run: Path, others: OtherFiles = NO_OTHERS) -> Written:
 def render(results: Results) -> str:
     """The whole page as text: the same results give the same text."""
     return render_page("report.html.j2", page(results))
-
-
-def render_page(template: str, view: object) -> str:
-    """The template filled with ``view`` as its ``page``, with the style and the script that all pages share."""
-    environment = Environment(
-        loader=PackageLoader("reports"),
-        autoescape=True,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=StrictUndefined,
-    )
-    environment.filters["cell"] = cell
-    script = _template("sort.js")
-    return environment.get_template(template).render(
-        page=view,
-        css=Markup(_template("report.css")),
-        script=Markup(script),
-        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
-        svg=Markup,
-    )
-
-
-def _template(name: str) -> str:
-    return files("reports").joinpath("templates", name).read_text(encoding="utf-8")
-
-
-def write_whole(path: Path, text: str) -> None:
-    """A reader sees the old report or the new one, never a part. RunUnwritable."""
-    replace_whole(path, lambda unfinished: unfinished.write_text(text, encoding="utf-8"))

@@ -19,7 +19,7 @@ from records.rundir import RunDirectory
 from records.schemas import EVENT_TABLES
 from records.summary import SUMMARY_VERSION, VERDICTS, Summary
 from records.typed_json import Misfit, typed
-from reports.numbers import joined
+from reports.parts.numbers import joined
 
 NAMED_AT_MOST = 3  # files
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from records.run import RunInfo
 from reports.comparison.beside import Shape
-from reports.numbers import joined
+from reports.parts.numbers import joined
 from topologies.catalogue.lookup import arguments, build
 from topologies.catalogue.yaml_topology import is_file
 from topologies.model.client_groups import CONSUMERS, PRODUCERS

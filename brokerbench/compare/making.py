@@ -25,7 +25,7 @@ from records.run import CONSUMER, PRODUCER
 from records.rundir import RunDirectory
 from reports.comparison.beside import Shape, differences_beside
 from reports.comparison.statistics import needed_blocks
-from reports.numbers import counted
+from reports.parts.numbers import counted
 
 LOG_PREFIX = re.compile(r"^(\[[^]]*\] \S+/[A-Z]+/[\w.]+: )?(brokerbench: |\S+: error: )?")
 CANNOT_RUN = 2  # exit status of a run that could not be made

@@ -18,7 +18,7 @@ from reports.comparison.metrics import ComparisonImpossible
 from reports.comparison.statistics import needed_blocks
 from reports.comparison.verdicts import SAME_WITHIN
 from reports.nightly.judging import Cell
-from reports.numbers import counted
+from reports.parts.numbers import counted
 from topologies.runtimes.java import NoJava
 
 OWN_NIGHT = "give this plan a night of its own by --night"

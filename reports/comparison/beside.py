@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from records.run import CONSUMER, PRODUCER, RunInfo
 from reports.comparison.comparison import Comparison
-from reports.numbers import counted, joined, significant
+from reports.parts.numbers import counted, joined, significant
 
 TOPOLOGY = "topology"
 

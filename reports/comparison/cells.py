@@ -13,7 +13,7 @@ from reports.comparison.runs import FinishedRun
 from reports.comparison.sentences import arm_of
 from reports.comparison.statistics import Estimate
 from reports.comparison.verdicts import effect_text
-from reports.numbers import counted, joined, significant
+from reports.parts.numbers import counted, joined, significant
 
 COUNTS = {"lost": "messages lost", "duplicated": "delivered twice"}
 BY_HOPS = "latency p50 by brokers crossed, ms"

@@ -6,8 +6,8 @@ from reports.comparison.beside import beside
 from reports.comparison.cells import ArmCell, ArmTable, arm_table
 from reports.comparison.comparison import Comparison
 from reports.comparison.sentences import answer, doubts, lead, messages
-from reports.markdown_text import plain, table_lines
-from reports.numbers import joined
+from reports.parts.markdown import plain, table_lines
+from reports.parts.numbers import joined
 
 
 def markdown(comparisons: Sequence[Comparison]) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from records.figures import FAULTS, HIGHER, Declared
 from records.summary import FIGURES, Summary
-from reports.numbers import joined
+from reports.parts.numbers import joined
 
 MOST_PRIMARY = 3
 PRIMARY, PRIMARY_OF_FAULTS = "latency_ms.due_to_received.p99", "recovery.outage_ms.max"

@@ -5,22 +5,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import exp
 
-from reports.charts import chart
 from reports.comparison.arms import Arm
 from reports.comparison.beside import beside
 from reports.comparison.cells import ArmTable, arm_table
 from reports.comparison.comparison import Comparison, Test
 from reports.comparison.conditions import OVERLAY, conditions, shown
+from reports.comparison.differences import DotRow, draw_differences
 from reports.comparison.document import text as document_text
 from reports.comparison.sentences import answer, doubts, lead, left_out, messages
-from reports.comparison.spectra import band_curve, band_table
+from reports.comparison.spectra import band_curve, band_table, draw_bands
 from reports.comparison.tables import as_csv, effects, ratios, values
 from reports.comparison.verdicts import BETTER, INVALID, WORSE
-from reports.embedded import safe_in_script
-from reports.figures import bands, differences
-from reports.numbers import seconds_text
-from reports.values import Cell, Chart, Column, DotRow, Table
-from reports.views.provenance import OVERLAY_FILE, command, moment
+from reports.parts.html import safe_in_script
+from reports.parts.numbers import seconds_text
+from reports.parts.style import chart
+from reports.parts.values import Cell, Chart, Column, Table
+from reports.run.provenance import OVERLAY_FILE, command, moment
 
 SYMBOLS = {BETTER: "✓", WORSE: "✗", INVALID: "!", "same": "=", "undecided": "?", "unstable": "~"}
 
@@ -142,7 +142,7 @@ def _differences(comparison: Comparison, under: str, anchor: str) -> tuple[Chart
             f"bar its interval. The shaded band is {comparison.same_within:g} % either way, which counts as the same."
         )
         table = _ratio_table(comparison, metric.path, title)
-        draw = (lambda rows=rows: differences.draw(rows, comparison.same_within)) if rows else None
+        draw = (lambda rows=rows: draw_differences(rows, comparison.same_within)) if rows else None
         missing = "No block has this figure in both arms."
         charts.append(chart(f"difference{anchor}-{number}", title, words, table, draw, missing))
     return tuple(charts)
@@ -178,7 +178,7 @@ def _spectra(comparison: Comparison, under: str, anchor: str) -> Chart:
         "Due to received, load phase. The line is the median of the arm's runs at each percentile, the band reaches "
         "from its fastest to its slowest run. A curve ends where a run has fewer than ten samples beyond."
     )
-    draw = (lambda: bands.draw(curves)) if curves else None
+    draw = (lambda: draw_bands(curves)) if curves else None
     return chart(f"spectra{anchor}", title, words, band_table(title, arms), draw, "No message was received.")
 
 

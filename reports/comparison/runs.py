@@ -17,7 +17,7 @@ from records.rundir import RunDirectory
 from records.summary import SUMMARY_VERSION, Summary
 from reports.comparison.metrics import ComparisonImpossible, Metric
 from reports.inputs import read_summary, result_table
-from reports.views.histogram import Histogram, select
+from reports.parts.histogram import Histogram, select
 
 READABLE_SUMMARIES = (1, 2, SUMMARY_VERSION)
 NEEDED_KEYS = ("verdict", "reasons", "messages", "throughput", "latency_ms", "wall", "phases")

@@ -13,7 +13,7 @@ from reports.comparison.metrics import (
     primary_metrics,
 )
 from reports.comparison.runs import FinishedRun
-from reports.numbers import joined
+from reports.parts.numbers import joined
 
 ALIKE = ("protocol", "runtime", "image", "broker_version", "distribution", "overlay", "unset_defaults")
 ALIKE_BEGIN = ("machine.", "versions.")

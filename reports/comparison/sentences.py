@@ -9,8 +9,8 @@ from reports.comparison.comparison import ArmFigure, Comparison, Test
 from reports.comparison.conditions import COMMIT
 from reports.comparison.statistics import LEVEL
 from reports.comparison.verdicts import BETTER, INVALID, SAME, UNDECIDED, WORSE, change_text, effect_text
-from reports.numbers import counted, joined, sentence
-from reports.views.spectrum import FEW
+from reports.latency.spectrum import FEW
+from reports.parts.numbers import counted, joined, sentence
 
 LIMITS = {
     "generator": "the load generator",

@@ -1,14 +1,30 @@
-"""Turns the latency histograms of an arm's runs into one curve with a band.
+"""Draws the percentile curves of arms: the middle run, and between which values the others lie."""
 
-A point of the line is the median of the runs' percentiles, the band reaches from the fastest to the slowest run.
-"""
-
+from dataclasses import dataclass
 from math import log10
 from statistics import median
 
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
 from reports.comparison.arms import Arm
-from reports.values import BandCurve, Column, Table
-from reports.views.spectrum import trusted_fraction
+from reports.latency.spectrum import percentile_axis, trusted_fraction
+from reports.parts.over_time import log_axis
+from reports.parts.style import GRID, legend, legend_height, look, new_figure, plain_axes
+from reports.parts.values import Column, Table
+
+
+@dataclass(frozen=True)
+class BandCurve:
+    """Percentile curves of the runs of one arm: the middle one, and the least and the most, at the same fractions."""
+
+    name: str
+    fractions: tuple[float, ...]
+    low_ms: tuple[float, ...]
+    middle_ms: tuple[float, ...]
+    high_ms: tuple[float, ...]
+    style: int = 0
+
 
 POINTS_PER_DECADE = 16
 ROWS = (0.0, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 0.9999, 0.99999)
@@ -56,3 +72,24 @@ def _three(arm: Arm, fraction: float) -> tuple[float | None, float | None, float
         return None, None, None
     values = [histogram.percentile(fraction) or 0.0 for histogram in counted]
     return min(values), median(values), max(values)
+
+
+HEIGHT = 330
+
+
+def draw_bands(curves: tuple[BandCurve, ...]) -> Figure:
+    handles = [Line2D([], [], linewidth=2, markersize=5, label=curve.name, **look(curve.style)) for curve in curves]
+    figure = new_figure(HEIGHT + legend_height(handles))
+    axes = figure.subplots()
+    plain_axes(axes, "ms")
+    axes.grid(True, axis="x", color=GRID, linewidth=0.8)
+    for curve in curves:
+        x = [1 / (1 - fraction) for fraction in curve.fractions]
+        every = max(1, len(x) // 6)
+        colour = look(curve.style)["color"]
+        axes.fill_between(x, curve.low_ms, curve.high_ms, color=colour, alpha=0.18, linewidth=0)
+        axes.plot(x, curve.middle_ms, linewidth=2, markersize=5, markevery=every, **look(curve.style))
+    percentile_axis(axes, max(round(1 / (1 - curve.fractions[-1])) for curve in curves))
+    log_axis(axes)
+    legend(figure, handles)
+    return figure

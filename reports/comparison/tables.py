@@ -8,7 +8,7 @@ from typing import cast
 from reports.comparison.comparison import ArmFigure, Comparison, Test
 from reports.comparison.metrics import METRICS
 from reports.export.csv_tables import no_formula
-from reports.values import ANY, Cell, Column, Table
+from reports.parts.values import ANY, Cell, Column, Table
 
 
 def values(comparison: Comparison) -> Table:

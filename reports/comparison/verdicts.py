@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from reports.comparison.statistics import LEVEL, Estimate, detectable, needed_blocks, smallest_p
-from reports.numbers import counted, significant
+from reports.parts.numbers import counted, significant
 
 BETTER, WORSE, SAME, UNDECIDED, UNSTABLE, INVALID = "better", "worse", "same", "undecided", "unstable", "invalid"
 VERDICTS = (BETTER, WORSE, SAME, UNDECIDED, UNSTABLE, INVALID)

@@ -8,9 +8,9 @@ from records.errors import RunUnreadable, RunUnwritable, explained
 from records.results import RESULT_TABLES
 from records.rundir import RunDirectory
 from records.summary import Summary
-from reports.build import write_whole
 from reports.export.csv_tables import latency_csv, rates_csv
 from reports.inputs import read_summary, result_table, why_changed
+from reports.parts.html import write_whole
 
 
 class FormImpossible(ValueError):

@@ -13,7 +13,7 @@ from hdrh.histogram import HdrHistogram
 from records.buckets import value_ns
 from records.summary import Summary
 from records.units import NS_PER_MS
-from reports.views.histogram import select
+from reports.parts.histogram import select
 
 MEASURE = "due_to_received"
 HIGHEST_NS = 3_600_000_000_000  # an hour; more if the run has longer ones

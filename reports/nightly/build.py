@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from reports.build import render_page, write_whole
 from reports.comparison.build import render as render_comparison
 from reports.nightly.document import text
 from reports.nightly.history import History
@@ -12,6 +11,7 @@ from reports.nightly.junit import nightly_junit
 from reports.nightly.markdown import markdown
 from reports.nightly.night import Night
 from reports.nightly.page import nightly_page
+from reports.parts.html import render_page, write_whole
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,9 @@ from reports.comparison.comparison import ArmFigure, Comparison, fell_short
 from reports.comparison.runs import FinishedRun
 from reports.comparison.statistics import LEVEL, holm, p_value
 from reports.comparison.verdicts import WORSE, Question, effect_text, forecast, of_offered_rate, too_few
-from reports.junit import failure_message, unknown_reason
 from reports.nightly.gates import RelativeGate
-from reports.numbers import counted, sentence
+from reports.parts.numbers import counted, sentence
+from reports.run.junit import failure_message, unknown_reason
 
 PASS, FAIL, UNDECIDED, INVALID = "pass", "fail", "undecided", "invalid"
 OWN_CHECKS = "the scenario's own checks"

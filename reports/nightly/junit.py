@@ -1,8 +1,8 @@
 """Writes the gates of a night as JUnit XML: a suite a comparison, a case for each gate and candidate."""
 
-from reports.junit import Case, Suite, document
 from reports.nightly.judging import GateResult
 from reports.nightly.night import Night
+from reports.parts.junit import Case, Suite, document
 
 
 def nightly_junit(of: Night) -> str:

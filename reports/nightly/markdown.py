@@ -1,8 +1,8 @@
 """Writes a night as Markdown, for the summary page of a CI job."""
 
-from reports.markdown_text import plain, table_lines
 from reports.nightly.judging import PASS
 from reports.nightly.night import Night, answer, doubts, lead
+from reports.parts.markdown import plain, table_lines
 
 TITLES = ("gate", "scenario and topology", "candidate", "outcome", "why")
 

@@ -7,7 +7,7 @@ from records.summary import EXIT_STATUS
 from reports.comparison.sentences import unsteady
 from reports.comparison.statistics import LEVEL, needed_blocks
 from reports.nightly.judging import FAIL, INVALID, PASS, UNDECIDED, Cell, GateResult, judged
-from reports.numbers import counted
+from reports.parts.numbers import counted
 
 GREEN, YELLOW, RED = "green", "yellow", "red"
 

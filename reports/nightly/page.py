@@ -2,16 +2,15 @@
 
 from dataclasses import dataclass
 
-from reports.charts import chart
-from reports.embedded import safe_in_script
-from reports.figures import trend as trend_figure
 from reports.nightly.document import text as document_text
 from reports.nightly.history import History
 from reports.nightly.judging import FAIL, INVALID, PASS, UNDECIDED, GateResult
 from reports.nightly.night import Night, answer, doubts, lead
-from reports.nightly.trend import Trend, trend_table, trends
-from reports.numbers import counted
-from reports.values import Chart
+from reports.nightly.trend import Trend, draw_trend, trend_table, trends
+from reports.parts.html import safe_in_script
+from reports.parts.numbers import counted
+from reports.parts.style import chart
+from reports.parts.values import Chart
 
 SYMBOLS = {PASS: "✓", FAIL: "✗", UNDECIDED: "?", INVALID: "!"}
 TONES = {PASS: "better", FAIL: "worse", UNDECIDED: "undecided", INVALID: "invalid"}
@@ -81,5 +80,5 @@ def _chart(number: int, trend: Trend) -> Chart:
     words = f"{nights} on this machine. A line is the middle of an arm's runs, the band their range."
     measured = any(value is not None for line in trend.lines for value in line.middle)
     few = "One night makes no trend." if len(trend.nights) == 1 and measured else "No run has this figure."
-    draw = (lambda: trend_figure.draw(trend)) if len(trend.nights) > 1 and measured else None
+    draw = (lambda: draw_trend(trend)) if len(trend.nights) > 1 and measured else None
     return chart(f"trend-{number}", title, words, trend_table(trend), draw, few)

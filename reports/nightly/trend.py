@@ -2,14 +2,19 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import nan
 from statistics import median
 
 import pyarrow as pa
 import pyarrow.compute as pc
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FixedLocator
 
 from reports.comparison.metrics import Metric
 from reports.nightly.judging import Cell
-from reports.values import Column, Table
+from reports.parts.style import legend, legend_height, look, new_figure, plain_axes
+from reports.parts.values import Column, Table
 
 MOST_NIGHTS = 60
 
@@ -77,3 +82,29 @@ def _titles(line: TrendLine) -> tuple[str, str, str]:
 def _rows(trend: Trend) -> Iterator[tuple[str | float | None, ...]]:
     for at, night in enumerate(trend.nights):
         yield (night, *(values[at] for line in trend.lines for values in (line.low, line.middle, line.high)))
+
+
+HEIGHT = 230
+MOST_LABELS = 5
+
+
+def draw_trend(trend: Trend) -> Figure:
+    handles = [Line2D([], [], linewidth=2, markersize=5, label=line.name, **look(line.style)) for line in trend.lines]
+    figure = new_figure(HEIGHT + legend_height(handles))
+    axes = figure.subplots()
+    plain_axes(axes, trend.metric.unit)
+    at = range(len(trend.nights))
+    for line in trend.lines:
+        low, middle, high = ([nan if each is None else each for each in values] for values in _of(line))
+        axes.fill_between(at, low, high, color=look(line.style)["color"], alpha=0.18, linewidth=0)
+        axes.plot(at, middle, linewidth=2, markersize=5, **look(line.style))
+    axes.set_ylim(bottom=0)
+    every = max(1, -(-len(trend.nights) // MOST_LABELS))
+    axes.xaxis.set_major_locator(FixedLocator(list(at)[::every]))
+    axes.set_xticklabels(trend.nights[::every])
+    legend(figure, handles)
+    return figure
+
+
+def _of(line: TrendLine) -> tuple[tuple[float | None, ...], ...]:
+    return (line.low, line.middle, line.high)

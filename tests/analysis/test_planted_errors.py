@@ -23,7 +23,7 @@ from records.rundir import RunDirectory
 from records.schemas import UNKNOWN
 from records.summary import Summary
 from records.writer import Recorder
-from reports.views.headline import answer, headline
+from reports.run.headline import answer, headline
 from scenarios.harness.checks import none_withheld
 from tests.analysis.rows import TOPIC
 from tests.analysis.runs import INFO, LOAD_NS, MS, QUEUE, S, due_of, healthy, make, quietly, receive, send

@@ -12,7 +12,7 @@ from analysis.premises import unmet
 from analysis.recovery import Course, Harm, recovery, spread
 from records.checks import Check
 from records.results import OUTAGES, STAYS
-from reports.views.recovery import outage_rows
+from reports.faults import outage_rows
 
 MS, S = 1_000_000, 1_000_000_000
 LOAD_NS = 100 * S

@@ -11,7 +11,7 @@ from records.connection_events import ConnectionEvent
 from records.faults import Unplanned
 from records.rundir import RunDirectory
 from records.writer import Recorder
-from reports.views.unplanned import unplanned_sentences
+from reports.faults import unplanned_sentences
 from tests.analysis.runs import LOAD_NS, MS, QUEUE, S, due_of, healthy, make, quietly, receive
 
 pytestmark = pytest.mark.spark

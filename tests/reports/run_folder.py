@@ -21,7 +21,7 @@ from records.rundir import RunDirectory
 from records.schemas import EVENT_TABLES
 from records.summary import SUMMARY_VERSION
 from records.timing import differs
-from reports.views.keyfigures import NO_LATENCY
+from reports.run.keyfigures import NO_LATENCY
 from tests.reports.run_stays import distribution_of, rebalance_of, stays
 
 SECOND_NS = 1_000_000_000

@@ -8,13 +8,13 @@ from analysis.distribution import evenness
 from records.clients import Consumers, Division
 from records.latency import Latency, Regions
 from records.messages import Destinations, FirstReceiptSpread
+from reports.clients.consumers import shares_sentences
 from reports.inputs import Results
-from reports.page import destinations_tables
-from reports.views.destinations import destinations_sentence
-from reports.views.headline import answer
-from reports.views.keyfigures import NO_LATENCY
-from reports.views.regions import regions_sentence
-from reports.views.shares import shares_sentences
+from reports.latency.places import regions_sentence
+from reports.messages.fate import destinations_sentence
+from reports.run.headline import answer
+from reports.run.keyfigures import NO_LATENCY
+from reports.run.page import destinations_tables
 from tests.reports.run_folder import Plan, made_up, run_info, summary
 
 

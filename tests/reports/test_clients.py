@@ -15,14 +15,21 @@ from records.clients import Rebalance
 from records.results import STAYS
 from records.run import BrokerInfo, GroupInfo, RunInfo
 from records.summary import Summary
-from reports.charts import client_charts
-from reports.figures.clients import MOST_VECTORS, pixels, runs
+from reports.clients.areas import (
+    COLUMNS,
+    MOST_VECTORS,
+    NOWHERE,
+    areas_of_groups,
+    client_charts,
+    named_brokers,
+    pixels,
+    runs,
+    timeline,
+)
+from reports.clients.moves import balance_table, moves_table, stays_table
 from reports.inputs import Results
-from reports.page import recovery_section
-from reports.values import NOWHERE, Backdrop, Band
-from reports.views import clients
-from reports.views.clients import COLUMNS
-from reports.views.rebalance import balance_table, moves_table, stays_table
+from reports.parts.over_time import Backdrop, Band
+from reports.run.page import recovery_section
 
 S = 1_000_000_000
 LOAD_S = 40
@@ -86,7 +93,7 @@ def test_the_areas_are_labelled_with_the_clients_at_the_end_and_after_the_fault(
 
 def test_a_cell_is_the_broker_and_no_gap_is_too_short_to_be_seen() -> None:
     stays: list[Stay] = [(1, "a", 0, 10.013, "lost"), (1, "b", 10.017, LOAD_S, "load_end")]
-    found = clients.timeline(planted(stays), BACKDROP)
+    found = timeline(planted(stays), BACKDROP)
     (rows,) = found.groups
     cells = rows.cells[0]
     at = int(10.013 / LOAD_S * COLUMNS)
@@ -95,19 +102,19 @@ def test_a_cell_is_the_broker_and_no_gap_is_too_short_to_be_seen() -> None:
 
 
 def test_a_client_that_opens_before_it_leaves_has_no_gap() -> None:
-    found = clients.timeline(planted([(1, "a", 0, 10.013, "order"), (1, "b", 10.013, LOAD_S, "load_end")]), BACKDROP)
+    found = timeline(planted([(1, "a", 0, 10.013, "order"), (1, "b", 10.013, LOAD_S, "load_end")]), BACKDROP)
     assert NOWHERE not in found.groups[0].cells[0]
 
 
 def test_rows_are_sorted_by_the_brokers_at_each_moment_and_the_missing_are_told() -> None:
-    found = clients.timeline(planted([*killed(6), (9, "a", 0, 5, "lost")], clients=8), BACKDROP)
+    found = timeline(planted([*killed(6), (9, "a", 0, 5, "lost")], clients=8), BACKDROP)
     (rows,) = found.groups
     assert rows.clients == (0, 3, 9, 1, 4, 2, 5)  # a for all of the load, a and then none, b and then a, c
     assert rows.never == 1
 
 
 def test_the_counts_and_the_fair_shares_of_the_areas_follow_the_fault() -> None:
-    brokers, (areas,) = clients.areas(planted(killed(30)), BACKDROP)
+    brokers, (areas,) = areas_of_groups(planted(killed(30)), BACKDROP)
     assert [broker.name for broker in brokers] == ["a", "b", "c"]
 
     def at(seconds: float) -> list[tuple[int, float]]:
@@ -125,10 +132,10 @@ def test_of_many_brokers_the_one_with_the_fault_has_a_colour_and_the_rest_is_one
     names = "abcdefghijkl"
     stays: list[Stay] = [(at, name, 0, 1 if name == "b" else LOAD_S, "load_end") for at, name in enumerate(names)]
     results = planted(stays, names)
-    coloured = [broker for broker in clients.named(results) if not broker.muted]
+    coloured = [broker for broker in named_brokers(results) if not broker.muted]
     assert len(coloured) == len({broker.style for broker in coloured}) == 7
     assert "b" in [broker.name for broker in coloured]
-    brokers, (areas,) = clients.areas(results, BACKDROP)
+    brokers, (areas,) = areas_of_groups(results, BACKDROP)
     assert brokers[-1].name == "5 more"
     assert [counts[0] for counts in areas.counts] == [1] * 7 + [5]
 
@@ -140,7 +147,7 @@ def test_runs_are_the_cells_of_a_value(cells: list[int], value: int) -> None:
 
 
 def test_a_pixel_of_no_connection_is_transparent() -> None:
-    found = clients.timeline(planted(killed(3)), BACKDROP)
+    found = timeline(planted(killed(3)), BACKDROP)
     image = pixels(((0, NOWHERE, 2),), found.brokers)
     assert image[0, :, 3].tolist() == [255, 0, 255]
     assert len({tuple(pixel) for pixel in image[0].tolist()}) == 3

@@ -1,8 +1,8 @@
 """Checks what the report says of a load whose clients become more."""
 
 from records.clients import Connections, ConnectionStep
-from reports.views.connections import connections_sentence, connections_table
-from reports.views.keyfigures import NO_LATENCY
+from reports.clients.connections import connections_sentence, connections_table
+from reports.run.keyfigures import NO_LATENCY
 
 
 def step(clients: int, connected: int, refused_by: dict[str, int] | None = None) -> ConnectionStep:

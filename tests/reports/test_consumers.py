@@ -5,9 +5,8 @@ import pyarrow as pa
 import pytest
 
 from records.results import RESULT_TABLES
-from reports.figures.consumers import draw
-from reports.values import ConsumerBars, NamedColour
-from reports.views import consumers
+from reports.clients.consumers import ConsumerBars, bars_of_consumers, consumers_table, draw_consumers
+from reports.parts.values import NamedColour
 
 
 def divided_consumers(*rows: tuple[str, int, str, int]) -> pa.Table:
@@ -28,8 +27,8 @@ def test_the_messages_of_each_consumer_stand_by_broker_beside_an_even_split() ->
         ("alone", 4, "here", 99),
         ("idle", 5, "here", 0),
     )
-    assert consumers.bars(found, brokers) == (ConsumerBars("q", (2, 3, 1), (0, 0, 1), (8, 7, 15), 10.0),)
-    rows: tuple[object, ...] = consumers.consumers_table(found).rows
+    assert bars_of_consumers(found, brokers) == (ConsumerBars("q", (2, 3, 1), (0, 0, 1), (8, 7, 15), 10.0),)
+    rows: tuple[object, ...] = consumers_table(found).rows
     assert rows == (
         ("queue://alone", 4, "here", 99, 100.0, 100.0),
         ("queue://idle", 5, "here", 0, None, None),
@@ -41,14 +40,14 @@ def test_the_messages_of_each_consumer_stand_by_broker_beside_an_even_split() ->
 
 def test_of_many_consumers_the_table_has_those_with_the_most_messages() -> None:
     found = divided_consumers(*(("q", number, "here", number) for number in range(400)))
-    table = consumers.consumers_table(found)
+    table = consumers_table(found)
     assert table.caption == "Messages of each consumer (the first 300 of 400)"
     assert [row[1] for row in table.rows] == list(range(100, 400))
 
 
 def test_a_bar_is_drawn_for_each_consumer_in_its_brokers_colour_and_a_line_for_the_even_split() -> None:
     brokers = (NamedColour("here", 0), NamedColour("there", 1), NamedColour("far", 2, muted=True))
-    (axes,) = draw([ConsumerBars("q", (4, 2, 3), (0, 1, 2), (15, 8, 7), 10.0)], brokers).axes
+    (axes,) = draw_consumers([ConsumerBars("q", (4, 2, 3), (0, 1, 2), (15, 8, 7), 10.0)], brokers).axes
     assert [float(np.asarray(patch.get_path().vertices)[:, 1].max()) for patch in axes.patches] == [15, 8, 7]
     assert len({patch.get_facecolor() for patch in axes.patches}) == 3
     assert [np.asarray(line.get_ydata()).tolist() for line in axes.lines] == [[10.0, 10.0]]

@@ -16,8 +16,7 @@ from records.run import Phases, RunInfo, UserInfo
 from records.summary import Summary
 from reports.build import render
 from reports.inputs import read_results
-from reports.run_markdown import run_markdown
-from reports.views.doubts import (
+from reports.run.doubts import (
     doubts,
     of_connections,
     of_the_generator,
@@ -27,8 +26,9 @@ from reports.views.doubts import (
     of_transactions,
     of_what_was_claimed,
 )
-from reports.views.headline import headline
-from reports.views.keyfigures import key_figures
+from reports.run.headline import headline
+from reports.run.keyfigures import key_figures
+from reports.run.markdown import run_markdown
 from tests.reports.markup import parse
 from tests.reports.run_folder import LOAD_BEGAN_NS, Plan, made_up, run_info, summary, write_run_folder
 

@@ -24,7 +24,7 @@ from reports.export import files
 from reports.export.csv_tables import FORMULA, latency_csv, rates_csv
 from reports.export.hdr_log import hdr_log
 from reports.inputs import read_results, read_summary
-from reports.values import Column, Table
+from reports.parts.values import Column, Table
 
 MS = 1_000_000
 PARSED = pyarrow_csv.ParseOptions(newlines_in_values=True)

@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from records.results import RESOURCES
 from records.run import LinkInfo, RunInfo
-from reports.views.farlinks import doubts, table
+from reports.network.links import link_doubts, links_table
 
 
 def run_of(*links: LinkInfo) -> RunInfo:
@@ -23,7 +23,7 @@ def row(second: int, metric: str, value: int) -> tuple[Any, ...]:
 
 
 def test_there_is_no_table_where_links_went_straight() -> None:
-    assert table(run_of(LinkInfo("a-to-b", "a", "b", duplex=True)), resources()) is None
+    assert links_table(run_of(LinkInfo("a-to-b", "a", "b", duplex=True)), resources()) is None
 
 
 def test_each_way_has_its_bytes_beside_what_the_link_was_set_to() -> None:
@@ -35,7 +35,7 @@ def test_each_way_has_its_bytes_beside_what_the_link_was_set_to() -> None:
         row(12, "whole_run_forth_bytes", 14_000),
         row(12, "whole_run_back_bytes", 600),
     )
-    found = table(run_of(link), measured)
+    found = links_table(run_of(link), measured)
     assert found is not None
     assert found.rows == (
         ("a", "b", "a-to-b", 40, 5, 80, 80.4, "80.0 – 95.0", 1000, 14_000),
@@ -44,15 +44,15 @@ def test_each_way_has_its_bytes_beside_what_the_link_was_set_to() -> None:
 
 
 def test_what_was_not_set_or_not_measured_is_left_empty() -> None:
-    found = table(run_of(LinkInfo("a-to-b", "a", "b", False, proxied=True)), resources())
+    found = links_table(run_of(LinkInfo("a-to-b", "a", "b", False, proxied=True)), resources())
     assert found is not None
     assert found.rows[0] == ("a", "b", "a-to-b", 0, 0, 0, None, None, None, None)
 
 
 def test_a_link_that_took_a_good_deal_longer_than_it_was_set_to_is_doubted() -> None:
     run = run_of(LinkInfo("a-to-b", "a", "b", True, proxied=True, delay_ms=40))
-    assert list(doubts(run, resources(row(-1, "round_trip_median_ns", 92_000_000)))) == []
-    assert list(doubts(run, resources(row(-1, "round_trip_median_ns", 94_000_000)))) == [
+    assert list(link_doubts(run, resources(row(-1, "round_trip_median_ns", 92_000_000)))) == []
+    assert list(link_doubts(run, resources(row(-1, "round_trip_median_ns", 94_000_000)))) == [
         "Round trips over links took longer than the links were set to: a-to-b 94.0 ms, set to 80 ms. The difference "
         "is this machine's own."
     ]
@@ -60,12 +60,12 @@ def test_a_link_that_took_a_good_deal_longer_than_it_was_set_to_is_doubted() -> 
 
 def test_jitter_is_no_reason_to_doubt() -> None:
     run = run_of(LinkInfo("a-to-b", "a", "b", True, proxied=True, delay_ms=40, jitter_ms=20))
-    assert list(doubts(run, resources(row(-1, "round_trip_median_ns", 120_000_000)))) == []
+    assert list(link_doubts(run, resources(row(-1, "round_trip_median_ns", 120_000_000)))) == []
 
 
 def test_of_many_late_links_three_are_named() -> None:
     names = [f"a-to-{n}" for n in range(5)]
     run = run_of(*(LinkInfo(name, "a", name[-1], True, proxied=True) for name in names))
     late = resources(*((-1, "", "link", name, "round_trip_median_ns", 9_000_000) for name in names))
-    (told,) = doubts(run, late)
+    (told,) = link_doubts(run, late)
     assert "a-to-2 9.0 ms, set to 0 ms, and 2 more." in told

@@ -7,9 +7,8 @@ import pytest
 
 from records.messages import LeftBehind
 from reports.inputs import Results, read_results
-from reports.page import accounting_section
-from reports.views.fate import fate_sentence
-from reports.views.leftbehind import MOST_ROWS, left_behind_table
+from reports.messages.fate import MOST_ROWS, fate_sentence, left_behind_table
+from reports.run.page import accounting_section
 from tests.reports.run_folder import Plan, made_up, summary
 
 SENT = 120

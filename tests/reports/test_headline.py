@@ -8,10 +8,10 @@ import pytest
 from records.clients import Rebalance
 from records.messages import KINDS, KindCounts
 from records.run import RunInfo, UserInfo
-from reports.views.counts import kinds_sentences
-from reports.views.headline import headline
-from reports.views.rebalance import moves_sentences
-from reports.views.unplanned import probable_cause, unplanned_sentences
+from reports.clients.moves import moves_sentences
+from reports.faults import probable_cause, unplanned_sentences
+from reports.messages.kinds import kinds_sentences
+from reports.run.headline import headline
 from tests.reports.run_folder import Plan, made_up, run_info, summary
 from tests.reports.test_answers import WITHIN, destinations, division, latency
 

@@ -10,9 +10,18 @@ from hypothesis import strategies as st
 from records.buckets import bucket_of
 from records.results import LATENCY
 from records.timing import differs
-from reports.figures.spectrum import DOUBTFUL, draw
-from reports.views.histogram import Histogram
-from reports.views.spectrum import LESS_OWN, Reliance, by_distance, by_measure, curve, table, trusted_fraction
+from reports.latency.spectrum import (
+    DOUBTFUL,
+    LESS_OWN,
+    Reliance,
+    by_distance,
+    by_measure,
+    curve,
+    draw_spectrum,
+    spectrum_table,
+    trusted_fraction,
+)
+from reports.parts.histogram import Histogram
 
 NS_PER_MS = 1_000_000
 samples = st.lists(st.integers(-(10**9), 10**11), min_size=1, max_size=200)
@@ -73,7 +82,7 @@ def test_a_percentile_is_trusted_while_ten_samples_lie_beyond(count: int, fracti
 
 def test_the_table_leaves_out_percentiles_that_rest_on_fewer_than_ten_samples() -> None:
     histogram = Histogram.of(rows({"count": 100}))
-    names = [row[0] for row in table("x", (("due", histogram),)).rows]
+    names = [row[0] for row in spectrum_table("x", (("due", histogram),)).rows]
     assert names == ["smallest", "25 %", "50 %", "75 %", "90 %", "largest", "samples"]
 
 
@@ -101,13 +110,13 @@ def test_a_point_is_doubtful_just_if_the_own_delay_changes_it(values_ns: list[in
 def test_a_doubtful_curve_is_drawn_grey_where_it_is_and_named_in_the_legend() -> None:
     stalled = Histogram.of(rows({"count": 9_900}, {"bucket": bucket_of(150 * NS_PER_MS), "count": 100}))
     still = Histogram.of(rows({"count": 10_000}))
-    drawn = draw((curve("x", stalled, 0, Reliance({"x": still})),))
+    drawn = draw_spectrum((curve("x", stalled, 0, Reliance({"x": still})),))
     greys = [line for line in drawn.axes[0].lines if line.get_linewidth() == DOUBTFUL["linewidth"]]
     beyond = [max(line.get_xdata()) for line in greys]
     assert greys
     assert min(beyond) > 1 / (1 - 0.99) * 0.9, "what lies below p99 keeps its colour"
     assert any("doubtful" in text.get_text() for text in drawn.legends[0].get_texts())
-    assert not any("doubtful" in text.get_text() for text in draw((curve("x", still),)).legends[0].get_texts())
+    assert not any("doubtful" in text.get_text() for text in draw_spectrum((curve("x", still),)).legends[0].get_texts())
 
 
 def test_the_warm_up_is_no_part_of_the_spectrum() -> None:

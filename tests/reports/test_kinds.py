@@ -4,7 +4,7 @@ from typing import Any, cast
 
 from records.messages import KINDS, KindCounts
 from records.summary import Summary
-from reports.views import counts
+from reports.messages.kinds import kinds_table
 
 
 def summary_of(**kinds: dict[str, int]) -> Summary:
@@ -13,7 +13,7 @@ def summary_of(**kinds: dict[str, int]) -> Summary:
 
 
 def test_each_kind_of_messages_has_a_row_in_words() -> None:
-    table = counts.kinds(summary_of(**{kind: {"expected": number} for number, kind in enumerate(KINDS)}))
+    table = kinds_table(summary_of(**{kind: {"expected": number} for number, kind in enumerate(KINDS)}))
     sent = [column.title for column in table.columns].index("Sent")
     assert [(row[0], row[1], row[sent]) for row in table.rows] == [
         ("queue", "persistent", 0),
@@ -28,7 +28,7 @@ def test_each_kind_of_messages_has_a_row_in_words() -> None:
 def test_a_row_says_what_was_lost_what_was_left_behind_and_what_nobody_owed() -> None:
     found: dict[str, Any] = {"lost": 1, "missing_unconfirmed": 2, "pending": 3, "unaccounted": 4, "missed_away": 5}
     found |= {"undelivered": 12, "unselected": 4, "failed_not_received": 5, "unowed_yet_received": 9}
-    table = counts.kinds(summary_of(topic_persistent=found))
+    table = kinds_table(summary_of(topic_persistent=found))
     shown = dict(zip((column.title for column in table.columns), table.rows[0], strict=True))
     assert {title: shown[title] for title in shown if shown[title] and isinstance(shown[title], int)} == {
         "Confirmed and lost": 1,
@@ -42,4 +42,4 @@ def test_a_row_says_what_was_lost_what_was_left_behind_and_what_nobody_owed() ->
 
 
 def test_an_older_run_has_no_kinds() -> None:
-    assert counts.kinds(cast(Summary, {})).rows == ()
+    assert kinds_table(cast(Summary, {})).rows == ()

@@ -3,7 +3,7 @@
 import pytest
 
 from records.network import Mirror, MirrorAtKill
-from reports.views.mirror import mirror_sentences
+from reports.network.links import mirror_sentences
 
 
 def at_kill(lag_messages: int, lag_s: float | None, broker: str = "dc-1") -> MirrorAtKill:

@@ -15,18 +15,17 @@ from records.faults import FaultRecovery
 from records.latency import Lag
 from records.messages import KINDS, NOT_RECEIVED, KindCounts, LeftBehind, Messages
 from records.summary import Summary
+from reports.clients.moves import moves_sentences
+from reports.faults import fault_sentence
 from reports.inputs import read_results
-from reports.junit import junit
+from reports.messages.fate import fate_sentence, places
+from reports.messages.kinds import kinds_sentences, kinds_table
 from reports.nightly.judging import FAIL, INVALID, PASS, UNDECIDED, Cell, GateResult
 from reports.nightly.night import Night, answer
-from reports.page import page
-from reports.run_markdown import run_markdown
-from reports.views import counts
-from reports.views.doubts import of_messages_in_doubt
-from reports.views.fate import fate_sentence
-from reports.views.leftbehind import places
-from reports.views.rebalance import moves_sentences
-from reports.views.recovery import fault_sentence
+from reports.run.doubts import of_messages_in_doubt
+from reports.run.junit import junit
+from reports.run.markdown import run_markdown
+from reports.run.page import page
 from tests.reports.run_folder import Plan, made_up, summary, write_run_folder
 
 PLAN = Plan(load_s=2, per_s=10)
@@ -166,7 +165,7 @@ def kinds(draw: st.DrawFn) -> dict[str, int]:
 
 @given(st.dictionaries(st.sampled_from(KINDS), kinds(), min_size=1))
 def test_each_kind_of_messages_adds_up_to_what_was_sent(by_kind: dict[str, dict[str, int]]) -> None:
-    table = counts.kinds(cast(Summary, {"kinds": by_kind}))
+    table = kinds_table(cast(Summary, {"kinds": by_kind}))
     for row in table.rows:
         shown = dict(zip((column.title for column in table.columns), row, strict=True))
         parts = ("Confirmed and lost", "Unconfirmed and missing", "Pending", "Unaccounted for", "Not owed")
@@ -177,7 +176,7 @@ def test_each_kind_of_messages_adds_up_to_what_was_sent(by_kind: dict[str, dict[
 
 @given(st.dictionaries(st.sampled_from(KINDS), kinds(), min_size=2))
 def test_the_parts_of_what_a_kind_of_messages_did_not_deliver_add_up(by_kind: dict[str, dict[str, int]]) -> None:
-    sentence = counts.kinds_sentences(cast(Summary, {"kinds": by_kind})).partition(". ")[0]
+    sentence = kinds_sentences(cast(Summary, {"kinds": by_kind})).partition(". ")[0]
     parts = [numbers(text) for text in re.findall(r"\(([^)]*)\)", sentence)]
     incomplete = [kind for kind in by_kind.values() if kind["undelivered"]]
     assert [part[:2] for part in parts] == [[kind["undelivered"], kind["expected"]] for kind in incomplete]

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from records.run import Phases, RunInfo
-from reports.views.provenance import connection_modes, facts, in_a_line, phases
+from reports.run.provenance import connection_modes, facts, in_a_line, phases
 from tests.reports.run_folder import Plan, made_up, run_info, summary
 
 

@@ -9,8 +9,8 @@ import pytest
 from records.faults import FaultRecovery, Recovery
 from records.results import OUTAGES
 from reports.build import render
+from reports.faults import fault_sentence, outage_rows, outages_table, recovery_sentences, recovery_table
 from reports.inputs import read_results
-from reports.views.recovery import fault_sentence, outage_rows, outages_table, recovery_sentences, recovery_table
 from tests.reports.run_folder import Plan, outages, recovery, write_run_folder
 
 

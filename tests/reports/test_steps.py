@@ -2,8 +2,8 @@
 
 from analysis.limits import NOTHING
 from records.load import Limit, StepResult
-from reports.views.keyfigures import NO_LATENCY
-from reports.views.steps import rate_points, step_name, steps_sentence, steps_table
+from reports.load import rate_points, step_name, steps_sentence, steps_table
+from reports.run.keyfigures import NO_LATENCY
 
 
 def step(from_per_s: float, *, to_per_s: float | None = None, held: bool = True, p50: float | None = 2.0) -> StepResult:

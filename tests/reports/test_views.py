@@ -10,16 +10,17 @@ from hypothesis import strategies as st
 
 from records.results import CONNECTIONS, LINK_BACKLOG, LINKS, RATES, REORDERED, RESOURCES
 from records.run import RECEIVERS, BrokerInfo, LinkInfo, RunInfo
-from reports.numbers import bytes_text, cell, seconds_text, sentence, significant
-from reports.values import ANY, Backdrop, Line, Panel
-from reports.views.backdrop import MOST_STEPS, step_of
-from reports.views.brokers import MIB, MOST_LINES, cpu, heap, mute_all_but_the_liveliest, queue_depths
-from reports.views.counts import reordered
-from reports.views.fate import fate_sentence
-from reports.views.headline import latency_sentence
-from reports.views.layout import BOX_WIDTH, chain_of, hub_of, layout
-from reports.views.network import backlog_table, network
-from reports.views.rates import rates
+from reports.latency.places import latency_sentence
+from reports.load import rates
+from reports.messages.accounting import reordered_table
+from reports.messages.fate import fate_sentence
+from reports.network.brokers import MIB, MOST_LINES, cpu, heap, mute_all_but_the_liveliest, queue_depths
+from reports.network.drawing import network
+from reports.network.layout import BOX_WIDTH, chain_of, hub_of, layout
+from reports.network.links import backlog_table
+from reports.parts.numbers import bytes_text, cell, seconds_text, sentence, significant
+from reports.parts.over_time import MOST_STEPS, Backdrop, Line, Panel, step_of
+from reports.parts.values import ANY
 from tests.reports.run_folder import Plan, made_up, summary
 
 BOX_HEIGHT = 76.0
@@ -115,7 +116,7 @@ def test_a_link_that_messages_waited_for_has_a_row_for_each_direction() -> None:
 
 def test_producers_with_most_messages_out_of_order_come_first() -> None:
     rows = (("queue://q", "q", 7, 2, 9), ("queue://q", "q", 3, 5, 1))
-    assert [row[2:] for row in reordered(table(REORDERED, *rows)).rows] == [(3, 5, 1), (7, 2, 9)]
+    assert [row[2:] for row in reordered_table(table(REORDERED, *rows)).rows] == [(3, 5, 1), (7, 2, 9)]
 
 
 def test_of_many_lines_the_liveliest_keep_a_colour_each() -> None:

@@ -14,7 +14,7 @@ from reports.comparison.beside import Shape, beside, differences_beside, shape_o
 from reports.comparison.build import Wanted, compared, render
 from reports.comparison.document import document
 from reports.comparison.markdown import markdown
-from reports.markdown_text import plain
+from reports.parts.markdown import plain
 from tests.reports.comparison.planted import Planted, write_planted
 from tests.reports.comparison.test_first_verdicts import SCHEMA
 from tests.reports.markup import parse

@@ -17,6 +17,7 @@ from records.errors import RunUnwritable
 from reports.comparison.build import Wanted, compared, render, write
 from reports.comparison.cells import arm_table
 from reports.comparison.comparison import Asked, Comparison, compare
+from reports.comparison.differences import ratio_ticks
 from reports.comparison.document import document
 from reports.comparison.markdown import markdown
 from reports.comparison.metrics import METRICS, PRIMARY, ComparisonImpossible
@@ -24,7 +25,6 @@ from reports.comparison.scenarios import parted
 from reports.comparison.sentences import answer
 from reports.comparison.sentences import noise as noise_of
 from reports.comparison.verdicts import VERDICTS
-from reports.figures.differences import ratio_ticks
 from tests.house.tree import ROOT
 from tests.reports.comparison.planted import Planted, noisy, write_blocks, write_planted, write_with_controls
 from tests.reports.markup import Parsed, parse

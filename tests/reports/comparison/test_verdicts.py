@@ -19,7 +19,7 @@ from reports.comparison.runs import FinishedRun
 from reports.comparison.sentences import answer, unsteady
 from reports.comparison.statistics import Estimate
 from reports.comparison.verdicts import change_text, interval_text, percent_text
-from reports.views.histogram import Histogram
+from reports.parts.histogram import Histogram
 
 CPU = "throughput.cpu_ms_per_message_brokers"
 P50, P99, MAX = (f"latency_ms.due_to_received.{name}" for name in ("p50", "p99", "max"))

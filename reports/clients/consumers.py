@@ -1,0 +1,225 @@
+"""Says and draws how the messages of a subscription were divided among its consumers."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+import pyarrow as pa
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import PathPatch
+from matplotlib.path import Path
+from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator
+
+from records.clients import Consumers, Division
+from reports.clients.areas import named_brokers
+from reports.inputs import Results
+from reports.parts.numbers import counted, joined
+from reports.parts.style import INK, MUTED, SMALL, chart, legend, legend_height, look, new_figure, plain_axes, shortened
+from reports.parts.values import Chart, Column, NamedColour, Table
+
+MOST_SENTENCES, MOST_BROKERS = 2, 4
+UNEVEN = 1.5
+"""The busiest consumer beside the mean, from which on consumers at several brokers share unevenly."""
+QUEUE = "queue://"
+
+
+def shares_sentences(consumers: Consumers, *, also_even: bool = False) -> str:
+    """A sentence each for the most uneven subscriptions; '' if each consumer has its own.
+
+    ``also_even``: those that consumers share evenly count too.
+    """
+    divisions = [
+        division
+        for division in consumers["subscriptions"]
+        if _is_uneven(division) or (also_even and division["messages"])
+    ]
+    divisions.sort(key=lambda division: -(division["max_to_mean"] or 0.0))
+    return " ".join(map(_sentence, divisions[:MOST_SENTENCES]))
+
+
+def _is_uneven(found: Division) -> bool:
+    """Not where there were fewer messages than consumers: some then get nothing."""
+    if found["max_to_mean"] is None or found["messages"] < found["consumers"]:
+        return False
+    return bool(found["idle"]) or (len(found["brokers"]) > 1 and found["max_to_mean"] >= UNEVEN)
+
+
+def _sentence(found: Division) -> str:
+    """``Of queue://orders the consumers at a got 30 of 30 messages, those at b 0; 2 of 3 consumers got none.``"""
+    name = subscription_name(found["destination"], found["subscription"])
+    return f"Of {name} the consumers at {_by_broker(found)}; {_by_consumer(found)}."
+
+
+def subscription_name(destination: str, subscription: str) -> str:
+    """A queue's name is enough."""
+    return destination if destination.startswith(QUEUE) else f"{destination} ({subscription})"
+
+
+def _by_broker(found: Division) -> str:
+    """The broker with the most messages first; of many brokers only the first and the last."""
+    (busiest, most), *others = sorted(found["brokers"].items(), key=lambda each: (-each[1], each[0]))
+    told = f"{busiest} got {most:,} of {found['messages']:,} messages"
+    if len(others) >= MOST_BROKERS:
+        told, others = f"{told}, the most of {len(found['brokers'])} brokers", others[-1:]
+    rest = [f"those at {broker} {messages:,}" for broker, messages in others]
+    return f"{told}, {joined(rest)}" if rest else told
+
+
+def _by_consumer(found: Division) -> str:
+    if found["idle"]:
+        return f"{found['idle']:,} of {found['consumers']:,} consumers got none"
+    return f"each of {found['consumers']:,} consumers got {found['least']:,} to {found['most']:,}"
+
+
+@dataclass(frozen=True)
+class ConsumerBars:
+    """The messages of each consumer of one subscription, by broker. ``even``: what each had of an even split.
+
+    ``brokers``: for each consumer the position of its broker in the picture.
+    """
+
+    subscription: str
+    consumers: tuple[int, ...]
+    brokers: tuple[int, ...]
+    messages: tuple[int, ...]
+    even: float
+
+
+MOST_SUBSCRIPTIONS, MOST_ROWS = 6, 300
+PERCENT = 100
+
+
+def bars_of_consumers(consumers: pa.Table, brokers: Sequence[NamedColour]) -> tuple[ConsumerBars, ...]:
+    """Of the subscriptions with several consumers those with the most messages. ``brokers``: in the picture's order."""
+    position = {broker.name: at for at, broker in enumerate(brokers)}
+    found = [_bars(rows, position) for rows in _subscriptions(consumers) if len(rows) > 1]
+    drawn = [each for each in found if any(each.messages)]
+    return tuple(sorted(drawn, key=lambda each: -sum(each.messages))[:MOST_SUBSCRIPTIONS])
+
+
+def _subscriptions(consumers: pa.Table) -> list[list[dict[str, Any]]]:
+    def name(row: dict[str, Any]) -> tuple[str, str]:
+        return row["destination"], row["subscription"]
+
+    return [list(rows) for _, rows in groupby(sorted(consumers.to_pylist(), key=name), name)]
+
+
+def _bars(rows: list[dict[str, Any]], position: dict[str, int]) -> ConsumerBars:
+    rows = sorted(rows, key=lambda row: (position.get(row["broker"], len(position)), row["consumer"]))
+    return ConsumerBars(
+        rows[0]["subscription"],
+        tuple(row["consumer"] for row in rows),
+        tuple(position.get(row["broker"], len(position)) for row in rows),
+        tuple(row["messages"] for row in rows),
+        sum(row["messages"] for row in rows) / len(rows),
+    )
+
+
+def consumers_table(consumers: pa.Table) -> Table:
+    """A row a consumer; of many only those with the most messages."""
+    columns = (
+        Column("Subscription"),
+        Column("Consumer", 0),
+        Column("Broker"),
+        Column("Messages", 0),
+        Column("Share (%)", 1),
+        Column("Even share (%)", 1),
+    )
+    rows = [row for of_one in _subscriptions(consumers) for row in _rows(of_one)]
+    more = f" (the first {MOST_ROWS:,} of {len(rows):,})" if len(rows) > MOST_ROWS else ""
+    shown = sorted(sorted(rows, key=lambda row: -row[3])[:MOST_ROWS], key=lambda row: row[:2])
+    return Table(f"Messages of each consumer{more}", columns, tuple(shown), "Nobody subscribed.")
+
+
+def _rows(rows: Sequence[dict[str, Any]]) -> list[tuple[Any, ...]]:
+    """Of one subscription. There are no shares of nothing."""
+    total = sum(row["messages"] for row in rows)
+    is_queue = rows[0]["destination"].startswith(QUEUE)
+    name = rows[0]["destination"] if is_queue else f"{rows[0]['destination']}: {rows[0]['subscription']}"
+    even_share = PERCENT / len(rows) if total else None
+    return [
+        (
+            name,
+            row["consumer"],
+            row["broker"],
+            row["messages"],
+            PERCENT * row["messages"] / total if total else None,
+            even_share,
+        )
+        for row in rows
+    ]
+
+
+HEIGHT = 190
+MOST_NAMED = 24
+BAR = 0.78
+OTHERS = "other brokers"
+EVEN_DASH = (0, (5, 3))
+
+
+def draw_consumers(subscriptions: Sequence[ConsumerBars], brokers: Sequence[NamedColour]) -> Figure:
+    """A set of axes for each subscription."""
+    handles = _handles(subscriptions, brokers)
+    figure = new_figure(HEIGHT * len(subscriptions) + legend_height(handles))
+    for axes, bars in zip(figure.subplots(len(subscriptions), squeeze=False)[:, 0], subscriptions, strict=True):
+        _draw(axes, bars, brokers)
+    legend(figure, handles)
+    return figure
+
+
+def _draw(axes: Axes, bars: ConsumerBars, brokers: Sequence[NamedColour]) -> None:
+    of = f"{bars.subscription}: {counted(sum(bars.messages), 'message')}, {counted(len(bars.consumers), 'consumer')}"
+    plain_axes(axes, shortened(of))
+    at = range(len(bars.consumers))
+    for broker in dict.fromkeys(bars.brokers):
+        its = [(place, bars.messages[place]) for place in at if bars.brokers[place] == broker]
+        axes.add_patch(PathPatch(_outlines(its), facecolor=_colour(broker, brokers), linewidth=0))
+    axes.axhline(bars.even, color=INK, linewidth=1.4, linestyle=EVEN_DASH)
+    axes.set_xlim(-0.6, len(at) - 0.4)
+    axes.set_ylim(0, max(*bars.messages, bars.even) * 1.1)
+    axes.set_xlabel("consumer", fontsize=SMALL, color=MUTED)
+    axes.xaxis.set_major_locator(FixedLocator(list(at) if len(at) <= MOST_NAMED else []))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: str(bars.consumers[round(value)])))
+    axes.yaxis.set_major_locator(MaxNLocator(nbins=4, integer=True, min_n_ticks=2))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
+
+
+def _outlines(bars: Sequence[tuple[int, int]]) -> Path:
+    """One path for all bars (place, height) of a colour: a report has room for few shapes."""
+    corners = [
+        [(at - BAR / 2, 0), (at - BAR / 2, height), (at + BAR / 2, height), (at + BAR / 2, 0)] for at, height in bars
+    ]
+    return Path.make_compound_path(*[Path([*each, each[0]], closed=True) for each in corners])
+
+
+def _handles(subscriptions: Sequence[ConsumerBars], brokers: Sequence[NamedColour]) -> list[Line2D]:
+    drawn = {broker for bars in subscriptions for broker in bars.brokers}
+    named = [(at, broker.name) for at, broker in enumerate(brokers) if at in drawn and not broker.muted]
+    if any(broker >= len(brokers) or brokers[broker].muted for broker in drawn):
+        named.append((len(brokers), OTHERS))
+    colours = {name: _colour(at, brokers) for at, name in named}
+    squares = [
+        Line2D([], [], linestyle="", marker="s", markersize=9, color=colour, label=name)
+        for name, colour in colours.items()
+    ]
+    return [*squares, Line2D([], [], color=INK, linewidth=1.4, linestyle=EVEN_DASH, label="an even split")]
+
+
+def _colour(broker: int, brokers: Sequence[NamedColour]) -> str:
+    is_muted = broker >= len(brokers) or brokers[broker].muted
+    return MUTED if is_muted else str(look(brokers[broker].style)["color"])
+
+
+def consumers_chart(results: Results) -> Chart:
+    named, table = named_brokers(results), results.tables["consumers"]
+    bars = bars_of_consumers(table, named)
+    lead = (
+        "A bar is a consumer, in the colour of the broker where it received most. Dashed: what each had if all "
+        "consumers of the subscription had the same share."
+    )
+    draw = (lambda: draw_consumers(bars, named)) if bars else None
+    missing = "No subscription with several consumers received anything."
+    return chart("consumers", "Messages of each consumer", lead, consumers_table(table), draw, missing)

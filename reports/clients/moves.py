@@ -1,0 +1,124 @@
+"""Says where clients were and how they moved: sentences, and tables by moment, by fault, by second and by stay."""
+
+from collections.abc import Sequence
+from functools import partial
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from records.clients import Distribution, FaultMoves, GroupBalance, Rebalance
+from records.units import NS_PER_S
+from reports.parts.numbers import counted, joined, seconds_text, significant
+from reports.parts.values import Column, Columns, Table, columns_of, table_of
+
+MOST_STAYS, MOST_CHANGES = 300, 60
+MOMENTS = {"begin": "the load begins", "end": "the load ends"}
+MOST_MOMENTS = 4
+
+
+def moves_sentences(rebalance: Rebalance) -> str:
+    """Where the clients of each group were, and what their moves cost them; '' if none moved."""
+    if not rebalance["moves"]:
+        return ""
+    groups = [_of_group(group) for group in rebalance["groups"]]
+    moved, off_ms = f"{rebalance['moved']:,} of {counted(rebalance['clients'], 'client')}", rebalance["off_ms"]
+    text = f"{moved} moved, {counted(rebalance['moves'], 'time')} in all"
+    if off_ms["p50"] is not None and off_ms["max"] is not None:
+        text += f"; the middle move took {significant(off_ms['p50'])} ms, the longest {significant(off_ms['max'])} ms"
+    if rebalance["not_settled"]:
+        text += f"; after {counted(rebalance['not_settled'], 'change')} they did not settle"
+    elif rebalance["settled_s"] is not None:
+        text += f"; each time they had settled after {seconds_text(rebalance['settled_s'])} at most"
+    return " ".join([*groups, f"{text}."])
+
+
+def _of_group(group: GroupBalance) -> str:
+    """``Of 12 consumers, a, b and c had 6, 6 and 0 when the load began, and 4, 4 and 4 when it ended.``"""
+    first, *others = group["moments"]
+    later = [moment for moment in others if not moment["moment"].startswith("before")]
+    shown = [first, *later[-(MOST_MOMENTS - 1) :]]
+    names = joined(list(first["connected"]))
+    whole = counted(group["clients"], "client")
+    return f"Of {whole} in {group['group']}, {names} had {joined([_had(moment) for moment in shown])}."
+
+
+def _had(moment: Distribution) -> str:
+    counts = "/".join(f"{count:,}" for count in moment["connected"].values())
+    off = f" ({moment['off']:,} off)" if moment["off"] else ""
+    when = {"begin": "when the load began", "end": "when it ended"}.get(moment["moment"], moment["moment"])
+    return f"{counts}{off} {when}"
+
+
+def balance_table(group: GroupBalance, faults: Sequence[FaultMoves]) -> Table:
+    """The clients of a group by broker, beside their fair share, a row a moment."""
+    unsettled = {_after(fault) for fault in faults if fault["settled_s"] is None}
+    of_brokers: Columns = [(name, 0, partial(_connected, name)) for name in group["moments"][0]["connected"]]
+    columns = columns_of(
+        Distribution,
+        ("When", None, lambda moment: _when(moment["moment"], unsettled)),
+        "at_s",
+        *of_brokers,
+        *("off", "fair_share", "max_to_mean", "cv", "jain"),
+    )
+    return table_of(f"Clients of {group['group']} by broker", group["moments"], columns)
+
+
+def _after(fault: FaultMoves) -> str:
+    return f"after {fault['fault']}" + (" mended" if fault["effect"] == "mended" else "")
+
+
+def _connected(broker: str, moment: Distribution) -> int:
+    return moment["connected"][broker]
+
+
+def _when(moment: str, unsettled: set[str]) -> str:
+    name = MOMENTS.get(moment, moment)
+    return f"{name}, not settled" if name in unsettled else name
+
+
+def moves_table(rebalance: Rebalance) -> Table:
+    """The moves after each fault, and how long the clients took to settle."""
+    columns = columns_of(
+        FaultMoves,
+        *("fault", "effect", "at_s", "moves", "moved", "off_ms.p50", "off_ms.max", "first_move_s"),
+        ("Settled after (s)", None, lambda of: of["state"] if of["settled_s"] is None else f"{of['settled_s']:.2f}"),
+        "later_moves",
+    )
+    caption = (
+        "Moves after each fault; off: from the old connection to the new one; settled: nobody moved or was off for 5 s"
+    )
+    return table_of(caption, rebalance["faults"], columns, "No fault was applied within the load.")
+
+
+def distribution_table(distribution: pa.Table) -> Table:
+    """The clients of each group and broker at the end of those seconds that changed them; of many only some."""
+    by_second: dict[int, dict[tuple[str, str], int]] = {}
+    for row in distribution.to_pylist():
+        by_second.setdefault(row["second"], {})[row["group"], row["broker"]] = row["clients"]
+    changed = [second for second, counts in sorted(by_second.items()) if counts != by_second.get(second - 1)]
+    every = -(-len(changed) // MOST_CHANGES) or 1
+    names = list(by_second.get(0, {}))
+    columns = (Column("Second", 0), *(Column(f"{group}: {broker or 'off'}", 0) for group, broker in names))
+    rows = tuple((second, *(by_second[second][name] for name in names)) for second in changed[::every])
+    which = "each second that changed them" if every == 1 else f"one in {every} seconds that changed them"
+    return Table(f"Clients of each broker at the end of {which}", columns, rows, "No client connected.")
+
+
+def stays_table(stays: pa.Table) -> Table:
+    """A row a stay of every client that had several, or was off for a time; of many only the first."""
+    columns: Columns = (
+        ("Client", 0, "user"),
+        ("Group", None, "group"),
+        ("Broker", None, "broker"),
+        ("From (s of load)", 3, lambda stay: stay["from_ns"] / NS_PER_S),
+        ("To (s of load)", 3, lambda stay: stay["to_ns"] / NS_PER_S),
+        ("Ended by", None, lambda stay: stay["cause"].replace("_", " ")),
+    )
+    whole = pc.and_(pc.equal(stays["from_ns"], 0), pc.equal(stays["cause"], "load_end"))
+    others = stays.filter(pc.invert(whole)).sort_by([("user", "ascending"), ("from_ns", "ascending")])
+    more = f" (the first {MOST_STAYS:,} of {others.num_rows:,})" if others.num_rows > MOST_STAYS else ""
+    unmoved = f"{counted(stays.num_rows - others.num_rows, 'client')} stayed at one broker for the whole load"
+    rows = others.slice(0, MOST_STAYS).to_pylist()
+    return table_of(
+        f"Stays of the other clients{more}; {unmoved}", rows, columns, "There were no others.", sortable=True
+    )

@@ -1,0 +1,296 @@
+"""Says what faults did to the clients, and which outages nobody planned; draws the outage of each client."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter
+
+from records.faults import FaultRecovery, Recovery, StrandedAt, Unplanned, back_ns
+from records.run import OUT_OF_REACH, RunInfo
+from records.summary import Summary
+from records.units import MS_PER_S, NS_PER_MS, NS_PER_S
+from reports.parts.numbers import counted, joined, seconds_text, significant
+from reports.parts.over_time import Band
+from reports.parts.style import GRID, INK, MUTED, SMALL, chart, look, new_figure, plain_axes, shortened
+from reports.parts.values import Chart, Columns, Table, columns_of, table_of
+
+
+@dataclass(frozen=True)
+class OutageRow:
+    """The outages of the clients of one role by one fault. ``never``: how many never came back."""
+
+    name: str
+    outages_ms: tuple[float, ...]
+    never: int
+    style: int = 0
+
+
+DONE = {
+    "kill": "was killed",
+    "stop": "was stopped",
+    "restart": "was restarted",
+    "freeze": "was frozen",
+    "join": "joined",
+    "cut": "was cut",
+    "blackhole": "swallowed everything",
+    "disconnect": "ended its clients' connections",
+    "full-store": "had a full store",
+    "stop-link": "was stopped by management",
+    "slow": "was made slow",
+    "away": "were away",
+    "command": "was taken down by a command",
+}
+LONGEST = "recovery.outage_ms.max"
+AWAY = "away"  # of consumers: nobody cut them off
+MOST_SENTENCES = 3
+ROLES = {"producer": "producers", "consumer": "consumers", "": "without messages"}
+
+
+def recovery_sentences(recovery: Recovery, doubtful: Collection[str] = (), held: bool | None = None) -> str:
+    """What each fault did; '' without one. ``doubtful``: figures as a check names them.
+
+    ``held``: whether the offered rate was; if not, what waited is not told, as no fault made it wait.
+    """
+    told = [
+        fault_sentence(fault, outage_doubtful=LONGEST in doubtful, backlog_its_own=held is not False)
+        for fault in recovery["faults"][:MOST_SENTENCES]
+    ]
+    further = len(recovery["faults"]) - len(told)
+    return " ".join([*told, f"{counted(further, 'further fault')} followed."] if further else told)
+
+
+def fault_sentence(fault: FaultRecovery, *, outage_doubtful: bool = False, backlog_its_own: bool = True) -> str:
+    """``broker-2 was killed at 10 s: 34 of 100 clients were cut off, the slowest for 1.9 s; no acknowledged …``"""
+    done = DONE.get(fault["kind"], f"had the fault {fault['kind']}")
+    cut_off = "" if fault["kind"] == AWAY else f"{_cut_off(fault, doubtful=outage_doubtful)}; "
+    waited = _waited(fault) if backlog_its_own else ""
+    return f"{fault['target']} {done} {_when(fault)}: {cut_off}{_messages(fault)}{waited}."
+
+
+def _when(fault: FaultRecovery) -> str:
+    """When it began; also its end where clients are then cut off, or where it does nothing but last."""
+    began, until_s = f"{fault['began_s']:.3g} s", fault["restored_s"]
+    if until_s is None:
+        return f"at {began}"
+    if fault["kind"] == "join":
+        return f"at {began} and left at {until_s:.3g} s"
+    return f"from {began} to {until_s:.3g} s" if fault["kind"] in ("full-store", AWAY) else f"at {began}"
+
+
+def _cut_off(fault: FaultRecovery, *, doubtful: bool) -> str:
+    if not fault["cut_off"]:
+        return "no client was cut off"
+    whole = f"{fault['cut_off']:,} of {counted(fault['clients'], 'client')}"
+    if fault["cut_off"] > fault["clients"]:  # some were connected only later
+        whole = counted(fault["cut_off"], "client")
+    told = f"{whole} {_were(fault['cut_off'])} cut off"
+    if fault["never_back"]:
+        return f"{told}, {fault['never_back']:,} of them for good"
+    slowest_ms = fault["outage_ms"]["max"]
+    if slowest_ms is None:
+        return told
+    return f"{told}, the slowest for {seconds_text(slowest_ms / MS_PER_S)}{' (doubtful)' if doubtful else ''}"
+
+
+def _messages(fault: FaultRecovery) -> str:
+    lost = fault["lost"]
+    told = f"{counted(lost, 'acknowledged message')} {_were(lost)} lost" if lost else "no acknowledged message was lost"
+    told += f", {fault['stranded']:,} {_were(fault['stranded'])} stranded" if fault["stranded"] else ""
+    return f"{told}, {fault['duplicated']:,} came twice" if fault["duplicated"] else f"{told}, none came twice"
+
+
+def _waited(fault: FaultRecovery) -> str:
+    """Only of a backlog that the fault made, and that has drained."""
+    highest, drained_s = fault["backlog_highest"], fault["backlog_drained_s"]
+    if not highest or not drained_s:
+        return ""
+    rate = "" if fault["drain_per_s"] is None else f", {fault['drain_per_s']:,.0f} a second"
+    return f"; up to {counted(highest, 'message')} waited, and had come {seconds_text(drained_s)} after it began{rate}"
+
+
+def _were(count: int) -> str:
+    return "was" if count == 1 else "were"
+
+
+def recovery_table(recovery: Recovery) -> Table:
+    """A row a fault. Seconds of the load; outages in ms, empty if a client never came back."""
+    columns = columns_of(
+        FaultRecovery,
+        "fault",
+        ("What", None, lambda fault: f"{fault['kind']} {fault['target']}"),
+        *("began_s", "effective_s", "restored_s", "clients", "cut_off", "never_back", "nothing_due"),
+        *("outage_ms.p50", "outage_ms.max", "reconnect_ms.max", "ready_ms.max", "in_flight", "lost", "stranded"),
+        ("Stranded at", None, lambda fault: "; ".join(map(_stranded_at, fault["stranded_at"]))),
+        *("duplicated", "redelivered", "reordered", "late", "throughput_back_s", "p99_back_s"),
+        *("backlog_highest", "backlog_drained_s", "drain_per_s"),
+    )
+    return table_of("What each fault did", recovery["faults"], columns, "No fault had an effect.")
+
+
+def _stranded_at(one: StrandedAt) -> str:
+    """``broker-2: 12, the oldest for 31 s``"""
+    told = f"{one['broker']}: {one['messages']:,}"
+    return told if one["oldest_s"] is None else f"{told}, the oldest for {seconds_text(one['oldest_s'])}"
+
+
+def outage_rows(outages: pa.Table) -> tuple[OutageRow, ...]:
+    """The outages of each fault, producers and consumers apart, in their order."""
+    found: dict[tuple[int, str, str], list[float | None]] = {}
+    for row in sorted(outages.to_pylist(), key=lambda row: (row["fault"], row["role"] == "consumer", row["user"])):
+        name = f"F{row['fault']} {row['kind']} {row['target']}"
+        found.setdefault((row["fault"], name, row["role"]), []).append(outage_ms(row))
+    return tuple(
+        OutageRow(
+            f"{name}: {ROLES[role]}",
+            tuple(value for value in values if value is not None),
+            sum(value is None for value in values),
+            style=0 if role == "producer" else 1,
+        )
+        for (_, name, role), values in found.items()
+    )
+
+
+def outage_ms(row: Mapping[str, Any]) -> float | None:
+    """None: the client never came back."""
+    at_ns = back_ns(row)
+    return None if at_ns is None else (at_ns - row["began_ns"]) / NS_PER_MS
+
+
+def outages_table(outages: pa.Table) -> Table:
+    """A row a client and fault."""
+    columns: Columns = (
+        ("Fault", None, lambda row: f"F{row['fault']}"),
+        ("Client", 0, "user"),
+        ("Group", None, "group"),
+        ("Lost (s of load)", 3, lambda row: row["lost_ns"] / NS_PER_S),
+        ("Outage (ms)", 0, outage_ms),
+        ("Reconnected after (ms)", 0, lambda row: _after_loss_ms(row, "connected_ns")),
+        ("Ready after (ms)", 0, lambda row: _after_loss_ms(row, "ready_ns")),
+        ("Attempts", 0, "attempts"),
+        ("To", None, lambda row: row["to_broker"] or "never"),
+        ("In flight", 0, "in_flight"),
+        ("Due meanwhile", 0, "due"),
+    )
+    rows = sorted(outages.to_pylist(), key=lambda row: (row["fault"], row["user"]))
+    return table_of("Outage of each client", rows, columns, "No client was cut off.", sortable=True)
+
+
+def _after_loss_ms(row: Mapping[str, Any], name: str) -> float | None:
+    return None if row[name] is None else (row[name] - row["lost_ns"]) / NS_PER_MS
+
+
+MOST_OUTAGES = 3
+NOT_PLANNED = "nobody planned it"
+
+
+def unplanned_sentences(found: list[Unplanned]) -> str:
+    """'' without one."""
+    told = [_sentence(one) for one in found[:MOST_OUTAGES]]
+    further = len(found) - len(told)
+    return " ".join([*told, f"{counted(further, 'further outage')} that nobody planned followed."] if further else told)
+
+
+def _sentence(one: Unplanned) -> str:
+    clients, began = counted(one["clients"], "client"), _moment(one["from_s"])
+    until = _moment(one["until_s"]) if one["until_s"] is not None else ""
+    if one["what"] == "silent":
+        return f"Outside of every fault, {one['broker']} was silent from {began} to {until}, while {clients} waited."
+    back = f"all were connected again at {until}" if until else "not all were connected again"
+    return f"Outside of every fault, {clients} lost the connection to {one['broker']} at {began}; {back}."
+
+
+def _moment(at_s: float) -> str:
+    """``3.2 s``, of the load; a silence may have begun in the warm-up."""
+    return f"{at_s:.1f} s" if round(at_s, 1) >= 0 else f"{-at_s:.1f} s before the load"
+
+
+def probable_cause(run: RunInfo, summary: Summary) -> str:
+    """What the run was warned of before it began, if it shows: a sentence, '' if not.
+
+    Where messages do not get to some of the consumers, they stay on queues, these consumers receive nothing, and their
+    broker is silent.
+    """
+    warnings = [warning for warning in run.warnings if OUT_OF_REACH in warning]
+    silent = list(dict.fromkeys(outage["broker"] for outage in summary["unplanned"] if outage["what"] == "silent"))
+    concerned = [broker for broker in silent if any(repr(broker) in warning for warning in warnings)]
+    messages = summary["messages"]
+    effects = [f"the silence of {joined(concerned)}"] if concerned else []
+    effects += ["the messages left on queues"] if messages["stranded"] + messages["left_unconfirmed"] else []
+    effects += ["the consumers without messages"] if summary["consumers"]["idle"] else []
+    if not warnings or not effects:
+        return ""
+    first = next((warning for warning in warnings if any(repr(broker) in warning for broker in concerned)), warnings[0])
+    more = f" (and {counted(len(warnings) - 1, 'warning')} more below)" if warnings[1:] else ""
+    return f"Probable cause of {joined(effects)}: {first}{more}."
+
+
+def unplanned_bands(found: list[Unplanned]) -> tuple[Band, ...]:
+    return tuple(
+        Band(f"U{number}", f"{one['what']}: {one['broker']}", one["from_s"], one["until_s"], NOT_PLANNED)
+        for number, one in enumerate(found, start=1)
+    )
+
+
+ROW, ROOM = 64, 66
+LEAST_MS = 0.1
+LINEAR_UP_TO = 20  # times the shortest outage
+SPREAD = 0.34  # of a row's height, so that dots of equal outages stand beside each other
+STEPS = 7
+
+
+def draw_outages(rows: tuple[OutageRow, ...]) -> Figure:
+    figure = new_figure(ROOM + ROW * len(rows))
+    axes = figure.subplots()
+    plain_axes(axes, "outage, ms")
+    _scale(axes, rows)
+    for at, row in enumerate(rows):
+        _draw_row(axes, -at, row)
+    axes.set_ylim(0.5 - len(rows), 0.75)
+    axes.yaxis.set_major_locator(FixedLocator([]))
+    axes.grid(True, axis="x", color=GRID, linewidth=0.8)
+    return figure
+
+
+def _scale(axes: Axes, rows: tuple[OutageRow, ...]) -> None:
+    """From 0, so that lengths can be compared; logarithmic where the longest outage would hide the others."""
+    values = [max(value, LEAST_MS) for row in rows for value in row.outages_ms] or [1.0]
+    if max(values) <= LINEAR_UP_TO * min(values):
+        axes.set_xlim(0, max(values) * 1.15)
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
+        return
+    axes.set_xscale("log")
+    axes.set_xlim(min(values) / 1.5, max(values) * 2)
+    axes.xaxis.set_major_locator(LogLocator(base=10, subs=(1, 2, 5), numticks=9))
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: significant(value, 1)))
+
+
+def _draw_row(axes: Axes, y: float, row: OutageRow) -> None:
+    """The middle client's outage is a line through the dots."""
+    colour, marker = look(row.style)["color"], look(row.style)["marker"]
+    name = shortened(f"{row.name} ({len(row.outages_ms) + row.never:,})")
+    axes.text(0.0, y + 0.42, name, transform=axes.get_yaxis_transform(), fontsize=SMALL, color=INK)
+    values = sorted(max(value, LEAST_MS) for value in row.outages_ms)
+    if values:
+        middle = values[(len(values) - 1) // 2]
+        axes.plot([middle, middle], [y - 0.3, y + 0.22], color=MUTED, linewidth=1.6)
+    heights = [y - 0.04 + SPREAD * ((at * 3 % STEPS) / (STEPS - 1) - 0.5) for at in range(len(values))]
+    axes.plot(values, heights, linestyle="", marker=marker, markersize=6, color=colour, alpha=0.6)
+    if row.never:
+        told = f"{row.never:,} never ▸"
+        axes.text(1.0, y - 0.1, told, transform=axes.get_yaxis_transform(), ha="right", fontsize=SMALL, color=INK)
+
+
+def outage_chart(outages: pa.Table) -> Chart:
+    rows = outage_rows(outages)
+    lead = (
+        "A dot is a client: from its last success before the loss to its first one after it. A success is a confirmed "
+        "send or a receipt. The line is the middle client."
+    )
+    draw = (lambda: draw_outages(rows)) if rows else None
+    table = outages_table(outages)
+    return chart("outages", "How long each client was cut off", lead, table, draw, "No client was cut off.")

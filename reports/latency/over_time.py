@@ -1,0 +1,153 @@
+"""Latency over time: percentiles of each step, and a heat map of where the messages lay."""
+
+from bisect import bisect_right
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from math import ceil, floor, log10
+
+import numpy as np
+import pyarrow as pa
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, FuncFormatter
+
+from reports.inputs import Results
+from reports.latency.spectrum import NO_LATENCY
+from reports.parts.histogram import Histogram, select
+from reports.parts.numbers import significant
+from reports.parts.over_time import (
+    STEPS_S,
+    Backdrop,
+    Panel,
+    TimeSeries,
+    by_step,
+    draw_backdrop,
+    percentiles_over_time,
+    second_ticks,
+)
+from reports.parts.style import LABEL_ROOM, chart, new_figure, plain_axes
+from reports.parts.values import Chart, Column, Table
+
+
+def latency(table: pa.Table, backdrop: Backdrop) -> TimeSeries:
+    lines = percentiles_over_time(select(table, measure="due_to_received"), backdrop)
+    return TimeSeries(tuple(backdrop.starts), (Panel("", lines),), "ms", backdrop, log_y=True, decimals=2)
+
+
+@dataclass(frozen=True)
+class Heatmap:
+    """``counts[row][column]``: messages of a latency bin (rows, ascending, ``edges_ms`` one longer) in a time step."""
+
+    starts: tuple[int, ...]
+    edges_ms: tuple[float, ...]
+    counts: tuple[tuple[int, ...], ...]
+    backdrop: Backdrop
+
+
+BINS_PER_DECADE = 10
+COARSE = (1, 2, 5)
+MOST_TABLE_ROWS = 40
+
+
+def heatmap(latency: pa.Table, backdrop: Backdrop) -> Heatmap:
+    """Due → received, bins of a tenth of a decade. Values not above 0 do not fit on this axis, and are left out."""
+    found = by_step(select(latency, measure="due_to_received"), backdrop)
+    steps = tuple(backdrop.starts)
+    edges = fine_edges(found.values())
+    columns = [binned(found.get(start, Histogram(())), edges) for start in steps]
+    counts = tuple(tuple(column[row] for column in columns) for row in range(max(0, len(edges) - 1)))
+    return Heatmap(steps, edges, counts, backdrop)
+
+
+def fine_edges(histograms: Iterable[Histogram]) -> tuple[float, ...]:
+    """Edges of bins that hold every positive value."""
+    values = [ms for histogram in histograms for ms, _ in histogram.pairs if ms > 0]
+    if not values:
+        return ()
+    low = floor(log10(min(values)) * BINS_PER_DECADE)
+    high = max(low + 1, ceil(log10(max(values)) * BINS_PER_DECADE + 1e-9))
+    return tuple(10 ** (power / BINS_PER_DECADE) for power in range(low, high + 1))
+
+
+def binned(histogram: Histogram, edges: tuple[float, ...]) -> list[int]:
+    """Counts of the bins between the edges, lower edge included."""
+    counts = [0] * max(0, len(edges) - 1)
+    for ms, count in histogram.pairs:
+        if ms > 0 and counts:
+            counts[min(bisect_right(edges, ms) - 1, len(counts) - 1)] += count
+    return counts
+
+
+def heatmap_table(latency: pa.Table, backdrop: Backdrop) -> Table:
+    """The same, coarse enough to read: bins of 1, 2, 5, 10 … ms and at most forty rows."""
+    span_s = backdrop.last_s - backdrop.first_s + 1
+    step_s = next((step for step in STEPS_S if span_s <= step * MOST_TABLE_ROWS), STEPS_S[-1])
+    coarse = replace(backdrop, step_s=step_s)
+    found = by_step(select(latency, measure="due_to_received"), coarse)
+    edges = coarse_edges(found.values())
+    bins = tuple(Column(f"below {significant(edge, 2)} ms", 0) for edge in edges[1:])
+    rows = tuple((float(start), *binned(found[start], edges)) for start in coarse.starts if start in found)
+    caption = f"Messages by due time (steps of {step_s} s) and latency due → received"
+    return Table(caption, (Column("Second", 0), *bins), rows, "No latency was measured.")
+
+
+def coarse_edges(histograms: Iterable[Histogram]) -> tuple[float, ...]:
+    """1, 2, 5, 10 … around every positive value."""
+    values = [ms for histogram in histograms for ms, _ in histogram.pairs if ms > 0]
+    if not values:
+        return ()
+    decades = range(floor(log10(min(values))), ceil(log10(max(values))) + 1)
+    ladder = [digit * 10.0**decade for decade in decades for digit in COARSE]
+    low = max(edge for edge in ladder if edge <= min(values) * (1 + 1e-12))
+    high = next((edge for edge in ladder if edge > max(values)), 10 * ladder[-1])
+    return tuple(edge for edge in ladder if low <= edge <= high) if high in ladder else (*ladder, high)
+
+
+HEIGHT = 310
+HUE = (0x2F / 255, 0x7D / 255, 0xE1 / 255)
+"""Far enough from white and from near-black: a raster cannot follow the page's CSS variables."""
+FAINTEST = 0.18
+
+
+def draw_heatmap(heatmap: Heatmap) -> Figure:
+    figure = new_figure(HEIGHT)
+    axes = figure.subplots()
+    plain_axes(axes, "ms", LABEL_ROOM)
+    axes.grid(False)
+    draw_backdrop(axes, heatmap.backdrop)
+    low, high = log10(heatmap.edges_ms[0]), log10(heatmap.edges_ms[-1])
+    left, right = heatmap.starts[0], heatmap.starts[-1] + heatmap.backdrop.step_s
+    limits = axes.get_xlim()
+    axes.imshow(
+        pixels(heatmap.counts), extent=(left, right, low, high), origin="lower", aspect="auto", interpolation="none"
+    )
+    axes.set_xlim(limits)
+    axes.yaxis.set_major_locator(FixedLocator(ticks(low, high)))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda at, _: significant(10**at, 1)))
+    second_ticks(axes, heatmap.backdrop)
+    return figure
+
+
+def ticks(low: float, high: float) -> list[float]:
+    """Powers of ten, as exponents; on a short axis also 2 and 5 times those."""
+    digits = (1, 2, 5) if high - low < 2 else (1,)
+    exponents = [decade + log10(digit) for decade in range(floor(low), ceil(high) + 1) for digit in digits]
+    return [at for at in exponents if low - 1e-9 <= at <= high + 1e-9]
+
+
+def pixels(counts: tuple[tuple[int, ...], ...]) -> "np.ndarray[tuple[int, ...], np.dtype[np.uint8]]":
+    """RGBA, a pixel a cell; no message, no colour."""
+    values = np.asarray(counts, dtype=float)
+    strongest = np.log1p(max(1.0, values.max()))
+    opacity = np.where(values > 0, FAINTEST + (1 - FAINTEST) * np.log1p(values) / strongest, 0)
+    image = np.empty((*values.shape, 4))
+    image[..., :3], image[..., 3] = HUE, opacity
+    return (image * 255).round().astype(np.uint8)
+
+
+def heatmap_chart(results: Results, backdrop: Backdrop) -> Chart:
+    table = results.tables["latency"]
+    found = heatmap(table, backdrop)
+    most = max((count for row in found.counts for count in row), default=0)
+    lead = f"Every message, due → received. Stronger colour is more messages: 1 to {most:,} in a cell, logarithmic."
+    draw = (lambda: draw_heatmap(found)) if most else None
+    return chart("heatmap", "Where the messages lay", lead, heatmap_table(table, backdrop), draw, NO_LATENCY)

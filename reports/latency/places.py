@@ -1,0 +1,113 @@
+"""Latency by the way that messages took, and by regions: tables, and a sentence each."""
+
+from collections.abc import Collection
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from records.latency import Latency, Regions
+from records.summary import Summary
+from reports.load import held_step, step_name
+from reports.messages.fate import owed_and_received
+from reports.parts.histogram import Histogram, select
+from reports.parts.numbers import joined, significant
+from reports.parts.values import Columns, Table, columns_of, table_of
+
+LEAST = {0.5: 20, 0.99: 1_000}
+"""How many messages a percentile takes: ten lie beyond it."""
+
+
+def paths_table(table: pa.Table, latency: pa.Table) -> Table:
+    """Messages by path, with the latency of the load phase."""
+    measured = select(latency, phase="load", measure="due_to_received")
+    columns: Columns = (
+        ("From", None, "from_broker"),
+        ("To", None, "to_broker"),
+        ("Hops", 0, "hops"),
+        ("Messages", 0, "messages"),
+        ("p50 (ms)", 2, lambda row: _percentile(row, measured, 0.5)),
+        ("p99 (ms)", 2, lambda row: _percentile(row, measured, 0.99)),
+    )
+    rows = table.sort_by([("from_broker", "ascending"), ("to_broker", "ascending")]).to_pylist()
+    caption = "Paths that messages took, latency due → received"
+    return table_of(caption, rows, columns, "No message was delivered.", sortable=True)
+
+
+def _percentile(row: dict[str, Any], measured: pa.Table, share: float) -> float | None:
+    same_ends = select(measured, from_broker=row["from_broker"], to_broker=row["to_broker"])
+    hops = same_ends["hops"]
+    histogram = Histogram.of(same_ends.filter(hops.is_null() if row["hops"] is None else _equal(hops, row["hops"])))
+    return histogram.percentile(share) if histogram.count >= LEAST[share] else None
+
+
+def _equal(column: pa.ChunkedArray, value: int) -> pa.ChunkedArray:
+    return pc.fill_null(pc.equal(column, value), False)
+
+
+OF_ALL = "latency_ms.due_to_received"
+"""The figures of all messages. One that is doubtful is doubtful for those of each region too."""
+
+
+def regions_sentence(regions: Regions | None, doubtful: Collection[str]) -> str:
+    """'' if no message crossed. ``doubtful``: figures as a check names them. ``regions``: None in runs of before."""
+    if not regions or not regions["across"]["count"]:
+        return ""
+    crossed = f"those that crossed to another took {_took(regions['across'], doubtful)}"
+    if not regions["within"]["count"]:
+        return f"No message stayed in its region; {crossed}."
+    return f"Messages that stayed in their region took {_took(regions['within'], doubtful)}; {crossed}."
+
+
+def _took(latency: Latency, doubtful: Collection[str]) -> str:
+    """``0.61 ms at least and 3.87 ms (doubtful) at the median``; of too few messages without a median."""
+    figures = (("min", "at least", latency["min"]), ("p50", "at the median", latency["p50"]))
+    told = [
+        f"{significant(value)} ms{' (doubtful)' if f'{OF_ALL}.{name}' in doubtful else ''} {what}"
+        for name, what, value in figures
+        if value is not None
+    ]
+    return joined(told)
+
+
+def regions_table(found: Regions) -> Table:
+    """Latency of the load phase: of messages that stayed in a region, and of those that crossed."""
+    columns = columns_of(Latency, ("Messages that", None, "what"), "count", "min", "p50", "p90", "p99", "max")
+    rows = (
+        {"what": "stayed in their region", **found["within"]},
+        {"what": "crossed to another", **found["across"]},
+    )
+    return table_of("Latency by regions, due → received", rows, columns, "No message was delivered.")
+
+
+def latency_sentence(summary: Summary) -> str:
+    """Of a load in steps: at the highest rate that was held, as all steps together would say nothing."""
+    held = held_step(summary["steps"], summary["throughput"]["held_per_s"])
+    if held is not None:
+        return f"At {step_name(held)}: {_latency_words(held['due_to_received_ms'], everything=True).lower()}"
+    latency: Latency | None = summary["latency_ms"].get("due_to_received")
+    if latency is None or not latency["count"]:
+        return "No latency was measured."
+    if trip := _round_trip(summary["latency_ms"].get("round_trip")):
+        return trip
+    everything = owed_and_received(summary["messages"]) >= summary["messages"]["expected"]
+    return _latency_words(latency, everything=everything)
+
+
+def _round_trip(latency: Latency | None) -> str:
+    """'' of a run whose messages are no requests, or without a median. Latencies of one way would answer less."""
+    if latency is None or latency["p50"] is None:
+        return ""
+    half = f"Half of the replies came within {significant(latency['p50'])} ms of the time their requests were due"
+    return f"{half}{_tail(latency)}."
+
+
+def _latency_words(latency: Latency, *, everything: bool) -> str:
+    if latency["p50"] is None:
+        return "Too few arrived for a median latency."
+    half = "Half arrived" if everything else "Of those that arrived, half came"
+    return f"{half} within {significant(latency['p50'])} ms of the time they were due{_tail(latency)}."
+
+
+def _tail(latency: Latency) -> str:
+    return "" if latency["p99"] is None else f", 99 % within {significant(latency['p99'])} ms"

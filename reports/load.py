@@ -1,0 +1,194 @@
+"""The load over time and in steps: rates, how late the generator was, latency beside the rate."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import nan
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+from records.load import Limit, StepResult
+from records.summary import Summary
+from reports.inputs import Results
+from reports.parts.histogram import select
+from reports.parts.numbers import significant
+from reports.parts.over_time import Backdrop, Line, Panel, TimeSeries, chart_over_time, percentiles_over_time, summed
+from reports.parts.style import MUTED, SMALL, chart, legend, legend_height, look, new_figure, plain_axes
+from reports.parts.values import Chart, Table, columns_of, table_of
+
+EVENTS = ("due", "sent", "acked", "received")
+
+
+def rates(table: pa.Table, backdrop: Backdrop) -> TimeSeries:
+    """Messages a second in each step; a second without messages is 0."""
+    lines = []
+    for style, event in enumerate(EVENTS):
+        totals = summed(table.filter(pc.equal(table["event"], event)), "count", backdrop)
+        values = tuple(totals.get(start, 0) / backdrop.width_s(start) for start in backdrop.starts)
+        lines.append(Line(event, values if totals else (None,) * len(values), style))
+    return TimeSeries(tuple(backdrop.starts), (Panel("", tuple(lines)),), "messages/s", backdrop, layered=True)
+
+
+def lag(table: pa.Table, backdrop: Backdrop) -> TimeSeries:
+    """How late the generator was through its own fault."""
+    lines = percentiles_over_time(select(table, measure="ready_to_sent"), backdrop)
+    return TimeSeries(tuple(backdrop.starts), (Panel("", lines),), "ms", backdrop, log_y=True, decimals=2)
+
+
+@dataclass(frozen=True)
+class RatePoint:
+    """A step: the messages a second that were due (mean), the percentiles in ms (None if not known), and if it held."""
+
+    rate_per_s: float
+    p50_ms: float | None
+    p99_ms: float | None
+    held: bool
+
+
+def steps_sentence(steps: list[StepResult], held_per_s: float | None, limit: Limit) -> str:
+    """Up to which rate every step was held, and what limited it; '' without steps."""
+    if not steps:
+        return ""
+    not_held = limit["not_held_per_s"]
+    if not_held is None:
+        return f"Every step was held, up to {_number(held_per_s or 0.0)} messages/s."
+    if held_per_s is None:
+        told = f"The load was not held at {_number(not_held)} messages/s, its lowest rate"
+    else:
+        told = f"The load was held up to {_number(held_per_s)} messages/s, and not at {_number(not_held)} messages/s"
+    return f"{told}: {limit['why']}."
+
+
+def held_step(steps: list[StepResult], held_per_s: float | None) -> StepResult | None:
+    """The last step of the highest rate that was held; None if none was."""
+    return next((step for step in reversed(steps) if step["held"] and _rate(step) == held_per_s), None)
+
+
+def steps_table(steps: list[StepResult]) -> Table:
+    """A row a step."""
+    columns = columns_of(
+        StepResult,
+        ("Step", None, step_name),
+        *("from_s", "until_s", "due_per_s", "sent_per_s", "received_per_s", "backlog"),
+        *(f"due_to_received_ms.{name}" for name in ("p50", "p99", "p99_9", "max")),
+        ("Held", None, lambda step: "yes" if step["held"] else "no"),
+    )
+    return table_of("Steps of the load", steps, columns, "The load ended before its first step did.")
+
+
+def step_name(step: StepResult) -> str:
+    """``100/s`` or ``100 → 1,000/s``."""
+    first, last = _number(step["from_per_s"]), _number(step["to_per_s"])
+    return f"{first}/s" if first == last else f"{first} → {last}/s"
+
+
+def rate_points(steps: list[StepResult]) -> tuple[RatePoint, ...]:
+    """From the lowest rate to the highest."""
+    points = (
+        RatePoint(step["due_per_s"], step["due_to_received_ms"]["p50"], step["due_to_received_ms"]["p99"], step["held"])
+        for step in sorted(steps, key=_rate)
+    )
+    return tuple(point for point in points if point.p50_ms is not None)
+
+
+def _rate(step: StepResult) -> float:
+    return (step["from_per_s"] + step["to_per_s"]) / 2
+
+
+def _number(per_s: float) -> str:
+    """16000.0 -> 16,000; 0.5 -> 0.5."""
+    return f"{round(per_s, 3):,.10g}"
+
+
+HEIGHT = 250
+HELD, NOT_HELD = 7, 9  # marker sizes
+LEAST_MS = 0.001
+
+
+def draw_steps(points: Sequence[RatePoint]) -> Figure:
+    series = {"p50": [point.p50_ms for point in points], "p99": [point.p99_ms for point in points]}
+    handles = [
+        Line2D([], [], linewidth=2, markersize=HELD, label=name, **look(style)) for style, name in enumerate(series)
+    ]
+    figure = new_figure(HEIGHT + legend_height(handles))
+    axes = figure.subplots()
+    plain_axes(axes, "due → received, ms")
+    for style, values_ms in enumerate(series.values()):
+        _draw_line(axes, points, values_ms, look(style))
+    _scale(axes)
+    legend(figure, handles)
+    return figure
+
+
+def _draw_line(
+    axes: Axes, points: Sequence[RatePoint], values_ms: Sequence[float | None], drawn: Mapping[str, Any]
+) -> None:
+    known = [nan if value is None else max(value, LEAST_MS) for value in values_ms]
+    colour, marker = drawn["color"], drawn["marker"]
+    rates = [point.rate_per_s for point in points]
+    axes.plot(rates, known, linewidth=2, color=colour, linestyle=drawn["linestyle"])
+    for point, value in zip(points, known, strict=True):
+        size, inside = (HELD, colour) if point.held else (NOT_HELD, "none")
+        axes.plot(point.rate_per_s, value, marker, color=colour, markersize=size, markerfacecolor=inside)
+
+
+def _scale(axes: Axes) -> None:
+    """Rates from 0; latencies by orders of magnitude, as a broker that takes no more is slower by some of them."""
+    axes.set_xlim(left=0)
+    axes.set_xlabel("messages due a second", fontsize=SMALL, color=MUTED)
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
+    axes.set_yscale("log")
+    axes.yaxis.set_major_locator(LogLocator(base=10, subs=(1, 2, 5), numticks=12))
+    axes.yaxis.set_minor_formatter(NullFormatter())
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: significant(value, 1)))
+
+
+def load_charts(results: Results, backdrop: Backdrop) -> tuple[Chart, ...]:
+    tables = results.tables
+    return (
+        chart_over_time(
+            "rates",
+            "Rates",
+            "Messages due, sent, confirmed by a broker and received (every delivery), a second.",
+            rates(tables["rates"], backdrop),
+            "No message was due.",
+        ),
+        chart_over_time(
+            "lag",
+            "How late the generator was",
+            "Sent − ready. A message is ready once it is due and the brokers let its producer go on. Where the lag "
+            "changes a latency figure by more than a tenth, that figure is doubtful.",
+            lag(tables["latency"], backdrop),
+            "No message was sent.",
+        ),
+    )
+
+
+def steps_chart(results: Results) -> Chart:
+    points = rate_points(results.summary["steps"])
+    lead = (
+        "A mark is a step: the middle message and the slowest hundredth of those that were due in it. Hollow: the step "
+        "was not held, as less than 99 % came through in its time, or more than a second's messages waited at its end."
+    )
+    draw = (lambda: draw_steps(points)) if points else None
+    table = steps_table(results.summary["steps"])
+    return chart("rate-latency", "Latency beside the rate", lead, table, draw, "Too few messages arrived in any step.")
+
+
+def cost_sentence(summary: Summary) -> str:
+    """'' where CPU was not sampled."""
+    used_ms = summary["throughput"]["cpu_ms_per_message_brokers"]
+    return "" if used_ms is None else f"The brokers used {significant(used_ms)} ms of CPU for each message."
+
+
+def rate_sentence(summary: Summary) -> str:
+    """'' where the length of the load is not known."""
+    received, due = summary["throughput"]["received_per_s"], summary["throughput"]["due_per_s"]
+    if received is None or due is None:
+        return ""
+    return f"{significant(received)} messages a second were received, and {significant(due)} were due."

@@ -1,0 +1,371 @@
+"""Draws the network, with what flowed over its links and how many clients each broker had."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from html import escape
+from math import hypot, sqrt
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from records.run import LinkInfo, RunInfo
+from reports.network.layout import BOX_WIDTH, Layout, layout
+from reports.parts.numbers import counted, significant
+from reports.parts.style import opening
+from reports.parts.values import Cell, Chart, Column, Columns, Table, table_of
+
+Way = tuple[str, str]
+"""(from, to)"""
+Carried = Mapping[tuple[str, str, str], int]
+"""(from, to, the connector's name) to messages. A connector is called as its link; of a duplex one the far end may call
+it otherwise."""
+
+
+@dataclass(frozen=True)
+class Clients:
+    """Open connections of one group at one broker, at the start and the end of the load."""
+
+    group: str
+    at_start: int
+    at_end: int
+
+    @property
+    def text(self) -> str:
+        return f"{self.at_start}" if self.at_start == self.at_end else f"{self.at_start} → {self.at_end}"
+
+
+@dataclass(frozen=True)
+class Node:
+    name: str
+    region: str
+    standby_of: str
+    clients: tuple[Clients, ...]
+
+
+@dataclass(frozen=True)
+class Flow:
+    """Messages that went one way over a link; ``forwarded`` None: not measured."""
+
+    sender: str
+    receiver: str
+    forwarded: int | None
+    per_s: float | None
+
+
+@dataclass(frozen=True)
+class Edge:
+    """One link: one flow, or two when it is duplex."""
+
+    link: LinkInfo
+    flows: tuple[Flow, ...]
+
+
+@dataclass(frozen=True)
+class NetworkDrawing:
+    """``measured``: whether there was a run; without one a drawing has no figures."""
+
+    nodes: tuple[Node, ...]
+    edges: tuple[Edge, ...]
+    measured: bool = True
+
+
+def network(run: RunInfo, links: pa.Table, connections: pa.Table, over_s: float, load_s: float) -> NetworkDrawing:
+    """``over_s``: the seconds in which messages were sent; a link's rate is its mean over them."""
+    carried = forwarded_by_connector(links)
+    nodes = tuple(Node(b.name, b.region, b.standby_of, clients_at(b.name, connections, load_s)) for b in run.brokers)
+    shared = Counter(way for link in run.links for way in _ways(link))
+    return NetworkDrawing(nodes, tuple(_edge(link, shared, carried, over_s) for link in run.links))
+
+
+def forwarded_by_connector(links: pa.Table) -> Carried:
+    found = links.group_by(["from_broker", "to_broker", "connector"]).aggregate([("forwarded", "sum")])
+    columns = (found[c].to_pylist() for c in ("from_broker", "to_broker", "connector", "forwarded_sum"))
+    return {(sender, receiver, connector): count for sender, receiver, connector, count in zip(*columns, strict=True)}
+
+
+def _ways(link: LinkInfo) -> tuple[Way, ...]:
+    there, back = (link.opened_by, link.to), (link.to, link.opened_by)
+    return (there, back) if link.duplex else (back,) if link.pulls else (there,)
+
+
+def _edge(link: LinkInfo, shared: Mapping[Way, int], carried: Carried, over_s: float) -> Edge:
+    """``shared``: how many links go a way.
+
+    A link that alone has this direction gets all its traffic, under any name.
+    """
+    flows = []
+    for way in _ways(link):
+        of_way = {connector: count for (*ends, connector), count in carried.items() if (*ends,) == way}
+        counts = [count for connector, count in of_way.items() if shared[way] == 1 or connector == link.name]
+        flows.append(_flow(way, sum(counts) if counts else None, over_s))
+    return Edge(link, tuple(flows))
+
+
+def _flow(way: Way, count: int | None, over_s: float) -> Flow:
+    return Flow(*way, count, count / over_s if count is not None and over_s > 0 else None)
+
+
+def clients_at(broker: str, connections: pa.Table, load_s: float) -> tuple[Clients, ...]:
+    rows = connections.filter(pc.equal(connections["broker"], broker))
+    by_group: dict[str, dict[int, int]] = {}
+    for group, second, count in zip(*(rows[c].to_pylist() for c in ("group", "second", "count")), strict=True):
+        by_group.setdefault(group, {})[second] = count
+    last_s = max(0, int(load_s) - 1)
+    found = [Clients(group, _at(by_group[group], 0), _at(by_group[group], last_s)) for group in sorted(by_group)]
+    return tuple(clients for clients in found if clients.at_start or clients.at_end)
+
+
+def _at(by_second: Mapping[int, int], second: int) -> int:
+    """The value of the latest second up to this one; 0 before the first."""
+    earlier = [s for s in by_second if s <= second]
+    return by_second[max(earlier)] if earlier else 0
+
+
+def network_table(net: NetworkDrawing) -> Table:
+    """A row a direction of a link."""
+    columns: Columns = (
+        ("From", None, lambda one: one[1].sender),
+        ("To", None, lambda one: one[1].receiver),
+        ("Link", None, lambda one: one[0].name),
+        ("Opened by", None, lambda one: one[0].opened_by),
+        ("Duplex", None, lambda one: "yes" if one[0].duplex else "no"),
+        ("Forwarded", 0, lambda one: one[1].forwarded),
+        ("Mean msg/s", 1, lambda one: one[1].per_s),
+    )
+    rows = [(edge.link, flow) for edge in net.edges for flow in edge.flows]
+    return table_of(
+        "Links, a row a direction; forwarded has a canary for each path too",
+        rows,
+        columns,
+        "This topology has no links.",
+        sortable=True,
+    )
+
+
+def clients_table(run: RunInfo, net: NetworkDrawing) -> Table:
+    """A row a broker, a column a client group: connections at the start → at the end of the load."""
+    groups = sorted({clients.group for node in net.nodes for clients in node.clients} | {g.name for g in run.groups})
+    rows = tuple((node.name, *(_text(node, group) for group in groups)) for node in net.nodes)
+    columns = (Column("Broker"), *(Column(group) for group in groups))
+    return Table("Client connections at the start → at the end of the load", columns, rows if groups else ())
+
+
+def _text(node: Node, group: str) -> Cell:
+    return next((clients.text for clients in node.clients if clients.group == group), "0")
+
+
+NAME_HEIGHT, LINE_HEIGHT = 30, 19
+ARROW, APART, TOUCH = 11, 7, 3
+LANE, LANES_OF_A_BOX = 26, 0.8
+"""Between two links that join the same brokers; as far as all of them leave the box within that part of its height."""
+MOST_LABELS = 24
+LABEL_HEIGHT = 14
+SHORT = 200
+FEW_LINKS = 10
+BROAD = 760
+"""Drawings wider than this are scrolled on a phone, not shrunk."""
+LONGEST_NAME = 19
+Point = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Lane:
+    """The place of one link among several that join the same two brokers.
+
+    It is seen from the broker with the first name: ``aside`` is the distance to the right of the line between them,
+    ``along`` the place of the labels on it (0 to 1), ``width`` the distance to the next link.
+    """
+
+    aside: float
+    along: float
+    width: float
+
+
+@dataclass(frozen=True)
+class Canvas:
+    """The values that every arrow uses: places, the busiest direction, and the thinness that many links require.
+
+    ``lanes``: by link, for links that share their two brokers with another link.
+    """
+
+    placed: Layout
+    box_height: float
+    busiest: float
+    labelled: bool
+    weight: float
+    lanes: Mapping[str, Lane]
+
+
+def canvas(net: NetworkDrawing) -> Canvas:
+    box_height = max(_box_height(node) for node in net.nodes)
+    pairs = [(edge.link.opened_by, edge.link.to) for edge in net.edges]
+    placed = layout([node.name for node in net.nodes], pairs, box_height)
+    flows = [flow.per_s or 0 for edge in net.edges for flow in edge.flows]
+    weight = min(1.0, max(0.25, (FEW_LINKS / max(1, len(net.edges))) ** 0.7))
+    labelled = net.measured and len(flows) <= MOST_LABELS
+    return Canvas(placed, box_height, max(flows, default=0) or 1, labelled, weight, lanes(net.edges, box_height))
+
+
+def lanes(edges: Iterable[Edge], box_height: float) -> dict[str, Lane]:
+    """By link. One that is alone between its brokers has none."""
+    between: dict[frozenset[str], list[str]] = {}
+    for edge in edges:
+        between.setdefault(frozenset((edge.link.opened_by, edge.link.to)), []).append(edge.link.name)
+    found: dict[str, Lane] = {}
+    for links in (names for names in between.values() if len(names) > 1):
+        gaps = len(links) - 1
+        gap = min(LANE, LANES_OF_A_BOX * box_height / gaps)
+        found |= {name: Lane((at - gaps / 2) * gap, 0.3 + 0.4 * at / gaps, gap) for at, name in enumerate(links)}
+    return found
+
+
+def draw_network(net: NetworkDrawing, anchor: str, title: str, description: str) -> str:
+    """The whole drawing as an accessible inline <svg>."""
+    on = canvas(net)
+    drawn = [edge for edge in net.edges if {edge.link.opened_by, edge.link.to} <= on.placed.centres.keys()]
+    edges = "".join(_edge_svg(edge, on) for edge in drawn)
+    nodes = "".join(_node_svg(node, on.placed.centres[node.name], on.box_height) for node in net.nodes)
+    dots = "".join(_dot(edge, on) for edge in drawn)
+    view_box = f"0 0 {on.placed.width:.0f} {on.placed.height:.0f}"
+    css = "chart broad" if on.placed.width > BROAD else "chart"
+    return opening(anchor, title, description, view_box, css) + edges + nodes + dots + "</svg>"
+
+
+def _lines(node: Node) -> list[str]:
+    """The text below the broker's name."""
+    where = [text for text in (node.region, f"standby of {node.standby_of}" if node.standby_of else "") if text]
+    return [*where, *(f"{clients.text} {clients.group}" for clients in node.clients)] or ["no clients"]
+
+
+def _box_height(node: Node) -> float:
+    return NAME_HEIGHT + LINE_HEIGHT * len(_lines(node)) + 8
+
+
+def _node_svg(node: Node, centre: Point, box_height: float) -> str:
+    x, y = centre[0] - BOX_WIDTH / 2, centre[1] - box_height / 2
+    below = y + NAME_HEIGHT + 13
+    lines = "".join(
+        f'<text class="detail" x="{centre[0]:.1f}" y="{below + LINE_HEIGHT * at:.1f}">{_short(text)}</text>'
+        for at, text in enumerate(_lines(node))
+    )
+    return (
+        f'<g class="broker"><title>{escape(node.name)}</title>'
+        f'<rect x="{x:.1f}" y="{y:.1f}" width="{BOX_WIDTH}" height="{box_height:.1f}" rx="9"/>'
+        f'<text class="name" x="{centre[0]:.1f}" y="{y + 23:.1f}">{_short(node.name)}</text>{lines}</g>'
+    )
+
+
+def _short(text: str) -> str:
+    return escape(text if len(text) <= LONGEST_NAME else text[: LONGEST_NAME - 1] + "…")
+
+
+def _edge_svg(edge: Edge, on: Canvas) -> str:
+    """The arrows of one link, side by side when there are two."""
+    return '<g class="link">' + "".join(_flow_svg(flow, edge, on) for flow in edge.flows) + "</g>"
+
+
+def _lane(edge: Edge, sender: str, on: Canvas) -> Lane | None:
+    """The link's own lane, seen from one of its ends."""
+    lane = on.lanes.get(edge.link.name)
+    if lane is None or sender == min(edge.link.opened_by, edge.link.to):
+        return lane
+    return Lane(-lane.aside, 1 - lane.along, lane.width)
+
+
+def _dot(edge: Edge, on: Canvas) -> str:
+    """On the border of the broker that opened the link."""
+    opener, other = on.placed.centres[edge.link.opened_by], on.placed.centres[edge.link.to]
+    ux, uy = _unit(opener, other)
+    lane = _lane(edge, edge.link.opened_by, on)
+    (x, y), _ = _ends(opener, other, on.box_height, lane.aside if lane else 0.0)
+    return f'<circle class="opener" cx="{x - ux * TOUCH:.1f}" cy="{y - uy * TOUCH:.1f}" r="{2 + 3.5 * on.weight:.1f}"/>'
+
+
+def _flow_svg(flow: Flow, edge: Edge, on: Canvas) -> str:
+    """One direction: its arrow as wide as its share of the busiest, dashed when nothing flowed or nothing is known."""
+    centres, lane = on.placed.centres, _lane(edge, flow.sender, on)
+    aside = APART * on.weight if len(edge.flows) > 1 else 0.0
+    if lane:
+        aside = lane.aside + min(aside, lane.width / 4)
+    start, end = _ends(centres[flow.sender], centres[flow.receiver], on.box_height, aside)
+    width = (1.5 + 4.5 * sqrt((flow.per_s or 0) / on.busiest)) * on.weight
+    idle = "" if flow.per_s else ' class="idle"'
+    ux, uy = _unit(start, end)
+    size = ARROW * max(0.5, on.weight) + width * 0.6
+    neck = (end[0] - ux * size * 0.8, end[1] - uy * size * 0.8)
+    line = (
+        f'<line{idle} x1="{start[0]:.1f}" y1="{start[1]:.1f}" x2="{neck[0]:.1f}" y2="{neck[1]:.1f}" '
+        f'stroke-width="{width:.1f}"/>'
+    )
+    roomy = lane is None or lane.width >= LABEL_HEIGHT
+    label = _flow_label(flow, start, end, width, lane) if on.labelled and roomy else ""
+    return f"<g><title>{_said(flow)}</title>{line}{_head(end, ux, uy, size)}{label}</g>"
+
+
+def _head(tip: Point, ux: float, uy: float, size: float) -> str:
+    back = (tip[0] - ux * size, tip[1] - uy * size)
+    half = size * 0.5
+    corners = (tip, (back[0] - uy * half, back[1] + ux * half), (back[0] + uy * half, back[1] - ux * half))
+    return '<polygon points="' + " ".join(f"{x:.1f},{y:.1f}" for x, y in corners) + '"/>'
+
+
+def _flow_label(flow: Flow, start: Point, end: Point, width: float, lane: Lane | None) -> str:
+    """Labels stand near the sender, or at their lane's place.
+
+    They are to the right of the arrow, which separates the labels of both directions.
+    """
+    ux, uy = _unit(start, end)
+    length = hypot(end[0] - start[0], end[1] - start[1])
+    along = length * (lane.along if lane else 0.5 if length < SHORT else 0.32)
+    aside = 13 + width / 2 + 22 * abs(uy)
+    x, y = start[0] + ux * along - uy * aside, start[1] + uy * along + ux * aside
+    return f'<text class="flow" x="{x:.1f}" y="{y + 4:.1f}">{escape(rate_text(flow.per_s))}</text>'
+
+
+def _said(flow: Flow) -> str:
+    messages: Cell = (
+        "not measured" if flow.forwarded is None else f"{flow.forwarded:,} messages, {rate_text(flow.per_s)}"
+    )
+    return escape(f"{flow.sender} → {flow.receiver}: {messages}")
+
+
+def rate_text(per_s: float | None) -> str:
+    if per_s is None:
+        return "?"
+    return "<0.1/s" if 0 < per_s < 0.1 else f"{significant(per_s)}/s"
+
+
+def _ends(sender: Point, receiver: Point, box_height: float, aside: float) -> tuple[Point, Point]:
+    """Where an arrow leaves the one box and touches the other, moved to its right by ``aside``."""
+    ux, uy = _unit(sender, receiver)
+    start, end = _border(sender, ux, uy, box_height), _border(receiver, -ux, -uy, box_height)
+    shift_x, shift_y = -uy * aside, ux * aside
+    return (start[0] + shift_x, start[1] + shift_y), (end[0] + shift_x, end[1] + shift_y)
+
+
+def _border(centre: Point, ux: float, uy: float, box_height: float) -> Point:
+    """Where a ray from the centre leaves the box, and a little further."""
+    across = (BOX_WIDTH / 2) / abs(ux) if ux else float("inf")
+    along = (box_height / 2) / abs(uy) if uy else float("inf")
+    distance = min(across, along) + TOUCH
+    return centre[0] + ux * distance, centre[1] + uy * distance
+
+
+def _unit(start: Point, end: Point) -> Point:
+    dx, dy = end[0] - start[0], end[1] - start[1]
+    length = hypot(dx, dy) or 1.0
+    return dx / length, dy / length
+
+
+def network_chart(net: NetworkDrawing) -> Chart:
+    title = "The network and what flowed over it"
+    lead = (
+        f"{counted(len(net.nodes), 'broker')}, {counted(len(net.edges), 'link')}. "
+        "An arrow is as wide as the messages a second it carried (mean over warm-up and load); two arrows are a "
+        "duplex link, the dot is the end that opened it, dashes mean that nothing flowed. In each box: open client "
+        "connections, at the start → the end of the load where they differ."
+    )
+    if not net.nodes:
+        return Chart("network", title, lead, network_table(net), missing="run.json names no brokers.")
+    return Chart("network", title, lead, network_table(net), svg=draw_network(net, "network", title, lead))

@@ -1,0 +1,72 @@
+"""Formats numbers, so that the same figure reads the same everywhere in the report."""
+
+from math import isfinite, log10
+
+from reports.parts.values import ANY, Cell
+
+ABSENT = "–"
+BYTE_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
+
+
+def significant(value: float | None, digits: int = 3) -> str:
+    """``digits`` significant digits without an exponent: 12345.6 -> 12,346; 3.14159 -> 3.14; 0.00123 -> 0.00123."""
+    if value is None or not isfinite(value):
+        return ABSENT
+    if value == 0:
+        return "0"
+    decimals = max(0, digits - 1 - int(log10(abs(value)) // 1))
+    return f"{value:,.{min(decimals, 6)}f}"
+
+
+def whole(value: int | None) -> str:
+    return ABSENT if value is None else f"{value:,}"
+
+
+def cell(value: Cell, decimals: int | None) -> str:
+    """A table's cell. A column of numbers has a fixed number of decimals, so that the points align."""
+    if value is None:
+        return ABSENT
+    if isinstance(value, str) or decimals is None:
+        return str(value)
+    return f"{value:,.6g}" if decimals == ANY else f"{value:,.{decimals}f}"
+
+
+def bytes_text(value: float) -> str:
+    """4294967296 -> 4.00 GiB."""
+    power = 0
+    while abs(value) >= 1024 and power < len(BYTE_UNITS) - 1:
+        value, power = value / 1024, power + 1
+    return f"{significant(value)} {BYTE_UNITS[power]}"
+
+
+def seconds_text(value: float | None) -> str:
+    """62.5 -> 1 min 2.5 s."""
+    if value is None:
+        return ABSENT
+    minutes, rest = divmod(value, 60)
+    if minutes < 1:
+        return f"{value:.3g} s"
+    rest_text = f" {rest:.3g} s" if rest >= 0.05 else ""
+    return f"{int(minutes)} min{rest_text}"
+
+
+def counted(count: int, noun: str, plural: str = "") -> str:
+    """1 message, 2 messages."""
+    return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
+
+
+def share(part: float, of: float) -> str:
+    """A part of a whole in per cent."""
+    return ABSENT if not of else f"{significant(100 * part / of, 2)} %"
+
+
+def sentence(text: str) -> str:
+    """With a capital letter and a full stop; a name such as ``messages.lost`` keeps its small letter."""
+    first = text.split(" ", 1)[0]
+    started = text if "." in first or "_" in first else text[:1].upper() + text[1:]
+    return started if started.endswith((".", "!", "?")) else started + "."
+
+
+def joined(words: list[str]) -> str:
+    """a, b and c."""
+    return words[0] if len(words) == 1 else ", ".join(words[:-1]) + " and " + words[-1] if words else ""

@@ -1,0 +1,109 @@
+"""The plain values of a page: tables with their columns, charts and key figures."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import reduce
+from operator import getitem
+from typing import Any, get_type_hints
+
+from records.figures import declared
+
+Cell = str | int | float | None
+ANY = -1
+Columns = Iterable[tuple[str, int | None, str | Callable[[Any], Cell]]]
+"""Title, decimals as `Column` has them, and the value in a row's item: its key (``outage_ms.p50``), or a function."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """``decimals``: digits after the point; ANY: as many as it needs; None: text (left-aligned)."""
+
+    title: str
+    decimals: int | None = None
+
+    @property
+    def numeric(self) -> bool:
+        return self.decimals is not None
+
+
+@dataclass(frozen=True)
+class Table:
+    """``empty`` says in words why there are no rows; ``sortable``: where the reader may look for an extreme."""
+
+    caption: str
+    columns: tuple[Column, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    empty: str = "Nothing was recorded."
+    sortable: bool = False
+
+    @property
+    def alignment(self) -> str:
+        """A style class that stands for one on every cell: long tables of numbers are most of a report's bytes."""
+        first, *others = (column.numeric for column in self.columns)
+        if not others or not all(others):
+            return "mixed"
+        return "numbers" if first else "numbers named"
+
+
+def table_of(
+    caption: str, items: Iterable[Any], columns: Columns, empty: str = Table.empty, *, sortable: bool = False
+) -> Table:
+    """A table with a row for each of ``items``."""
+    titles, decimals, values = zip(*columns, strict=True)
+    rows = tuple(tuple(_value(item, value) for value in values) for item in items)
+    return Table(caption, tuple(map(Column, titles, decimals)), rows, empty, sortable)
+
+
+def columns_of(kind: Any, *columns: str | tuple[str, int | None, str | Callable[[Any], Cell]]) -> Columns:
+    """The columns of a table whose rows are of a type of summary.json. A key, or a part of one (``outage_ms.p50``), has
+    its heading, unit and decimals as they are declared; other columns are taken as they are."""
+    return [_declared_column(kind, column) if isinstance(column, str) else column for column in columns]
+
+
+def _declared_column(kind: Any, column: str) -> tuple[str, int | None, str]:
+    name, _, part = column.partition(".")
+    hint, figure = get_type_hints(kind)[name], declared(kind)[name]
+    if not part:
+        return figure.heading(), None if hint is str else figure.decimals, column
+    of_part = declared(hint)[part]
+    return figure.heading(of_part.column), figure.decimals or of_part.decimals, column
+
+
+def _value(item: Any, value: str | Callable[[Any], Cell]) -> Cell:
+    found: Cell = value(item) if callable(value) else reduce(getitem, value.split("."), item)
+    return found
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A figure on the page. Without ``svg``, ``missing`` says why there is none."""
+
+    anchor: str
+    title: str
+    lead: str
+    table: Table
+    svg: str = ""
+    missing: str = ""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One key figure: ``value`` is text already, ``note`` one short explanation.
+
+    ``tone``: '' | good | bad | doubtful.
+    """
+
+    label: str
+    value: str
+    unit: str
+    note: str
+    tone: str = ""
+
+
+@dataclass(frozen=True)
+class NamedColour:
+    """A broker's name and style in a picture of clients. ``muted``: one of many, drawn in grey."""
+
+    name: str
+    style: int
+    muted: bool = False

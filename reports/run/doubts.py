@@ -1,0 +1,220 @@
+"""Lists the reasons to doubt a report as sentences, the weightier ones first."""
+
+from collections.abc import Iterator, Mapping
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from records.load import WarmUpResult
+from records.messages import Messages
+from records.run import RunInfo
+from records.summary import Summary
+from records.units import NS_PER_S
+from reports.network.brokers import of_kind
+from reports.network.links import link_doubts
+from reports.parts.histogram import Histogram, select
+from reports.parts.numbers import counted, joined, seconds_text, sentence, share, significant
+
+SHORT_LOAD_S = 60
+SHORT_WARM_UP_S = 10
+MUCH_STEAL = 0.01
+BUSY = 0.8
+DRIFT = 1.5
+BACKLOG = 1.05
+CORES = ("cores", "cpu_count", "logical_cores", "cpus")
+ONE_HOST = ("processes", "containers")
+
+
+def doubts(run: RunInfo, summary: Summary, tables: Mapping[str, pa.Table]) -> tuple[str, ...]:
+    """First the harness's own findings (problems, unknowns, warnings), then the doubts from the figures."""
+    told = [text for text in (*run.problems, *run.unknowns, *run.warnings) if text not in summary["reasons"]]
+    found = [sentence(text) for text in told]
+    resources, latency, load_s = tables["resources"], tables["latency"], load_length_s(run, summary)
+    if summary["offered_rate"]["note"]:
+        found.append(summary["offered_rate"]["note"])
+    found += [
+        *of_the_generator(summary),
+        *of_transactions(run),
+        *of_the_machine(run, resources, load_s),
+        *of_the_samples(summary),
+        *link_doubts(run, resources),
+        *of_connections(summary),
+        *of_time(load_s, summary["warm_up"]),
+        *of_drift(latency, load_s),
+        *of_what_was_claimed(summary, tables["paths"]),
+    ]
+    found.append(
+        "This is one run. It says nothing about how much the next one would differ: repeat before you compare."
+    )
+    return tuple(dict.fromkeys(found))
+
+
+def of_the_generator(summary: Summary) -> Iterator[str]:
+    if summary["blocked"]["periods"]:
+        yield of_blocked_producers(summary)
+    if summary["lag_ms"]["blocked_slots"]:
+        waiting = counted(summary["lag_ms"]["blocked_slots"], "send")
+        yield f"The in-flight cap, or a commit, made {waiting} wait: the brokers confirmed too slowly for the rate."
+    due, received = _receptions_due_per_s(summary), summary["throughput"]["received_per_s"]
+    if due and received and received > due * BACKLOG:
+        yield (
+            f"More was received ({significant(received)}/s) than was due ({significant(due)}/s) in the load: it began "
+            "with a backlog from the warm-up, and its throughput is not that of a steady state."
+        )
+    error_ms = summary["clocks"].get("error_bound_ms", 0)
+    if error_ms:
+        yield f"Clocks of several hosts were compared: latencies across hosts may be off by {significant(error_ms)} ms."
+
+
+def _receptions_due_per_s(summary: Summary) -> float | None:
+    """Messages that were due, each as often as it has subscriptions."""
+    due, messages = summary["throughput"]["due_per_s"], summary["messages"]
+    return due * messages["expected"] / messages["sent"] if due and messages["sent"] else None
+
+
+def of_blocked_producers(summary: Summary) -> str:
+    held = summary["blocked"]
+    times, who = counted(held["periods"], "time"), joined(held["brokers"])
+    total, longest = seconds_text(held["total_ms"] / 1_000), seconds_text(held["longest_ms"] / 1_000)
+    return (
+        f"Producers were blocked {times}, for {total} in all and {longest} at most: {who} took nothing from them. "
+        "A broker that is full does that, and so does one that stands still."
+    )
+
+
+def of_transactions(run: RunInfo) -> Iterator[str]:
+    """A broker delivers a message once its transaction is committed. Until then it waits for the producer."""
+    sizes = sorted({int(user.settings.get("transaction_size", 0)) for user in run.users} - {0})
+    if sizes:
+        of = joined([str(size) for size in sizes])
+        yield (
+            f"Messages were sent in transactions of {of}: sent → received has the time until the producer committed, "
+            "so it is not the brokers' part alone."
+        )
+
+
+def of_the_machine(run: RunInfo, resources: pa.Table, load_s: float) -> Iterator[str]:
+    cores = cores_of(run)
+    if run.runtime in ONE_HOST:
+        host = f"the {cores} cores of one machine" if cores else "one machine"
+        yield (
+            f"Host-limited: {counted(len(run.brokers), 'broker')} and the load generator share {host}. "
+            "Rates and latencies measure that machine too; more brokers do not add capacity here."
+        )
+    if not cores:
+        return
+    whole_ns = cores * max(load_s, 1) * 1e9
+    # Samples do not lie exactly at the ends of the load, so their sum may be a little more than the whole.
+    stolen, busy = (min(in_load(resources, metric, load_s), whole_ns) for metric in ("steal_ns", "cpu_busy_ns"))
+    if stolen / whole_ns > MUCH_STEAL:
+        yield f"The host of this virtual machine took {share(stolen, whole_ns)} of its CPU time away (steal)."
+    if busy / whole_ns > BUSY:
+        yield f"The machine was {share(busy, whole_ns)} busy during the load: what queues may be waiting for a core."
+
+
+def in_load(resources: pa.Table, metric: str, load_s: float) -> int:
+    rows = of_kind(resources, "machine", metric)
+    seconds = rows["second"]
+    inside = rows.filter(pc.and_(pc.greater_equal(seconds, 0), pc.less(seconds, int(load_s))))
+    return pc.sum(inside["value"]).as_py() or 0
+
+
+def cores_of(run: RunInfo) -> int | None:
+    return next((int(run.machine[key]) for key in CORES if key in run.machine), None)
+
+
+def of_the_samples(summary: Summary) -> Iterator[str]:
+    latency = summary["latency_ms"].get("due_to_received")
+    if latency is None:
+        return
+    if latency["negative"]:
+        negative = counted(latency["negative"], "latency", "latencies")
+        yield f"{negative} came out negative: the clocks disagree. None was dropped."
+    count = latency["count"]
+    shaky = [name for name, of in (("p99", 100), ("p99.9", 1_000), ("p99.99", 10_000)) if 0 < count < 10 * of]
+    if shaky:
+        samples = counted(count, "sample")
+        yield f"{samples}: fewer than ten lie beyond {shaky[0]}, so from there on the tail has no figures."
+
+
+def of_connections(summary: Summary) -> Iterator[str]:
+    """A broker that has not noticed a loss counts connections that are none, and so does one that others use."""
+    counts = summary["connection_counts"]
+    if counts["differed"]:
+        yield (
+            f"Of {counted(counts['compared'], 'count')} of client connections by the brokers, {counts['differed']:,} "
+            f"{'was' if counts['differed'] == 1 else 'were'} not the clients' ({joined(counts['brokers'])}): "
+            "others used the broker, or it or a client had not yet noticed that a connection was gone."
+        )
+
+
+def of_time(load_s: float, warm_up: WarmUpResult) -> Iterator[str]:
+    if 0 < load_s < SHORT_LOAD_S:
+        lasted = seconds_text(load_s)
+        yield f"The load lasted {lasted}: too short for garbage collections and journal checkpoints to show."
+    if not load_s:
+        return
+    lasted, at_most = seconds_text(warm_up["lasted_s"]), seconds_text(warm_up["at_most_s"])
+    if warm_up["end"] == "fixed" and warm_up["lasted_s"] < SHORT_WARM_UP_S:
+        yield f"The warm-up lasted {lasted}: the brokers' JVMs may still have been compiling."
+    if warm_up["end"] == "not_settled":
+        yield f"The warm-up ended after {at_most} without a settled median latency: the load began unsteady."
+    if warm_up["end"] == "no_latency":
+        yield f"The warm-up took {at_most} without knowing whether latency had settled: too few latencies were known."
+
+
+def of_drift(latency: pa.Table, load_s: float) -> Iterator[str]:
+    """Compare the first third of the load with the last, outside faults."""
+    rows = select(latency, phase="load", measure="due_to_received", in_fault=False)
+    first, last = (
+        Histogram.of(rows.filter(inside))
+        for inside in (pc.less(rows["second"], int(load_s / 3)), pc.greater_equal(rows["second"], int(2 * load_s / 3)))
+    )
+    before, after = first.percentile(0.5), last.percentile(0.5)
+    if before and after and min(before, after) > 0 and not 1 / DRIFT < after / before < DRIFT:
+        yield (
+            f"No steady state: the median latency went from {significant(before)} ms in the first third of the load "
+            f"to {significant(after)} ms in the last."
+        )
+
+
+def of_messages_in_doubt(messages: Messages) -> str:
+    """A message of a topic counts once; what was received of it counts for each subscription."""
+    in_doubt, recovered = messages["in_doubt"], messages["recovered"]
+    stayed = f"{counted(in_doubt, 'message')} stayed in doubt: the connection went before the broker's answer."
+    receptions = recovered + messages["in_doubt_not_received"]
+    if receptions <= in_doubt:
+        return f"{stayed} {recovered:,} of them were received all the same."
+    return f"{stayed} Of their {receptions:,} receptions, {recovered:,} took place all the same."
+
+
+def of_what_was_claimed(summary: Summary, paths: pa.Table) -> Iterator[str]:
+    messages = summary["messages"]
+    if summary["foreign_leftovers"]:
+        foreign = counted(summary["foreign_leftovers"], "message", "messages")
+        yield f"{foreign} on the brokers' queues are not of this run. They count for nothing."
+    if messages["unconfirmed"]:
+        unconfirmed = counted(messages["unconfirmed"], "message was", "messages were")
+        yield (
+            f"{unconfirmed} sent without asking for a confirmation: nobody promised them, "
+            "so none of them can count as lost."
+        )
+    if messages["in_doubt"]:
+        yield of_messages_in_doubt(messages)
+    if paths.num_rows and paths["hops"].null_count == paths.num_rows:
+        yield "The protocol did not tell how many brokers a message crossed, so latency is not told apart by hops."
+
+
+def load_length_s(run: RunInfo, summary: Summary) -> float:
+    return _between(run.phases.load_began_ns, run.phases.load_ended_ns, summary["phases"].get("load"))
+
+
+def warm_up_length_s(run: RunInfo, summary: Summary) -> float:
+    return _between(run.phases.warm_up_began_ns, run.phases.load_began_ns, summary["phases"].get("warm_up"))
+
+
+def _between(began_ns: int | None, ended_ns: int | None, told_s: float | None) -> float:
+    """The marks count first: a duration told by the harness may include starting and stopping its users."""
+    if began_ns is not None and ended_ns is not None:
+        return (ended_ns - began_ns) / NS_PER_S
+    return told_s or 0.0

@@ -1,0 +1,113 @@
+"""States the verdict in words, and the answer to the scenario's question."""
+
+from dataclasses import dataclass
+
+from records.run import RunInfo
+from records.summary import Summary
+from reports.clients.connections import connections_sentence
+from reports.clients.consumers import shares_sentences
+from reports.clients.moves import moves_sentences
+from reports.faults import probable_cause, recovery_sentences, unplanned_sentences
+from reports.latency.places import latency_sentence, regions_sentence
+from reports.load import cost_sentence, rate_sentence, steps_sentence
+from reports.messages.fate import destinations_sentence, fate_sentence
+from reports.messages.kinds import kinds_sentences
+from reports.network.links import mirror_sentences
+from reports.parts.numbers import sentence
+
+MEANING = {
+    "pass": ("Passed", "Every check held, and every message is accounted for."),
+    "fail": ("Failed", "At least one check did not hold, or nothing arrived."),
+    "unknown": ("Unknown", "At least one check could not be decided: this is not a pass."),
+    "invalid": ("Invalid", "No result: the reasons say why. The figures below serve diagnosis only."),
+    "interrupted": ("Interrupted", "The run was stopped before its planned end. The figures cover what was run."),
+}
+
+
+@dataclass(frozen=True)
+class Headline:
+    verdict: str
+    word: str
+    meaning: str
+    reasons: tuple[str, ...]
+    answer: str
+    question: tuple[str, ...]
+    timing: str = ""  # which figures not to rely on, and why
+
+
+FIRST = {
+    "reliability": ("kinds",),
+    "rebalance": ("moves",),
+    "many_destinations": ("destinations", "cost"),
+    "churn": ("cost",),
+    "sharing": ("shares",),
+    "throttle": ("shares",),
+    "wan": ("regions",),
+    "request_reply": ("latency",),
+    "parallel_connectors": ("rate",),
+}
+"""By scenario: which sentences answer its question, so that they come first. Of others the order is enough."""
+ONLY_FIRST = ("cost", "rate")
+
+
+def headline(run: RunInfo, summary: Summary) -> Headline:
+    verdict = summary["verdict"]
+    word, meaning = MEANING[verdict]
+    reasons = tuple(map(sentence, summary["reasons"]))
+    return Headline(verdict, word, meaning, reasons, _in_order(run, summary), question(run), summary["timing"]["note"])
+
+
+def _in_order(run: RunInfo, summary: Summary) -> str:
+    """Whether the rate was held, what answers the scenario's question, what faults did, what became of the messages."""
+    rate = summary["offered_rate"]
+    first = FIRST.get(run.scenario, ())
+    sentences = {
+        "faults": recovery_sentences(summary["recovery"], summary["timing"]["doubtful"], rate["held"]),
+        "unplanned": unplanned_sentences(summary["unplanned"]),
+        "mirror": mirror_sentences(summary["mirror"]),
+        "steps": _steps(summary),
+        "connections": connections_sentence(summary.get("connections")),
+        **_answers(summary, share_alike="shares" in first),
+        "moves": moves_sentences(summary["rebalance"]) if "moves" in first else "",
+        "cost": cost_sentence(summary),
+        "rate": rate_sentence(summary),
+        "cause": probable_cause(run, summary),
+    }
+    if not _have_several(run) and summary["destinations"]["all_flow_s"] is not None:
+        sentences["destinations"] = ""  # a class each, and nobody asks which one came last
+    rest = [name for name in sentences if name not in first and name not in ONLY_FIRST]
+    return " ".join(filter(None, (rate["note"], *(sentences.get(name) for name in (*first, *rest)))))
+
+
+def _have_several(run: RunInfo) -> bool:
+    """Whether the users of a class have several destinations."""
+    return any(len(user.destinations) > 1 for user in run.users)
+
+
+def _steps(summary: Summary) -> str:
+    return steps_sentence(summary["steps"], summary["throughput"]["held_per_s"], summary["limit"])
+
+
+def question(run: RunInfo) -> tuple[str, ...]:
+    """The scenario's docstring by paragraphs, its line breaks undone."""
+    paragraphs = (" ".join(paragraph.split()) for paragraph in run.question.split("\n\n"))
+    return tuple(paragraph for paragraph in paragraphs if paragraph)
+
+
+def answer(summary: Summary) -> str:
+    """A few sentences with the figures that answer most questions."""
+    return " ".join(filter(None, _answers(summary).values()))
+
+
+def _answers(summary: Summary, *, share_alike: bool = False) -> dict[str, str]:
+    """By name. ``share_alike``: also of consumers that share evenly."""
+    if not summary["messages"]["sent"]:
+        return {"fate": "No message was sent, so this run answers nothing."}
+    return {
+        "fate": fate_sentence(summary),
+        "kinds": kinds_sentences(summary),
+        "shares": shares_sentences(summary["consumers"], also_even=share_alike),
+        "destinations": destinations_sentence(summary["destinations"]),
+        "regions": regions_sentence(summary.get("regions"), summary["timing"]["doubtful"]),
+        "latency": latency_sentence(summary),
+    }
