@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from records.latency import Lag, Latency
-from records.percentiles import LEAST_BEYOND, quantiles_ns, rank_of
+from records.percentiles import LEAST_BEYOND, SHARES, quantiles_ns, rank_of
 from records.results import PATHS
 from records.units import NS_PER_MS
 
@@ -17,7 +17,6 @@ MEASURES = ("due_to_received", "sent_to_received", "sent_to_settled")
 ROUND_TRIP = "round_trip"
 """From when a request was due until its reply was received: only of runs whose replies came."""
 LAG = "ready_to_sent"
-QUANTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99_9": 0.999, "p99_99": 0.9999}
 
 
 @dataclass(frozen=True)
@@ -49,14 +48,14 @@ class Spread:
         counts = dict(zip(by_bucket["bucket"].to_pylist(), by_bucket[f"{count}_sum"].to_pylist(), strict=True))
         min_ns, max_ns = pc.min(rows[lowest]).as_py(), pc.max(rows[highest]).as_py()
         total = sum(counts.values())
-        known = {name: share for name, share in QUANTILES.items() if total - rank_of(share, total) >= LEAST_BEYOND}
+        known = {name: share for name, share in SHARES.items() if total - rank_of(share, total) >= LEAST_BEYOND}
         middles_ns = dict(zip(known, quantiles_ns(counts, list(known.values())), strict=True))
         return cls(
             count=total,
             negative=sum(count for bucket, count in counts.items() if bucket < 0),
             min_ms=_ms(min_ns),
             max_ms=_ms(max_ns),
-            quantiles_ms={name: _ms(_between(min_ns, middles_ns.get(name), max_ns)) for name in QUANTILES},
+            quantiles_ms={name: _ms(_between(min_ns, middles_ns.get(name), max_ns)) for name in SHARES},
         )
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import inf, isfinite
+from math import inf
 from typing import Any, cast
 
 import pyarrow as pa
@@ -11,7 +11,7 @@ from analysis.backlog import Backlog
 from analysis.distribution import connected_at
 from analysis.disturbance import Back
 from analysis.fault_spans import FaultSpan
-from records.faults import FaultRecovery, Outages, OutageSpread, Recovery, StrandedAt, back_ns
+from records.faults import FaultRecovery, Outages, OutageSpread, Recovery, StrandedAt, outage_ms
 from records.figures import declared
 from records.units import NS_PER_MS, NS_PER_S
 
@@ -99,7 +99,7 @@ def _of_clients(rows: Sequence[Row]) -> dict[str, Any]:
     """The figures of `Outages` that are about clients."""
     return {
         "cut_off": len(rows),
-        "never_back": sum(outage_ms(row) == inf for row in rows),
+        "never_back": sum(outage_ms(row) is None for row in rows),
         "nothing_due": sum(row["due"] == 0 for row in rows),
         "in_flight": sum(row["in_flight"] for row in rows),
         "outage_ms": spread([outage_ms(row) for row in rows]),
@@ -110,17 +110,12 @@ def _of_clients(rows: Sequence[Row]) -> dict[str, Any]:
     }
 
 
-def outage_ms(row: Row) -> float:
-    """How long one user was cut off; infinite if it never came back."""
-    return _between_ms(row["began_ns"], back_ns(row))
-
-
-def spread(values_ms: Sequence[float]) -> OutageSpread:
+def spread(values_ms: Sequence[float | None]) -> OutageSpread:
     """The lower of the two middle values, and the largest; None for never, and for no value at all."""
     if not values_ms:
         return OutageSpread(p50=None, max=None)
-    ordered = sorted(values_ms)
-    return OutageSpread(p50=_or_never(ordered[(len(ordered) - 1) // 2]), max=_or_never(ordered[-1]))
+    ordered = sorted(values_ms, key=lambda value_ms: inf if value_ms is None else value_ms)
+    return OutageSpread(p50=ordered[(len(ordered) - 1) // 2], max=ordered[-1])
 
 
 def connected_users(stays: pa.Table, at_ns: int) -> int:
@@ -128,12 +123,8 @@ def connected_users(stays: pa.Table, at_ns: int) -> int:
     return sum(connected_at(stays, at_ns).values())
 
 
-def _between_ms(began_ns: int, ended_ns: int | None) -> float:
-    return inf if ended_ns is None else (ended_ns - began_ns) / NS_PER_MS
-
-
-def _or_never(value_ms: float) -> float | None:
-    return value_ms if isfinite(value_ms) else None
+def _between_ms(began_ns: int, ended_ns: int | None) -> float | None:
+    return None if ended_ns is None else (ended_ns - began_ns) / NS_PER_MS
 
 
 def _seconds(time_ns: int | None) -> float | None:

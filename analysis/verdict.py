@@ -9,18 +9,15 @@ doubtful figure is unknown.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from analysis.figures import QUANTILES
 from records.latency import Lag
 from records.messages import NOT_RECEIVED, Messages
-from records.percentiles import LEAST_BEYOND
+from records.percentiles import SHARES, takes
 from records.summary import CheckResult
 
 ENDED = "ended"
 INTERRUPTED = "interrupted"
 UNDELIVERED = ("lost", "stranded", "dead_lettered", "expired")
 """What became of confirmed messages that a subscription was owed and did not get."""
-TAKES = {name: round(LEAST_BEYOND / (1 - share)) for name, share in QUANTILES.items()}
-"""How many messages a percentile takes, so that enough are beyond it."""
 
 
 @dataclass(frozen=True)
@@ -132,8 +129,8 @@ def _unaccounted(evidence: Evidence) -> list[str]:
 def _undecided(check: CheckResult, doubtful: Mapping[str, str]) -> str:
     why = f"the run has no figure {check['metric']}"
     figure = check["metric"].rpartition(".")[2]
-    if figure in TAKES:
-        why += f" (a {figure.replace('_', '.')} takes {TAKES[figure]:,} messages)"
+    if figure in SHARES:
+        why += f" (a {figure.replace('_', '.')} takes {takes(SHARES[figure]):,} messages)"
     if check["metric"] in doubtful:
         why = f"{check['metric']} is doubtful, as {doubtful[check['metric']]}"
     return f"check {check['name']!r} could not be evaluated: {why}"

@@ -22,6 +22,7 @@ from records.figures import (
     slowest,
     total,
 )
+from records.units import NS_PER_MS
 
 
 class OutageSpread(TypedDict):
@@ -310,6 +311,12 @@ def back_ns(outage: Mapping[str, Any]) -> int | None:
         return _whole(outage["connected_ns"])
     idle = outage["first_success_ns"] is None and outage["due"] == 0 and outage["in_flight"] == 0
     return _whole(outage["ready_ns"] if idle else outage["first_success_ns"])
+
+
+def outage_ms(outage: Mapping[str, Any]) -> float | None:
+    """How long the user of a row of ``outages`` was cut off; None: it never came back."""
+    at_ns = back_ns(outage)
+    return None if at_ns is None else (at_ns - outage["began_ns"]) / NS_PER_MS
 
 
 def _whole(time_ns: Any) -> int | None:

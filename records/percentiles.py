@@ -10,6 +10,13 @@ from records.buckets import value_ns
 
 LEAST_BEYOND = 10
 """With fewer durations beyond a percentile, it is an accident of the run and no figure."""
+SHARES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99_9": 0.999, "p99_99": 0.9999}
+"""Of the values that a percentile does not fall below, by the percentile's name in `records.latency.Latency`."""
+
+
+def takes(share: float) -> int:
+    """How many values a percentile takes, so that enough lie beyond it: 1,000 for 0.99."""
+    return round(LEAST_BEYOND / (1 - share))
 
 
 def quantiles_ns(counts: Mapping[int, int], shares: Sequence[float]) -> list[int | None]:

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter
 
-from records.faults import FaultRecovery, Recovery, StrandedAt, Unplanned, back_ns
+from records.faults import FaultRecovery, Recovery, StrandedAt, Unplanned, outage_ms
 from records.run import OUT_OF_REACH, RunInfo
 from records.summary import Summary
 from records.units import MS_PER_S, NS_PER_MS, NS_PER_S
@@ -152,12 +152,6 @@ def outage_rows(outages: pa.Table) -> tuple[OutageRow, ...]:
         )
         for (_, name, role), values in found.items()
     )
-
-
-def outage_ms(row: Mapping[str, Any]) -> float | None:
-    """None: the client never came back."""
-    at_ns = back_ns(row)
-    return None if at_ns is None else (at_ns - row["began_ns"]) / NS_PER_MS
 
 
 def outages_table(outages: pa.Table) -> Table:

@@ -4,12 +4,12 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import cast
 
+from records.percentiles import LEAST_BEYOND
 from reports.comparison.arms import Arm
 from reports.comparison.comparison import ArmFigure, Comparison, Test
 from reports.comparison.conditions import COMMIT
 from reports.comparison.statistics import LEVEL
 from reports.comparison.verdicts import BETTER, INVALID, SAME, UNDECIDED, WORSE, change_text, effect_text
-from reports.latency.spectrum import FEW
 from reports.parts.numbers import counted, joined, sentence
 
 LIMITS = {
@@ -193,7 +193,7 @@ def _thin(comparison: Comparison) -> tuple[str, ...]:
     found = []
     for metric in comparison.shown():
         beyond = metric.share_beyond
-        thin = [run for run in runs if beyond and run.latency.count * beyond < FEW]
+        thin = [run for run in runs if beyond and run.latency.count * beyond < LEAST_BEYOND]
         if thin:
             where = f"in {len(thin)} of {counted(len(runs), 'run')}"
             found.append(

@@ -7,15 +7,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from records.latency import Latency, Regions
+from records.percentiles import takes
 from records.summary import Summary
 from reports.load import held_step, step_name
 from reports.messages.fate import owed_and_received
 from reports.parts.histogram import Histogram, select
 from reports.parts.numbers import joined, significant
 from reports.parts.values import Columns, Table, columns_of, table_of
-
-LEAST = {0.5: 20, 0.99: 1_000}
-"""How many messages a percentile takes: ten lie beyond it."""
 
 
 def paths_table(table: pa.Table, latency: pa.Table) -> Table:
@@ -38,7 +36,7 @@ def _percentile(row: dict[str, Any], measured: pa.Table, share: float) -> float 
     same_ends = select(measured, from_broker=row["from_broker"], to_broker=row["to_broker"])
     hops = same_ends["hops"]
     histogram = Histogram.of(same_ends.filter(hops.is_null() if row["hops"] is None else _equal(hops, row["hops"])))
-    return histogram.percentile(share) if histogram.count >= LEAST[share] else None
+    return histogram.percentile(share) if histogram.count >= takes(share) else None
 
 
 def _equal(column: pa.ChunkedArray, value: int) -> pa.ChunkedArray:

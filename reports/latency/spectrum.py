@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
+from records.percentiles import LEAST_BEYOND
 from records.summary import Summary
 from records.timing import differs
 from reports.parts.histogram import Histogram, select
@@ -47,8 +48,6 @@ LESS_OWN = "due → received, less the generator's own delay"
 OUTSIDE_FAULTS = "due → received, outside faults"
 FRACTIONS = (0.0, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 0.9999, 0.99999)
 POINTS_PER_DECADE = 30
-FEW = 10
-"""Fewer samples than this beyond a percentile make it an accident of this run."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +90,7 @@ def _points(histogram: Histogram) -> tuple[tuple[float, float], ...]:
 
 def trusted_fraction(count: int) -> float:
     """Beyond this fraction lie fewer than ten samples."""
-    return max(0.0, 1 - FEW / count) if count else 0.0
+    return max(0.0, 1 - LEAST_BEYOND / count) if count else 0.0
 
 
 def by_measure(latency: pa.Table) -> tuple[tuple[str, Histogram], ...]:

@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from math import ceil
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from records.buckets import value_ns
+from records.percentiles import rank_of
 from records.units import NS_PER_MS
 
 
@@ -42,7 +42,7 @@ class Histogram:
         """The smallest value that at least this fraction of the samples does not exceed (nearest rank); ms."""
         if not self.pairs:
             return None
-        rank = max(1, ceil(fraction * self.count - 1e-9))
+        rank = rank_of(fraction, self.count)
         return self.pairs[int(np.searchsorted(self.cumulative, rank))][0]
 
     @property
