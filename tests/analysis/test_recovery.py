@@ -146,7 +146,7 @@ def test_a_client_without_a_success_is_back_when_it_is_ready_if_nothing_was_due_
 
 @pytest.mark.parametrize(
     ("values", "p50", "largest"),
-    [([], None, None), ([3.0], 3.0, 3.0), ([4.0, 1.0], 1.0, 4.0), ([float("None"), 1.0, float("None")], None, None)],
+    [([], None, None), ([3.0], 3.0, 3.0), ([4.0, 1.0], 1.0, 4.0), ([None, 1.0, None], None, None)],
 )
 def test_the_middle_of_outages_is_one_of_them(values: list[float], p50: float | None, largest: float | None) -> None:
     assert spread(values) == {"p50": p50, "max": largest}
