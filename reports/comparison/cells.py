@@ -1,4 +1,4 @@
-"""Fills the table of a comparison: a row an arm, a column a figure, each cell with its interval and what it tells."""
+"""Fills the table of a comparison: a row a figure, a column an arm, each cell with its interval and what it tells."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -17,7 +17,7 @@ from reports.parts.numbers import counted, joined, significant
 
 COUNTS = {"lost": "messages lost", "duplicated": "delivered twice"}
 BY_HOPS = "latency p50 by brokers crossed, ms"
-ONE_MORE = "restarts to add a broker"
+NEEDS = ("brokers", "links", "restarts to add a broker")
 
 
 @dataclass(frozen=True)
@@ -31,32 +31,47 @@ class ArmCell:
 
 
 @dataclass(frozen=True)
+class FigureRow:
+    """A figure with a cell for each arm. ``scenario``: where there are several, that of the figure; '' if of all."""
+
+    title: str
+    cells: tuple[ArmCell, ...]
+    scenario: str = ""
+
+
+@dataclass(frozen=True)
 class ArmTable:
-    """``rows``: the arm's name and a cell a column. ``left_out``: columns that no run fills, with the reason.
+    """``left_out``: figures that no run has, with the reason."""
 
-    ``groups``: scenarios and how many columns each has, '' for those of no scenario; empty if there is one scenario.
-    """
-
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, tuple[ArmCell, ...]], ...]
+    arms: tuple[str, ...]
+    rows: tuple[FigureRow, ...]
     left_out: tuple[str, ...]
-    groups: tuple[tuple[str, int], ...] = ()
+
+    def row(self, title: str) -> FigureRow:
+        """The first of this title. KeyError if there is none."""
+        return {row.title: row for row in reversed(self.rows)}[title]
 
 
 def arm_table(comparisons: Sequence[Comparison]) -> ArmTable:
-    """A figure has a column for the first scenario that fills it, and for each in which it is primary."""
-    filled = _filled(comparisons)
-    columns = [(each, metric) for each, metrics in zip(comparisons, filled, strict=True) for metric in metrics]
-    titles = (*(f"{m.title}, {m.unit}" for _, m in columns), *COUNTS.values(), BY_HOPS, "brokers", "links", ONE_MORE)
-    rows = []
-    for arm in comparisons[0].design.rows:
-        runs = [run for each in comparisons for run in arm_of(each, arm.name).runs]
-        cells = [_cell(each, metric, arm.name) for each, metric in columns]
-        rows.append((arm.name, (*cells, *(count_cell(runs, name) for name in COUNTS), hops_cell(arm), *needs(arm))))
-    groups = [(each.scenario, len(metrics)) for each, metrics in zip(comparisons, filled, strict=True)]
-    groups.append(("", len(titles) - len(columns)))
-    left_out = _left_out(comparisons, {metric.path for _, metric in columns})
-    return ArmTable(titles, tuple(rows), left_out, tuple(groups) if len(comparisons) > 1 else ())
+    """A figure has a row for the first scenario that has it, and for each in which it is primary."""
+    arms, several = comparisons[0].design.rows, len(comparisons) > 1
+    filled = [
+        (each, metric) for each, metrics in zip(comparisons, _filled(comparisons), strict=True) for metric in metrics
+    ]
+    rows = [
+        FigureRow(
+            f"{metric.title}, {metric.unit}",
+            tuple(_cell(each, metric, arm.name) for arm in arms),
+            each.scenario if several else "",
+        )
+        for each, metric in filled
+    ]
+    runs = [[run for each in comparisons for run in arm_of(each, arm.name).runs] for arm in arms]
+    rows += [FigureRow(words, tuple(count_cell(of_arm, name) for of_arm in runs)) for name, words in COUNTS.items()]
+    rows.append(FigureRow(BY_HOPS, tuple(map(hops_cell, arms))))
+    rows += [FigureRow(title, cells) for title, cells in zip(NEEDS, zip(*map(needs, arms), strict=True), strict=True)]
+    left_out = _left_out(comparisons, {metric.path for _, metric in filled})
+    return ArmTable(tuple(arm.name for arm in arms), tuple(rows), left_out)
 
 
 def _filled(comparisons: Sequence[Comparison]) -> list[list[Metric]]:

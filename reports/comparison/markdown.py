@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from reports.comparison.beside import beside
 from reports.comparison.cells import ArmCell, ArmTable, arm_table
 from reports.comparison.comparison import Comparison
-from reports.comparison.sentences import answer, doubts, lead, messages
+from reports.comparison.sentences import answers, doubts, lead, messages
 from reports.parts.markdown import plain, table_lines
 from reports.parts.numbers import joined
 
@@ -13,7 +13,8 @@ from reports.parts.numbers import joined
 def markdown(comparisons: Sequence[Comparison]) -> str:
     table, first = arm_table(comparisons), comparisons[0]
     title = " vs ".join(arm.name for arm in first.design.arms)
-    lines = [f"## {plain(title)}", "", f"**{plain(answer(comparisons))}** {plain(messages(comparisons))}", ""]
+    lines = [f"## {plain(title)}", "", *(f"**{plain(line)}**\n" for line in answers(comparisons))]
+    lines += [plain(messages(comparisons)), ""]
     if any(each.design.unlike for each in comparisons):
         lines += ["> **Unlike runs are compared**, as was allowed: see below.", ""]
     if told := beside(comparisons):
@@ -25,7 +26,7 @@ def markdown(comparisons: Sequence[Comparison]) -> str:
         ]
     lines += [plain(lead(comparisons)), "", *_arms(first.design.field, table)]
     if table.left_out:
-        lines += ["", f"Columns left out: {plain(joined(list(table.left_out)))}."]
+        lines += ["", f"Figures left out: {plain(joined(list(table.left_out)))}."]
     lines += ["", "### Verdicts", ""]
     for each in comparisons:
         under = f"{plain(each.scenario)}, " if len(comparisons) > 1 else ""
@@ -37,12 +38,12 @@ def markdown(comparisons: Sequence[Comparison]) -> str:
 
 
 def _arms(field: str, table: ArmTable) -> list[str]:
-    scenarios = [scenario for scenario, columns in table.groups for _ in range(columns)] or [""] * len(table.columns)
-    under = [
-        f"{scenario}: {title}" if scenario else title for scenario, title in zip(scenarios, table.columns, strict=True)
+    titles = (plain(field), *map(plain, table.arms))
+    rows = [
+        (plain(f"{row.scenario}: {row.title}" if row.scenario else row.title), *map(_cell, row.cells))
+        for row in table.rows
     ]
-    titles = (plain(field), *map(plain, under))
-    return table_lines(titles, [(plain(name), *map(_cell, cells)) for name, cells in table.rows])
+    return table_lines(titles, rows)
 
 
 def _cell(cell: ArmCell) -> str:

@@ -12,7 +12,7 @@ from reports.comparison.comparison import Comparison, Test
 from reports.comparison.conditions import OVERLAY, conditions, shown
 from reports.comparison.differences import DotRow, draw_differences
 from reports.comparison.document import text as document_text
-from reports.comparison.sentences import answer, doubts, lead, left_out, messages
+from reports.comparison.sentences import answers, doubts, lead, left_out, messages
 from reports.comparison.spectra import band_curve, band_table, draw_bands
 from reports.comparison.tables import as_csv, effects, ratios, values
 from reports.comparison.verdicts import BETTER, INVALID, WORSE
@@ -48,7 +48,7 @@ class VerdictLine:
 class ComparisonPage:
     title: str
     meta: str
-    answer: str
+    answers: tuple[str, ...]
     messages: str
     beside: tuple[str, ...]
     left_out: tuple[str, ...]
@@ -72,7 +72,7 @@ def comparison_page(comparisons: Sequence[Comparison]) -> ComparisonPage:
     return ComparisonPage(
         title=", ".join(names) + " under the same clients",
         meta=lead(comparisons),
-        answer=answer(comparisons),
+        answers=answers(comparisons),
         messages=messages(comparisons),
         beside=beside(comparisons),
         left_out=tuple(dict.fromkeys(line for each in comparisons for line in left_out(each))),

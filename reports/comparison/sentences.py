@@ -23,11 +23,19 @@ LIMITS = {
 
 
 def answer(comparisons: Sequence[Comparison]) -> str:
-    """One sentence a primary figure, with its scenario if there are several."""
-    told = [(each, _of_figure(each, metric.path)) for each in comparisons for metric in each.primary]
-    if len(comparisons) == 1:
-        return " ".join(f"{text[:1].upper()}{text[1:]}" for _, text in told)
-    return " ".join(f"Under {each.scenario}, {text}" for each, text in told)
+    return " ".join(answers(comparisons))
+
+
+def answers(comparisons: Sequence[Comparison]) -> tuple[str, ...]:
+    """A line a scenario, in it a sentence a primary figure."""
+    return tuple(_of_scenario(each, several=len(comparisons) > 1) for each in comparisons)
+
+
+def _of_scenario(comparison: Comparison, several: bool) -> str:
+    told = [_of_figure(comparison, metric.path) for metric in comparison.primary]
+    if several:
+        return " ".join(f"Under {comparison.scenario}, {text}" for text in told)
+    return " ".join(f"{text[:1].upper()}{text[1:]}" for text in told)
 
 
 def _of_figure(comparison: Comparison, path: str) -> str:

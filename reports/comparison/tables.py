@@ -37,11 +37,16 @@ def ratios(comparison: Comparison) -> Table:
 
 
 def effects(comparison: Comparison) -> Table:
-    """One row a figure and an arm: estimate, interval, and the verdict of a primary figure."""
+    """One row a figure and an arm: estimate, interval, and the verdict of a primary figure.
+
+    Figures that have no ratio in any arm are left out, unless they are primary.
+    """
     numbers = ("blocks", "ratio", "low", "high", "confidence", "p", "p (Holm)")
     tests = {(test.figure.metric.path, test.figure.arm): test for test in comparison.tests}
     rows: list[tuple[Cell, ...]] = []
-    for figure in against_first(comparison):
+    figures = against_first(comparison)
+    told = {figure.metric.path for figure in figures if figure.used} | {path for path, _ in tests}
+    for figure in (figure for figure in figures if figure.metric.path in told):
         test, found = tests.get((figure.metric.path, figure.arm)), figure.against
         ends = (exp(found.low), exp(found.high), found.confidence) if found and found.has_interval else (None,) * 3
         estimated = (exp(found.centre) if found else None, *ends)

@@ -2,8 +2,12 @@
 
 import base64
 import hashlib
+from collections.abc import Iterable
 from importlib.resources import files
+from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
+from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -22,6 +26,7 @@ def render_page(template: str, view: object) -> str:
         undefined=StrictUndefined,
     )
     environment.filters["cell"] = cell
+    environment.filters["groupby_in_order"] = _groups
     script = _template("sort.js")
     return environment.get_template(template).render(
         page=view,
@@ -30,6 +35,11 @@ def render_page(template: str, view: object) -> str:
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         svg=Markup,
     )
+
+
+def _groups(items: Iterable[Any], attribute: str) -> list[tuple[Any, list[Any]]]:
+    """Items that follow each other and are alike in an attribute, with what it is; Jinja's own filter sorts them."""
+    return [(key, list(group)) for key, group in groupby(items, attrgetter(attribute))]
 
 
 def _template(name: str) -> str:
