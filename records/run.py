@@ -13,7 +13,7 @@ from records.destination_pattern import expanded, replies_to
 from records.rate_steps import RateStep
 from records.schemas import SCHEMA_VERSION
 
-RUN_VERSION = 6
+RUN_VERSION = 7
 PRODUCER, CONSUMER = "producer", "consumer"  # the roles of users
 State = Literal["starting", "running", "ended", "interrupted", "failed"]
 NEVER_BEGAN: dict[State, str] = {
@@ -160,6 +160,25 @@ OUT_OF_REACH = "a consumer at"
 """Every warning has it that says before a run that messages do not get to some of the consumers."""
 
 
+ANSWERS = (
+    "faults",
+    "unplanned",
+    "mirror",
+    "steps",
+    "connections",
+    "fate",
+    "kinds",
+    "shares",
+    "destinations",
+    "regions",
+    "latency",
+    "moves",
+    "cost",
+    "rate",
+)
+"""What a report says of a run, a sentence or a few each, in their order where no scenario asks for another."""
+
+
 @dataclass(frozen=True)
 class RunInfo:
     """Everything in run.json. ``schema_version``: of the event tables."""
@@ -173,6 +192,7 @@ class RunInfo:
     run_version: int = RUN_VERSION
     schema_version: int = SCHEMA_VERSION
     question: str = ""  # the scenario's own docstring
+    answered_by: tuple[str, ...] = ()  # of ANSWERS: what a report says first, as it answers the question
     command: tuple[str, ...] = ()  # run it again with this
     seed: int = 0
     runtime_reason: str = ""

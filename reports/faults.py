@@ -15,7 +15,7 @@ from records.summary import Summary
 from records.units import MS_PER_S, NS_PER_MS, NS_PER_S
 from reports.parts.numbers import counted, joined, seconds_text, significant
 from reports.parts.over_time import Band
-from reports.parts.style import GRID, INK, MUTED, SMALL, chart, look, new_figure, plain_axes, shortened
+from reports.parts.style import GRID, INK, MUTED, SMALL, WIDE, chart, look, new_figure, plain_axes, shortened
 from reports.parts.values import Chart, Columns, Table, columns_of, table_of
 
 
@@ -50,8 +50,8 @@ MOST_SENTENCES = 3
 ROLES = {"producer": "producers", "consumer": "consumers", "": "without messages"}
 
 
-def recovery_sentences(recovery: Recovery, doubtful: Collection[str] = (), held: bool | None = None) -> str:
-    """What each fault did; '' without one. ``doubtful``: figures as a check names them.
+def recovery_sentences(recovery: Recovery, doubtful: Collection[str] = (), held: bool | None = None) -> tuple[str, ...]:
+    """What each fault did. ``doubtful``: figures as a check names them.
 
     ``held``: whether the offered rate was; if not, what waited is not told, as no fault made it wait.
     """
@@ -60,7 +60,7 @@ def recovery_sentences(recovery: Recovery, doubtful: Collection[str] = (), held:
         for fault in recovery["faults"][:MOST_SENTENCES]
     ]
     further = len(recovery["faults"]) - len(told)
-    return " ".join([*told, f"{counted(further, 'further fault')} followed."] if further else told)
+    return tuple([*told, f"{counted(further, 'further fault')} followed."] if further else told)
 
 
 def fault_sentence(fault: FaultRecovery, *, outage_doubtful: bool = False, backlog_its_own: bool = True) -> str:
@@ -237,7 +237,7 @@ STEPS = 7
 
 
 def draw_outages(rows: tuple[OutageRow, ...]) -> Figure:
-    figure = new_figure(ROOM + ROW * len(rows))
+    figure = new_figure(ROOM + ROW * len(rows), WIDE)
     axes = figure.subplots()
     plain_axes(axes, "outage, ms")
     _scale(axes, rows)

@@ -29,6 +29,7 @@ run(
         checks=(no_acked_send_lost(),),
         entries={"consumers": 2},
         question=__doc__,
+        answered_by=("faults",),
         limited_on_purpose="the consumers are away, and what piles up meanwhile is the question",
     )
 )

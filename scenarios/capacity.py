@@ -43,5 +43,6 @@ run(
             none_withheld(),
         ),
         question=__doc__,
+        answered_by=("steps",),
     )
 )

@@ -27,5 +27,6 @@ run(
         load=AddClients("50,100,200,400@10s"),
         checks=(some_clients_held(), no_acked_send_lost(), none_corrupted()),
         question=__doc__,
+        answered_by=("connections",),
     )
 )

@@ -41,6 +41,7 @@ run(
         entries={"producers": 2, "consumers": 2},
         link=MIRROR,
         question=__doc__,
+        answered_by=("mirror", "faults"),
         warm_up_s=5,
     )
 )

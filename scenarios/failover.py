@@ -38,5 +38,6 @@ run(
         faults=(KillBroker("producers", at_s=10, for_s=15),),
         premises=(somebody_cut_off(), sends_in_flight()),
         question=__doc__,
+        answered_by=("faults",),
     )
 )

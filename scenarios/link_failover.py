@@ -41,6 +41,7 @@ run(
         entries={"consumers": 2},
         link=TO_A_PAIR,
         question=__doc__,
+        answered_by=("faults",),
         warm_up_s=5,
     )
 )

@@ -38,6 +38,7 @@ run(
         load=Hold(for_s=30),
         checks=(no_acked_send_lost(), none_stranded(), no_send_refused(), every_send_answered(), none_withheld()),
         question=__doc__,
+        answered_by=("destinations", "cost"),
         warm_up_s=5,
     )
 )

@@ -48,6 +48,7 @@ run(
         checks=(no_acked_send_lost(), none_against_a_selector(), every_selected_message_received()),
         entries={"consumers": 3},
         question=__doc__,
+        answered_by=("fate",),
         limited_on_purpose="messages that nobody selects are the question",
         warm_up_s=5,  # where messages are stranded, the latency says little of how the brokers warm up
     )

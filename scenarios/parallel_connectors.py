@@ -29,6 +29,7 @@ run(
         checks=(no_acked_send_lost(), none_stranded(), none_corrupted()),
         link=PARALLEL,
         question=__doc__,
+        answered_by=("rate",),
         warm_up_s=5,  # over one connection messages come later and later
     )
 )

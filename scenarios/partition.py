@@ -30,5 +30,6 @@ run(
         faults=(CutLink("producers", at_s=10, for_s=15),),
         link=ANY_LINK,
         question=__doc__,
+        answered_by=("faults",),
     )
 )

@@ -30,6 +30,7 @@ run(
         checks=(no_acked_send_lost(), every_client_back()),
         faults=(JoinBroker("consumers", at_s=10, for_s=15), JoinBroker("consumers", at_s=40)),
         question=__doc__,
+        answered_by=("moves",),
         warm_up_s=5,  # of so few messages a second the latency would hardly be seen to settle
     )
 )

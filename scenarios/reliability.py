@@ -93,6 +93,7 @@ run(
         faults=(KillBroker("consumers", at_s=10, for_s=15),),
         premises=(somebody_cut_off(),),
         question=__doc__,
+        answered_by=("kinds",),
         warm_up_s=5,
     )
 )

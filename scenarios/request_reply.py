@@ -29,6 +29,7 @@ run(
         load=Hold(for_s=30),
         checks=(no_acked_send_lost(), none_stranded(), no_send_refused()),
         question=__doc__,
+        answered_by=("latency",),
         warm_up_s=5,  # where replies are refused, no latency settles
     )
 )

@@ -31,6 +31,7 @@ run(
         premises=(somebody_cut_off(),),
         brokers=2,  # in turn
         question=__doc__,
+        answered_by=("faults",),
         warm_up_s=5,
     )
 )

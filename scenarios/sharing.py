@@ -36,6 +36,7 @@ run(
         checks=(no_acked_send_lost(), none_stranded()),
         link=TO_FAR_CONSUMERS,
         question=__doc__,
+        answered_by=("shares",),
         warm_up_s=5,
     )
 )

@@ -48,5 +48,6 @@ run(
             none_withheld(),
         ),
         question=__doc__,
+        answered_by=("fate", "latency"),
     )
 )

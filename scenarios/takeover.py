@@ -39,6 +39,7 @@ run(
         faults=(KillBroker("producers", at_s=10, for_s=25),),
         premises=(somebody_cut_off(), sends_in_flight()),
         question=__doc__,
+        answered_by=("faults",),
         warm_up_s=5,
         pair="producers",  # the fault takes its active broker
     )

@@ -37,6 +37,7 @@ run(
         checks=(no_acked_send_lost(), none_stranded()),
         link=TO_FAR_CONSUMERS,
         question=__doc__,
+        answered_by=("shares",),
         warm_up_s=5,
         limited_on_purpose="a link with a rate limit is the question",
     )

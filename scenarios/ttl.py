@@ -55,6 +55,7 @@ run(
         checks=(no_acked_send_lost(), every_selected_message_received()),
         entries={"consumers": 3},
         question=__doc__,
+        answered_by=("fate",),
         limited_on_purpose="messages that cannot go on are the question",
         warm_up_s=5,  # where messages are stranded, the latency says little of how the brokers warm up
     )

@@ -48,5 +48,6 @@ run(
         checks=(no_acked_send_lost(), none_stranded(), none_corrupted()),
         link=BETWEEN_REGIONS,
         question=__doc__,
+        answered_by=("regions",),
     )
 )

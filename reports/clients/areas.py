@@ -21,7 +21,19 @@ from reports.clients.moves import distribution_table, stays_table
 from reports.inputs import Results
 from reports.parts.numbers import counted
 from reports.parts.over_time import Backdrop, second_ticks
-from reports.parts.style import CHARACTER_WIDTH, FAULT, INK, INVISIBLE, MUTED, SMALL, chart, look, plain_axes, shortened
+from reports.parts.style import (
+    CHARACTER_WIDTH,
+    FAULT,
+    INK,
+    INVISIBLE,
+    MUTED,
+    SMALL,
+    WIDE,
+    chart,
+    look,
+    plain_axes,
+    shortened,
+)
 from reports.parts.values import Chart, NamedColour
 
 
@@ -216,7 +228,7 @@ def _is_there(
     return there
 
 
-WIDTH, LEFT, RIGHT = 1_100, 64, 170
+LEFT, RIGHT = 64, 170
 TOP, BOTTOM, BETWEEN = 46, 42, 34
 ROW, LEAST_ROWS, MOST_ROWS = 18, 60, 460
 """Heights: of a row of few clients, and the least and the most of all rows of a group."""
@@ -268,14 +280,14 @@ def _height(clients: int) -> int:
 
 def _figure(heights: list[int]) -> Figure:
     height = TOP + sum(heights) + BETWEEN * (len(heights) - 1) + BOTTOM
-    return Figure(figsize=(WIDTH / 72, height / 72), facecolor="none")
+    return Figure(figsize=(WIDE / 72, height / 72), facecolor="none")
 
 
 def _axes(figure: Figure, heights: list[int]) -> Iterator[Axes]:
     total, top = float(figure.get_figheight()) * 72, TOP
     for height in heights:
         bottom = 1 - (top + height) / total
-        yield figure.add_axes((LEFT / WIDTH, bottom, 1 - (LEFT + RIGHT) / WIDTH, height / total))
+        yield figure.add_axes((LEFT / WIDE, bottom, 1 - (LEFT + RIGHT) / WIDE, height / total))
         top += height + BETWEEN
 
 
@@ -291,7 +303,7 @@ def _frame(axes: Axes, title: str, backdrop: Backdrop, *, first: bool, last: boo
     for band, later in zip_longest(bands, bands[1:]):
         until_s = later.began_s if later else backdrop.load_s
         whole = shortened(f"{band.label} {band.what}")
-        fits = len(whole) * CHARACTER_WIDTH <= (until_s - band.began_s) / backdrop.load_s * (WIDTH - LEFT - RIGHT)
+        fits = len(whole) * CHARACTER_WIDTH <= (until_s - band.began_s) / backdrop.load_s * (WIDE - LEFT - RIGHT)
         stop = backdrop.load_s if band.ended_s is None else min(band.ended_s, backdrop.load_s)
         _draw_fault(axes, band.began_s, stop, (whole if fits else band.label) if first else "")
 

@@ -7,46 +7,56 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from records.clients import Distribution, FaultMoves, GroupBalance, Rebalance
+from records.faults import FaultRecovery
 from records.units import NS_PER_S
+from reports.faults import DONE
 from reports.parts.numbers import counted, joined, seconds_text, significant
 from reports.parts.values import Column, Columns, Table, columns_of, table_of
 
 MOST_STAYS, MOST_CHANGES = 300, 60
 MOMENTS = {"begin": "the load begins", "end": "the load ends"}
-MOST_MOMENTS = 4
+MOST_FAULTS = 2
 
 
-def moves_sentences(rebalance: Rebalance) -> str:
-    """Where the clients of each group were, and what their moves cost them; '' if none moved."""
+def moves_sentences(rebalance: Rebalance, faults: Sequence[FaultRecovery]) -> str:
+    """Where the clients were before and after each fault, and what their moves cost them; '' if none moved."""
     if not rebalance["moves"]:
         return ""
-    groups = [_of_group(group) for group in rebalance["groups"]]
     moved, off_ms = f"{rebalance['moved']:,} of {counted(rebalance['clients'], 'client')}", rebalance["off_ms"]
-    text = f"{moved} moved, {counted(rebalance['moves'], 'time')} in all"
+    sentences = [_whereabouts(rebalance["groups"], faults), f"{moved} moved, in {counted(rebalance['moves'], 'move')}"]
     if off_ms["p50"] is not None and off_ms["max"] is not None:
-        text += f"; the middle move took {significant(off_ms['p50'])} ms, the longest {significant(off_ms['max'])} ms"
+        sentences.append(
+            f"The middle move took {significant(off_ms['p50'])} ms, the longest {significant(off_ms['max'])} ms"
+        )
     if rebalance["not_settled"]:
-        text += f"; after {counted(rebalance['not_settled'], 'change')} they did not settle"
+        sentences.append(f"After {counted(rebalance['not_settled'], 'change')} they did not settle")
     elif rebalance["settled_s"] is not None:
-        text += f"; each time they had settled after {seconds_text(rebalance['settled_s'])} at most"
-    return " ".join([*groups, f"{text}."])
+        sentences.append(f"Each time they had settled after {seconds_text(rebalance['settled_s'])} at most")
+    return " ".join(f"{text}." for text in sentences)
 
 
-def _of_group(group: GroupBalance) -> str:
-    """``Of 12 consumers, a, b and c had 6, 6 and 0 when the load began, and 4, 4 and 4 when it ended.``"""
-    first, *others = group["moments"]
-    later = [moment for moment in others if not moment["moment"].startswith("before")]
-    shown = [first, *later[-(MOST_MOMENTS - 1) :]]
-    names = joined(list(first["connected"]))
-    whole = counted(group["clients"], "client")
-    return f"Of {whole} in {group['group']}, {names} had {joined([_had(moment) for moment in shown])}."
+def _whereabouts(groups: Sequence[GroupBalance], faults: Sequence[FaultRecovery]) -> str:
+    """``At a, b and c were 6/6/0 clients before c joined, 4/4/3 (1 off) after; 4/4/4 when the load ended``."""
+    brokers = list(dict.fromkeys(broker for group in groups for broker in group["moments"][0]["connected"]))
+    were = {moment["moment"]: _clients(groups, moment["moment"], brokers) for moment in groups[0]["moments"]}
+    told = []
+    for fault in faults:
+        before, after = (were.get(f"{when} {fault['fault']}") for when in ("before", "after"))
+        if before and after:
+            done = DONE.get(fault["kind"], f"had the fault {fault['kind']}")
+            told.append(f"{before} clients before {fault['target']} {done}, {after} after")
+    told = told[:MOST_FAULTS] or [f"{were['begin']} clients when the load began"]
+    if "end" in were and not told[-1].endswith(f", {were['end']} after"):
+        told.append(f"{were['end']} when the load ended")
+    return f"At {joined(brokers)} were {'; '.join(told)}"
 
 
-def _had(moment: Distribution) -> str:
-    counts = "/".join(f"{count:,}" for count in moment["connected"].values())
-    off = f" ({moment['off']:,} off)" if moment["off"] else ""
-    when = {"begin": "when the load began", "end": "when it ended"}.get(moment["moment"], moment["moment"])
-    return f"{counts}{off} {when}"
+def _clients(groups: Sequence[GroupBalance], moment: str, brokers: Sequence[str]) -> str:
+    """``4/4/3 (1 off)``: of all groups together."""
+    rows = [row for group in groups for row in group["moments"] if row["moment"] == moment]
+    off = sum(row["off"] for row in rows)
+    counts = "/".join(f"{sum(row['connected'].get(broker, 0) for row in rows):,}" for broker in brokers)
+    return f"{counts} ({off:,} off)" if off else counts
 
 
 def balance_table(group: GroupBalance, faults: Sequence[FaultMoves]) -> Table:

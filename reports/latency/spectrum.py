@@ -157,7 +157,7 @@ def spectrum_table(caption: str, histograms: tuple[tuple[str, Histogram], ...]) 
     largest: tuple[Cell, ...] = ("largest", *(histogram.maximum for _, histogram in histograms))
     counts: tuple[Cell, ...] = ("samples", *(f"{histogram.count:,}" for _, histogram in histograms))
     return Table(
-        f"{caption} (by buckets, exact to 0.8 %)",
+        f"{caption} (by buckets, exact to 0.4 %)",
         columns,
         (*kept, largest, counts) if histograms else (),
         "No latency was measured.",

@@ -29,7 +29,7 @@ DASHES: tuple[str | tuple[int, tuple[float, ...]], ...] = (
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 INK, MUTED, GRID, BAND, FAULT = "#000101", "#000102", "#000103", "#000104", "#000105"
 VARIABLES = {INK: "--ink", MUTED: "--ink-2", GRID: "--grid", BAND: "--band", FAULT: "--fault"}
-WIDTH = 540
+WIDTH, WIDE = 540, 1_100
 TEXT, SMALL = 13, 12
 CHARACTER_WIDTH, HANDLE_WIDTH, LEGEND_ROW_HEIGHT = 7.6, 56, 19
 LONGEST_NAME = 56
@@ -55,10 +55,10 @@ def look(style: int) -> dict[str, Any]:
     return {"color": f"#0002{at:02x}", "linestyle": DASHES[at], "marker": MARKERS[at]}
 
 
-def new_figure(height: float) -> Figure:
-    """An empty figure as wide as the page's charts; 1 unit is 1 CSS pixel at full width."""
+def new_figure(height: float, width: float = WIDTH) -> Figure:
+    """An empty figure as wide as the page's charts, or as the page (`WIDE`); 1 unit is 1 CSS pixel at full width."""
     margins = ConstrainedLayoutEngine(w_pad=0.03, h_pad=0.03)
-    return Figure(figsize=(WIDTH / 72, height / 72), layout=margins, facecolor="none")
+    return Figure(figsize=(width / 72, height / 72), layout=margins, facecolor="none")
 
 
 def plain_axes(axes: Axes, unit: str, room: float = 6) -> None:

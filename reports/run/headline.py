@@ -31,52 +31,44 @@ class Headline:
     meaning: str
     reasons: tuple[str, ...]
     answer: str
+    further: tuple[str, ...]
     question: tuple[str, ...]
     timing: str = ""  # which figures not to rely on, and why
 
 
-FIRST = {
-    "reliability": ("kinds",),
-    "rebalance": ("moves",),
-    "many_destinations": ("destinations", "cost"),
-    "churn": ("cost",),
-    "sharing": ("shares",),
-    "throttle": ("shares",),
-    "wan": ("regions",),
-    "request_reply": ("latency",),
-    "parallel_connectors": ("rate",),
-}
-"""By scenario: which sentences answer its question, so that they come first. Of others the order is enough."""
-ONLY_FIRST = ("cost", "rate")
+ONLY_FIRST = ("moves", "cost", "rate")
+"""What is told only where it answers the question."""
 
 
 def headline(run: RunInfo, summary: Summary) -> Headline:
     verdict = summary["verdict"]
     word, meaning = MEANING[verdict]
     reasons = tuple(map(sentence, summary["reasons"]))
-    return Headline(verdict, word, meaning, reasons, _in_order(run, summary), question(run), summary["timing"]["note"])
+    answer, further = _told(run, summary)
+    return Headline(verdict, word, meaning, reasons, answer, further, question(run), summary["timing"]["note"])
 
 
-def _in_order(run: RunInfo, summary: Summary) -> str:
-    """Whether the rate was held, what answers the scenario's question, what faults did, what became of the messages."""
-    rate = summary["offered_rate"]
-    first = FIRST.get(run.scenario, ())
-    sentences = {
-        "faults": recovery_sentences(summary["recovery"], summary["timing"]["doubtful"], rate["held"]),
+def _told(run: RunInfo, summary: Summary) -> tuple[str, tuple[str, ...]]:
+    """Whether the rate was held, and what answers the scenario's question; then the rest, by what it is about."""
+    rate, asked = summary["offered_rate"], run.answered_by
+    about = {
         "unplanned": unplanned_sentences(summary["unplanned"]),
         "mirror": mirror_sentences(summary["mirror"]),
         "steps": _steps(summary),
-        "connections": connections_sentence(summary.get("connections")),
-        **_answers(summary, share_alike="shares" in first),
-        "moves": moves_sentences(summary["rebalance"]) if "moves" in first else "",
+        "connections": connections_sentence(summary["connections"]),
+        **_answers(summary, share_alike="shares" in asked),
+        "moves": moves_sentences(summary["rebalance"], summary["recovery"]["faults"]),
         "cost": cost_sentence(summary),
         "rate": rate_sentence(summary),
-        "cause": probable_cause(run, summary),
     }
     if not _have_several(run) and summary["destinations"]["all_flow_s"] is not None:
-        sentences["destinations"] = ""  # a class each, and nobody asks which one came last
-    rest = [name for name in sentences if name not in first and name not in ONLY_FIRST]
-    return " ".join(filter(None, (rate["note"], *(sentences.get(name) for name in (*first, *rest)))))
+        about["destinations"] = ""  # a class each, and nobody asks which one came last
+    faults = recovery_sentences(summary["recovery"], summary["timing"]["doubtful"], rate["held"])
+    told = {"faults": faults, **{name: (text,) for name, text in about.items() if text}}
+    rest = [text for name, texts in told.items() for text in texts if name not in (*asked, *ONLY_FIRST)]
+    rest += filter(None, [probable_cause(run, summary)])
+    first = [text for text in (rate["note"], *(text for name in asked for text in told.get(name, ()))) if text]
+    return " ".join(first or rest[:1]), tuple(rest if first else rest[1:])
 
 
 def _have_several(run: RunInfo) -> bool:
@@ -108,6 +100,6 @@ def _answers(summary: Summary, *, share_alike: bool = False) -> dict[str, str]:
         "kinds": kinds_sentences(summary),
         "shares": shares_sentences(summary["consumers"], also_even=share_alike),
         "destinations": destinations_sentence(summary["destinations"]),
-        "regions": regions_sentence(summary.get("regions"), summary["timing"]["doubtful"]),
+        "regions": regions_sentence(summary["regions"], summary["timing"]["doubtful"]),
         "latency": latency_sentence(summary),
     }

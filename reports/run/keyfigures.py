@@ -93,9 +93,8 @@ def checks_table(summary: Summary) -> Table:
     columns: Columns = (
         ("Check", None, "name"),
         ("Outcome", None, lambda check: OUTCOME_WORDS.get(check["outcome"], check["outcome"])),
-        ("Figure", None, "metric"),
         ("Value", ANY, "value"),
-        ("Rule", None, lambda check: _rule(check["rule"])),
+        ("Rule", None, lambda check: f"{check['metric']} {_rule(check['rule'])}"),
     )
     return table_of("Checks", summary["checks"], columns, "This scenario has no checks.")
 

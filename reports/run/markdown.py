@@ -17,7 +17,10 @@ def run_markdown(results: Results, report: Path) -> str:
     """``report``: where report.html is, which is named at the end."""
     summary, top = results.summary, headline(results.run, results.summary)
     lines = [f"## {plain(summary['scenario'])} on {plain(summary['topology'])}: {top.word.lower()}", ""]
-    lines += [f"**{plain(top.answer)}** {plain(top.meaning)}", ""]
+    lines += [f"**{plain(top.answer)}**", ""]
+    lines += [f"- {plain(line)}" for line in top.further]
+    lines += [""] if top.further else []
+    lines += [plain(top.meaning), ""]
     lines += [f"- {plain(reason)}" for reason in top.reasons]
     lines += [""] if top.reasons else []
     figures = [figure for figure in key_figures(summary) if figure.label in MAIN_FIGURES]

@@ -1,5 +1,6 @@
 """Computes everything that the template prints: a list of sections, each of charts and tables."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from reports.clients.areas import client_charts
@@ -44,6 +45,22 @@ def latency_charts(results: Results, backdrop: Backdrop) -> tuple[Chart, ...]:
     )
 
 
+SHOWN_IN = {
+    "faults": "recovery",
+    "moves": "recovery",
+    "steps": "load",
+    "rate": "load",
+    "connections": "brokers",
+    "shares": "brokers",
+    "latency": "latency",
+    "regions": "latency",
+    "destinations": "latency",
+    "fate": "accounting",
+    "kinds": "accounting",
+}
+"""By what answers a question (`records.run.ANSWERS`): the section that shows it."""
+
+
 @dataclass(frozen=True)
 class Section:
     anchor: str
@@ -63,12 +80,7 @@ class Page:
     checks: Table
     doubts: tuple[str, ...]
     faults: Table
-    recovery: Section | None
-    network: Section
-    latency: Section
-    load: Section
-    brokers: Section
-    accounting: Section
+    sections: tuple[Section, ...]
     provenance: Section
     command: str
     rendered: tuple[tuple[str, str], ...]
@@ -95,18 +107,28 @@ def page(results: Results) -> Page:
         checks=checks_table(summary),
         doubts=doubts(run, summary, tables),
         faults=faults_table(behind.faults),
-        recovery=recovery_section(results, behind),
-        network=Section("topology", "Topology", (network_chart(net),), tables=network_tables(results, net)),
-        latency=Section("latency", "Latency", latency_charts(results, behind), tables=latency_tables),
-        load=Section("load", "Load", (*steps_charts(results), *load_charts(results, behind))),
-        brokers=brokers_section(results, behind),
-        accounting=accounting_section(results),
+        sections=in_order(
+            run.answered_by,
+            recovery_section(results, behind),
+            Section("topology", "Topology", (network_chart(net),), tables=network_tables(results, net)),
+            Section("latency", "Latency", latency_charts(results, behind), tables=latency_tables),
+            Section("load", "Load", (*steps_charts(results), *load_charts(results, behind))),
+            brokers_section(results, behind),
+            accounting_section(results),
+        ),
         provenance=provenance_section(results),
         command=command(run),
         rendered=rendered,
         left_out=left_out,
         data=embedded(results),
     )
+
+
+def in_order(answered_by: Sequence[str], *sections: Section | None) -> tuple[Section, ...]:
+    """First the section whose charts answer the scenario's question."""
+    first = next((SHOWN_IN[name] for name in answered_by if name in SHOWN_IN), "")
+    there = [section for section in sections if section is not None]
+    return tuple(sorted(there, key=lambda section: section.anchor != first))
 
 
 def network_tables(results: Results, net: NetworkDrawing) -> tuple[Table, ...]:
@@ -123,8 +145,11 @@ def recovery_section(results: Results, behind: Backdrop) -> Section | None:
     charts = client_charts(results, behind)
     balance = tuple(balance_table(group, rebalance["faults"]) for group in rebalance["groups"])
     if recovery["faults"]:
-        tables = (recovery_table(recovery), moves_table(rebalance), *balance)
-        return Section("recovery", "Recovery", (outage_chart(results.tables["outages"]), *charts), tables=tables)
+        outages = (outage_chart(results.tables["outages"]),)
+        of_outages, of_moves = (recovery_table(recovery),), (moves_table(rebalance), *balance)
+        if "moves" in results.run.answered_by:
+            return Section("recovery", "Recovery", (*charts, *outages), tables=of_moves + of_outages)
+        return Section("recovery", "Recovery", (*outages, *charts), tables=of_outages + of_moves)
     return Section("recovery", "Moves of clients", charts, tables=balance)
 
 

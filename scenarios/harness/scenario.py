@@ -13,6 +13,7 @@ from records.client_steps import ClientSteps, parse_client_steps
 from records.declared_types import misfits
 from records.rate_search import SearchSettings
 from records.rate_steps import MOST_S, RateStep, ends_s, parse_steps
+from records.run import ANSWERS
 from scenarios.harness.faults.contract import Fault
 from topologies.model.client_groups import CONSUMERS, PRODUCERS
 from topologies.model.link import Link
@@ -170,7 +171,8 @@ class Scenario:
     least number of brokers in all. ``link``: one that the topology needs. ``pair``: the client group that has to enter
     at an active broker with a standby; '' if none has to. ``default_link``: what links are like in a
     run without ``--link``. ``limited_on_purpose``: why messages that wait are what the scenario asks about, if they
-    are: then it is not judged whether the offered rate was held.
+    are: then it is not judged whether the offered rate was held. ``answered_by``: of `records.run.ANSWERS`, what
+    answers the question: the report then begins with that, and so do its charts.
     """
 
     users: tuple[type[BrokerUser], ...]
@@ -188,6 +190,7 @@ class Scenario:
     pair: str = ""
     default_link: str = ""
     limited_on_purpose: str = ""
+    answered_by: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         _require_types("scenario", self)
@@ -197,6 +200,9 @@ class Scenario:
             )
         if not {"producer", "consumer"} <= {user.role for user in self.users}:
             raise ValueError("scenario: needs at least one ProducerUser and one ConsumerUser in users=(…)")
+        if strange := [name for name in self.answered_by if name not in ANSWERS]:
+            known = ", ".join(ANSWERS)
+            raise ValueError(f"scenario: answered_by has {strange[0]!r}, which no report tells; take some of {known}")
 
     @property
     def name(self) -> str:

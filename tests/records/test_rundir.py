@@ -117,7 +117,7 @@ def _set_to(value: object) -> Any:
         ),
         (
             _edited("run_version", _set_to(1)),
-            "run.json: run_version is 1, this brokerbench reads 6: use the brokerbench",
+            "run.json: run_version is 1, this brokerbench reads 7: use the brokerbench",
         ),
         (
             _edited("schema_version", _set_to(99)),

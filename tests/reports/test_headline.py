@@ -18,11 +18,27 @@ from tests.reports.test_answers import WITHIN, destinations, division, latency
 PLAN = Plan(load_s=2, per_s=10, fault_s=None)
 MADE_UP: Any = summary(PLAN, made_up(PLAN))
 RUN = run_info(PLAN)
+ANSWERED_BY = {
+    "churn": ("cost",),
+    "failover": ("faults",),
+    "many_destinations": ("destinations", "cost"),
+    "parallel_connectors": ("rate",),
+    "rebalance": ("moves",),
+    "reliability": ("kinds",),
+    "request_reply": ("latency",),
+    "sharing": ("shares",),
+    "steady": ("fate", "latency"),
+    "throttle": ("shares",),
+    "ttl": ("fate",),
+    "wan": ("regions",),
+}
+"""As the scenarios of these names have it."""
 REGIONS = {"within": WITHIN, "across": latency(43.16, 50.46), "across_per_s": 3.0}
 
 
 def told(scenario: str, run: RunInfo = RUN, **changed: Any) -> str:
-    return headline(replace(run, scenario=scenario), {**MADE_UP, **changed}).answer
+    top = headline(replace(run, answered_by=ANSWERED_BY[scenario]), {**MADE_UP, **changed})
+    return " ".join((top.answer, *top.further))
 
 
 def kinds(**changed: dict[str, int]) -> dict[str, KindCounts]:
@@ -100,18 +116,31 @@ REBALANCE = cast(
 )
 
 
+JOINED = cast(Any, [{"fault": "F1", "kind": "join", "target": "c"}])
+
+
 def test_rebalance_begins_with_where_the_clients_were_and_what_their_moves_cost() -> None:
-    sentences = (
-        "Of 12 clients in consumers, a, b and c had 6/6/0 when the load began, 4/4/3 (1 off) after F1 and 4/4/4 when "
-        "it ended. 5 of 18 clients moved, 6 times in all; the middle move took 12.3 ms, the longest 340 ms; each time "
-        "they had settled after 4.5 s at most."
+    whereabouts = "At a, b and c were 6/6/0 clients before c joined, 4/4/3 (1 off) after; 4/4/4 when the load ended."
+    cost = (
+        "5 of 18 clients moved, in 6 moves. The middle move took 12.3 ms, the longest 340 ms. Each time they had "
+        "settled after 4.5 s at most."
     )
-    assert moves_sentences(REBALANCE) == sentences
-    assert told("rebalance", rebalance=REBALANCE).startswith(sentences)
+    assert moves_sentences(REBALANCE, JOINED) == f"{whereabouts} {cost}"
+    begin = "At a, b and c were 6/6/0 clients when the load began; 4/4/4 when the load ended. "
+    assert moves_sentences(REBALANCE, []) == begin + cost
+    assert told("rebalance", rebalance=REBALANCE).startswith(begin)
     assert "settled" not in told("failover", rebalance=REBALANCE)
     unsettled = cast(Rebalance, {**REBALANCE, "not_settled": 1, "settled_s": None})
-    assert moves_sentences(unsettled).endswith("; after 1 change they did not settle.")
-    assert moves_sentences(cast(Rebalance, {**REBALANCE, "moves": 0})) == ""
+    assert moves_sentences(unsettled, []).endswith(". After 1 change they did not settle.")
+    assert moves_sentences(cast(Rebalance, {**REBALANCE, "moves": 0}), []) == ""
+
+
+def test_the_answer_is_what_the_scenario_asks_and_the_rest_is_a_list() -> None:
+    top = headline(replace(RUN, answered_by=("latency",)), MADE_UP)
+    assert top.answer.startswith("Half arrived within ")
+    assert top.further == ("All 120 messages sent were received, each exactly once.",)
+    without = headline(replace(RUN, answered_by=("kinds",)), MADE_UP)
+    assert without.answer == top.further[0], "what answers the question is not there"
 
 
 @pytest.mark.parametrize(

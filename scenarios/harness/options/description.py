@@ -34,6 +34,7 @@ def describe(scenario: Scenario, options: Options, topology: Topology, groups: t
         runtime=options.runtime,
         protocol=options.protocol,
         question=(scenario.question or "").strip(),
+        answered_by=scenario.answered_by,
         command=command_line(options),
         seed=options.seed,
         runtime_reason=options.runtime_reason,

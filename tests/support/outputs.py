@@ -1,0 +1,318 @@
+"""Makes every output of a set of runs with this checkout's code, and compares what two checkouts made of them.
+
+    python -m tests.support.outputs make SET OUT        python -m tests.support.outputs compare ONE OTHER
+
+SET has a folder for each run. Those of a comparison lie below a folder `compare-…`. A folder `night-…` has a
+`plan.yaml` and, below `runs/`, the nights that were made of it. All is copied, and SET is left as it is. The commands
+run inside OUT, so that no path in an output tells where that is. Whatever they answer is kept, refusals too.
+``compare`` exits with status 1 if anything differs beyond `NORMALISED`.
+"""
+
+import argparse
+import json
+import random
+import re
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from contextlib import chdir
+from dataclasses import dataclass, field
+from importlib import import_module
+from importlib.metadata import entry_points
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from click.testing import CliRunner
+from jsonschema import Draft202012Validator
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+BROKERBENCH = str(Path(sys.executable).with_name("brokerbench"))
+MADE_AGAIN = (
+    *("results", "summary.json", "analysis.sha256", "report.html"),
+    *("first-verdicts.json", "nightly-history", "nightly.html", "nightly.json", "comparison-*.html"),
+)
+SCHEMAS = {"summary": "summary.json", "comparison": "comparison*.json", "nightly": "nightly.json"}
+SESSIONS = 2  # of Spark, at once: one leaves a third of two cores idle
+MUTATIONS, SEED = 2_000, 20_261_126
+MOST_LINES, MOST_LETTERS = 5, 300  # of what differs in a JSON file; of a line that says so
+NORMALISED: tuple[tuple[str, str], ...] = (
+    (r"^analysis: started Spark \(\d+\.\d s\)$", "analysis: started Spark (TIME)"),
+)
+"""What differs by itself, as a pattern of a line and what it counts as."""
+
+
+def make(kept: Path, out: Path) -> None:
+    """Every output of the set, below ``out``, which must not be there yet."""
+    shutil.copytree(kept, out / "runs", ignore=shutil.ignore_patterns(*MADE_AGAIN))
+    with chdir(out):
+        runs = sorted(path.parent for path in Path("runs").glob("**/run.json"))
+        with ThreadPoolExecutor() as beside:
+            list(beside.map(_analyse, range(SESSIONS), (runs[at::SESSIONS] for at in range(SESSIONS))))
+        Path("all").mkdir()
+        with ProcessPoolExecutor() as beside:
+            list(beside.map(_of_run, runs))
+        _of_all([run for run in runs if run.parent == Path("runs") and (run / "summary.json").exists()])
+        for folder in sorted(Path("runs").glob("compare-*")):
+            _of_comparison(folder)
+        for folder in sorted(Path("runs").glob("night-*")):
+            _of_nights(folder)
+        Path("figures.txt").write_text("\n".join(_known_figures()), encoding="utf-8")
+        lines = [line for name, files in SCHEMAS.items() for line in mutated(name, sorted(Path().glob(f"**/{files}")))]
+        Path("schemas.txt").write_text("\n".join(lines), encoding="utf-8")
+
+
+def _analyse(number: int, runs: Sequence[Path]) -> None:
+    """In a Spark session of their own. One that is refused is told, and stops no other."""
+    _process(f"analysis-{number}", "analyse", *map(str, runs))
+
+
+def _process(told: str, *arguments: str) -> None:
+    """A command of `brokerbench`. ``told``: keeps what it says."""
+    command = [BROKERBENCH, *arguments]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    Path(f"{told}.txt").write_text(f"{done.stdout}status {done.returncode}\n", encoding="utf-8")
+
+
+def _command(told: str, *arguments: str) -> None:
+    """As `_process`, but in this process, as to start hundreds takes minutes; for what imports no Locust."""
+    (entry,) = entry_points(group="console_scripts", name="brokerbench")
+    done = CliRunner().invoke(entry.load(), arguments)
+    wrong = "" if done.exception is None or isinstance(done.exception, SystemExit) else f"{done.exception!r}\n"
+    Path(f"{told}.txt").write_text(f"{done.output}{wrong}status {done.exit_code}\n", encoding="utf-8")
+
+
+def _of_run(run: Path) -> None:
+    """Its page, its other reports and its exports, below ``files/``; the page lies in the run's own folder."""
+    folder = Path("files", *run.parts[1:])
+    folder.mkdir(parents=True)
+    beside = ("--junit", f"{folder}/junit.xml", "--markdown", f"{folder}/run.md")
+    _command(f"{folder}/report", "report", str(run), *beside)
+    for form in ("hdr", "csv"):
+        _command(f"{folder}/{form}", "export", str(run), "--to", form, "--out", f"{folder}/{form}")
+
+
+def _of_comparison(folder: Path) -> None:
+    """By the figures that are judged unless one says otherwise, and by two others: the first verdicts stand."""
+    runs = [str(path.parent) for path in sorted(folder.glob("*/run.json"))]
+    others = ("--primary", "throughput.received_per_s", "--primary", "latency_ms.due_to_received.p50")
+    into = Path("groups", folder.name)
+    into.mkdir(parents=True)
+    for name, more in (("comparison", ()), ("comparison-2", others), ("comparison-3", (*others, "--gate", "--strict"))):
+        files = ("--out", f"{into}/{name}.html", "--json", f"{into}/{name}.json", "--markdown", f"{into}/{name}.md")
+        _command(f"{into}/{name}", "compare", *runs, *files, *more)
+
+
+def _of_all(runs: Sequence[Path]) -> None:
+    """Comparisons of runs that were not made for one, all together and by scenario; most are refused."""
+    by_scenario: dict[str, list[str]] = {}
+    for run in runs:
+        by_scenario.setdefault(json.loads((run / "run.json").read_text("utf-8"))["scenario"], []).append(str(run))
+    for name, chosen in {"all": [*map(str, runs)], **by_scenario}.items():
+        for how in ((), ("--allow-unlike",)):
+            _command(f"all/{'-'.join((name, *how))}", "compare", *chosen, *how, "--out", f"all/{name}.html")
+
+
+def _of_nights(folder: Path) -> None:
+    """Judges each night again, the first one first, as its runs are all there."""
+    nights = [path.name.removeprefix("nightly-") for path in sorted(folder.glob("runs/nightly-*"))]
+    with chdir(folder):
+        for night in nights:
+            files = ("--junit", f"{night}.xml", "--markdown", f"{night}.md")
+            _process(night, "nightly", "plan.yaml", "--night", night, *files)
+
+
+def _known_figures() -> list[str]:
+    """The figures that ``--check`` knows, from wherever this checkout keeps them."""
+    summary = import_module("records.summary")
+    return list(summary.FIGURES) if hasattr(summary, "FIGURES") else import_module("records.figures").known_figures()
+
+
+def mutated(name: str, documents: Sequence[Path]) -> Iterator[str]:
+    """A line for each mutation of these documents: whether the schema of that ``name`` accepts it.
+
+    Of mutations at like places, such as all items of an array, one is drawn, and of all places `MUTATIONS`.
+    """
+    validator = Draft202012Validator(json.loads((DOCS / f"{name}.schema.json").read_text(encoding="utf-8")))
+    loaded = {path: json.loads(path.read_text(encoding="utf-8")) for path in documents}
+    every = [(path, *each) for path, document in loaded.items() for each in _mutations(document, ())]
+    chance = random.Random(SEED)
+    chance.shuffle(every)
+    drawn = {(_pattern(place), kind): (path, place, kind) for path, place, kind in every}
+    for path, document in loaded.items():
+        yield f"{name} {path} as it is: {_answer(validator, document)}"
+    for path, place, kind in sorted(chance.sample(list(drawn.values()), min(MUTATIONS, len(drawn))), key=str):
+        document = json.loads(path.read_text(encoding="utf-8"))
+        _mutate(document, place, kind)
+        yield f"{name} {path} {_json_path(place)} {kind}: {_answer(validator, document)}"
+
+
+def _mutations(value: Any, place: tuple[Any, ...]) -> Iterator[tuple[tuple[Any, ...], str]]:
+    if isinstance(value, dict):
+        yield place, "key added"
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, each in inner:
+        there = (*place, key)
+        if isinstance(value, dict):
+            yield there, "removed"
+        if isinstance(each, int | float) and not isinstance(each, bool):
+            yield from ((there, kind) for kind in ("text", "-1", "null"))
+        yield from _mutations(each, there)
+
+
+def _mutate(document: Any, place: Sequence[Any], kind: str) -> None:
+    *outer, last = (*place, "unheard-of") if kind == "key added" else place
+    for key in outer:
+        document = document[key]
+    if kind == "removed":
+        del document[last]
+    else:
+        document[last] = {"text": "1", "-1": -1, "null": None, "key added": 1}[kind]
+
+
+def _pattern(place: Sequence[Any]) -> str:
+    return _json_path("*" if isinstance(key, int) else key for key in place)
+
+
+def _json_path(place: Any) -> str:
+    return "$" + "".join(f".{key}" for key in place)
+
+
+def _answer(validator: Draft202012Validator, document: Any) -> str:
+    return "accepted" if validator.is_valid(document) else "refused"
+
+
+@dataclass
+class Count:
+    """What was compared of ``kind``, and how much of it differs."""
+
+    compared: int = 0
+    differ: int = 0
+
+
+@dataclass
+class Comparison:
+    """Compares two folders of outputs. ``lines``: what differs, a line each."""
+
+    one: Path
+    other: Path
+    lines: list[str] = field(default_factory=list)
+    counts: dict[str, Count] = field(
+        default_factory=lambda: {kind: Count() for kind in ("folders", "files", "tables", "rows")}
+    )
+
+    def compare(self) -> bool:
+        """Whether all is the same."""
+        names = [
+            {path.relative_to(top).as_posix() for path in top.rglob("*") if path.is_file() and path.name != ".lock"}
+            for top in (self.one, self.other)
+        ]
+        differing: set[Path] = set()
+        everything = sorted(names[0] | names[1])
+        for name in everything:
+            if name not in names[0] or name not in names[1]:
+                found = [f"only in {self.one if name in names[0] else self.other}"]
+            else:
+                found = self._table(name) if name.endswith(".parquet") else self._file(name)
+            self._count("files", 1, bool(found))
+            self.lines += [f"{name}: {line}"[:MOST_LETTERS] for line in found]
+            differing |= {Path(name).parent} if found else set()
+        self._count("folders", len({Path(name).parent for name in everything}), len(differing))
+        return not self.lines
+
+    def _count(self, kind: str, compared: int, differ: int) -> None:
+        self.counts[kind].compared += compared
+        self.counts[kind].differ += differ
+
+    def _file(self, name: str) -> list[str]:
+        one, other = ((top / name).read_bytes() for top in (self.one, self.other))
+        if one == other:
+            return []
+        try:
+            texts = one.decode(), other.decode()
+        except UnicodeDecodeError:
+            return [f"{len(one)} and {len(other)} bytes, which differ"]
+        if name.endswith(".json"):
+            found = _json_differences(json.loads(texts[0]), json.loads(texts[1]), ())
+            return [*islice(found, MOST_LINES)] or ["the same content in another form"]
+        ours, theirs = ([normalised(line) for line in text.split("\n")] for text in texts)
+        pairs = enumerate(zip([*ours, "(end)"], [*theirs, "(end)"], strict=False), start=1)
+        return next(([f"line {at}: {_beside(a, b)}"] for at, (a, b) in pairs if a != b), [])
+
+    def _table(self, name: str) -> list[str]:
+        """Schemas with what they say beside the columns, then rows in their order."""
+        try:
+            one, other = (pq.ParquetFile(top / name).read() for top in (self.one, self.other))
+        except (pa.ArrowException, OSError):  # one that was damaged on purpose
+            return self._file(name)
+        self._count("tables", 1, 0)
+        self._count("rows", max(one.num_rows, other.num_rows), 0)
+        if not one.schema.equals(other.schema, check_metadata=True):
+            found = [f"schema: {_beside(one.schema.to_string(), other.schema.to_string())}"]
+        elif one.equals(other):
+            return []
+        else:
+            found = self._rows(one, other)
+        self._count("tables", 0, 1)
+        return found
+
+    def _rows(self, one: pa.Table, other: pa.Table) -> list[str]:
+        ours, theirs = (Counter(map(repr, table.to_pylist())) for table in (one, other))
+        only = [sorted((a - b).elements()) for a, b in ((ours, theirs), (theirs, ours))]
+        if not any(only):
+            return ["the same rows in another order"]
+        self._count("rows", 0, max(map(len, only)))
+        example = _beside(*([*rows, "none"][0] for rows in only))
+        return [f"of {one.num_rows} and {other.num_rows} rows {len(only[0])} and {len(only[1])} differ: {example}"]
+
+
+def normalised(line: str) -> str:
+    for pattern, text in NORMALISED:
+        line = re.sub(pattern, text, line)
+    return line
+
+
+def _json_differences(one: Any, other: Any, place: tuple[Any, ...]) -> Iterator[str]:
+    if isinstance(one, dict) and isinstance(other, dict):
+        if [*one] != [*other]:
+            yield f"{_json_path(place)}: keys {_beside(str([*one]), str([*other]))}"
+        for key in (key for key in one if key in other):
+            yield from _json_differences(one[key], other[key], (*place, key))
+    elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+        for at, (a, b) in enumerate(zip(one, other, strict=True)):
+            yield from _json_differences(a, b, (*place, at))
+    elif type(one) is not type(other) or one != other:
+        yield f"{_json_path(place)}: {_beside(json.dumps(one), json.dumps(other))}"
+
+
+def _beside(one: str, other: str) -> str:
+    """Both from a little before the first difference on."""
+    pairs = enumerate(zip(one, other, strict=False))
+    at = max(0, next((at for at, (a, b) in pairs if a != b), min(len(one), len(other))) - 30)
+    return f"{one[at : at + 120]!r} | {other[at : at + 120]!r}"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="tests.support.outputs", description=__doc__.partition("\n")[0])
+    parser.add_argument("what", choices=("make", "compare"))
+    parser.add_argument("folders", type=Path, nargs=2, metavar="FOLDER")
+    asked = parser.parse_args(arguments)
+    one, other = (folder.resolve() for folder in asked.folders)
+    if asked.what == "make":
+        make(one, other)
+        return 0
+    comparison = Comparison(one, other)
+    same = comparison.compare()
+    print("\n".join(comparison.lines))
+    for kind, count in comparison.counts.items():
+        print(f"{kind}: {count.compared} compared, {count.differ} differ")
+    return 0 if same else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
