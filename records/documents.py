@@ -12,7 +12,8 @@ from typing import Any, get_args, get_origin, get_type_hints, is_typeddict
 import msgspec
 
 from records import clients, faults, latency, load, messages, network, summary
-from records.figures import Figure, declaration, told_of
+from records.faults import FaultRecovery, Outages
+from records.figures import Figure, declaration, declared, told_of
 from records.summary import Summary
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -94,7 +95,7 @@ def _parts(kind: Any, path: str) -> Iterator[tuple[type, str]]:
     elif get_origin(kind) is list:
         yield from _parts(get_args(kind)[0], f"{path}[]")
     elif get_origin(kind) is dict and told is not None:
-        yield from _parts(get_args(kind)[1], f"{path}.{{{', '.join(told.keys)}}}")
+        yield from _parts(get_args(kind)[1], f"{path}.*")
 
 
 def _declared_in(topic: ModuleType, kind: type) -> bool:
@@ -103,23 +104,40 @@ def _declared_in(topic: ModuleType, kind: type) -> bool:
 
 def _part(kind: type, paths: list[str]) -> str:
     what = " ".join((kind.__doc__ or "").split()).replace("``", "`")
-    where = ", ".join(f"`{path}`" for path in paths) or "`summary.json`"
+    if kind is FaultRecovery:
+        what += " It has the figures of `recovery` too."
+    for path in paths:
+        name, _, by_key = path.partition(".*")
+        if name != path and not by_key:
+            keys = declared(Summary)[name].keys
+            what += f"\n\n`{path}` is by " + "; ".join(
+                f"`{key}`: {told.means}" if told.means else f"`{key}`" for key, told in keys.items()
+            )
+    first, *others = paths
+    if others:
+        what += f"\n\nSo are {', '.join(f'`{path}`' for path in others)}."
     rows = [
         f"| `{name}` | {told.unit} | {told.better or ''} | {_meaning(text, told)} |"
         for name, (text, told) in _keys(kind).items()
     ]
     head = ["| Key | Unit | Better | Meaning |", "|---|---|---|---|"]
-    return "\n".join([f"### {where}\n", f"{what}\n", *head, *rows, ""])
+    return "\n".join([f"### `{first or 'summary.json'}`\n", f"{what}\n", *head, *rows, ""])
 
 
 def _keys(kind: type) -> dict[str, tuple[str, Figure]]:
+    """Of a fault without what all faults together have too, which has a section of its own."""
+    told_before = get_type_hints(Outages) if kind is FaultRecovery else {}
     hints = get_type_hints(kind, include_extras=True)
-    return {name: (told_of(hint), declaration(hint)[1] or Figure()) for name, hint in hints.items()}
+    return {
+        name: (told_of(hint), declaration(hint)[1] or Figure())
+        for name, hint in hints.items()
+        if name not in told_before
+    }
 
 
 def _meaning(text: str, told: Figure) -> str:
     needs = f" Only of runs with {told.needs.name}." if told.needs else ""
-    return f"{text}{needs}".strip() or "See below."
+    return f"{text}{needs}".strip()
 
 
 DOCUMENTS = {"summary.schema.json": summary_schema, "figures.md": figures_page}
