@@ -18,23 +18,22 @@ class Misfit(ValueError):
     """A value is not of its type; names its path."""
 
 
-def typed(kind: Any, value: object, path: str = "", *, partial: bool = False) -> Any:
+def typed(kind: Any, value: object, path: str = "") -> Any:
     """``value`` as one of the annotated type ``kind``: a dataclass, TypedDict, Literal, array, object or plain value.
 
-    ``path``: where the value is; '' for the whole. ``partial``: keys of a TypedDict may be missing, and unknown ones
-    are kept, as another version wrote it. Raises Misfit.
+    ``path``: where the value is; '' for the whole. Raises Misfit.
     """
     origin, arguments = get_origin(kind), get_args(kind)
     if dataclasses.is_dataclass(kind):
         return kind(**_fields(kind, value, path))  # type: ignore[operator]
     if is_typeddict(kind):
-        return _fields(kind, value, path, partial=partial)
+        return _fields(kind, value, path)
     if origin in (tuple, list):
         items = enumerate(_of_type(list, value, path))
-        return origin(typed(arguments[0], item, f"{path}[{place}]", partial=partial) for place, item in items)
+        return origin(typed(arguments[0], item, f"{path}[{place}]") for place, item in items)
     if origin is dict:
         items = _of_type(dict, value, path)
-        return {key: typed(arguments[1], item, _below(path, key), partial=partial) for key, item in items.items()}
+        return {key: typed(arguments[1], item, _below(path, key)) for key, item in items.items()}
     if origin is Literal:
         if value not in arguments:
             raise _misfit(path, f"{shown(value)} is none of {', '.join(arguments)}")
@@ -46,20 +45,15 @@ def typed(kind: Any, value: object, path: str = "", *, partial: bool = False) ->
     return value
 
 
-def _fields(kind: Any, value: object, path: str, *, partial: bool = False) -> dict[str, Any]:
+def _fields(kind: Any, value: object, path: str) -> dict[str, Any]:
     """The fields of a dataclass or a TypedDict."""
     fields = _of_type(dict, value, path)
     type_by_name = get_type_hints(kind)
-    for name in () if partial else type_by_name.keys() - fields.keys():
+    for name in type_by_name.keys() - fields.keys():
         raise _misfit(_below(path, name), "the key is missing")
-    for name in () if partial else fields.keys() - type_by_name.keys():
+    for name in fields.keys() - type_by_name.keys():
         raise _misfit(_below(path, name), "the key is not known")
-    known = {
-        name: typed(kind, fields[name], _below(path, name), partial=partial)
-        for name, kind in type_by_name.items()
-        if name in fields
-    }
-    return {**fields, **known} if partial else known
+    return {name: typed(kind, fields[name], _below(path, name)) for name, kind in type_by_name.items()}
 
 
 def _of_type(kind: type, value: object, path: str) -> Any:

@@ -3,7 +3,6 @@
 Every error is a RunUnreadable that names the file, the rule and the next step.
 """
 
-from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -42,14 +41,8 @@ def read_results(path: Path) -> Results:
     return Results(run, summary, tables, _faults(directory))
 
 
-def read_summary(
-    directory: RunDirectory,
-    *,
-    reader: str = "this report",
-    versions: Collection[int] = (SUMMARY_VERSION,),
-    needed: Iterable[str] = sorted(Summary.__required_keys__),
-) -> Summary:
-    """Refused: a summary not of ``versions``, or without a ``needed`` key. ``reader``: what the error calls us."""
+def read_summary(directory: RunDirectory, *, reader: str = "this report") -> Summary:
+    """Refused: a summary of another version, or without a key. ``reader``: what the error calls us."""
     path, again = directory.summary_path, _again(directory)
     try:
         found = parse(path.read_text(encoding="utf-8"))
@@ -60,21 +53,17 @@ def read_summary(
     except (OSError, ValueError) as error:
         raise RunUnreadable(f"{path}: cannot be read as JSON ({error}): {again}") from None
     version = found.get("summary_version") if isinstance(found, dict) else None
-    if version not in versions:
-        known = " or ".join(map(str, versions))
-        raise RunUnreadable(f"{path}: summary_version is {version!r}, {reader} reads {known}: {again}")
-    needed = tuple(needed)
-    missing = [key for key in needed if key not in found]
+    if version != SUMMARY_VERSION:
+        raise RunUnreadable(f"{path}: summary_version is {version!r}, {reader} reads {SUMMARY_VERSION}: {again}")
+    missing = [key for key in sorted(Summary.__required_keys__) if key not in found]
     if missing:
         raise RunUnreadable(f"{path}: the key {missing[0]!r} is missing: {again}")
     if found["verdict"] not in VERDICTS:
         known = ", ".join(VERDICTS)
         raise RunUnreadable(f"{path}: verdict {found['verdict']!r} is none of {known}: {again}")
-    whole = Summary.__required_keys__ <= {*needed}  # who needs less reads summaries of before there were some keys
-    listed = version == SUMMARY_VERSION or directory.digests_path.exists()  # earlier analyses listed no digests
-    changes = why_changed(directory) if listed else ""
+    changes = why_changed(directory)
     try:
-        summary: Summary = typed(Summary, found, partial=not whole)
+        summary: Summary = typed(Summary, found)
     except Misfit as misfit:
         raise RunUnreadable(f"{path}: {misfit}: {changes or again}") from None
     if changes:  # nobody measured what it says

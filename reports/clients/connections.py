@@ -5,9 +5,9 @@ from reports.parts.numbers import counted
 from reports.parts.values import Table, columns_of, table_of
 
 
-def connections_sentence(connections: Connections | None) -> str:
-    """Up to how many every step was held, and what the limit was; '' without steps. None: of a run of before."""
-    if not connections or not connections["steps"]:
+def connections_sentence(connections: Connections) -> str:
+    """Up to how many every step was held, and what the limit was; '' without steps."""
+    if not connections["steps"]:
         return ""
     held, not_held = connections["held"] or 0, connections["not_held"]
     if not_held is None:

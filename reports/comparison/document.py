@@ -127,8 +127,7 @@ def _run(run: FinishedRun) -> dict[str, Any]:
         "reasons": list(run.summary["reasons"]),
         "began": run.summary["wall"],
         "command": list(run.info.command),
-        "timing_known": run.doubtful is not None,
-        "doubtful": run.doubtful or {},
+        "doubtful": run.summary["timing"]["doubtful"],
         "figures": {path: metric.value(run.summary) for path, metric in METRICS.items()},
         "messages": dict(cast(dict[str, int], run.summary["messages"])),
     }

@@ -6,7 +6,6 @@ Every error is a RunUnreadable that names the file, the rule and the next step.
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, cast
 
 import pyarrow as pa
 
@@ -14,13 +13,11 @@ from records.percentiles import LEAST_BEYOND
 from records.results import RESULT_TABLES
 from records.run import RunInfo
 from records.rundir import RunDirectory
-from records.summary import SUMMARY_VERSION, Summary
+from records.summary import Summary
 from reports.comparison.metrics import ComparisonImpossible, Metric
 from reports.inputs import read_summary, result_table
 from reports.parts.histogram import Histogram, select
 
-READABLE_SUMMARIES = (1, 2, SUMMARY_VERSION)
-NEEDED_KEYS = ("verdict", "reasons", "messages", "throughput", "latency_ms", "wall", "phases")
 UNUSABLE = ("invalid", "interrupted")
 NOT_ITS_OWN = ("generator", "host")
 """Limits of a rate that say nothing of the brokers: figures of such a backlog are doubtful."""
@@ -32,17 +29,15 @@ TellsOfARun = Callable[[RunInfo], str]
 
 @dataclass(frozen=True)
 class FinishedRun:
-    """One analysed run. ``doubtful``: reason by timing figure; None where summary.json does not tell (version 1).
+    """One analysed run. ``latency``: due to received of the load phase.
 
-    ``latency``: due to received of the load phase. ``by_hops``: the same by how many brokers a message crossed, of
-    those that enough messages did; empty where the protocol does not tell. ``to_add_a_broker``: which brokers
-    must be restarted to add one; '' if that is not known.
+    ``by_hops``: the same by how many brokers a message crossed, of those that enough messages did; empty where the
+    protocol does not tell. ``to_add_a_broker``: which brokers must be restarted to add one; '' if that is not known.
     """
 
     name: str
     info: RunInfo
     summary: Summary
-    doubtful: dict[str, str] | None
     latency: Histogram
     by_hops: Mapping[int, Histogram] = field(default_factory=dict)
     to_add_a_broker: str = ""
@@ -60,13 +55,12 @@ class FinishedRun:
     @property
     def rate_held(self) -> bool | None:
         """Whether its offered rate was; None if it was not judged."""
-        held: bool | None = self._offered_rate().get("held")
-        return held
+        return self.summary["offered_rate"]["held"]
 
     @property
     def rate_limited_by(self) -> str:
         """What its rate was not held for; '' if it was held, or was not judged."""
-        return str(self._offered_rate().get("limited_by") or "")
+        return self.summary["offered_rate"]["limited_by"] or ""
 
     @property
     def fell_short(self) -> bool:
@@ -76,21 +70,15 @@ class FinishedRun:
     @property
     def warm_up_settled(self) -> bool:
         """False if it was to end once the latency had settled, and that did not."""
-        warm_up = cast(dict[str, object], self.summary).get("warm_up")
-        return not isinstance(warm_up, dict) or warm_up.get("end") != "not_settled"
-
-    def _offered_rate(self) -> dict[str, Any]:
-        """Nothing where summary.json is of before it was judged."""
-        found = cast(dict[str, Any], self.summary).get("offered_rate")
-        return found if isinstance(found, dict) else {}
+        return self.summary["warm_up"]["end"] != "not_settled"
 
     def value(self, metric: Metric) -> float | None:
         """The figure; None where it was not measured or, being timing, is doubtful."""
         return None if self.doubt(metric) else metric.value(self.summary)
 
     def doubt(self, metric: Metric) -> str:
-        """Why the figure is doubtful; '' if it is sound, or nothing is known."""
-        return (self.doubtful or {}).get(metric.path, "")
+        """Why the figure is doubtful; '' if it is sound."""
+        return self.summary["timing"]["doubtful"].get(metric.path, "")
 
 
 def read_runs(paths: Iterable[Path], to_add_a_broker: TellsOfARun = lambda _info: "") -> tuple[FinishedRun, ...]:
@@ -111,14 +99,12 @@ def read_runs(paths: Iterable[Path], to_add_a_broker: TellsOfARun = lambda _info
 def _read(folder: Path, to_add_a_broker: TellsOfARun) -> FinishedRun:
     directory = RunDirectory.open(folder)
     info = directory.read_run()
-    summary = read_summary(directory, reader="a comparison", versions=READABLE_SUMMARIES, needed=NEEDED_KEYS)
-    timing = summary.get("timing")
-    doubtful = timing.get("doubtful", {}) if isinstance(timing, dict) else None
+    summary = read_summary(directory, reader="a comparison")
     table = select(
         result_table(directory, "latency", RESULT_TABLES["latency"]), measure="due_to_received", phase="load"
     )
     name, told = folder.resolve().name, to_add_a_broker(info)
-    return FinishedRun(name, info, summary, doubtful, Histogram.of(table), _by_hops(table), told)
+    return FinishedRun(name, info, summary, Histogram.of(table), _by_hops(table), told)
 
 
 def _by_hops(latency: pa.Table) -> dict[int, Histogram]:

@@ -148,10 +148,6 @@ def left_out(comparison: Comparison) -> tuple[str, ...]:
             found.append(f"Of {blocks} {figure.doubtful} were left out {where}, as their timing is doubtful.")
         if figure.missing:
             found.append(f"Of {blocks} {figure.missing} were left out {where}, as a run lacks the figure or has 0.")
-    unknown = [run for arm in comparison.design.arms for run in arm.runs if run.doubtful is None]
-    if unknown:
-        runs = counted(len(unknown), "run")
-        found.append(f"Whether timing figures are sound is not known for {runs} (summary version 1).")
     return tuple(found)
 
 

@@ -47,9 +47,9 @@ OF_ALL = "latency_ms.due_to_received"
 """The figures of all messages. One that is doubtful is doubtful for those of each region too."""
 
 
-def regions_sentence(regions: Regions | None, doubtful: Collection[str]) -> str:
-    """'' if no message crossed. ``doubtful``: figures as a check names them. ``regions``: None in runs of before."""
-    if not regions or not regions["across"]["count"]:
+def regions_sentence(regions: Regions, doubtful: Collection[str]) -> str:
+    """'' if no message crossed. ``doubtful``: figures as a check names them."""
+    if not regions["across"]["count"]:
         return ""
     crossed = f"those that crossed to another took {_took(regions['across'], doubtful)}"
     if not regions["within"]["count"]:

@@ -29,7 +29,7 @@ SUBSCRIBED = {"queue": "queues", "topic": "topics", "durable_topic": "durable su
 
 def kinds_sentences(summary: Summary) -> str:
     """Which kinds of messages did not reach who was owed them, and whether JMS's promises held; '' of one kind."""
-    counts_by_kind = summary.get("kinds", {})
+    counts_by_kind = summary["kinds"]
     if len(counts_by_kind) < 2:
         return ""
     incomplete = [
@@ -78,8 +78,7 @@ def kinds_table(summary: Summary) -> Table:
     """A row a kind of messages: who lost what."""
     columns = (Column("Messages of a"), Column("Delivery mode"), *(Column(title, 0) for title in OF_KINDS.values()))
     rows: tuple[tuple[Cell, ...], ...] = tuple(
-        (*_kind(name), *(_of_kind(dict(counts), key) for key in OF_KINDS))
-        for name, counts in summary.get("kinds", {}).items()
+        (*_kind(name), *(_of_kind(dict(counts), key) for key in OF_KINDS)) for name, counts in summary["kinds"].items()
     )
     title = "Messages by kind; those of a topic count once for each subscription"
     return Table(title, columns, rows, "No destination's messages were all persistent, or all not.")

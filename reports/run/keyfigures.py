@@ -74,7 +74,7 @@ def _one_in(latency: Latency, of: int) -> str:
 def _cost(summary: Summary) -> tuple[Figure, ...]:
     lag, throughput = summary["lag_ms"], summary["throughput"]
     brokers, generator = throughput["cpu_ms_per_message_brokers"], throughput["cpu_ms_per_message_generator"]
-    waited = throughput.get("core_wait_ms_per_message_brokers")  # absent from runs of before
+    waited = throughput["core_wait_ms_per_message_brokers"]
     cpu = "All brokers together."
     if generator is not None:
         cpu = f"All brokers together; the load generator took {significant(generator)} ms."

@@ -159,10 +159,9 @@ def steps_charts(results: Results) -> tuple[Chart, ...]:
 
 
 def regions_tables(results: Results) -> tuple[Table, ...]:
-    """None unless brokers of a run are of several regions. Absent from runs of before."""
-    regions = results.summary.get("regions")
+    """None unless brokers of a run are of several regions."""
     several = len({broker.region for broker in results.run.brokers}) > 1
-    return (regions_table(regions),) if regions and several else ()
+    return (regions_table(results.summary["regions"]),) if several else ()
 
 
 def destinations_tables(results: Results) -> tuple[Table, ...]:
@@ -174,8 +173,7 @@ def destinations_tables(results: Results) -> tuple[Table, ...]:
 def brokers_section(results: Results, behind: Backdrop) -> Section:
     """With a table of the steps if the clients of the load became more."""
     charts = (consumers_chart(results), *broker_charts(results, behind))
-    connections = results.summary.get("connections")  # absent from runs of before
-    tables = (connections_table(connections),) if connections and results.run.client_steps else ()
+    tables = (connections_table(results.summary["connections"]),) if results.run.client_steps else ()
     return Section("brokers", "Brokers and clients", charts, tables=tables)
 
 
@@ -189,7 +187,7 @@ def accounting_section(results: Results) -> Section:
         anomalies_table(tables["anomalies"]),
         reordered_table(tables["reordered"]),
     )
-    several = len(summary.get("kinds", {})) > 1
+    several = len(summary["kinds"]) > 1
     return Section("accounting", "Accounting", tables=((kinds_table(summary),) if several else ()) + found)
 
 

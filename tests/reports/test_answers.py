@@ -140,7 +140,6 @@ def test_messages_that_crossed_are_told_beside_those_that_stayed_in_their_region
 
 def test_nothing_is_told_of_regions_if_no_message_crossed() -> None:
     assert regions(WITHIN, NO_LATENCY) == ""
-    assert regions_sentence(None, ()) == ""
 
 
 def test_a_doubtful_figure_of_all_messages_is_marked_in_the_sentence_on_regions() -> None:

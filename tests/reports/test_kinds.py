@@ -39,7 +39,3 @@ def test_a_row_says_what_was_lost_what_was_left_behind_and_what_nobody_owed() ->
         "Not received otherwise": 2 + 4 + 5,
         "Received beyond": 9,
     }
-
-
-def test_an_older_run_has_no_kinds() -> None:
-    assert kinds_table(cast(Summary, {})).rows == ()

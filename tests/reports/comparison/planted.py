@@ -13,7 +13,6 @@ from records.buckets import bucket_of
 from records.digests import digests, list_analysed, read_files
 from records.results import RESULT_TABLES
 from records.rundir import RunDirectory
-from records.summary import SUMMARY_VERSION
 from tests.reports.run_folder import Messages as Times
 from tests.reports.run_folder import Plan, percentiles, run_info, summary, write_table
 
@@ -33,7 +32,7 @@ class Planted:
     lost: int = 0
     duplicated: int = 0
     cpu_ms: float | None = 1.6
-    doubtful: dict[str, str] | None = None
+    doubtful: dict[str, str] = field(default_factory=dict)
     messages: int = 4_000
     strays: int = 0
     run: dict[str, Any] = field(default_factory=dict)
@@ -49,8 +48,7 @@ def write_planted(parent: Path, name: str, planted: Planted = Planted()) -> Path
     latency = [latency_table(took_ns), latency_table(np.full(planted.strays, 31 * MS, dtype=np.int64), hops=0)]
     write_table(directory.results("latency"), pa.concat_tables(latency))
     directory.summary_path.write_text(json.dumps(planted_summary(plan, planted, took_ns)))
-    if planted.doubtful is not None:  # analyses of before listed nothing
-        list_analysed(directory, digests(directory.path, read_files(directory)))
+    list_analysed(directory, digests(directory.path, read_files(directory)))
     return directory.path
 
 
@@ -91,12 +89,24 @@ def planted_summary(plan: Plan, planted: Planted, took_ns: "np.ndarray[Any, Any]
         "received_per_s": 300.0 / planted.scale**0.1,
     }
     made_up["recovery"] = {**made_up["recovery"], "faults": []}
-    made_up["summary_version"] = 1
-    made_up.pop("timing", None)
-    if planted.doubtful is not None:
-        made_up["summary_version"] = SUMMARY_VERSION
-        made_up["timing"] = {"sound": [], "doubtful": planted.doubtful, "less_own_time_ms": {}, "note": ""}
-    return made_up | {"run_id": plan.run["run_id"], "topology": planted.topology} | planted.summary
+    made_up["timing"] = {"sound": [], "doubtful": planted.doubtful, "less_own_time_ms": {}, "note": ""}
+    made_up |= {"run_id": plan.run["run_id"], "topology": planted.topology}
+    return merged(made_up, planted.summary)
+
+
+def one_fault() -> list[dict[str, Any]]:
+    """As ``recovery.faults`` of a run with a fault."""
+    plan, due = Plan(), np.arange(1)
+    found: list[dict[str, Any]] = summary(plan, Times(due, due, due, due, due, due))["recovery"]["faults"]
+    return found
+
+
+def merged(whole: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
+    """``whole`` with these values in place of its own, however deep they are."""
+    return whole | {
+        key: merged(whole[key], value) if isinstance(value, dict) and isinstance(whole.get(key), dict) else value
+        for key, value in changes.items()
+    }
 
 
 def write_blocks(

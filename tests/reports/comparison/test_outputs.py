@@ -26,7 +26,7 @@ from reports.comparison.sentences import answer
 from reports.comparison.sentences import noise as noise_of
 from reports.comparison.verdicts import VERDICTS
 from tests.house.tree import ROOT
-from tests.reports.comparison.planted import Planted, noisy, write_blocks, write_planted, write_with_controls
+from tests.reports.comparison.planted import Planted, noisy, one_fault, write_blocks, write_planted, write_with_controls
 from tests.reports.markup import Parsed, parse
 
 SCHEMA = json.loads((ROOT / "docs" / "comparison.schema.json").read_text(encoding="utf-8"))
@@ -154,7 +154,11 @@ def test_of_several_causes_of_doubt_the_commonest_is_told(tmp_path: Path) -> Non
 
 def test_runs_with_faults_have_rows_of_outages_and_of_balance(tmp_path: Path) -> None:
     def of_faults(scale: float) -> dict[str, Any]:
-        outages = {"outage_ms": {"p50": 900.0 * scale, "max": 2_000.0 * scale}, "faults": [{"fault": "F1"}]}
+        outages = {
+            "throughput_back_s": None,
+            "outage_ms": {"p50": 900.0 * scale, "max": 2_000.0 * scale},
+            "faults": one_fault(),
+        }
         return {"recovery": outages, "rebalance": {"settled_s": 3.0, "at_end": {"max_to_mean": 1.5}}}
 
     arms = (("mesh", 1.0), ("hub-and-spoke", 2.0))
@@ -171,7 +175,7 @@ def test_runs_with_faults_have_rows_of_outages_and_of_balance(tmp_path: Path) ->
 
 def test_a_figure_that_is_0_in_runs_is_shown_as_measured(tmp_path: Path) -> None:
     def with_seconds(seconds: float) -> dict[str, Any]:
-        return {"recovery": {"throughput_back_s": seconds, "faults": [{"fault": "F1"}]}}
+        return {"recovery": {"throughput_back_s": seconds, "faults": one_fault()}}
 
     seconds = {"mesh": (0.0, 0.0, 0.0), "hub-and-spoke": (0.0, 4.0, 4.0)}
     runs = [
@@ -194,7 +198,7 @@ def under_both(tmp_path_factory: pytest.TempPathFactory) -> tuple[Comparison, ..
     failover = []
     for block in range(1, 8):
         for name, outage_ms in (("mesh", 900.0 + block), ("hub-and-spoke", 1_800.0 + block)):
-            recovery = {"outage_ms": {"p50": outage_ms / 2, "max": outage_ms}, "faults": [{"fault": "F1"}]}
+            recovery = {"outage_ms": {"p50": outage_ms / 2, "max": outage_ms}, "faults": one_fault()}
             run = {"scenario": "failover", "command": ("locust", "-f", "failover.py")}
             planted = Planted(name, doubtful={}, lost=2, run=run, summary={"recovery": recovery})
             failover.append(write_planted(parent, f"f-{block}-{name}", planted))
@@ -370,7 +374,6 @@ def test_the_json_of_few_and_odd_runs_keeps_its_schema_too(tmp_path: Path) -> No
     jsonschema.validate(found, SCHEMA)
     assert found["scenarios"][0]["tests"][0]["verdict"] == "invalid"
     assert found["scenarios"][0]["unlike"] == ["protocol is amqp in b, but stomp in a"]
-    assert [run["timing_known"] for arm in found["scenarios"][0]["arms"] for run in arm["runs"]] == [True, False]
 
 
 def test_the_markdown_has_the_answer_a_table_and_no_markup_of_a_runs_own(tmp_path: Path) -> None:
@@ -426,11 +429,6 @@ def test_ticks_of_ratios_are_apart_and_alike_on_both_sides_of_1(reach: float) ->
     assert ticks == pytest.approx([-tick for tick in reversed(ticks)])
     assert min(after - before for before, after in pairwise(ticks)) >= reach * 2 / 7
     assert ticks[-1] <= reach
-
-
-def test_that_timing_is_not_known_is_said_for_summaries_of_version_1(tmp_path: Path) -> None:
-    text = parse(render(compared(Wanted(tuple(write_blocks(tmp_path, [[1, 1]])), (), 5.0, allow_unlike=False)))).text()
-    assert "Whether timing figures are sound is not known for 2 runs (summary version 1)." in text
 
 
 def test_files_that_cannot_be_written_are_told_and_leave_nothing_half(

@@ -28,7 +28,15 @@ USUAL = 0.0687 / 2**0.5
 
 
 def run(name: str, values: dict[str, float | None], verdict: str = "pass", doubtful: Sequence[str] = ()) -> FinishedRun:
-    summary: dict[str, Any] = {"verdict": verdict, "reasons": ["The broker died."], "latency_ms": {}, "throughput": {}}
+    summary: dict[str, Any] = {
+        "verdict": verdict,
+        "reasons": ["The broker died."],
+        "latency_ms": {},
+        "throughput": {},
+        "timing": {"doubtful": dict.fromkeys(doubtful, "late")},
+        "offered_rate": {"held": None, "limited_by": None},
+        "warm_up": {"end": "fixed"},
+    }
     for path, value in values.items():
         *parents, last = path.split(".")
         place = summary
@@ -36,7 +44,7 @@ def run(name: str, values: dict[str, float | None], verdict: str = "pass", doubt
             place = place.setdefault(parent, {})
         place[last] = value
     info = RunInfo(name, "steady", "mesh", "processes", "stomp")
-    return FinishedRun(name, info, cast(Summary, summary), dict.fromkeys(doubtful, "late"), Histogram(()))
+    return FinishedRun(name, info, cast(Summary, summary), Histogram(()))
 
 
 def compared(
@@ -301,6 +309,6 @@ def test_what_to_doubt_says_how_many_runs_of_which_arm_did_not_hold_the_rate_nor
     assert unsteady(compared([held(True, None), held(True, True)], [CPU])) == ()
 
 
-def test_a_run_of_before_the_rate_was_judged_is_said_nothing_of() -> None:
-    old = run("old", {CPU: 1.0})
-    assert (old.rate_held, old.fell_short, old.warm_up_settled) == (None, False, True)
+def test_a_run_whose_rate_was_not_judged_is_said_nothing_of() -> None:
+    one = run("one", {CPU: 1.0})
+    assert (one.rate_held, one.fell_short, one.warm_up_settled) == (None, False, True)
