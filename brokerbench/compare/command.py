@@ -10,7 +10,7 @@ from brokerbench.compare.making import Say, can_tell, check, make, outlook, stan
 from brokerbench.compare.session import MOST_BLOCKS, Asked, Session, arms, kept, locustfile_of, planned, split_values
 from brokerbench.interrupts import signals_interrupt
 from records.summary import EXIT_STATUS
-from reports.comparison.scenarios import parted
+from reports.comparison.arms import parted
 from reports.comparison.statistics import can_be_judged
 from topologies.model.spelling import shortened
 

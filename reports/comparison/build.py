@@ -5,13 +5,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from records.run import RunInfo
+from reports.comparison.arms import designs_by_scenario, primary_of_each
 from reports.comparison.comparison import Asked, Comparison, compare
 from reports.comparison.document import text
 from reports.comparison.first_verdicts import let_stand
 from reports.comparison.markdown import markdown
 from reports.comparison.page import comparison_page
 from reports.comparison.runs import TellsOfARun, read_runs
-from reports.comparison.scenarios import designs_by_scenario, primary_of_each
 from reports.comparison.verdicts import FirstVerdict
 from reports.parts.html import render_page, write_whole
 

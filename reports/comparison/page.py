@@ -3,22 +3,19 @@
 import base64
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import exp
 
 from reports.comparison.arms import Arm
 from reports.comparison.beside import beside
 from reports.comparison.cells import ArmTable, arm_table
+from reports.comparison.charts import band_table, charts_of
 from reports.comparison.comparison import Comparison, Test
 from reports.comparison.conditions import OVERLAY, conditions, shown
-from reports.comparison.differences import DotRow, draw_differences
 from reports.comparison.document import text as document_text
 from reports.comparison.sentences import answers, doubts, lead, left_out, messages
-from reports.comparison.spectra import band_curve, band_table, draw_bands
 from reports.comparison.tables import as_csv, effects, ratios, values
 from reports.comparison.verdicts import BETTER, INVALID, WORSE
 from reports.parts.html import safe_in_script
 from reports.parts.numbers import seconds_text
-from reports.parts.style import chart
 from reports.parts.values import Cell, Chart, Column, Table
 from reports.run.provenance import OVERLAY_FILE, command, moment
 
@@ -81,7 +78,7 @@ def comparison_page(comparisons: Sequence[Comparison]) -> ComparisonPage:
         table=arm_table(comparisons),
         verdicts=tuple(_verdict(each, test, several) for each in comparisons for test in each.tests),
         doubts=doubts(comparisons),
-        charts=tuple(chart for each in comparisons for chart in _charts(each, several)),
+        charts=tuple(chart for each in comparisons for chart in charts_of(each, several)),
         effects=tuple(_under(each, effects(each), several) for each in comparisons),
         runs=tuple(_under(each, table, several) for each in comparisons for table in (_runs(each), _made_alike(each))),
         commands=tuple(_command(each, arm, several) for each in comparisons for arm in each.design.arms),
@@ -117,69 +114,6 @@ def _verdict(comparison: Comparison, test: Test, several: bool) -> VerdictLine:
     under = f", {comparison.scenario}" if several else ""
     title = f"{test.figure.arm}, {test.figure.metric.title}{under}"
     return VerdictLine(test.verdict.word, SYMBOLS[test.verdict.word], title, test.verdict.reasons)
-
-
-def _charts(comparison: Comparison, several: bool) -> tuple[Chart, ...]:
-    """``several``: whether other scenarios have the same charts on the page."""
-    under, anchor = (f" ({comparison.scenario})", f"-{comparison.scenario}") if several else ("", "")
-    return (*_differences(comparison, under, anchor), _spectra(comparison, under, anchor))
-
-
-def _differences(comparison: Comparison, under: str, anchor: str) -> tuple[Chart, ...]:
-    """A chart for each primary figure: a row of dots an arm."""
-    charts = []
-    for number, metric in enumerate(comparison.primary, 1):
-        rows = tuple(
-            row
-            for style, arm in enumerate(comparison.design.rows)
-            if (row := _dots(comparison, metric.path, arm.name, style))
-        )
-        title = (
-            f"{metric.title[:1].upper()}{metric.title[1:]} against {comparison.reference.name}, block by block{under}"
-        )
-        words = (
-            "Each small mark is the ratio of two runs of one block. The diamond is the Hodges–Lehmann estimate, the "
-            f"bar its interval. The shaded band is {comparison.same_within:g} % either way, which counts as the same."
-        )
-        table = _ratio_table(comparison, metric.path, title)
-        draw = (lambda rows=rows: draw_differences(rows, comparison.same_within)) if rows else None
-        missing = "No block has this figure in both arms."
-        charts.append(chart(f"difference{anchor}-{number}", title, words, table, draw, missing))
-    return tuple(charts)
-
-
-def _dots(comparison: Comparison, path: str, arm: str, style: int) -> DotRow | None:
-    figure = comparison.figures[path, arm]
-    if figure.against is None:
-        return None
-    found = figure.against
-    return DotRow(arm, tuple(map(exp, figure.used)), exp(found.centre), exp(found.low), exp(found.high), style)
-
-
-def _ratio_table(comparison: Comparison, path: str, caption: str) -> Table:
-    arms = [arm.name for arm in comparison.design.rows[1:]]
-    columns = (Column("Block"), *(Column(arm, 3) for arm in arms))
-    rows = tuple(
-        (block, *(_exp(comparison.figures[path, arm].log_ratios[at]) for arm in arms))
-        for at, block in enumerate(comparison.design.blocks)
-    )
-    return Table(f"{caption} (ratios)", columns, rows)
-
-
-def _exp(value: float | None) -> float | None:
-    return None if value is None else exp(value)
-
-
-def _spectra(comparison: Comparison, under: str, anchor: str) -> Chart:
-    arms = comparison.design.arms
-    curves = tuple(curve for style, arm in enumerate(arms) if (curve := band_curve(arm, style)))
-    title = f"Latency from the fastest to the slowest message{under}"
-    words = (
-        "Due to received, load phase. The line is the median of the arm's runs at each percentile, the band reaches "
-        "from its fastest to its slowest run. A curve ends where a run has fewer than ten samples beyond."
-    )
-    draw = (lambda: draw_bands(curves)) if curves else None
-    return chart(f"spectra{anchor}", title, words, band_table(title, arms), draw, "No message was received.")
 
 
 def _runs(comparison: Comparison) -> Table:

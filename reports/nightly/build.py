@@ -5,10 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reports.comparison.build import render as render_comparison
-from reports.nightly.document import text
+from reports.nightly.forms import document_text, markdown, nightly_junit
 from reports.nightly.history import History
-from reports.nightly.junit import nightly_junit
-from reports.nightly.markdown import markdown
 from reports.nightly.night import Night
 from reports.nightly.page import nightly_page
 from reports.parts.html import render_page, write_whole
@@ -30,7 +28,7 @@ def write(of: Night, history: History, files: NightFiles) -> Sequence[Path]:
     page = files.folder / "nightly.html"
     written = {page: render_page("nightly.html.j2", nightly_page(of, history, names))}
     written |= {files.folder / names[name]: render_comparison((each,)) for name, each in compared.items()}
-    written[files.folder / "nightly.json"] = text(of)
+    written[files.folder / "nightly.json"] = document_text(of)
     if files.junit is not None:
         written[files.junit] = nightly_junit(of)
     if files.markdown is not None:

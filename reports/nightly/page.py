@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from reports.nightly.document import text as document_text
+from reports.nightly.forms import document_text
 from reports.nightly.history import History
 from reports.nightly.judging import FAIL, INVALID, PASS, UNDECIDED, GateResult
 from reports.nightly.night import Night, answer, doubts, lead

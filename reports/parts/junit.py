@@ -37,7 +37,7 @@ class Suite:
     began: str = ""
 
 
-def document(suites: Iterable[Suite]) -> str:
+def junit_document(suites: Iterable[Suite]) -> str:
     """The XML document, one line an element. Text of any kind is escaped."""
     root = ET.Element("testsuites", name="brokerbench")
     for suite in suites:

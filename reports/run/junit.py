@@ -5,7 +5,7 @@ The verdict has a test case of its own where no check says the same.
 """
 
 from records.summary import CheckResult, Summary
-from reports.parts.junit import Case, Suite, document
+from reports.parts.junit import Case, Suite, junit_document
 from reports.parts.numbers import sentence
 
 PROPERTIES = ("verdict", "scenario", "topology", "runtime", "protocol")
@@ -20,7 +20,7 @@ def junit(summary: Summary) -> str:
     properties = {name: str(summary[name]) for name in PROPERTIES}  # type: ignore[literal-required]
     took_s = sum(summary["phases"].values())
     classname = f"brokerbench.{summary['scenario']}"
-    return document([Suite(summary["run_id"], classname, properties, tuple(cases), took_s, summary["wall"])])
+    return junit_document([Suite(summary["run_id"], classname, properties, tuple(cases), took_s, summary["wall"])])
 
 
 def _case(check: CheckResult, summary: Summary) -> Case:

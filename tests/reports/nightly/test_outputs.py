@@ -12,9 +12,7 @@ import pytest
 from records.errors import RunUnwritable
 from reports.nightly import history
 from reports.nightly.build import NightFiles, write
-from reports.nightly.document import document
-from reports.nightly.junit import nightly_junit
-from reports.nightly.markdown import markdown
+from reports.nightly.forms import document, markdown, nightly_junit
 from reports.nightly.night import Night, answer, night
 from reports.nightly.trend import trends
 from tests.house.tree import ROOT
