@@ -26,6 +26,7 @@ def test_the_gateway_has_the_level_of_all_loggers_so_it_does_not_tell_how_to_cha
     assert {"rootLogger.level = error", "logger.gateway.level = error"} <= set(lines)
 
 
+@pytest.mark.nightly  # the other test has the setting that does it
 @pytest.mark.spark
 def test_a_session_starts_and_ends_without_a_word(tmp_path: Path) -> None:
     environment = {**os.environ, **spark_environment(find_java(), tmp_path / "java")}

@@ -91,7 +91,7 @@ def test_ctrl_c_while_the_brokers_come_up_takes_them_down_again(tmp_path: Path) 
 
 
 @pytest.mark.links
-@pytest.mark.parametrize("transport", ["tcp", "ssl"])
+@pytest.mark.parametrize("transport", ["tcp", pytest.param("ssl", marks=pytest.mark.nightly)])
 def test_ctrl_c_right_after_the_links_were_proven_is_no_fault_of_our_own(tmp_path: Path, transport: str) -> None:
     topology = f"source-and-sink(transport='{transport}')"
     run = LocustRun(STEADY, "--topology", topology, "--link", "*:delay=300ms", "-t", "60s", runs=tmp_path / "runs")

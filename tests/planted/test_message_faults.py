@@ -21,6 +21,7 @@ PLANTED = [
 ]
 
 
+@pytest.mark.nightly  # analysis/test_accounting.py has each fate as rows
 def test_what_a_proxy_did_to_chosen_messages_is_what_the_summary_says(tmp_path: Path) -> None:
     outcome = make_run(
         "tests/planted/locustfiles/proxied.py",

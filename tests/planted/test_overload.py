@@ -51,6 +51,7 @@ def test_a_broker_that_hands_on_half_the_rate_has_a_latency_of_its_own_and_the_c
     assert f"Rate:    {FIRST}" in outcome.output
 
 
+@pytest.mark.nightly  # test_planted_errors.py plants the same as rows
 def test_a_generator_at_twice_what_it_can_do_makes_latency_doubtful_and_the_check_unknown(tmp_path: Path) -> None:
     outcome = overloaded(tmp_path, "generator", "--messages", "1500")
     summary = outcome.summary

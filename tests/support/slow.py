@@ -82,7 +82,7 @@ SLOW = (
     r"reports/test_junit\.py::test_the_job_of_a_run",
     r"reports/nightly/test_judging\.py::test_a_difference_that_is_allowed",
     r"house/test_tiers\.py::test_only_the_chosen_tests_run_also_in_several",
-    r"reports/test_page\.py::test_a_ten_minute_run.*\[20",
+    r"reports/test_page\.py::test_a_ten_minute_run.*\[(10|20)\]",
     r"reports/test_page\.py::test_any_number_of_brokers.*\[(4|20)\]",
     r"reports/test_page\.py::test_what_is_missing.*\[plan[2-8]",
     r"topologies/test_own_topology\.py::test_any_topology_can_be_written_down",

@@ -123,6 +123,7 @@ def test_a_name_that_another_site_lets_point_to_this_machine_does_not_reach_a_ui
         eventually(lambda: ui.phase() == "ended", 60)
 
 
+@pytest.mark.nightly  # test_guard.py has what is let through
 def test_colleagues_and_prometheus_reach_a_ui_that_was_opened_on_purpose(tmp_path: Path) -> None:
     address = addresses_here()[-1]  # another one than loopback where this machine has one
     named = f"--host-resolver-rules=MAP bench.example {address}"

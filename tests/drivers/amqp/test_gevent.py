@@ -20,6 +20,7 @@ DRIVERS = Path(__file__).parents[1]
                 "amqp/test_redirects.py",
             ],
             id="by hand",
+            marks=pytest.mark.nightly,  # test_client_gevent.py has the clients
         ),
         pytest.param(["amqp/test_brokers.py"], id="on a broker", marks=[pytest.mark.brokers, pytest.mark.nightly]),
         pytest.param(
