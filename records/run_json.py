@@ -101,5 +101,5 @@ def _impossible_times(phases: Phases) -> Iterator[str]:
 def _require(source: str, key: str, version: object, ours: int) -> None:
     if version != ours:
         raise RunUnreadable(
-            f"{source}: {key} is {version!r}, this brokerbench reads {ours}: use the brokerbench that made the run"
+            f"{source}: {key} is {shown(version)}, this brokerbench reads {ours}: use the brokerbench that made the run"
         )

@@ -17,7 +17,7 @@ from records.run_json import parse
 from records.rundir import RunDirectory
 from records.schemas import EVENT_TABLES
 from records.summary import SUMMARY_VERSION, VERDICTS, Summary
-from records.typed_json import Misfit, typed
+from records.typed_json import Misfit, shown, typed
 from reports.parts.numbers import joined
 
 NAMED_AT_MOST = 3  # files
@@ -54,13 +54,13 @@ def read_summary(directory: RunDirectory, *, reader: str = "this report") -> Sum
         raise RunUnreadable(f"{path}: cannot be read as JSON ({error}): {again}") from None
     version = found.get("summary_version") if isinstance(found, dict) else None
     if version != SUMMARY_VERSION:
-        raise RunUnreadable(f"{path}: summary_version is {version!r}, {reader} reads {SUMMARY_VERSION}: {again}")
+        raise RunUnreadable(f"{path}: summary_version is {shown(version)}, {reader} reads {SUMMARY_VERSION}: {again}")
     missing = [key for key in sorted(Summary.__required_keys__) if key not in found]
     if missing:
         raise RunUnreadable(f"{path}: the key {missing[0]!r} is missing: {again}")
     if found["verdict"] not in VERDICTS:
         known = ", ".join(VERDICTS)
-        raise RunUnreadable(f"{path}: verdict {found['verdict']!r} is none of {known}: {again}")
+        raise RunUnreadable(f"{path}: verdict {shown(found['verdict'])} is none of {known}: {again}")
     changes = why_changed(directory)
     try:
         summary: Summary = typed(Summary, found)

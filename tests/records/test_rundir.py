@@ -124,6 +124,10 @@ def _set_to(value: object) -> Any:
             "run.json: schema_version is 99, this brokerbench reads 4: use the brokerbench",
         ),
         (
+            _edited("run_version", _set_to("x" * 9_000)),
+            f"run.json: run_version is '{'x' * 79}…, this brokerbench reads 7: use the brokerbench",
+        ),
+        (
             _edited("state", _set_to("zombie")),
             "run.json: state: 'zombie' is none of starting, running, ended, interrupted, failed",
         ),
