@@ -143,7 +143,6 @@ class Rebalance(TypedDict):
             better=LOWER,
             needs=FAULTS,
             compared=True,
-            compared_with=FAULTS,
             shown=True,
         ),
     ]

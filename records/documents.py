@@ -125,7 +125,7 @@ def _part(kind: type, paths: list[str]) -> str:
 
 
 def _keys(kind: type) -> dict[str, tuple[str, Figure]]:
-    """Of a fault without what all faults together have too, which has a section of its own."""
+    """What each key means, and its figure. A fault's figures that `recovery` has too stand there."""
     told_before = get_type_hints(Outages) if kind is FaultRecovery else {}
     hints = get_type_hints(kind, include_extras=True)
     return {

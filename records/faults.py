@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from typing import Annotated, Any, TypedDict
 
 from records.figures import (
-    FAULTS,
     HIGHER,
     LOWER,
     AtLeastOne,
@@ -66,7 +65,6 @@ class Outages(TypedDict):
             "receipt. Of a client that was ready again and had nothing due: until it was ready.",
             column="Outage",
             better=LOWER,
-            compared_with=FAULTS,
             compared={"p50": "a client's outage p50", "max": "longest outage of a client"},
             shown=True,
             backlogged=True,
@@ -77,7 +75,6 @@ class Outages(TypedDict):
         in_ms(
             "The same, of producers.",
             better=LOWER,
-            compared_with=FAULTS,
             compared={"max": "longest outage of a producer"},
             backlogged=True,
         ),
@@ -87,7 +84,6 @@ class Outages(TypedDict):
         in_ms(
             "The same, of consumers.",
             better=LOWER,
-            compared_with=FAULTS,
             compared={"max": "longest outage of a consumer"},
             backlogged=True,
         ),
@@ -98,7 +94,6 @@ class Outages(TypedDict):
             "From the loss to the client's next connection.",
             column="Reconnect",
             better=LOWER,
-            compared_with=FAULTS,
             compared={"p50": "time to reconnect p50", "max": "longest time to reconnect"},
         ),
     ]
@@ -109,7 +104,6 @@ class Outages(TypedDict):
             "or a later one.",
             column="Ready",
             better=LOWER,
-            compared_with=FAULTS,
             compared={"max": "longest time until ready again"},
         ),
     ]
@@ -182,7 +176,6 @@ class Outages(TypedDict):
             better=LOWER,
             over_faults=slowest,
             compared=True,
-            compared_with=FAULTS,
             shown=True,
             backlogged=True,
         ),
@@ -198,7 +191,6 @@ class Outages(TypedDict):
             better=LOWER,
             over_faults=slowest,
             compared=True,
-            compared_with=FAULTS,
             backlogged=True,
         ),
     ]
@@ -211,7 +203,6 @@ class Outages(TypedDict):
             better=LOWER,
             over_faults=most,
             compared=True,
-            compared_with=FAULTS,
             backlogged=True,
         ),
     ]
@@ -226,7 +217,6 @@ class Outages(TypedDict):
             better=LOWER,
             over_faults=slowest,
             compared=True,
-            compared_with=FAULTS,
             backlogged=True,
         ),
     ]

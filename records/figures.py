@@ -8,7 +8,7 @@ are made from these declarations (`records.summary`, `records.documents`).
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints, is_typeddict
 
 from msgspec import Meta
@@ -82,8 +82,9 @@ class Figure:
     ``column``: its heading in a table, without the unit. ``decimals``: digits after the point there. ``needs``: what a
     run must have for it. ``over_faults``: makes the figure of all faults from that of each. ``backlogged``: a backlog
     changes it. ``compared``: whether comparisons know it; of a part with several figures: the titles of those that they
-    know. ``compared_with``: only if a run has this. ``shown``: whether a comparison's table has it, too, or which of
-    several. ``keys``: of a part whose keys are no type's: its figures by key.
+    know. ``compared_with``: what a run must have for that, beside what the figure needs. ``shown``: whether a
+    comparison's table has it, too, or which of several. ``keys``: of a part whose keys are no type's: its figures by
+    key.
     """
 
     means: str = ""
@@ -129,11 +130,10 @@ def means(text: str, **schema: Any) -> Meta:
 
 @dataclass(frozen=True)
 class Declared:
-    """A figure where it stands. ``path``: ``latency_ms.due_to_received.p99``; ``kind``: its type: int | None …"""
+    """A figure where it stands. ``path``: ``latency_ms.due_to_received.p99``."""
 
     path: str
     figure: Figure
-    kind: Any
 
 
 def figures_of(kind: Any, path: str = "", above: Figure | None = None) -> Iterator[Declared]:
@@ -151,7 +151,7 @@ def figures_of(kind: Any, path: str = "", above: Figure | None = None) -> Iterat
         for key, told in (above.keys if above else {}).items():
             yield from figures_of(get_args(kind)[1], prefix + key, _inherited(told, key, above))
     elif get_origin(kind) is not list:
-        yield Declared(path, above or Figure(), kind)
+        yield Declared(path, above or Figure())
 
 
 def declaration(hint: Any) -> tuple[Any, Figure | None]:
@@ -183,7 +183,7 @@ def _inherited(told: Figure, name: str, above: Figure | None) -> Figure:
         backlogged=told.backlogged or above.backlogged,
         compared=told.compared if titles is None else name in titles,
         compared_with=told.compared_with or above.compared_with,
-        shown=told.shown if isinstance(above.shown, bool) and titles is None else _is_shown(above, name),
+        shown=told.shown if titles is None else _is_shown(above, name),
     )
 
 
@@ -191,6 +191,7 @@ def _is_shown(above: Figure, name: str) -> bool:
     return above.shown if isinstance(above.shown, bool) else name in above.shown
 
 
+@cache
 def declared(kind: Any) -> dict[str, Figure]:
     """What is declared of each key of a TypedDict, of those that are figures or have some, by name."""
     found = {name: declaration(hint)[1] for name, hint in get_type_hints(kind, include_extras=True).items()}

@@ -57,7 +57,7 @@ class Metric:
 def _metric_of(declared: Declared) -> Metric:
     figure = declared.figure
     absent = {"if_absent": figure.needs.absent} if figure.needs and figure.needs.absent else {}
-    better, of_faults = figure.better == HIGHER, figure.compared_with is FAULTS
+    better, of_faults = figure.better == HIGHER, FAULTS in (figure.needs, figure.compared_with)
     return Metric(declared.path, figure.title, figure.unit, better, of_faults, **absent)
 
 

@@ -57,7 +57,7 @@ def _told(run: RunInfo, summary: Summary) -> tuple[str, tuple[str, ...]]:
         "steps": _steps(summary),
         "connections": connections_sentence(summary["connections"]),
         **_answers(summary, share_alike="shares" in asked),
-        "moves": moves_sentences(summary["rebalance"], summary["recovery"]["faults"]),
+        "moves": moves_sentences(summary["rebalance"], summary["recovery"]["faults"]) if "moves" in asked else "",
         "cost": cost_sentence(summary),
         "rate": rate_sentence(summary),
     }
