@@ -1,43 +1,37 @@
-"""Makes the Spark session of one analysis. The session leaves no files behind.
+"""Starts Spark for an analysis, and has the parts of a run answer questions by it. Nothing of it is left behind.
 
-Locally it keeps to the loopback interface, needs no network, says nothing, and has its scratch files in a temporary
-folder of its own. Java is found by JAVA_HOME, then PATH.
+Spark distributes the parts, tries again where an executor was lost, and brings the answers back. Locally it keeps to
+the loopback interface, needs no network, says nothing, and has its scratch files in a temporary folder of its own. Java
+is found by JAVA_HOME, then PATH.
 """
 
 import atexit
+import io
 import os
-from collections.abc import Iterator
+import sys
+import threading
+import zipfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
+import polars as pl
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
-from pyspark.sql import SparkSession
 
+from analysis.events.run import Answers, Question
+from analysis.messages.part import Known, Part
 from records.analysis_command import SCRATCH
 from records.temporary import make_folder, remove_folder, temporary_folder
 
 LOCAL = "local[*]"
 LOOPBACK = "127.0.0.1"
-BRIEF_JOB_ROWS = 3_000_000
-"""Up to so many events the JVM's full optimising compiler costs more time than it saves."""
-SMALL_ROWS = 200_000
-"""Up to so many events it costs more to compile and re-plan a query than to run it: half of the CPU of a small run."""
-
-_SMALL = {
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    "spark.sql.adaptive.enabled": "false",
-}
-
-_UNCHECKED = {
-    "spark.shuffle.checksum.enabled": "false",
-    "spark.sql.shuffle.orderIndependentChecksum.enabled": "false",
-    "spark.sql.shuffle.orderIndependentChecksum.enableFullRetryOnMismatch": "false",
-    "spark.sql.shuffle.orderIndependentChecksum.enableQueryLevelRollbackOnMismatch": "false",
-}
-"""Spark hashes every row that it shuffles, in case a stage must be run again: a tenth of the time of a large run."""
+OURS = ("analysis", "records")
+"""The packages that executors on other machines are given."""
+TOLD_EVERY_S = 5.0
+MOST_PENDING_ROWS = 2_000_000
+"""So many rows of answers wait at most until they are added up: in a large run more would fill the memory."""
 
 _QUIET = """\
 rootLogger.level = error
@@ -58,37 +52,105 @@ class SparkUnavailable(RuntimeError):
 
 
 @contextmanager
-def session(master: str | None = None, *, rows: int = 0) -> Iterator[SparkSession]:
-    """A Spark session for ``rows`` events; one that is active already is used and left running.
+def session(master: str | None = None) -> Iterator[SparkContext]:
+    """Spark's context; one that is active already is used and left running.
 
     ``master`` None: what spark-submit was given, or else all cores of this machine. SparkUnavailable if it fails.
     """
-    active = SparkSession.getActiveSession()
+    active = SparkContext._active_spark_context
     if active is not None:
         yield active
         return
     with temporary_folder(f"{SCRATCH}spark-") as scratch:
-        spark = _start(master, scratch, rows)
+        spark = _start(master, scratch)
         try:
             yield spark
         finally:
             spark.stop()
 
 
-def _start(master: str | None, scratch: Path, rows: int) -> SparkSession:
-    _give_java_a_temporary_folder()
-    settings = settings_for(master or _submitted_master() or LOCAL, scratch, rows)
-    builder = SparkSession.builder.appName("brokerbench").config(map=settings)  # type: ignore[arg-type]
+def ask(
+    spark: SparkContext, known: Known, progress: Callable[[str], None], questions: Mapping[str, Question]
+) -> Answers:
+    """The answers of a whole run, by one pass over its parts."""
+    if not questions:
+        return {}
+    numbers = spark.parallelize(range(known.parts), known.parts)
+    with _told(spark, known.parts, progress):
+        answered = numbers.map(
+            partial(_answer, known, {name: one.of_part for name, one in questions.items()})
+        ).collect()
+    return {name: _merged(one, [of_part[name] for of_part in answered]) for name, one in questions.items()}
+
+
+def _answer(known: Known, questions: Mapping[str, Callable[[Part], pl.DataFrame]], number: int) -> dict[str, bytes]:
+    """What one part says, in Arrow's format: this runs in a process of an executor."""
+    part = Part(known, number)
+    return {name: _packed(of_part(part)) for name, of_part in questions.items()}
+
+
+def _packed(frame: pl.DataFrame) -> bytes:
+    packed = io.BytesIO()
+    frame.write_ipc(packed, compression="zstd" if frame.height > 1_000 else "uncompressed")
+    return packed.getvalue()
+
+
+def _merged(question: Question, answers: Sequence[bytes]) -> pl.DataFrame:
+    pending: list[pl.DataFrame] = []
+    for answer in answers:
+        pending.append(pl.read_ipc(io.BytesIO(answer)))
+        if len(pending) > 1 and sum(frame.height for frame in pending) > MOST_PENDING_ROWS:
+            pending = [question.of_run(pl.concat(pending))]
+    return question.of_run(pl.concat(pending))
+
+
+@contextmanager
+def _told(spark: SparkContext, parts: int, progress: Callable[[str], None]) -> Iterator[None]:
+    """Tell now and then how many parts have answered."""
+    done = threading.Event()
+    tracker = spark.statusTracker()
+
+    def tell() -> None:
+        while not done.wait(TOLD_EVERY_S):
+            stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
+            answered = sum(stage.numCompletedTasks for stage in stages if stage is not None)
+            progress(f"analysis: {answered} of {parts} parts of the events are read")
+
+    teller = threading.Thread(target=tell, daemon=True)
+    teller.start()
     try:
-        spark = builder.getOrCreate()
+        yield
+    finally:
+        done.set()
+        teller.join()
+
+
+def _start(master: str | None, scratch: Path) -> SparkContext:
+    _give_java_a_temporary_folder()
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # read by Spark: what its executors run
+    settings = settings_for(master or _submitted_master() or LOCAL, scratch)
+    try:
+        spark = SparkContext(conf=SparkConf().setAppName("brokerbench").setAll(list(settings.items())))
     except (PySparkException, OSError) as error:
         where = f"JAVA_HOME={os.environ['JAVA_HOME']}" if "JAVA_HOME" in os.environ else "java from PATH"
         raise SparkUnavailable(
             f"Spark could not start ({where}, master {master or LOCAL}): {error}: "
             "set JAVA_HOME to a JDK of version 17 or newer, and --master to one that answers"
         ) from None
-    spark.sparkContext.setLogLevel("ERROR")
+    spark.setLogLevel("ERROR")
+    if not settings["spark.master"].startswith("local"):
+        spark.addPyFile(str(_packed_code(scratch)))
     return spark
+
+
+def _packed_code(scratch: Path) -> Path:
+    """Our own packages, for executors on other machines: beside them they need polars and pyarrow only."""
+    path, project = scratch / "brokerbench.zip", Path(__file__).resolve().parent.parent
+    with zipfile.ZipFile(path, "w") as packed:
+        for package in OURS:
+            for module in sorted((project / package).rglob("*.py")):
+                packed.write(module, module.relative_to(project))
+    return path
 
 
 @cache
@@ -108,53 +170,32 @@ def _submitted_master() -> str | None:
     return SparkConf().get("spark.master")
 
 
-def session_settings() -> dict[str, str]:
-    """What holds on every master."""
-    return {
-        "spark.sql.adaptive.enabled": "true",
-        "spark.sql.requireAllClusterKeysForCoPartition": "false",  # frames laid out by message need no second shuffle
-        "spark.sql.inMemoryColumnarStorage.compressed": "false",  # to find the best compression costs more
-        "spark.sql.execution.arrow.compression.codec": "zstd",  # results pass through the driver's memory
-        "spark.driver.maxResultSize": "0",
-        **_UNCHECKED,
-    }
-
-
-def settings_for(master: str, scratch: Path, rows: int) -> dict[str, str]:
+def settings_for(master: str, scratch: Path) -> dict[str, str]:
     """All settings of a session on a master; on a local one, also what keeps it quiet and to itself."""
-    settings = {**session_settings(), "spark.master": master, "spark.ui.showConsoleProgress": "false"}
-    if rows <= SMALL_ROWS:  # anywhere: more partitions would be more tasks, of no rows
-        settings |= {**_SMALL, "spark.sql.shuffle.partitions": str(_shuffle_partitions(rows))}
+    settings = {
+        "spark.master": master,
+        "spark.ui.showConsoleProgress": "false",
+        "spark.driver.maxResultSize": "0",
+        "spark.executorEnv.POLARS_MAX_THREADS": "1",  # a core has a part of its own
+    }
     if master.startswith("local"):
-        settings.update(_local_settings(scratch, rows))
+        settings |= _local_settings(scratch)
     return settings
 
 
-def _local_settings(scratch: Path, rows: int) -> dict[str, str]:
+def _local_settings(scratch: Path) -> dict[str, str]:
     log_settings = scratch / "log4j2.properties"
     log_settings.write_text(_QUIET, encoding="utf-8")
     os.environ.setdefault("SPARK_LOCAL_IP", LOOPBACK)  # read by the launcher only; else it warns of its choice
     java = [f"-Dlog4j2.configurationFile={log_settings.as_uri()}", f'"-Dderby.system.home={scratch}"']
-    java.append("-XX:MetaspaceSize=256m")  # Spark's classes fit from the start: growing costs full collections
-    if rows <= BRIEF_JOB_ROWS:
-        java += ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]
-    else:
-        java.append("-XX:+UseParallelGC")  # pauses do not matter: G1's barriers and threads are a tenth of the CPU
+    java.append("-XX:MetaspaceSize=128m")  # Spark's classes fit from the start: growing costs full collections
+    java += ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]  # the work is done in Python's processes
     return {
         "spark.ui.enabled": "false",
         "spark.driver.bindAddress": LOOPBACK,
         "spark.driver.host": LOOPBACK,
-        "spark.driver.memory": "2g",
+        "spark.driver.memory": "1g",
         "spark.driver.extraJavaOptions": " ".join(java),
         "spark.local.dir": str(scratch),
-        "spark.sql.warehouse.dir": str(scratch / "warehouse"),
-        "spark.sql.catalogImplementation": "in-memory",
-        "spark.sql.shuffle.partitions": str(_shuffle_partitions(rows)),
-        "spark.default.parallelism": str(os.cpu_count() or 1),
+        "spark.executorEnv.PYTHONPATH": str(Path(__file__).resolve().parent.parent),
     }
-
-
-def _shuffle_partitions(rows: int) -> int:
-    """One a core for a small run, else two, and more where one would exceed its share of memory (a million rows)."""
-    cores = os.cpu_count() or 1
-    return cores if rows <= SMALL_ROWS else max(2 * cores, rows // 1_000_000)

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from analysis.checks import value_at
+from analysis.run.checks import value_at
 from benchmarks.pairs import conditions
 from benchmarks.real_runs import LOCUST
 

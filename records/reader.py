@@ -1,19 +1,22 @@
 """Reads what was recorded in a run, and checks that all of it is there.
 
-`seal` turns streams into Parquet once the run is over; `inspect` says what a sealed run holds. Losses stay visible:
-each stream that did not end properly is described in a sentence. The sentence is kept in the Parquet file itself, so
-every later reader of the run sees it again.
+`seal` turns streams into Parquet once the run is over, divided by message (`records.parts`); `inspect` says what a
+sealed run holds. Losses stay visible: each stream that did not end properly is described in a sentence. The sentence is
+kept in the Parquet file itself, so every later reader of the run sees it again.
 """
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from records.errors import RunUnreadable, RunUnwritable, explained
+from records.parts import GROUPS_KEY, PARTED, PARTS_KEY, part_of, parts_for
 from records.rundir import RunDirectory
 from records.schemas import EVENT_TABLES
 from records.streams import SUFFIX, Stream, being_written, check_schema, described
@@ -21,6 +24,8 @@ from records.streams import SUFFIX, Stream, being_written, check_schema, describ
 EMPTY = "no-events"  # name of the file that gives a table without events its schema
 PROBLEM_KEY = b"brokerbench.problem"
 ROWS_PER_GROUP = 262_144
+ROWS_DIVIDED_AT_ONCE = 1_000_000
+BYTES_PER_ROW = 85  # of a stream of sends or receipts, about
 
 
 @dataclass(frozen=True)
@@ -56,9 +61,16 @@ def seal(directory: RunDirectory) -> Sealing:
     writes is kept. RunUnreadable for a stream or file of another version or a damaged Parquet file, RunUnwritable when
     the Parquet cannot be written; the streams are then still there.
     """
+    parts = parts_for(_rows_to_divide(directory))
     for table, schema in EVENT_TABLES.items():
-        _seal_table(directory, table, schema)
+        _seal_table(directory, table, schema, parts if table in PARTED else 1)
     return _contents(directory)
+
+
+def _rows_to_divide(directory: RunDirectory) -> int:
+    """About how many rows the streams have that are divided by message."""
+    streams = (path for table in PARTED for path in directory.streams(table).glob(f"*{SUFFIX}"))
+    return sum(path.stat().st_size for path in streams) // BYTES_PER_ROW
 
 
 def inspect(directory: RunDirectory) -> Sealing:
@@ -87,9 +99,38 @@ def _why_no_events(directory: RunDirectory) -> str:
     return "see its logs for why, and make it again"
 
 
-def read_events(directory: RunDirectory, table: str) -> pa.Table:
-    """All rows of one table of a sealed run, for small runs and tests; the analysis reads the folder with Spark."""
-    return pa.concat_tables([pq.read_table(path).replace_schema_metadata(None) for path in _files(directory, table)])
+def read_events(directory: RunDirectory, table: str, columns: Sequence[str] | None = None) -> pa.Table:
+    """All rows of one table of a sealed run, or some columns of them. Of a table with parts see `read_part`."""
+    files = (pq.read_table(path, columns=columns) for path in _files(directory, table))
+    return pa.concat_tables([rows.replace_schema_metadata(None) for rows in files])
+
+
+def parts_of(sealing: Sealing) -> int:
+    """Into how many parts the analysis of a sealed run divides it: by its rows, however its files are divided."""
+    return parts_for(sum(sealing.rows[table] for table in PARTED))
+
+
+def read_part(folder: Path, table: str, part: int, parts: int, columns: Sequence[str] | None = None) -> pa.Table:
+    """The rows of a sealed table (``folder``: its events) that are in a part, without the files' metadata."""
+    schema = EVENT_TABLES[table]
+    empty = schema.empty_table()
+    found = [_of_part(path, part, parts, columns) for path in sorted(folder.glob("*.parquet"))]
+    return pa.concat_tables([empty.select(columns) if columns else empty, *found])
+
+
+def _of_part(path: Path, part: int, parts: int, columns: Sequence[str] | None) -> pa.Table:
+    """Rows of one file. If it has fewer parts than asked for, the part that holds the rows is looked through."""
+    with pq.ParquetFile(path) as file:
+        told = file.metadata.metadata
+        its_parts = int(told.get(PARTS_KEY, b"1"))
+        of_group = [int(number) for number in told.get(GROUPS_KEY, b"").split()] or [0] * file.num_row_groups
+        fewer = min(parts, its_parts)
+        groups = [group for group, its in enumerate(of_group) if its % fewer == part % fewer]
+        rows = file.read_row_groups(groups, columns=columns, use_threads=False).replace_schema_metadata(None)
+    if its_parts >= parts:
+        return rows
+    of_row = part_of(rows["producer"].to_numpy(), rows["seq"].to_numpy(), parts)
+    return rows.filter(pa.array(of_row == part))
 
 
 def require_readable(directory: RunDirectory) -> None:
@@ -102,14 +143,14 @@ def require_readable(directory: RunDirectory) -> None:
                 raise _not_readable(path, error) from None
 
 
-def _seal_table(directory: RunDirectory, table: str, schema: pa.Schema) -> None:
+def _seal_table(directory: RunDirectory, table: str, schema: pa.Schema, parts: int) -> None:
     folder = directory.events(table)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for unfinished in folder.glob(".*.unfinished"):
             unfinished.unlink()
         for stream in sorted(directory.streams(table).glob(f"*{SUFFIX}")):
-            _seal_stream(stream, folder / f"{stream.stem}.parquet", schema)
+            _seal_stream(stream, folder / f"{stream.stem}.parquet", schema, parts)
         if not _files(directory, table):
             _write_parquet(folder / f"{EMPTY}.parquet", described(schema, table, EMPTY), None)
     except OSError as error:
@@ -117,22 +158,25 @@ def _seal_table(directory: RunDirectory, table: str, schema: pa.Schema) -> None:
         raise RunUnwritable(f"{folder}: events cannot be sealed: {why}; the streams are kept: {next_step}") from None
 
 
-def _seal_stream(path: Path, parquet: Path, schema: pa.Schema) -> None:
+def _seal_stream(path: Path, parquet: Path, schema: pa.Schema, parts: int) -> None:
     alive = being_written(path)
-    _write_parquet(parquet, described(schema, path.parent.name, path.stem), Stream(path, schema), alive)
+    _write_parquet(parquet, described(schema, path.parent.name, path.stem), Stream(path, schema), alive, parts)
     if not alive:
         path.unlink()
 
 
-def _write_parquet(path: Path, schema: pa.Schema, stream: Stream | None, alive: bool = False) -> None:
+def _write_parquet(path: Path, schema: pa.Schema, stream: Stream | None, alive: bool = False, parts: int = 1) -> None:
     """Write the file beside its place, verify it, and move it there: the file at ``path`` is always complete."""
     unfinished = path.with_name(f".{path.name}.unfinished")
     try:
         with pq.ParquetWriter(unfinished, schema, compression="zstd", **_encodings(schema)) as writer:
-            for group in _row_groups(stream or ()):
+            part_of_group = []
+            for part, group in _divided(stream or (), parts):
                 writer.write_table(group)
+                part_of_group.append(part)
             problem = _problem(stream, alive) if stream else ""
-            writer.add_key_value_metadata({PROBLEM_KEY.decode(): problem})
+            told = {PROBLEM_KEY: problem, PARTS_KEY: str(parts), GROUPS_KEY: " ".join(map(str, part_of_group))}
+            writer.add_key_value_metadata({key.decode(): text for key, text in told.items()})
         if stream:
             _verify(unfinished, stream)
         unfinished.replace(path)
@@ -148,14 +192,29 @@ def _encodings(schema: pa.Schema) -> dict[str, object]:
     }
 
 
-def _row_groups(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
+def _divided(batches: Iterable[pa.RecordBatch], parts: int) -> Iterator[tuple[int, pa.Table]]:
+    """Row groups of one part each, with its number: some rows after the other, however many there are."""
+    if parts == 1:
+        yield from ((0, group) for group in _row_groups(batches, ROWS_PER_GROUP))
+        return
+    for rows in _row_groups(batches, ROWS_DIVIDED_AT_ONCE):
+        of_row = part_of(rows["producer"].to_numpy(), rows["seq"].to_numpy(), parts)
+        in_order = np.argsort(of_row, kind="stable")
+        ends = np.searchsorted(of_row[in_order], np.arange(parts + 1))
+        ordered = rows.take(in_order)
+        for part, (begin, end) in enumerate(pairwise(ends.tolist())):
+            if begin < end:
+                yield part, ordered.slice(begin, end - begin)
+
+
+def _row_groups(batches: Iterable[pa.RecordBatch], rows_per_group: int) -> Iterator[pa.Table]:
     """Batches of half a second joined to groups worth reading."""
     waiting: list[pa.RecordBatch] = []
     rows = 0
     for batch in batches:
         waiting.append(batch)
         rows += batch.num_rows
-        if rows >= ROWS_PER_GROUP:
+        if rows >= rows_per_group:
             yield pa.Table.from_batches(waiting)
             waiting, rows = [], 0
     if waiting:

@@ -9,7 +9,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from analysis.tables import spark_schema
-from analysis.timeline import Timeline
+from analysis.events.timeline import Timeline
 from records.schemas import EVENT_TABLES, UNKNOWN
 
 Row = dict[str, Any]

@@ -8,10 +8,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 from analysis import deliveries, message_outcomes
-from analysis.accounting import COUNTS, accounting
-from analysis.expectations import NOTHING_SPECIAL, Expectations
-from analysis.message_outcomes import NOBODY
-from analysis.messages import messages
+from analysis.messages.accounting import COUNTS, accounting
+from analysis.messages.expectations import NOTHING_SPECIAL, Expectations
+from analysis.messages.outcomes import NOBODY
+from analysis.messages.of_sends import messages
 from records.messages import NOT_RECEIVED
 from records.schemas import UNKNOWN
 from tests.analysis import oracle

@@ -4,12 +4,12 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.testing import assertDataFrameEqual
 
-from analysis.blocked import blocked
-from analysis.connections import connections
-from analysis.deliveries import deliveries, strangers
-from analysis.messages import messages
-from analysis.rates import rates, totals
-from analysis.resources import cores_in_load, links, resources
+from analysis.load.blocked import blocked
+from analysis.clients.connections import connections
+from analysis.messages.deliveries import deliveries, strangers
+from analysis.messages.of_sends import messages
+from analysis.load.rates import rates, totals
+from analysis.network.resources import cores_in_load, links, resources
 from tests.analysis.rows import MS, TIMELINE, connection, frame, receipt, sample, send
 
 pytestmark = pytest.mark.spark

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from analysis.client_steps import NO_STEPS, client_steps
+from analysis.load.client_steps import NO_STEPS, client_steps
 from records.buckets import bucket_of
 from records.clients import Connections
 from records.results import LATENCY, RESOURCES

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 from pyspark.testing import assertDataFrameEqual
 
-from analysis.consumers import received
-from analysis.deliveries import deliveries
-from analysis.division import divided
-from analysis.messages import messages
+from analysis.clients.consumers import received
+from analysis.messages.deliveries import deliveries
+from analysis.clients.division import divided
+from analysis.messages.of_sends import messages
 from records.clients import Consumers
 from records.results import CONSUMERS
 from tests.analysis.rows import QUEUE, Row, frame, receipt, send, subscription

@@ -6,9 +6,9 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from analysis.accounting import COUNTS
-from analysis.expectations import Expectations, SentTo
-from analysis.expiry import expired_counts, settled
+from analysis.messages.accounting import COUNTS
+from analysis.messages.expectations import Expectations, SentTo
+from analysis.messages.expiry import expired_counts, settled
 from records.message_properties import MessageProperties
 from records.run import Phases, RunInfo, UserInfo
 from records.selectors import parse

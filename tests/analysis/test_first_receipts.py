@@ -3,9 +3,9 @@
 import pytest
 from pyspark.sql import SparkSession
 
-from analysis.deliveries import deliveries
-from analysis.first_receipts import first_receipts, spread
-from analysis.messages import messages
+from analysis.messages.deliveries import deliveries
+from analysis.messages.first_receipts import first_receipts, spread
+from analysis.messages.of_sends import messages
 from tests.analysis.rows import frame, receipt, send
 
 MS = 1_000_000

@@ -4,9 +4,9 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-from analysis.fault_spans import FaultSpan
-from analysis.harm import harm, late, stranded
-from analysis.timeline import FOREVER_NS
+from analysis.events.fault_spans import FaultSpan
+from analysis.faults.harm import harm, late, stranded
+from analysis.events.fault_spans import FOREVER_NS
 from records.buckets import bucket_of
 from records.results import LATENCY
 from tests.analysis.rows import MS

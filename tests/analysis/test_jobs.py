@@ -13,7 +13,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from analysis.jobs import analyse, main
-from analysis.timing import FIGURES
+from analysis.latency.timing import FIGURES
 from records.checks import Check
 from records.connection_events import ConnectionEvent
 from records.digests import changed_after_analysis

@@ -6,8 +6,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from analysis import deliveries, message_outcomes
-from analysis.left_behind import left_behind
-from analysis.messages import messages
+from analysis.messages.left_behind import left_behind
+from analysis.messages.of_sends import messages
 from records.schemas import UNKNOWN
 from tests.analysis.rows import TOPIC, Row, frame, leftover, receipt, send, subscription
 

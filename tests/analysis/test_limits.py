@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from analysis.limits import NOTHING, limit
+from analysis.load.limits import NOTHING, limit
 from records.buckets import bucket_of
 from records.load import Limit, StepResult
 from records.results import CONSUMERS, LATENCY, RESOURCES

@@ -3,8 +3,8 @@
 import pytest
 from pyspark.sql import SparkSession
 
-from analysis.deliveries import out_of_order, reordered
-from analysis.link_backlog import link_backlog
+from analysis.messages.deliveries import out_of_order, reordered
+from analysis.network.link_backlog import link_backlog
 from tests.analysis.rows import LOAD_FROM_MS, QUEUE, TIMELINE, Row, frame, sample
 
 pytestmark = pytest.mark.spark

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.fault_spans import FaultSpan
-from analysis.offered_rate import Judged, Tables, arrived_of, offered_rate, waiting_by_second
+from analysis.events.fault_spans import FaultSpan
+from analysis.load.offered_rate import Judged, Tables, arrived_of, offered_rate, waiting_by_second
 from records.buckets import bucket_of
 from records.results import CONSUMERS, LATENCY, RATES, RESOURCES
 from records.run import Phases, RunInfo, UserInfo, WarmUp

@@ -9,14 +9,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
-from analysis.deliveries import deliveries, first
-from analysis.expectations import NOTHING_SPECIAL, Expectations, SentTo
-from analysis.fault_spans import FaultSpan, fault_spans
-from analysis.message_outcomes import absences, expected, message_outcomes
-from analysis.message_outcomes import found as left
-from analysis.messages import messages
-from analysis.outages import outages, with_due
-from analysis.timeline import FAULT_GRACE_NS, FOREVER_NS
+from analysis.messages.deliveries import deliveries, first
+from analysis.messages.expectations import NOTHING_SPECIAL, Expectations, SentTo
+from analysis.events.fault_spans import FaultSpan, fault_spans
+from analysis.messages.outcomes import absences, expected, message_outcomes
+from analysis.messages.outcomes import found as left
+from analysis.messages.of_sends import messages
+from analysis.faults.outages import outages, with_due
+from analysis.events.fault_spans import FOREVER_NS
+from analysis.events.timeline import FAULT_GRACE_NS
 from records.faults import back_ns
 from records.message_properties import MessageProperties
 from tests.analysis import outage_oracle

@@ -12,9 +12,9 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from analysis.figures import Spread
-from analysis.messages import laid_out
-from analysis.reconciliation import missing_rows
+from analysis.latency.figures import Spread
+from analysis.messages.of_sends import laid_out
+from analysis.run.reconciliation import missing_rows
 from records.checks import Check
 from records.connection_events import ConnectionEvent
 from records.reader import seal

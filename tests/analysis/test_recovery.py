@@ -5,11 +5,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from analysis.backlog import Backlog
-from analysis.disturbance import Back
-from analysis.fault_spans import FaultSpan
-from analysis.premises import unmet
-from analysis.recovery import Course, Harm, recovery, spread
+from analysis.faults.backlog import Backlog
+from analysis.faults.disturbance import Back
+from analysis.events.fault_spans import FaultSpan
+from analysis.run.premises import unmet
+from analysis.faults.recovery import Course, Harm, recovery, spread
 from records.checks import Check
 from records.results import OUTAGES, STAYS
 from reports.faults import outage_rows

@@ -3,8 +3,8 @@
 import pytest
 from pyspark.sql import SparkSession
 
-from analysis.messages import messages
-from analysis.refused import refused
+from analysis.messages.of_sends import messages
+from analysis.messages.left_behind import refused
 from tests.analysis.rows import Row, frame, send
 
 pytestmark = pytest.mark.spark

@@ -11,13 +11,13 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 from pyspark.testing import assertDataFrameEqual
 
-from analysis.buckets import bucket
-from analysis.clocks import on_the_masters_clock
-from analysis.deliveries import deliveries
-from analysis.figures import Spread
-from analysis.latency import durations, latency
-from analysis.messages import messages
-from analysis.timeline import FAULT_GRACE_NS, FaultWindow, Timeline
+from analysis.latency.buckets import bucket
+from analysis.events.clocks import on_the_masters_clock
+from analysis.messages.deliveries import deliveries
+from analysis.latency.figures import Spread
+from analysis.latency.histogram import durations, latency
+from analysis.messages.of_sends import messages
+from analysis.events.timeline import FAULT_GRACE_NS, FaultWindow, Timeline
 from records.buckets import bucket_of
 from records.run import ClockReading, ProcessInfo
 from records.schemas import CLIENTS_PER_PROCESS

@@ -9,10 +9,10 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from analysis.deliveries import deliveries
-from analysis.latency import durations
-from analysis.messages import messages
-from analysis.stalls import stalls, with_own_waits, with_read_late_ns
+from analysis.messages.deliveries import deliveries
+from analysis.latency.histogram import durations
+from analysis.messages.of_sends import messages
+from analysis.events.stalls import stalls, with_own_waits, with_read_late_ns
 from records.reader import seal
 from records.run import ProcessInfo, RunInfo
 from records.rundir import RunDirectory

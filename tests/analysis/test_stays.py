@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyspark.sql import SparkSession
 
-from analysis.stays import clients, stays
+from analysis.clients.stays import clients, stays
 from records.connection_events import Cause
 from records.results import STAYS
 from tests.analysis import stay_oracle

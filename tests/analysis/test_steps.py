@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pyarrow as pa
 import pytest
 
-from analysis.steps import held_per_s, step_results
+from analysis.load.steps import held_per_s, step_results
 from records.buckets import bucket_of
 from records.load import StepResult
 from records.rate_steps import parse_steps

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.timing import (
+from analysis.latency.timing import (
     FIGURES,
     FROM_A_BACKLOG,
     FROM_DUE,

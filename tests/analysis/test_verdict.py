@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.checks import evaluate, value_at
-from analysis.verdict import Evidence, FailedFault, judge
+from analysis.run.checks import evaluate, value_at
+from analysis.run.verdict import Evidence, FailedFault, judge
 from records.buckets import bucket_of
 from records.checks import Check
 from records.latency import Lag

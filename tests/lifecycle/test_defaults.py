@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from analysis.checks import value_at
+from analysis.run.checks import value_at
 from brokerbench.scenario_list import questions
 from tests.support.locust_run import LocustRun, nothing_left
 

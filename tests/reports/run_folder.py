@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from analysis.client_steps import NO_STEPS
-from analysis.division import divided
-from analysis.limits import NOTHING
+from analysis.load.client_steps import NO_STEPS
+from analysis.clients.division import divided
+from analysis.load.limits import NOTHING
 from records.buckets import bucket_of
 from records.checks import Check
 from records.digests import digests, list_analysed, read_files

@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.verdict import Evidence, judge
+from analysis.run.verdict import Evidence, judge
 from records.clients import Rebalance
 from records.faults import FaultRecovery
 from records.latency import Lag

@@ -1,6 +1,6 @@
 """Checks what the report says of a load whose rate changes."""
 
-from analysis.limits import NOTHING
+from analysis.load.limits import NOTHING
 from records.load import Limit, StepResult
 from reports.load import rate_points, step_name, steps_sentence, steps_table
 from reports.run.keyfigures import NO_LATENCY

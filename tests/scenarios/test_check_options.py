@@ -4,7 +4,7 @@ from collections.abc import Collection
 
 import pytest
 
-from analysis.checks import evaluate
+from analysis.run.checks import evaluate
 from records.checks import Check
 from records.figures import FAULTS, MORE_CLIENTS, NEEDS, REPLIES, STEPS, Need
 from records.messages import KINDS

@@ -185,7 +185,7 @@ def test_parallel_connectors_carry_queues_by_all_of_theirs_and_topics_by_their_o
 
 
 def test_the_opener_of_parallel_duplex_links_counts_what_each_of_them_has_brought_back(tmp_path: Path) -> None:
-    """The far ends count it too, and call themselves #0, #1 and #2 (`analysis.resources.links`)."""
+    """The far ends count it too, and call themselves #0, #1 and #2 (`analysis.network.resources.links`)."""
     topology = build("parallel-connectors(duplex=True)")
     prices = Destination("topic", "prices")
     with up(topology, tmp_path) as runtime:

@@ -1,0 +1,281 @@
+"""Makes the summary's ``rebalance`` of the stays of clients. Plain values and Arrow in and out; no Spark."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from analysis.clients.distribution import brokers_of, connected_at, evenness, spread
+from analysis.events.fault_spans import CONSUMERS_AWAY, FOREVER_NS, FULL_STORE, JOINS, FaultSpan
+from records.clients import BrokerAway, Distribution, Evenness, FaultMoves, GroupBalance, MoveSpread, Rebalance
+from records.faults import OutageSpread
+from records.run import BrokerInfo, GroupInfo
+from records.units import NS_PER_MS, NS_PER_S
+
+SETTLED_AFTER_NS = 5 * NS_PER_S
+"""Clients have settled when none has moved or been off for so long."""
+FLAP_NS = NS_PER_S
+OWN_ENDS = ("closed", "load_end")
+APPLIED, MENDED = "applied", "mended"
+Interval = tuple[int, int]
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Moves:
+    """``at_ns``: when each move ended, at the new broker. ``client``: whose it was. ``off_ns``: its time at none.
+
+    ``unrest``: (from, until) of every client that was between two connections, in order; FOREVER_NS: until the end.
+    """
+
+    at_ns: Ints
+    client: Ints
+    off_ns: Ints
+    unrest: tuple[Interval, ...]
+
+
+@dataclass(frozen=True)
+class Effect:
+    """A fault that was applied or mended. Times count from the start of the load.
+
+    ``complete_ns``: when it had its full effect. Clients move from ``at_ns`` on, and settling counts from
+    ``complete_ns``: a broker that joins takes clients before its links are up. ``until_ns``: when the next effect was,
+    or the load's end.
+    """
+
+    fault: FaultSpan
+    name: str
+    at_ns: int
+    complete_ns: int
+    until_ns: int = 0
+
+
+@dataclass(frozen=True)
+class Away:
+    """From when to when a fault kept a broker away. Times count from the start of the load."""
+
+    broker: str
+    from_ns: int
+    until_ns: int = FOREVER_NS
+
+
+@dataclass(frozen=True)
+class Moment:
+    """``away``: the brokers that a fault keeps away then."""
+
+    name: str
+    at_ns: int
+    away: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Places:
+    """The brokers of the run, and where each group enters."""
+
+    brokers: Sequence[BrokerInfo]
+    groups: Sequence[GroupInfo]
+
+    def pair_of(self, broker: str) -> str:
+        """The active one of a pair; any other broker stands for itself."""
+        return next((each.standby_of for each in self.brokers if each.name == broker and each.standby_of), broker)
+
+    def of_group(self, group: str) -> tuple[str, ...]:
+        return next((each.enter_at for each in self.groups if each.name == group), ())
+
+
+def rebalance(
+    stays: pa.Table,
+    clients: Mapping[str, int],
+    faults: Sequence[FaultSpan],
+    places: Places,
+    load_began_ns: int,
+    load_ns: int,
+) -> Rebalance:
+    """``stays``: rows of STAYS. ``clients``: how many each group has. ``load_ns``: the length of the load."""
+    moves, effects = moves_of(stays), effects_of(faults, load_began_ns, load_ns)
+    of_faults = [_fault_moves(effect, moves) for effect in effects]
+    gone = [one for one in away(effects) if any(one.broker == broker.name for broker in places.brokers)]
+    told = moments(effects, of_faults, gone, load_ns)
+    groups = [
+        _group(group, total, stays.filter(pc.equal(stays["group"], group)), told, places)
+        for group, total in sorted(clients.items())
+    ]
+    settled = [each["settled_s"] for each in of_faults]
+    slowest = [value for value in settled if value is not None]
+    return Rebalance(
+        clients=sum(clients.values()),
+        moved=len(np.unique(moves.client)),
+        moves=len(moves.at_ns),
+        moves_per_client=_per_client(moves, sum(clients.values())),
+        off_ms=_off_ms(moves.off_ns),
+        flaps=flaps(stays),
+        off_at_end=sum(group["moments"][-1]["off"] for group in groups),
+        not_settled=settled.count(None),
+        settled_s=max(slowest) if slowest and None not in settled else None,
+        at_end=_least_even([group["moments"][-1] for group in groups]),
+        faults=of_faults,
+        groups=groups,
+        away=[_told(one) for one in gone],
+    )
+
+
+def moves_of(stays: pa.Table) -> Moves:
+    """A move: the next stay of a client is at another broker, and it did not end the last one by itself."""
+    rows = stays.sort_by([("user", "ascending"), ("from_ns", "ascending")])
+    client, from_ns, to_ns = (rows[name].to_numpy() for name in ("user", "from_ns", "to_ns"))
+    broker, cause = (rows[name].to_numpy() for name in ("broker", "cause"))
+    same = client[1:] == client[:-1]
+    left = ~np.isin(cause, OWN_ENDS)
+    goes_on = same & left[:-1]
+    moved = goes_on & (broker[1:] != broker[:-1])
+    is_last = np.append(~same, True) if len(client) else np.zeros(0, bool)
+    between = list(zip(to_ns[:-1][goes_on].tolist(), from_ns[1:][goes_on].tolist(), strict=True))
+    gone = [(at_ns, FOREVER_NS) for at_ns in to_ns[is_last & left].tolist()]
+    off_ns = from_ns[1:][moved] - to_ns[:-1][moved]
+    return Moves(from_ns[1:][moved], client[1:][moved], off_ns, tuple(sorted(between + gone)))
+
+
+def flaps(stays: pa.Table) -> int:
+    short = pc.less(pc.subtract(stays["to_ns"], stays["from_ns"]), FLAP_NS)
+    whole = pc.and_(pc.greater(stays["from_ns"], 0), pc.invert(pc.is_in(stays["cause"], pa.array(OWN_ENDS))))
+    return int(pc.sum(pc.and_(short, whole)).as_py() or 0)
+
+
+def effects_of(faults: Sequence[FaultSpan], load_began_ns: int, load_ns: int) -> list[Effect]:
+    """Those within the load, in their order."""
+    found = [
+        Effect(fault, name, at_ns - load_began_ns, complete_ns - load_began_ns)
+        for fault in faults
+        for name, at_ns, complete_ns in _times(fault)
+        if 0 <= at_ns - load_began_ns < load_ns
+    ]
+    found.sort(key=lambda effect: effect.at_ns)
+    times = [*(effect.at_ns for effect in found), load_ns]
+    return [replace(effect, until_ns=min(at_ns for at_ns in times if at_ns > effect.at_ns)) for effect in found]
+
+
+def _times(fault: FaultSpan) -> Iterator[tuple[str, int, int]]:
+    """(effect, when it began, when it was complete). A broker that joins is mended by leaving, or stays."""
+    joins = fault.kind == JOINS
+    complete_ns = fault.effective_ns if joins else None
+    yield APPLIED, fault.began_ns, fault.began_ns if complete_ns is None else complete_ns
+    leaves_ns = fault.ended_ns if fault.restored_ns is not None else None
+    if (mended_ns := leaves_ns if joins else fault.mended_ns) is not None:
+        yield MENDED, mended_ns, mended_ns
+
+
+def _fault_moves(effect: Effect, moves: Moves) -> FaultMoves:
+    within = (moves.at_ns >= effect.at_ns) & (moves.at_ns < effect.until_ns)
+    at_ns = moves.at_ns[within]
+    settled = settled_ns(moves.unrest, effect.complete_ns, effect.until_ns)
+    return FaultMoves(
+        fault=f"F{effect.fault.number}",
+        effect=effect.name,
+        at_s=effect.at_ns / NS_PER_S,
+        moves=len(at_ns),
+        moved=len(np.unique(moves.client[within])),
+        off_ms=_off_ms(moves.off_ns[within]),
+        first_move_s=(int(at_ns.min()) - effect.at_ns) / NS_PER_S if len(at_ns) else None,
+        state="did not settle" if settled is None else "settled",
+        settled_s=None if settled is None else (settled - effect.complete_ns) / NS_PER_S,
+        later_moves=0 if settled is None else int((at_ns > settled).sum()),
+    )
+
+
+def _off_ms(off_ns: Ints) -> OutageSpread:
+    return spread((off_ns / NS_PER_MS).tolist())
+
+
+def settled_ns(unrest: Sequence[Interval], at_ns: int, until_ns: int) -> int | None:
+    """The first moment from ``at_ns`` on that SETTLED_AFTER_NS without unrest follow; None if that is never so."""
+    quiet_ns = at_ns
+    for left_ns, arrived_ns in unrest:
+        if left_ns >= until_ns or left_ns - quiet_ns >= SETTLED_AFTER_NS:
+            break
+        quiet_ns = max(quiet_ns, arrived_ns)
+    return quiet_ns if until_ns - quiet_ns >= SETTLED_AFTER_NS else None
+
+
+def moments(effects: Sequence[Effect], found: Sequence[FaultMoves], gone: Sequence[Away], load_ns: int) -> list[Moment]:
+    """The moments of which the distribution is told."""
+
+    def moment(name: str, at_ns: int) -> Moment:
+        at_ns = min(max(at_ns, 0), max(load_ns - 1, 0))
+        return Moment(name, at_ns, frozenset(one.broker for one in gone if one.from_ns <= at_ns < one.until_ns))
+
+    told = [moment("begin", 0)]
+    for effect, moves in zip(effects, found, strict=True):
+        name, settled_s = f"F{effect.fault.number}", moves["settled_s"]
+        if effect.name == APPLIED:
+            told.append(moment(f"before {name}", effect.at_ns - 1))
+        end_ns = effect.until_ns - 1 if settled_s is None else effect.complete_ns + round(settled_s * NS_PER_S)
+        told.append(moment(f"after {name}" + (" mended" if effect.name == MENDED else ""), end_ns))
+    return [*told, moment("end", load_ns)]
+
+
+def away(effects: Sequence[Effect]) -> Iterator[Away]:
+    """When faults keep their targets away. A broker that joins is away before, and again once it has left."""
+    leaving = [effect for effect in effects if effect.fault.kind not in (FULL_STORE, CONSUMERS_AWAY)]
+    for target in dict.fromkeys(effect.fault.target for effect in leaving):
+        its = [effect for effect in leaving if effect.fault.target == target]
+        since_ns = 0 if its[0].fault.kind == JOINS else None
+        for effect in its:
+            is_away = (effect.name == APPLIED) != (effect.fault.kind == JOINS)
+            if is_away and since_ns is None:
+                since_ns = effect.at_ns
+            elif not is_away and since_ns is not None:
+                yield Away(target, since_ns, effect.at_ns)
+                since_ns = None
+        if since_ns is not None:
+            yield Away(target, since_ns)
+
+
+def _told(one: Away) -> BrokerAway:
+    until_s = None if one.until_ns == FOREVER_NS else one.until_ns / NS_PER_S
+    return BrokerAway(broker=one.broker, from_s=one.from_ns / NS_PER_S, until_s=until_s)
+
+
+def _group(group: str, total: int, stays: pa.Table, told: Sequence[Moment], places: Places) -> GroupBalance:
+    brokers = list(dict.fromkeys((*places.of_group(group), *brokers_of(stays))))
+    found = [_distribution(moment, connected_at(stays, moment.at_ns), brokers, total, places) for moment in told]
+    return GroupBalance(group=group, clients=total, moments=found)
+
+
+def _distribution(
+    moment: Moment, connected: Mapping[str, int], brokers: Sequence[str], total: int, places: Places
+) -> Distribution:
+    """Fair is the same for each broker that is there, or has clients all the same. A pair counts as one broker."""
+    counts: dict[str, int] = {}
+    for broker in brokers:
+        if broker not in moment.away or connected.get(broker):
+            pair = places.pair_of(broker)
+            counts[pair] = counts.get(pair, 0) + connected.get(broker, 0)
+    there = sum(connected.values())
+    return Distribution(
+        **evenness(list(counts.values())),
+        moment=moment.name,
+        at_s=moment.at_ns / NS_PER_S,
+        connected={broker: connected.get(broker, 0) for broker in brokers},
+        off=total - there,
+        fair_share=there / len(counts) if counts else 0.0,
+    )
+
+
+def _per_client(moves: Moves, clients: int) -> MoveSpread:
+    """p50 is one client's: the lower of the two middle ones."""
+    if not clients:
+        return MoveSpread(p50=None, max=None)
+    counts = np.sort(np.unique(moves.client, return_counts=True)[1])
+    ordered = [0] * (clients - len(counts)) + counts.tolist()
+    return MoveSpread(p50=ordered[(clients - 1) // 2], max=ordered[-1])
+
+
+def _least_even(found: Sequence[Evenness]) -> Evenness:
+    known = [each for each in found if each["jain"] is not None]
+    if not known:
+        return evenness([])
+    least = min(known, key=lambda each: each["jain"] or 0.0)
+    return Evenness(max_to_mean=least["max_to_mean"], cv=least["cv"], jain=least["jain"])

@@ -1,0 +1,58 @@
+"""Where the clients were, and how the messages were divided among them."""
+
+import polars as pl
+
+from analysis.clients.connection_counts import connection_counts, harness_logins
+from analysis.clients.connections import connections
+from analysis.clients.consumers import added_up, received, with_subscribers
+from analysis.clients.distribution import distribution
+from analysis.clients.division import divided
+from analysis.clients.rebalance import Places, rebalance
+from analysis.clients.stays import clients, stays
+from analysis.events.run import Answers, Found, Question, Run, as_table
+from analysis.messages.part import Part
+from records.clients import ConnectionCounts
+from records.units import NS_PER_S
+
+
+class Clients:
+    """Tables: connections, stays, distribution, consumers. Summary: rebalance, connection_counts, consumers.
+
+    It takes the table resources.
+    """
+
+    done = "followed the clients from broker to broker"
+
+    def questions(self, run: Run) -> dict[str, Question]:
+        return {"received": Question(_received, added_up)}
+
+    def conclude(self, run: Run, answers: Answers, found: Found) -> None:
+        began_ns, ended_ns = run.load_began_ns, run.load_ended_ns
+        of_stays = as_table(stays(run.connections, run.members, began_ns, ended_ns))
+        counts = clients(run.connections, run.members)
+        places = Places(run.info.brokers, run.info.groups)
+        division, shares = divided(as_table(with_subscribers(answers["received"], run.subscriptions)))
+        found.tables |= {
+            "connections": as_table(connections(run.connections, run.timeline)),
+            "stays": of_stays,
+            "distribution": distribution(of_stays, counts, ended_ns - began_ns),
+            "consumers": division,
+        }
+        found.summary |= {
+            "rebalance": rebalance(of_stays, counts, run.faults, places, began_ns, ended_ns - began_ns),
+            "connection_counts": _connection_counts(run, found),
+            "consumers": shares,
+        }
+
+
+def _connection_counts(run: Run, found: Found) -> ConnectionCounts:
+    """Nothing is compared where each message has a connection: brokers are asked once a second."""
+    if run.members["connection"].null_count():
+        return ConnectionCounts(compared=0, differed=0, brokers=[])
+    seconds = (run.load_ended_ns - run.load_began_ns) // NS_PER_S
+    logins = harness_logins(run.faults, run.load_began_ns)
+    return connection_counts(found.tables["connections"], found.tables["resources"], seconds, logins)
+
+
+def _received(part: Part) -> pl.DataFrame:
+    return received(part.deliveries)

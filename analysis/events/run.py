@@ -1,0 +1,186 @@
+"""A run as its analysis sees it: what is known of the whole, in the process that leads.
+
+Tables with few rows are read whole, with their times on the master's clock. Sends, receipts and leftovers are as many
+as the messages: a topic has them only by a `Question`, which every part of the run answers for itself.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol
+
+import polars as pl
+import pyarrow as pa
+
+from analysis.events.clocks import error_bound_ns, on_the_masters_clock
+from analysis.events.fault_spans import FaultSpan, fault_spans
+from analysis.events.stalls import Stalls, stall_rows, stalls
+from analysis.events.timeline import FaultWindow, Timeline
+from records.reader import read_events
+from records.run import RunInfo
+from records.rundir import RunDirectory
+
+if TYPE_CHECKING:
+    from analysis.messages.part import Part
+
+Rows = list[dict[str, Any]]
+Answers = Mapping[str, pl.DataFrame]
+
+
+@dataclass(frozen=True)
+class Question:
+    """What each part of a run answers, and how the answers of several parts become one.
+
+    Both are functions of modules, or partials of such, as they are sent to other processes. ``of_run`` is given rows of
+    any number of parts, and takes its own result for such rows.
+    """
+
+    of_part: Callable[["Part"], pl.DataFrame]
+    of_run: Callable[[pl.DataFrame], pl.DataFrame]
+
+
+Ask = Callable[[Mapping[str, Question]], Answers]
+
+
+def same(rows: pl.DataFrame) -> pl.DataFrame:
+    """The answer to a question whose parts have different rows."""
+    return rows
+
+
+@dataclass(frozen=True)
+class Run:
+    """``ask``: has questions answered by all parts, each time by one pass over them. ``rows``: events by table."""
+
+    directory: RunDirectory
+    info: RunInfo
+    rows: Mapping[str, int]
+    problems: Sequence[str]
+    parts: int
+    ask: Ask = field(repr=False)
+
+    @cached_property
+    def subscriptions(self) -> pl.DataFrame:
+        return self._events("subscriptions", "consumer", "began_ns")
+
+    @cached_property
+    def connections(self) -> pl.DataFrame:
+        return self._events("connections", "client", "at_ns", "ended_ns")
+
+    @cached_property
+    def members(self) -> pl.DataFrame:
+        return self._events("members", "user", "from_ns")
+
+    @cached_property
+    def samples(self) -> pl.DataFrame:
+        return _frame(read_events(self.directory, "samples"))
+
+    @cached_property
+    def fault_rows(self) -> Rows:
+        rows: Rows = read_events(self.directory, "faults").to_pylist()
+        return rows
+
+    @cached_property
+    def faults(self) -> tuple[FaultSpan, ...]:
+        """Those that had an effect."""
+        return fault_spans(self.fault_rows)
+
+    @cached_property
+    def stall_rows(self) -> Rows:
+        return stall_rows(self.directory, self.info)
+
+    @cached_property
+    def stalls(self) -> Stalls:
+        return stalls(self.stall_rows, self.info)
+
+    @cached_property
+    def clock_error_ns(self) -> int:
+        return error_bound_ns(self.info.processes)
+
+    @cached_property
+    def timeline(self) -> Timeline:
+        windows = (
+            FaultWindow(fault["began_ns"], fault["ended_ns"] if fault["restored_ns"] is None else fault["restored_ns"])
+            for fault in self.fault_rows
+            if fault["error"] is None
+        )  # until the broker served again where that was measured, else until the mending
+        return Timeline.of(self.info.phases, self._first_event_ns, windows)
+
+    @property
+    def load_began_ns(self) -> int:
+        return self.timeline.load_began_ns
+
+    @cached_property
+    def load_ended_ns(self) -> int:
+        """Of a run that was killed under load: the last send or change of a connection."""
+        if self.timeline.load_ended_ns is not None:
+            return self.timeline.load_ended_ns
+        times_ns = (self._sends("sent_ns").max(), self.connections["at_ns"].max())
+        return max(self.load_began_ns, *(int(time_ns) for time_ns in times_ns if time_ns is not None))  # type: ignore[arg-type]
+
+    @cached_property
+    def _first_event_ns(self) -> int:
+        """Asked of the events only if run.json does not tell when the run began."""
+        phases = self.info.phases
+        if phases.load_began_ns is not None or phases.warm_up_began_ns is not None:
+            return 0
+        first_ns = self._sends("due_ns").min()
+        return 0 if first_ns is None else int(first_ns)  # type: ignore[arg-type]
+
+    def _sends(self, time: str) -> pl.Series:
+        times = _frame(read_events(self.directory, "sends", ["producer", time]))
+        return on_the_masters_clock(times, "producer", [time], self.info.processes)[time]
+
+    def _events(self, table: str, client: str, *times: str) -> pl.DataFrame:
+        rows = _frame(read_events(self.directory, table))
+        return on_the_masters_clock(rows, client, times, self.info.processes)
+
+
+@dataclass
+class Found:
+    """What the topics have found so far. ``tables``: the result tables, some with columns that no file has.
+
+    ``summary``: parts of summary.json by their names. The rest is what later topics need and no file holds: of each
+    its own topic says what it is.
+    """
+
+    tables: dict[str, pa.Table] = field(default_factory=dict)
+    summary: dict[str, Any] = field(default_factory=dict)
+    copies: float = 1.0
+    late: pl.DataFrame = field(default_factory=pl.DataFrame)
+    all_expired: bool = True
+    unsearched: tuple[str, ...] = ()
+    doubts: Mapping[str, str] = field(default_factory=dict)
+    backlog_cause: str = ""
+
+
+class Topic(Protocol):
+    """A part of the analysis that can be read, and run, by itself.
+
+    ``done``: what a user reads once it is done. ``questions``: what it asks of every part, together with the other
+    topics. ``conclude``: makes its result tables and its parts of the summary of the answers and of what was found
+    before, and may ask more.
+    """
+
+    done: str
+
+    def questions(self, run: Run) -> dict[str, Question]: ...
+
+    def conclude(self, run: Run, answers: Answers, found: Found) -> None: ...
+
+
+def as_table(frame: pl.DataFrame) -> pa.Table:
+    """The same rows as Arrow has them in the files of a run."""
+    table = frame.to_arrow(compat_level=pl.CompatLevel.oldest())
+    fields = [pa.field(column.name, _plain(column.type)) for column in table.schema]
+    return table.cast(pa.schema(fields))
+
+
+def _plain(kind: pa.DataType) -> pa.DataType:
+    is_text = pa.types.is_large_string(kind) or pa.types.is_dictionary(kind)
+    return pa.string() if is_text else kind
+
+
+def _frame(table: pa.Table) -> pl.DataFrame:
+    frame = pl.from_arrow(table)
+    assert isinstance(frame, pl.DataFrame)
+    return frame

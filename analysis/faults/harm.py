@@ -1,0 +1,133 @@
+"""Counts what each fault did to the messages: lost, stranded, duplicated, redelivered, reordered and late ones.
+
+A message belongs to one fault at most. If it was lost or stranded, that is the first fault that was not over when the
+message was sent. If it came again, or out of order, that is the last fault that had begun by then.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from statistics import median
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from analysis.events.fault_spans import FOREVER_NS, FaultSpan
+from analysis.faults.disturbance import LEAST_BEFORE_S, most_in_band_ns, p99s_ns, seconds_before
+from records.buckets import bucket_of
+from records.units import NS_PER_S
+
+PAST_TTL = "past_ttl"
+"""Counted like lost messages until it is known whether all of them expired."""
+
+
+def harm(outcomes: pl.DataFrame, deliveries: pl.DataFrame, faults: Sequence[FaultSpan]) -> pl.DataFrame:
+    """One row a fault: its number, and how many messages were lost, past_ttl, stranded, duplicated and redelivered.
+
+    past_ttl: may have expired or be lost. Parts of a run add up.
+    """
+    is_stranded = pl.col("message_outcome") == "stranded"
+    of_outcomes = {
+        "lost": pl.col("message_outcome") == "lost",
+        PAST_TTL: pl.col("message_outcome") == PAST_TTL,
+        "stranded": is_stranded,
+    }
+    of_deliveries = {"duplicated": pl.col("duplicate"), "redelivered": pl.col("redelivered")}
+    counted = [
+        _counts(outcomes, of_outcomes, faults, _is_first_open),
+        _counts(deliveries, of_deliveries, faults, _is_last_begun),
+    ]
+    return pl.concat(counted, how="align")
+
+
+def reordered(out_of_order: pl.DataFrame, faults: Sequence[FaultSpan]) -> dict[int, int]:
+    """By the fault's number: messages that came out of order. ``out_of_order``: of the whole run."""
+    counted = _counts(out_of_order, {"reordered": pl.lit(True)}, faults, _is_last_begun)
+    return dict(counted.iter_rows())
+
+
+def stranded(outcomes: pl.DataFrame, faults: Sequence[FaultSpan]) -> pl.DataFrame:
+    """One row for each fault's number and broker with stranded messages: messages, and the age_ns of the oldest one."""
+    number = pl.coalesce(*[pl.when(_is_first_open(fault, faults)).then(fault.number) for fault in faults])
+    their = outcomes.filter(pl.col("message_outcome") == "stranded").with_columns(number.alias("fault"))
+    by_broker = their.filter(pl.col("fault").is_not_null()).group_by("fault", pl.col("left_at").alias("broker"))
+    return by_broker.agg(pl.len().cast(pl.Int64).alias("messages"), pl.max("age_ns"))
+
+
+def added_up(stranded: pl.DataFrame) -> pl.DataFrame:
+    """One row a fault and broker, of rows of several parts of a run."""
+    return stranded.group_by("fault", "broker").agg(pl.sum("messages"), pl.max("age_ns"))
+
+
+def by_fault(stranded: pl.DataFrame) -> dict[int, list[Mapping[str, Any]]]:
+    """The rows of `stranded` by the fault's number."""
+    found: dict[int, list[Mapping[str, Any]]] = {}
+    for row in stranded.sort("fault", "broker").iter_rows(named=True):
+        found.setdefault(row["fault"], []).append(row)
+    return found
+
+
+def late(latency: pa.Table, faults: Sequence[FaultSpan], load_began_ns: int) -> dict[int, int | None]:
+    """By the fault's number: first deliveries that were slower than the p99 band of the seconds before the fault.
+
+    ``latency``: the result table. They were due in the fault's first second or later, and before the second in which
+    the next fault began. None if too few seconds are known before the fault.
+    """
+    p99_ns = p99s_ns(latency)
+    found: dict[int, int | None] = {}
+    for fault, following in pairwise([*sorted(faults, key=lambda fault: fault.began_ns), None]):
+        assert fault is not None
+        until = None if following is None else _second(following, load_began_ns)
+        before = [p99_ns[second] for second in seconds_before(fault, load_began_ns) if second in p99_ns]
+        from_second = _second(fault, load_began_ns)
+        usable = len(before) >= LEAST_BEFORE_S
+        most_ns = most_in_band_ns(median(before)) if usable else 0
+        found[fault.number] = _slower(latency, most_ns, from_second, until) if usable else None
+    return found
+
+
+def _second(fault: FaultSpan, load_began_ns: int) -> int:
+    return math.floor((fault.began_ns - load_began_ns) / NS_PER_S)
+
+
+def _slower(latency: pa.Table, most_ns: float, from_second: int, until: int | None) -> int:
+    """The bucket that holds the limit is in the band."""
+    wanted = pc.and_(
+        pc.equal(latency["measure"], "due_to_received"), pc.greater(latency["bucket"], bucket_of(math.ceil(most_ns)))
+    )
+    wanted = pc.and_(wanted, pc.greater_equal(latency["second"], from_second))
+    if until is not None:
+        wanted = pc.and_(wanted, pc.less(latency["second"], until))
+    return int(pc.sum(latency.filter(wanted)["count"]).as_py() or 0)
+
+
+def _is_first_open(fault: FaultSpan, faults: Sequence[FaultSpan]) -> pl.Expr:
+    earlier = max((other.until_ns for other in faults if other.number < fault.number), default=-1)
+    from_ns = earlier + 1 if earlier < FOREVER_NS else FOREVER_NS
+    return pl.col("sent_ns").is_between(from_ns, fault.until_ns)
+
+
+def _is_last_begun(fault: FaultSpan, faults: Sequence[FaultSpan]) -> pl.Expr:
+    later = min((other.began_ns for other in faults if other.number > fault.number), default=FOREVER_NS)
+    return pl.col("received_ns").is_between(fault.began_ns, later - 1)
+
+
+def _counts(
+    frame: pl.DataFrame,
+    kinds: Mapping[str, pl.Expr],
+    faults: Sequence[FaultSpan],
+    belongs: Callable[[FaultSpan, Sequence[FaultSpan]], pl.Expr],
+) -> pl.DataFrame:
+    """One row a fault: its number, and of each kind how many rows belong to it."""
+
+    def of_each() -> Iterator[pl.DataFrame]:
+        for fault in faults:
+            its = belongs(fault, faults)
+            yield frame.select(
+                pl.lit(fault.number, pl.Int32).alias("fault"),
+                *[(is_one & its).sum().cast(pl.Int64).alias(name) for name, is_one in kinds.items()],
+            )
+
+    return pl.concat(of_each())

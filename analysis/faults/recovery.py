@@ -1,0 +1,126 @@
+"""Makes the summary's ``recovery`` of the outages of each user. Plain values and Arrow in and out; no Spark."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import pyarrow as pa
+
+from analysis.clients.distribution import connected_at, spread
+from analysis.events.fault_spans import FaultSpan
+from analysis.faults.backlog import Backlog
+from analysis.faults.disturbance import Back
+from records.faults import FaultRecovery, Outages, Recovery, StrandedAt, outage_ms
+from records.figures import declared
+from records.units import NS_PER_MS, NS_PER_S
+
+Row = Mapping[str, Any]
+
+
+COUNTED = ("lost", "stranded", "duplicated", "redelivered", "reordered")
+
+
+@dataclass(frozen=True)
+class Harm:
+    """What faults did to messages, by the fault's number: as `analysis.faults.harm` has it."""
+
+    counts: Mapping[int, Mapping[str, int]]
+    late: Mapping[int, int | None]
+    left: Mapping[int, Sequence[Row]]
+
+    def of(self, number: int) -> dict[str, int | None]:
+        return {name: self.counts[number][name] for name in COUNTED} | {"late": self.late[number]}
+
+    def stranded_at(self, number: int) -> list[StrandedAt]:
+        return [
+            StrandedAt(broker=row["broker"], messages=row["messages"], oldest_s=_seconds(row["age_ns"]))
+            for row in self.left.get(number, [])
+        ]
+
+
+@dataclass(frozen=True)
+class Course:
+    """How the run went on after each fault, by the fault's number."""
+
+    harm: Harm
+    back: Mapping[int, Back]
+    backlog: Mapping[int, Backlog]
+
+    def figures(self, number: int) -> dict[str, Any]:
+        """Those of `Outages` that are not about clients."""
+        back, backlog = self.back[number], self.backlog[number]
+        return {
+            **self.harm.of(number),
+            "throughput_back_s": back.throughput_s,
+            "p99_back_s": back.p99_s,
+            "backlog_highest": backlog.highest,
+            "backlog_drained_s": backlog.drained_s,
+            "drain_per_s": backlog.drain_per_s,
+        }
+
+
+def recovery(
+    outages: pa.Table, faults: Sequence[FaultSpan], course: Course, stays: pa.Table, load_began_ns: int
+) -> Recovery:
+    """``outages``, ``stays``: the result tables."""
+    rows = outages.to_pylist()
+    of_each = [
+        _of_fault(fault, [row for row in rows if row["fault"] == fault.number], course, stays, load_began_ns)
+        for fault in faults
+    ]
+    together = {
+        name: figure.over_faults([of_one[name] for of_one in of_each])  # type: ignore[literal-required]
+        for name, figure in declared(Outages).items()
+        if figure.over_faults
+    }
+    return cast(Recovery, {**_of_clients(rows), **together, "faults": of_each})
+
+
+def _of_fault(
+    fault: FaultSpan, rows: Sequence[Row], course: Course, stays: pa.Table, load_began_ns: int
+) -> FaultRecovery:
+    of_fault = {
+        **_of_clients(rows),
+        **course.figures(fault.number),
+        "fault": f"F{fault.number}",
+        "kind": fault.kind,
+        "target": fault.target,
+        "began_s": (fault.began_ns - load_began_ns) / NS_PER_S,
+        "effective_s": _since_s(fault.effective_ns, load_began_ns),
+        "restored_s": _since_s(fault.restored_ns, load_began_ns),
+        "clients": connected_users(stays, fault.began_ns - load_began_ns),
+        "stranded_at": course.harm.stranded_at(fault.number),
+    }
+    return cast(FaultRecovery, of_fault)
+
+
+def _of_clients(rows: Sequence[Row]) -> dict[str, Any]:
+    """The figures of `Outages` that are about clients."""
+    return {
+        "cut_off": len(rows),
+        "never_back": sum(outage_ms(row) is None for row in rows),
+        "nothing_due": sum(row["due"] == 0 for row in rows),
+        "in_flight": sum(row["in_flight"] for row in rows),
+        "outage_ms": spread([outage_ms(row) for row in rows]),
+        "producers_outage_ms": spread([outage_ms(row) for row in rows if row["role"] == "producer"]),
+        "consumers_outage_ms": spread([outage_ms(row) for row in rows if row["role"] == "consumer"]),
+        "reconnect_ms": spread([_between_ms(row["lost_ns"], row["connected_ns"]) for row in rows]),
+        "ready_ms": spread([_between_ms(row["lost_ns"], row["ready_ns"]) for row in rows]),
+    }
+
+
+def connected_users(stays: pa.Table, at_ns: int) -> int:
+    """The users of all connections that were open at that moment of the load."""
+    return sum(connected_at(stays, at_ns).values())
+
+
+def _between_ms(began_ns: int, ended_ns: int | None) -> float | None:
+    return None if ended_ns is None else (ended_ns - began_ns) / NS_PER_MS
+
+
+def _seconds(time_ns: int | None) -> float | None:
+    return None if time_ns is None else time_ns / NS_PER_S
+
+
+def _since_s(at_ns: int | None, load_began_ns: int) -> float | None:
+    return None if at_ns is None else (at_ns - load_began_ns) / NS_PER_S

@@ -1,0 +1,134 @@
+"""What faults did to clients and messages, and outages that nobody planned."""
+
+from functools import partial
+
+import polars as pl
+import pyarrow as pa
+
+from analysis.events.run import Answers, Found, Question, Run, as_table, same
+from analysis.faults import harm, outages, unplanned
+from analysis.faults.backlog import backlogs
+from analysis.faults.disturbance import back
+from analysis.faults.recovery import Course, Harm, recovery
+from analysis.faults.unplanned import Quiet, Span
+from analysis.messages.part import Part
+from records.faults import Recovery, Unplanned
+from records.results import OUTAGES
+from records.units import NS_PER_S
+
+
+class Faults:
+    """Table: outages. Summary: recovery and unplanned. It takes the tables rates, latency and stays."""
+
+    done = "followed the clients through the faults"
+
+    def questions(self, run: Run) -> dict[str, Question]:
+        if not run.faults:
+            return {}
+        cut_off = outages.cut_off(run.connections, run.members, run.faults)
+        return {
+            "harm": Question(_harm, _by_fault),
+            "stranded": Question(_stranded, harm.added_up),
+            "successes": Question(partial(_successes, cut_off=cut_off), outages.all_successes),
+            "senders": Question(partial(_senders, users=cut_off["user"].unique()), pl.DataFrame.unique),
+        }
+
+    def conclude(self, run: Run, answers: Answers, found: Found) -> None:
+        found.tables["outages"] = _outages(run, answers) if run.faults else OUTAGES.empty_table()
+        found.summary["recovery"] = _recovery(run, answers, found)
+        found.summary["unplanned"] = _unplanned(run, found)
+
+
+def _outages(run: Run, answers: Answers) -> pa.Table:
+    began_ns = run.load_began_ns
+    cut_off = outages.cut_off(run.connections, run.members, run.faults)
+    if cut_off.is_empty():
+        return OUTAGES.empty_table()
+    roles = outages.roles(answers["senders"], run.subscriptions)
+    known = outages.outages(cut_off, answers["successes"], roles, began_ns)
+    more = run.ask(
+        {
+            "due": Question(partial(_due, of_users=known), outages.due_added_up),
+            "owed": Question(partial(_owed, of_users=known), outages.owed_added_up),
+        }
+    )
+    return as_table(outages.with_due(known, more["due"], more["owed"]))
+
+
+def _recovery(run: Run, answers: Answers, found: Found) -> Recovery:
+    faults, began_ns, tables = run.faults, run.load_began_ns, found.tables
+    counts, left = {}, {}
+    if faults:
+        reordered = harm.reordered(found.late, faults) if found.late.height else {}
+        for row in answers["harm"].to_dicts():
+            row["lost"] += 0 if found.all_expired else row[harm.PAST_TTL]
+            counts[row["fault"]] = {**row, "reordered": reordered.get(row["fault"], 0)}
+        left = harm.by_fault(answers["stranded"])
+    load_s = (run.load_ended_ns - began_ns) / NS_PER_S if faults else 0.0
+    course = Course(
+        Harm(counts, harm.late(tables["latency"], faults, began_ns), left),
+        back(tables["rates"], tables["latency"], faults, began_ns, load_s),
+        backlogs(tables["rates"], faults, began_ns, found.copies),
+    )
+    return recovery(tables["outages"], faults, course, tables["stays"], began_ns)
+
+
+def _unplanned(run: Run, found: Found) -> list[Unplanned]:
+    """None of a run that was killed: nothing says which faults were going on, nor when its brokers went down."""
+    if run.timeline.load_ended_ns is None:
+        return []
+    load = Span(run.load_began_ns, run.timeline.load_ended_ns)
+    return unplanned.unplanned(_silences(run, found, load), run.connections, run.members, run.faults, load)
+
+
+def _silences(run: Run, found: Found, load: Span) -> list[unplanned.Silence]:
+    """None where messages wait for the commit of their transaction: silence is no sign of anything then."""
+    if any("transaction_size" in user.settings for user in run.info.users):
+        return []
+    stalls: dict[int, list[Span]] = {}
+    for row in run.stall_rows:
+        stalls.setdefault(row["process"], []).append(Span(row["began_ns"], row["ended_ns"]))
+    quiet = unplanned.quiet_times(found.tables["rates"], run.faults, list(stalls.values()), load)
+    if not quiet:
+        return []
+    bounds = run.ask({"bounds": Question(partial(_bounds, quiet=quiet), unplanned.all_bounds)})["bounds"]
+    exactly = unplanned.to_the_nanosecond(quiet, bounds)
+    waiting = run.ask({"waiting": Question(partial(_waiting, quiet=exactly), same)})["waiting"]
+    return unplanned.silences(exactly, waiting)
+
+
+def _harm(part: Part) -> pl.DataFrame:
+    return harm.harm(part.outcomes, part.deliveries, part.run.faults)
+
+
+def _by_fault(counts: pl.DataFrame) -> pl.DataFrame:
+    return counts.group_by("fault").agg(pl.all().sum())
+
+
+def _stranded(part: Part) -> pl.DataFrame:
+    return harm.stranded(part.outcomes, part.run.faults)
+
+
+def _successes(part: Part, cut_off: pl.DataFrame) -> pl.DataFrame:
+    return outages.successes(cut_off, part.sends, part.receipts)
+
+
+def _senders(part: Part, users: pl.Series) -> pl.DataFrame:
+    return part.sends.select(pl.col("producer").unique().alias("user")).filter(pl.col("user").is_in(users.implode()))
+
+
+def _due(part: Part, of_users: pl.DataFrame) -> pl.DataFrame:
+    return outages.due(of_users, part.messages, part.deliveries, part.run.timeline.load_began_ns)
+
+
+def _owed(part: Part, of_users: pl.DataFrame) -> pl.DataFrame:
+    known = part.run
+    return outages.owed(of_users, part.outcomes, known.subscriptions, known.timeline.load_began_ns, known.expectations)
+
+
+def _bounds(part: Part, quiet: list[Quiet]) -> pl.DataFrame:
+    return unplanned.bounds(quiet, part.sends, part.deliveries)
+
+
+def _waiting(part: Part, quiet: list[Quiet]) -> pl.DataFrame:
+    return unplanned.waiting(quiet, part.sends, part.deliveries)

@@ -1,0 +1,243 @@
+"""Finds outages that no fault of the run was meant to bring about: silent brokers, and connections lost to a broker.
+
+A broker is silent if it confirms and delivers nothing for two whole seconds or more, while clients wait for what they
+sent, or messages wait that it delivers later. Whole seconds are looked for in the small table of rates first. Events
+are asked only about what was found there.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from analysis.events.fault_spans import CONSUMERS_AWAY, FaultSpan
+from analysis.events.members import of_users
+from analysis.faults.outages import reconnections
+from records.connection_events import Cause
+from records.faults import Unplanned
+from records.units import NS_PER_S
+
+LEAST_SECONDS = 2
+WAITED_NS = NS_PER_S
+"""So long at least somebody waited: what goes at any rate is no sign of an outage."""
+MOST_STALLED = 0.5
+"""With more of a silence covered by a stall of the load generator, it may have been the generator's."""
+APART_NS = 5 * NS_PER_S
+"""Losses of connections to one broker that are further apart are two outages."""
+SIGNS = ("acked", "received")
+MOST_ASKED = 20
+"""Events are asked about so many silences, the longest: a slow load has many times without a message."""
+
+
+@dataclass(frozen=True)
+class Span:
+    """From and until when, in monotonic nanoseconds."""
+
+    from_ns: int
+    until_ns: int
+
+    def overlap_ns(self, other: "Span") -> int:
+        return max(0, min(self.until_ns, other.until_ns) - max(self.from_ns, other.from_ns))
+
+
+@dataclass(frozen=True)
+class Quiet:
+    """A time without a sign of life of a broker: whole seconds, or to the nanosecond."""
+
+    broker: str
+    span: Span
+
+
+def quiet_times(
+    rates: pa.Table, faults: Sequence[FaultSpan], stalls: Sequence[Sequence[Span]], load: Span
+) -> list[Quiet]:
+    """The empty seconds of brokers that no fault and no stall explains; the MOST_ASKED longest ones at most.
+
+    ``rates``: the result table. ``stalls``: of each process of the load generator.
+    """
+    planned = _planned(faults)
+    found = []
+    for broker, seconds in sorted(empty_seconds(rates, load), key=lambda each: -len(each[1]))[:MOST_ASKED]:
+        around = Span(load.from_ns + seconds.start * NS_PER_S, load.from_ns + seconds.stop * NS_PER_S)
+        if not any(around.overlap_ns(span) for span in planned) and not _stalled(around, stalls):
+            found.append(Quiet(broker, around))
+    return found
+
+
+def _planned(faults: Sequence[FaultSpan]) -> list[Span]:
+    return [Span(fault.began_ns, fault.until_ns) for fault in faults if fault.kind != CONSUMERS_AWAY]
+
+
+def silences(quiet: Sequence[Quiet], waiting: pl.DataFrame) -> list["Silence"]:
+    """Quiet times that somebody waited in. ``waiting``: one row a quiet time's number, role and client.
+
+    A broker from which messages only came late is not named if another one kept its producers waiting meanwhile.
+    """
+    counts = dict(
+        ((number, role), clients)
+        for number, role, clients in waiting.group_by("number", "role").agg(pl.col("client").n_unique()).iter_rows()
+    )
+    found = [
+        Silence(one.broker, one.span, counts.get((number, "producer"), 0), counts.get((number, "consumer"), 0))
+        for number, one in enumerate(quiet)
+    ]
+    of_senders = [one.span for one in found if one.producers]
+    named = [one for one in found if one.producers or not any(one.span.overlap_ns(span) for span in of_senders)]
+    return [one for one in named if one.producers or one.consumers]
+
+
+def unplanned(
+    silences: Sequence["Silence"],
+    connections: pl.DataFrame,
+    members: pl.DataFrame,
+    faults: Sequence[FaultSpan],
+    load: Span,
+) -> list[Unplanned]:
+    """Silences and lost connections in the order of their beginnings."""
+    losses = _losses(connections, members, _planned(faults), load)
+    return sorted([*(one.told(load) for one in silences), *losses], key=lambda one: one["from_s"])
+
+
+def empty_seconds(rates: pa.Table, load: Span) -> Iterator[tuple[str, range]]:
+    """By broker: so many successive seconds of the load without a sign of life, between two that have one."""
+    signs = rates.filter(pc.is_in(rates["event"], pa.array(SIGNS)))
+    for broker in sorted(set(signs["broker"].to_pylist()) - {""}):
+        seconds = sorted(set(signs.filter(pc.equal(signs["broker"], broker))["second"].to_pylist()))
+        for before, after in pairwise(seconds):
+            in_load = range(max(before + 1, 0), min(after, (load.until_ns - load.from_ns) // NS_PER_S))
+            if len(in_load) >= LEAST_SECONDS:
+                yield broker, range(before + 1, after)
+
+
+def _stalled(around: Span, stalls: Sequence[Sequence[Span]]) -> bool:
+    """Whether one process stood still for most of that time; its protocols may each have told of it."""
+    return any(_covered_ns(around, each) > MOST_STALLED * (around.until_ns - around.from_ns) for each in stalls)
+
+
+def _covered_ns(around: Span, stalls: Sequence[Span]) -> int:
+    covered, until_ns = 0, around.from_ns
+    for stall in sorted(stalls, key=lambda stall: stall.from_ns):
+        covered += around.overlap_ns(Span(max(stall.from_ns, until_ns), stall.until_ns))
+        until_ns = max(until_ns, stall.until_ns)
+    return covered
+
+
+@dataclass(frozen=True)
+class Silence:
+    """``producers``: how many had no answer to what they sent. ``consumers``: how many got late messages after it."""
+
+    broker: str
+    span: Span
+    producers: int
+    consumers: int
+
+    def told(self, load: Span) -> Unplanned:
+        return _told(
+            "silent", self.broker, self.span.from_ns, self.span.until_ns, self.producers + self.consumers, load
+        )
+
+
+def bounds(quiet: Sequence[Quiet], sends: pl.DataFrame, deliveries: pl.DataFrame) -> pl.DataFrame:
+    """By a quiet time's number: last_ns, the last sign of life before the empty seconds, and first_ns, the first one
+    after them; null where there is none among the events given."""
+    at_ns = pl.col("at_ns")
+    acked = sends.filter(pl.col("outcome") == "acked").select("broker", pl.col("settled_ns").alias("at_ns"))
+    received = deliveries.select(pl.col("to_broker").alias("broker"), pl.col("received_ns").alias("at_ns"))
+    signs = pl.concat([acked, received])
+    return pl.concat(
+        signs.filter(pl.col("broker") == one.broker).select(
+            pl.lit(number, pl.Int32).alias("number"),
+            at_ns.filter(at_ns < one.span.from_ns).max().alias("last_ns"),
+            at_ns.filter(at_ns >= one.span.until_ns).min().alias("first_ns"),
+        )
+        for number, one in enumerate(quiet)
+    )
+
+
+def all_bounds(bounds: pl.DataFrame) -> pl.DataFrame:
+    """One row a quiet time, of rows of several parts of a run."""
+    return bounds.group_by("number").agg(pl.max("last_ns"), pl.min("first_ns"))
+
+
+def to_the_nanosecond(quiet: Sequence[Quiet], bounds: pl.DataFrame) -> list[Quiet]:
+    """What is not of this run is a sign of life too, and no delivery: then the whole seconds stay."""
+    found = {number: (last_ns, first_ns) for number, last_ns, first_ns in bounds.iter_rows()}
+
+    def exactly(one: Quiet, last_ns: int | None, first_ns: int | None) -> Quiet:
+        from_ns = one.span.from_ns if last_ns is None else last_ns
+        return Quiet(one.broker, Span(from_ns, one.span.until_ns if first_ns is None else first_ns))
+
+    return [exactly(one, *found[number]) for number, one in enumerate(quiet)]
+
+
+def waiting(quiet: Sequence[Quiet], sends: pl.DataFrame, deliveries: pl.DataFrame) -> pl.DataFrame:
+    """One row a quiet time's number, role and client: producers that had no answer to what they sent, and consumers
+    that got late messages after it."""
+
+    def of_each() -> Iterator[pl.DataFrame]:
+        for number, one in enumerate(quiet):
+            span = one.span
+            written = pl.col("sent_ns").is_between(span.from_ns - NS_PER_S, span.until_ns - WAITED_NS)
+            answered_later = pl.col("settled_ns").is_null() | (pl.col("settled_ns") >= span.until_ns)
+            at_it = (pl.col("broker") == one.broker) & (pl.col("outcome") != "unconfirmed")
+            soon_after = pl.col("received_ns").is_between(span.until_ns, span.until_ns + NS_PER_S)
+            late = (pl.col("to_broker") == one.broker) & (pl.col("due_ns") <= span.until_ns - WAITED_NS)
+            for role, frame in (
+                ("producer", sends.filter(at_it & written & answered_later)),
+                ("consumer", deliveries.filter(late & soon_after)),
+            ):
+                who = pl.lit(number, pl.Int32).alias("number"), pl.lit(role).alias("role")
+                yield frame.select(*who, pl.col(role).alias("client")).unique()
+
+    return pl.concat(of_each())
+
+
+def _losses(
+    connections: pl.DataFrame, members: pl.DataFrame, planned: Sequence[Span], load: Span
+) -> Iterator[Unplanned]:
+    """Connections that clients lost outside of every fault, until the last of these clients was connected again.
+
+    Users that share a connection count one by one.
+    """
+    at_ns = pl.col("at_ns")
+    redirected = pl.col("cause").eq_missing(pl.lit(Cause.REDIRECT.value))
+    lost = connections.filter((pl.col("event") == "lost") & ~redirected & at_ns.is_between(load.from_ns, load.until_ns))
+    for span in planned:
+        lost = lost.filter(~at_ns.is_between(span.from_ns, span.until_ns))
+    begins = (at_ns - at_ns.shift(1).over("broker") > APART_NS).fill_null(False)
+    each = (
+        lost.sort("at_ns")
+        .with_columns(begins.cast(pl.Int32).alias("begins"))
+        .select(
+            "client",
+            pl.col("broker").alias("left_broker"),
+            pl.col("begins").cum_sum().over("broker").alias("number"),
+            at_ns.alias("lost_ns"),
+        )
+    )
+    connected_ns = pl.col("connected_ns")
+    outages = (
+        of_users(reconnections(connections, each), members)
+        .group_by("left_broker", "number")
+        .agg(
+            pl.min("lost_ns").alias("from_ns"),
+            pl.when(connected_ns.null_count() == 0).then(connected_ns.max()).alias("until_ns"),
+            pl.col("user").n_unique().alias("clients"),
+        )
+        .sort("from_ns", "left_broker")
+    )
+    for broker, _, from_ns, until_ns, clients in outages.iter_rows():
+        yield _told("lost connections", broker or "", from_ns, until_ns, clients, load)
+
+
+def _told(what: str, broker: str, from_ns: int, until_ns: int | None, clients: int, load: Span) -> Unplanned:
+    return Unplanned(
+        broker=broker,
+        what=what,
+        from_s=(from_ns - load.from_ns) / NS_PER_S,
+        until_s=None if until_ns is None else (until_ns - load.from_ns) / NS_PER_S,
+        clients=clients,
+    )

@@ -1,0 +1,130 @@
+"""Computes the canonical latency table: each message's time since it was due and since it was sent.
+
+A message is timed once a subscription, by its first receipt. Nothing is clamped: a negative duration has a bucket.
+"""
+
+from collections.abc import Collection, Iterator
+
+import polars as pl
+
+from analysis.events.stalls import Stalls, with_read_late_ns
+from analysis.events.timeline import Timeline
+from analysis.latency.buckets import bucket
+from analysis.messages.deliveries import first
+
+KEY = ["measure", "from_broker", "to_broker", "hops", "phase", "second", "in_fault", "bucket"]
+NO_STALLS = Stalls()
+
+
+def durations(
+    sends: pl.DataFrame,
+    messages: pl.DataFrame,
+    deliveries: pl.DataFrame,
+    stalls: Stalls = NO_STALLS,
+    replies: Collection[str] = (),
+) -> Iterator[tuple[str, pl.DataFrame]]:
+    """Each of the five measures, with a row for each duration: from_broker, to_broker, hops, due_ns, from_ns, until_ns,
+    own_ns, read_late_ns.
+
+    ``replies``: the destinations whose messages are replies, due when their requests were.
+
+    own_ns: how much of the duration is the generator's own delay: the lag of the send, if it counts from due, and the
+    lateness of the read. read_late_ns: the latter alone. ready_to_sent has neither. due_to_received is absent for a
+    message without a recorded send, sent_to_received for an attempt without one.
+    """
+    read_late_ns, both_ns = pl.col("read_late_ns"), pl.col("own_ns") + pl.col("read_late_ns")
+    received = _known_hops(_read(first(deliveries).filter(pl.col("due_ns").is_not_null()), stalls))
+    yield "due_to_received", _durations(received, pl.col("due_ns"), "received_ns", both_ns)
+    yield "sent_to_received", _durations(received, pl.col("sent_ns"), "received_ns", read_late_ns)
+    if replies:
+        answers = received.filter(pl.col("destination").is_in([*replies]))
+        yield "round_trip", _durations(answers, pl.col("due_ns"), "received_ns", both_ns)
+    acked = sends.filter(pl.col("outcome") == "acked").rename({"broker": "from_broker"})
+    answered = with_read_late_ns(acked, stalls.of_producers, "producer", "settled_ns", pl.col("sent_ns"))
+    yield "sent_to_settled", _durations(_not_received(answered), pl.col("sent_ns"), "settled_ns", read_late_ns)
+    sent = _not_received(messages).with_columns(pl.lit(0, pl.Int64).alias("read_late_ns"))
+    ready_ns = pl.col("sent_ns") - pl.col("own_ns")  # when it was sent, if that was before
+    yield "ready_to_sent", _durations(sent, ready_ns, "sent_ns", pl.lit(0, pl.Int64))
+
+
+def _read(deliveries: pl.DataFrame, stalls: Stalls) -> pl.DataFrame:
+    """Deliveries with read_late_ns. An attempt that is not on record was sent no earlier than the first one."""
+    sent_ns = pl.coalesce("sent_ns", "first_sent_ns")
+    return with_read_late_ns(deliveries, stalls.of_consumers, "consumer", "received_ns", sent_ns)
+
+
+def _known_hops(deliveries: pl.DataFrame) -> pl.DataFrame:
+    """Of a message that came from another broker and bears one broker's stamp or none, hops are not known.
+
+    Classic stamps a message while it sends it on, and one of thousands leaves before that (5.18.3).
+    """
+    unstamped = (pl.col("hops") == 0) & (pl.col("from_broker") != pl.col("to_broker"))
+    return deliveries.with_columns(pl.when(~unstamped.fill_null(False)).then("hops").alias("hops"))
+
+
+def _not_received(frame: pl.DataFrame) -> pl.DataFrame:
+    return frame.with_columns(pl.lit("").alias("to_broker"), pl.lit(None, pl.Int32).alias("hops"))
+
+
+def _durations(frame: pl.DataFrame, began: pl.Expr, ended: str, own_ns: pl.Expr) -> pl.DataFrame:
+    """A row for each row with both ends known."""
+    return frame.select(
+        "from_broker",
+        "to_broker",
+        "hops",
+        "due_ns",
+        began.alias("from_ns"),
+        pl.col(ended).alias("until_ns"),
+        own_ns.alias("own_ns"),
+        "read_late_ns",
+    ).filter(pl.col("from_ns").is_not_null() & pl.col("until_ns").is_not_null())
+
+
+def latency(durations: Iterator[tuple[str, pl.DataFrame]], timeline: Timeline, clock_error_ns: int) -> pl.DataFrame:
+    """Rows of LATENCY, and of each the exact min_ns and max_ns, and how many lie below -clock_error_ns (impossible).
+
+    less_own_min_ns and less_own_max_ns are the extremes of the values that count_less_own counts, except that a
+    message that was read late cannot be the shortest: how long it took the brokers is not known. Nulls where a count is
+    0.
+    """
+    return added_up(pl.concat(_histogram(measure, of, timeline, clock_error_ns) for measure, of in durations))
+
+
+def added_up(histograms: pl.DataFrame) -> pl.DataFrame:
+    """One row a KEY, of rows of several measures or parts of a run."""
+    counts = ("count", "count_less_own", "impossible")
+    return histograms.group_by(KEY).agg(
+        *[pl.sum(name) for name in counts],
+        pl.min("min_ns"),
+        pl.max("max_ns"),
+        pl.min("less_own_min_ns"),
+        pl.max("less_own_max_ns"),
+    )
+
+
+def _histogram(measure: str, durations: pl.DataFrame, timeline: Timeline, clock_error_ns: int) -> pl.DataFrame:
+    """Of one measure: rows of the durations as they were, and rows of those less the generator's own delay."""
+    due_ns, took_ns, less_own_ns = pl.col("due_ns"), pl.col("took_ns"), pl.col("less_own_ns")
+    timed = durations.select(
+        pl.lit(measure).alias("measure"),
+        *("from_broker", "to_broker", "hops", "read_late_ns"),
+        timeline.phase(due_ns).alias("phase"),
+        timeline.second(due_ns).alias("second"),
+        timeline.in_fault(pl.col("from_ns"), pl.col("until_ns")).alias("in_fault"),
+        (pl.col("until_ns") - pl.col("from_ns")).alias("took_ns"),
+        (pl.col("until_ns") - pl.col("from_ns") - pl.col("own_ns")).alias("less_own_ns"),
+    )
+    whole = timed.group_by(*KEY[:-1], bucket(took_ns).alias("bucket")).agg(
+        pl.len().cast(pl.Int64).alias("count"),
+        (took_ns < -clock_error_ns).sum().cast(pl.Int64).alias("impossible"),
+        took_ns.min().alias("min_ns"),
+        took_ns.max().alias("max_ns"),
+    )
+    least_ns = pl.when(pl.col("read_late_ns") > 0).then(took_ns).otherwise(less_own_ns)
+    less_own = timed.group_by(*KEY[:-1], bucket(less_own_ns).alias("bucket")).agg(
+        pl.len().cast(pl.Int64).alias("count_less_own"),
+        least_ns.min().alias("less_own_min_ns"),
+        less_own_ns.max().alias("less_own_max_ns"),
+    )
+    both = pl.concat([whole, less_own], how="diagonal")
+    return both.with_columns(pl.col("count", "count_less_own", "impossible").fill_null(0))

@@ -1,0 +1,182 @@
+"""Judges each latency figure of a run: sound, or doubtful for a stated reason. Pure: plain values in and out.
+
+A figure is doubtful if it would differ without the generator's own delay: the lag of its sends, for figures from due,
+and the lateness of its reads (`analysis.events.stalls`), for all. It is doubtful too if a backlog made it that the
+brokers did not cause (`analysis.load.offered_rate`). A figure between two processes is doubtful if their clocks may
+disagree by more than the figure's tolerance (`records.timing`).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import groupby
+
+from records.faults import Outages, Recovery
+from records.figures import declared
+from records.latency import MEASURES, PERCENTILES, Latency, Regions, Timing
+from records.timing import differs, tolerance_ms
+
+FIGURES = tuple(PERCENTILES)
+FROM_DUE = "due_to_received"
+BETWEEN_PROCESSES = (FROM_DUE, "sent_to_received")
+NO_BACKLOG: Mapping[str, str] = {}
+FROM_A_BACKLOG = tuple(name for name, figure in declared(Outages).items() if figure.backlogged)
+"""Keys of `records.faults.Outages` that messages which wait in a backlog change."""
+WORDS = {measure: figure.column for measure, figure in MEASURES.items()}
+
+
+@dataclass(frozen=True)
+class Clocks:
+    """The known problems of the clocks. ``impossible``: durations below -error_bound_ms, by measure.
+
+    ``doubts``: what was seen of clocks that moved against each other during the run, in words.
+    """
+
+    error_bound_ms: float = 0.0
+    impossible: Mapping[str, int] = field(default_factory=dict)
+    doubts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """Why one figure is doubtful. ``cause``: common to several figures; ``detail``: of this one."""
+
+    measure: str
+    figure: str
+    cause: str
+    detail: str = ""
+
+    @property
+    def metric(self) -> str:
+        return metric(self.measure, self.figure)
+
+    @property
+    def reason(self) -> str:
+        return f"{self.cause}: {self.detail}" if self.detail else self.cause
+
+
+def metric(measure: str, figure: str) -> str:
+    """A figure as checks name it: ``latency_ms.due_to_received.p99``."""
+    return f"latency_ms.{measure}.{figure}"
+
+
+def judge_timing(
+    latency_ms: Mapping[str, Latency],
+    less_own_ms: Mapping[str, Latency],
+    clocks: Clocks,
+    backlog: Mapping[str, str] = NO_BACKLOG,
+) -> Timing:
+    """The summary's ``timing``. The mappings are by measure, in milliseconds; a measure may be absent from the second.
+
+    ``less_own_ms``: the figures less the generator's own delay. ``backlog``: why a measure has the age of a backlog
+    that the brokers did not cause.
+    """
+    doubts = [
+        doubt
+        for measure, latency in latency_ms.items()
+        for figure in FIGURES
+        if (
+            doubt := _doubt(
+                measure,
+                figure,
+                _value(latency, figure),
+                _value(less_own_ms.get(measure), figure),
+                clocks,
+                backlog.get(measure, ""),
+            )
+        )
+    ]
+    doubtful = {doubt.metric: doubt.reason for doubt in doubts}
+    known = [
+        metric(measure, figure)
+        for measure, latency in latency_ms.items()
+        for figure in FIGURES
+        if _value(latency, figure) is not None
+    ]
+    return Timing(
+        sound=[each for each in known if each not in doubtful],
+        doubtful=doubtful,
+        less_own_time_ms={figure: _value(less_own_ms.get(FROM_DUE), figure) for figure in FIGURES},
+        note=note(doubts),
+    )
+
+
+def doubtful_recovery(recovery: Recovery, cause: str) -> dict[str, str]:
+    """Figures of recovery and outages that there are, as a check names them: ``cause`` is why they are doubtful."""
+    doubtful = dict[str, str]()
+    for key in FROM_A_BACKLOG:
+        value = recovery[key]  # type: ignore[literal-required]
+        of_key = value.items() if isinstance(value, dict) else [("", value)]
+        doubtful |= {f"recovery.{key}{'.' * bool(name)}{name}": cause for name, each in of_key if each is not None}
+    return doubtful
+
+
+def doubtful_regions(regions: Regions, cause: str) -> dict[str, str]:
+    """The same of the latencies by regions."""
+    return {
+        f"regions.{where}.{figure}": cause
+        for where, latency in (("within", regions["within"]), ("across", regions["across"]))
+        for figure in FIGURES
+        if _value(latency, figure) is not None
+    }
+
+
+def _value(latency: Latency | None, figure: str) -> float | None:
+    if latency is None:
+        return None
+    found: float | None = latency[figure]  # type: ignore[literal-required]
+    return found
+
+
+def _doubt(
+    measure: str, figure: str, value_ms: float | None, less_ms: float | None, clocks: Clocks, backlog: str
+) -> Doubt | None:
+    """Why this figure is doubtful, the clocks first; None if it is reliable or does not exist."""
+    if value_ms is None:
+        return None
+    if cause := _cause_in_clocks(measure, value_ms, clocks):
+        return Doubt(measure, figure, cause)
+    if backlog:
+        return Doubt(measure, figure, backlog)
+    if less_ms is not None and differs(value_ms, less_ms):
+        detail = f"without its own delay {_title(figure)} would be {less_ms:.3g} ms instead of {value_ms:.3g} ms"
+        return Doubt(measure, figure, "the load generator itself was late", detail)
+    return None
+
+
+def _cause_in_clocks(measure: str, value_ms: float, clocks: Clocks) -> str:
+    """'' where the clocks give no reason to doubt a value of this measure."""
+    affected = BETWEEN_PROCESSES if measure in BETWEEN_PROCESSES else (measure,)
+    impossible = sum(clocks.impossible.get(each, 0) for each in affected)
+    if impossible:
+        return (
+            f"the clocks disagree: {impossible} durations are negative beyond their error bound of "
+            f"{clocks.error_bound_ms:g} ms"
+        )
+    if measure not in BETWEEN_PROCESSES:
+        return ""
+    if clocks.doubts:
+        return "; ".join(clocks.doubts)
+    if clocks.error_bound_ms > tolerance_ms(value_ms):
+        return f"the clocks of the processes may differ by {clocks.error_bound_ms:.3g} ms"
+    return ""
+
+
+def note(doubts: list[Doubt]) -> str:
+    """One sentence on which figures not to rely, and why; '' if all are sound."""
+    parts = []
+    for (measure, cause), same in groupby(doubts, lambda doubt: (doubt.measure, doubt.cause)):
+        found = list(same)
+        telling = sorted(found, key=lambda doubt: doubt.figure == "min")  # few readers look at the smallest first
+        example = next((doubt.detail for doubt in telling if doubt.detail), "")
+        why = f"{cause}, and {example}" if example else cause
+        parts.append(f"{WORDS[measure]} {_joined([_title(doubt.figure) for doubt in found])} ({why})")
+    return f"Do not rely on these latencies: {'; '.join(parts)}." if parts else ""
+
+
+def _title(figure: str) -> str:
+    """``p99_9`` as p99.9."""
+    return figure.replace("_", ".")
+
+
+def _joined(names: list[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

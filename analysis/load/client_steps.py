@@ -1,0 +1,172 @@
+"""Tells how many connections were held by a load whose clients become more, and what the limit was.
+
+Plain values and Arrow in and out; no Spark. A client counts as connected at a moment if it was connected more often
+before it than its connections ended.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import median_low
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from analysis.latency.figures import latency_of
+from analysis.load.limits import Use, own_lag_ms, sent_late, use_of, used_up
+from analysis.load.steps import of_seconds
+from records.client_steps import ClientSteps, parse_client_steps
+from records.clients import Connections, ConnectionStep, ConnectSpread
+from records.run import RunInfo
+from records.units import NS_PER_MS, NS_PER_S
+
+ATTEMPT, CONNECTED, ENDED = "attempt", "connected", ("lost", "closed")
+EVENTS = (ATTEMPT, CONNECTED, *ENDED)
+COLUMNS = ("client", "broker", "event", "at_ns", "ended_ns", "cause")
+NO_STEPS = Connections(held=None, not_held=None, limited_by=None, brokers=[], why="", steps=[])
+
+Event = Mapping[str, Any]
+"""A row of `records.schemas.CONNECTIONS`."""
+
+
+@dataclass
+class Client:
+    """One client's connecting, in ns of the load. ``changes``: when it had one connection more (1), or one less (-1).
+
+    ``failed``: when an attempt failed, and at which broker.
+    """
+
+    tried_ns: int | None = None
+    connected_ns: int | None = None
+    changes: list[tuple[int, int]] = field(default_factory=list)
+    failed: list[tuple[int, str]] = field(default_factory=list)
+
+    def note(self, event: Event, at_ns: int) -> None:
+        if event["event"] == ATTEMPT:
+            self.tried_ns = at_ns if self.tried_ns is None else min(self.tried_ns, at_ns)
+            if event["cause"] is not None:
+                self.failed.append((at_ns, event["broker"]))
+        elif event["event"] == CONNECTED:
+            self.connected_ns = at_ns if self.connected_ns is None else min(self.connected_ns, at_ns)
+            self.changes.append((at_ns, 1))
+        else:
+            self.changes.append((at_ns, -1))
+
+    def is_connected(self, at_ns: int) -> bool:
+        return sum(change for changed_ns, change in self.changes if changed_ns < at_ns) > 0
+
+    def tried_by(self, at_ns: float) -> bool:
+        return self.tried_ns is not None and self.tried_ns < at_ns
+
+
+def client_steps(
+    info: RunInfo, events: Iterable[Event], load_s: float | None, latency: pa.Table, resources: pa.Table
+) -> Connections:
+    """Of the steps that the load went through to their ends. `NO_STEPS` of a load whose clients did not become more.
+
+    ``latency``: the result table with min_ns and max_ns.
+    """
+    began_ns = info.phases.load_began_ns
+    if not info.client_steps or began_ns is None:
+        return NO_STEPS
+    asked = parse_client_steps(info.client_steps)
+    clients = list(clients_of(events, began_ns).values())
+    timed = latency.filter(pc.equal(latency["measure"], "due_to_received"))
+    whole = [
+        place for place, (_, until_s) in enumerate(asked.spans_s) if load_s is not None and until_s <= load_s + 0.5
+    ]
+    steps = [_result(asked, place, clients, timed) for place in whole]
+    return _with_limit(asked, steps, latency, resources, int(info.machine.get("cores", 0)))
+
+
+def clients_of(events: Iterable[Event], load_began_ns: int) -> dict[int, Client]:
+    """By number."""
+    found: dict[int, Client] = defaultdict(Client)
+    for event in events:
+        found[event["client"]].note(event, event["at_ns"] - load_began_ns)
+    return found
+
+
+def _result(asked: ClientSteps, place: int, clients: Sequence[Client], timed: pa.Table) -> ConnectionStep:
+    from_s, until_s = asked.spans_s[place]
+    from_ns, until_ns = from_s * NS_PER_S if place else -float("inf"), until_s * NS_PER_S
+    begun = [client for client in clients if client.tried_by(until_ns)]
+    new = [client for client in begun if not client.tried_by(from_ns)]
+    connected = sum(client.is_connected(until_ns) for client in clients)
+    refused = [{broker for at_ns, broker in client.failed if from_ns <= at_ns < until_ns} for client in clients]
+    connect_ms = _spread(new)
+    took = latency_of(of_seconds(timed, range(from_s, until_s)))
+    in_time = (connect_ms["max"] or 0.0) <= asked.connect_ms and (took["p99"] or 0.0) <= asked.p99_ms
+    return ConnectionStep(
+        clients=asked.steps[place].clients,
+        from_s=float(from_s),
+        until_s=float(until_s),
+        begun=len(begun),
+        connected=connected,
+        refused=sum(map(bool, refused)),
+        refused_by=dict(sorted(Counter(broker for brokers in refused for broker in brokers).items())),
+        connect_ms=connect_ms,
+        due_to_received_ms=took,
+        held=connected >= asked.steps[place].clients and in_time,
+    )
+
+
+def _spread(clients: Iterable[Client]) -> ConnectSpread:
+    took_ms = [
+        (client.connected_ns - client.tried_ns) / NS_PER_MS
+        for client in clients
+        if client.connected_ns is not None and client.tried_ns is not None
+    ]
+    return ConnectSpread(p50=median_low(took_ms) if took_ms else None, max=max(took_ms, default=None))
+
+
+def _with_limit(
+    asked: ClientSteps, steps: list[ConnectionStep], latency: pa.Table, resources: pa.Table, cores: int
+) -> Connections:
+    lost = next((place for place, step in enumerate(steps) if not step["held"]), None)
+    held = [step["connected"] for step in steps[:lost]]
+    if lost is None:
+        return Connections(
+            held=max(held, default=None), not_held=None, limited_by=None, brokers=[], why="", steps=steps
+        )
+    step = steps[lost]
+    seconds = range(round(step["from_s"]), round(step["until_s"]))
+    use, own_ms = use_of(resources, seconds, cores), own_lag_ms(latency, seconds)
+    limited_by, why = _named(asked, step, use, own_ms)
+    if limited_by == "refused" and _in_time(asked, step):
+        held.append(step["connected"])  # those that it had work as before
+    return Connections(
+        held=max(held, default=0),
+        not_held=step["clients"],
+        limited_by=limited_by,
+        brokers=list(step["refused_by"]) if limited_by == "refused" else [],
+        why=why,
+        steps=steps,
+    )
+
+
+def _named(asked: ClientSteps, step: ConnectionStep, use: Use, own_ms: float | None) -> tuple[str, str]:
+    """(what it was, why in a sentence)."""
+    missing = step["clients"] - step["connected"]
+    if missing > 0 and step["refused_by"]:
+        by = " and ".join(f"{broker} {count:,}" for broker, count in step["refused_by"].items())
+        return "refused", f"clients refused or not answered: {by}"
+    if found := used_up(use):
+        return found
+    if step["begun"] < step["clients"]:
+        return "generator", f"the load generator began only {step['begun']:,} connections in time"
+    if found := sent_late(own_ms):
+        return found
+    if missing > 0:
+        return "connecting", f"clients not refused, and not connected at the end of the step: {missing:,}"
+    slowest_ms = step["connect_ms"]["max"] or 0.0
+    if slowest_ms > asked.connect_ms:
+        return "connecting", f"a client took {slowest_ms:,.0f} ms to connect; the limit is {asked.connect_ms:g} ms"
+    p99_ms = step["due_to_received_ms"]["p99"] or 0.0
+    return "latency", f"99 % came within {p99_ms:,.0f} ms; the limit is {asked.p99_ms:g} ms"
+
+
+def _in_time(asked: ClientSteps, step: ConnectionStep) -> bool:
+    """Whether messages were. A client that was refused first, and connected later, took long to connect."""
+    return (step["due_to_received_ms"]["p99"] or 0.0) <= asked.p99_ms

@@ -1,0 +1,252 @@
+"""Tells what limited a load: what was used up, or where messages waited, in seconds in which a rate was not held.
+
+Of a load in steps these are the judged seconds (`records.rate_steps`) of the lowest step not held; of another load
+`analysis.load.offered_rate` says which. Plain values and Arrow in and out; no Spark.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from analysis.latency.figures import LAG, latency_of
+from analysis.load.steps import held_per_s, mean_per_s, of_seconds
+from records.load import Limit, StepResult
+from records.rate_steps import LEAST_SHARE, judged_seconds
+from records.run import RunInfo
+from records.units import NS_PER_S
+
+ALL_USED = 0.85
+"""A machine is used up if so much of its cores is in use. The rest goes to waits between its threads."""
+LATE_MS = 50.0
+"""The load generator is the limit if half of its sends were late by more, through no fault of the brokers."""
+ONE_CORE = 0.9
+"""A process of clients in Python runs on one core, and has used it up with so much of it."""
+IN_PYTHON = ("stomp", "amqp", "memory")
+"""The protocols of these clients."""
+STARVED_SHARE = 0.5
+"""A process is kept from the cores if its threads waited for one for so much of the time that they ran.
+
+It may be the limit only if they ran or waited for nearly a whole core: else even one thread had time to spare.
+"""
+MOST_OF_BACKLOG, LEAST_GROWN_S = 0.5, 0.05
+"""Messages pile up on a broker if it has so much of the backlog more, and what is due in so many seconds."""
+
+NOTHING = Limit(
+    not_held_per_s=None,
+    limited_by=None,
+    why="",
+    machine_busy_share=None,
+    brokers_cores=None,
+    generator_cores=None,
+)
+
+
+@dataclass(frozen=True)
+class Use:
+    """What was used, in cores; None where it was not sampled. ``grown``: by (broker, queue), messages more on it.
+
+    ``busiest``: the cores that the busiest process of the load generator used. ``demands``: of each process the cores
+    that its threads used, and those that they waited for; none where that was not sampled.
+    """
+
+    cores: int
+    busy: float | None
+    brokers: float | None
+    generator: float | None
+    grown: Mapping[tuple[str, str], int]
+    busiest: float = 0.0
+    demands: tuple[tuple[float, float], ...] = ()
+
+    @property
+    def ours(self) -> float:
+        return (self.brokers or 0.0) + (self.generator or 0.0)
+
+    @property
+    def all_in_use(self) -> bool:
+        """Whether the machine's cores were in use, whoever used them."""
+        return bool(self.cores) and self.busy is not None and self.busy >= ALL_USED * self.cores
+
+    @property
+    def split(self) -> str:
+        """Their cores, in words."""
+        return f"brokers {self.brokers or 0.0:.1f}, load generator {self.generator or 0.0:.1f}"
+
+
+@dataclass(frozen=True)
+class Overload:
+    """Seconds of the load in which a rate was not held. ``backlog``: deliveries that waited at their end.
+
+    ``p99_ms``: from due to received; None if it is no reason.
+    """
+
+    seconds: range
+    due_per_s: float
+    sent_per_s: float
+    backlog: int
+    p99_ms: float | None = None
+
+
+def limit(
+    info: RunInfo, steps: Sequence[StepResult], resources: pa.Table, latency: pa.Table, consumers: pa.Table
+) -> Limit:
+    """Of the lowest rate that was not held; `NOTHING` if every rate was. ``consumers``: as `records.results` has it."""
+    held = held_per_s(steps) or 0.0
+    lost = [step for step in steps if not step["held"] and mean_per_s(step) > held]
+    if not lost:
+        return NOTHING
+    step = min(reversed(lost), key=mean_per_s)  # the last try of the lowest
+    seconds = judged_seconds(round(step["from_s"]), round(step["until_s"]))
+    p99_ms = step["due_to_received_ms"]["p99"]
+    overload = Overload(seconds, step["due_per_s"], step["sent_per_s"], step["backlog"], p99_ms)
+    use, limited_by, why = what_limited(info, overload, resources, latency, consumers)
+    return Limit(
+        not_held_per_s=mean_per_s(step),
+        limited_by=limited_by,
+        why=why,
+        machine_busy_share=None if use.busy is None or not use.cores else min(1.0, use.busy / use.cores),
+        brokers_cores=use.brokers,
+        generator_cores=use.generator,
+    )
+
+
+def used_up(use: Use) -> tuple[str, str] | None:
+    """(limit, why in a sentence) if brokers and load generator used up the cores of the machine."""
+    if not use.cores or use.ours < ALL_USED * use.cores:
+        return None
+    return "host", f"brokers and load generator used up the {use.cores} cores of their one machine ({use.split})"
+
+
+def starved(use: Use) -> tuple[str, str] | None:
+    """(limit, why in a sentence) if other programs kept a broker or the load generator from the cores."""
+    if not use.all_in_use:
+        return None
+    kept = [(ran, waited) for ran, waited in use.demands if ran + waited >= ONE_CORE and waited >= STARVED_SHARE * ran]
+    if not kept:
+        return None
+    ran, waited = max(kept, key=sum)
+    return "host", (
+        f"the {use.cores} cores of the machine were in use, by other programs too, and a broker or the load generator "
+        f"waited for {waited:.1f} of them while it ran on {ran:.1f} ({use.split})"
+    )
+
+
+def one_core_used_up(use: Use, protocol: str) -> tuple[str, str] | None:
+    """(limit, why in a sentence) if a process whose clients share one core used it up."""
+    if use.busiest < ONE_CORE or not {*protocol.split(":")} <= {*IN_PYTHON}:
+        return None
+    return "generator", f"a process of the load generator used up the one core that it can use ({use.busiest:.2f})"
+
+
+def sent_late(own_lag_ms: float | None) -> tuple[str, str] | None:
+    """(limit, why in a sentence) if the load generator was late by itself."""
+    if own_lag_ms is None or own_lag_ms <= LATE_MS:
+        return None
+    return "generator", f"half of the sends were late by {own_lag_ms:.0f} ms or more, which was not the brokers' doing"
+
+
+def what_limited(
+    info: RunInfo, overload: Overload, resources: pa.Table, latency: pa.Table, consumers: pa.Table
+) -> tuple[Use, str, str]:
+    """(what was used, what it was, why in a sentence). Tables as in `limit`."""
+    use = use_of(resources, overload.seconds, int(info.machine.get("cores", 0)))
+    limited_by, why = _named(info, overload, use, own_lag_ms(latency, overload.seconds), consumers)
+    return use, limited_by, why
+
+
+def _named(
+    info: RunInfo, overload: Overload, use: Use, own_lag_ms: float | None, consumers: pa.Table
+) -> tuple[str, str]:
+    """(what it was, why in a sentence)."""
+    if found := used_up(use) or starved(use) or sent_late(own_lag_ms) or one_core_used_up(use, info.protocol):
+        return found
+    at_least = max(MOST_OF_BACKLOG * overload.backlog, LEAST_GROWN_S * overload.due_per_s)
+    if found := _piled_up(use, consumers, at_least):
+        return found
+    if use.all_in_use and not use.demands:
+        return "host", f"the {use.cores} cores of the machine were in use, by other programs too ({use.split})"
+    if overload.sent_per_s < LEAST_SHARE * overload.due_per_s:
+        return "brokers", "brokers kept producers waiting: they took fewer messages than were due"
+    if overload.p99_ms is not None and (info.held_p99_ms or overload.p99_ms) < overload.p99_ms:
+        return (
+            "latency",
+            f"99 % came within {overload.p99_ms:,.0f} ms, and no more than {info.held_p99_ms:g} ms was allowed",
+        )
+    return "unknown", "nothing that was sampled was used up, and messages piled up on no broker"
+
+
+def _piled_up(use: Use, consumers: pa.Table, at_least: float) -> tuple[str, str] | None:
+    """(limit, why in a sentence) if one broker has so many messages more: of queues that are consumed there, or not."""
+    grown: Counter[str] = Counter()
+    for (broker, _), more in use.grown.items():
+        grown[broker] += more
+    broker, more = max(grown.items(), key=lambda item: item[1], default=("", 0))
+    if more < at_least:
+        return None
+    consumed = _consumed(use, consumers, broker)
+    if 2 * sum(use.grown[broker, queue] for queue in consumed) >= more:
+        return "consumers", f"messages piled up on {broker}, where consumers take them ({more:,} more)"
+    return "link", f"messages piled up on {broker}, where no consumer takes them, for its links ({more:,} more)"
+
+
+def _consumed(use: Use, consumers: pa.Table, broker: str) -> set[str]:
+    """The queues of a broker that have consumers there.
+
+    A queue that is nobody's destination (a durable subscription's on Artemis) has them if any consumer is there.
+    """
+    at: dict[str, set[str]] = {}  # by destination
+    for row in consumers.to_pylist():
+        at.setdefault(row["destination"], set()).add(row["broker"])
+    anywhere = set().union(*at.values())
+    queues = {queue for holder, queue in use.grown if holder == broker}
+    return {queue for queue in queues if broker in at.get(f"queue://{queue}", anywhere)}
+
+
+def own_lag_ms(latency: pa.Table, seconds: range) -> float | None:
+    """How late half of the sends of these seconds were at least, through the generator's own fault."""
+    return latency_of(of_seconds(latency.filter(pc.equal(latency["measure"], LAG)), seconds))["p50"]
+
+
+def use_of(resources: pa.Table, seconds: range, cores: int) -> Use:
+    """What was used in these seconds. ``cores``: of the machine, 0 if not known."""
+    rows = of_seconds(resources, seconds).to_pylist()
+    processes = [row for row in rows if row["kind"] == "process"]
+    cpu = [row for row in processes if row["metric"] == "cpu_ns"]
+    of_generator = [row for row in cpu if not row["broker"]]
+    names = {row["object"] for row in of_generator}
+    return Use(
+        cores,
+        _cores([row for row in rows if (row["kind"], row["metric"]) == ("machine", "cpu_busy_ns")]),
+        _cores([row for row in cpu if row["broker"]]),
+        _cores(of_generator),
+        _grown([row for row in rows if (row["kind"], row["metric"]) == ("queue", "depth")]),
+        max((_cores([row for row in of_generator if row["object"] == name]) or 0.0 for name in names), default=0.0),
+        _demands(processes),
+    )
+
+
+def _demands(processes: Sequence[Mapping[str, Any]]) -> tuple[tuple[float, float], ...]:
+    """(cores used, cores waited for) of each process whose waits were sampled."""
+    found = []
+    for process in sorted({(row["broker"], row["object"]) for row in processes}):
+        its = [row for row in processes if (row["broker"], row["object"]) == process]
+        ran, waited = (_cores([row for row in its if row["metric"] == metric]) for metric in ("cpu_ns", "core_wait_ns"))
+        if waited is not None:
+            found.append((ran or 0.0, waited))
+    return tuple(found)
+
+
+def _cores(rows: Sequence[Mapping[str, int]]) -> float | None:
+    seconds = {row["second"] for row in rows}
+    return sum(row["value"] for row in rows) / NS_PER_S / len(seconds) if seconds else None
+
+
+def _grown(rows: Sequence[Mapping[str, Any]]) -> dict[tuple[str, str], int]:
+    """By how much the messages on each broker's queue became more, from its first known second to its last."""
+    depth: dict[tuple[str, str], dict[int, int]] = {}
+    for row in rows:
+        depth.setdefault((row["broker"], row["object"]), {})[row["second"]] = row["value"]
+    return {queue: found[max(found)] - found[min(found)] for queue, found in depth.items()}

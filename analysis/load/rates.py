@@ -1,0 +1,66 @@
+"""Counts the messages that were due, sent, confirmed and delivered in each second, by broker."""
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from analysis.events.timeline import Timeline
+from analysis.messages.deliveries import first
+
+BEFORE_S = 10
+"""So many seconds before something happened tell what was usual."""
+LEAST_MORE, LEAST_MORE_S = 5, 0.1
+"""A backlog is a usual one if it is at most this much larger, or what is due in so many seconds."""
+KEY = ["second", "phase", "event", "broker"]
+
+
+def rates(
+    sends: pl.DataFrame,
+    messages: pl.DataFrame,
+    deliveries: pl.DataFrame,
+    strangers: pl.DataFrame,
+    timeline: Timeline,
+) -> pl.DataFrame:
+    """Rows of RATES. ``second`` is of the event itself, ``phase`` of the message's due time where it has one."""
+    acked = sends.filter(pl.col("outcome") == "acked")
+    due_ns, received_ns = pl.col("due_ns"), pl.col("received_ns")
+
+    def counted(event: str, frame: pl.DataFrame, at_ns: pl.Expr, due_ns: pl.Expr, broker: str) -> pl.DataFrame:
+        second, phase = timeline.second(at_ns).alias("second"), timeline.phase(due_ns).alias("phase")
+        moments = frame.filter(at_ns.is_not_null()).group_by(second, phase, pl.col(broker).alias("broker"))
+        return moments.agg(pl.len().cast(pl.Int64).alias("count")).with_columns(pl.lit(event).alias("event"))
+
+    return added_up(
+        pl.concat(
+            [
+                counted("due", messages, due_ns, due_ns, "from_broker"),
+                counted("sent", sends, pl.col("sent_ns"), due_ns, "broker"),
+                counted("acked", acked, pl.col("settled_ns"), due_ns, "broker"),
+                counted("received", deliveries, received_ns, pl.coalesce("due_ns", "received_ns"), "to_broker"),
+                counted("received", strangers, received_ns, received_ns, "broker"),
+            ]
+        )
+    )
+
+
+def added_up(rates: pl.DataFrame) -> pl.DataFrame:
+    """One row a KEY, of rows of several parts of a run."""
+    return rates.group_by(KEY).agg(pl.sum("count"))
+
+
+def totals(messages: pl.DataFrame, deliveries: pl.DataFrame, timeline: Timeline) -> pl.DataFrame:
+    """One row. due, sent, acked, received: messages for which that happened within the load, by its own time;
+    blocked_slots. Parts of a run add up."""
+
+    def within(column: str) -> pl.Expr:
+        return timeline.in_load(pl.col(column)).sum().cast(pl.Int64).alias(column.removesuffix("_ns"))
+
+    blocked = (timeline.in_load(pl.col("due_ns")) & pl.col("blocked")).sum().cast(pl.Int64).alias("blocked_slots")
+    of_messages = messages.select(within("due_ns"), within("sent_ns"), within("acked_ns"), blocked)
+    return pl.concat([of_messages, first(deliveries).select(within("received_ns"))], how="horizontal")
+
+
+def by_second(rates: pa.Table, event: str) -> dict[int, int]:
+    """How often that happened in each second, of seconds in which it did."""
+    of = rates.filter(pc.equal(rates["event"], event)).group_by("second").aggregate([("count", "sum")])
+    return dict(zip(of["second"].to_pylist(), of["count_sum"].to_pylist(), strict=True))

@@ -1,0 +1,115 @@
+"""What load there was, and whether it was the one that was asked for."""
+
+from collections.abc import Mapping
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from analysis.events.run import Answers, Found, Question, Run, as_table
+from analysis.latency.figures import lag_ms
+from analysis.load import rates
+from analysis.load.blocked import blocked
+from analysis.load.client_steps import COLUMNS, EVENTS, client_steps
+from analysis.load.limits import limit
+from analysis.load.offered_rate import Tables, offered_rate
+from analysis.load.rates import by_second
+from analysis.load.steps import held_per_s, step_results
+from analysis.messages.accounting import owed
+from analysis.messages.part import Part
+from analysis.network.resources import cores_in_load
+from records.load import Throughput, WarmUpResult
+from records.units import NS_PER_MS
+
+
+class Load:
+    """Table: rates. Summary: throughput, offered_rate, lag_ms, steps, limit, blocked, warm_up, connections.
+
+    Found for others: copies, how many deliveries a message should have; doubts, why a measure has the age of a backlog,
+    and backlog_cause. It takes the tables accounting, latency, resources and consumers.
+    """
+
+    done = "measured the load"
+
+    def questions(self, run: Run) -> dict[str, Question]:
+        return {"rates": Question(_rates, rates.added_up), "totals": Question(_totals, _sum)}
+
+    def conclude(self, run: Run, answers: Answers, found: Found) -> None:
+        info, tables, load_s = run.info, found.tables, run.timeline.load_s
+        tables["rates"] = as_table(answers["rates"])
+        (of_load,) = answers["totals"].to_dicts()
+        found.copies = copies_of_each(tables["accounting"], tables["rates"])
+        steps = step_results(
+            info.rate_steps, tables["rates"], tables["latency"], load_s, found.copies, info.held_p99_ms
+        )
+        telling = Tables(tables["rates"], tables["latency"], tables["resources"], tables["consumers"])
+        judged = offered_rate(info, run.faults, load_s, found.copies, telling)
+        found.doubts, found.backlog_cause = judged.doubts, judged.cause
+        attempts = run.connections.filter(pl.col("event").is_in(EVENTS)).select(COLUMNS) if info.client_steps else None
+        found.summary |= {
+            "throughput": throughput(of_load, load_s, cores_in_load(run.samples, run.timeline), held_per_s(steps)),
+            "offered_rate": judged.rate,
+            "lag_ms": lag_ms(tables["latency"], of_load["blocked_slots"]),
+            "steps": steps,
+            "limit": limit(info, steps, tables["resources"], tables["latency"], tables["consumers"]),
+            "blocked": blocked(run.connections),
+            "warm_up": WarmUpResult(
+                end=info.warm_up.end, lasted_s=info.warm_up.lasted_s, at_most_s=info.warm_up.at_most_s
+            ),
+            "connections": client_steps(
+                info, [] if attempts is None else attempts.to_dicts(), load_s, tables["latency"], tables["resources"]
+            ),
+        }
+
+
+def copies_of_each(accounting: pa.Table, rates: pa.Table) -> float:
+    """How many deliveries a message should have: as many as its destination has subscriptions, on average.
+
+    A queue's message that no consumer's selector matches should have none.
+    """
+    due = sum(by_second(rates, "due").values())
+    wanted = owed(accounting) - int(pc.sum(accounting["unselected"]).as_py() or 0)
+    return wanted / due if due else 1.0
+
+
+def throughput(
+    of_load: Mapping[str, int],
+    load_s: float | None,
+    cores: Mapping[str, Mapping[str, int | None]],
+    held: float | None,
+) -> Throughput:
+    """Null where the load's length is unknown, or CPU was not sampled, or nothing was received.
+
+    ``of_load``: of `analysis.load.rates.totals`. ``cores``: of `analysis.network.resources.cores_in_load`.
+    """
+
+    def per_s(event: str) -> float | None:
+        return of_load[event] / load_s if load_s else None
+
+    def ms_per_message(metric: str, of: str) -> float | None:
+        used_ns, received = cores.get(metric, {}).get(of), of_load["received"]
+        return used_ns / NS_PER_MS / received if used_ns is not None and received else None
+
+    return Throughput(
+        due_per_s=per_s("due"),
+        sent_per_s=per_s("sent"),
+        acked_per_s=per_s("acked"),
+        received_per_s=per_s("received"),
+        held_per_s=held,
+        cpu_ms_per_message_brokers=ms_per_message("cpu_ns", "brokers_ns"),
+        cpu_ms_per_message_generator=ms_per_message("cpu_ns", "generator_ns"),
+        core_wait_ms_per_message_brokers=ms_per_message("core_wait_ns", "brokers_ns"),
+        core_wait_ms_per_message_generator=ms_per_message("core_wait_ns", "generator_ns"),
+    )
+
+
+def _rates(part: Part) -> pl.DataFrame:
+    return rates.rates(part.sends, part.messages, part.deliveries, part.strangers, part.run.timeline)
+
+
+def _totals(part: Part) -> pl.DataFrame:
+    return rates.totals(part.messages, part.deliveries, part.run.timeline)
+
+
+def _sum(totals: pl.DataFrame) -> pl.DataFrame:
+    return totals.sum()

@@ -1,0 +1,109 @@
+"""Lists up to a hundred messages of each anomaly, so that a reader can look one up in the event tables."""
+
+from collections.abc import Iterable
+
+import polars as pl
+
+from analysis.events.timeline import Timeline
+from analysis.messages.deliveries import unexpected
+
+PER_ANOMALY = 100
+PAST_TTL = "past_ttl"
+"""The anomaly of messages that are nowhere and past their time to live, until it is known whether some are lost."""
+_SCHEMA = {
+    "anomaly": pl.String,
+    "destination": pl.String,
+    "subscription": pl.String,
+    "producer": pl.Int32,
+    "seq": pl.Int64,
+    "from_broker": pl.String,
+    "at_ns": pl.Int64,
+    "detail": pl.String,
+}
+
+
+def anomalies(outcomes: pl.DataFrame, deliveries: pl.DataFrame, strangers: pl.DataFrame) -> pl.DataFrame:
+    """The earliest messages of each anomaly but reordered, with at_ns: when it was due, or else received.
+
+    ``deliveries``: marked, as `analysis.messages.expectations` does.
+    """
+    return earliest(pl.concat([_ends(outcomes), *_copies(deliveries), _unreadable(strangers)]))
+
+
+def earliest(anomalies: pl.DataFrame) -> pl.DataFrame:
+    """Of each anomaly the first PER_ANOMALY, of rows of several kinds or parts of a run."""
+    order = ("at_ns", "producer", "seq", "subscription", "detail")
+    return anomalies.sort(order).group_by("anomaly", maintain_order=True).head(PER_ANOMALY)
+
+
+def dated(anomalies: pl.DataFrame, timeline: Timeline, *, all_expired: bool = True) -> pl.DataFrame:
+    """Rows of ANOMALIES.
+
+    ``all_expired``: what is nowhere, and past its time to live, has expired; else some of it may be lost, and nobody
+    knows which.
+    """
+    past_ttl = "expired" if all_expired else "expired or lost"
+    named = anomalies.with_columns(pl.col("anomaly").replace(PAST_TTL, past_ttl))
+    return earliest(named).with_columns(timeline.second(pl.col("at_ns")).alias("second")).drop("at_ns")
+
+
+def _ends(outcomes: pl.DataFrame) -> pl.DataFrame:
+    named = outcomes.filter(~pl.col("message_outcome").is_in(["missing_unconfirmed", "past_ttl_unconfirmed"]))
+    found_at = (
+        pl.when(pl.col("found_at").is_null())
+        .then(pl.lit(""))
+        .otherwise(pl.concat_str(pl.lit(", left on "), pl.col("found_at")))
+    )
+    nowhere = pl.lit(", nowhere once its time to live was over")
+    where = pl.when(pl.col("message_outcome") == PAST_TTL).then(nowhere).otherwise(found_at)
+    detail = pl.format("{} after {} attempt(s){}", pl.col("outcome").cast(pl.String), "attempts", where)
+    return _rows(named, pl.col("message_outcome"), detail, pl.col("due_ns"))
+
+
+def _copies(deliveries: pl.DataFrame) -> Iterable[pl.DataFrame]:
+    """A delivery may be several of them at once: a corrupted duplicate is a row of each."""
+    kinds = {
+        "duplicated": (pl.col("duplicate"), _copy_detail()),
+        "corrupted": (pl.col("integrity") == "corrupted", _seen("its body is not as it was sent")),
+        "unexpected": (unexpected(), _seen("no send of it is on record")),
+        "expired_yet_received": (pl.col("late"), _seen("its time to live was over")),
+        "unselected_yet_received": (pl.col("unselected"), _seen("its selector does not match")),
+    }
+    for anomaly, (condition, detail) in kinds.items():
+        yield _rows(deliveries.filter(condition), pl.lit(anomaly), detail, pl.coalesce("due_ns", "received_ns"))
+
+
+def overtaken(out_of_order: pl.DataFrame) -> pl.DataFrame:
+    """Rows of messages that came out of order, of a whole run."""
+    detail = pl.format("consumer {} had received seq {} before", "consumer", "overtaken_by")
+    return _rows(out_of_order, pl.lit("reordered"), detail, pl.coalesce("due_ns", "received_ns"))
+
+
+def _unreadable(strangers: pl.DataFrame) -> pl.DataFrame:
+    unreadable = strangers.filter(pl.col("integrity") == "unreadable").with_columns(pl.lit("").alias("from_broker"))
+    detail = pl.format("identity unreadable, received by consumer {} from {}", "consumer", "broker")
+    return _rows(unreadable, pl.lit("corrupted"), detail, pl.col("received_ns"))
+
+
+def _copy_detail() -> pl.Expr:
+    by = pl.when("by_resend").then(pl.lit("by a resend")).otherwise(pl.lit("by the broker"))
+    after_ns = pl.col("received_ns") - pl.col("first_received_ns")
+    return pl.format(
+        "copy {}, {} (attempt {} after {}), {} ms after the first, to consumer {} from {}",
+        *("copy", by, "attempt", "first_attempt", _milliseconds(after_ns), "consumer", "to_broker"),
+    )
+
+
+def _milliseconds(took_ns: pl.Expr) -> pl.Expr:
+    """With three decimals, of a duration that is not negative; half a microsecond is rounded up."""
+    took_us = (took_ns + 500) // 1_000
+    return pl.format("{}.{}", took_us // 1_000, (took_us % 1_000).cast(pl.String).str.zfill(3))
+
+
+def _seen(what: str) -> pl.Expr:
+    return pl.format(f"{what}; attempt {{}}, received by consumer {{}} from {{}}", "attempt", "consumer", "to_broker")
+
+
+def _rows(frame: pl.DataFrame, anomaly: pl.Expr, detail: pl.Expr, at_ns: pl.Expr) -> pl.DataFrame:
+    told = frame.with_columns(anomaly.alias("anomaly"), detail.alias("detail"), at_ns.alias("at_ns"))
+    return told.select(pl.col(name).cast(kind) for name, kind in _SCHEMA.items())

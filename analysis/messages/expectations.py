@@ -1,0 +1,137 @@
+"""Says of each message which selectors match it and when it expires.
+
+Both follow from the run's settings and the message's number (`records.message_properties`), so no event records them.
+Messages to one destination carry the same properties and time to live: the harness sees to that.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import reduce
+
+import polars as pl
+
+from records.message_properties import NO_PROPERTIES, MessageProperties
+from records.run import RunInfo
+from records.selectors import parse
+from records.units import NS_PER_S
+
+
+@dataclass(frozen=True)
+class SentTo:
+    """What the messages to a destination carry. ``time_to_live_ns``: 0: they never expire."""
+
+    properties: MessageProperties = NO_PROPERTIES
+    time_to_live_ns: int = 0
+
+
+@dataclass(frozen=True)
+class Expectations:
+    """``sent_to``: by destination. ``selectors``: those of each destination's consumers, '' for a consumer without one.
+
+    ``ended_ns``: when the last look at the queues was over; None: it never was, so nothing counts as expired.
+    """
+
+    sent_to: Mapping[str, SentTo] = field(default_factory=dict)
+    selectors: Mapping[str, Collection[str]] = field(default_factory=dict)
+    ended_ns: int | None = None
+
+    @classmethod
+    def of(cls, info: RunInfo, subscriptions: Iterable[tuple[str, str]]) -> "Expectations":
+        """``subscriptions``: (destination, selector) of each consumer."""
+        producers = [user for user in info.users if user.role == "producer"]
+        sent_to = {
+            name: SentTo(
+                MessageProperties.parse(str(user.settings.get("properties", ""))),
+                round(float(user.settings.get("time_to_live_s", 0)) * NS_PER_S),
+            )
+            for user in producers
+            for name in user.destinations
+        }
+        selectors: dict[str, set[str]] = {}
+        for destination, selector in subscriptions:
+            selectors.setdefault(destination, set()).add(selector)
+        return cls(sent_to, selectors, info.phases.browse_ended_ns or info.phases.drain_ended_ns)
+
+    @property
+    def selects(self) -> bool:
+        """Whether any consumer has a selector."""
+        return any(any(each) for each in self.selectors.values())
+
+    @property
+    def expires(self) -> bool:
+        """Whether any message may expire."""
+        return any(each.time_to_live_ns for each in self.sent_to.values())
+
+    def _sent_to(self, destination: str) -> SentTo:
+        """What is sent to a destination. If no class has exactly this name, it is what all classes send."""
+        common = {*self.sent_to.values()}
+        return self.sent_to.get(destination, common.pop() if len(common) == 1 else SentTo())
+
+    def matches(self, selector: pl.Expr) -> pl.Expr:
+        """Whether a message (columns destination, seq) is one that ``selector`` matches; '' matches all."""
+        cases: dict[tuple[SentTo, str], list[str]] = {}
+        for destination, of in self.selectors.items():
+            for each in filter(None, of):
+                cases.setdefault((self._sent_to(destination), each), []).append(destination)
+        matched = pl.lit(True)
+        for (sent, text), destinations in cases.items():
+            is_it = pl.col("destination").is_in(destinations) & (selector == text)
+            matched = pl.when(is_it).then(_matched(sent, text)).otherwise(matched)
+        return matched
+
+    def unselected(self) -> pl.Expr:
+        """Whether a message to a queue is one that no consumer's selector matches."""
+        choosy: dict[tuple[SentTo, frozenset[str]], list[str]] = {}
+        for to, of in self.selectors.items():
+            if to.startswith("queue://") and all(of):
+                choosy.setdefault((self._sent_to(to), frozenset(of)), []).append(to)
+        none_of = (
+            pl.col("destination").is_in(names) & ~pl.any_horizontal(_matched(sent, each) for each in sorted(of))
+            for (sent, of), names in choosy.items()
+        )
+        return reduce(pl.Expr.__or__, none_of, pl.lit(False))
+
+    def over(self) -> pl.Expr:
+        """Whether a message's time to live was over when the queues were last looked at: after its last attempt."""
+        if self.ended_ns is None or not self.expires:
+            return pl.lit(False)
+        live_ns = self._time_to_live_ns()
+        return (live_ns > 0) & (pl.col("last_sent_ns") + live_ns < self.ended_ns)
+
+    def _time_to_live_ns(self) -> pl.Expr:
+        """Of the column destination; 0: never."""
+        otherwise_ns = self._sent_to("").time_to_live_ns
+        names: dict[int, list[str]] = {}
+        for to, each in self.sent_to.items():
+            if each.time_to_live_ns != otherwise_ns:
+                names.setdefault(each.time_to_live_ns, []).append(to)
+        live_ns = pl.lit(otherwise_ns, pl.Int64)
+        for its_ns, destinations in names.items():
+            live_ns = pl.when(pl.col("destination").is_in(destinations)).then(its_ns).otherwise(live_ns)
+        return live_ns
+
+    def marked(self, deliveries: pl.DataFrame, subscriptions: pl.DataFrame) -> pl.DataFrame:
+        """With ``late``: first deliveries after the time to live of the attempt that arrived, and ``unselected``: first
+        ones to a consumer whose selector does not match."""
+        first, late = pl.col("copy") == 1, pl.lit(False)
+        if self.expires:
+            live_ns = self._time_to_live_ns()
+            late = first & (live_ns > 0) & (pl.col("received_ns") - pl.col("sent_ns") > live_ns)
+        marked = deliveries.with_columns(late.fill_null(False).alias("late"))
+        if not self.selects:
+            return marked.with_columns(pl.lit(False).alias("unselected"))
+        of_consumers = subscriptions.filter(pl.col("selector") != "").group_by("consumer", "destination")
+        joined = marked.join(of_consumers.agg(pl.max("selector")), ["consumer", "destination"], how="left")
+        matched = self.matches(pl.col("selector").fill_null(""))
+        return joined.with_columns((first & ~matched).alias("unselected")).drop("selector")
+
+
+def _matched(sent: SentTo, selector: str) -> pl.Expr:
+    """Whether a message (column seq) is one that the selector matches."""
+    of_period = parse(selector).matched(sent.properties)
+    matching = [number for number, matched in enumerate(of_period) if matched]
+    return (pl.col("seq") % len(of_period)).is_in(matching)
+
+
+NOTHING_SPECIAL = Expectations()
+"""No message expires, and no consumer selects."""

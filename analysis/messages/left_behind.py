@@ -1,0 +1,61 @@
+"""Counts the messages that were left behind, by queue, broker and outcome, and those that no broker took."""
+
+from typing import cast
+
+import polars as pl
+
+from analysis.messages.of_sends import MESSAGE
+from analysis.messages.outcomes import place_name
+from records.messages import LeftBehind
+from records.schemas import UNKNOWN
+
+COPIES = ("recovered", "refused_yet_received")
+"""Outcomes of messages that were received: what lies on a queue is one more copy."""
+
+
+def left_behind(leftovers: pl.DataFrame, outcomes: pl.DataFrame, messages: pl.DataFrame) -> pl.DataFrame:
+    """One row a queue, broker and outcome, without those of others than this run.
+
+    outcome: a `message_outcome` if the message was found there, in_doubt, or copy (it was received, or is found in a
+    place that says more).
+    """
+    found = outcomes.filter(pl.col("found_at").is_not_null() & ~pl.col("message_outcome").is_in(COPIES))
+    there = found.group_by(*MESSAGE, "found_at").agg(pl.min("message_outcome").alias("known"))
+    received = outcomes.filter(pl.col("message_outcome") == "recovered").select(MESSAGE)
+    open_ones = messages.filter(pl.col("outcome") == "in_doubt").select(*MESSAGE, pl.lit("in_doubt").alias("in_doubt"))
+    in_doubt = open_ones.join(received, MESSAGE, how="anti")
+    ours = leftovers.filter(pl.col("producer") != UNKNOWN).with_columns(place_name().alias("found_at"))
+    counted = (
+        ours.join(there, [*MESSAGE, "found_at"], how="left")
+        .join(in_doubt, MESSAGE, how="left")
+        .with_columns(pl.coalesce("known", "in_doubt", pl.lit("copy")).alias("outcome"))
+        .group_by("queue", "broker", "outcome")
+    )
+    return counted.agg(pl.len().cast(pl.Int64).alias("messages"))
+
+
+def added_up(left_behind: pl.DataFrame) -> pl.DataFrame:
+    """One row a queue, broker and outcome, of rows of several parts of a run."""
+    return left_behind.group_by("queue", "broker", "outcome").agg(pl.sum("messages"))
+
+
+def most_first(left_behind: pl.DataFrame) -> list[LeftBehind]:
+    """The summary's part."""
+    in_order = left_behind.sort("messages", "queue", "broker", "outcome", descending=[True, False, False, False])
+    return cast(list[LeftBehind], in_order.to_dicts())
+
+
+def refused(sends: pl.DataFrame, messages: pl.DataFrame) -> pl.DataFrame:
+    """One row a broker: messages whose last attempt it refused, none of their attempts having come to more.
+
+    A message that was never written has no row: no broker was asked.
+    """
+    failed = messages.filter(pl.col("outcome") == "failed").select(MESSAGE)
+    attempts = sends.filter((pl.col("outcome") == "failed") & (pl.col("broker") != ""))
+    last = attempts.join(failed, MESSAGE, how="semi").sort("attempt").unique(MESSAGE, keep="last", maintain_order=True)
+    return last.group_by("broker").agg(pl.len().cast(pl.Int64).alias("messages"))
+
+
+def refused_added_up(refused: pl.DataFrame) -> pl.DataFrame:
+    """One row a broker, of rows of several parts of a run."""
+    return refused.group_by("broker").agg(pl.sum("messages"))

@@ -1,0 +1,188 @@
+"""Finds the outcome of each message at each subscription that should receive it.
+
+Jepsen's total queue, per subscription: what was attempted, acknowledged and received decides, over all attempts.
+"""
+
+from collections.abc import Collection
+
+import polars as pl
+
+from analysis.events.fault_spans import FOREVER_NS
+from analysis.events.members import of_users
+from analysis.messages.expectations import NOTHING_SPECIAL, Expectations
+from analysis.messages.of_sends import MESSAGE
+from records.units import NS_PER_S
+
+QUEUE_PREFIX, TOPIC_PREFIX = "queue://", "topic://"
+GRACE_NS = NS_PER_S
+NOBODY = ""
+"""The subscription of a topic's message that nobody was subscribed for."""
+ADDED = ["subscription", "away", "unselected", "over"]
+
+
+def expected(
+    messages: pl.DataFrame, subscriptions: pl.DataFrame, absences: pl.DataFrame, of: Expectations = NOTHING_SPECIAL
+) -> pl.DataFrame:
+    """One row a (message, subscription): a queue's own, and each of a topic's that had begun before the first attempt
+    and whose selector matches.
+
+    Adds subscription; it is NOBODY for a message to a topic that had no subscription then. Adds away: the subscription
+    is not durable, and its consumer was away as the message was sent. unselected: no consumer of its queue has a
+    selector that matches. over: its time to live was over at the end.
+    """
+    marked = messages.with_columns(of.unselected().alias("unselected"), of.over().alias("over")).drop("last_sent_ns")
+    to_topic = pl.col("destination").str.starts_with(TOPIC_PREFIX)
+    of_queues = marked.filter(~to_topic).with_columns(
+        queue_name(pl.col("destination")).alias("subscription"), pl.lit(False).alias("away")
+    )
+    of_topics = marked.filter(to_topic)
+    if of_topics.is_empty():
+        return of_queues
+    subscribers = subscriptions.filter(pl.col("kind") != "queue").group_by("destination", "subscription")
+    owed = (
+        of_topics.join(subscribers.agg(pl.min("began_ns"), pl.min("selector")), "destination")
+        .filter((pl.col("began_ns") <= pl.col("sent_ns")) & of.matches(pl.col("selector")))
+        .drop("began_ns", "selector")
+    )
+    to_nobody = of_topics.join(owed.select(MESSAGE), MESSAGE, how="anti")
+    columns = of_queues.columns
+    return pl.concat(
+        [
+            of_queues,
+            _with_away(owed, subscriptions, absences).select(columns),
+            to_nobody.with_columns(pl.lit(NOBODY).alias("subscription"), pl.lit(False).alias("away")).select(columns),
+        ]
+    )
+
+
+def _with_away(owed: pl.DataFrame, subscriptions: pl.DataFrame, absences: pl.DataFrame) -> pl.DataFrame:
+    """With ``away``: whether the subscription's consumer was away as the message was sent."""
+    to = ["destination", "subscription"]
+    not_durable = subscriptions.filter(pl.col("kind") == "topic").select(*to, pl.col("consumer").alias("user")).unique()
+    times = not_durable.join(absences, "user").select(*to, "from_ns", "until_ns")
+    numbered = owed.with_row_index("row")
+    away = (
+        numbered.join(times, to)
+        .filter(pl.col("sent_ns").is_between(pl.col("from_ns"), pl.col("until_ns")))
+        .select(pl.col("row").unique())
+    )
+    return numbered.with_columns(pl.col("row").is_in(away["row"].implode()).alias("away")).drop("row")
+
+
+def absences(connections: pl.DataFrame, members: pl.DataFrame) -> pl.DataFrame:
+    """One row a time that a user's client was without a connection it had lost: user, from_ns, until_ns.
+
+    Each lasts from the loss to the next connection, and GRACE_NS more at either end: messages were on their way to the
+    client as it went, and a network of brokers takes a moment to notice that it is back.
+    """
+    until_ns = pl.col("at_ns").shift(-1).over("client") + GRACE_NS
+    gaps = (
+        connections.filter(pl.col("event").is_in(["lost", "connected"]))
+        .sort("client", "at_ns")
+        .with_columns(until_ns.fill_null(FOREVER_NS).alias("until_ns"), (pl.col("at_ns") - GRACE_NS).alias("from_ns"))
+        .filter(pl.col("event") == "lost")
+    )
+    return of_users(gaps.select("client", "from_ns", "until_ns"), members).select("user", "from_ns", "until_ns")
+
+
+def queue_name(destination: pl.Expr) -> pl.Expr:
+    """``queue://orders`` and ``orders`` are the same queue."""
+    return destination.str.strip_prefix(QUEUE_PREFIX)
+
+
+def found(leftovers: pl.DataFrame, durable: Collection[str] = ()) -> pl.DataFrame:
+    """One row a message and holder, of messages that were left somewhere: on a queue (from where it could still be
+    read) before a dead one.
+
+    holder: the durable subscription (``durable``: their names) that alone could still read it there; null: anybody.
+    dead_letter, found_at: ``queue at broker``, dead_by_age: a dead letter because it expired, left_at: the broker,
+    age_ns: how long it had been there.
+    """
+    name = pl.col("queue").str.split(".").list.last()  # Artemis has a queue for it: <client id>.<name>
+    places = leftovers.select(
+        *MESSAGE,
+        pl.when(name.is_in(sorted(durable))).then(name).alias("holder"),
+        "dead_letter",
+        place_name().alias("found_at"),
+        pl.col("expired").alias("dead_by_age"),
+        pl.col("broker").alias("left_at"),
+        "age_ns",
+    )
+    return places.sort(places.columns, nulls_last=False).unique([*MESSAGE, "holder"], keep="first", maintain_order=True)
+
+
+def place_name() -> pl.Expr:
+    """``queue at broker``"""
+    return pl.concat_str("queue", pl.lit(" at "), "broker")
+
+
+def message_outcomes(
+    expected: pl.DataFrame, first_deliveries: pl.DataFrame, found: pl.DataFrame, *, searched: bool = True
+) -> pl.DataFrame:
+    """One row a (message, subscription) worth a count; none for what is as it should be, or was never promised.
+
+    message_outcome: lost | stranded | dead_lettered (acked, not received) | recovered (in doubt, received)
+        | refused_yet_received (failed, received) | failed (failed, not received)
+        | missing_unconfirmed (unconfirmed, neither received nor found)
+        | left_unconfirmed (unconfirmed, not received, found)
+        | expired (acked or unconfirmed, not received, found where that shows that its time to live was over)
+        | unselected (acked, not received, found on a queue, no consumer's selector matches)
+        | past_ttl, past_ttl_unconfirmed (neither received nor found, its time to live was over: see `expiry`)
+        | missed_away (acked or unconfirmed, neither received nor found, its subscriber was away)
+        | unaccounted (in place of lost and missing_unconfirmed, if not every place was searched).
+    """
+    to = [*MESSAGE, "subscription"]
+    received = first_deliveries.select(to)
+    owed = expected.filter(pl.col("subscription") != NOBODY)
+    there = owed.filter(pl.col("outcome").is_in(["in_doubt", "failed"])).join(received, to, how="semi")
+    missing = owed.join(received, to, how="anti")
+    both = pl.concat([there.with_columns(received=pl.lit(True)), missing.with_columns(received=pl.lit(False))])
+    return (
+        _with_places(both, found)
+        .with_columns(_message_outcome(searched).alias("message_outcome"))
+        .filter(pl.col("message_outcome").is_not_null())
+    )
+
+
+def _with_places(expected: pl.DataFrame, found: pl.DataFrame) -> pl.DataFrame:
+    """With the place where the message is held for this subscription, or else where anybody could read it."""
+    place = ["dead_letter", "found_at", "dead_by_age", "left_at", "age_ns"]
+    for_all = found.filter(pl.col("holder").is_null()).drop("holder")
+    held = found.filter(pl.col("holder").is_not_null()).rename({"holder": "subscription"})
+    if held.is_empty():
+        return expected.join(for_all, MESSAGE, how="left")
+    joined = expected.join(held, [*MESSAGE, "subscription"], how="left").join(
+        for_all, MESSAGE, how="left", suffix="_for_all"
+    )
+    is_held = pl.col("found_at").is_not_null()
+    return joined.with_columns(
+        pl.when(is_held).then(name).otherwise(f"{name}_for_all").alias(name) for name in place
+    ).drop(f"{name}_for_all" for name in place)
+
+
+def _message_outcome(searched: bool) -> pl.Expr:
+    outcome, missing, nowhere = pl.col("outcome"), ~pl.col("received"), pl.col("dead_letter").is_null()
+    acked_and_missing = (outcome == "acked") & missing
+    promised = outcome.is_in(["acked", "unconfirmed"])
+    gone = promised & missing & nowhere
+    too_old = promised & missing & pl.when("dead_letter").then("dead_by_age").otherwise("over")
+    cases = (
+        (gone & pl.col("away"), "missed_away"),
+        (too_old & ~nowhere, "expired"),
+        (gone & pl.col("over") & (outcome == "acked"), "past_ttl"),
+        (gone & pl.col("over"), "past_ttl_unconfirmed"),
+        (gone & pl.lit(not searched), "unaccounted"),
+        (acked_and_missing & nowhere, "lost"),
+        (acked_and_missing & pl.col("dead_letter"), "dead_lettered"),
+        (acked_and_missing & pl.col("unselected"), "unselected"),
+        (acked_and_missing, "stranded"),
+        ((outcome == "in_doubt") & pl.col("received"), "recovered"),
+        ((outcome == "failed") & pl.col("received"), "refused_yet_received"),
+        (outcome == "failed", "failed"),
+        ((outcome == "unconfirmed") & missing & nowhere, "missing_unconfirmed"),
+        ((outcome == "unconfirmed") & missing, "left_unconfirmed"),
+    )
+    text = pl.lit(None, pl.String)
+    for condition, name in reversed(cases):
+        text = pl.when(condition).then(pl.lit(name)).otherwise(text)
+    return text

@@ -1,0 +1,121 @@
+"""The events of some messages of a run, all of each message, and what is derived of them.
+
+A part is what one task of Spark works on. Whatever is asked of it is computed once, when it is first asked for.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import polars as pl
+
+from analysis.events.clocks import on_the_masters_clock
+from analysis.events.fault_spans import FaultSpan
+from analysis.events.run import Run
+from analysis.events.stalls import Stalls, with_own_waits
+from analysis.events.timeline import Timeline
+from analysis.messages import deliveries, outcomes
+from analysis.messages.expectations import Expectations
+from analysis.messages.of_sends import OUTCOME, messages
+from records.reader import read_part
+from records.run import ProcessInfo
+
+SENDS = (
+    *("producer", "seq", "attempt", "destination", "broker"),
+    *("due_ns", "ready_ns", "sent_ns", "settled_ns", "outcome", "blocked"),
+)
+
+
+@dataclass(frozen=True)
+class Known:
+    """What each part is told of its run. ``durable``: the names of durable subscriptions. ``replies``: the destinations
+    whose messages are replies. ``searched``: whether every place was looked at for messages."""
+
+    events: Path
+    parts: int
+    processes: tuple[ProcessInfo, ...]
+    timeline: Timeline
+    faults: tuple[FaultSpan, ...]
+    clock_error_ns: int
+    stalls: Stalls
+    subscriptions: pl.DataFrame
+    absences: pl.DataFrame
+    expectations: Expectations
+    durable: tuple[str, ...]
+    replies: tuple[str, ...]
+    searched: bool
+
+    @classmethod
+    def of(cls, run: Run) -> "Known":
+        held = run.subscriptions
+        durable = held.filter(pl.col("kind") == "durable_topic")["subscription"].unique().sort().to_list()
+        return cls(
+            events=run.directory.path.resolve() / "events",
+            parts=run.parts,
+            processes=run.info.processes,
+            timeline=run.timeline,
+            faults=run.faults,
+            clock_error_ns=run.clock_error_ns,
+            stalls=run.stalls,
+            subscriptions=held,
+            absences=outcomes.absences(run.connections, run.members),
+            expectations=Expectations.of(run.info, held.select("destination", "selector").iter_rows()),
+            durable=tuple(durable),
+            replies=tuple(destination for user in run.info.users for destination in user.replies_to),
+            searched=not run.info.unsearched,
+        )
+
+
+@dataclass(frozen=True)
+class Part:
+    run: Known
+    number: int
+
+    @cached_property
+    def sends(self) -> pl.DataFrame:
+        """With ready_ns as `analysis.events.stalls` has it."""
+        times = ("due_ns", "ready_ns", "sent_ns", "settled_ns")
+        rows = self._read("sends", SENDS).with_columns(pl.col("outcome").cast(OUTCOME))
+        return with_own_waits(on_the_masters_clock(rows, "producer", times, self.run.processes), self.run.stalls)
+
+    @cached_property
+    def receipts(self) -> pl.DataFrame:
+        return on_the_masters_clock(self._read("receipts"), "consumer", ("received_ns",), self.run.processes)
+
+    @cached_property
+    def leftovers(self) -> pl.DataFrame:
+        return self._read("leftovers")
+
+    @cached_property
+    def messages(self) -> pl.DataFrame:
+        return messages(self.sends)
+
+    @cached_property
+    def deliveries(self) -> pl.DataFrame:
+        """With late and unselected: whether each came too late, or to a consumer that does not want it."""
+        marked = deliveries.deliveries(self.receipts, self.messages, self.sends)
+        return self.run.expectations.marked(marked, self.run.subscriptions)
+
+    @cached_property
+    def firsts(self) -> pl.DataFrame:
+        return deliveries.first(self.deliveries)
+
+    @cached_property
+    def strangers(self) -> pl.DataFrame:
+        return deliveries.strangers(self.receipts)
+
+    @cached_property
+    def expected(self) -> pl.DataFrame:
+        known = self.run
+        return outcomes.expected(self.messages, known.subscriptions, known.absences, known.expectations)
+
+    @cached_property
+    def outcomes(self) -> pl.DataFrame:
+        left = outcomes.found(self.leftovers, self.run.durable)
+        return outcomes.message_outcomes(self.expected, self.firsts, left, searched=self.run.searched)
+
+    def _read(self, table: str, columns: Sequence[str] | None = None) -> pl.DataFrame:
+        frame = pl.from_arrow(read_part(self.run.events / table, table, self.number, self.run.parts, columns))
+        assert isinstance(frame, pl.DataFrame)
+        return frame

@@ -1,0 +1,124 @@
+"""What became of the messages: counts by subscription, examples, order, and what was left behind."""
+
+from functools import partial
+
+import polars as pl
+import pyarrow.compute as pc
+
+from analysis.events.run import Answers, Found, Question, Run, as_table, same
+from analysis.messages import accounting, examples, left_behind, of_sends, order
+from analysis.messages.expiry import BETWEEN, expired_counts, settled
+from analysis.messages.first_receipts import earliest, first_receipts, spread
+from analysis.messages.kinds import kinds
+from analysis.messages.part import Part
+from records.results import REORDERED
+from records.schemas import UNKNOWN
+
+
+class Messages:
+    """Tables: accounting, anomalies, reordered. Summary: kinds, refused, left_behind, destinations and leftovers.
+
+    Found for others: late, first deliveries that came out of order; all_expired, whether no message is lost or may be;
+    unsearched, why messages are unaccounted for, beside what the run itself tells.
+    """
+
+    done = "accounted for the messages"
+
+    def questions(self, run: Run) -> dict[str, Question]:
+        return {
+            "counts": Question(_counts, accounting.added_up),
+            "outcomes": Question(_outcomes, of_sends.outcomes_added_up),
+            "examples": Question(_examples, examples.earliest),
+            "overtaken": Question(_overtaken, same),
+            "blocks": Question(_blocks, same),
+            "left_behind": Question(_left_behind, left_behind.added_up),
+            "refused": Question(_refused, left_behind.refused_added_up),
+            "foreign_leftovers": Question(_foreign_leftovers, _sum),
+            "first_receipts": Question(_first_receipts, earliest),
+        }
+
+    def conclude(self, run: Run, answers: Answers, found: Found) -> None:
+        found.late = _out_of_order(run, answers)
+        counts = accounting.added_up(pl.concat([answers["counts"], accounting.of_order(found.late)], how="diagonal"))
+        counted = as_table(accounting.with_derived(counts))
+        if any(pc.sum(counted[name]).as_py() for name in BETWEEN):
+            expired = expired_counts(run.samples, fresh=run.info.runtime != "external")
+            counted, found.unsearched = settled(counted, expired, searched=not run.info.unsearched)
+        found.all_expired = not any(pc.sum(counted[name]).as_py() for name in ("lost", "unaccounted"))
+        odd = examples.earliest(pl.concat([answers["examples"], examples.overtaken(found.late)]))
+        found.tables |= {
+            "accounting": counted,
+            "anomalies": as_table(examples.dated(odd, run.timeline, all_expired=found.all_expired)),
+            "reordered": as_table(order.reordered(found.late)) if found.late.height else REORDERED.empty_table(),
+        }
+        foreign = int(answers["foreign_leftovers"]["count"].sum())
+        found.summary |= {
+            "messages": accounting.messages(dict(answers["outcomes"].iter_rows()), counted, run.info.withheld),
+            "kinds": kinds(counted, run.subscriptions.to_dicts(), run.info.users),
+            "refused": dict(answers["refused"].sort("broker").iter_rows()),
+            "left_behind": left_behind.most_first(answers["left_behind"]),
+            "destinations": spread(answers["first_receipts"].to_dicts()),
+            "leftovers": run.rows["leftovers"] - foreign,
+            "foreign_leftovers": foreign,
+        }
+
+
+def _out_of_order(run: Run, answers: Answers) -> pl.DataFrame:
+    """First deliveries that came out of order, in the whole run."""
+    late, entangled = answers["overtaken"], order.entangled(answers["blocks"])
+    if entangled.is_empty():
+        return late
+    more = run.ask({"late": Question(partial(_latecomers, entangled=entangled), same)})["late"]
+    both = pl.concat([late.drop("overtaken_by"), more]).unique([*order.STREAM, "seq"])
+    passed = run.ask({"by": Question(partial(_passed_by, late=both), order.highest)})["by"]
+    return both.join(passed, [*order.STREAM, "seq"])
+
+
+def _counts(part: Part) -> pl.DataFrame:
+    return accounting.counts(part.expected, part.outcomes, part.deliveries, part.strangers)
+
+
+def _outcomes(part: Part) -> pl.DataFrame:
+    return of_sends.outcomes(part.messages)
+
+
+def _examples(part: Part) -> pl.DataFrame:
+    return examples.anomalies(part.outcomes, part.deliveries, part.strangers)
+
+
+def _overtaken(part: Part) -> pl.DataFrame:
+    return order.overtaken(part.firsts)
+
+
+def _blocks(part: Part) -> pl.DataFrame:
+    """A run of one part has been looked through."""
+    return order.blocks(part.firsts if part.run.parts > 1 else part.firsts.clear())
+
+
+def _latecomers(part: Part, entangled: pl.DataFrame) -> pl.DataFrame:
+    return order.latecomers(part.firsts, entangled)
+
+
+def _passed_by(part: Part, late: pl.DataFrame) -> pl.DataFrame:
+    return order.passed_by(part.firsts, late)
+
+
+def _left_behind(part: Part) -> pl.DataFrame:
+    return left_behind.left_behind(part.leftovers, part.outcomes, part.messages)
+
+
+def _refused(part: Part) -> pl.DataFrame:
+    return left_behind.refused(part.sends, part.messages)
+
+
+def _foreign_leftovers(part: Part) -> pl.DataFrame:
+    """On queues that are not of this run: others may use the same broker, and its dead-letter queue."""
+    return part.leftovers.select((pl.col("producer") == UNKNOWN).sum().cast(pl.Int64).alias("count"))
+
+
+def _sum(counts: pl.DataFrame) -> pl.DataFrame:
+    return counts.sum()
+
+
+def _first_receipts(part: Part) -> pl.DataFrame:
+    return first_receipts(part.messages, part.deliveries)

@@ -1,0 +1,106 @@
+"""Tells how far Artemis mirrors lagged behind, by the brokers' samples. Arrow in, plain values out; no Spark.
+
+A broker with a mirror queues a message for each send, acknowledgement and new queue that the copy has to repeat. The
+samples have how many it added since its start (``mirror_events``), and how many wait (``mirror_backlog``).
+"""
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from analysis.events.fault_spans import FaultSpan
+from records.network import Mirror, MirrorAtKill, MirrorMessages, MirrorSeconds
+from records.units import NS_PER_S
+
+METRICS = ("mirror_events", "mirror_backlog")
+
+
+class Sample(NamedTuple):
+    """A look at one mirror: messages that were added since its broker's start, and those that wait."""
+
+    at_ns: int
+    added: int
+    waiting: int
+
+
+class Lag(NamedTuple):
+    """How far a mirror lagged at a sample. ``age_ns``: no message that waits is older; None if nobody knows."""
+
+    at_ns: int
+    messages: int
+    age_ns: int | None
+
+
+Link = tuple[str, str]
+"""The broker that sends, and ``link|other broker``."""
+
+
+def mirror_lag(samples: pa.Table, faults: Sequence[FaultSpan], load_began_ns: int) -> Mirror:
+    """The summary's ``mirror``. ``samples``: the events of METRICS."""
+    lags = {link: list(lag_of(of_link)) for link, of_link in _by_link(samples).items()}
+    in_load = [lag for of_link in lags.values() for lag in of_link if lag.at_ns >= load_began_ns]
+    ages = [lag.age_ns for lag in in_load]
+    return Mirror(
+        lag_messages=MirrorMessages(max=max((lag.messages for lag in in_load), default=None)),
+        lag_s=MirrorSeconds(max=_oldest(ages)),
+        at_kill=[row for fault in faults if fault.kind == "kill" for row in _at_kill(fault, lags, load_began_ns)],
+    )
+
+
+def lag_of(samples: Iterable[Sample]) -> Iterator[Lag]:
+    """The lag at each sample of one mirror, in order.
+
+    As many messages have gone as were added less those that wait. All that had been added by an earlier sample with no
+    more messages has gone, so what waits is younger than that sample. A restarted broker counts from the start again.
+    """
+    times_ns: list[int] = []
+    added: list[int] = []
+    later_than_ns: int | None = None
+    for sample in samples:
+        if added and sample.added < added[-1]:
+            times_ns, added = [], []
+        times_ns.append(sample.at_ns)
+        added.append(sample.added)
+        if not sample.waiting:
+            later_than_ns = sample.at_ns
+        elif known := bisect_right(added, sample.added - sample.waiting):
+            later_than_ns = max(times_ns[known - 1], later_than_ns or 0)
+        yield Lag(sample.at_ns, sample.waiting, None if later_than_ns is None else sample.at_ns - later_than_ns)
+
+
+def _by_link(samples: pa.Table) -> Mapping[Link, list[Sample]]:
+    values: dict[tuple[Link, int], dict[str, int]] = defaultdict(dict)
+    for row in samples.sort_by("at_ns").to_pylist():
+        values[(row["broker"], row["object"]), row["at_ns"]][row["metric"]] = row["value"]
+    found: dict[Link, list[Sample]] = defaultdict(list)
+    for (link, at_ns), value in values.items():
+        found[link].append(Sample(at_ns, *(value[metric] for metric in METRICS)))
+    return found
+
+
+def _at_kill(fault: FaultSpan, lags: Mapping[Link, Sequence[Lag]], load_began_ns: int) -> Iterator[MirrorAtKill]:
+    """The last sample of each mirror of the killed broker before its death."""
+    for (broker, link), of_link in sorted(lags.items()):
+        last = next((lag for lag in reversed(of_link) if lag.at_ns <= fault.began_ns), None)
+        if broker == fault.target and last is not None:
+            yield MirrorAtKill(
+                fault=f"F{fault.number}",
+                broker=broker,
+                link=link.partition("|")[0],
+                sampled_s=(last.at_ns - load_began_ns) / NS_PER_S,
+                lag_messages=last.messages,
+                lag_s=_seconds(last.age_ns),
+            )
+
+
+def _oldest(ages: Sequence[int | None]) -> float | None:
+    """None if nobody knows one of them."""
+    known = [age for age in ages if age is not None]
+    return _seconds(max(known)) if known and len(known) == len(ages) else None
+
+
+def _seconds(age_ns: int | None) -> float | None:
+    return None if age_ns is None else age_ns / NS_PER_S

@@ -1,0 +1,160 @@
+"""Sums up the samples: what brokers, machine and load generator used in each second, and what each bridge carried.
+
+Counters are totals since a start. If a counter went back, it was restarted: its value is the increase since then. A
+bridge's ``dequeue_count`` counts the messages that it forwarded and the other side confirmed. Both ends of a duplex
+link have a bridge. If only the opener's bridge was sampled, its ``received_count`` counts the other direction. So it
+does for parallel duplex links, as the far ends do not know which link they belong to.
+"""
+
+import polars as pl
+
+from analysis.events.fault_spans import FOREVER_NS
+from analysis.events.timeline import Timeline
+from records.units import NS_PER_S
+
+COUNTERS = (
+    "cpu_ns",
+    "core_wait_ns",
+    "cpu_busy_ns",
+    "steal_ns",
+    "enqueue_count",
+    "dequeue_count",
+    "forward_count",
+    "dispatch_count",
+    "expired_count",
+    "received_count",
+)
+EDGE_NS = 2 * NS_PER_S
+FIGURE = ["broker", "kind", "object", "metric"]
+_DIRECTION = ["from_broker", "to_broker"]
+_LINK = [*_DIRECTION, "connector"]
+NAMELESS = "#"
+"""Begins what the far end of a duplex link is called, where several links come from the same broker."""
+
+
+def resources(samples: pl.DataFrame, timeline: Timeline) -> pl.DataFrame:
+    """Rows of RESOURCES: a gauge's last value in a second, a counter's growth since the second before.
+
+    Where seconds have no sample, a counter's growth since the last one that has is spread over them. A counter that
+    went back counts from a restart: it has grown in the second of its sample only, and the absence before stays empty.
+    """
+    last_of_second = (
+        samples.with_columns(timeline.second(pl.col("at_ns")).alias("second"))
+        .sort("at_ns", "value")
+        .group_by("second", *FIGURE)
+        .agg(pl.last("at_ns"), pl.last("value"))
+    )
+    is_counter = pl.col("metric").is_in(COUNTERS)
+    gauges = last_of_second.filter(~is_counter).select("second", *FIGURE, "value")
+    value, second = pl.col("value"), pl.col("second")
+    restarted = value < value.shift(1).over(FIGURE)
+    before = pl.when(restarted).then(second - 1).otherwise(second.shift(1).over(FIGURE))
+    grown = last_of_second.filter(is_counter).sort("at_ns").with_columns(_growth(), before.alias("before"))
+    return pl.concat([gauges, _spread(grown.filter(pl.col("growth").is_not_null()))])
+
+
+def _spread(grown: pl.DataFrame) -> pl.DataFrame:
+    """A row for each second since the sample before, with its share of the growth; the last has the rest too."""
+    seconds = pl.col("second") - pl.col("before")
+    share = pl.col("growth") // seconds
+    rest = pl.when(pl.col("each") == pl.col("second")).then(pl.col("growth") - share * seconds).otherwise(0)
+    every = grown.with_columns(pl.int_ranges(pl.col("before") + 1, pl.col("second") + 1, dtype=pl.Int32).alias("each"))
+    spread = every.explode("each")
+    return spread.select(pl.col("each").alias("second"), *FIGURE, (share + rest).alias("value"))
+
+
+def growth_of_counters(samples: pl.DataFrame) -> pl.DataFrame:
+    """One row a counter of FIGURE: growth between its first and its last sample, restarts included."""
+    grown = samples.filter(pl.col("metric").is_in(COUNTERS)).sort("at_ns").with_columns(_growth())
+    return grown.group_by(FIGURE).agg(pl.sum("growth"))
+
+
+def cores_in_load(samples: pl.DataFrame, timeline: Timeline) -> dict[str, dict[str, int | None]]:
+    """By metric, brokers_ns and generator_ns: CPU time (``cpu_ns``) and waits for a core (``core_wait_ns``) within the
+    load; absent, or None, where it was not sampled twice.
+
+    What a process used between two samples is spread evenly over the time between them. If the samples begin or end up
+    to EDGE_NS within the load, the rest of the load counts at the process's mean.
+    """
+    of_cores = samples.filter((pl.col("kind") == "process") & pl.col("metric").is_in(["cpu_ns", "core_wait_ns"]))
+    within = (
+        _within_load(of_cores, timeline)
+        .sort(*FIGURE, "until_ns")
+        .group_by(FIGURE, maintain_order=True)
+        .agg(pl.sum("used_ns"), pl.min("from_ns"), pl.max("until_ns"))
+    )
+    covered_ns = pl.col("until_ns") - pl.col("from_ns")
+    used_ns = pl.col("used_ns") * (1 + _uncovered_ns(timeline) / covered_ns)
+    of_generator = pl.col("broker") == ""
+    counted = within.group_by("metric").agg(
+        _whole(used_ns.filter(~of_generator)).alias("brokers_ns"),
+        _whole(used_ns.filter(of_generator)).alias("generator_ns"),
+    )
+    return {row.pop("metric"): row for row in counted.to_dicts()}
+
+
+def _whole(used_ns: pl.Expr) -> pl.Expr:
+    """The sum; null of none."""
+    total = used_ns.sum().round(mode="half_away_from_zero").cast(pl.Int64)
+    return pl.when(used_ns.count() > 0).then(total)
+
+
+def _within_load(counter: pl.DataFrame, timeline: Timeline) -> pl.DataFrame:
+    """One row for each two successive samples: the part of the time between them within the load, and used_ns in it."""
+    ends_ns = FOREVER_NS if timeline.load_ended_ns is None else timeline.load_ended_ns
+    from_ns, until_ns = pl.col("before_ns").clip(timeline.load_began_ns), pl.col("at_ns").clip(upper_bound=ends_ns)
+    share = (until_ns - from_ns) / (pl.col("at_ns") - pl.col("before_ns"))
+    return (
+        counter.sort("at_ns")
+        .with_columns(_growth(), pl.col("at_ns").shift(1).over(FIGURE).alias("before_ns"))
+        .filter((pl.col("before_ns") < pl.col("at_ns")) & (from_ns < until_ns))
+        .select(
+            *FIGURE, from_ns.alias("from_ns"), until_ns.alias("until_ns"), (pl.col("growth") * share).alias("used_ns")
+        )
+    )
+
+
+def _uncovered_ns(timeline: Timeline) -> pl.Expr:
+    """The load's time before the first and after the last sample of a process."""
+    ends_ns = pl.col("until_ns") if timeline.load_ended_ns is None else pl.lit(timeline.load_ended_ns)
+    edges_ns = (pl.col("from_ns") - timeline.load_began_ns, ends_ns - pl.col("until_ns"))
+    before_ns, after_ns = (pl.when(edge_ns <= EDGE_NS).then(edge_ns).otherwise(0) for edge_ns in edges_ns)
+    return before_ns + after_ns
+
+
+def links(samples: pl.DataFrame) -> pl.DataFrame:
+    """Rows of LINKS. A bridge's object is ``connector|remote broker``."""
+    bridges = growth_of_counters(samples.filter(pl.col("kind") == "bridge")).select(
+        "metric",
+        pl.col("broker").alias("here"),
+        remote_broker().alias("remote"),
+        connector().alias("connector"),
+        pl.col("growth").alias("forwarded"),
+    )
+    forwarded = _direction(bridges, "dequeue_count", "here", "remote")
+    nameless = pl.col("connector").str.starts_with(NAMELESS)
+    named, of_no_name = forwarded.filter(~nameless), forwarded.filter(nameless)
+    brought_back = _direction(bridges, "received_count", "remote", "here").join(named, _LINK, how="anti")
+    return pl.concat([named, brought_back, of_no_name.join(brought_back, _DIRECTION, how="anti")])
+
+
+def remote_broker() -> pl.Expr:
+    """Of a bridge's object."""
+    return pl.col("object").str.split("|").list.last()
+
+
+def connector() -> pl.Expr:
+    """Of a bridge's object."""
+    return pl.col("object").str.split("|").list.first()
+
+
+def _direction(bridges: pl.DataFrame, metric: str, from_broker: str, to_broker: str) -> pl.DataFrame:
+    return bridges.filter(pl.col("metric") == metric).select(
+        pl.col(from_broker).alias("from_broker"), pl.col(to_broker).alias("to_broker"), "connector", "forwarded"
+    )
+
+
+def _growth() -> pl.Expr:
+    """``growth``: a counter's growth since its sample before, of samples in order; null for its first."""
+    value, before = pl.col("value"), pl.col("value").shift(1).over(FIGURE)
+    return pl.when(value < before).then(value).otherwise(value - before).alias("growth")

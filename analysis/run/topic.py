@@ -1,0 +1,117 @@
+"""The verdict of a run, and what its summary says of the run as a whole."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import cast
+
+from analysis.events.run import Answers, Found, Question, Run
+from analysis.latency import figures
+from analysis.latency.timing import Clocks, doubtful_recovery, doubtful_regions, judge_timing
+from analysis.run.checks import evaluate
+from analysis.run.premises import unmet
+from analysis.run.reconciliation import missing_rows
+from analysis.run.verdict import Evidence, FailedFault, judge
+from records.run import Phases, ProcessInfo
+from records.summary import SUMMARY_VERSION, Summary
+from records.units import NS_PER_MS, NS_PER_S
+
+
+class Whole:
+    """No table. Summary: what is left of it, timing, checks and verdict last. It takes the summary of all others."""
+
+    done = "judged the run"
+
+    def questions(self, run: Run) -> dict[str, Question]:
+        return {}
+
+    def conclude(self, run: Run, answers: Answers, found: Found) -> None:
+        info = run.info
+        found.summary |= {
+            "summary_version": SUMMARY_VERSION,
+            "run_id": info.run_id,
+            "scenario": info.scenario,
+            "topology": info.topology,
+            "runtime": info.runtime,
+            "protocol": info.protocol,
+            "timing": _timing(run, found),
+            "clocks": {"error_bound_ms": run.clock_error_ns / NS_PER_MS},
+            "phases": {**phases_s(info.phases), **info.durations_s},
+            "wall": load_began_wall(info.phases, info.processes),
+            "verdict": "",
+            "reasons": [],
+            "checks": [],
+        }
+        summary = summary_of(found.summary)
+        summary["checks"] = evaluate(info.checks, summary)
+        verdict = judge(_evidence(run, found, summary))
+        found.summary |= {
+            "checks": summary["checks"],
+            "verdict": verdict.verdict,
+            "reasons": list(verdict.reasons),
+        }
+
+
+def summary_of(parts: Mapping[str, object]) -> Summary:
+    """The whole summary, in the order of its declaration. KeyError if a topic left out a part."""
+    return cast(Summary, {name: parts[name] for name in Summary.__annotations__})
+
+
+def _timing(run: Run, found: Found) -> object:
+    latency = found.tables["latency"]
+    clocks = Clocks(run.clock_error_ns / NS_PER_MS, figures.impossible(latency), run.info.clock_doubts)
+    timing = judge_timing(found.summary["latency_ms"], figures.less_own_ms(latency), clocks, found.doubts)
+    if cause := found.backlog_cause:
+        recovery = found.summary["recovery"]
+        timing["doubtful"] |= doubtful_recovery(recovery, cause) if recovery["faults"] else {}
+        timing["doubtful"] |= doubtful_regions(found.summary["regions"], cause)
+    return timing
+
+
+def _evidence(run: Run, found: Found, summary: Summary) -> Evidence:
+    info = run.info
+    problems = (
+        *info.problems,
+        *run.problems,
+        *missing_rows(run.directory, info.processes),
+        *unmet(info.premises, summary),
+    )
+    unaccounted = summary["messages"]["unaccounted"]
+    return Evidence(
+        state=info.state,
+        problems=tuple(dict.fromkeys(problems)),
+        unknowns=tuple(text for text in info.unknowns if text not in info.unsearched or not unaccounted),
+        unsearched=(*info.unsearched, *found.unsearched),
+        messages=summary["messages"],
+        lag=summary["lag_ms"],
+        checks=summary["checks"],
+        doubtful=summary["timing"]["doubtful"],
+        failed_faults=tuple(
+            FailedFault(str(fault["kind"]), str(fault["target"]), str(fault["error"]))
+            for fault in run.fault_rows
+            if fault["error"] is not None
+        ),
+    )
+
+
+def phases_s(phases: Phases) -> dict[str, float]:
+    """Lengths in seconds of the phases with both ends reached."""
+    ends_ns = {
+        "warm_up": (phases.warm_up_began_ns, phases.load_began_ns),
+        "load": (phases.load_began_ns, phases.load_ended_ns),
+        "drain": (phases.load_ended_ns, phases.drain_ended_ns),
+        "browse": (phases.drain_ended_ns, phases.browse_ended_ns),
+    }
+    return {
+        name: (ended - began) / NS_PER_S
+        for name, (began, ended) in ends_ns.items()
+        if began is not None and ended is not None
+    }
+
+
+def load_began_wall(phases: Phases, processes: tuple[ProcessInfo, ...]) -> str:
+    """ISO 8601 UTC, by the master's one reading of both clocks; '' when the load never began."""
+    if phases.load_began_ns is None or not processes:
+        return ""
+    master = min(processes, key=lambda process: process.index)
+    wall_ns = master.wall_ns + phases.load_began_ns - master.monotonic_ns
+    return datetime.fromtimestamp(wall_ns / NS_PER_S, UTC).isoformat(timespec="milliseconds")

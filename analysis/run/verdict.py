@@ -1,0 +1,169 @@
+"""Decides the verdict of a run, with its reasons. Pure: plain values in, plain values out.
+
+Precedence: interrupted, invalid, fail, unknown, pass. Invalid means that the record of the messages' outcomes is not
+complete, so it comes before fail. A failed check stays failed even if other values are unknown. Reasons of all kinds
+are kept; the verdict's own reasons come first. Timing never makes a run invalid (`analysis.latency.timing`): a check on
+a doubtful figure is unknown.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from records.latency import Lag
+from records.messages import NOT_RECEIVED, Messages
+from records.percentiles import SHARES, takes
+from records.summary import CheckResult
+
+ENDED = "ended"
+INTERRUPTED = "interrupted"
+UNDELIVERED = ("lost", "stranded", "dead_lettered", "expired")
+"""What became of confirmed messages that a subscription was owed and did not get."""
+
+
+@dataclass(frozen=True)
+class FailedFault:
+    """A fault that could not be applied."""
+
+    kind: str
+    target: str
+    error: str
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """All that the verdict is made of. ``doubtful``: why a figure cannot be relied on, by its name in a check."""
+
+    state: str
+    problems: Sequence[str]  # of recording and of the harness
+    unknowns: Sequence[str]
+    messages: Messages
+    lag: Lag
+    checks: Sequence[CheckResult]
+    doubtful: Mapping[str, str] = field(default_factory=dict)
+    failed_faults: Sequence[FailedFault] = ()
+    unsearched: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Verdict:
+    verdict: str
+    reasons: tuple[str, ...]
+
+
+def judge(evidence: Evidence) -> Verdict:
+    """The first kind of reason that there is names the verdict; without any it is a pass."""
+    by_kind = {
+        "interrupted": interrupted(evidence),
+        "invalid": invalid(evidence),
+        "fail": failed(evidence),
+        "unknown": unknown(evidence),
+    }
+    verdict = next((kind for kind, reasons in by_kind.items() if reasons), "pass")
+    return Verdict(verdict, tuple(reason for reasons in by_kind.values() for reason in reasons))
+
+
+def interrupted(evidence: Evidence) -> list[str]:
+    if evidence.state != INTERRUPTED:
+        return []
+    return ["the run was interrupted: its figures are those of what was recorded until then"]
+
+
+def invalid(evidence: Evidence) -> list[str]:
+    """Why the counts may not be what became of the messages, or why they answer nothing."""
+    return [
+        *evidence.problems,
+        *_unfinished(evidence.state),
+        *_without_sends(evidence.messages),
+        *(f"fault {one.kind} of {one.target} could not be applied: {one.error}" for one in evidence.failed_faults),
+    ]
+
+
+def failed(evidence: Evidence) -> list[str]:
+    return [
+        *_nothing_arrived(evidence.messages),
+        *_failed_checks(evidence.checks),
+    ]
+
+
+def _nothing_arrived(messages: Messages) -> list[str]:
+    """Confirmed and not delivered is the strongest finding of all, whatever the checks of a scenario are."""
+    if messages["received"] or not messages["acked"] or not _undelivered(messages):
+        return []
+    parts = [f"{messages[key]:,} {words}" for key, words in NOT_RECEIVED.items() if messages[key]]  # type: ignore[literal-required]
+    confirmed, expected = f"{messages['acked']:,}", f"{messages['expected']:,}"
+    return [
+        f"no message was received, though brokers confirmed {confirmed}: "
+        f"of {expected} expected receptions, {', '.join(parts)}"
+    ]
+
+
+def _undelivered(messages: Messages) -> int:
+    return sum(messages[key] for key in UNDELIVERED)  # type: ignore[literal-required]
+
+
+def _failed_checks(checks: Sequence[CheckResult]) -> list[str]:
+    return [
+        f"check {check['name']!r} failed: {check['metric']} is {check['value']:g}, it must be {check['rule']}"
+        for check in checks
+        if check["outcome"] == "fail"
+    ]
+
+
+def unknown(evidence: Evidence) -> list[str]:
+    return [
+        *_unaccounted(evidence),
+        *evidence.unknowns,
+        *_unmeasured(evidence),
+        *(_undecided(check, evidence.doubtful) for check in evidence.checks if check["outcome"] == "unknown"),
+    ]
+
+
+def _unaccounted(evidence: Evidence) -> list[str]:
+    count = evidence.messages["unaccounted"]
+    if not count:
+        return []
+    where = "; ".join(evidence.unsearched)
+    return [f"{count:,} messages are unaccounted for, as they may be where nobody could look: {where}"]
+
+
+def _undecided(check: CheckResult, doubtful: Mapping[str, str]) -> str:
+    why = f"the run has no figure {check['metric']}"
+    figure = check["metric"].rpartition(".")[2]
+    if figure in SHARES:
+        why += f" (a {figure.replace('_', '.')} takes {takes(SHARES[figure]):,} messages)"
+    if check["metric"] in doubtful:
+        why = f"{check['metric']} is doubtful, as {doubtful[check['metric']]}"
+    return f"check {check['name']!r} could not be evaluated: {why}"
+
+
+def _unmeasured(evidence: Evidence) -> list[str]:
+    if evidence.lag["max"] is None and evidence.messages["sent"]:
+        return ["no message was due in the load phase, so there is no latency: was the warm-up longer than the load?"]
+    return []
+
+
+def _unfinished(state: str) -> list[str]:
+    if state in (ENDED, INTERRUPTED):
+        return []
+    return [f"the run did not end properly: its state is {state!r}, so messages may be missing"]
+
+
+def _without_sends(messages: Messages) -> list[str]:
+    if messages["sent"] and (messages["received"] or _undelivered(messages) or messages["unaccounted"]):
+        return _unexpected(messages["unexpected"])
+    if messages["sent"]:
+        chosen = (
+            f", as no consumer's selector matches {messages['unselected']:,} of them" if messages["unselected"] else ""
+        )
+        return [f"no message was received{chosen}: nothing was measured"]
+    arrived = messages["received"]
+    if arrived:
+        return [f"no send is on record, though {arrived} messages were received: the senders' events are missing"]
+    return ["no message was sent"]
+
+
+def _unexpected(count: int) -> list[str]:
+    """A body names its run and its message. If no send of it is on record, rows are missing, and maybe others too."""
+    if not count:
+        return []
+    return [f"no send is on record of {count:,} deliveries of this run: rows of events/sends are missing"]
