@@ -93,7 +93,8 @@ def latency(durations: Iterator[tuple[str, pl.DataFrame]], timeline: Timeline, c
 def added_up(histograms: pl.DataFrame) -> pl.DataFrame:
     """One row a KEY, of rows of several measures or parts of a run."""
     counts = ("count", "count_less_own", "impossible")
-    return histograms.group_by(KEY).agg(
+    return _grouped(
+        histograms,
         *[pl.sum(name) for name in counts],
         pl.min("min_ns"),
         pl.max("max_ns"),
@@ -114,17 +115,50 @@ def _histogram(measure: str, durations: pl.DataFrame, timeline: Timeline, clock_
         (pl.col("until_ns") - pl.col("from_ns")).alias("took_ns"),
         (pl.col("until_ns") - pl.col("from_ns") - pl.col("own_ns")).alias("less_own_ns"),
     )
-    whole = timed.group_by(*KEY[:-1], bucket(took_ns).alias("bucket")).agg(
+    whole = _grouped(
+        timed.with_columns(bucket(took_ns).alias("bucket")),
         pl.len().cast(pl.Int64).alias("count"),
         (took_ns < -clock_error_ns).sum().cast(pl.Int64).alias("impossible"),
         took_ns.min().alias("min_ns"),
         took_ns.max().alias("max_ns"),
     )
+    if not (durations["own_ns"] != 0).any():  # nothing is read late then, either
+        same = {"count": "count_less_own", "min_ns": "less_own_min_ns", "max_ns": "less_own_max_ns"}
+        return whole.with_columns(pl.col(name).alias(other) for name, other in same.items())
     least_ns = pl.when(pl.col("read_late_ns") > 0).then(took_ns).otherwise(less_own_ns)
-    less_own = timed.group_by(*KEY[:-1], bucket(less_own_ns).alias("bucket")).agg(
+    less_own = _grouped(
+        timed.with_columns(bucket(less_own_ns).alias("bucket")),
         pl.len().cast(pl.Int64).alias("count_less_own"),
         least_ns.min().alias("less_own_min_ns"),
         less_own_ns.max().alias("less_own_max_ns"),
     )
     both = pl.concat([whole, less_own], how="diagonal")
     return both.with_columns(pl.col("count", "count_less_own", "impossible").fill_null(0))
+
+
+def _grouped(rows: pl.DataFrame, *figures: pl.Expr) -> pl.DataFrame:
+    """KEY and figures of each group. All keys are packed into one integer: to group by it takes a fifth of the time."""
+    packed, room = pl.lit(0, pl.Int64), 1
+    for name in KEY:
+        codes, span = _codes(rows[name])
+        room *= span
+        packed = packed * span + pl.lit(codes)
+    assert room < 2**63, "more paths, seconds and buckets than a number has room for"
+    numbered = rows.with_row_index("row").with_columns(packed.alias("packed"))
+    groups = numbered.group_by("packed").agg(pl.first("row"), *figures)
+    keys = rows.select(KEY)[groups["row"]]
+    return pl.concat([keys, groups.drop("packed", "row")], how="horizontal")
+
+
+def _codes(values: pl.Series) -> tuple[pl.Series, int]:
+    """A number from 0 on for each value, and how many numbers there may be."""
+    if values.dtype == pl.String:
+        codes = values.cast(pl.Categorical).to_physical().cast(pl.Int64)
+    else:
+        codes = (values.to_physical() if values.dtype == pl.Enum else values).cast(pl.Int64)
+    low, high = codes.min(), codes.max()
+    if low is None or high is None:
+        return codes.fill_null(0), 1
+    codes = codes - low  # type: ignore[operator]
+    span = int(high) - int(low) + 1  # type: ignore[arg-type]
+    return codes.fill_null(span), span + 1

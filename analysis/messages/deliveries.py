@@ -68,7 +68,7 @@ def _with_copy_numbers(receipts: pl.DataFrame) -> pl.DataFrame:
     further = (pl.col("copy") > 1) & ~pl.col("redelivered")
     copies = (
         receipts.join(several, to, how="semi")
-        .sort("received_ns", "attempt", "consumer")
+        .sort("received_ns", "attempt", "consumer", "redelivered", "broker", "integrity")
         .with_columns(
             (pl.col("attempt").cum_count().over(to)).cast(pl.Int32).alias("copy"),
             pl.col("attempt").first().over(to).alias("first_attempt"),

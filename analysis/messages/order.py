@@ -70,7 +70,9 @@ def passed_by(firsts: pl.DataFrame, late: pl.DataFrame) -> pl.DataFrame:
     return (
         late.select(*STREAM, "seq", "received_ns")
         .sort("received_ns")
-        .join_asof(highest, on="received_ns", by=STREAM, strategy="backward", allow_exact_matches=False)
+        .join_asof(
+            highest, on="received_ns", by=STREAM, strategy="backward", allow_exact_matches=False, check_sortedness=False
+        )
         .filter(pl.col("overtaken_by").is_not_null())
         .select(*STREAM, "seq", "overtaken_by")
     )

@@ -6,10 +6,11 @@ Times are whole milliseconds, so that a test can be read; the tables hold nanose
 from collections.abc import Iterable
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
+import polars as pl
+import pyarrow as pa
 
-from analysis.tables import spark_schema
 from analysis.events.timeline import Timeline
+from analysis.messages.of_sends import OUTCOME
 from records.schemas import EVENT_TABLES, UNKNOWN
 
 Row = dict[str, Any]
@@ -140,6 +141,15 @@ def stall(*, began: float, ended: float, process: int = 0, protocol: str = "memo
     return {"process": process, "protocol": protocol, "began_ns": int(began * MS), "ended_ns": int(ended * MS)}
 
 
-def frame(spark: SparkSession, table: str, rows: Iterable[Row]) -> DataFrame:
-    schema = spark_schema(EVENT_TABLES[table])
-    return spark.createDataFrame([tuple(row[name] for name in schema.names) for row in rows], schema)
+def frame(table: str, rows: Iterable[Row]) -> pl.DataFrame:
+    """Rows of an event table, as a part of a run has them."""
+    told = pl.from_arrow(pa.Table.from_pylist(list(rows), EVENT_TABLES[table]))
+    assert isinstance(told, pl.DataFrame)
+    return told.with_columns(pl.col("outcome").cast(OUTCOME)) if table == "sends" else told
+
+
+def table(rows: Iterable[tuple[Any, ...]], columns: str) -> pl.DataFrame:
+    """Rows of columns that are told as ``name type, name type``."""
+    kinds = {"int": pl.Int32, "bigint": pl.Int64, "string": pl.String, "boolean": pl.Boolean}
+    schema = {name: kinds[kind] for name, kind in (column.split() for column in columns.split(", "))}
+    return pl.DataFrame(list(rows), schema, orient="row")

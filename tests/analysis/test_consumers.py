@@ -8,16 +8,15 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pyspark.sql import SparkSession
-from pyspark.testing import assertDataFrameEqual
+from polars.testing import assert_frame_equal
 
-from analysis.clients.consumers import received
-from analysis.messages.deliveries import deliveries
+from analysis.clients.consumers import received, with_subscribers
 from analysis.clients.division import divided
+from analysis.messages.deliveries import deliveries
 from analysis.messages.of_sends import messages
 from records.clients import Consumers
 from records.results import CONSUMERS
-from tests.analysis.rows import QUEUE, Row, frame, receipt, send, subscription
+from tests.analysis.rows import QUEUE, Row, frame, receipt, send, subscription, table
 
 COLUMNS = ("destination", "subscription", "consumer", "broker", "messages", "selector")
 NOBODY = {"max_to_mean": None, "cv": None, "jain": None}
@@ -36,8 +35,7 @@ def of(*rows: tuple[Any, ...], selectors: Sequence[str] = ()) -> tuple[list[dict
     return found.to_pylist(), summary
 
 
-@pytest.mark.spark
-def test_each_message_counts_once_for_its_first_consumer_and_who_got_none_is_there(spark: SparkSession) -> None:
+def test_each_message_counts_once_for_its_first_consumer_and_who_got_none_is_there() -> None:
     receipts = [
         receipt(1, consumer=7, broker="a"),
         receipt(2, consumer=7, broker="b"),  # it has moved
@@ -46,9 +44,9 @@ def test_each_message_counts_once_for_its_first_consumer_and_who_got_none_is_the
         receipt(4, consumer=8, integrity="unreadable"),
     ]
     subscriptions: list[Row] = [subscription("orders", kind="queue", consumer=number) for number in (7, 8, 9)]
-    sends = frame(spark, "sends", [send(seq) for seq in (1, 2, 3, 4)])
-    arrived = deliveries(frame(spark, "receipts", receipts), messages(sends), sends)
-    found = received(arrived, frame(spark, "subscriptions", subscriptions))
+    sends = frame("sends", [send(seq) for seq in (1, 2, 3, 4)])
+    arrived = deliveries(frame("receipts", receipts), messages(sends), sends)
+    found = with_subscribers(received(arrived), frame("subscriptions", subscriptions))
     expected = [
         (QUEUE, "orders", 7, "a", 1),
         (QUEUE, "orders", 7, "b", 1),
@@ -58,7 +56,7 @@ def test_each_message_counts_once_for_its_first_consumer_and_who_got_none_is_the
     ]
     expected = [(*row, "") for row in expected]
     schema = "destination string, subscription string, consumer int, broker string, messages bigint, selector string"
-    assertDataFrameEqual(found, spark.createDataFrame(expected, schema))
+    assert_frame_equal(found, table(expected, schema), check_row_order=False, check_column_order=False)
 
 
 def test_consumers_that_select_different_messages_have_no_even_share() -> None:

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 
 import pyarrow as pa
 import pytest
-from pyspark.sql import SparkSession
 
 from analysis.messages.accounting import COUNTS
 from analysis.messages.expectations import Expectations, SentTo
@@ -15,8 +14,6 @@ from records.selectors import parse
 from tests.analysis.rows import MS, QUEUE, TOPIC, Row, frame, leftover, receipt, sample, send, subscription
 from tests.analysis.test_accounting import counted
 
-pytestmark = pytest.mark.spark
-
 COLOURS = MessageProperties.of({"colour": ["red", "blue", "green"], "weight": [1, 2]})
 LIVE = 1_000 * MS
 ENDED = 9_000 * MS
@@ -25,12 +22,12 @@ LATE = 8_500  # ms: a message of then was still alive at the end
 DEAD = {"queue": "ActiveMQ.DLQ", "dead_letter": True}
 
 
-def test_messages_past_their_time_to_live_are_told_apart_by_where_they_are(spark: SparkSession) -> None:
+def test_messages_past_their_time_to_live_are_told_apart_by_where_they_are() -> None:
     sends = [send(seq) for seq in range(7)] + [send(7, due=LATE), send(8, due=LATE), send(9, outcome="unconfirmed")]
     resent = [send(10, outcome="in_doubt"), send(10, attempt=2, due=2_000, sent=LATE)]
     receipts = [receipt(0), receipt(1, at=3_000), receipt(2, at=3_001)]
     found = [leftover(3, expired=True, **DEAD), leftover(4, **DEAD), leftover(5), leftover(7)]
-    of_queue = counted(spark, sends + resent, receipts, leftovers=found, of=MORTAL)[QUEUE, "orders"]
+    of_queue = counted(sends + resent, receipts, leftovers=found, of=MORTAL)[QUEUE, "orders"]
     assert of_queue == dict.fromkeys(COUNTS, 0) | {
         "sent": 11,
         "acked": 10,
@@ -46,9 +43,9 @@ def test_messages_past_their_time_to_live_are_told_apart_by_where_they_are(spark
     }
 
 
-def test_nothing_expires_without_a_time_to_live_or_a_known_end(spark: SparkSession) -> None:
+def test_nothing_expires_without_a_time_to_live_or_a_known_end() -> None:
     for never in (Expectations({QUEUE: SentTo()}, ended_ns=ENDED), Expectations(MORTAL.sent_to)):
-        of_queue = counted(spark, [send(1)], [], of=never)[QUEUE, "orders"]
+        of_queue = counted([send(1)], [], of=never)[QUEUE, "orders"]
         assert (of_queue["lost"], of_queue["past_ttl"]) == (1, 0)
 
 
@@ -77,7 +74,7 @@ def test_as_many_as_brokers_count_expired_and_further_ones_are_lost(
     assert bool(doubts) is (not counted_by_brokers)
 
 
-def test_expired_messages_are_added_up_over_brokers_and_their_restarts(spark: SparkSession) -> None:
+def test_expired_messages_are_added_up_over_brokers_and_their_restarts() -> None:
     def of(broker: str, *values: int, queue: str = "orders") -> list[Row]:
         return [
             sample("expired_count", value, at=at, kind="queue", broker=broker, object=queue)
@@ -85,15 +82,13 @@ def test_expired_messages_are_added_up_over_brokers_and_their_restarts(spark: Sp
         ]
 
     samples = frame(
-        spark, "samples", [*of("a", 2, 2, 5), *of("b", 0, 4, 1, 1), *of("a", 0, 0, queue="others"), *of("b", 7)[:0]]
+        "samples", [*of("a", 2, 2, 5), *of("b", 0, 4, 1, 1), *of("a", 0, 0, queue="others"), *of("b", 7)[:0]]
     )
-    fresh = {each["queue"]: each["expired"] for each in expired_counts(samples, fresh=True).collect()}
-    assert fresh == {"orders": 5 + 4 + 1, "others": 0}
-    others = {each["queue"]: each["expired"] for each in expired_counts(samples, fresh=False).collect()}
-    assert others == {"orders": 3 + 4 + 1, "others": 0}
+    assert expired_counts(samples, fresh=True) == {"orders": 5 + 4 + 1, "others": 0}
+    assert expired_counts(samples, fresh=False) == {"orders": 3 + 4 + 1, "others": 0}
 
 
-def test_a_queues_message_that_no_selector_matches_is_expected_to_stay(spark: SparkSession) -> None:
+def test_a_queues_message_that_no_selector_matches_is_expected_to_stay() -> None:
     of = Expectations({QUEUE: SentTo(COLOURS)}, {QUEUE: {"colour = 'red'", "colour = 'blue' AND weight = 2"}})
     held = [
         subscription("orders", kind="queue", consumer=7, selector="colour = 'red'"),
@@ -101,9 +96,9 @@ def test_a_queues_message_that_no_selector_matches_is_expected_to_stay(spark: Sp
     ]
     # 0 red 1 | 1 blue 2 | 2 green 1 | 3 red 2 | 4 blue 1 | 5 green 2
     receipts = [receipt(0, consumer=7), receipt(1, consumer=7)]
-    of_queue = counted(
-        spark, [send(seq) for seq in range(6)], receipts, held, [leftover(2), leftover(3), leftover(4)], of=of
-    )[QUEUE, "orders"]
+    of_queue = counted([send(seq) for seq in range(6)], receipts, held, [leftover(2), leftover(3), leftover(4)], of=of)[
+        QUEUE, "orders"
+    ]
     assert of_queue == dict.fromkeys(COUNTS, 0) | {
         "sent": 6,
         "acked": 6,
@@ -115,13 +110,13 @@ def test_a_queues_message_that_no_selector_matches_is_expected_to_stay(spark: Sp
     }
 
 
-def test_a_queue_with_a_consumer_without_a_selector_strands_what_is_left(spark: SparkSession) -> None:
+def test_a_queue_with_a_consumer_without_a_selector_strands_what_is_left() -> None:
     of = Expectations({QUEUE: SentTo(COLOURS)}, {QUEUE: {"colour = 'red'", ""}})
-    of_queue = counted(spark, [send(1)], [], leftovers=[leftover(1)], of=of)[QUEUE, "orders"]
+    of_queue = counted([send(1)], [], leftovers=[leftover(1)], of=of)[QUEUE, "orders"]
     assert (of_queue["stranded"], of_queue["unselected"]) == (1, 0)
 
 
-def test_a_topics_subscription_is_owed_what_its_selector_matches_and_no_more(spark: SparkSession) -> None:
+def test_a_topics_subscription_is_owed_what_its_selector_matches_and_no_more() -> None:
     selectors = {"a": "colour = 'red'", "b": "weight = 2", "c": ""}
     of = Expectations({TOPIC: SentTo(COLOURS)}, {TOPIC: {*selectors.values()}})
     held = [
@@ -129,7 +124,7 @@ def test_a_topics_subscription_is_owed_what_its_selector_matches_and_no_more(spa
         for number, (name, selector) in enumerate(selectors.items())
     ]
     sends = [send(seq, destination=TOPIC) for seq in range(12)]
-    counts = counted(spark, sends, [], held, of=of)
+    counts = counted(sends, [], held, of=of)
     expected = {
         name: sum(not selector or parse(selector).matches(COLOURS.of_message(seq)) for seq in range(12))
         for name, selector in selectors.items()

@@ -1,8 +1,5 @@
 """Checks the first receipt of each destination: planted events have the exact answer."""
 
-import pytest
-from pyspark.sql import SparkSession
-
 from analysis.messages.deliveries import deliveries
 from analysis.messages.first_receipts import first_receipts, spread
 from analysis.messages.of_sends import messages
@@ -11,12 +8,8 @@ from tests.analysis.rows import frame, receipt, send
 MS = 1_000_000
 
 
-@pytest.mark.spark
-def test_each_destination_counts_from_its_own_first_message_and_all_flow_when_the_last_one_does(
-    spark: SparkSession,
-) -> None:
+def test_each_destination_counts_from_its_own_first_message_and_all_flow_when_the_last_one_does() -> None:
     sends = frame(
-        spark,
         "sends",
         [
             send(0, due=2_000, destination="queue://q.1"),
@@ -33,7 +26,7 @@ def test_each_destination_counts_from_its_own_first_message_and_all_flow_when_th
         receipt(3, at=3_100, destination="queue://q.3", redelivered=True),
     ]
     sent = messages(sends)
-    rows = first_receipts(sent, deliveries(frame(spark, "receipts", receipts), sent, sends)).toArrow().to_pylist()
+    rows = first_receipts(sent, deliveries(frame("receipts", receipts), sent, sends)).to_dicts()
     assert {row["destination"]: (row["due_ns"] // MS, row["received_ns"] // MS) for row in rows} == {
         "queue://q.1": (2_000, 2_250),
         "queue://q.2": (2_100, 2_103),

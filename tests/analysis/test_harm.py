@@ -1,15 +1,12 @@
 """Checks what is counted as a fault's harm: planted messages are found exactly, each at one fault at most."""
 
 import pyarrow as pa
-import pytest
-from pyspark.sql import SparkSession
 
-from analysis.events.fault_spans import FaultSpan
-from analysis.faults.harm import harm, late, stranded
-from analysis.events.fault_spans import FOREVER_NS
+from analysis.events.fault_spans import FOREVER_NS, FaultSpan
+from analysis.faults.harm import by_fault, harm, late, reordered, stranded
 from records.buckets import bucket_of
 from records.results import LATENCY
-from tests.analysis.rows import MS
+from tests.analysis.rows import MS, table
 
 S = 1_000 * MS
 SPANS = (
@@ -21,11 +18,10 @@ OUTCOMES = "sent_ns bigint, message_outcome string, left_at string, age_ns bigin
 COPIES = "received_ns bigint, duplicate boolean, redelivered boolean"
 
 
-@pytest.mark.spark
-def test_each_message_belongs_to_one_fault_at_most(spark: SparkSession) -> None:
+def test_each_message_belongs_to_one_fault_at_most() -> None:
     sent = [3, 5, 14, 20, 9_000]  # the last fault is never over
     left = [(6, "a", 40), (7, "a", None), (8, "b", 30), (20, "b", 20), (40, "c", None)]
-    outcomes = spark.createDataFrame(
+    outcomes = table(
         [(at * MS, "lost", None, None) for at in sent]
         + [(at * MS, "stranded", broker, age and age * MS) for at, broker, age in left],
         OUTCOMES,
@@ -33,22 +29,24 @@ def test_each_message_belongs_to_one_fault_at_most(spark: SparkSession) -> None:
     came = [4, 5, 9, 10, 14, 15, 9_000]
     again = [(at * MS, True, False) for at in came] + [(6 * MS, False, False)]
     flagged = [(at * MS, False, True) for at in (3, 6, 12, 13)]
-    deliveries = spark.createDataFrame(again + flagged, COPIES)
-    out_of_order = spark.createDataFrame([(at * MS,) for at in (4, 5, 5, 20)], "received_ns bigint")
-    (row,) = harm(outcomes, deliveries, out_of_order, SPANS).collect()
-    assert row.asDict() == {
-        **{"lost_1": 3, "lost_3": 1, "lost_4": 1},
-        **{"stranded_1": 3, "stranded_3": 1, "stranded_4": 1},
-        **{"duplicated_1": 2, "duplicated_3": 2, "duplicated_4": 2},
-        **{"redelivered_1": 1, "redelivered_3": 2, "redelivered_4": 0},
-        **{"reordered_1": 2, "reordered_3": 0, "reordered_4": 1},
-    }
-    assert [tuple(row) for row in stranded(outcomes, SPANS).collect()] == [
-        (1, "a", 2, 40 * MS),
-        (1, "b", 1, 30 * MS),
-        (3, "b", 1, 20 * MS),
-        (4, "c", 1, None),
+    deliveries = table(again + flagged, COPIES)
+    out_of_order = table([(at * MS,) for at in (4, 5, 5, 20)], "received_ns bigint")
+    rows = harm(outcomes, deliveries, SPANS).to_dicts()
+    names = ("fault", "lost", "past_ttl", "stranded", "duplicated", "redelivered")
+    assert [tuple(row[name] for name in names) for row in rows] == [
+        (1, 3, 0, 3, 2, 1),
+        (3, 1, 0, 1, 2, 2),
+        (4, 1, 0, 1, 2, 0),
     ]
+    assert reordered(out_of_order, SPANS) == {1: 2, 3: 0, 4: 1}
+    left_at = {
+        fault: [tuple(row.values()) for row in rows] for fault, rows in by_fault(stranded(outcomes, SPANS)).items()
+    }
+    assert left_at == {
+        1: [(1, "a", 2, 40 * MS), (1, "b", 1, 30 * MS)],
+        3: [(3, "b", 1, 20 * MS)],
+        4: [(4, "c", 1, None)],
+    }
 
 
 def latency_rows(*rows: tuple[int, int, int]) -> pa.Table:

@@ -1,13 +1,8 @@
 """Checks the backlog of links in each second: of their own queues, of queues that they read, and of bridges."""
 
-import pytest
-from pyspark.sql import SparkSession
-
-from analysis.messages.deliveries import out_of_order, reordered
+from analysis.messages.order import overtaken, reordered
 from analysis.network.link_backlog import link_backlog
-from tests.analysis.rows import LOAD_FROM_MS, QUEUE, TIMELINE, Row, frame, sample
-
-pytestmark = pytest.mark.spark
+from tests.analysis.rows import LOAD_FROM_MS, QUEUE, TIMELINE, Row, frame, sample, table
 
 
 def bridge(broker: str, at_s: float, to: str, **values: int) -> list[Row]:
@@ -18,7 +13,7 @@ def bridge(broker: str, at_s: float, to: str, **values: int) -> list[Row]:
     ]
 
 
-def test_each_kind_of_link_tells_what_waits_for_it_in_every_second(spark: SparkSession) -> None:
+def test_each_kind_of_link_tells_what_waits_for_it_in_every_second() -> None:
     samples = [
         *bridge("a", -0.5, "b", enqueue_count=17, dequeue_count=10, unconfirmed=0),  # 7 of 17 were advisories
         *bridge("a", 0.1, "b", enqueue_count=117, dequeue_count=30, unconfirmed=80),
@@ -31,8 +26,8 @@ def test_each_kind_of_link_tells_what_waits_for_it_in_every_second(spark: SparkS
         *bridge("i", 0.5, "j", received_count=9),
         sample("depth", 90, at=1_500, kind="queue", broker="a", object="orders"),
     ]
-    rows = link_backlog(frame(spark, "samples", samples), TIMELINE).collect()
-    assert sorted(tuple(row) for row in rows) == [
+    rows = link_backlog(frame("samples", samples), TIMELINE).to_dicts()
+    assert sorted(tuple(row.values()) for row in rows) == [
         (-1, "a", "b", "a-to-b", "bridge", 0),
         (0, "a", "b", "a-to-b", "bridge", 60),
         (0, "c", "d", "c-to-d", "link queue", 412),
@@ -42,11 +37,11 @@ def test_each_kind_of_link_tells_what_waits_for_it_in_every_second(spark: SparkS
     ]
 
 
-def test_messages_out_of_order_are_counted_for_each_producer(spark: SparkSession) -> None:
+def test_messages_out_of_order_are_counted_for_each_producer() -> None:
     """Producer 1: 5 and 6 came before 2 and 4. Producer 2 kept its order. Producer 3 has two consumers."""
     came = [(1, seq, 7) for seq in (1, 5, 6, 2, 4, 7)] + [(2, seq, 7) for seq in (1, 2, 3)]
     came += [(3, 2, 7), (3, 1, 8), (3, 3, 8), (3, 2, 8)]
-    deliveries = spark.createDataFrame(
+    deliveries = table(
         [
             (producer, seq, consumer, QUEUE, "orders", at, 1, "a", 0)
             for at, (producer, seq, consumer) in enumerate(came)
@@ -54,5 +49,5 @@ def test_messages_out_of_order_are_counted_for_each_producer(spark: SparkSession
         "producer int, seq bigint, consumer int, destination string, subscription string, received_ns bigint, "
         "copy int, from_broker string, due_ns bigint",
     )
-    rows = reordered(out_of_order(deliveries)).collect()
-    assert sorted(tuple(row) for row in rows) == [(QUEUE, "orders", 1, 2, 4), (QUEUE, "orders", 3, 1, 1)]
+    rows = reordered(overtaken(deliveries)).iter_rows()
+    assert sorted(rows) == [(QUEUE, "orders", 1, 2, 4), (QUEUE, "orders", 3, 1, 1)]

@@ -4,20 +4,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import pytest
-from hypothesis import HealthCheck, given, settings
+import polars as pl
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from pyspark.sql import SparkSession
 
+from analysis.events.fault_spans import FOREVER_NS, FaultSpan, fault_spans
+from analysis.events.timeline import FAULT_GRACE_NS
+from analysis.faults import outages
 from analysis.messages.deliveries import deliveries, first
 from analysis.messages.expectations import NOTHING_SPECIAL, Expectations, SentTo
-from analysis.events.fault_spans import FaultSpan, fault_spans
+from analysis.messages.of_sends import messages
 from analysis.messages.outcomes import absences, expected, message_outcomes
 from analysis.messages.outcomes import found as left
-from analysis.messages.of_sends import messages
-from analysis.faults.outages import outages, with_due
-from analysis.events.fault_spans import FOREVER_NS
-from analysis.events.timeline import FAULT_GRACE_NS
 from records.faults import back_ns
 from records.message_properties import MessageProperties
 from tests.analysis import outage_oracle
@@ -34,15 +32,12 @@ from tests.analysis.rows import (
     subscription,
 )
 
-pytestmark = pytest.mark.spark
-
 LOAD_NS = LOAD_FROM_MS * MS
 KILL = FaultSpan(1, "kill", "a", 5_000 * MS, 9_000 * MS)
 PRODUCER, CONSUMER, LOST_FOR_GOOD, ELSEWHERE = 1, 7, 2, 3
 
 
 def found(
-    spark: SparkSession,
     connections: list[Row],
     sends: list[Row],
     receipts: list[Row],
@@ -54,7 +49,7 @@ def found(
 ) -> dict[tuple[int, int], dict[str, Any]]:
     """Rows of OUTAGES by (fault, user); times as recorded."""
     frames = [
-        frame(spark, name, rows)
+        frame(name, rows)
         for name, rows in (
             ("connections", connections),
             ("sends", sends),
@@ -63,13 +58,16 @@ def found(
             ("members", members),
         )
     ]
-    cut_off = outages(*frames, faults, LOAD_NS)  # type: ignore[arg-type]
-    of_messages = messages(frames[1])
-    arrived = deliveries(frames[2], of_messages, frames[1])
-    owed_to = expected(of_messages, frames[3], absences(frames[0], frames[4]), of)
-    outcomes = message_outcomes(owed_to, first(arrived), left(frame(spark, "leftovers", leftovers)))
-    its = with_due(cut_off, of_messages, arrived, outcomes, frames[3], LOAD_NS, of)
-    rows = [row.asDict() for row in its.collect()]
+    changes, sent, received, held, sharing = frames
+    cut_off = outages.cut_off(changes, sharing, faults)
+    roles = outages.roles(sent.select(pl.col("producer").alias("user")), held)
+    its = outages.outages(cut_off, outages.successes(cut_off, sent, received), roles, LOAD_NS)
+    of_messages = messages(sent)
+    arrived = deliveries(received, of_messages, sent)
+    owed_to = expected(of_messages, held, absences(changes, sharing), of)
+    outcomes = message_outcomes(owed_to, first(arrived), left(frame("leftovers", leftovers)))
+    due = outages.due(its, of_messages, arrived, LOAD_NS)
+    rows = outages.with_due(its, due, outages.owed(its, outcomes, held, LOAD_NS, of)).to_dicts()
     for row in rows:
         row |= {key: value + LOAD_NS for key, value in row.items() if key.endswith("_ns") and value is not None}
     return {(row["fault"], row["user"]): row for row in rows}
@@ -80,7 +78,7 @@ def ms(row: dict[str, Any], name: str) -> float | None:
     return None if value is None else value / MS
 
 
-def test_a_planted_history_of_a_kill_is_found_exactly(spark: SparkSession) -> None:
+def test_a_planted_history_of_a_kill_is_found_exactly() -> None:
     """Broker a is killed at 5 s. A producer comes back after two attempts, a consumer to b, one client never."""
     connections = [
         *(connection("connected", at=100, client=client) for client in (PRODUCER, CONSUMER, LOST_FOR_GOOD)),
@@ -104,7 +102,7 @@ def test_a_planted_history_of_a_kill_is_found_exactly(spark: SparkSession) -> No
         send(3, due=5_180, sent=5_265, settled=5_290),
     ]
     receipts = [receipt(1, at=4_995), receipt(2, at=5_099), receipt(2, at=5_400), receipt(3, at=5_500)]
-    its = found(spark, connections, sends, receipts, subscriptions=(subscription("orders", kind="queue"),))
+    its = found(connections, sends, receipts, subscriptions=(subscription("orders", kind="queue"),))
     assert set(its) == {(1, PRODUCER), (1, CONSUMER), (1, LOST_FOR_GOOD)}
     producer, consumer, gone = its[1, PRODUCER], its[1, CONSUMER], its[1, LOST_FOR_GOOD]
     names = ("began", "last_success", "lost", "connected", "ready", "first_success")
@@ -118,9 +116,7 @@ def test_a_planted_history_of_a_kill_is_found_exactly(spark: SparkSession) -> No
     assert [row["due"] for row in (producer, consumer, gone)] == [2, 1, 0]  # 2 and 3; 3, as 2 had come; none
 
 
-def test_due_messages_are_counted_from_the_beginning_of_an_outage_to_its_end_and_no_further(
-    spark: SparkSession,
-) -> None:
+def test_due_messages_are_counted_from_the_beginning_of_an_outage_to_its_end_and_no_further() -> None:
     """The outage of each lasts from 5,000 to 5,400 ms. One producer and one consumer had nothing due meanwhile."""
     clients = {1: "producer", 2: "producer", 7: "consumer", 8: "consumer", 9: "consumer"}
     changes = (("connected", 100, "a"), ("lost", 5_100, "a"), ("connected", 5_200, "b"))
@@ -148,7 +144,7 @@ def test_due_messages_are_counted_from_the_beginning_of_an_outage_to_its_end_and
         receipt(4, at=4_999, consumer=9, producer=3),  # it gets nothing after the loss, and is never ready again
     ]
     held = tuple(subscription("orders", kind="queue", consumer=consumer) for consumer in (7, 8, 9))
-    its = found(spark, connections, sends, receipts, subscriptions=held)
+    its = found(connections, sends, receipts, subscriptions=held)
     assert {user: row["due"] for (_, user), row in its.items()} == {1: 2, 2: 0, 7: 2, 8: 0, 9: None}
 
 
@@ -192,7 +188,7 @@ IDLE = (
 COLOURS = SentTo(MessageProperties.parse('{"colour": ["red", "blue"]}'))
 
 
-def test_a_consumer_that_is_ready_again_is_back_unless_a_message_was_due_to_it(spark: SparkSession) -> None:
+def test_a_consumer_that_is_ready_again_is_back_unless_a_message_was_due_to_it() -> None:
     """Each consumer has a destination and a producer of its own. In the end comes one that is never ready again."""
     connections, sends, receipts, subscriptions, leftovers = ([], [], [], [], [])  # type: tuple[list[Row], ...]
     for number, idle in enumerate(IDLE):
@@ -221,7 +217,7 @@ def test_a_consumer_that_is_ready_again_is_back_unless_a_message_was_due_to_it(s
     of = Expectations(
         dict.fromkeys(selectors, COLOURS), {name: ("colour = 'red'", "colour = 'blue'") for name in selectors}
     )
-    its = found(spark, connections, sends, receipts, subscriptions=tuple(subscriptions), leftovers=leftovers, of=of)
+    its = found(connections, sends, receipts, subscriptions=tuple(subscriptions), leftovers=leftovers, of=of)
     due = {idle.because: its[1, 100 + number]["due"] for number, idle in enumerate(IDLE)}
     assert due == {idle.because: idle.due for idle in IDLE}
     back = {idle.because: back_ns(its[1, 100 + number]) for number, idle in enumerate(IDLE)}
@@ -229,7 +225,7 @@ def test_a_consumer_that_is_ready_again_is_back_unless_a_message_was_due_to_it(s
     assert (its[1, 300]["due"], back_ns(its[1, 300])) == (None, None), "it was never ready again"
 
 
-def test_users_that_share_a_lost_connection_have_an_outage_each(spark: SparkSession) -> None:
+def test_users_that_share_a_lost_connection_have_an_outage_each() -> None:
     """Connection 5 has the producers 1 and 2. Each has its own confirmations. 3 has its own connection."""
     connections = [
         connection("connected", at=100, client=5),
@@ -246,7 +242,7 @@ def test_users_that_share_a_lost_connection_have_an_outage_each(spark: SparkSess
         send(2, due=5_900, settled=5_910, producer=2),
         send(1, due=5_040, settled=5_050, producer=3),
     ]
-    its = found(spark, connections, sends, [], members=[member(1, 5), member(2, 5), member(3, 3), member(4, None)])
+    its = found(connections, sends, [], members=[member(1, 5), member(2, 5), member(3, 3), member(4, None)])
     assert set(its) == {(1, 1), (1, 2)}
     names = ("began", "lost", "connected", "ready", "first_success")
     assert [ms(its[1, 1], name) for name in names] == [5_020, 5_100, 5_200, 5_210, 5_230]
@@ -256,32 +252,32 @@ def test_users_that_share_a_lost_connection_have_an_outage_each(spark: SparkSess
     ]
 
 
-def test_a_send_that_the_clients_library_repeats_by_itself_was_in_flight_too(spark: SparkSession) -> None:
+def test_a_send_that_the_clients_library_repeats_by_itself_was_in_flight_too() -> None:
     connections = [
         connection("connected", at=100),
         connection("lost", at=5_100),
         connection("connected", at=5_200, broker="b"),
     ]
-    its = found(spark, connections, [send(1, due=5_090, settled=5_300)], [])
+    its = found(connections, [send(1, due=5_090, settled=5_300)], [])
     assert its[1, 1]["in_flight"] == 1
     assert ms(its[1, 1], "first_success") == 5_300
 
 
-def test_a_producer_whose_sends_nobody_confirms_is_back_when_it_writes_again(spark: SparkSession) -> None:
+def test_a_producer_whose_sends_nobody_confirms_is_back_when_it_writes_again() -> None:
     connections = [
         connection("connected", at=100),
         connection("lost", at=5_100),
         connection("connected", at=5_200, broker="b"),
     ]
     sends = [send(seq, due=at, sent=at, outcome="unconfirmed") for seq, at in enumerate((5_050, 5_250, 5_350))]
-    (outage,) = found(spark, connections, sends, []).values()
+    (outage,) = found(connections, sends, []).values()
     assert [ms(outage, name) for name in ("began", "first_success")] == [5_050, 5_250]
     assert outage["in_flight"] == 0, "it waits for no answer"
 
 
-def test_a_loss_before_the_fault_or_after_its_grace_is_none_of_it(spark: SparkSession) -> None:
+def test_a_loss_before_the_fault_or_after_its_grace_is_none_of_it() -> None:
     for at in (4_999, 9_001):
-        assert found(spark, [connection("connected", at=100), connection("lost", at=at)], [], []) == {}
+        assert found([connection("connected", at=100), connection("lost", at=at)], [], []) == {}
 
 
 TIMES = st.integers(0, 40)
@@ -316,14 +312,13 @@ def histories(draw: st.DrawFn) -> tuple[list[Row], list[Row], list[Row], list[Ro
     return connections, sends, receipts, members
 
 
-@pytest.mark.nightly  # the others have planted histories
-@settings(deadline=None, max_examples=4, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None)
 @given(history=histories())
 def test_outages_of_any_history_are_those_of_plain_python(
-    spark: SparkSession, history: tuple[list[Row], list[Row], list[Row], list[Row]]
+    history: tuple[list[Row], list[Row], list[Row], list[Row]],
 ) -> None:
     expected = outage_oracle.outages(*history, SPANS)
-    told = found(spark, *history[:3], SPANS, members=history[3])
+    told = found(*history[:3], SPANS, members=history[3])
     assert {key: {name: row[name] for name in expected.get(key, row)} for key, row in told.items()} == expected
 
 

@@ -18,7 +18,7 @@ with session("local[1]") as spark:
 
 
 def test_the_gateway_has_the_level_of_all_loggers_so_it_does_not_tell_how_to_change_it(tmp_path: Path) -> None:
-    settings = settings_for("local[1]", tmp_path, 0)
+    settings = settings_for("local[1]", tmp_path)
     assert (
         f"-Dlog4j2.configurationFile={tmp_path.as_uri()}/log4j2.properties" in settings["spark.driver.extraJavaOptions"]
     )

@@ -5,11 +5,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from analysis.events.fault_spans import FaultSpan
 from analysis.faults.backlog import Backlog
 from analysis.faults.disturbance import Back
-from analysis.events.fault_spans import FaultSpan
-from analysis.run.premises import unmet
 from analysis.faults.recovery import Course, Harm, recovery, spread
+from analysis.run.premises import unmet
 from records.checks import Check
 from records.results import OUTAGES, STAYS
 from reports.faults import outage_rows
@@ -22,7 +22,7 @@ FAULTS = (
 )
 COUNTS = {"lost": (0, 1), "stranded": (0, 5), "duplicated": (12, 0), "redelivered": (3, 2), "reordered": (4, 0)}
 HARM = Harm(
-    {f"{name}_{number}": counts[at] for name, counts in COUNTS.items() for at, number in enumerate((1, 3))},
+    {number: {name: counts[at] for name, counts in COUNTS.items()} for at, number in enumerate((1, 3))},
     late={1: 40, 3: None},
     left={
         3: [

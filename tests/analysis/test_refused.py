@@ -1,23 +1,17 @@
 """Checks which broker a refused message counts for."""
 
-import pytest
-from pyspark.sql import SparkSession
-
-from analysis.messages.of_sends import messages
 from analysis.messages.left_behind import refused
+from analysis.messages.of_sends import messages
 from tests.analysis.rows import Row, frame, send
 
-pytestmark = pytest.mark.spark
+
+def by_broker(*sends: Row) -> dict[str, int]:
+    attempts = frame("sends", sends)
+    return {row["broker"]: row["messages"] for row in refused(attempts, messages(attempts)).to_dicts()}
 
 
-def by_broker(spark: SparkSession, *sends: Row) -> dict[str, int]:
-    attempts = frame(spark, "sends", sends)
-    return {row["broker"]: row["messages"] for row in refused(attempts, messages(attempts)).collect()}
-
-
-def test_a_refused_message_counts_for_the_broker_of_its_last_attempt(spark: SparkSession) -> None:
+def test_a_refused_message_counts_for_the_broker_of_its_last_attempt() -> None:
     assert by_broker(
-        spark,
         send(1, outcome="failed", broker="a"),
         send(2, outcome="failed", broker="b"),
         send(3, outcome="failed", broker="a"),
@@ -26,7 +20,5 @@ def test_a_refused_message_counts_for_the_broker_of_its_last_attempt(spark: Spar
     ) == {"a": 1, "b": 2}
 
 
-def test_neither_a_message_that_another_attempt_got_through_nor_one_never_written_counts_as_refused(
-    spark: SparkSession,
-) -> None:
-    assert by_broker(spark, send(1, outcome="failed"), send(1, attempt=2), send(2, outcome="failed", broker="")) == {}
+def test_neither_a_message_that_another_attempt_got_through_nor_one_never_written_counts_as_refused() -> None:
+    assert by_broker(send(1, outcome="failed"), send(1, attempt=2), send(2, outcome="failed", broker="")) == {}

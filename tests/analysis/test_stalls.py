@@ -5,24 +5,23 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import polars as pl
 import pytest
-from pyspark.sql import SparkSession
-from pyspark.sql import functions as F
+from pyspark import SparkContext
 
-from analysis.messages.deliveries import deliveries
+from analysis.events.stalls import Stalls, stall_rows, with_own_waits, with_read_late_ns
+from analysis.events.stalls import stalls as of_rows
 from analysis.latency.histogram import durations
+from analysis.messages.deliveries import deliveries
 from analysis.messages.of_sends import messages
-from analysis.events.stalls import stalls, with_own_waits, with_read_late_ns
 from records.reader import seal
 from records.run import ProcessInfo, RunInfo
 from records.rundir import RunDirectory
 from records.schemas import CLIENTS_PER_PROCESS
 from records.writer import Recorder
 from tests.analysis import runs
-from tests.analysis.rows import MS, Row, frame, receipt, send, stall
+from tests.analysis.rows import MS, Row, frame, receipt, send, stall, table
 from tests.analysis.runs import INFO, Plant, due_of, make, quietly
-
-pytestmark = pytest.mark.spark
 
 STALL_NS, UNTIL_NS = due_of(500), due_of(500) + 150 * MS
 P99 = "latency_ms.{}.p99"
@@ -40,6 +39,10 @@ def planted(parent: Path, rows: list[Row], info: RunInfo = INFO) -> RunDirectory
     return directory
 
 
+def stalls(directory: RunDirectory, info: RunInfo) -> Stalls:
+    return of_rows(stall_rows(directory, info), info)
+
+
 def late_by_plain_python(read_ns: int, sent_ns: int, client: int, rows: list[Row]) -> int:
     """The rule as the docs tell it, stall by stall."""
     late = [0]
@@ -51,7 +54,7 @@ def late_by_plain_python(read_ns: int, sent_ns: int, client: int, rows: list[Row
     return max(late)
 
 
-def test_late_reads_are_those_of_plain_python(spark: SparkSession, tmp_path: Path) -> None:
+def test_late_reads_are_those_of_plain_python(tmp_path: Path) -> None:
     """Stalls of two processes, that overlap, follow each other closely, or last for many slots."""
     rng = random.Random(17)
     rows = [
@@ -64,12 +67,12 @@ def test_late_reads_are_those_of_plain_python(spark: SparkSession, tmp_path: Pat
         for read_ns in (*(int(rng.uniform(0, 20_000) * MS) for _ in range(2_000)), *edges, *(one + 1 for one in edges))
     ]
     expected = [(*read, late_by_plain_python(read[1], read[2], read[0], rows)) for read in reads]
-    events = spark.createDataFrame(expected, "consumer int, read_ns bigint, sent_ns bigint, expected bigint")
-    of_consumers = stalls(spark, planted(tmp_path, rows), INFO).of_consumers
-    told = with_read_late_ns(events, of_consumers, "consumer", "read_ns", F.col("sent_ns"))
-    assert told.where("expected > 0").count() > 100
-    assert told.where("read_late_ns is null or read_late_ns <> expected").collect() == []
-    assert told.count() == len(reads)
+    events = table(expected, "consumer int, read_ns bigint, sent_ns bigint, expected bigint")
+    of_consumers = stalls(planted(tmp_path, rows), INFO).of_consumers
+    told = with_read_late_ns(events, of_consumers, "consumer", "read_ns", pl.col("sent_ns"))
+    assert (told["expected"] > 0).sum() > 100
+    assert told["read_late_ns"].to_list() == told["expected"].to_list()
+    assert told.height == len(reads)
 
 
 @pytest.mark.parametrize(
@@ -77,37 +80,34 @@ def test_late_reads_are_those_of_plain_python(spark: SparkSession, tmp_path: Pat
     [("memory", 1, 1), ("memory:openwire", 1, 0), ("openwire:memory", 0, 1), ("openwire", 0, 0)],
 )
 def test_only_clients_whose_protocol_stood_still_read_late(
-    spark: SparkSession, tmp_path: Path, protocol: str, of_producers: int, of_consumers: int
+    tmp_path: Path, protocol: str, of_producers: int, of_consumers: int
 ) -> None:
-    found = stalls(spark, planted(tmp_path, [stall(began=10, ended=30)]), replace(INFO, protocol=protocol))
-    counts = [0 if each is None else each.count() for each in (found.of_producers, found.of_consumers)]
+    found = stalls(planted(tmp_path, [stall(began=10, ended=30)]), replace(INFO, protocol=protocol))
+    counts = [0 if each is None else each["began_ns"].n_unique() for each in (found.of_producers, found.of_consumers)]
     assert counts == [of_producers, of_consumers]
 
 
-def test_stalls_of_another_host_are_moved_to_the_masters_clock(spark: SparkSession, tmp_path: Path) -> None:
+def test_stalls_of_another_host_are_moved_to_the_masters_clock(tmp_path: Path) -> None:
     info = replace(INFO, processes=(*INFO.processes, ProcessInfo("worker", 1, "w", 0, 0, offset_ns=50 * MS)))
     directory = planted(tmp_path, [stall(began=60, ended=80, process=1)], info)
-    found = stalls(spark, directory, info).of_consumers
+    found = stalls(directory, info).of_consumers
     assert found is not None
-    ((process, _, ((began_ns, ended_ns),)),) = found.collect()
-    assert (process, began_ns, ended_ns) == (1, 10 * MS, 30 * MS)
+    assert found.select("process", "began_ns", "ended_ns").unique().rows() == [(1, 10 * MS, 30 * MS)]
 
 
-def test_a_late_read_is_own_time_after_the_lag_of_the_send_and_never_more_than_the_duration(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_a_late_read_is_own_time_after_the_lag_of_the_send_and_never_more_than_the_duration(tmp_path: Path) -> None:
     """Sent before the stall, in it, and after it. Both answers came, the second after the backlog was read."""
-    at_rest = stalls(spark, planted(tmp_path, [stall(began=2_000, ended=2_150)]), INFO)
+    at_rest = stalls(planted(tmp_path, [stall(began=2_000, ended=2_150)]), INFO)
     sends = [
         send(1, due=1_990, sent=1_995, settled=2_151),
         send(2, due=2_010, sent=2_100, settled=2_301),
         send(3, due=2_160, sent=2_160),
     ]
     arrived = [receipt(1, at=2_152), receipt(2, at=2_153), receipt(3, at=2_165)]
-    sent = frame(spark, "sends", sends)
+    sent = frame("sends", sends)
     of_messages = messages(sent)
-    found = durations(sent, of_messages, deliveries(frame(spark, "receipts", arrived), of_messages, sent), at_rest)
-    own_ms = {(row["measure"], row["from_ns"] / MS): row["own_ns"] / MS for row in found.collect()}
+    found = durations(sent, of_messages, deliveries(frame("receipts", arrived), of_messages, sent), at_rest)
+    own_ms = {(measure, row["from_ns"] / MS): row["own_ns"] / MS for measure, rows in found for row in rows.to_dicts()}
     assert {key: own for key, own in own_ms.items() if own} == {
         ("due_to_received", 1_990): 5 + 152,
         ("sent_to_received", 1_995): 152,
@@ -117,9 +117,9 @@ def test_a_late_read_is_own_time_after_the_lag_of_the_send_and_never_more_than_t
     }
 
 
-def test_a_wait_that_ended_with_an_answer_that_was_read_late_is_own_lag(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_wait_that_ended_with_an_answer_that_was_read_late_is_own_lag(tmp_path: Path) -> None:
     """The process stood still from 2,000 to 2,150. The answers that ended these waits were read then, and later."""
-    at_rest = stalls(spark, planted(tmp_path, [stall(began=2_000, ended=2_150)]), INFO)
+    at_rest = stalls(planted(tmp_path, [stall(began=2_000, ended=2_150)]), INFO)
     sends = [
         send(1, due=1_900, ready=1_990, sent=1_991),
         send(2, due=1_990, ready=2_151, sent=2_152),
@@ -128,7 +128,7 @@ def test_a_wait_that_ended_with_an_answer_that_was_read_late_is_own_lag(spark: S
         send(5, due=2_140, ready=2_301, sent=2_302),
         send(6, due=2_160, ready=2_170, sent=2_171),
     ]
-    rows = messages(with_own_waits(frame(spark, "sends", sends), at_rest)).collect()
+    rows = messages(with_own_waits(frame("sends", sends), at_rest)).to_dicts()
     assert {row["seq"]: row["own_ns"] / MS for row in rows} == {1: 1, 2: 152, 3: 53, 4: 34, 5: 1, 6: 1}
 
 
@@ -146,7 +146,7 @@ def stalled(recorder: Recorder) -> None:
 
 
 @pytest.fixture
-def analysed(tmp_path: Path, spark: SparkSession) -> Callable[[Plant], dict]:  # type: ignore[type-arg]
+def analysed(tmp_path: Path, spark: SparkContext) -> Callable[[Plant], dict]:  # type: ignore[type-arg]
     del spark  # is started before the analysis asks for it
     return lambda plant: dict(quietly(make(tmp_path, plant).path))
 
@@ -174,7 +174,7 @@ def test_the_same_reads_without_a_stall_are_the_brokers(analysed: Callable[..., 
 
 
 @pytest.mark.nightly  # a folder of an older version
-def test_a_run_of_before_there_were_stalls_is_analysed(tmp_path: Path, spark: SparkSession) -> None:
+def test_a_run_of_before_there_were_stalls_is_analysed(tmp_path: Path) -> None:
     directory = make(tmp_path, read_late)
     for folder in (directory.streams("stalls"), directory.events("stalls")):
         for path in folder.glob("*"):

@@ -2,11 +2,11 @@
 
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from pyspark.sql import SparkSession
 
 from analysis.clients.stays import clients, stays
+from analysis.events.run import as_table
 from records.connection_events import Cause
 from records.results import STAYS
 from tests.analysis import stay_oracle
@@ -21,17 +21,17 @@ SHARED = {1: [101, 102, 103], 50: [150, 151]}
 """Users that share connections, by the connection."""
 
 
-def found(spark: SparkSession, rows: list[Row], began_ns: int, ended_ns: int, *, shared: bool = False) -> list[Row]:
+def found(rows: list[Row], began_ns: int, ended_ns: int, *, shared: bool = False) -> list[Row]:
     sharing = [member(user, connection) for connection, users in SHARED.items() for user in users] if shared else []
-    events = frame(spark, "connections", rows), frame(spark, "members", sharing)
-    table = stays(*events, began_ns, ended_ns).toArrow().cast(STAYS)
+    events = frame("connections", rows), frame("members", sharing)
+    table = as_table(stays(*events, began_ns, ended_ns)).cast(STAYS)
     return table.sort_by([("user", "ascending"), ("from_ns", "ascending")]).to_pylist()
 
 
 @pytest.fixture(scope="module")
-def planted(spark: SparkSession) -> pa.Table:
-    """The stays of all planted histories: one job of Spark for all."""
-    return pa.Table.from_pylist(found(spark, all_rows(), LOAD_BEGAN_NS, LOAD_ENDED_NS), STAYS)
+def planted() -> pa.Table:
+    """The stays of all planted histories."""
+    return pa.Table.from_pylist(found(all_rows(), LOAD_BEGAN_NS, LOAD_ENDED_NS), STAYS)
 
 
 def of(planted: pa.Table, group: str) -> list[tuple[int, str, float, float, str]]:
@@ -93,22 +93,22 @@ def histories(draw: st.DrawFn) -> list[Row]:
     return rows
 
 
-@settings(deadline=None, max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(deadline=None)
 @given(rows=histories())
-def test_stays_of_any_history_are_those_of_plain_python(spark: SparkSession, rows: list[Row]) -> None:
+def test_stays_of_any_history_are_those_of_plain_python(rows: list[Row]) -> None:
     began_ns, ended_ns = 10 * MS, 30 * MS
     expected = stay_oracle.stays(rows, began_ns, ended_ns, SHARED)
-    assert found(spark, rows, began_ns, ended_ns, shared=True) == expected
+    assert found(rows, began_ns, ended_ns, shared=True) == expected
 
 
-def test_users_that_share_a_connection_have_a_stay_each_and_count_one_by_one(spark: SparkSession) -> None:
+def test_users_that_share_a_connection_have_a_stay_each_and_count_one_by_one() -> None:
     rows = [connection("connected", at=0, client=1), connection("connected", at=0, client=2)]
-    sharing = frame(spark, "members", [member(101, 1), member(102, 1), member(2, 2), member(103, None)])
-    events = frame(spark, "connections", rows)
-    its = stays(events, sharing, 0, 40 * MS).toArrow().to_pylist()
+    sharing = frame("members", [member(101, 1), member(102, 1), member(2, 2), member(103, None)])
+    events = frame("connections", rows)
+    its = stays(events, sharing, 0, 40 * MS).to_dicts()
     assert sorted((row["user"], row["client"], row["to_ns"]) for row in its) == [
         (2, 2, 40 * MS),
         (101, 1, 40 * MS),
         (102, 1, 40 * MS),
     ]
-    assert [row.asDict() for row in clients(events, sharing).collect()] == [{"group": "producers", "clients": 3}]
+    assert clients(events, sharing) == {"producers": 3}

@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark import SparkContext
 
 from records.connection_events import ConnectionEvent
 from records.faults import Unplanned
@@ -44,24 +44,24 @@ def stopped(recorder: Recorder, *, confirms: bool = False) -> None:
         receive(recorder, seq, max(after_the_silence(due_ns), settled_ns) + MS)
 
 
-def test_a_healthy_run_had_none(spark: SparkSession, planted: Planted) -> None:
+def test_a_healthy_run_had_none(spark: SparkContext, planted: Planted) -> None:
     assert found(planted(healthy)) == []
 
 
-def test_a_broker_that_stood_still_is_named_and_those_behind_it_are_not(spark: SparkSession, planted: Planted) -> None:
+def test_a_broker_that_stood_still_is_named_and_those_behind_it_are_not(spark: SparkContext, planted: Planted) -> None:
     (one,) = found(planted(stopped))
     assert one == {**SILENCE, "from_s": pytest.approx(3.992), "clients": one["clients"]}
     assert unplanned_sentences([one]).startswith("Outside of every fault, a was silent from 4.0 s to 7.3 s, while 1 ")
 
 
 def test_a_broker_that_delivered_nothing_while_another_confirmed_is_named(
-    spark: SparkSession, planted: Planted
+    spark: SparkContext, planted: Planted
 ) -> None:
     (one,) = found(planted(partial(stopped, confirms=True)))
     assert (one["broker"], one["clients"], one["until_s"]) == ("b", 1, pytest.approx(7.301))
 
 
-def test_within_a_fault_it_was_planned(spark: SparkSession, planted: Planted) -> None:
+def test_within_a_fault_it_was_planned(spark: SparkContext, planted: Planted) -> None:
     def plant(recorder: Recorder) -> None:
         stopped(recorder)
         recorder.fault("freeze", "a", FROM_NS, UNTIL_NS, None)
@@ -69,7 +69,7 @@ def test_within_a_fault_it_was_planned(spark: SparkSession, planted: Planted) ->
     assert found(planted(plant)) == []
 
 
-def test_a_load_generator_that_stood_still_is_no_outage_of_a_broker(spark: SparkSession, planted: Planted) -> None:
+def test_a_load_generator_that_stood_still_is_no_outage_of_a_broker(spark: SparkContext, planted: Planted) -> None:
     def plant(recorder: Recorder) -> None:
         stopped(recorder)
         recorder.stall(0, "memory", FROM_NS, UNTIL_NS)
@@ -77,7 +77,7 @@ def test_a_load_generator_that_stood_still_is_no_outage_of_a_broker(spark: Spark
     assert found(planted(plant)) == []
 
 
-def test_a_time_without_messages_is_no_outage(spark: SparkSession, planted: Planted) -> None:
+def test_a_time_without_messages_is_no_outage(spark: SparkContext, planted: Planted) -> None:
     def plant(recorder: Recorder) -> None:
         for seq in [seq for seq in range(1_000) if not FROM_NS <= due_of(seq) < UNTIL_NS]:
             recorder.send(
@@ -95,7 +95,7 @@ def lose(recorder: Recorder, client: int, at_ns: int, back_ns: int | None) -> No
         recorder.connection(client, "producers", "stomp", ConnectionEvent("b", "connected", back_ns, ""))
 
 
-def test_users_that_share_a_lost_connection_count_one_by_one(spark: SparkSession, planted: Planted) -> None:
+def test_users_that_share_a_lost_connection_count_one_by_one(spark: SparkContext, planted: Planted) -> None:
     def plant(recorder: Recorder) -> None:
         healthy(recorder)
         lose(recorder, 900, LOAD_NS + 2 * S, LOAD_NS + 3 * S)
@@ -107,7 +107,7 @@ def test_users_that_share_a_lost_connection_count_one_by_one(spark: SparkSession
 
 
 def test_connections_lost_without_a_fault_are_an_outage_until_the_last_is_back(
-    spark: SparkSession, planted: Planted
+    spark: SparkContext, planted: Planted
 ) -> None:
     def plant(recorder: Recorder) -> None:
         healthy(recorder)

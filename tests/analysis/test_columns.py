@@ -1,4 +1,4 @@
-"""Checks the Spark column expressions against plain Python, at boundary values too."""
+"""Checks the column expressions of the analysis against plain Python, at boundary values too."""
 
 import random
 from collections import Counter
@@ -6,47 +6,44 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
-from pyspark.sql import SparkSession
-from pyspark.sql import functions as F
-from pyspark.testing import assertDataFrameEqual
 
-from analysis.latency.buckets import bucket
 from analysis.events.clocks import on_the_masters_clock
-from analysis.messages.deliveries import deliveries
+from analysis.events.run import as_table
+from analysis.events.timeline import FAULT_GRACE_NS, FaultWindow, Timeline
+from analysis.latency.buckets import bucket
 from analysis.latency.figures import Spread
 from analysis.latency.histogram import durations, latency
+from analysis.messages.deliveries import deliveries
 from analysis.messages.of_sends import messages
-from analysis.events.timeline import FAULT_GRACE_NS, FaultWindow, Timeline
 from records.buckets import bucket_of
 from records.run import ClockReading, ProcessInfo
 from records.schemas import CLIENTS_PER_PROCESS
 from tests.analysis.oracle import latency_counts
-from tests.analysis.rows import LOAD_FROM_MS, MS, TIMELINE, frame, receipt, send
-
-pytestmark = pytest.mark.spark
+from tests.analysis.rows import LOAD_FROM_MS, MS, TIMELINE, frame, receipt, send, table
 
 
-def test_buckets_are_those_of_plain_python_at_every_power_of_two_and_anywhere(spark: SparkSession) -> None:
+def test_buckets_are_those_of_plain_python_at_every_power_of_two_and_anywhere() -> None:
     rng = random.Random(5)
     edges = [2**power + step for power in range(63) for step in (-1, 0, 1) if 2**power + step < 2**63]
     values = [*range(-300, 300), *edges, *(rng.getrandbits(rng.randint(1, 63)) for _ in range(3_000))]
     both = [(sign * value, bucket_of(sign * value)) for value in values for sign in (1, -1)]
-    told = spark.createDataFrame(both, "value bigint, expected int").withColumn("told", bucket(F.col("value")))
-    assert told.where("told is null or told <> expected").collect() == []
+    told = table(both, "value bigint, expected int").with_columns(bucket(pl.col("value")).alias("told"))
+    assert told["told"].to_list() == told["expected"].to_list()
 
 
-def test_the_load_begins_second_0_and_the_moment_before_is_the_warm_ups_second_minus_1(spark: SparkSession) -> None:
+def test_the_load_begins_second_0_and_the_moment_before_is_the_warm_ups_second_minus_1() -> None:
     began_ns, ended_ns = TIMELINE.load_began_ns, TIMELINE.load_ended_ns or 0
     moments = [began_ns - 1, began_ns, began_ns + 999_999_999, ended_ns - 1, ended_ns]
-    placed = spark.createDataFrame([(at,) for at in moments], "at bigint").select(
-        TIMELINE.second(F.col("at")).alias("second"), TIMELINE.phase(F.col("at")).alias("phase")
+    placed = table([(at,) for at in moments], "at bigint").select(
+        TIMELINE.second(pl.col("at")).alias("second"), TIMELINE.phase(pl.col("at")).alias("phase")
     )
     expected = [(-1, "warm-up"), (0, "load"), (0, "load"), (9, "load"), (10, "drain")]
-    assertDataFrameEqual(placed, spark.createDataFrame(expected, "second int, phase string"))
+    assert placed.rows() == expected
 
 
-def test_what_touches_a_fault_or_its_grace_is_in_it(spark: SparkSession) -> None:
+def test_what_touches_a_fault_or_its_grace_is_in_it() -> None:
     timeline = Timeline(0, None, (FaultWindow(100, 200), FaultWindow(10 * FAULT_GRACE_NS, None)))
     grace_ends = 200 + FAULT_GRACE_NS
     spans = [
@@ -57,39 +54,37 @@ def test_what_touches_a_fault_or_its_grace_is_in_it(spark: SparkSession) -> None
         (grace_ends + 1, grace_ends + 5, False),
         (50 * FAULT_GRACE_NS, 50 * FAULT_GRACE_NS, True),  # the second was never mended
     ]
-    told = spark.createDataFrame(spans, "began bigint, ended bigint, expected boolean")
-    wrong = told.where(timeline.in_fault(F.col("began"), F.col("ended")) != F.col("expected"))
-    assert wrong.collect() == []
+    told = table(spans, "began bigint, ended bigint, expected boolean")
+    is_in = told.select(timeline.in_fault(pl.col("began"), pl.col("ended")).alias("is_in"))["is_in"]
+    assert is_in.to_list() == told["expected"].to_list()
 
 
-def test_times_of_another_host_are_moved_to_the_masters_clock(spark: SparkSession) -> None:
+def test_times_of_another_host_are_moved_to_the_masters_clock() -> None:
     hosts = (ProcessInfo("master", 0, "m", 0, 0), ProcessInfo("worker", 1, "w", 0, 0, offset_ns=50 * MS))
-    sends = frame(spark, "sends", [send(1, due=100), send(1, due=150, producer=CLIENTS_PER_PROCESS + 4)])
+    sends = frame("sends", [send(1, due=100), send(1, due=150, producer=CLIENTS_PER_PROCESS + 4)])
     moved = on_the_masters_clock(sends, "producer", ("due_ns", "sent_ns", "settled_ns"), hosts)
-    assert {(row["due_ns"], row["settled_ns"]) for row in moved.collect()} == {(100 * MS, 101 * MS)}
+    assert {(row["due_ns"], row["settled_ns"]) for row in moved.to_dicts()} == {(100 * MS, 101 * MS)}
 
 
-def test_times_of_a_clock_that_runs_faster_are_moved_by_as_much_as_it_was_ahead_then(spark: SparkSession) -> None:
+def test_times_of_a_clock_that_runs_faster_are_moved_by_as_much_as_it_was_ahead_then() -> None:
     readings = (ClockReading(0, 0), ClockReading(1_000 * MS, 10 * MS), ClockReading(5_000 * MS, 12 * MS))
     worker = ProcessInfo("worker", 1, "w", 0, 0, clock=readings)
     times_ms = (-500, 0, 1, 500, 999, 1_000, 3_333, 5_000, 9_000)
-    sends = frame(spark, "sends", [send(at, due=at, producer=CLIENTS_PER_PROCESS) for at in times_ms])
+    sends = frame("sends", [send(at, due=at, producer=CLIENTS_PER_PROCESS) for at in times_ms])
     moved = on_the_masters_clock(sends, "producer", ("due_ns",), (ProcessInfo("master", 0, "m", 0, 0), worker))
-    for row in moved.collect():
+    for row in moved.to_dicts():
         assert abs(row["due_ns"] - (row["seq"] * MS - worker.offset_at(row["seq"] * MS))) <= 1
     assert worker.offset_at(500 * MS) == 5 * MS
 
 
-def test_a_message_is_timed_from_its_first_due_time_and_from_the_sending_of_the_attempt_that_came(
-    spark: SparkSession,
-) -> None:
+def test_a_message_is_timed_from_its_first_due_time_and_from_the_sending_of_the_attempt_that_came() -> None:
     due = LOAD_FROM_MS + 500
     sends = [
         send(1, due=due, sent=due + 2, outcome="in_doubt", broker="a"),
         send(1, attempt=2, due=due, sent=due + 700, settled=due + 705, broker="c"),
     ]
     arrived = [receipt(1, attempt=2, at=due + 720, broker="b", hops=1), receipt(1, attempt=2, at=due + 900)]
-    assert timed(spark, sends, arrived) == {
+    assert timed(sends, arrived) == {
         ("due_to_received", "c", "b", 1, 0, 720 * MS),
         ("sent_to_received", "c", "b", 1, 0, 20 * MS),
         ("sent_to_settled", "c", "", None, 0, 5 * MS),
@@ -97,55 +92,54 @@ def test_a_message_is_timed_from_its_first_due_time_and_from_the_sending_of_the_
     }
 
 
-def test_a_receipt_before_its_sending_is_counted_and_not_clamped(spark: SparkSession) -> None:
-    assert ("sent_to_received", "a", "b", None, 1, -3 * MS) in timed(spark, [send(1)], [receipt(1, at=1_997)])
+def test_a_receipt_before_its_sending_is_counted_and_not_clamped() -> None:
+    assert ("sent_to_received", "a", "b", None, 1, -3 * MS) in timed([send(1)], [receipt(1, at=1_997)])
 
 
-def test_an_attempt_that_is_not_on_record_is_timed_from_due_only(spark: SparkSession) -> None:
-    measures = {row[0] for row in timed(spark, [send(1)], [receipt(1, attempt=2)])}
+def test_an_attempt_that_is_not_on_record_is_timed_from_due_only() -> None:
+    measures = {row[0] for row in timed([send(1)], [receipt(1, attempt=2)])}
     assert measures == {"due_to_received", "sent_to_settled", "ready_to_sent"}
 
 
-def test_a_message_from_another_broker_that_bears_no_second_stamp_has_unknown_hops(spark: SparkSession) -> None:
+def test_a_message_from_another_broker_that_bears_no_second_stamp_has_unknown_hops() -> None:
     arrived = [receipt(1, broker="b", hops=0), receipt(2, broker="a", hops=0), receipt(3, broker="b", hops=1)]
-    rows = timed(spark, [send(1), send(2), send(3)], arrived)
+    rows = timed([send(1), send(2), send(3)], arrived)
     of_receipts = {(to, hops) for measure, _, to, hops, _, _ in rows if measure == "due_to_received"}
     assert of_receipts == {("b", None), ("a", 0), ("b", 1)}
 
 
-def test_a_reply_is_timed_as_a_round_trip_too_and_a_request_is_not(spark: SparkSession) -> None:
+def test_a_reply_is_timed_as_a_round_trip_too_and_a_request_is_not() -> None:
     """The request is due at 2,000 ms and received at 2,010; its reply is due then too, sent at 2,012, back at 2,030."""
     back: Any = {"producer": 9, "destination": "queue://q.replies"}
     sends = [send(1, due=2_000), send(1, due=2_000, sent=2_012, **back)]
     arrived = [receipt(1, at=2_010), receipt(1, at=2_030, subscription="q.replies", **back)]
-    rows = timed(spark, sends, arrived, replies=["queue://q.replies"])
+    rows = timed(sends, arrived, replies=["queue://q.replies"])
     assert sorted(took for measure, *_, took in rows if measure == "due_to_received") == [10 * MS, 30 * MS]
     assert [took for measure, *_, took in rows if measure == "round_trip"] == [30 * MS]
 
 
-def timed(spark: SparkSession, sends: list, receipts: list, replies: Sequence[str] = ()) -> set[tuple]:  # type: ignore[type-arg]
+def timed(sends: list, receipts: list, replies: Sequence[str] = ()) -> set[tuple]:  # type: ignore[type-arg]
     """(measure, from, to, hops, second, exact duration) of every duration, by way of the latency table."""
     return {
         (row["measure"], row["from_broker"], row["to_broker"], row["hops"], row["second"], row["min_ns"])
-        for row in latency_rows(spark, sends, receipts, replies=replies)
+        for row in latency_rows(sends, receipts, replies=replies)
         if row["count"]
     }
 
 
 def latency_rows(
-    spark: SparkSession,
     sends: list,
     receipts: list,
     timeline: Timeline = TIMELINE,  # type: ignore[type-arg]
     replies: Sequence[str] = (),
 ) -> list:  # type: ignore[type-arg]
-    sent = frame(spark, "sends", sends)
+    sent = frame("sends", sends)
     of_messages = messages(sent)
-    delivered = deliveries(frame(spark, "receipts", receipts), of_messages, sent)
-    return latency(durations(sent, of_messages, delivered, replies=replies), timeline, 0).collect()
+    delivered = deliveries(frame("receipts", receipts), of_messages, sent)
+    return latency(durations(sent, of_messages, delivered, replies=replies), timeline, 0).to_dicts()
 
 
-def test_both_counts_of_a_bucket_are_those_of_plain_python(spark: SparkSession) -> None:
+def test_both_counts_of_a_bucket_are_those_of_plain_python() -> None:
     """Held back, sent late and early, resent, received twice, in a fault and outside, by two subscriptions."""
     rng = random.Random(11)
     fault = FaultWindow(LOAD_FROM_MS * MS + 4_000 * MS, LOAD_FROM_MS * MS + 4_500 * MS)
@@ -163,7 +157,7 @@ def test_both_counts_of_a_bucket_are_those_of_plain_python(spark: SparkSession) 
                 receipts.append(receipt(seq, at=sent + 900, subscription=name))
     timeline = Timeline(TIMELINE.load_began_ns, None, (fault,))
     whole, less_own = latency_counts(sends, receipts)
-    rows = [row for row in latency_rows(spark, sends, receipts, timeline) if row["measure"] == "due_to_received"]
+    rows = [row for row in latency_rows(sends, receipts, timeline) if row["measure"] == "due_to_received"]
     assert added_up(rows, "count") == whole
     assert added_up(rows, "count_less_own") == less_own
     assert whole != less_own
@@ -176,8 +170,8 @@ def added_up(rows: list, count: str) -> dict[int, int]:  # type: ignore[type-arg
     return +total
 
 
-def test_what_is_not_timed_from_due_has_no_own_delay(spark: SparkSession) -> None:
-    rows = latency_rows(spark, [send(1, due=2_000, sent=2_030)], [receipt(1, at=2_050)])
+def test_what_is_not_timed_from_due_has_no_own_delay() -> None:
+    rows = latency_rows([send(1, due=2_000, sent=2_030)], [receipt(1, at=2_050)])
     counts = {row["measure"]: [] for row in rows}  # type: ignore[var-annotated]
     for row in rows:
         counts[row["measure"]].append((row["bucket"], row["count"], row["count_less_own"]))
@@ -186,15 +180,15 @@ def test_what_is_not_timed_from_due_has_no_own_delay(spark: SparkSession) -> Non
     assert sorted(counts["due_to_received"]) == [(bucket_of(20 * MS), 0, 1), (bucket_of(50 * MS), 1, 0)]
 
 
-def test_percentiles_of_the_latency_table_are_those_of_numpy_within_0_8_percent(spark: SparkSession) -> None:
+def test_percentiles_of_the_latency_table_are_those_of_numpy_within_0_8_percent() -> None:
     took_ns = np.random.default_rng(3).lognormal(15, 2, 5_000).astype("int64")
-    rows = [("due_to_received", "a", "b", None, 2_000 * MS, 0, int(took), int(took) // 3, 0) for took in took_ns]
+    rows = [("a", "b", None, 2_000 * MS, 0, int(took), int(took) // 3, 0) for took in took_ns]
     schema = (
-        "measure string, from_broker string, to_broker string, hops int, due_ns bigint, from_ns bigint, "
-        "until_ns bigint, own_ns bigint, read_late_ns bigint"
+        "from_broker string, to_broker string, hops int, due_ns bigint, from_ns bigint, until_ns bigint, "
+        "own_ns bigint, read_late_ns bigint"
     )
-    table = latency(spark.createDataFrame(rows, schema), TIMELINE, 0).toArrow()
-    spread, less_own = Spread.of(table), Spread.less_own(table)
+    timed = as_table(latency(iter([("due_to_received", table(rows, schema))]), TIMELINE, 0))
+    spread, less_own = Spread.of(timed), Spread.less_own(timed)
     shares, too_few = [0.5, 0.9, 0.99], [None, None]  # beyond p99.9 and p99.99 of 5,000
     exact_ns = np.quantile(took_ns, shares, method="inverted_cdf")
     assert list(spread.quantiles_ms.values()) == [*(pytest.approx(each, rel=0.008) for each in exact_ns / MS), *too_few]

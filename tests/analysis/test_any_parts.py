@@ -1,0 +1,181 @@
+"""Checks that no result depends on into how many parts a run is divided: events in which everything goes wrong."""
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from analysis.events.run import Found
+from analysis.faults.topic import Faults
+from analysis.jobs import TOPICS
+from analysis.latency.topic import Latency
+from analysis.messages import order
+from analysis.messages.part import Known, Part
+from analysis.messages.topic import Messages
+from analysis.run.store import order as in_order
+from records import parts
+from records.connection_events import ConnectionEvent
+from records.results import RESULT_TABLES
+from records.rundir import RunDirectory
+from records.writer import Recorder
+from tests.analysis.rows import Row, connection
+from tests.analysis.runs import LOAD_NS, MS, S, healthy, make
+from tests.analysis.test_accounting import random_events
+from tests.analysis.topics import found_in
+
+SEQS, PRODUCERS = 4, 1
+"""Of a block: so few that a few hundred messages are in many parts."""
+
+
+@pytest.fixture(autouse=True)
+def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parts, "SEQS_PER_BLOCK", SEQS)
+    monkeypatch.setattr(order, "SEQS_PER_BLOCK", SEQS)
+    monkeypatch.setattr(parts, "PRODUCERS_PER_BLOCK", PRODUCERS)
+
+
+def everything_goes_wrong(seed: int, recorder: Recorder) -> None:
+    """`random_events` in the load, with two faults, lost connections, a stall and a silence."""
+    sends, receipts, subscriptions, leftovers = random_events(seed)
+    began_ns = LOAD_NS + 300 * MS
+    for row in sends:
+        recorder.send(*_moved(row).values())
+    for row in receipts:
+        recorder.receipt(*_moved({**row, "consumer": row["consumer"]}).values())
+    for row in subscriptions:
+        recorder.subscription(*_moved(row).values())
+    for row in leftovers:
+        recorder.leftover(*row.values())
+    recorder.fault("kill", "a", began_ns, began_ns + 200 * MS, None, began_ns, began_ns + MS, began_ns + 250 * MS)
+    recorder.fault("freeze", "b", began_ns + 400 * MS, began_ns + 450 * MS, None)
+    recorder.stall(0, "memory", began_ns + 100 * MS, began_ns + 160 * MS)
+    changes = [
+        *(connection("connected", at=-50, client=client, broker="a") for client in (0, 1, 7)),
+        *(connection("lost", at=310 + client, client=client, broker="a") for client in (0, 1, 7)),
+        *(connection("connected", at=400, client=client, broker="b") for client in (0, 7)),
+        *(connection("ready", at=401, client=client, broker="b") for client in (0, 7)),
+    ]
+    for row in changes:
+        at_ns = row["at_ns"] + LOAD_NS
+        event = ConnectionEvent(row["broker"], row["event"], at_ns, "")
+        recorder.connection(row["client"], row["group"], "memory", event)
+
+
+def _moved(row: Row) -> dict[str, Any]:
+    """The same row within the load."""
+    times = ("due_ns", "ready_ns", "sent_ns", "settled_ns", "received_ns", "began_ns")
+    return {
+        name: value + LOAD_NS if name in times and value is not None and value >= 0 else value
+        for name, value in row.items()
+    }
+
+
+def tables(found: Found) -> dict[str, pa.Table]:
+    """The result tables as they are written."""
+    whole = {name: found.tables[name].select(schema.names).cast(schema) for name, schema in RESULT_TABLES.items()}
+    return {name: table.take(in_order(table)) for name, table in whole.items()}
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_no_result_depends_on_the_number_of_parts(tmp_path: Path, seed: int) -> None:
+    directory = make(tmp_path, lambda recorder: everything_goes_wrong(seed, recorder))
+    one = found_in(directory)
+    counts = one.summary["messages"]
+    happened = ("lost", "stranded", "duplicated", "recovered", "reordered", "corrupted", "unexpected", "foreign")
+    assert all(counts[name] for name in happened)
+    assert one.tables["outages"].num_rows
+    assert sum(fault["reordered"] for fault in one.summary["recovery"]["faults"])
+    for number in (2, 8, 32):
+        several = found_in(directory, number)
+        assert several.summary == one.summary, number
+        for name, table in tables(one).items():
+            assert tables(several)[name].equals(table), (number, name)
+
+
+def test_a_silence_is_found_and_timed_whatever_part_its_messages_are_in(tmp_path: Path) -> None:
+    def stopped(recorder: Recorder) -> None:
+        """Broker a answers nothing from 4 to 7 s."""
+        for number in range(1_000):
+            due_ns = LOAD_NS + number * 10 * MS
+            settled_ns = due_ns + 2 * MS if not 4 * S <= due_ns - LOAD_NS < 7 * S else LOAD_NS + 7 * S
+            recorder.send(
+                number % 3,
+                number // 3,
+                1,
+                "queue://orders",
+                "a",
+                due_ns,
+                due_ns,
+                due_ns,
+                settled_ns,
+                "acked",
+                64,
+                False,
+            )
+
+    directory = make(tmp_path, stopped)
+    one, many = found_in(directory).summary["unplanned"], found_in(directory, 16).summary["unplanned"]
+    assert one == many
+    assert [(row["broker"], row["from_s"], row["until_s"], row["clients"]) for row in one] == [("a", 3.992, 7.0, 3)]
+
+
+@pytest.mark.parametrize("topic", [Messages(), Latency()], ids=["messages", "latency"])
+def test_a_topic_that_takes_nothing_of_others_runs_alone(tmp_path: Path, topic: Any) -> None:
+    directory = make(tmp_path, healthy)
+    alone, whole = found_in(directory, 2, [topic]), found_in(directory, 2)
+    assert set(alone.summary) < set(whole.summary)
+    assert alone.summary == {name: whole.summary[name] for name in alone.summary}
+    assert set(alone.tables) < set(whole.tables)
+
+
+def test_each_result_table_and_each_part_of_the_summary_is_of_one_topic(tmp_path: Path) -> None:
+    directory = make(tmp_path, healthy)
+    tables_so_far: set[str] = set()
+    summary_so_far: set[str] = set()
+    for number in range(1, len(TOPICS) + 1):
+        found = found_in(directory, 1, TOPICS[:number])
+        its = TOPICS[number - 1]
+        assert (set(found.tables) - tables_so_far) or (set(found.summary) - summary_so_far), its
+        tables_so_far, summary_so_far = set(found.tables), set(found.summary)
+    assert tables_so_far == set(RESULT_TABLES)
+    assert Faults in map(type, TOPICS)
+
+
+def test_a_run_of_many_parts_has_no_part_with_all_messages(tmp_path: Path) -> None:
+    """So that the tests above divide anything at all."""
+    directory = make(tmp_path, lambda recorder: everything_goes_wrong(1, recorder))
+    seen: list[int] = []
+
+    def count(known: Known) -> None:
+        seen.extend(Part(known, number).messages.height for number in range(known.parts))
+
+    found_in(directory, 8, [_Counting(count)])
+    assert sum(seen) == 150
+    assert 0 < max(seen) < 60
+
+
+class _Counting:
+    done = "counted"
+
+    def __init__(self, count: Any) -> None:
+        self.count = count
+
+    def questions(self, run: Any) -> dict[str, Any]:
+        self.count(Known.of(run))
+        return {}
+
+    def conclude(self, run: Any, answers: Any, found: Found) -> None: ...
+
+
+def test_a_run_folder_is_read_whatever_it_is_called(tmp_path: Path) -> None:
+    """Spark, and others, take a path for a pattern, which other folders may match too."""
+    for name, another in (("a[1]", "a1"), ("b{1,2}", "b1"), ("c*?", "cc1"), ("d\\[1] %41ü", "d1")):
+        make(tmp_path / another, lambda recorder: healthy(recorder))
+        directory: RunDirectory = make(tmp_path / name, lambda recorder: recorder.close())
+        recorder = Recorder(directory, "other")
+        healthy(recorder)
+        recorder.close()
+        (directory.events("sends")).mkdir(parents=True, exist_ok=True)
+        (directory.events("sends") / "notes.txt").write_text("a file of somebody else")
+        assert found_in(directory, 2).summary["messages"]["received"] == 1_000

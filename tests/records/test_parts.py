@@ -1,0 +1,99 @@
+"""Checks that events are divided by message: each row is in one part, however many parts files and readers have."""
+
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from records import parts, reader
+from records.parts import PARTS_KEY, SEQS_PER_BLOCK, part_of, parts_for
+from records.reader import read_part, seal
+from records.run import RunInfo
+from records.rundir import RunDirectory
+from records.schemas import UNKNOWN
+from records.writer import Recorder
+
+QUEUE = "queue://orders"
+PRODUCERS, SEQS = 9, 3
+"""Of each producer some messages of several blocks."""
+
+
+def recorded(parent: Path) -> RunDirectory:
+    """Of two processes: each message is sent by the one and received by the other; some have no known identity."""
+    directory = RunDirectory.create(parent, "run")
+    directory.write_run(RunInfo("run", "steady", "mesh", "memory", "memory"))
+    sending, receiving = Recorder(directory, "sending"), Recorder(directory, "receiving")
+    for producer in range(PRODUCERS):
+        for seq in range(0, SEQS * SEQS_PER_BLOCK, SEQS_PER_BLOCK // 2):
+            sending.send(producer, seq, 1, QUEUE, "a", 1, 1, 1, 2, "acked", 64, False)
+            receiving.receipt(99, "orders", producer, seq, 1, QUEUE, "b", 3, False, "intact", 1)
+    receiving.receipt(99, "orders", UNKNOWN, UNKNOWN, UNKNOWN, QUEUE, "b", 3, False, "foreign", None)
+    sending.leftover("a", "orders", False, 1, SEQS_PER_BLOCK, 1, None)
+    for recorder in (sending, receiving):
+        recorder.close()
+    return directory
+
+
+def messages(rows: pa.Table) -> Counter[tuple[int, int]]:
+    return Counter(zip(rows["producer"].to_pylist(), rows["seq"].to_pylist(), strict=True))
+
+
+@pytest.fixture(params=[1, 4, 16])
+def sealed(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunDirectory:
+    """A run whose files are divided into so many parts, a few rows at a time."""
+    monkeypatch.setattr(reader, "parts_for", lambda rows: request.param)
+    monkeypatch.setattr(reader, "ROWS_DIVIDED_AT_ONCE", 20)
+    directory = recorded(tmp_path)
+    seal(directory)
+    path = directory.events("sends") / "sending.parquet"
+    assert pq.read_metadata(path).metadata[PARTS_KEY] == str(request.param).encode()
+    return directory
+
+
+@pytest.mark.parametrize("asked", [1, 2, 8, 64])
+@pytest.mark.parametrize("table", ["sends", "receipts", "leftovers"])
+def test_each_row_is_in_the_part_of_its_message_and_in_no_other(sealed: RunDirectory, table: str, asked: int) -> None:
+    folder = sealed.events(table)
+    whole = pa.concat_tables([pq.read_table(path).replace_schema_metadata(None) for path in folder.glob("*.parquet")])
+    found: Counter[tuple[int, int]] = Counter()
+    for number in range(asked):
+        of_part = messages(read_part(folder, table, number, asked))
+        assert {part_of(producer, seq, asked) for producer, seq in of_part} <= {number}
+        found += of_part
+    assert found == messages(whole)
+
+
+def test_a_table_that_was_never_recorded_has_no_rows_in_any_part(tmp_path: Path) -> None:
+    assert read_part(tmp_path / "sends", "sends", 0, 2).num_rows == 0
+
+
+def test_other_tables_are_not_divided(sealed: RunDirectory) -> None:
+    (path,) = sealed.events("stalls").glob("*.parquet")
+    assert pq.read_metadata(path).metadata[PARTS_KEY] == b"1"
+
+
+def test_a_part_has_up_to_so_many_rows_and_their_number_is_a_power_of_two() -> None:
+    assert [parts_for(rows) for rows in (0, 500_000, 500_001, 2_000_000, 60_000_000)] == [1, 1, 2, 4, 128]
+    assert parts_for(10**12) == parts.MOST_PARTS
+
+
+@given(st.integers(-1, 2**31 - 1), st.integers(-1, 2**62), st.integers(0, 9))
+def test_a_part_of_half_as_many_is_two_joined_and_arrays_have_the_parts_of_numbers(
+    producer: int, seq: int, power: int
+) -> None:
+    one = part_of(producer, seq, 2**power)
+    assert 0 <= one < 2**power
+    assert part_of(producer, seq, 2 ** (power + 1)) % 2**power == one
+    assert part_of(np.array([producer], "int32"), np.array([seq], "int64"), 2**power).tolist() == [one]
+
+
+def test_messages_of_many_producers_are_spread_over_the_parts_and_so_are_those_of_few() -> None:
+    """1,000 producers of 120 messages each, and 2 of a million: no part has more than a few times its share."""
+    for producers, seqs in ((1_000, range(120)), (2, range(0, 1_000_000, 128))):
+        counts = Counter(part_of(producer, seq, 64) for producer in range(producers) for seq in seqs)
+        assert max(counts.values()) < 2 * producers * len(seqs) / 64
