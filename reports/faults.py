@@ -16,6 +16,7 @@ from records.units import MS_PER_S, NS_PER_MS, NS_PER_S
 from reports.parts.numbers import counted, joined, seconds_text, sentence, significant
 from reports.parts.over_time import Band
 from reports.parts.style import GRID, INK, MUTED, SMALL, WIDE, chart, look, new_figure, plain_axes, shortened
+from reports.parts.turned import turned
 from reports.parts.values import Chart, Columns, Table, columns_of, table_of
 
 
@@ -119,7 +120,7 @@ def _were(count: int) -> str:
 
 
 def recovery_table(recovery: Recovery) -> Table:
-    """A row a fault. Seconds of the load; outages in ms, empty if a client never came back."""
+    """A row a figure, a column a fault. Seconds of the load; outages in ms, empty if a client never came back."""
     columns = columns_of(
         FaultRecovery,
         "fault",
@@ -130,7 +131,7 @@ def recovery_table(recovery: Recovery) -> Table:
         *("duplicated", "redelivered", "reordered", "late", "throughput_back_s", "p99_back_s"),
         *("backlog_highest", "backlog_drained_s", "drain_per_s"),
     )
-    return table_of("What each fault did", recovery["faults"], columns, "No fault had an effect.")
+    return turned(table_of("What each fault did", recovery["faults"], columns, "No fault had an effect."))
 
 
 def _stranded_at(one: StrandedAt) -> str:
