@@ -198,3 +198,11 @@ def test_a_warning_is_no_cause_of_what_it_does_not_explain() -> None:
     assert probable_cause(replace(RUN, warnings=(TTL,)), elsewhere) == ""
     assert probable_cause(replace(RUN, warnings=(TTL,)), MADE_UP) == "", "nothing was silent or left behind"
     assert probable_cause(RUN, cast(Any, {**MADE_UP, "unplanned": [silent("us-1", 2.0)]})) == ""
+
+
+def test_the_figures_not_to_rely_on_are_told_a_line_a_measure() -> None:
+    late = "due → received p99 (the generator was late: by 1 ms)", "sent → received p50 and p99 (the clocks disagree)"
+    note = f"Do not rely on these latencies: {'; '.join(late)}."
+    summary = cast(Any, {**MADE_UP, "timing": {**MADE_UP["timing"], "note": note}})
+    assert headline(RUN, summary).timing == (f"Do not rely on these latencies: {late[0]};", f"{late[1]}.")
+    assert headline(RUN, MADE_UP).timing == ()
