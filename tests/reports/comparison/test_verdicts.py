@@ -271,7 +271,7 @@ def test_an_arm_whose_brokers_alone_did_not_hold_the_rate_is_worse_though_its_fi
         "worse",
         ("It did not hold the offered rate in 7 blocks in which the first arm did.",),
     )
-    assert "b is worse than a, as b did not hold the offered rate; seen was" in answer([slow])
+    assert "b is worse than a, as b did not hold the offered rate. Seen was" in answer([slow])
 
 
 def test_a_first_arm_that_alone_did_not_hold_the_rate_makes_the_other_better() -> None:
