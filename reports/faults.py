@@ -13,9 +13,10 @@ from records.faults import FaultRecovery, Recovery, StrandedAt, Unplanned, outag
 from records.run import OUT_OF_REACH, RunInfo
 from records.summary import Summary
 from records.units import MS_PER_S, NS_PER_MS, NS_PER_S
-from reports.parts.numbers import counted, joined, seconds_text, significant
+from reports.parts.numbers import counted, joined, seconds_text, sentence, significant
 from reports.parts.over_time import Band
 from reports.parts.style import GRID, INK, MUTED, SMALL, WIDE, chart, look, new_figure, plain_axes, shortened
+from reports.parts.turned import turned
 from reports.parts.values import Chart, Columns, Table, columns_of, table_of
 
 
@@ -56,19 +57,21 @@ def recovery_sentences(recovery: Recovery, doubtful: Collection[str] = (), held:
     ``held``: whether the offered rate was; if not, what waited is not told, as no fault made it wait.
     """
     told = [
-        fault_sentence(fault, outage_doubtful=LONGEST in doubtful, backlog_its_own=held is not False)
+        fault_sentences(fault, outage_doubtful=LONGEST in doubtful, backlog_its_own=held is not False)
         for fault in recovery["faults"][:MOST_SENTENCES]
     ]
     further = len(recovery["faults"]) - len(told)
     return tuple([*told, f"{counted(further, 'further fault')} followed."] if further else told)
 
 
-def fault_sentence(fault: FaultRecovery, *, outage_doubtful: bool = False, backlog_its_own: bool = True) -> str:
-    """``broker-2 was killed at 10 s: 34 of 100 clients were cut off, the slowest for 1.9 s; no acknowledged …``"""
+def fault_sentences(fault: FaultRecovery, *, outage_doubtful: bool = False, backlog_its_own: bool = True) -> str:
+    """``broker-2 was killed at 10 s: 34 of 100 clients were cut off, the slowest for 1.9 s. No acknowledged …``"""
     done = DONE.get(fault["kind"], f"had the fault {fault['kind']}")
-    cut_off = "" if fault["kind"] == AWAY else f"{_cut_off(fault, doubtful=outage_doubtful)}; "
+    began, messages = f"{fault['target']} {done} {_when(fault)}", _messages(fault)
     waited = _waited(fault) if backlog_its_own else ""
-    return f"{fault['target']} {done} {_when(fault)}: {cut_off}{_messages(fault)}{waited}."
+    if fault["kind"] == AWAY:
+        return f"{began}: {messages}.{waited}"
+    return f"{began}: {_cut_off(fault, doubtful=outage_doubtful)}. {sentence(messages)}{waited}"
 
 
 def _when(fault: FaultRecovery) -> str:
@@ -109,7 +112,7 @@ def _waited(fault: FaultRecovery) -> str:
     if not highest or not drained_s:
         return ""
     rate = "" if fault["drain_per_s"] is None else f", {fault['drain_per_s']:,.0f} a second"
-    return f"; up to {counted(highest, 'message')} waited, and had come {seconds_text(drained_s)} after it began{rate}"
+    return f" Up to {counted(highest, 'message')} waited, and had come {seconds_text(drained_s)} after it began{rate}."
 
 
 def _were(count: int) -> str:
@@ -117,7 +120,7 @@ def _were(count: int) -> str:
 
 
 def recovery_table(recovery: Recovery) -> Table:
-    """A row a fault. Seconds of the load; outages in ms, empty if a client never came back."""
+    """A row a figure, a column a fault. Seconds of the load; outages in ms, empty if a client never came back."""
     columns = columns_of(
         FaultRecovery,
         "fault",
@@ -128,7 +131,7 @@ def recovery_table(recovery: Recovery) -> Table:
         *("duplicated", "redelivered", "reordered", "late", "throughput_back_s", "p99_back_s"),
         *("backlog_highest", "backlog_drained_s", "drain_per_s"),
     )
-    return table_of("What each fault did", recovery["faults"], columns, "No fault had an effect.")
+    return turned(table_of("What each fault did", recovery["faults"], columns, "No fault had an effect."))
 
 
 def _stranded_at(one: StrandedAt) -> str:

@@ -23,20 +23,20 @@ def moves_sentences(rebalance: Rebalance, faults: Sequence[FaultRecovery]) -> st
     if not rebalance["moves"]:
         return ""
     moved, off_ms = f"{rebalance['moved']:,} of {counted(rebalance['clients'], 'client')}", rebalance["off_ms"]
-    sentences = [_whereabouts(rebalance["groups"], faults), f"{moved} moved, in {counted(rebalance['moves'], 'move')}"]
+    sentences = [*_whereabouts(rebalance["groups"], faults), f"{moved} moved, in {counted(rebalance['moves'], 'move')}"]
     if off_ms["p50"] is not None and off_ms["max"] is not None:
         sentences.append(
             f"The middle move took {significant(off_ms['p50'])} ms, the longest {significant(off_ms['max'])} ms"
         )
     if rebalance["not_settled"]:
-        sentences.append(f"After {counted(rebalance['not_settled'], 'change')} they did not settle")
+        sentences.append(f"After {counted(rebalance['not_settled'], 'change')} the clients did not settle")
     elif rebalance["settled_s"] is not None:
-        sentences.append(f"Each time they had settled after {seconds_text(rebalance['settled_s'])} at most")
+        sentences.append(f"Each time the clients had settled after {seconds_text(rebalance['settled_s'])} at most")
     return " ".join(f"{text}." for text in sentences)
 
 
-def _whereabouts(groups: Sequence[GroupBalance], faults: Sequence[FaultRecovery]) -> str:
-    """``At a, b and c were 6/6/0 clients before c joined, 4/4/3 (1 off) after; 4/4/4 when the load ended``."""
+def _whereabouts(groups: Sequence[GroupBalance], faults: Sequence[FaultRecovery]) -> list[str]:
+    """``a, b and c had 6/6/0 clients before c joined at 10 s, 4/4/3 (1 off) after``; ``They had …``"""
     brokers = list(dict.fromkeys(broker for group in groups for broker in group["moments"][0]["connected"]))
     were = {moment["moment"]: _clients(groups, moment["moment"], brokers) for moment in groups[0]["moments"]}
     told = []
@@ -44,11 +44,12 @@ def _whereabouts(groups: Sequence[GroupBalance], faults: Sequence[FaultRecovery]
         before, after = (were.get(f"{when} {fault['fault']}") for when in ("before", "after"))
         if before and after:
             done = DONE.get(fault["kind"], f"had the fault {fault['kind']}")
-            told.append(f"{before} clients before {fault['target']} {done}, {after} after")
+            told.append(f"{before} clients before {fault['target']} {done} at {fault['began_s']:.3g} s, {after} after")
     told = told[:MOST_FAULTS] or [f"{were['begin']} clients when the load began"]
     if "end" in were and not told[-1].endswith(f", {were['end']} after"):
         told.append(f"{were['end']} when the load ended")
-    return f"At {joined(brokers)} were {'; '.join(told)}"
+    first, *others = told
+    return [f"{joined(brokers)} had {first}", *(f"They had {other}" for other in others)]
 
 
 def _clients(groups: Sequence[GroupBalance], moment: str, brokers: Sequence[str]) -> str:

@@ -41,7 +41,8 @@ def _of_scenario(comparison: Comparison, several: bool) -> str:
 def _of_figure(comparison: Comparison, path: str) -> str:
     tests = [test for test in comparison.tests if test.figure.metric.path == path]
     clauses = [_clause(test, comparison.reference.name, comparison.same_within) for test in tests]
-    return f"{tests[0].figure.metric.title}: {'; '.join(clauses)}."
+    others = (sentence(text) if text.startswith(("whether", "the")) else f"{text}." for text in clauses[1:])
+    return " ".join((f"{tests[0].figure.metric.title}: {clauses[0]}.", *others))
 
 
 def _clause(test: Test, reference: str, same_within: float) -> str:
@@ -54,7 +55,7 @@ def _clause(test: Test, reference: str, same_within: float) -> str:
     if test.verdict.by_rate:
         who = arm if word == WORSE else reference
         return (
-            f"{arm} is {word} than {reference}, as {who} did not hold the offered rate{seen and f'; seen was {seen}'}"
+            f"{arm} is {word} than {reference}, as {who} did not hold the offered rate{seen and f'. Seen was {seen}'}"
         )
     if word in (BETTER, WORSE):
         return f"{arm} is {word} than {reference}, {seen}"
@@ -65,7 +66,7 @@ def _clause(test: Test, reference: str, same_within: float) -> str:
     if found is None:
         return f"whether {arm} differs from {reference} is not known, as no block has the figure in both arms"
     about = "is undecided" if word == UNDECIDED else "cannot be told, as the runs do not repeat (unstable)"
-    return f"whether {arm} differs from {reference} {about}; seen was {seen}"
+    return f"whether {arm} differs from {reference} {about}. Seen was {seen}"
 
 
 def lead(comparisons: Sequence[Comparison]) -> str:

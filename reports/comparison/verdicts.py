@@ -152,7 +152,7 @@ def _unstable(found: Estimate) -> str:
     times = significant(exp(found.high - found.low), 2)
     return (
         f"The ratio differs so much from block to block that the upper end of its interval is {times} times the lower "
-        "one: find out why the runs do not repeat before making more of them."
+        "one. Find out why the runs do not repeat before making more of them."
     )
 
 

@@ -51,10 +51,10 @@ def regions_sentence(regions: Regions, doubtful: Collection[str]) -> str:
     """'' if no message crossed. ``doubtful``: figures as a check names them."""
     if not regions["across"]["count"]:
         return ""
-    crossed = f"those that crossed to another took {_took(regions['across'], doubtful)}"
+    crossed = f"Those that crossed to another took {_took(regions['across'], doubtful)}"
     if not regions["within"]["count"]:
-        return f"No message stayed in its region; {crossed}."
-    return f"Messages that stayed in their region took {_took(regions['within'], doubtful)}; {crossed}."
+        return f"No message stayed in its region. {crossed}."
+    return f"Messages that stayed in their region took {_took(regions['within'], doubtful)}. {crossed}."
 
 
 def _took(latency: Latency, doubtful: Collection[str]) -> str:

@@ -362,7 +362,7 @@ def network_chart(net: NetworkDrawing) -> Chart:
     title = "The network and what flowed over it"
     lead = (
         f"{counted(len(net.nodes), 'broker')}, {counted(len(net.edges), 'link')}. "
-        "An arrow is as wide as the messages a second it carried (mean over warm-up and load); two arrows are a "
+        "An arrow is as wide as the messages a second it carried (mean over warm-up and load). Two arrows are a "
         "duplex link, the dot is the end that opened it, dashes mean that nothing flowed. In each box: open client "
         "connections, at the start → the end of the load where they differ."
     )

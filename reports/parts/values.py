@@ -10,6 +10,7 @@ from records.figures import declared
 
 Cell = str | int | float | None
 ANY = -1
+SENTENCE = 40  # characters; names are shorter
 Columns = Iterable[tuple[str, int | None, str | Callable[[Any], Cell]]]
 """Title, decimals as `Column` has them, and the value in a row's item: its key (``outage_ms.p50``), or a function."""
 
@@ -43,6 +44,13 @@ class Table:
         if not others or not all(others):
             return "mixed"
         return "numbers" if first else "numbers named"
+
+    @property
+    def prose(self) -> tuple[bool, ...]:
+        """Which columns have sentences. A table that is too wide would else have one word of them a line."""
+        columns = enumerate(self.columns)
+        texts = ([] if column.numeric else [str(row[at]) for row in self.rows] for at, column in columns)
+        return tuple(max(map(len, cells), default=0) > SENTENCE for cells in texts)
 
 
 def table_of(

@@ -33,7 +33,7 @@ class Headline:
     answer: str
     further: tuple[str, ...]
     question: tuple[str, ...]
-    timing: str = ""  # which figures not to rely on, and why
+    timing: tuple[str, ...] = ()  # which figures not to rely on, and why: a line a measure
 
 
 ONLY_FIRST = ("moves", "cost", "rate")
@@ -45,7 +45,7 @@ def headline(run: RunInfo, summary: Summary) -> Headline:
     word, meaning = MEANING[verdict]
     reasons = tuple(map(sentence, summary["reasons"]))
     answer, further = _told(run, summary)
-    return Headline(verdict, word, meaning, reasons, answer, further, question(run), summary["timing"]["note"])
+    return Headline(verdict, word, meaning, reasons, answer, further, question(run), _timing(summary))
 
 
 def _told(run: RunInfo, summary: Summary) -> tuple[str, tuple[str, ...]]:
@@ -69,6 +69,12 @@ def _told(run: RunInfo, summary: Summary) -> tuple[str, tuple[str, ...]]:
     rest += filter(None, [probable_cause(run, summary)])
     first = [text for text in (rate["note"], *(text for name in asked for text in told.get(name, ()))) if text]
     return " ".join(first or rest[:1]), tuple(rest if first else rest[1:])
+
+
+def _timing(summary: Summary) -> tuple[str, ...]:
+    """The note on timing by measures; of each it ends with the reason in brackets."""
+    note = summary["timing"]["note"]
+    return tuple(note.replace("); ", ");\n").split("\n")) if note else ()
 
 
 def _have_several(run: RunInfo) -> bool:

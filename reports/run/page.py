@@ -20,6 +20,7 @@ from reports.network.brokers import broker_charts
 from reports.network.drawing import NetworkDrawing, clients_table, network, network_chart
 from reports.network.links import backlog_table, links_table
 from reports.parts.over_time import Backdrop, Band, backdrop, chart_over_time
+from reports.parts.turned import turned
 from reports.parts.values import Chart, Column, Figure, Table
 from reports.run.doubts import doubts, load_length_s, warm_up_length_s
 from reports.run.embedded import embedded
@@ -188,7 +189,7 @@ def accounting_section(results: Results) -> Section:
         reordered_table(tables["reordered"]),
     )
     several = len(summary["kinds"]) > 1
-    return Section("accounting", "Accounting", tables=((kinds_table(summary),) if several else ()) + found)
+    return Section("accounting", "Accounting", tables=((turned(kinds_table(summary)),) if several else ()) + found)
 
 
 def provenance_section(results: Results) -> Section:

@@ -46,4 +46,4 @@ def test_the_terminal_and_the_report_say_that_the_link_was_cut_and_is_back(parti
     for step in (r"effective after \d+\.\d\d s", r"mended: is up at both ends again after \d+\.\d\d s"):
         assert re.search(rf"fault cut of source-to-sink, \d+\.\d s into the load: {step}", partition.output), step
     page = (partition.run / "report.html").read_text(encoding="utf-8")
-    assert re.search(r'class="answer">source-to-sink was cut at 3(\.\d\d?)? s: no client was cut off;', page)
+    assert re.search(r'class="answer">source-to-sink was cut at 3(\.\d\d?)? s: no client was cut off\.', page)

@@ -61,6 +61,26 @@ def test_the_page_is_never_wider_than_the_window(browser: Browser, mesh_run: Pat
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
+def test_no_word_of_the_answer_is_cut_off_on_a_phone(browser: Browser, mesh_run: Path) -> None:
+    page = Opened(browser, mesh_run, NARROW).page
+    page.evaluate("document.querySelector('.answer').textContent = 'kinds.durable_topic_persistent.undelivered_x_y'")
+    assert page.evaluate("(box => box.scrollWidth - box.clientWidth)(document.querySelector('.verdict'))") <= 0
+
+
+def test_captions_stay_in_view_beside_a_table_that_is_wider_than_a_phone(browser: Browser, mesh_run: Path) -> None:
+    page = Opened(browser, mesh_run, NARROW).page
+    captions = page.locator("section > .scroll caption span")
+    assert captions.count() > 3
+    assert all((captions.nth(at).bounding_box() or {"width": 999})["width"] <= NARROW for at in range(captions.count()))
+
+
+def test_a_text_of_a_wide_chart_can_be_read_on_a_phone(browser: Browser, mesh_run: Path) -> None:
+    page = Opened(browser, mesh_run, NARROW).page
+    box = page.locator("#outages-chart svg text").first.bounding_box()
+    assert box is not None
+    assert box["height"] > 8
+
+
 def test_verdict_and_charts_are_seen_without_scripts(browser: Browser, mesh_run: Path) -> None:
     page = Opened(browser, mesh_run, WIDE, scripts=False).page
     assert page.get_by_role("heading", name="Failed").is_visible()

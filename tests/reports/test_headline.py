@@ -116,22 +116,23 @@ REBALANCE = cast(
 )
 
 
-JOINED = cast(Any, [{"fault": "F1", "kind": "join", "target": "c"}])
+JOINED = cast(Any, [{"fault": "F1", "kind": "join", "target": "c", "began_s": 10.004}])
 
 
 def test_rebalance_begins_with_where_the_clients_were_and_what_their_moves_cost() -> None:
-    whereabouts = "At a, b and c were 6/6/0 clients before c joined, 4/4/3 (1 off) after; 4/4/4 when the load ended."
+    end = "They had 4/4/4 when the load ended. "
+    whereabouts = f"a, b and c had 6/6/0 clients before c joined at 10 s, 4/4/3 (1 off) after. {end}"
     cost = (
-        "5 of 18 clients moved, in 6 moves. The middle move took 12.3 ms, the longest 340 ms. Each time they had "
-        "settled after 4.5 s at most."
+        "5 of 18 clients moved, in 6 moves. The middle move took 12.3 ms, the longest 340 ms. Each time the clients "
+        "had settled after 4.5 s at most."
     )
-    assert moves_sentences(REBALANCE, JOINED) == f"{whereabouts} {cost}"
-    begin = "At a, b and c were 6/6/0 clients when the load began; 4/4/4 when the load ended. "
+    assert moves_sentences(REBALANCE, JOINED) == whereabouts + cost
+    begin = f"a, b and c had 6/6/0 clients when the load began. {end}"
     assert moves_sentences(REBALANCE, []) == begin + cost
     assert told("rebalance", rebalance=REBALANCE).startswith(begin)
     assert "settled" not in told("failover", rebalance=REBALANCE)
     unsettled = cast(Rebalance, {**REBALANCE, "not_settled": 1, "settled_s": None})
-    assert moves_sentences(unsettled, []).endswith(". After 1 change they did not settle.")
+    assert moves_sentences(unsettled, []).endswith(". After 1 change the clients did not settle.")
     assert moves_sentences(cast(Rebalance, {**REBALANCE, "moves": 0}), []) == ""
 
 
@@ -197,3 +198,11 @@ def test_a_warning_is_no_cause_of_what_it_does_not_explain() -> None:
     assert probable_cause(replace(RUN, warnings=(TTL,)), elsewhere) == ""
     assert probable_cause(replace(RUN, warnings=(TTL,)), MADE_UP) == "", "nothing was silent or left behind"
     assert probable_cause(RUN, cast(Any, {**MADE_UP, "unplanned": [silent("us-1", 2.0)]})) == ""
+
+
+def test_the_figures_not_to_rely_on_are_told_a_line_a_measure() -> None:
+    late = "due → received p99 (the generator was late: by 1 ms)", "sent → received p50 and p99 (the clocks disagree)"
+    note = f"Do not rely on these latencies: {'; '.join(late)}."
+    summary = cast(Any, {**MADE_UP, "timing": {**MADE_UP["timing"], "note": note}})
+    assert headline(RUN, summary).timing == (f"Do not rely on these latencies: {late[0]};", f"{late[1]}.")
+    assert headline(RUN, MADE_UP).timing == ()

@@ -16,7 +16,7 @@ from records.latency import Lag
 from records.messages import KINDS, NOT_RECEIVED, KindCounts, LeftBehind, Messages
 from records.summary import Summary
 from reports.clients.moves import moves_sentences
-from reports.faults import fault_sentence
+from reports.faults import fault_sentences
 from reports.inputs import read_results
 from reports.messages.fate import fate_sentence, places
 from reports.messages.kinds import kinds_sentences, kinds_table
@@ -147,7 +147,7 @@ def test_no_more_clients_were_cut_off_than_there_were_and_no_more_of_them_for_go
     never = data.draw(st.integers(0, cut_off))
     fault = {**MADE_UP["recovery"]["faults"][0], "target": "north", "began_s": 7.0, "backlog_highest": 0}
     fault |= {"clients": clients, "cut_off": cut_off, "never_back": never, "outage_ms": {"p50": None, "max": None}}
-    clause = fault_sentence(cast(FaultRecovery, fault)).partition(": ")[2].partition(";")[0]
+    clause = fault_sentences(cast(FaultRecovery, fault)).partition(": ")[2].partition(". ")[0]
     whole = [clients] if cut_off <= clients else []  # the others were connected only later
     assert numbers(clause) == ([cut_off, *whole, *([never] if never else [])] if cut_off else [])
 
@@ -195,8 +195,8 @@ def test_the_clients_at_each_moment_add_up_to_all_of_them(moments: tuple[tuple[i
     ]
     balance = {"moves": 1, "moved": 1, "clients": clients, "off_ms": {"p50": None, "max": None}, "not_settled": 0}
     balance |= {"settled_s": None, "groups": [{"group": "takers", "clients": clients, "moments": rows}]}
-    whereabouts = moves_sentences(cast(Rebalance, balance), []).partition(". ")[0]
-    for at_one_moment in whereabouts.split(";"):
+    whereabouts = moves_sentences(cast(Rebalance, balance), []).split(". ")
+    for at_one_moment in (sentence for sentence in whereabouts if " had " in sentence):
         assert sum(numbers(at_one_moment.replace("/", " "))) == clients
 
 

@@ -20,7 +20,7 @@ from reports.network.layout import BOX_WIDTH, chain_of, hub_of, layout
 from reports.network.links import backlog_table
 from reports.parts.numbers import bytes_text, cell, seconds_text, sentence, significant
 from reports.parts.over_time import MOST_STEPS, Backdrop, Line, Panel, step_of
-from reports.parts.values import ANY
+from reports.parts.values import ANY, Column, Table
 from tests.reports.run_folder import Plan, made_up, summary
 
 BOX_HEIGHT = 76.0
@@ -205,3 +205,10 @@ def test_the_answer_counts_receptions_where_a_message_has_several_subscriptions(
     one: Any = {**found, "messages": found["messages"] | {"expected": 240, "received": 120, "lost": 120}}
     assert fate_sentence(one) == "Of 240 receptions of 120 messages sent, 120 took place; 120 lost."
     assert latency_sentence(one).startswith("Of those that arrived, half came within ")
+
+
+def test_a_column_of_sentences_keeps_its_width_and_one_of_names_or_numbers_need_not() -> None:
+    meaning = "Refused by a broker, or never written: its client had no connection."
+    table = Table("Counts", (Column("Count"), Column("Meaning"), Column("All", 0)), (("failed", meaning, 0),))
+    assert table.prose == (False, True, False)
+    assert Table("Counts", (Column("Meaning"),), ()).prose == (False,)

@@ -161,7 +161,7 @@ def test_a_difference_that_is_sure_but_smaller_than_the_limit_is_never_worse() -
 def test_runs_that_do_not_repeat_are_unstable_and_no_undecided() -> None:
     found = of_ratios(0.3, 3.0, 0.5, 2.2, 0.9, 4.0, 0.25, 1.5)
     assert words(found) == ["unstable"]
-    assert "find out why the runs do not repeat" in found.tests[0].verdict.reasons[0]
+    assert "Find out why the runs do not repeat" in found.tests[0].verdict.reasons[0]
 
 
 def test_three_blocks_give_no_verdict_but_say_what_could_have_been_told() -> None:
@@ -271,7 +271,7 @@ def test_an_arm_whose_brokers_alone_did_not_hold_the_rate_is_worse_though_its_fi
         "worse",
         ("It did not hold the offered rate in 7 blocks in which the first arm did.",),
     )
-    assert "b is worse than a, as b did not hold the offered rate; seen was" in answer([slow])
+    assert "b is worse than a, as b did not hold the offered rate. Seen was" in answer([slow])
 
 
 def test_a_first_arm_that_alone_did_not_hold_the_rate_makes_the_other_better() -> None:
