@@ -1,9 +1,8 @@
 """Sends and receives messages by python-qpid-proton alone, in a process of its own.
 
-``python -m benchmarks.amqp_bare URI COUNT durable|non-durable``, with the password on standard input; prints one JSON
-line (`benchmarks.stopwatch`). It follows proton's manual: one container, a handler that sends and a handler that
-accepts each message. The sender needs credit, and fewer unanswered sends than the cap. There are two connections, as
-with the users of `benchmarks.stomp_users`.
+It reads the password from standard input, and prints one JSON line (`benchmarks.stopwatch`). It follows proton's
+manual: one container, a handler that sends and a handler that accepts each message. The sender needs credit, and fewer
+unanswered sends than the cap. There are two connections, as with the users of `benchmarks.stomp_users`.
 """
 
 import sys
@@ -14,6 +13,7 @@ from proton import Message
 from proton.handlers import MessagingHandler
 from proton.reactor import AtMostOnce, Container
 
+from benchmarks.arguments import Parser
 from benchmarks.stopwatch import BODY_BYTES, IN_FLIGHT, PREFETCH, USER, WARM_UP, Stopwatch
 
 
@@ -72,4 +72,7 @@ def main(uri: str, count: int, durable: bool) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), sys.argv[3] == "durable")
+    parser = Parser("amqp_bare", __doc__)
+    parser.add_broker_load()
+    given = parser.parse_args()
+    main(given.uri, given.count, given.kind == "durable")

@@ -1,6 +1,6 @@
 """Looks for durable AMQP sends that a Classic mesh refuses although they arrive: outcomes beside receipts.
 
-``python -m benchmarks.amqp_refusals [--messages 1000000] [--per-run 200000] [--seconds 900] [--quiet]`` makes runs of
+``python -m benchmarks.amqp_refusals [--messages N] [--per-run N] [--seconds S] [--quiet]`` makes runs of
 `scenarios/steady.py` on a mesh of three brokers, as fast as it takes the messages, until there are MESSAGES in all. No
 run begins after SECONDS. In turn nothing goes wrong, links between brokers are cut, brokers hang up on their clients,
 and a broker is killed; with ``--quiet`` nothing goes wrong in any run. ``--properties N``: each message has as many
@@ -11,7 +11,6 @@ one did not.
 The runs stay in the folder of ``--into``, with the brokers' logs. Cutting links takes Toxiproxy.
 """
 
-import argparse
 import json
 import re
 import sys
@@ -26,6 +25,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from benchmarks.arguments import Parser, above_0, whole
 from benchmarks.pairs import conditions
 from benchmarks.real_runs import load_ns, make_run
 from records.reader import read_events
@@ -171,14 +171,17 @@ def main(ways: Sequence[str], messages: int, per_run: int, seconds: float, prope
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description="Does a Classic mesh refuse durable AMQP sends that arrive?")
-    parser.add_argument("--messages", type=int, default=1_000_000, help="in all (1000000)")
-    parser.add_argument("--per-run", type=int, default=200_000, help="of one run (200000)")
-    parser.add_argument("--seconds", type=float, default=900, help="after which no run begins any more (900)")
+    parser = Parser("amqp_refusals", __doc__)
+    parser.add_argument("--messages", type=whole(1), default=1_000_000, metavar="N", help="in all (1000000)")
+    parser.add_argument("--per-run", type=whole(1), default=200_000, metavar="N", help="of one run (200000)")
+    parser.add_argument(
+        "--seconds", type=above_0, default=900, metavar="S", help="after which no run begins any more (900)"
+    )
     parser.add_argument("--quiet", action="store_true", help="nothing goes wrong in any run")
     parser.add_argument("--into", type=Path, default=Path("runs/amqp-refusals"), help="folder of the runs")
-    parser.add_argument("--properties", type=int, default=0, help="application properties of each message (0)")
-    asked = parser.parse_args()
-    asked_ways = list(WAYS)[:1] if asked.quiet else list(WAYS)
-    limits = asked.messages, asked.per_run, asked.seconds
-    sys.exit(not main(asked_ways, *limits, asked.properties, asked.into))
+    parser.add_argument(
+        "--properties", type=whole(0), default=0, metavar="N", help="application properties of each message (0)"
+    )
+    given = parser.parse_args()
+    ways = list(WAYS)[:1] if given.quiet else list(WAYS)
+    sys.exit(not main(ways, given.messages, given.per_run, given.seconds, given.properties, given.into))

@@ -1,16 +1,17 @@
 """Measures AMQP users under Locust beside a bare proton loop, and beside Artemis's own load generator.
 
-``python -m benchmarks.amqp_speed [PAIRS [WHAT …]]`` starts one Artemis broker and prints Markdown tables for
-docs/performance.md. WHAT is any of `WHATS`, by default all. Each takes two minutes with 5 pairs. A is one process with
-one producer and one consumer, every message recorded (`benchmarks.stomp_users`, by AMQP). B is proton alone
-(`benchmarks.amqp_bare`) or ``artemis perf client --protocol AMQP``, with one of each too. 1 KiB bodies, the same cap on
-messages that await their answer, the same prefetch.
+``python -m benchmarks.amqp_speed [WHAT …] [--pairs N]`` starts one Artemis broker and prints Markdown tables for
+docs/performance.md. Each WHAT takes two minutes with 5 pairs. A is one process with one producer and one consumer,
+every message recorded (`benchmarks.stomp_users`, by AMQP). B is proton alone (`benchmarks.amqp_bare`) or ``artemis perf
+client --protocol AMQP``, with one of each too. 1 KiB bodies, the same cap on messages that await their answer, the same
+prefetch.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from benchmarks import one_broker
+from benchmarks.arguments import Parser, sized
 from benchmarks.artemis_perf import PerfClient
 from benchmarks.pairs import compare
 from benchmarks.stomp_speed import BROKER, Side, side
@@ -24,19 +25,23 @@ PERF_WARM_UP_S, PERF_S = 4, 8
 class Bench:
     """One broker, and the sides of a comparison on it."""
 
-    def __init__(self, runtime: ProcessRuntime, folder: Path) -> None:
-        self._runtime, self._perf = runtime, PerfClient(runtime, folder)
+    def __init__(self, runtime: ProcessRuntime, folder: Path, size: float) -> None:
+        self._runtime, self._size, self._perf = runtime, size, PerfClient(runtime, folder)
         self._uri = runtime.endpoint(BROKER, "amqp").uri
 
     def users(self, kind: str) -> Side:
-        return side(self._runtime, "benchmarks.stomp_users", "recorded", self._uri, str(COUNT[kind]), kind, "0")
+        return side(self._runtime, "benchmarks.stomp_users", "recorded", self._uri, self._count(kind), kind, "0")
 
     def proton(self, kind: str) -> Side:
-        return side(self._runtime, "benchmarks.amqp_bare", self._uri, str(COUNT[kind]), kind)
+        return side(self._runtime, "benchmarks.amqp_bare", self._uri, self._count(kind), kind)
+
+    def _count(self, kind: str) -> str:
+        return str(sized(COUNT[kind], self._size))
 
     def perf(self, kind: str) -> Side:
         """CPU: of the whole process, its start and its warm-up too, by the messages of the whole process."""
-        wishes = f"--silent --protocol AMQP --max-pending {IN_FLIGHT} --warmup {PERF_WARM_UP_S} --duration {PERF_S}"
+        warm_up_s, perf_s = sized(PERF_WARM_UP_S, self._size), sized(PERF_S, self._size, least=3)
+        wishes = f"--silent --protocol AMQP --max-pending {IN_FLIGHT} --warmup {warm_up_s} --duration {perf_s}"
 
         def run() -> Sequence[float]:
             cpu_s, samples = self._perf.run(wishes, self._uri, durable=kind == "durable")
@@ -69,4 +74,4 @@ WHATS: Mapping[str, Callable[[Bench, int], None]] = {
 
 
 if __name__ == "__main__":
-    one_broker.run("artemis-single", Bench, WHATS)
+    one_broker.run(Parser("amqp_speed", __doc__), "artemis-single", Bench, WHATS)

@@ -1,11 +1,10 @@
 """Measures how time and memory of the analysis grow with a run, beside DuckDB for the same answers.
 
-``python -m benchmarks.analysis_scale [--messages 1000000 10000000] [--pairs 5]`` makes runs. Both programs answer in
+``python -m benchmarks.analysis_scale [--messages N …] [--pairs N]`` makes runs. Both programs answer in
 turn, each in a process of its own. It checks that the answers are equal, and prints a table. A is the analysis, B is
 DuckDB.
 """
 
-import argparse
 import subprocess
 import sys
 import tempfile
@@ -19,8 +18,9 @@ from pathlib import Path
 import psutil
 import pyarrow.parquet as pq
 
+from benchmarks.arguments import Parser, whole
 from benchmarks.duckdb_answers import TABLES
-from benchmarks.generate_events import write_run
+from benchmarks.generate_events import add_rate, write_run
 from benchmarks.pairs import HEADER, conditions, measure
 from records.rundir import RunDirectory
 
@@ -110,10 +110,13 @@ def compare(run: Path, answers: Path, pairs: int, messages: int, *, warm: bool) 
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="The analysis beside DuckDB, on runs of several sizes.")
-    parser.add_argument("--messages", type=int, nargs="+", default=[1_000_000, 10_000_000])
-    parser.add_argument("--pairs", type=int, default=5)
-    parser.add_argument("--per-s", type=int, default=20_000, help="rate of the runs, which gives their length")
+    parser = Parser("analysis_scale", __doc__)
+    sizes = [1_000_000, 10_000_000]
+    parser.add_argument(
+        "--messages", type=whole(1), nargs="+", default=sizes, metavar="N", help="of each run (1000000 10000000)"
+    )
+    parser.add_pairs()
+    add_rate(parser, 20_000)
     parser.add_argument("--no-warm-up", action="store_true", help="count the first pair too, for runs of many minutes")
     options = parser.parse_args()
     print(conditions())

@@ -1,11 +1,10 @@
 """Measures what each further small run costs in one Spark session: CPU seconds, Spark jobs, and the time of each step.
 
-``python -m benchmarks.analysis_session [--runs 8] [--messages 3000]`` makes runs and analyses them one after the other,
+``python -m benchmarks.analysis_session [--runs N] [--messages N]`` makes runs and analyses them one after the other,
 as `brokerbench analyse RUN RUN …` does. It prints a row for each run. CPU seconds are of Python and of Java. They say
 more than wall time where a machine has other work.
 """
 
-import argparse
 import os
 import tempfile
 import time
@@ -18,7 +17,8 @@ from pyspark.sql import SparkSession
 
 from analysis.jobs import analyse
 from analysis.spark import session
-from benchmarks.generate_events import write_run
+from benchmarks.arguments import Parser, whole
+from benchmarks.generate_events import add_rate, write_run
 from benchmarks.pairs import conditions
 from topologies.runtimes.java import find_java, spark_environment
 
@@ -65,10 +65,10 @@ def measure(runs: Sequence[Path], rows: int) -> list[Cost]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Small runs one after the other in one Spark session.")
-    parser.add_argument("--runs", type=int, default=8)
-    parser.add_argument("--messages", type=int, default=3_000)
-    parser.add_argument("--per-s", type=int, default=100)
+    parser = Parser("analysis_session", __doc__)
+    parser.add_argument("--runs", type=whole(1), default=8, metavar="N", help="runs (8)")
+    parser.add_argument("--messages", type=whole(1), default=3_000, metavar="N", help="of each run (3000)")
+    add_rate(parser, 100)
     options = parser.parse_args()
     print(conditions())
     with tempfile.TemporaryDirectory(prefix="brokerbench-session-") as folder:

@@ -1,26 +1,27 @@
 """Measures what a run of half a minute costs around its load: each step by itself, and the report's size.
 
-``python -m benchmarks.around_a_run [RUNS] [RUNTIME]`` makes runs of the steady scenario on the mesh and prints medians.
+``python -m benchmarks.around_a_run [--runs N] [--runtime RUNTIME]`` makes runs of the steady scenario on the mesh and
+prints medians.
 """
 
 import json
 import statistics
 import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
 
+from benchmarks.arguments import Parser, above_0, one_of, whole
 from benchmarks.pairs import conditions
 from benchmarks.real_runs import LOCUST
 
-LOAD_S = 30.0
+RUNTIMES = ("processes", "containers")
 STEPS = ("up", "prove", "clients", "drain", "browse", "down", "analysis", "report")
 
 
-def one_run(folder: Path, runtime: str) -> dict[str, float]:
+def one_run(folder: Path, runtime: str, for_s: float) -> dict[str, float]:
     """Seconds by step, and the whole around the load; the report's kilobytes."""
-    options = ["--runtime", runtime, "--topology", "mesh", "-t", f"{LOAD_S:g}s"]
+    options = ["--runtime", runtime, "--topology", "mesh", "-t", f"{for_s:g}s"]
     began_s = time.perf_counter()
     subprocess.run(
         [LOCUST, "-f", "scenarios/steady.py", "--headless", *options, "--runs", folder],
@@ -39,12 +40,12 @@ def one_run(folder: Path, runtime: str) -> dict[str, float]:
     return {**steps, "around warm-up and load, in all": wall_s - loaded_s, "report kB": size_kb}
 
 
-def main(runs: int, runtime: str) -> None:
+def main(runs: int, runtime: str, for_s: float) -> None:
     print(conditions())
     rows = []
     for number in range(runs):
         with tempfile.TemporaryDirectory() as folder:
-            rows.append(one_run(Path(folder) / "runs", runtime))
+            rows.append(one_run(Path(folder) / "runs", runtime, for_s))
         print(f"run {number + 1} of {runs}: {rows[-1]['around warm-up and load, in all']:.1f} s around the load")
     print(f"\n| step, {runtime} | median | smallest | largest |\n|---|---|---|---|")
     for name in rows[0]:
@@ -54,4 +55,9 @@ def main(runs: int, runtime: str) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 5, sys.argv[2] if len(sys.argv) > 2 else "processes")
+    parser = Parser("around_a_run", __doc__)
+    parser.add_argument("--runs", type=whole(1), default=5, metavar="N", help="runs (5)")
+    parser.add_argument("--runtime", type=one_of(RUNTIMES), default=RUNTIMES[0], help=f"{' or '.join(RUNTIMES)}")
+    parser.add_argument("--for", dest="for_s", type=above_0, default=30.0, metavar="S", help="seconds of the load (30)")
+    given = parser.parse_args()
+    main(given.runs, given.runtime, given.for_s)

@@ -1,17 +1,20 @@
 """Measures a thousand connections in one worker: memory and CPU, idle and at one message/s each.
 
-``python -m benchmarks.connections [PROTOCOL [COUNT]]`` starts one broker that speaks it, Artemis for Core and Classic
-for any other, and prints a Markdown row. Every connection is a Locust user of this project: COUNT producers, and beside
-them one consumer that takes what they send.
+``python -m benchmarks.connections [PROTOCOL] [--count N]`` starts one broker that speaks it, Artemis for Core and
+Classic for any other, and prints a Markdown row. Every connection is a Locust user of this project: N producers, and
+beside them one consumer that takes what they send.
 """
 
 import subprocess
 import sys
 
+from benchmarks.arguments import Parser, above_0, whole
 from benchmarks.one_broker import broker
 from benchmarks.pairs import conditions
+from drivers.protocols import PROTOCOLS
 
 BROKER = "broker-1"
+REAL_PROTOCOLS = tuple(name for name in PROTOCOLS if name != "memory")
 HEADER = (
     "| driver | connections | connected in | memory of each | CPU, idle | CPU, 1 message/s each | lag p50 | p99 |\n"
     "|---|---|---|---|---|---|---|---|"
@@ -23,15 +26,25 @@ def entry_for(protocol: str) -> str:
     return "artemis-single" if protocol == "core" else "single"
 
 
-def main(protocol: str, count: int) -> None:
+def main(protocol: str, count: int, for_s: float) -> None:
     print(conditions())
     with broker(entry_for(protocol)) as (runtime, _):
         uri = runtime.endpoint(BROKER, protocol).uri
-        command = [sys.executable, "-W", "ignore", "-m", "benchmarks.connections_users", protocol, uri, str(count)]
-        password = runtime.credentials().password
-        done = subprocess.run(command, input=password, stdout=subprocess.PIPE, text=True, check=True)
+        wishes = [protocol, uri, str(count), str(for_s)]
+        done = subprocess.run(
+            [sys.executable, "-W", "ignore", "-m", "benchmarks.connections_users", *wishes],
+            input=runtime.credentials().password,
+            stdout=subprocess.PIPE,
+            text=True,
+            check=True,
+        )
         print(f"\n{HEADER}\n{done.stdout.splitlines()[-1]}")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1] if len(sys.argv) > 1 else "stomp", int(sys.argv[2]) if len(sys.argv) > 2 else 1_000)
+    parser = Parser("connections", __doc__)
+    parser.add_protocol(REAL_PROTOCOLS, nargs="?", default="stomp")
+    parser.add_argument("--count", type=whole(1), default=1_000, metavar="N", help="producers (1000)")
+    parser.add_argument("--for", dest="for_s", type=above_0, default=10.0, metavar="S", help="seconds measured (10)")
+    given = parser.parse_args()
+    main(given.protocol, given.count, given.for_s)

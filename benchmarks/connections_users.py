@@ -1,8 +1,8 @@
 """Runs COUNT producers of 1 message/s and a consumer in this process, and prints what they cost.
 
-``python -m benchmarks.connections_users PROTOCOL URI COUNT``, with the password on standard input; prints a Markdown
-row. A first connection loads a JVM or libraries; this happens before memory is measured. Lag is measured from the
-events of messages that are due after the first seconds. In the first seconds links are attached and code is compiled.
+It reads the password from standard input, and prints a Markdown row. A first connection loads a JVM or libraries; this
+happens before memory is measured. Lag is measured from the events of messages that are due after the first seconds. In
+the first seconds links are attached and code is compiled.
 """
 
 from records.units import NS_PER_MS
@@ -20,6 +20,8 @@ import gevent
 import numpy as np
 import psutil
 
+from benchmarks.arguments import Parser, above_0, whole
+from benchmarks.connections import REAL_PROTOCOLS
 from benchmarks.stomp_users import GROUP, QUEUE, Receiver, session_for
 from drivers.client.connection_modes import ONE
 from drivers.jvm import vm
@@ -30,7 +32,7 @@ from records.rundir import RunDirectory
 from records.writer import Recorder
 from scenarios.java_parts import find_java_parts
 
-MEASURED_S, SETTLING_S, GIVE_UP_S, SPAWNED_PER_S = 10.0, 3.0, 120.0, 500
+SETTLING_S, GIVE_UP_S, SPAWNED_PER_S = 3.0, 120.0, 500
 
 
 class EachSecond(ProducerUser):
@@ -38,10 +40,10 @@ class EachSecond(ProducerUser):
     body_bytes, durable, sends_per_second = 1_024, False, 1.0
 
 
-def cpu_share() -> float:
-    """CPU of this process over the time measured, as a share of one core."""
+def cpu_share(for_s: float) -> float:
+    """CPU of this process over the next ``for_s`` seconds, as a share of one core."""
     began_s, cpu_s = time.perf_counter(), time.process_time()
-    gevent.sleep(MEASURED_S)
+    gevent.sleep(for_s)
     return (time.process_time() - cpu_s) / (time.perf_counter() - began_s)
 
 
@@ -71,7 +73,7 @@ def wait(session: Session, done: Callable[[], bool]) -> None:
         gevent.sleep(0.01)
 
 
-def measure(protocol: str, uri: str, password: str, count: int, recorder: Recorder) -> tuple[str, int]:
+def measure(protocol: str, uri: str, password: str, count: int, for_s: float, recorder: Recorder) -> tuple[str, int]:
     """The row without its lag, and from when on (ns) messages count for that."""
     EachSecond.fixed_count = count
     runner = Environment(user_classes=[EachSecond, Receiver]).create_local_runner()
@@ -84,11 +86,11 @@ def measure(protocol: str, uri: str, password: str, count: int, recorder: Record
     wait(session, lambda: session.tally.ready.total() == count + 1)
     connected_s = time.perf_counter() - began_s
     each_kib = (psutil.Process().memory_info().rss - before_bytes) / (count + 1) / 1_024
-    idle = cpu_share()
-    now_ns, load_ns = time.perf_counter_ns(), round((SETTLING_S + MEASURED_S + 1) * 1e9)
+    idle = cpu_share(for_s)
+    now_ns, load_ns = time.perf_counter_ns(), round((SETTLING_S + for_s + 1) * 1e9)
     session.go(Go(Window(now_ns, now_ns, now_ns + load_ns)))
     gevent.sleep(SETTLING_S)
-    busy = cpu_share()
+    busy = cpu_share(for_s)
     wait(session, lambda: session.tally.finished_producers == count and session.tally.received == session.tally.sent)
     assert session.tally.missed == 0, session.tally
     runner.stop()
@@ -97,17 +99,23 @@ def measure(protocol: str, uri: str, password: str, count: int, recorder: Record
     return f"| `{protocol}` | {count + 1:,} | {connected_s:.1f} s | {cost}", now_ns + round(SETTLING_S * 1e9)
 
 
-def main(protocol: str, uri: str, count: int) -> None:
+def main(protocol: str, uri: str, count: int, for_s: float) -> None:
     password = sys.stdin.readline().strip()
     vm.use(find_java_parts)
     with tempfile.TemporaryDirectory() as folder:
         directory = RunDirectory.create(Path(folder), "run")
         recorder = Recorder(directory, "main")
         recorder.start()
-        row, from_ns = measure(protocol, uri, password, count, recorder)
+        row, from_ns = measure(protocol, uri, password, count, for_s, recorder)
         recorder.close()
         print(f"{row} | {lags_of(directory, from_ns)} |")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], int(sys.argv[3]))
+    parser = Parser("connections_users", __doc__)
+    parser.add_protocol(REAL_PROTOCOLS)
+    parser.add_argument("uri", metavar="URI", help="of the broker, such as stomp://127.0.0.1:61613")
+    parser.add_argument("count", type=whole(1), metavar="COUNT", help="producers")
+    parser.add_argument("for_s", type=above_0, metavar="SECONDS", help="for which each of both states is measured")
+    given = parser.parse_args()
+    main(given.protocol, given.uri, given.count, given.for_s)

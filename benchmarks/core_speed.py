@@ -1,11 +1,11 @@
 """Measures Core users under Locust, every message recorded, beside ``artemis perf client``.
 
-``python -m benchmarks.core_speed [PAIRS [WHAT …]]`` starts one Artemis broker and prints Markdown tables for
-docs/performance.md. WHAT is any of `WHATS`, by default all. A is `benchmarks.java_users`, B the distribution's ``perf
-client --max-pending 1000``; each is one process. Both have one producer and one consumer, send 1 KiB to one queue, have
-as many sends ahead of their answers, and are warmed up. B's rate is the mean of the messages received in each second.
-A's rate is all messages divided by the time from the first send to the last receipt. Pauses of the broker are in both
-rates. CPU is the clients' CPU; for B without the CPU of its start.
+``python -m benchmarks.core_speed [WHAT …] [--pairs N]`` starts one Artemis broker and prints Markdown tables for
+docs/performance.md. A is `benchmarks.java_users`, B the distribution's ``perf client --max-pending 1000``; each is one
+process. Both have one producer and one consumer, send 1 KiB to one queue, have as many sends ahead of their answers,
+and are warmed up. B's rate is the mean of the messages received in each second. A's rate is all messages divided by the
+time from the first send to the last receipt. Pauses of the broker are in both rates. CPU is the clients' CPU; for B
+without the CPU of its start.
 """
 
 import statistics
@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import one_broker
+from benchmarks.arguments import Parser, sized
 from benchmarks.artemis_perf import PerfClient
 from benchmarks.java_side import paced, side
 from benchmarks.pairs import compare
@@ -28,13 +29,14 @@ WARM_UP, WARM_UP_S, TOOL_S = 50_000, 4, 8
 class Bench:
     """One broker, and the distribution's tool on it."""
 
-    def __init__(self, runtime: ProcessRuntime, folder: Path) -> None:
-        self.runtime, self._perf = runtime, PerfClient(runtime, folder)
+    def __init__(self, runtime: ProcessRuntime, folder: Path, size: float) -> None:
+        self.runtime, self.size, self._perf = runtime, size, PerfClient(runtime, folder)
         self._start_cpu_s = self._run("--message-count 1", durable=False)[0]
 
     def tool(self, *, durable: bool) -> Sequence[float]:
         """Messages a second and CPU us a message of the perf client."""
-        wishes = f"--max-pending {AHEAD} --warmup {WARM_UP_S} --duration {TOOL_S}"
+        warm_up_s, tool_s = sized(WARM_UP_S, self.size), sized(TOOL_S, self.size, least=3)
+        wishes = f"--max-pending {AHEAD} --warmup {warm_up_s} --duration {tool_s}"
         cpu_s, samples = self._run(wishes, durable=durable)
         (summary,) = (each for each in samples if each["sampleType"] == "summary")
         received = [
@@ -42,7 +44,7 @@ class Bench:
         ]
         assert summary["result"] == "success", summary
         cpu_us = (cpu_s - self._start_cpu_s) / float(summary["totalReceived"]) * 1e6
-        return statistics.fmean(received[: TOOL_S - WARM_UP_S]), cpu_us
+        return statistics.fmean(received[: tool_s - warm_up_s]), cpu_us
 
     def _run(self, wishes: str, *, durable: bool) -> tuple[float, list[dict[str, Any]]]:
         ahead_bytes = ANSWERED_BYTES if durable else -1
@@ -52,7 +54,8 @@ class Bench:
 
 def against(bench: Bench, kind: str, pairs: int) -> None:
     durable = kind == "durable"
-    ours = side(bench.runtime, "core", COUNT[kind], durable=durable, in_flight=AHEAD, warm_up=WARM_UP)
+    count, warm_up = sized(COUNT[kind], bench.size), sized(WARM_UP, bench.size)
+    ours = side(bench.runtime, "core", count, durable=durable, in_flight=AHEAD, warm_up=warm_up)
     title = f"{kind}: users under Locust (A), artemis perf client --max-pending {AHEAD} (B)"
     compare(title, ours, lambda: bench.tool(durable=durable), pairs, warm=False)
 
@@ -60,9 +63,9 @@ def against(bench: Bench, kind: str, pairs: int) -> None:
 WHATS: Mapping[str, Callable[[Bench, int], None]] = {
     "non-durable": lambda bench, pairs: against(bench, "non-durable", pairs),
     "durable": lambda bench, pairs: against(bench, "durable", pairs),
-    "paced": lambda bench, pairs: paced(bench.runtime, "core", pairs),
+    "paced": lambda bench, pairs: paced(bench.runtime, "core", pairs, bench.size),
 }
 
 
 if __name__ == "__main__":
-    one_broker.run("artemis-single", Bench, WHATS)
+    one_broker.run(Parser("core_speed", __doc__), "artemis-single", Bench, WHATS)

@@ -1,12 +1,12 @@
 """Computes the tables accounting, latency, rates and paths of a run by DuckDB.
 
-``python -m benchmarks.duckdb_answers RUN FOLDER`` writes them to the folder. It is for runs of queues that the
-generator makes: a topic's subscriptions are not looked at. It is written as one would for DuckDB: two tables, made
-once, answer all other questions. Definitions are those of `records.results`.
+It writes them to a folder. It is for runs that `benchmarks.generate_events` makes: it looks at no topic's subscription,
+no time to live and no selector, so no message is unselected, and only a dead letter may be expired. It is written as
+one would for DuckDB: two tables, made once, answer all other questions. Definitions are those of `records.results`.
 """
 
-import sys
 import tempfile
+from argparse import ArgumentTypeError
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -14,6 +14,9 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from benchmarks.arguments import Parser, folder
+from benchmarks.real_runs import load_ns
+from records.errors import RunUnreadable
 from records.results import RESULT_TABLES
 from records.rundir import RunDirectory
 
@@ -42,18 +45,21 @@ from copies left join messages using (producer, seq) left join sends using (prod
 """
 
 ACCOUNTING = """
-with found as (select producer, seq, min(dead_letter) as dead from leftovers group by producer, seq),
+with found as (select producer, seq, min(dead_letter) as dead,
+                      arg_min(expired, dead_letter) as too_old
+               from leftovers group by producer, seq),
 firsts as (select * from deliveries where copy = 1),
 message_outcomes as (
     select messages.*, regexp_replace(messages.destination, '^queue://', '') as subscription,
-           firsts.producer is not null as received, found.dead
+           firsts.producer is not null as received, found.dead, coalesce(found.dead and found.too_old, false) as expired
     from messages left join firsts using (producer, seq) left join found using (producer, seq)),
 ends as (
     select destination, subscription, count(*) as sent, count_if(goodness = 4) as acked,
            count_if(goodness = 1) as failed, count_if(goodness = 3) as in_doubt, count_if(goodness = 2) as unconfirmed,
            count_if(goodness = 4 and not received and dead is null) as lost,
            count_if(goodness = 4 and not received and not dead) as stranded,
-           count_if(goodness = 4 and not received and dead) as dead_lettered,
+           count_if(goodness = 4 and not received and dead and not expired) as dead_lettered,
+           count_if(goodness in (2, 4) and not received and expired) as expired, 0 as unselected,
            count_if(goodness = 3 and received) as recovered
     from message_outcomes group by destination, subscription),
 copies as (
@@ -143,15 +149,27 @@ def _asked(database: duckdb.DuckDBPyConnection, name: str, query: str) -> pa.Tab
     return database.sql(query).to_arrow_table().select(schema.names).cast(schema)
 
 
-def main(run: Path, folder: Path) -> None:
-    directory = RunDirectory.open(run)
-    phases = directory.read_run().phases
+def ended_run(text: str) -> RunDirectory:
+    """A run whose load has begun and ended, as an argument."""
+    try:
+        directory = RunDirectory.open(Path(text))
+        phases = directory.read_run().phases
+    except RunUnreadable as error:
+        raise ArgumentTypeError(str(error)) from None
     if phases.load_began_ns is None or phases.load_ended_ns is None:
-        sys.exit(f"{run}: its load has no beginning or no end: give a run that ended")
+        raise ArgumentTypeError(f"{text!r} is a run whose load has no beginning or no end: give a run that ended")
+    return directory
+
+
+def main(directory: RunDirectory, into: Path) -> None:
     print("started", flush=True)
-    for name, table in answers(directory.path / "events", phases.load_began_ns, phases.load_ended_ns).items():
-        pq.write_table(table, folder / f"{name}.parquet", compression="zstd")
+    for name, table in answers(directory.path / "events", *load_ns(directory)).items():
+        pq.write_table(table, into / f"{name}.parquet", compression="zstd")
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), Path(sys.argv[2]))
+    parser = Parser("duckdb_answers", __doc__)
+    parser.add_argument("run", type=ended_run, metavar="RUN", help="folder of a run that ended")
+    parser.add_argument("folder", type=folder, metavar="FOLDER", help="where to write the tables")
+    given = parser.parse_args()
+    main(given.run, given.folder)

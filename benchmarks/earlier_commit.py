@@ -1,16 +1,16 @@
 """Measures this checkout's users beside those of an earlier checkout: whether a change made the load loops slower.
 
-``git worktree add ../earlier REV``, then ``python -m benchmarks.earlier_commit ../earlier [PAIRS [WHAT …]]``. It prints
-Markdown tables for docs/performance.md. WHAT is any of `WHATS`, by default all. Each takes about two minutes with 5
-pairs. A is this checkout, B the earlier one: one process each, with one producer and one consumer, every message
-recorded (`benchmarks.stomp_users`, `benchmarks.java_users`). Both have this checkout's broker and its
-installed packages.
+``git worktree add ../earlier REV``, then ``python -m benchmarks.earlier_commit ../earlier [WHAT …] [--pairs N]``. It
+prints Markdown tables for docs/performance.md. Each WHAT takes about two minutes with 5 pairs. A is this checkout, B
+the earlier one: one process each, with one producer and one consumer, every message recorded (`benchmarks.stomp_users`,
+`benchmarks.java_users`). Both have this checkout's broker and its installed packages.
 """
 
-import sys
+from argparse import ArgumentTypeError
 from collections.abc import Sequence
 from pathlib import Path
 
+from benchmarks.arguments import Parser, sized
 from benchmarks.one_broker import broker
 from benchmarks.pairs import compare, conditions
 from benchmarks.stomp_speed import BROKER, Side, side
@@ -25,26 +25,40 @@ JAVA_WARM_UP = 20_000
 WHATS = tuple(f"{protocol}-{kind}" for protocol in ENTRIES for kind in PYTHON)
 
 
-def users(checkout: Path, runtime: ProcessRuntime, what: str) -> Side:
+def users(checkout: Path, runtime: ProcessRuntime, what: str, size: float) -> Side:
     protocol, _, kind = what.partition("-")
-    uri, count = runtime.endpoint(BROKER, protocol).uri, str(COUNTS[protocol][kind])
+    uri, count = runtime.endpoint(BROKER, protocol).uri, str(sized(COUNTS[protocol][kind], size))
     if COUNTS[protocol] is JAVA:
-        wishes = ["benchmarks.java_users", protocol, uri, count, kind, str(IN_FLIGHT), "0", str(JAVA_WARM_UP)]
+        warm_up = str(sized(JAVA_WARM_UP, size))
+        wishes = ["benchmarks.java_users", protocol, uri, count, kind, str(IN_FLIGHT), "0", warm_up]
     else:
         wishes = ["benchmarks.stomp_users", "recorded", uri, count, kind, "0"]
     return side(runtime, *wishes, checkout=checkout)
 
 
-def main(earlier: Path, pairs: int, whats: Sequence[str]) -> None:
+def main(earlier: Path, pairs: int, whats: Sequence[str], size: float) -> None:
     print(conditions())
     for entry in dict.fromkeys(ENTRIES.values()):
         if chosen := [what for what in whats if ENTRIES[what.partition("-")[0]] == entry]:
             with broker(entry) as (runtime, _):
                 for what in chosen:
-                    sides = users(THIS, runtime, what), users(earlier, runtime, what)
+                    sides = (users(checkout, runtime, what, size) for checkout in (THIS, earlier))
                     compare(f"{what}: this checkout (A), the earlier one (B)", *sides, pairs)
 
 
+def checkout(text: str) -> Path:
+    """The folder of another checkout of this project, as an absolute path."""
+    path = Path(text).resolve()
+    if not (path / "benchmarks" / "java_users.py").is_file():
+        raise ArgumentTypeError(f"{text!r} is no checkout of this project: make one by git worktree add {text} COMMIT")
+    return path
+
+
 if __name__ == "__main__":
-    _, folder, *others = sys.argv
-    main(Path(folder).resolve(), int(others[0]) if others else 5, others[1:] or WHATS)
+    parser = Parser("earlier_commit", __doc__)
+    parser.add_argument("earlier", type=checkout, metavar="EARLIER", help="folder of the earlier checkout")
+    parser.add_whats(WHATS)
+    parser.add_pairs()
+    parser.add_size()
+    given = parser.parse_args()
+    main(given.earlier, given.pairs, given.whats or WHATS, given.size)

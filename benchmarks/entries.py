@@ -1,19 +1,18 @@
 """Measures the time until each catalogue entry is up and proven, and the memory of its brokers.
 
-``python -m benchmarks.entries [ENTRY …] [--runs 3] [--memory 512] [--runtime processes]`` brings each entry up and down
-this many times, one after the other, on two cores of the machine, and prints medians. An entry is proven when it meets
-the conditions for a run's first user: every link by management, then a canary over every path that clients will use.
-Memory is the resident memory of all broker processes just then: an idle heap of fixed size is reserved, but hardly
-touched.
+``python -m benchmarks.entries [ENTRY …] [--runs N]`` brings each entry up and down N times, one after the other, on two
+cores of the machine, and prints medians. An entry is proven when it meets the conditions for a run's first user: every
+link by management, then a canary over every path that clients will use. Memory is the resident memory of all broker
+processes just then: an idle heap of fixed size is reserved, but hardly touched.
 
 An entry that cannot be brought up or proven has a row that says why, and the exit status is 1.
 """
 
-import argparse
 import statistics
 import sys
 import tempfile
 import time
+from argparse import ArgumentTypeError
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -21,6 +20,8 @@ from pathlib import Path
 
 import psutil
 
+from benchmarks.arguments import Parser, one_of, whole
+from benchmarks.around_a_run import RUNTIMES
 from benchmarks.pairs import conditions
 from brokerbench.errors import sentence
 from brokerbench.up import routes
@@ -48,6 +49,15 @@ class Figures:
     up_s: float
     proven_s: float
     resident_bytes: int
+
+
+def topology(text: str) -> str:
+    """The text of a topology that can be built, as an argument."""
+    try:
+        build(text)
+    except TopologyInvalid as error:
+        raise ArgumentTypeError(str(error)) from None
+    return text
 
 
 def once(topology: Topology, wanted: Wanted) -> Figures:
@@ -118,20 +128,17 @@ def table(topologies: dict[str, Topology], wanted: Wanted, runs: int) -> bool:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Time to up and proven, and memory, of catalogue entries.")
-    parser.add_argument("entries", nargs="*", default=list(ENTRIES), help="entries of the catalogue (default: all)")
-    parser.add_argument("--runs", type=int, default=3, help="how often each is brought up")
-    parser.add_argument("--memory", type=int, default=512, help="heap of each broker in MiB")
-    parser.add_argument("--runtime", choices=("processes", "containers"), default="processes")
-    asked = parser.parse_args()
-    try:
-        topologies = {entry: build(entry) for entry in asked.entries}
-    except TopologyInvalid as error:
-        parser.error(str(error))
+    parser = Parser("entries", __doc__)
+    parser.add_argument("entries", nargs="*", type=topology, metavar="ENTRY", help="of the catalogue (all)")
+    parser.add_argument("--runs", type=whole(1), default=3, metavar="N", help="how often each is brought up (3)")
+    parser.add_argument("--memory", type=whole(64), default=512, metavar="MIB", help="heap of each broker (512)")
+    parser.add_argument("--runtime", type=one_of(RUNTIMES), default=RUNTIMES[0], help=" or ".join(RUNTIMES))
+    given = parser.parse_args()
+    topologies = {entry: build(entry) for entry in given.entries or ENTRIES}
     process = psutil.Process()
     process.cpu_affinity(process.cpu_affinity()[:CORES])  # brokers inherit it
-    print(f"{conditions()}; {CORES} cores, {asked.runtime}, heaps of {asked.memory} MiB, medians of {asked.runs}\n")
-    return 0 if table(topologies, Wanted(asked.runtime, broker_memory_mb=asked.memory), asked.runs) else 1
+    print(f"{conditions()}; {CORES} cores, {given.runtime}, heaps of {given.memory} MiB, medians of {given.runs}\n")
+    return 0 if table(topologies, Wanted(given.runtime, broker_memory_mb=given.memory), given.runs) else 1
 
 
 if __name__ == "__main__":

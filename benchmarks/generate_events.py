@@ -3,10 +3,9 @@
 ``python -m benchmarks.generate_events PARENT --messages 1000000``. 12 producers and 8 consumers on 3 brokers, recorded
 by 2 processes, share one queue. A consumer gets a producer's messages in order; now and then one stalls, with what is
 behind it. A thousandth is resent, and a few in a hundred thousand are duplicated, redelivered, lost, stranded,
-dead-lettered or foreign. The same seed gives the same events.
+dead-lettered, expired or foreign. The same seed gives the same events.
 """
 
-import argparse
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -17,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from benchmarks.arguments import Parser, folder, whole
 from records.checks import Check
 from records.reader import seal
 from records.run import BrokerInfo, Phases, ProcessInfo, RunInfo
@@ -30,7 +30,15 @@ QUEUE, SUBSCRIPTION = "queue://orders", "orders"
 WARM_UP_S, LOAD_FROM_NS = 5, 1_000 * NS_PER_S
 ROUND = PRODUCERS * CONSUMERS  # messages until each producer has had one for each consumer
 ROUNDS_PER_BATCH = 1_500
-RATES = {"resent": 1e-3, "duplicated": 5e-5, "redelivered": 5e-5, "lost": 1e-5, "stranded": 1e-5, "dead": 1e-5}
+RATES = {
+    "resent": 1e-3,
+    "duplicated": 5e-5,
+    "redelivered": 5e-5,
+    "lost": 1e-5,
+    "stranded": 1e-5,
+    "dead": 1e-5,
+    "expired": 1e-5,
+}
 STALLED, STALL_MS, RESEND_NS, FOREIGN_PER_BATCH = 2e-5, 200, 500 * NS_PER_MS, 1
 
 Ints = npt.NDArray[np.int64]
@@ -70,7 +78,9 @@ def write_run(parent: Path, messages: int, per_s: int = 20_000, seed: int = 1) -
 
 
 def run_info(run_id: str, length_s: float) -> RunInfo:
-    ends_ns = LOAD_FROM_NS - WARM_UP_S * NS_PER_S + int(length_s * NS_PER_S)
+    begins_ns = LOAD_FROM_NS - WARM_UP_S * NS_PER_S
+    ends_ns = begins_ns + int(length_s * NS_PER_S)
+    load_from_ns = min(LOAD_FROM_NS, begins_ns + (ends_ns - begins_ns) // 2)  # in the middle of a short run
     processes = tuple(
         ProcessInfo(name, index, "generated", LOAD_FROM_NS, 1_767_225_600 * NS_PER_S)
         for index, name in enumerate(("master", *PROCESSES))
@@ -84,9 +94,7 @@ def run_info(run_id: str, length_s: float) -> RunInfo:
         state="ended",
         brokers=tuple(map(BrokerInfo, BROKERS)),
         checks=(Check("no acked send lost", "messages.lost", at_most=0),),
-        phases=Phases(
-            LOAD_FROM_NS - WARM_UP_S * NS_PER_S, LOAD_FROM_NS, ends_ns, ends_ns + 2 * NS_PER_S, ends_ns + 3 * NS_PER_S
-        ),
+        phases=Phases(begins_ns, load_from_ns, ends_ns, ends_ns + 2 * NS_PER_S, ends_ns + 3 * NS_PER_S),
         processes=processes,
     )
 
@@ -116,7 +124,7 @@ def write_batch(writers: dict[str, "Writer"], batch: Batch, rng: np.random.Gener
     bounds = np.cumsum([0, *RATES.values()])
     kinds = zip(RATES, bounds[:-1], bounds[1:], strict=True)
     outcome = {name: (low <= draw) & (draw < high) for name, low, high in kinds}
-    gone = outcome["lost"] | outcome["stranded"] | outcome["dead"]
+    gone = outcome["lost"] | outcome["stranded"] | outcome["dead"] | outcome["expired"]
     resent = batch.where(outcome["resent"])
     once = batch.where(~outcome["resent"])
     writers["sends"].add("producer", sends(once))
@@ -133,6 +141,7 @@ def write_batch(writers: dict[str, "Writer"], batch: Batch, rng: np.random.Gener
     writers["receipts"].add("consumer", {**foreign, "producer": UNKNOWN, "seq": UNKNOWN, "attempt": UNKNOWN})
     writers["leftovers"].add(None, leftovers(batch.where(outcome["stranded"]), dead_letter=False))
     writers["leftovers"].add(None, leftovers(batch.where(outcome["dead"]), dead_letter=True))
+    writers["leftovers"].add(None, leftovers(batch.where(outcome["expired"]), dead_letter=True, expired=True))
 
 
 def client(number: Ints) -> Ints:
@@ -178,7 +187,7 @@ def receipts(of: Batch, *, attempt: int = 1, later_ns: int = 0, redelivered: boo
     }
 
 
-def leftovers(of: Batch, *, dead_letter: bool) -> Columns:
+def leftovers(of: Batch, *, dead_letter: bool, expired: bool = False) -> Columns:
     queue = "ActiveMQ.DLQ" if dead_letter else SUBSCRIPTION
     who = {"producer": client(of.producer), "seq": of.seq, "attempt": 1}
     return {
@@ -187,7 +196,7 @@ def leftovers(of: Batch, *, dead_letter: bool) -> Columns:
         "dead_letter": dead_letter,
         **who,
         "age_ns": None,
-        "expired": False,
+        "expired": expired,
     }
 
 
@@ -249,12 +258,17 @@ def _column(value: Any, kind: pa.DataType, rows: int) -> pa.Array:
     return pa.repeat(pa.scalar(value, kind), rows)
 
 
+def add_rate(parser: Parser, default: int) -> None:
+    text = f"messages a second, which give the run's length ({default})"
+    parser.add_argument("--per-s", type=whole(PRODUCERS), default=default, metavar="N", help=text)
+
+
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Write a run folder of generated events.")
-    parser.add_argument("parent", type=Path, help="where to put the run's folder")
-    parser.add_argument("--messages", type=int, default=1_000_000)
-    parser.add_argument("--per-s", type=int, default=20_000, help="the rate, which with the messages gives the length")
-    parser.add_argument("--seed", type=int, default=1)
+    parser = Parser("generate_events", __doc__)
+    parser.add_argument("parent", type=folder, metavar="PARENT", help="folder to put the run's folder into")
+    parser.add_argument("--messages", type=whole(1), default=1_000_000, metavar="N", help="at least so many (1000000)")
+    add_rate(parser, 20_000)
+    parser.add_argument("--seed", type=whole(0), default=1, metavar="N", help="(1)")
     options = parser.parse_args()
     print(write_run(options.parent, options.messages, options.per_s, options.seed))
 

@@ -1,16 +1,15 @@
 """Measures what sampling, proxies and faults cost: CPU a message, with (A) and without (B), in turn.
 
-``python -m benchmarks.harness_cost [WHAT …] [--pairs 5] [--for 20] [--rate 600] [--topology mesh] [--fault FAULT]``.
-WHAT is ``sampling`` (every broker asked once a second), ``proxies`` (every link through Toxiproxy, without a delay) or
-``faults`` (FAULT); all by default. Each side is a whole run of its own. CPU is read from outside, of the processes of
-the load generator, the brokers and the proxies, at two moments of the load; messages are those received between them.
-It prints a Markdown table for each: microseconds of CPU a message, and A / B of each pair.
+``python -m benchmarks.harness_cost [WHAT …] [--pairs N]``. WHAT is ``sampling`` (every broker asked once a second),
+``proxies`` (every link through Toxiproxy, without a delay) or ``faults`` (FAULT); all by default. Each side is a whole
+run of its own. CPU is read from outside, of the processes of the load generator, the brokers and the proxies, at two
+moments of the load; messages are those received between them. It prints a Markdown table for each: microseconds of CPU
+a message, and A / B of each pair.
 
 A FAULT that kills a broker makes the brokers' figure worthless: what the killed process used is not counted, and a
 start costs CPU too. The generator's figure holds.
 """
 
-import argparse
 import os
 import re
 import subprocess
@@ -25,6 +24,8 @@ from pathlib import Path
 import psutil
 import pyarrow.compute as pc
 
+from benchmarks.arguments import Parser, above_0
+from benchmarks.entries import topology
 from benchmarks.pairs import HEADER, conditions, measure
 from benchmarks.real_runs import LOCUST, opened
 from records.reader import read_events
@@ -34,9 +35,11 @@ LOAD = "benchmarks/harness_cost_load.py"
 UNSAMPLED = {"BROKERBENCH_UNSAMPLED": "1"}
 FAULT = "disconnect(consumers, at=4, every=4, times=4)"
 WARM_UP_S, AROUND_S, GIVE_UP_S = 5, 10.0, 300.0
+WHATS = ("sampling", "proxies", "faults")
 IN_LOAD = re.compile(r"load: \d+ s of")
 PARTS = GENERATOR, BROKERS, PROXIES = "load generator", "brokers", "proxies"
 US_PER_S = 1e6
+EXIT_STATUS_UNUSABLE = 2  # of a run that could not be made
 
 
 @dataclass(frozen=True)
@@ -120,6 +123,9 @@ def one_run(side: Side, options: Sequence[str], for_s: float) -> list[float]:
 def _reading_in_load(process: subprocess.Popen[bytes], log: Path) -> Reading:
     ends_s = time.monotonic() + GIVE_UP_S
     while not IN_LOAD.search(log.read_text("utf-8")):
+        if process.poll() == EXIT_STATUS_UNUSABLE:  # such as of a fault that cannot be
+            sys.stderr.write(log.read_text("utf-8").splitlines()[-1] + "\n")
+            sys.exit(EXIT_STATUS_UNUSABLE)
         if process.poll() is not None or time.monotonic() > ends_s:
             process.terminate()
             sys.exit(f"{LOAD} did not come to its load:\n{log.read_text('utf-8')[-2_000:]}")
@@ -128,22 +134,19 @@ def _reading_in_load(process: subprocess.Popen[bytes], log: Path) -> Reading:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="CPU a message with and without sampling, proxies and faults.")
-    whats = ("sampling", "proxies", "faults")
-    parser.add_argument("whats", nargs="*", metavar="WHAT", help=f"any of {', '.join(whats)} (all)")
-    parser.add_argument("--pairs", type=int, default=5, help="of runs with and without (5)")
-    parser.add_argument("--for", dest="for_s", type=float, default=20.0, help="seconds of the load that count (20)")
-    parser.add_argument("--rate", default="600", help="messages a second, in all (600)")
-    parser.add_argument("--topology", default="mesh", help="catalogue entry (mesh)")
-    parser.add_argument("--fault", default=FAULT, help=f"what faults is ({FAULT})")
-    asked = parser.parse_args()
-    if unknown := [what for what in asked.whats if what not in whats]:
-        parser.error(f"{unknown[0]}: it is none of {', '.join(whats)}")
-    options = ("--topology", asked.topology, "--rate", asked.rate)
-    print(f"{conditions()}; {asked.topology}, {asked.rate} messages a second, {asked.for_s:g} s of each load")
-    for what in asked.whats or whats:
-        a, b = (partial(one_run, side, options, asked.for_s) for side in sides_of(what, asked.fault))
-        rows = zip((GENERATOR, BROKERS, "all"), measure(a, b, asked.pairs, warm=False), strict=True)
+    parser = Parser("harness_cost", __doc__)
+    parser.add_whats(WHATS)
+    parser.add_pairs()
+    parser.add_argument("--for", dest="for_s", type=above_0, default=20.0, metavar="S", help="seconds of the load (20)")
+    parser.add_argument("--rate", type=above_0, default=600.0, metavar="RATE", help="messages a second, in all (600)")
+    parser.add_argument("--topology", type=topology, default="mesh", help="catalogue entry (mesh)")
+    parser.add_argument("--fault", default=FAULT, help=f"what the faults are ({FAULT})")
+    given = parser.parse_args()
+    options = ("--topology", given.topology, "--rate", f"{given.rate:g}")
+    print(f"{conditions()}; {given.topology}, {given.rate:g} messages a second, {given.for_s:g} s of each load")
+    for what in given.whats or WHATS:
+        a, b = (partial(one_run, side, options, given.for_s) for side in sides_of(what, given.fault))
+        rows = zip((GENERATOR, BROKERS, "all"), measure(a, b, given.pairs, warm=False), strict=True)
         print(f"\n{what}: with (A), without (B)\n\n{HEADER}")
         print("\n".join(figures.row(f"CPU a message, {part}", "µs") for part, figures in rows), flush=True)
 

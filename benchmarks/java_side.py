@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 
+from benchmarks.arguments import sized
 from benchmarks.stopwatch import IN_FLIGHT
 from topologies.runtimes.contract import Runtime
 
@@ -48,9 +49,9 @@ def side(
     return run
 
 
-def paced(runtime: Runtime, protocol: str, times: int) -> None:
+def paced(runtime: Runtime, protocol: str, times: int, size: float) -> None:
     """Print the figures of a load at a steady rate, so many times."""
+    count, warm_up = sized(PACED_PER_S * PACED_S, size), sized(PACED_WARM_UP, size)
     for _ in range(times):
-        count = PACED_PER_S * PACED_S
-        figures = users(runtime, protocol, count, durable=False, rate=PACED_PER_S, warm_up=PACED_WARM_UP)
-        print(f"paced {PACED_PER_S}/s for {PACED_S} s: {figures}", flush=True)
+        figures = users(runtime, protocol, count, durable=False, rate=PACED_PER_S, warm_up=warm_up)
+        print(f"paced {PACED_PER_S}/s for {count / PACED_PER_S:g} s: {figures}", flush=True)

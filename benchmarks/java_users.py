@@ -1,8 +1,7 @@
 """Measures this project's own users of a Java client: Locust with one producer and one consumer.
 
-``python -m benchmarks.java_users openwire|core URI COUNT durable|non-durable IN_FLIGHT RATE WARM_UP``, with the
-password on standard input; prints one JSON line: `benchmarks.stopwatch`, and the lag, which means something at a RATE
-(messages a second; 0: all is due at once). WARM_UP: so many messages before those that count.
+It reads the password from standard input. It prints one JSON line: `benchmarks.stopwatch`, and the lag, which means
+something at a RATE.
 """
 
 from benchmarks.stomp_users import AT_ONCE_PER_S, Receiver, Sender, messages_through, session_for  # isort: skip  # patches
@@ -16,6 +15,7 @@ from typing import Any
 import numpy as np
 from locust.env import Environment
 
+from benchmarks.arguments import Parser, number, whole
 from drivers.jvm import vm
 from records.reader import read_events, seal
 from records.rundir import RunDirectory
@@ -53,5 +53,12 @@ def main(protocol: str, uri: str, count: int, durable: bool, in_flight: int, rat
 
 
 if __name__ == "__main__":
-    _, protocol, uri, count, kind, in_flight, rate, warm_up = sys.argv
-    main(protocol, uri, int(count), kind == "durable", int(in_flight), float(rate), int(warm_up))
+    parser = Parser("java_users", __doc__)
+    parser.add_protocol(("openwire", "core"))
+    parser.add_broker_load()
+    parser.add_argument("in_flight", type=whole(1), metavar="IN_FLIGHT", help="durable sends without their answer")
+    parser.add_argument("rate", type=number, metavar="RATE", help="messages a second; 0: all are due at once")
+    parser.add_argument("warm_up", type=whole(0), metavar="WARM_UP", help="messages before those that count")
+    given = parser.parse_args()
+    load = given.kind == "durable", given.in_flight, given.rate, given.warm_up
+    main(given.protocol, given.uri, given.count, *load)

@@ -1,18 +1,17 @@
-"""Runs the benchmarks of one broker: ``python -m benchmarks.NAME [PAIRS] [WHAT …]``, one broker for all of them."""
+"""Runs the benchmarks of one broker: ``python -m benchmarks.NAME [WHAT …] [--pairs N]``, one broker for all of them."""
 
-import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
+from benchmarks.arguments import Parser
 from benchmarks.pairs import conditions
 from records.rundir import RunDirectory
 from topologies.catalogue.lookup import build
 from topologies.runtimes.processes.runtime import ProcessRuntime
 
-PAIRS = 5
 Bench = TypeVar("Bench")
 
 
@@ -29,16 +28,22 @@ def broker(entry: str) -> Iterator[tuple[ProcessRuntime, Path]]:
 
 
 def run(
-    entry: str, make_bench: Callable[[ProcessRuntime, Path], Bench], whats: Mapping[str, Callable[[Bench, int], None]]
+    parser: Parser,
+    entry: str,
+    make_bench: Callable[[ProcessRuntime, Path, float], Bench],
+    whats: Mapping[str, Callable[[Bench, int], None]],
 ) -> None:
-    """Bring up catalogue entry ``entry``, which has one broker.
+    """Bring up catalogue entry ``entry``, which has one broker, and run benchmarks on it.
 
-    Run the benchmarks of ``whats`` that the command line names, or all. Each gets the bench and the requested number of
-    pairs.
+    They are those of ``whats`` that the command line names, or all. Each gets the bench and the requested number of
+    pairs. The bench is made for the requested size.
     """
-    pairs, named = int(sys.argv[1]) if len(sys.argv) > 1 else PAIRS, sys.argv[2:] or list(whats)
+    parser.add_whats(whats)
+    parser.add_pairs()
+    parser.add_size()
+    options = parser.parse_args()
     print(conditions())
     with broker(entry) as (runtime, folder):
-        bench = make_bench(runtime, folder)
-        for what in named:
-            whats[what](bench, pairs)
+        bench = make_bench(runtime, folder, options.size)
+        for what in options.whats or whats:
+            whats[what](bench, options.pairs)

@@ -1,10 +1,9 @@
 """Measures OpenWire users under Locust, every message recorded, beside the broker's own command-line tools.
 
-``python -m benchmarks.openwire_speed [PAIRS [WHAT …]]`` starts one broker and prints Markdown tables for
-docs/performance.md; WHAT is any of `WHATS`, by default all. A is `benchmarks.java_users`, one process; B is
-``activemq producer`` and ``activemq consumer`` of the same distribution, two processes at once. Both send 1 KiB to one
-queue, take by a prefetch of 1,000 and begin with a cold JVM. A rate counts from the first send to the last receipt; CPU
-is the clients', without what they need to start.
+``python -m benchmarks.openwire_speed [WHAT …] [--pairs N]`` starts one broker and prints Markdown tables for
+docs/performance.md. A is `benchmarks.java_users`, one process; B is ``activemq producer`` and ``activemq consumer`` of
+the same distribution, two processes at once. Both send 1 KiB to one queue, take by a prefetch of 1,000 and begin with a
+cold JVM. A rate counts from the first send to the last receipt; CPU is the clients', without what they need to start.
 """
 
 import re
@@ -15,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from benchmarks import one_broker
+from benchmarks.arguments import Parser, sized
 from benchmarks.java_side import paced, side
 from benchmarks.pairs import compare
 from benchmarks.stopwatch import BODY_BYTES, IN_FLIGHT, USER, children_cpu_s
@@ -28,8 +28,8 @@ COUNT = {"durable": 10_000, "non-durable": 100_000}
 class Bench:
     """One broker, and both sides of a comparison on it."""
 
-    def __init__(self, runtime: ProcessRuntime, folder: Path) -> None:
-        self.runtime, self._folder = runtime, folder
+    def __init__(self, runtime: ProcessRuntime, folder: Path, size: float) -> None:
+        self.runtime, self._folder, self.size = runtime, folder, size
         self._uri = runtime.endpoint("broker-1", "openwire").uri
         self._home, self._java = ensure(pinned("activemq-classic")), find_java().executable
         self._start_cpu_s = 0.0
@@ -92,7 +92,7 @@ def _said(tool: subprocess.Popen[str], pattern: str) -> tuple[int, float]:
 
 
 def against(bench: Bench, kind: str, in_flight: int, pairs: int) -> None:
-    count, durable = COUNT[kind], kind == "durable"
+    count, durable = sized(COUNT[kind], bench.size), kind == "durable"
     ours = side(bench.runtime, "openwire", count, durable=durable, in_flight=in_flight)
     cap = f", {in_flight} in flight" if durable else ""
     title = f"{kind}{cap}: users under Locust (A), activemq producer and consumer (B)"
@@ -103,9 +103,9 @@ WHATS: Mapping[str, Callable[[Bench, int], None]] = {
     "non-durable": lambda bench, pairs: against(bench, "non-durable", IN_FLIGHT, pairs),
     "durable": lambda bench, pairs: against(bench, "durable", 1, pairs),
     "durable-in-flight": lambda bench, pairs: against(bench, "durable", IN_FLIGHT, pairs),
-    "paced": lambda bench, pairs: paced(bench.runtime, "openwire", pairs),
+    "paced": lambda bench, pairs: paced(bench.runtime, "openwire", pairs, bench.size),
 }
 
 
 if __name__ == "__main__":
-    one_broker.run("single", Bench, WHATS)
+    one_broker.run(Parser("openwire_speed", __doc__), "single", Bench, WHATS)

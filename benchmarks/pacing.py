@@ -14,7 +14,6 @@ lateness in the same load, the ratio of both p99, and from sent to received. Mes
 (`benchmarks.pacing_load`).
 """
 
-import argparse
 import statistics
 import subprocess
 import sys
@@ -29,11 +28,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from benchmarks.arguments import Parser, above_0, several_of, whole
 from benchmarks.bare_loop import NS_PER_MS, bare_loop, lateness_ms
-from benchmarks.connections import entry_for
+from benchmarks.connections import REAL_PROTOCOLS, entry_for
 from benchmarks.pairs import conditions
 from benchmarks.real_runs import load_ns, make_run
-from drivers.protocols import PROTOCOLS
 from drivers.realtime import why_refused
 from records.reader import read_events
 from records.run import RunInfo
@@ -43,7 +42,6 @@ from scenarios.harness.options.run_options import NORMAL, REALTIME
 LOAD = "benchmarks/pacing_load.py"
 BUSY = "while True: pass"
 PERCENTILES = (50, 99, 99.9)
-KNOWN = [each for each in PROTOCOLS if each != "memory"]
 AIM_RATES = ("120", "2000")
 AIM_BUSY = 2
 AIM_LOAD_S, AIM_WARM_UP_S = 10, 5
@@ -168,12 +166,12 @@ def busy_loops(count: int) -> Iterator[None]:
             loop.wait()
 
 
-def main(rate: str, protocols: Sequence[str], pairs: int, busy: int) -> None:
+def main(rate: str, protocols: Sequence[str], pairs: int, busy: int, load_s: int) -> None:
     print(f"{conditions()}\n\n{HEADER}", flush=True)
     with busy_loops(busy):
         for protocol in protocols:
             priorities = (NORMAL, REALTIME) if pairs else (NORMAL,)
-            both = [PacedRun(protocol, rate, priority, load_s=30) for priority in priorities]
+            both = [PacedRun(protocol, rate, priority, load_s) for priority in priorities]
             seen: dict[PacedRun, list[Measured]] = {asked: [] for asked in both}
             for pair in range(max(pairs, 1)):
                 for asked in both[:: 1 if pair % 2 == 0 else -1]:
@@ -226,14 +224,22 @@ def aims(protocols: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description="How late is the generator at a steady rate?")
-    parser.add_argument("rate", nargs="?", default="120", help="messages a second, in all (120)")
+    parser = Parser("pacing", __doc__)
+    parser.add_argument(
+        "rate", nargs="?", type=above_0, default=120.0, metavar="RATE", help="messages a second, in all (120)"
+    )
     parser.add_argument("--aims", action="store_true", help="make short runs of both rates, and say which aims are met")
-    parser.add_argument("--protocol", default=",".join(KNOWN), help="with commas between them (all)")
-    parser.add_argument("--pairs", type=int, default=0, help="of runs with normal and real-time priority (0)")
-    parser.add_argument("--busy", type=int, default=0, help="loops beside it, each of which keeps a core busy (0)")
+    which = ",".join(REAL_PROTOCOLS)
+    parser.add_argument(
+        "--protocol", type=several_of(REAL_PROTOCOLS), default=REAL_PROTOCOLS, metavar="A,B", help=f"of {which} (all)"
+    )
+    parser.add_argument(
+        "--pairs", type=whole(0), default=0, metavar="N", help="runs with normal and with real-time priority (0)"
+    )
+    parser.add_argument("--busy", type=whole(0), default=0, metavar="N", help="loops that each keep a core busy (0)")
+    parser.add_argument("--for", dest="for_s", type=whole(1), default=30, metavar="S", help="seconds of each load (30)")
     given = parser.parse_args()
     if given.aims:
-        aims(given.protocol.split(","))
+        aims(given.protocol)
     else:
-        main(given.rate, given.protocol.split(","), given.pairs, given.busy)
+        main(f"{given.rate:g}", given.protocol, given.pairs, given.busy, given.for_s)

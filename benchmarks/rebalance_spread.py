@@ -1,14 +1,13 @@
 """Measures how far apart the figures of equal runs of ``rebalance`` lie, with rebalancing and ``randomize`` on and off.
 
-``python -m benchmarks.rebalance_spread [--runs 3] [--clients 200] [--brokers 3] [--rate 100] [OPTION …]`` makes that
-many runs of each of the four arms, in turn: all arms once, then all of them again. Further options, such as ``--fault``
-and ``-t``, go to every run. It prints two Markdown tables. The first has where the clients were at each moment of each
-run, the four arms below each other. The second has the smallest, the middle and the largest of each figure, by arm.
+``python -m benchmarks.rebalance_spread [--runs N] [--clients N] [--brokers N] [--rate RATE] [OPTION …]`` makes N runs
+of each of the four arms, in turn: all arms once, then all of them again. Further options, such as ``--fault`` and
+``-t``, go to every run. It prints two Markdown tables. The first has where the clients were at each moment of each run,
+the four arms below each other. The second has the smallest, the middle and the largest of each figure, by arm.
 
 The runs stay in the folder of ``--into``. Runs that are there already count too, so a series may be continued.
 """
 
-import argparse
 import json
 import statistics
 import subprocess
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from analysis.run.checks import value_at
+from benchmarks.arguments import Parser, above_0, several_of, whole
 from benchmarks.pairs import conditions
 from benchmarks.real_runs import LOCUST
 
@@ -61,7 +61,8 @@ class Arm:
         return ["--topology", topology, "--failover", f"randomize={str(self.randomize == 'on').lower()}"]
 
 
-ARMS = tuple(Arm(rebalance, randomize) for rebalance in ("on", "off") for randomize in ("on", "off"))
+ON_OFF = ("on", "off")
+ARMS = tuple(Arm(rebalance, randomize) for rebalance in ON_OFF for randomize in ON_OFF)
 
 
 def one_run(arm: Arm, into: Path, options: Sequence[str]) -> None:
@@ -131,23 +132,25 @@ def markdown(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="The spread of the figures of equal runs of rebalance.")
-    parser.add_argument("--runs", type=int, default=3, help="of each arm (3)")
-    parser.add_argument("--clients", type=int, default=200, help="half of them produce, half consume (200)")
-    parser.add_argument("--brokers", type=int, default=3, help="of the mesh (3)")
-    parser.add_argument("--rate", default="100", help="messages a second, in all (100)")
-    parser.add_argument("--arms", default="on,off", help="rebalancing: on, off or both (on,off)")
+    parser = Parser("rebalance_spread", __doc__)
+    parser.add_argument("--runs", type=whole(1), default=3, metavar="N", help="of each arm (3)")
+    parser.add_argument("--clients", type=whole(2), default=200, metavar="N", help="half produce, half consume (200)")
+    parser.add_argument("--brokers", type=whole(2), default=3, metavar="N", help="of the mesh (3)")
+    parser.add_argument("--rate", type=above_0, default=100.0, metavar="RATE", help="messages a second, in all (100)")
+    parser.add_argument(
+        "--arms", type=several_of(ON_OFF), default=ON_OFF, metavar="A,B", help="rebalancing: on, off or both (on,off)"
+    )
     parser.add_argument("--into", type=Path, default=Path("runs/rebalance-spread"), help="folder of the runs")
-    asked, options = parser.parse_known_args()
-    arms = [arm for arm in ARMS if arm.rebalance in asked.arms.split(",")]
-    half = str(asked.clients // 2)
-    load = ["--producers", half, "--consumers", half, "--rate", asked.rate, *options]
-    print(f"{conditions()}; {asked.clients} clients, {asked.rate} messages a second {' '.join(options)}", flush=True)
-    for number in range(asked.runs):
+    given, options = parser.parse_known_args()
+    arms = [arm for arm in ARMS if arm.rebalance in given.arms]
+    half = str(given.clients // 2)
+    load = ["--producers", half, "--consumers", half, "--rate", f"{given.rate:g}", *options]
+    print(f"{conditions()}; {given.clients} clients, {given.rate:g} messages a second {' '.join(options)}", flush=True)
+    for number in range(given.runs):
         for arm in arms if number % 2 == 0 else arms[::-1]:
-            one_run(arm, asked.into, [*arm.options(asked.brokers), *load])
-            print(f"run {number + 1} of {asked.runs}: {arm.title}", flush=True)
-    found = {arm.title: [json.loads(path.read_text("utf-8")) for path in summaries_of(arm, asked.into)] for arm in arms}
+            one_run(arm, given.into, [*arm.options(given.brokers), *load])
+            print(f"run {number + 1} of {given.runs}: {arm.title}", flush=True)
+    found = {arm.title: [json.loads(path.read_text("utf-8")) for path in summaries_of(arm, given.into)] for arm in arms}
     print(f"\n{distribution_table([(title, each) for title, runs in found.items() for each in runs])}")
     print(f"\n{spread_table(found)}")
 

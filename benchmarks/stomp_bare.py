@@ -1,9 +1,8 @@
 """Sends and receives messages by stomp.py alone, in a process of its own.
 
-``python -m benchmarks.stomp_bare URI COUNT durable|non-durable [--gevent]``, with the password on standard input;
-prints one JSON line (`benchmarks.stopwatch`). One connection sends, one receives and acknowledges each message, as the
-users of `benchmarks.stomp_users` do. By default it uses threads, which is usual and also faster. ``--gevent``: it runs
-under gevent, as in Locust.
+It reads the password from standard input, and prints one JSON line (`benchmarks.stopwatch`). One connection sends, one
+receives and acknowledges each message, as the users of `benchmarks.stomp_users` do. By default it uses threads, which
+is usual and also faster.
 """
 
 import sys
@@ -19,6 +18,7 @@ from typing import Any
 
 import stomp
 
+from benchmarks.arguments import Parser
 from benchmarks.stopwatch import BODY_BYTES, IN_FLIGHT, PREFETCH, USER, WARM_UP, Stopwatch
 
 
@@ -86,4 +86,8 @@ def main(uri: str, count: int, durable: bool) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]), sys.argv[3] == "durable")
+    parser = Parser("stomp_bare", __doc__)
+    parser.add_broker_load()
+    parser.add_argument("--gevent", action="store_true", help="under gevent, as in Locust")
+    given = parser.parse_args()
+    main(given.uri, given.count, given.kind == "durable")

@@ -1,18 +1,20 @@
 """Measures STOMP users under Locust beside a bare stomp.py loop, and the cost of recording.
 
-``python -m benchmarks.stomp_speed [PAIRS]`` starts one broker and prints Markdown tables for docs/performance.md; about
-four minutes with 5 pairs. Every side is one process with one producer and one consumer, 1 KiB bodies, the same cap on
-durable messages in flight and the same prefetch: `benchmarks.stomp_users` and `benchmarks.stomp_bare`.
+``python -m benchmarks.stomp_speed [WHAT …] [--pairs N]`` starts one broker and prints Markdown tables for
+docs/performance.md; about four minutes with 5 pairs. Every side is one process with one producer and one consumer, 1
+KiB bodies, the same cap on durable messages in flight and the same prefetch: `benchmarks.stomp_users` and
+`benchmarks.stomp_bare`.
 """
 
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from benchmarks.one_broker import broker
-from benchmarks.pairs import compare, conditions
+from benchmarks import one_broker
+from benchmarks.arguments import Parser, sized
+from benchmarks.pairs import compare
 from topologies.runtimes.processes.runtime import ProcessRuntime
 
 COUNT = {"durable": 6_000, "non-durable": 30_000}
@@ -20,18 +22,6 @@ PACED_PER_S, PACED_COUNT = 2_000, 6_000
 BROKER = "broker-1"
 
 Side = Callable[[], Sequence[float]]
-
-
-def users(runtime: ProcessRuntime, mode: str, count: int, kind: str, rate: int = 0) -> Side:
-    return side(runtime, "benchmarks.stomp_users", mode, _uri(runtime), str(count), kind, str(rate))
-
-
-def bare(runtime: ProcessRuntime, count: int, kind: str) -> Side:
-    return side(runtime, "benchmarks.stomp_bare", _uri(runtime), str(count), kind)
-
-
-def _uri(runtime: ProcessRuntime) -> str:
-    return runtime.endpoint(BROKER, "stomp").uri
 
 
 def side(runtime: ProcessRuntime, module: str, *arguments: str, checkout: Path | None = None) -> Side:
@@ -55,16 +45,37 @@ def side(runtime: ProcessRuntime, module: str, *arguments: str, checkout: Path |
     return run
 
 
-def main(pairs: int) -> None:
-    print(conditions())
-    with broker("single") as (runtime, _):
-        for kind, count in COUNT.items():
-            both = users(runtime, "recorded", count, kind), bare(runtime, count, kind)
-            compare(f"{kind}, as fast as it goes: users under Locust (A), bare stomp.py (B)", *both, pairs)
-        paced = (PACED_COUNT, "non-durable", PACED_PER_S)
-        both = users(runtime, "recorded", *paced), users(runtime, "unrecorded", *paced)
+class Bench:
+    """One broker, and the sides of a comparison on it."""
+
+    def __init__(self, runtime: ProcessRuntime, folder: Path, size: float) -> None:
+        self._runtime, self._size, self._uri = runtime, size, runtime.endpoint(BROKER, "stomp").uri
+
+    def beside_bare(self, kind: str, pairs: int) -> None:
+        ours, bare = self._users("recorded", kind, COUNT[kind]), self._bare(kind, COUNT[kind])
+        compare(f"{kind}, as fast as it goes: users under Locust (A), bare stomp.py (B)", ours, bare, pairs)
+
+    def recording(self, pairs: int) -> None:
+        paced = "non-durable", PACED_COUNT, PACED_PER_S
+        both = self._users("recorded", *paced), self._users("unrecorded", *paced)
         compare(f"non-durable, {PACED_PER_S}/s: recorded (A), unrecorded (B)", *both, pairs)
+
+    def _users(self, mode: str, kind: str, count: int, rate: int = 0) -> Side:
+        return side(self._runtime, "benchmarks.stomp_users", mode, *self._load(kind, count), str(rate))
+
+    def _bare(self, kind: str, count: int) -> Side:
+        return side(self._runtime, "benchmarks.stomp_bare", *self._load(kind, count))
+
+    def _load(self, kind: str, count: int) -> Sequence[str]:
+        return self._uri, str(sized(count, self._size)), kind
+
+
+WHATS: Mapping[str, Callable[[Bench, int], None]] = {
+    "durable": lambda bench, pairs: bench.beside_bare("durable", pairs),
+    "non-durable": lambda bench, pairs: bench.beside_bare("non-durable", pairs),
+    "recording": lambda bench, pairs: bench.recording(pairs),
+}
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]) if len(sys.argv) > 1 else 5)
+    one_broker.run(Parser("stomp_speed", __doc__), "single", Bench, WHATS)

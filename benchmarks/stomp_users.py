@@ -1,9 +1,9 @@
 """Measures this project's own STOMP users: a Locust runner with one producer and one consumer.
 
-``python -m benchmarks.stomp_users recorded|unrecorded URI COUNT durable|non-durable RATE``, with the password on
-standard input; prints one JSON line (`benchmarks.stopwatch`). The users are a scenario's users, with Locust's request
-events and statistics. Only brokers, proof, drain and analysis are left out. RATE 0: all messages are due at once, so
-the producer is always late and sends as fast as it can. ``unrecorded``: the recorder discards everything.
+It reads the password from standard input, and prints one JSON line (`benchmarks.stopwatch`). The users are a scenario's
+users, with Locust's request events and statistics. Only brokers, proof, drain and analysis are left out. RATE 0: all
+messages are due at once, so the producer is always late and sends as fast as it can. ``unrecorded``: the recorder
+discards everything.
 """
 
 from locust.env import Environment  # isort: skip  # first: it has gevent patch what the others import
@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 
 import gevent
 
+from benchmarks.arguments import Parser, number, one_of
 from benchmarks.stopwatch import BODY_BYTES, IN_FLIGHT, PREFETCH, USER, WARM_UP, Stopwatch
 from drivers.protocols import Spoken, connectors_of
 from drivers.users.locust_users import ConsumerUser, ProducerUser
@@ -26,6 +27,7 @@ from records.writer import Recorder
 from topologies.model.endpoints import Credentials
 from topologies.model.trust import Trust
 
+MODES = ("recorded", "unrecorded")
 AT_ONCE_PER_S = 10_000_000.0
 GROUP = "benchmark"
 QUEUE = f"queue://benchmark.{time.time_ns()}"
@@ -109,4 +111,9 @@ def main(mode: str, uri: str, count: int, durable: bool, rate: float) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4] == "durable", float(sys.argv[5]))
+    parser = Parser("stomp_users", __doc__)
+    parser.add_argument("mode", type=one_of(MODES), metavar="MODE", help=" or ".join(MODES))
+    parser.add_broker_load()
+    parser.add_argument("rate", type=number, metavar="RATE", help="messages a second; 0: all are due at once")
+    given = parser.parse_args()
+    main(given.mode, given.uri, given.count, given.kind == "durable", given.rate)

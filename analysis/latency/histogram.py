@@ -159,6 +159,6 @@ def _codes(values: pl.Series) -> tuple[pl.Series, int]:
     low, high = codes.min(), codes.max()
     if low is None or high is None:
         return codes.fill_null(0), 1
-    codes = codes - low  # type: ignore[operator]
+    codes = codes - low
     span = int(high) - int(low) + 1  # type: ignore[arg-type]
     return codes.fill_null(span), span + 1

@@ -7,8 +7,11 @@ Only the last seconds are kept. Nothing here reaches the results.
 
 from collections import Counter
 from collections.abc import Iterable
+from typing import Any
 
-from records.buckets import bucket_of
+import numpy as np
+
+from records.buckets import BUCKETS_PER_OCTAVE, LINEAR_BITS, bucket_of
 from records.units import NS_PER_S
 
 KEPT_S = 6
@@ -16,6 +19,15 @@ RECEIVED, UNTIMED, SETTLED = "received", "untimed", "settled"
 
 Row = tuple[str, int, int, int]
 """(kind, second since the counting began, bucket of `records.buckets`, how many)"""
+
+
+def count_buckets(values_ns: Any) -> Counter[int]:
+    """How many of an array of integers are in each bucket of `records.buckets`. They are below 2**53 either way."""
+    magnitude = np.abs(values_ns)
+    dropped_bits = np.maximum(np.frexp(magnitude.astype("float64"))[1] - LINEAR_BITS, 0)
+    buckets = (dropped_bits * BUCKETS_PER_OCTAVE + (magnitude >> dropped_bits)) * np.sign(values_ns)
+    found, counts = np.unique(buckets, return_counts=True)
+    return Counter(dict(zip(found.tolist(), counts.tolist(), strict=True)))
 
 
 class LiveLatency:
@@ -53,12 +65,22 @@ class LiveLatency:
         """One latency that was known at a moment."""
         if self._began_ns is None or at_ns < self._began_ns:
             return
-        second = (at_ns - self._began_ns) // NS_PER_S
+        self._of_second(kind, (at_ns - self._began_ns) // NS_PER_S)[bucket_of(latency_ns)] += 1
+
+    def note_many(self, kind: str, at_ns: Any, latencies_ns: Any) -> None:
+        """The same of two arrays of integers: when each was known, and how long it was."""
+        if self._began_ns is None:
+            return
+        seconds = (at_ns - self._began_ns) // NS_PER_S
+        for second in np.unique(seconds[seconds >= 0]).tolist():
+            self._of_second(kind, second).update(count_buckets(latencies_ns[seconds == second]))
+
+    def _of_second(self, kind: str, second: int) -> Counter[int]:
         counts = self._counts.get((kind, second))
         if counts is None:
             counts = self._counts[kind, second] = Counter()
             self._forget(second - self._kept_s)
-        counts[bucket_of(latency_ns)] += 1
+        return counts
 
     def _forget(self, until: int) -> None:
         for key in [key for key in self._counts if key[1] <= until]:

@@ -17,7 +17,7 @@ from locust.stats import RequestStats, bucket_response_time
 from drivers.client.events import Received, Settled
 from drivers.contract import DriverError, Outcome
 from drivers.users.connection_losses import ConnectionLosses
-from drivers.users.live_latency import SETTLED, LiveLatency
+from drivers.users.live_latency import RECEIVED, SETTLED, UNTIMED, LiveLatency, count_buckets
 from records.buckets import bucket_of
 from records.packing import NULL_INT64
 from records.units import NS_PER_MS
@@ -110,7 +110,7 @@ class LocustStatistics:
 
     def sends_recorded(self, rows: Any) -> None:
         first = rows[rows["attempt"] == 1]
-        self._tally.lag.update(map(bucket_of, np.maximum(0, first["sent_ns"] - first["ready_ns"]).tolist()))
+        self._tally.lag.update(count_buckets(np.maximum(0, first["sent_ns"] - first["ready_ns"])))
         if self._tally.live.counting:
             self._note_settled(first)
         for destination, name in self._shown.items():
@@ -123,8 +123,7 @@ class LocustStatistics:
 
     def _note_settled(self, first: Any) -> None:
         known = first[first["settled_ns"] != NULL_INT64]
-        for at_ns, sent_ns in zip(known["settled_ns"].tolist(), known["sent_ns"].tolist(), strict=True):
-            self._tally.live.note(SETTLED, at_ns, at_ns - sent_ns)
+        self._tally.live.note_many(SETTLED, known["settled_ns"], known["settled_ns"] - known["sent_ns"])
 
     def receipts_recorded(self, rows: Any) -> None:
         self._tally.received += len(rows)
@@ -135,10 +134,15 @@ class LocustStatistics:
                 for each in zip(of["producer"].tolist(), of["seq"].tolist(), of["received_ns"].tolist(), strict=True)
             ]
             if self._tally.live.counting:
-                for at_ns, latency_ns in zip(of["received_ns"].tolist(), taken_ns, strict=True):
-                    self._tally.live.received(at_ns, latency_ns)
+                self._note_received(of["received_ns"], taken_ns)
             times_ms = [each / NS_PER_MS for each in taken_ns if each is not None]
             self._log("RECEIVE", name, times_ms, len(taken_ns) - len(times_ms), 0, 0)
+
+    def _note_received(self, at_ns: Any, taken_ns: Sequence[int | None]) -> None:
+        timed = np.array([each is not None for each in taken_ns], bool)
+        latencies_ns = np.array([each or 0 for each in taken_ns], "int64")
+        self._tally.live.note_many(RECEIVED, at_ns[timed], latencies_ns[timed])
+        self._tally.live.note_many(UNTIMED, at_ns[~timed], latencies_ns[~timed])
 
     def _log(self, kind: str, name: str, times_ms: Any, unknown: int, body_bytes: int, failures: int) -> None:
         if self._environment is not None:

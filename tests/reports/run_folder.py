@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from analysis.load.client_steps import NO_STEPS
 from analysis.clients.division import divided
+from analysis.load.client_steps import NO_STEPS
 from analysis.load.limits import NOTHING
 from records.buckets import bucket_of
 from records.checks import Check

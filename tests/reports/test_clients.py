@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.events.fault_spans import FaultSpan
 from analysis.clients.rebalance import Places, rebalance
+from analysis.events.fault_spans import FaultSpan
 from records.clients import Rebalance
 from records.results import STAYS
 from records.run import BrokerInfo, GroupInfo, RunInfo
