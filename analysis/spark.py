@@ -27,6 +27,7 @@ from records.temporary import make_folder, remove_folder, temporary_folder
 
 LOCAL = "local[*]"
 LOOPBACK = "127.0.0.1"
+PROJECT = Path(__file__).resolve().parent.parent
 OURS = ("analysis", "records")
 """The packages that executors on other machines are given."""
 TOLD_EVERY_S = 5.0
@@ -91,7 +92,7 @@ def _answer(known: Known, questions: Mapping[str, Callable[[Part], pl.DataFrame]
 
 def _packed(frame: pl.DataFrame) -> bytes:
     packed = io.BytesIO()
-    frame.write_ipc(packed, compression="zstd" if frame.height > 1_000 else "uncompressed")
+    frame.write_ipc(packed, compression="lz4" if frame.height > 1_000 else "uncompressed")
     return packed.getvalue()
 
 
@@ -138,18 +139,18 @@ def _start(master: str | None, scratch: Path) -> SparkContext:
             "set JAVA_HOME to a JDK of version 17 or newer, and --master to one that answers"
         ) from None
     spark.setLogLevel("ERROR")
-    if not settings["spark.master"].startswith("local"):
+    if not settings["spark.master"].startswith("local") and PROJECT.is_dir():  # else it was given as --py-files
         spark.addPyFile(str(_packed_code(scratch)))
     return spark
 
 
 def _packed_code(scratch: Path) -> Path:
     """Our own packages, for executors on other machines: beside them they need polars and pyarrow only."""
-    path, project = scratch / "brokerbench.zip", Path(__file__).resolve().parent.parent
+    path = scratch / "brokerbench.zip"
     with zipfile.ZipFile(path, "w") as packed:
         for package in OURS:
-            for module in sorted((project / package).rglob("*.py")):
-                packed.write(module, module.relative_to(project))
+            for module in sorted((PROJECT / package).rglob("*.py")):
+                packed.write(module, module.relative_to(PROJECT))
     return path
 
 
@@ -197,5 +198,6 @@ def _local_settings(scratch: Path) -> dict[str, str]:
         "spark.driver.memory": "1g",
         "spark.driver.extraJavaOptions": " ".join(java),
         "spark.local.dir": str(scratch),
-        "spark.executorEnv.PYTHONPATH": str(Path(__file__).resolve().parent.parent),
+        "spark.python.daemon.module": "analysis.daemon",
+        "spark.executorEnv.PYTHONPATH": str(PROJECT),
     }

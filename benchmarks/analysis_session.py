@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
-from pyspark.sql import SparkSession
+from pyspark import SparkContext
 
 from analysis.jobs import analyse
 from analysis.spark import session
@@ -39,7 +39,7 @@ class Cost:
         return f"| {number} | {self.wall_s:.1f} s | {self.java_s:.1f} s | {self.python_s:.1f} s | {self.jobs} |"
 
 
-def cost(spark: SparkSession, run: Path) -> Cost:
+def cost(spark: SparkContext, run: Path) -> Cost:
     steps: list[str] = []
     began_s, (java_s, python_s), jobs = time.perf_counter(), _cpu_s(), _jobs(spark)
     analyse(run, progress=steps.append)
@@ -54,13 +54,13 @@ def _cpu_s() -> tuple[float, float]:
     return sum(each.user + each.system for each in java), sum(own.cpu_times()[:2])
 
 
-def _jobs(spark: SparkSession) -> int:
+def _jobs(spark: SparkContext) -> int:
     """How many jobs the session has had."""
-    return int(spark.sparkContext._jsc.sc().dagScheduler().nextJobId())
+    return int(spark._jsc.sc().dagScheduler().nextJobId())
 
 
-def measure(runs: Sequence[Path], rows: int) -> list[Cost]:
-    with session("local[2]", rows=rows) as spark:
+def measure(runs: Sequence[Path]) -> list[Cost]:
+    with session("local[2]") as spark:
         return [cost(spark, run) for run in runs]
 
 

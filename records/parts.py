@@ -10,9 +10,9 @@ from typing import Any
 
 PARTED = ("sends", "receipts", "leftovers")
 """The tables with a row for each of many messages. The others have few rows, and no parts."""
-SEQS_PER_BLOCK = 4_096
+SEQS_PER_BLOCK = 16_384
 PRODUCERS_PER_BLOCK = 4
-ROWS_PER_PART = 500_000
+ROWS_PER_PART = 600_000
 """So many events of a run are a part: its frames fit into the memory of a core several times."""
 MOST_PARTS = 1_024
 PARTS_KEY, GROUPS_KEY = b"brokerbench.parts", b"brokerbench.part_of_row_group"

@@ -25,7 +25,7 @@ EMPTY = "no-events"  # name of the file that gives a table without events its sc
 PROBLEM_KEY = b"brokerbench.problem"
 ROWS_PER_GROUP = 262_144
 ROWS_DIVIDED_AT_ONCE = 1_000_000
-BYTES_PER_ROW = 85  # of a stream of sends or receipts, about
+BYTES_PER_ROW = 110  # of a stream of sends or receipts, about
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ as the messages: a topic has them only by a `Question`, which every part of the 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import polars as pl
 import pyarrow as pa
@@ -20,9 +20,6 @@ from records.reader import read_events
 from records.run import RunInfo
 from records.rundir import RunDirectory
 
-if TYPE_CHECKING:
-    from analysis.messages.part import Part
-
 Rows = list[dict[str, Any]]
 Answers = Mapping[str, pl.DataFrame]
 
@@ -31,11 +28,11 @@ Answers = Mapping[str, pl.DataFrame]
 class Question:
     """What each part of a run answers, and how the answers of several parts become one.
 
-    Both are functions of modules, or partials of such, as they are sent to other processes. ``of_run`` is given rows of
-    any number of parts, and takes its own result for such rows.
+    Both are functions of modules, or partials of such, as they are sent to other processes. ``of_part`` is given an
+    `analysis.messages.part.Part`. ``of_run`` is given rows of any number of parts, and takes its own result for such.
     """
 
-    of_part: Callable[["Part"], pl.DataFrame]
+    of_part: Callable[[Any], pl.DataFrame]
     of_run: Callable[[pl.DataFrame], pl.DataFrame]
 
 

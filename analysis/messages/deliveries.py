@@ -24,7 +24,7 @@ def deliveries(receipts: pl.DataFrame, messages: pl.DataFrame, sends: pl.DataFra
     the received attempt. If that attempt is not on record, sent_ns is null and from_broker is the first attempt's.
     first_sent_ns: when the first attempt was sent. own_ns: the generator's own lag of the first attempt.
     """
-    copies = _with_copy_numbers(receipts.filter(pl.col("integrity").is_in(IDENTIFIED)))
+    copies = _with_copy_numbers(receipts)
     first = messages.select(
         *MESSAGE,
         "due_ns",
@@ -54,9 +54,15 @@ def _resends(sends: pl.DataFrame) -> pl.DataFrame:
     )
 
 
+def arrivals(receipts: pl.DataFrame) -> pl.DataFrame:
+    """The receipts that are first deliveries, without their messages."""
+    return first(_with_copy_numbers(receipts))
+
+
 def _with_copy_numbers(receipts: pl.DataFrame) -> pl.DataFrame:
     """Nearly every message comes once to a subscription, and needs no sorting."""
     to = [*MESSAGE, "subscription"]
+    receipts = receipts.filter(pl.col("integrity").is_in(IDENTIFIED))
     several = receipts.group_by(to).len().filter(pl.col("len") > 1).select(to)
     once = receipts.join(several, to, how="anti").with_columns(
         pl.lit(1, pl.Int32).alias("copy"),

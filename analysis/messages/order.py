@@ -51,19 +51,21 @@ def entangled(blocks: pl.DataFrame) -> pl.DataFrame:
     )
 
 
+def overtaken_from_elsewhere(arrivals: pl.DataFrame, entangled: pl.DataFrame) -> pl.DataFrame:
+    """First deliveries that a message of a higher block overtook."""
+    of_blocks = arrivals.with_columns(_block()).join(entangled, _BLOCK)
+    return of_blocks.filter(pl.col("received_ns") > pl.col("after_ns"))
+
+
 def latecomers(firsts: pl.DataFrame, entangled: pl.DataFrame) -> pl.DataFrame:
-    """First deliveries that a message of a higher block overtook, as `overtaken` has them, without overtaken_by."""
-    return (
-        firsts.with_columns(_block())
-        .join(entangled, _BLOCK)
-        .filter(pl.col("received_ns") > pl.col("after_ns"))
-        .select(*STREAM, "seq", "from_broker", "due_ns", "received_ns")
-    )
+    """The same, as `overtaken` has them, without overtaken_by."""
+    late = overtaken_from_elsewhere(firsts, entangled)
+    return late.select(*STREAM, "seq", "from_broker", "due_ns", "received_ns")
 
 
-def passed_by(firsts: pl.DataFrame, late: pl.DataFrame) -> pl.DataFrame:
+def passed_by(arrivals: pl.DataFrame, late: pl.DataFrame) -> pl.DataFrame:
     """STREAM and seq of those that are ``late``, and overtaken_by: the highest seq that some messages had before."""
-    of_streams = firsts.join(late.select(STREAM).unique(), STREAM, how="semi")
+    of_streams = arrivals.join(late.select(STREAM).unique(), STREAM, how="semi")
     highest = of_streams.sort("received_ns").select(
         *STREAM, "received_ns", pl.col("seq").cum_max().over(STREAM).alias("overtaken_by")
     )

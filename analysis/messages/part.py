@@ -4,7 +4,7 @@ A part is what one task of Spark works on. Whatever is asked of it is computed o
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from analysis.events.stalls import Stalls, with_own_waits
 from analysis.events.timeline import Timeline
 from analysis.messages import deliveries, outcomes
 from analysis.messages.expectations import Expectations
-from analysis.messages.of_sends import OUTCOME, messages
+from analysis.messages.of_sends import MESSAGE, OUTCOME, messages
 from records.reader import read_part
 from records.run import ProcessInfo
 
@@ -100,6 +100,18 @@ class Part:
     @cached_property
     def firsts(self) -> pl.DataFrame:
         return deliveries.first(self.deliveries)
+
+    @cached_property
+    def arrivals(self) -> pl.DataFrame:
+        """The receipts that are first deliveries: enough for a question that needs no sends."""
+        return deliveries.arrivals(self.receipts)
+
+    def narrowed(self, messages: pl.DataFrame) -> "Part":
+        """The same part with some of its messages only."""
+        few = replace(self)
+        for table in ("sends", "receipts"):
+            few.__dict__[table] = getattr(self, table).join(messages, MESSAGE, how="semi")
+        return few
 
     @cached_property
     def strangers(self) -> pl.DataFrame:

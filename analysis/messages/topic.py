@@ -10,6 +10,7 @@ from analysis.messages import accounting, examples, left_behind, of_sends, order
 from analysis.messages.expiry import BETWEEN, expired_counts, settled
 from analysis.messages.first_receipts import earliest, first_receipts, spread
 from analysis.messages.kinds import kinds
+from analysis.messages.of_sends import MESSAGE
 from analysis.messages.part import Part
 from records.results import REORDERED
 from records.schemas import UNKNOWN
@@ -96,11 +97,12 @@ def _blocks(part: Part) -> pl.DataFrame:
 
 
 def _latecomers(part: Part, entangled: pl.DataFrame) -> pl.DataFrame:
-    return order.latecomers(part.firsts, entangled)
+    late = order.overtaken_from_elsewhere(part.arrivals, entangled)
+    return order.latecomers(part.narrowed(late.select(MESSAGE).unique()).firsts, entangled)
 
 
 def _passed_by(part: Part, late: pl.DataFrame) -> pl.DataFrame:
-    return order.passed_by(part.firsts, late)
+    return order.passed_by(part.arrivals, late)
 
 
 def _left_behind(part: Part) -> pl.DataFrame:

@@ -78,7 +78,7 @@ def test_other_tables_are_not_divided(sealed: RunDirectory) -> None:
 
 
 def test_a_part_has_up_to_so_many_rows_and_their_number_is_a_power_of_two() -> None:
-    assert [parts_for(rows) for rows in (0, 500_000, 500_001, 2_000_000, 60_000_000)] == [1, 1, 2, 4, 128]
+    assert [parts_for(rows) for rows in (0, 600_000, 600_001, 2_000_000, 60_000_000)] == [1, 1, 2, 4, 128]
     assert parts_for(10**12) == parts.MOST_PARTS
 
 

@@ -29,21 +29,9 @@ SLOW = (
     r"distributed/test_workers\.py::test_workers_that_cannot",
     r"webui/test_runs\.py::",
     r"webui/test_foreign_pages\.py::",  # webui/test_guard.py has each refusal, without a browser
-    # an analysis in a process of its own: a planted error of each kind is in make test, in one session
-    r"analysis/test_jobs\.py::test_(?!planted_fates|a_healthy_run|every_result)",
-    r"analysis/test_stalls\.py::test_(consumers_that_stand|the_same_reads)",
-    r"analysis/test_unplanned\.py::test_(?!a_broker_that_stood_still)",
-    r"analysis/test_planted_errors\.py::test_(?!a_thousand_messages)",
     r"analysis/test_planted_runs\.py::",  # test_planted_errors.py has the verdicts, without runs
     r"topologies_runtime/test_java\.py::test_spark",
-    # each is a job or two of Spark, which takes seconds for a few rows: one or two of a file are in make test
-    r"analysis/test_outages\.py::test_(?!a_planted_history|the_effects)",
-    r"analysis/test_accounting\.py::test_(a_message_held|each_subscription|subscribers_that_share)",
-    r"analysis/test_expiry_and_selectors\.py::test_(nothing_expires|a_queue_with_a_consumer|a_topics_subscription)",
-    r"analysis/test_left_behind\.py::test_a_message",
-    r"analysis/test_spark_columns\.py::test_(an_attempt|a_reply|what_is_not|a_receipt_before|a_message_from)",
     r"analysis/test_quiet_start\.py::test_a_session",
-    r"analysis/test_offered_rate\.py::test_a_queue_that_serves",
     # containers: the runtime's own tests are in make test; processes keep the same contract
     r"containers/test_runs\.py::test_a_run_passes",
     r"topologies_runtime/test_contract\.py::.*\[containers",
@@ -78,7 +66,6 @@ SLOW = (
     r"scenarios/test_refused_values\.py::test_locust_itself",  # the others refuse the same, without locust
     r"scenarios/test_failed_users\.py::test_the_loads_of_users",
     # many cells or examples of one statement: a few of them are in make test
-    r"analysis/test_stays\.py::test_stays_of_any_history",
     r"reports/test_junit\.py::test_the_job_of_a_run",
     r"reports/nightly/test_judging\.py::test_a_difference_that_is_allowed",
     r"house/test_tiers\.py::test_only_the_chosen_tests_run_also_in_several",
