@@ -9,10 +9,11 @@ import atexit
 import io
 import os
 import sys
-import threading
+import time
 import zipfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
 
@@ -30,9 +31,10 @@ LOOPBACK = "127.0.0.1"
 PROJECT = Path(__file__).resolve().parent.parent
 OURS = ("analysis", "records")
 """The packages that executors on other machines are given."""
-TOLD_EVERY_S = 5.0
+AT_ONCE_A_CORE = 4
+"""So many parts of a run are asked at once: the answers of all parts of a large one would fill the memory."""
 MOST_PENDING_ROWS = 2_000_000
-"""So many rows of answers wait at most until they are added up: in a large run more would fill the memory."""
+TOLD_EVERY_S = 5.0
 
 _QUIET = """\
 rootLogger.level = error
@@ -73,15 +75,37 @@ def session(master: str | None = None) -> Iterator[SparkContext]:
 def ask(
     spark: SparkContext, known: Known, progress: Callable[[str], None], questions: Mapping[str, Question]
 ) -> Answers:
-    """The answers of a whole run, by one pass over its parts."""
-    if not questions:
-        return {}
-    numbers = spark.parallelize(range(known.parts), known.parts)
-    with _told(spark, known.parts, progress):
-        answered = numbers.map(
-            partial(_answer, known, {name: one.of_part for name, one in questions.items()})
-        ).collect()
-    return {name: _merged(one, [of_part[name] for of_part in answered]) for name, one in questions.items()}
+    """The answers of a whole run, by one pass over its parts: some of them at once, whose answers are added up."""
+    of_part = {name: question.of_part for name, question in questions.items()}
+    answers: dict[str, Answer] = {name: Answer(question) for name, question in questions.items()}
+    at_once = AT_ONCE_A_CORE * spark.defaultParallelism
+    told_s = time.monotonic()
+    for first in range(0, known.parts if questions else 0, at_once):
+        numbers = range(first, min(first + at_once, known.parts))
+        for packed in spark.parallelize(numbers, len(numbers)).map(partial(_answer, known, of_part)).collect():
+            for name, answer in answers.items():
+                answer.add(packed[name])
+        if time.monotonic() - told_s > TOLD_EVERY_S:
+            told_s = time.monotonic()
+            progress(f"analysis: {numbers.stop} of {known.parts} parts of the events are read")
+    return {name: answer.of_run() for name, answer in answers.items()}
+
+
+@dataclass
+class Answer:
+    """What parts have answered so far. Only so many rows wait to be added up as there are already, or a few."""
+
+    question: Question
+    pending: list[pl.DataFrame] = field(default_factory=list)
+
+    def add(self, packed: bytes) -> None:
+        self.pending.append(pl.read_ipc(io.BytesIO(packed)))
+        waiting = sum(frame.height for frame in self.pending[1:])
+        if waiting > max(MOST_PENDING_ROWS, self.pending[0].height):
+            self.pending = [self.of_run()]
+
+    def of_run(self) -> pl.DataFrame:
+        return self.question.of_run(pl.concat(self.pending))
 
 
 def _answer(known: Known, questions: Mapping[str, Callable[[Part], pl.DataFrame]], number: int) -> dict[str, bytes]:
@@ -94,36 +118,6 @@ def _packed(frame: pl.DataFrame) -> bytes:
     packed = io.BytesIO()
     frame.write_ipc(packed, compression="lz4" if frame.height > 1_000 else "uncompressed")
     return packed.getvalue()
-
-
-def _merged(question: Question, answers: Sequence[bytes]) -> pl.DataFrame:
-    pending: list[pl.DataFrame] = []
-    for answer in answers:
-        pending.append(pl.read_ipc(io.BytesIO(answer)))
-        if len(pending) > 1 and sum(frame.height for frame in pending) > MOST_PENDING_ROWS:
-            pending = [question.of_run(pl.concat(pending))]
-    return question.of_run(pl.concat(pending))
-
-
-@contextmanager
-def _told(spark: SparkContext, parts: int, progress: Callable[[str], None]) -> Iterator[None]:
-    """Tell now and then how many parts have answered."""
-    done = threading.Event()
-    tracker = spark.statusTracker()
-
-    def tell() -> None:
-        while not done.wait(TOLD_EVERY_S):
-            stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
-            answered = sum(stage.numCompletedTasks for stage in stages if stage is not None)
-            progress(f"analysis: {answered} of {parts} parts of the events are read")
-
-    teller = threading.Thread(target=tell, daemon=True)
-    teller.start()
-    try:
-        yield
-    finally:
-        done.set()
-        teller.join()
 
 
 def _start(master: str | None, scratch: Path) -> SparkContext:

@@ -1,30 +1,36 @@
 """Runs topics of the analysis without Spark: their questions are answered in this process, part by part."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from analysis.events.run import Answers, Found, Question, Run
-from analysis.jobs import TOPICS, Topic, find
+from analysis.events.run import Answers, Ask, Found, Question, Run, Topic
+from analysis.jobs import TOPICS, find
 from analysis.messages.part import Known, Part
 from records.reader import inspect, seal
 from records.rundir import RunDirectory
 
-Told = Callable[[Part], None]
-
 
 def found_in(directory: RunDirectory, parts: int = 1, topics: Sequence[Topic] = TOPICS) -> Found:
     """What the topics find in a run that is divided into so many parts."""
-    seal(directory)
-    sealing = inspect(directory)
 
     def ask(questions: Mapping[str, Question]) -> Answers:
-        known = Known.of(run)
-        of_parts = [Part(known, number) for number in range(parts)]
+        of_parts = [Part(Known.of(run), number) for number in range(parts)]
         return {name: _answer(question, of_parts) for name, question in questions.items()}
 
-    run = Run(directory, directory.read_run(), sealing.rows, sealing.problems, parts, ask)
+    run = _run(directory, parts, ask)
     return find(run, lambda _line: None, topics)
+
+
+def known_of(directory: RunDirectory, parts: int) -> Known:
+    """What each part of a run is told."""
+    return Known.of(_run(directory, parts, lambda _questions: {}))
+
+
+def _run(directory: RunDirectory, parts: int, ask: Ask) -> Run:
+    seal(directory)
+    sealing = inspect(directory)
+    return Run(directory, directory.read_run(), sealing.rows, sealing.problems, parts, ask)
 
 
 def _answer(question: Question, parts: Sequence[Part]) -> pl.DataFrame:

@@ -14,13 +14,15 @@ SLOW = (
     r"lifecycle/test_our_own_faults\.py::",
     r"lifecycle/test_bad_input\.py::test_what_cannot_be_run.*\[arguments([1-35-9]|1\d)-",
     r"lifecycle/test_bad_input\.py::test_an_error_in_a_users_on_start.*\[(of_its_own|stopping_itself)\]",
-    r"lifecycle/test_bad_input\.py::test_(a_file_of_ones_own.*\[a_list|no_java|a_runs_folder)",
+    r"lifecycle/test_bad_input\.py::test_(a_file_of_ones_own|no_java|a_runs_folder|an_unknown_option|no_network)",
+    r"lifecycle/test_bad_input\.py::test_(the_last_line_says_why|a_receivers_queue)",
     r"lifecycle/test_one_plan\.py::(?!.*\[arguments0)",
     r"brokerbench/test_amazon_mq\.py::test_cfn_lint",
     r"brokerbench/test_nightly\.py::test_(a_failed_gate|a_plan_that_was_refused)",  # reports/nightly/ has the judging
     r"brokerbench/test_nightly\.py::test_a_gate_that_no_run_can_answer.*\[recovery",
     r"brokerbench/test_compare_making\.py::test_what_no_run_can_be_made_of.*\[options[1-7]",
     r"brokerbench/test_help\.py::test_(a_file_without|the_values_of|the_options_of_a_scenario_of_ones_own)",
+    r"brokerbench/test_help\.py::test_(one_scenario_is_shown|a_scenario_that_is_none)",
     r"brokerbench/test_amazon_mq\.py::test_the_command_writes",
     r"brokerbench/test_nightly_plan\.py::test_every_run_of_the_short_form",
     r"planted/test_freeze\.py::",
@@ -29,6 +31,7 @@ SLOW = (
     r"distributed/test_workers\.py::test_workers_that_cannot",
     r"webui/test_runs\.py::",
     r"webui/test_foreign_pages\.py::",  # webui/test_guard.py has each refusal, without a browser
+    r"analysis/test_any_parts\.py::test_no_result.*\[[23]\]",
     r"analysis/test_planted_runs\.py::",  # test_planted_errors.py has the verdicts, without runs
     r"topologies_runtime/test_java\.py::test_spark",
     r"analysis/test_quiet_start\.py::test_a_session",
@@ -50,7 +53,7 @@ SLOW = (
     r"management/test_on_brokers\.py::test_a_link_with_a_wrong",
     r"management/test_on_brokers\.py::test_one_way_and_duplex.*\[source",
     r"management/test_artemis_on_brokers\.py::test_links_are_proven_those",
-    r"management/test_artemis_on_brokers\.py::test_brokers_take_every_setting",
+    r"management/test_artemis_on_brokers\.py::test_(brokers_take_every_setting|a_wrong_password)",
     r"topologies/test_behaviour_in_every_run\.py::",  # the brokers' own behaviour
     r"topologies/test_rendered_brokers\.py::test_brokers_start_from",
     r"topologies/test_rendered_brokers\.py::test_without_defaults",
@@ -85,6 +88,7 @@ SLOW = (
     # benchmarks at a small size: test_scripts.py has the arguments of each in make test, and runs one of them
     r"benchmarks/test_scripts\.py::test_a_script_runs_at_a_small_size\[(?!entries)",
     r"benchmarks/test_scripts\.py::test_(amqp_users_run|amqp_sends|the_analysis)",
+    r"benchmarks/test_scripts\.py::test_a_script_has_help.*\[(?!core_speed|analysis_scale|pacing)",
 )
 """Regular expressions that a test's id begins with, below tests/."""
 
