@@ -78,7 +78,7 @@ def main() -> None:
             parent = Path(folder) / str(number)
             parent.mkdir()
             runs.append(write_run(parent, options.messages, options.per_s))
-        costs = measure(runs, 3 * options.messages)
+        costs = measure(runs)
     print(HEADER, *(each.row(number) for number, each in enumerate(costs, start=1)), sep="\n")
     print("the last run:", *costs[-1].steps, sep="\n  ")
 
