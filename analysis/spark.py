@@ -93,7 +93,7 @@ def ask(
 
 @dataclass
 class Answer:
-    """What parts have answered so far. Only so many rows wait to be added up as there are already, or a few."""
+    """What parts have answered so far. Fewer rows wait to be added up than half of those there are, or a few."""
 
     question: Question
     pending: list[pl.DataFrame] = field(default_factory=list)
@@ -101,7 +101,7 @@ class Answer:
     def add(self, packed: bytes) -> None:
         self.pending.append(pl.read_ipc(io.BytesIO(packed)))
         waiting = sum(frame.height for frame in self.pending[1:])
-        if waiting > max(MOST_PENDING_ROWS, self.pending[0].height):
+        if waiting > max(MOST_PENDING_ROWS, self.pending[0].height // 2):
             self.pending = [self.of_run()]
 
     def of_run(self) -> pl.DataFrame:

@@ -87,7 +87,9 @@ def latency(durations: Iterator[tuple[str, pl.DataFrame]], timeline: Timeline, c
     message that was read late cannot be the shortest: how long it took the brokers is not known. Nulls where a count is
     0.
     """
-    return added_up(pl.concat(_histogram(measure, of, timeline, clock_error_ns) for measure, of in durations))
+    rows = pl.concat(_histogram(measure, of, timeline, clock_error_ns) for measure, of in durations)
+    names = ("measure", "from_broker", "to_broker")  # many rows have the same few
+    return added_up(rows.with_columns(pl.col(name).cast(pl.Categorical) for name in names))
 
 
 def added_up(histograms: pl.DataFrame) -> pl.DataFrame:
@@ -153,9 +155,8 @@ def _grouped(rows: pl.DataFrame, *figures: pl.Expr) -> pl.DataFrame:
 def _codes(values: pl.Series) -> tuple[pl.Series, int]:
     """A number from 0 on for each value, and how many numbers there may be."""
     if values.dtype == pl.String:
-        codes = values.cast(pl.Categorical).to_physical().cast(pl.Int64)
-    else:
-        codes = (values.to_physical() if values.dtype == pl.Enum else values).cast(pl.Int64)
+        values = values.cast(pl.Categorical)
+    codes = values.to_physical().cast(pl.Int64)
     low, high = codes.min(), codes.max()
     if low is None or high is None:
         return codes.fill_null(0), 1
