@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
 from pyspark import SparkContext
@@ -74,7 +75,11 @@ def _analysed(directory: RunDirectory, master: str | None, progress: Progress) -
     with _session(master, progress) as spark:
 
         def asked(questions: Mapping[str, Question]) -> Answers:
-            return ask(spark, Known.of(run), progress, questions)
+            return ask(spark, known(), progress, questions)
+
+        @cache
+        def known() -> Known:
+            return Known.of(run)
 
         run = Run(directory, info, sealing.rows, sealing.problems, parts_of(sealing), asked)
         found = find(run, progress)

@@ -14,11 +14,6 @@ def received(deliveries: pl.DataFrame) -> pl.DataFrame:
     return there.agg(pl.len().cast(pl.Int64).alias("messages"))
 
 
-def added_up(received: pl.DataFrame) -> pl.DataFrame:
-    """One row a consumer and broker, of rows of several parts of a run."""
-    return received.group_by(*CONSUMER, "broker").agg(pl.sum("messages"))
-
-
 def with_subscribers(received: pl.DataFrame, subscriptions: pl.DataFrame) -> pl.DataFrame:
     """One row a consumer and broker: messages, 0 where it only subscribed, and selector, '' for none."""
     subscribed = subscriptions.select(*CONSUMER, "broker", pl.lit(0, pl.Int64).alias("messages"), "selector")

@@ -4,12 +4,12 @@ import polars as pl
 
 from analysis.clients.connection_counts import connection_counts, harness_logins
 from analysis.clients.connections import connections
-from analysis.clients.consumers import added_up, received, with_subscribers
+from analysis.clients.consumers import CONSUMER, received, with_subscribers
 from analysis.clients.distribution import distribution
 from analysis.clients.division import divided
 from analysis.clients.rebalance import Places, rebalance
 from analysis.clients.stays import clients, stays
-from analysis.events.run import Answers, Found, Question, Run, as_table
+from analysis.events.run import Answers, Found, Question, Run, as_table, counts
 from analysis.messages.part import Part
 from records.clients import ConnectionCounts
 from records.units import NS_PER_S
@@ -24,22 +24,22 @@ class Clients:
     done = "followed the clients from broker to broker"
 
     def questions(self, run: Run) -> dict[str, Question]:
-        return {"received": Question(_received, added_up)}
+        return {"received": counts(_received, *CONSUMER, "broker")}
 
     def conclude(self, run: Run, answers: Answers, found: Found) -> None:
         began_ns, ended_ns = run.load_began_ns, run.load_ended_ns
         of_stays = as_table(stays(run.connections, run.members, began_ns, ended_ns))
-        counts = clients(run.connections, run.members)
+        sizes = clients(run.connections, run.members)
         places = Places(run.info.brokers, run.info.groups)
         division, shares = divided(as_table(with_subscribers(answers["received"], run.subscriptions)))
         found.tables |= {
             "connections": as_table(connections(run.connections, run.timeline)),
             "stays": of_stays,
-            "distribution": distribution(of_stays, counts, ended_ns - began_ns),
+            "distribution": distribution(of_stays, sizes, ended_ns - began_ns),
             "consumers": division,
         }
         found.summary |= {
-            "rebalance": rebalance(of_stays, counts, run.faults, places, began_ns, ended_ns - began_ns),
+            "rebalance": rebalance(of_stays, sizes, run.faults, places, began_ns, ended_ns - began_ns),
             "connection_counts": _connection_counts(run, found),
             "consumers": shares,
         }

@@ -6,7 +6,7 @@ as the messages: a topic has them only by a `Question`, which every part of the 
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Protocol
 
 import polars as pl
@@ -34,6 +34,15 @@ class Question:
 
     of_part: Callable[[Any], pl.DataFrame]
     of_run: Callable[[pl.DataFrame], pl.DataFrame]
+
+
+def counts(of_part: Callable[[Any], pl.DataFrame], *key: str) -> Question:
+    """A question whose answers are counts: they add up to one row a key, or to one row without a key."""
+    return Question(of_part, partial(_added_up, key=key))
+
+
+def _added_up(rows: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:
+    return rows.group_by(key).agg(pl.all().sum()) if key else rows.sum()
 
 
 Ask = Callable[[Mapping[str, Question]], Answers]

@@ -198,15 +198,5 @@ def owed(
     return counted.group_by(CUT).agg(pl.len().cast(pl.Int64).alias("owed"))
 
 
-def due_added_up(due: pl.DataFrame) -> pl.DataFrame:
-    """One row an outage, of rows of several parts of a run."""
-    return due.group_by(CUT).agg(pl.sum("due"))
-
-
-def owed_added_up(owed: pl.DataFrame) -> pl.DataFrame:
-    """One row an outage, of rows of several parts of a run."""
-    return owed.group_by(CUT).agg(pl.sum("owed"))
-
-
 def _without_success() -> pl.Expr:
     return (pl.col("role") == "consumer") & pl.col("first_success_ns").is_null()

@@ -5,7 +5,7 @@ from functools import partial
 import polars as pl
 import pyarrow as pa
 
-from analysis.events.run import Answers, Found, Question, Run, as_table, same
+from analysis.events.run import Answers, Found, Question, Run, as_table, counts, same
 from analysis.faults import harm, outages, unplanned
 from analysis.faults.backlog import backlogs
 from analysis.faults.disturbance import back
@@ -27,7 +27,7 @@ class Faults:
             return {}
         cut_off = outages.cut_off(run.connections, run.members, run.faults)
         return {
-            "harm": Question(_harm, _by_fault),
+            "harm": counts(_harm, "fault"),
             "stranded": Question(_stranded, harm.added_up),
             "successes": Question(partial(_successes, cut_off=cut_off), outages.all_successes),
             "senders": Question(partial(_senders, users=cut_off["user"].unique()), pl.DataFrame.unique),
@@ -48,8 +48,8 @@ def _outages(run: Run, answers: Answers) -> pa.Table:
     known = outages.outages(cut_off, answers["successes"], roles, began_ns)
     more = run.ask(
         {
-            "due": Question(partial(_due, of_users=known), outages.due_added_up),
-            "owed": Question(partial(_owed, of_users=known), outages.owed_added_up),
+            "due": counts(partial(_due, of_users=known), *outages.CUT),
+            "owed": counts(partial(_owed, of_users=known), *outages.CUT),
         }
     )
     return as_table(outages.with_due(known, more["due"], more["owed"]))
@@ -57,16 +57,16 @@ def _outages(run: Run, answers: Answers) -> pa.Table:
 
 def _recovery(run: Run, answers: Answers, found: Found) -> Recovery:
     faults, began_ns, tables = run.faults, run.load_began_ns, found.tables
-    counts, left = {}, {}
+    of_messages, left = {}, {}
     if faults:
         reordered = harm.reordered(found.late, faults) if found.late.height else {}
         for row in answers["harm"].to_dicts():
             row["lost"] += 0 if found.all_expired else row[harm.PAST_TTL]
-            counts[row["fault"]] = {**row, "reordered": reordered.get(row["fault"], 0)}
+            of_messages[row["fault"]] = {**row, "reordered": reordered.get(row["fault"], 0)}
         left = harm.by_fault(answers["stranded"])
     load_s = (run.load_ended_ns - began_ns) / NS_PER_S if faults else 0.0
     course = Course(
-        Harm(counts, harm.late(tables["latency"], faults, began_ns), left),
+        Harm(of_messages, harm.late(tables["latency"], faults, began_ns), left),
         back(tables["rates"], tables["latency"], faults, began_ns, load_s),
         backlogs(tables["rates"], faults, began_ns, found.copies),
     )
@@ -99,10 +99,6 @@ def _silences(run: Run, found: Found, load: Span) -> list[unplanned.Silence]:
 
 def _harm(part: Part) -> pl.DataFrame:
     return harm.harm(part.outcomes, part.deliveries, part.run.faults)
-
-
-def _by_fault(counts: pl.DataFrame) -> pl.DataFrame:
-    return counts.group_by("fault").agg(pl.all().sum())
 
 
 def _stranded(part: Part) -> pl.DataFrame:

@@ -30,22 +30,16 @@ def rates(
         moments = frame.filter(at_ns.is_not_null()).group_by(second, phase, pl.col(broker).alias("broker"))
         return moments.agg(pl.len().cast(pl.Int64).alias("count")).with_columns(pl.lit(event).alias("event"))
 
-    return added_up(
-        pl.concat(
-            [
-                counted("due", messages, due_ns, due_ns, "from_broker"),
-                counted("sent", sends, pl.col("sent_ns"), due_ns, "broker"),
-                counted("acked", acked, pl.col("settled_ns"), due_ns, "broker"),
-                counted("received", deliveries, received_ns, pl.coalesce("due_ns", "received_ns"), "to_broker"),
-                counted("received", strangers, received_ns, received_ns, "broker"),
-            ]
-        )
+    moments = pl.concat(
+        [
+            counted("due", messages, due_ns, due_ns, "from_broker"),
+            counted("sent", sends, pl.col("sent_ns"), due_ns, "broker"),
+            counted("acked", acked, pl.col("settled_ns"), due_ns, "broker"),
+            counted("received", deliveries, received_ns, pl.coalesce("due_ns", "received_ns"), "to_broker"),
+            counted("received", strangers, received_ns, received_ns, "broker"),
+        ]
     )
-
-
-def added_up(rates: pl.DataFrame) -> pl.DataFrame:
-    """One row a KEY, of rows of several parts of a run."""
-    return rates.group_by(KEY).agg(pl.sum("count"))
+    return moments.group_by(KEY).agg(pl.sum("count"))
 
 
 def totals(messages: pl.DataFrame, deliveries: pl.DataFrame, timeline: Timeline) -> pl.DataFrame:

@@ -6,7 +6,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analysis.events.run import Answers, Found, Question, Run, as_table
+from analysis.events.run import Answers, Found, Question, Run, as_table, counts
 from analysis.latency.figures import lag_ms
 from analysis.load import rates
 from analysis.load.blocked import blocked
@@ -32,7 +32,7 @@ class Load:
     done = "measured the load"
 
     def questions(self, run: Run) -> dict[str, Question]:
-        return {"rates": Question(_rates, rates.added_up), "totals": Question(_totals, _sum)}
+        return {"rates": counts(_rates, *rates.KEY), "totals": counts(_totals)}
 
     def conclude(self, run: Run, answers: Answers, found: Found) -> None:
         info, tables, load_s = run.info, found.tables, run.timeline.load_s
@@ -109,7 +109,3 @@ def _rates(part: Part) -> pl.DataFrame:
 
 def _totals(part: Part) -> pl.DataFrame:
     return rates.totals(part.messages, part.deliveries, part.run.timeline)
-
-
-def _sum(totals: pl.DataFrame) -> pl.DataFrame:
-    return totals.sum()

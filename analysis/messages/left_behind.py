@@ -34,11 +34,6 @@ def left_behind(leftovers: pl.DataFrame, outcomes: pl.DataFrame, messages: pl.Da
     return counted.agg(pl.len().cast(pl.Int64).alias("messages"))
 
 
-def added_up(left_behind: pl.DataFrame) -> pl.DataFrame:
-    """One row a queue, broker and outcome, of rows of several parts of a run."""
-    return left_behind.group_by("queue", "broker", "outcome").agg(pl.sum("messages"))
-
-
 def most_first(left_behind: pl.DataFrame) -> list[LeftBehind]:
     """The summary's part."""
     in_order = left_behind.sort("messages", "queue", "broker", "outcome", descending=[True, False, False, False])
@@ -54,8 +49,3 @@ def refused(sends: pl.DataFrame, messages: pl.DataFrame) -> pl.DataFrame:
     attempts = sends.filter((pl.col("outcome") == "failed") & (pl.col("broker") != ""))
     last = attempts.join(failed, MESSAGE, how="semi").sort("attempt").unique(MESSAGE, keep="last", maintain_order=True)
     return last.group_by("broker").agg(pl.len().cast(pl.Int64).alias("messages"))
-
-
-def refused_added_up(refused: pl.DataFrame) -> pl.DataFrame:
-    """One row a broker, of rows of several parts of a run."""
-    return refused.group_by("broker").agg(pl.sum("messages"))

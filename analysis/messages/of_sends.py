@@ -61,9 +61,5 @@ def _over_attempts(sends: pl.DataFrame) -> pl.DataFrame:
 
 def outcomes(messages: pl.DataFrame) -> pl.DataFrame:
     """How many messages came to each outcome as their best."""
-    return outcomes_added_up(messages.select(pl.col("outcome").cast(pl.String), pl.lit(1, pl.Int64).alias("messages")))
-
-
-def outcomes_added_up(outcomes: pl.DataFrame) -> pl.DataFrame:
-    """One row an outcome, of rows of several parts of a run."""
-    return outcomes.group_by("outcome").agg(pl.sum("messages"))
+    by_outcome = messages.group_by(pl.col("outcome").cast(pl.String))
+    return by_outcome.agg(pl.len().cast(pl.Int64).alias("messages"))

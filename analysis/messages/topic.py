@@ -5,7 +5,7 @@ from functools import partial
 import polars as pl
 import pyarrow.compute as pc
 
-from analysis.events.run import Answers, Found, Question, Run, as_table, same
+from analysis.events.run import Answers, Found, Question, Run, as_table, counts, same
 from analysis.messages import accounting, examples, left_behind, of_sends, order
 from analysis.messages.expiry import BETWEEN, expired_counts, settled
 from analysis.messages.first_receipts import earliest, first_receipts, spread
@@ -28,20 +28,20 @@ class Messages:
     def questions(self, run: Run) -> dict[str, Question]:
         return {
             "counts": Question(_counts, accounting.added_up),
-            "outcomes": Question(_outcomes, of_sends.outcomes_added_up),
+            "outcomes": counts(_outcomes, "outcome"),
             "examples": Question(_examples, examples.earliest),
             "overtaken": Question(_overtaken, same),
             "blocks": Question(_blocks, same),
-            "left_behind": Question(_left_behind, left_behind.added_up),
-            "refused": Question(_refused, left_behind.refused_added_up),
-            "foreign_leftovers": Question(_foreign_leftovers, _sum),
+            "left_behind": counts(_left_behind, "queue", "broker", "outcome"),
+            "refused": counts(_refused, "broker"),
+            "foreign_leftovers": counts(_foreign_leftovers),
             "first_receipts": Question(_first_receipts, earliest),
         }
 
     def conclude(self, run: Run, answers: Answers, found: Found) -> None:
         found.late = _out_of_order(run, answers)
-        counts = accounting.added_up(pl.concat([answers["counts"], accounting.of_order(found.late)], how="diagonal"))
-        counted = as_table(accounting.with_derived(counts))
+        of_run = accounting.added_up(pl.concat([answers["counts"], accounting.of_order(found.late)], how="diagonal"))
+        counted = as_table(accounting.with_derived(of_run))
         if any(pc.sum(counted[name]).as_py() for name in BETWEEN):
             expired = expired_counts(run.samples, fresh=run.info.runtime != "external")
             counted, found.unsearched = settled(counted, expired, searched=not run.info.unsearched)
@@ -116,10 +116,6 @@ def _refused(part: Part) -> pl.DataFrame:
 def _foreign_leftovers(part: Part) -> pl.DataFrame:
     """On queues that are not of this run: others may use the same broker, and its dead-letter queue."""
     return part.leftovers.select((pl.col("producer") == UNKNOWN).sum().cast(pl.Int64).alias("count"))
-
-
-def _sum(counts: pl.DataFrame) -> pl.DataFrame:
-    return counts.sum()
 
 
 def _first_receipts(part: Part) -> pl.DataFrame:
