@@ -19,7 +19,8 @@ if __package__ in (None, ""):  # run by its path, as spark-submit does: import f
     sys.path[0] = str(Path(__file__).resolve().parent.parent)
 
 from analysis.clients.topic import Clients
-from analysis.events.run import Answers, Found, Question, Run, Topic
+from analysis.events.questions import Answers, Question
+from analysis.events.run import Found, Run, Topic
 from analysis.faults.topic import Faults
 from analysis.latency.topic import Latency
 from analysis.load.topic import Load
@@ -85,7 +86,7 @@ def _analysed(directory: RunDirectory, master: str | None, progress: Progress) -
         found = find(run, progress)
     with _step(progress, "wrote the results"):
         summary = summary_of(found.summary)
-        write_results(directory, found.tables)
+        write_results(directory, found.tables, found.long_tables)
         write_summary(directory, summary)
         list_analysed(directory, read)
     return summary

@@ -6,22 +6,19 @@ is found by JAVA_HOME, then PATH.
 """
 
 import atexit
-import io
 import os
 import sys
 import time
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import cache, partial
 from pathlib import Path
 
-import polars as pl
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
 
-from analysis.events.run import Answers, Question
+from analysis.events.questions import Answers, Packed, Question
 from analysis.messages.part import Known, Part
 from records.analysis_command import SCRATCH
 from records.temporary import make_folder, remove_folder, temporary_folder
@@ -33,7 +30,6 @@ OURS = ("analysis", "records")
 """The packages that executors on other machines are given."""
 AT_ONCE_A_CORE = 4
 """So many parts of a run are asked at once: the answers of all parts of a large one would fill the memory."""
-MOST_PENDING_ROWS = 2_000_000
 TOLD_EVERY_S = 5.0
 
 _QUIET = """\
@@ -75,49 +71,24 @@ def session(master: str | None = None) -> Iterator[SparkContext]:
 def ask(
     spark: SparkContext, known: Known, progress: Callable[[str], None], questions: Mapping[str, Question]
 ) -> Answers:
-    """The answers of a whole run, by one pass over its parts: some of them at once, whose answers are added up."""
-    of_part = {name: question.of_part for name, question in questions.items()}
-    answers: dict[str, Answer] = {name: Answer(question) for name, question in questions.items()}
+    """The answers of a whole run, by one pass over its parts: some of them at once."""
+    answers = Answers(questions)
     at_once = AT_ONCE_A_CORE * spark.defaultParallelism
     told_s = time.monotonic()
     for first in range(0, known.parts if questions else 0, at_once):
         numbers = range(first, min(first + at_once, known.parts))
-        for packed in spark.parallelize(numbers, len(numbers)).map(partial(_answer, known, of_part)).collect():
-            for name, answer in answers.items():
-                answer.add(packed[name])
+        for of_part in spark.parallelize(numbers, len(numbers)).map(partial(_answer, known, questions)).collect():
+            answers.add(of_part)
         if time.monotonic() - told_s > TOLD_EVERY_S:
             told_s = time.monotonic()
             progress(f"analysis: {numbers.stop} of {known.parts} parts of the events are read")
-    return {name: answer.of_run() for name, answer in answers.items()}
+    return answers
 
 
-@dataclass
-class Answer:
-    """What parts have answered so far. Fewer rows wait to be added up than half of those there are, or a few."""
-
-    question: Question
-    pending: list[pl.DataFrame] = field(default_factory=list)
-
-    def add(self, packed: bytes) -> None:
-        self.pending.append(pl.read_ipc(io.BytesIO(packed)))
-        waiting = sum(frame.height for frame in self.pending[1:])
-        if waiting > max(MOST_PENDING_ROWS, self.pending[0].height // 2):
-            self.pending = [self.of_run()]
-
-    def of_run(self) -> pl.DataFrame:
-        return self.question.of_run(pl.concat(self.pending))
-
-
-def _answer(known: Known, questions: Mapping[str, Callable[[Part], pl.DataFrame]], number: int) -> dict[str, bytes]:
-    """What one part says, in Arrow's format: this runs in a process of an executor."""
+def _answer(known: Known, questions: Mapping[str, Question], number: int) -> dict[str, Packed]:
+    """What one part answers: this runs in a process of an executor."""
     part = Part(known, number)
-    return {name: _packed(of_part(part)) for name, of_part in questions.items()}
-
-
-def _packed(frame: pl.DataFrame) -> bytes:
-    packed = io.BytesIO()
-    frame.write_ipc(packed, compression="lz4" if frame.height > 1_000 else "uncompressed")
-    return packed.getvalue()
+    return {name: question.packed(part) for name, question in questions.items()}
 
 
 def _start(master: str | None, scratch: Path) -> SparkContext:

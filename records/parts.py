@@ -1,22 +1,24 @@
 """Divides the events of a run by message, so that its parts can be analysed one by one.
 
 A message's sends, receipts and leftovers are in the part of the same number, whatever process recorded them. A part is
-made of blocks: some thousand seqs in a row of four neighbouring producers, which were due at about the same time.
-Therefore a part's counts by second stay small. With half as many parts each is two of them joined, so files that were
-divided into different numbers of parts fit together.
+made of blocks: some thousand seqs in a row of neighbouring producers, which were due at about the same time. So few
+parts have a message of the same second, and a part's counts by second are few. With half as many parts each is two of
+them joined, so files that were divided into different numbers of parts fit together.
 """
 
 from typing import Any
 
 PARTED = ("sends", "receipts", "leftovers")
 """The tables with a row for each of many messages. The others have few rows, and no parts."""
-SEQS_PER_BLOCK = 16_384
-PRODUCERS_PER_BLOCK = 4
+SEQS_PER_BLOCK = 8_192
+PRODUCERS_PER_BLOCK = 16
 ROWS_PER_PART = 600_000
 """So many events of a run are a part: its frames fit into the memory of a core several times."""
 MOST_PARTS = 1_024
-PARTS_KEY, GROUPS_KEY = b"brokerbench.parts", b"brokerbench.part_of_row_group"
-"""Of a sealed file: into how many parts it is divided, and the part of each row group, separated by spaces."""
+PARTS_KEY = f"brokerbench.parts_of_{SEQS_PER_BLOCK}_seqs_of_{PRODUCERS_PER_BLOCK}_producers".encode()
+GROUPS_KEY = b"brokerbench.part_of_row_group"
+"""Of a sealed file: into how many parts it is divided, and the part of each row group, separated by spaces. A file that
+was divided into other blocks does not have the first key, and counts as undivided."""
 
 
 def part_of(producer: Any, seq: Any, parts: int) -> Any:

@@ -9,7 +9,8 @@ from analysis.clients.distribution import distribution
 from analysis.clients.division import divided
 from analysis.clients.rebalance import Places, rebalance
 from analysis.clients.stays import clients, stays
-from analysis.events.run import Answers, Found, Question, Run, as_table, counts
+from analysis.events.questions import Answers, Question, counts
+from analysis.events.run import Found, Run, as_table
 from analysis.messages.part import Part
 from records.clients import ConnectionCounts
 from records.units import NS_PER_S

@@ -4,9 +4,9 @@ Tables with few rows are read whole, with their times on the master's clock. Sen
 as the messages: a topic has them only by a `Question`, which every part of the run answers for itself.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any, Protocol
 
 import polars as pl
@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from analysis.events.clocks import error_bound_ns, on_the_masters_clock
 from analysis.events.fault_spans import FaultSpan, fault_spans
+from analysis.events.questions import Answers, Question
 from analysis.events.stalls import Stalls, stall_rows, stalls
 from analysis.events.timeline import FaultWindow, Timeline
 from records.reader import read_events
@@ -21,36 +22,7 @@ from records.run import RunInfo
 from records.rundir import RunDirectory
 
 Rows = list[dict[str, Any]]
-Answers = Mapping[str, pl.DataFrame]
-
-
-@dataclass(frozen=True)
-class Question:
-    """What each part of a run answers, and how the answers of several parts become one.
-
-    Both are functions of modules, or partials of such, as they are sent to other processes. ``of_part`` is given an
-    `analysis.messages.part.Part`. ``of_run`` is given rows of any number of parts, and takes its own result for such.
-    """
-
-    of_part: Callable[[Any], pl.DataFrame]
-    of_run: Callable[[pl.DataFrame], pl.DataFrame]
-
-
-def counts(of_part: Callable[[Any], pl.DataFrame], *key: str) -> Question:
-    """A question whose answers are counts: they add up to one row a key, or to one row without a key."""
-    return Question(of_part, partial(_added_up, key=key))
-
-
-def _added_up(rows: pl.DataFrame, key: Sequence[str]) -> pl.DataFrame:
-    return rows.group_by(key).agg(pl.all().sum()) if key else rows.sum()
-
-
 Ask = Callable[[Mapping[str, Question]], Answers]
-
-
-def same(rows: pl.DataFrame) -> pl.DataFrame:
-    """The answer to a question whose parts have different rows."""
-    return rows
 
 
 @dataclass(frozen=True)
@@ -145,12 +117,16 @@ class Run:
 class Found:
     """What the topics have found so far. ``tables``: the result tables, some with columns that no file has.
 
+    ``long_tables``: those that may be too large for the memory, piece by piece in the order of their rows, once.
     ``summary``: parts of summary.json by their names. The rest is what later topics need and no file holds: of each
     its own topic says what it is.
     """
 
     tables: dict[str, pa.Table] = field(default_factory=dict)
+    long_tables: dict[str, Iterable[pa.Table]] = field(default_factory=dict)
     summary: dict[str, Any] = field(default_factory=dict)
+    latency_by_second: pa.Table = field(default_factory=lambda: pa.table({}))
+    latency_by_path: pa.Table = field(default_factory=lambda: pa.table({}))
     copies: float = 1.0
     late: pl.DataFrame = field(default_factory=pl.DataFrame)
     all_expired: bool = True

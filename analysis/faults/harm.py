@@ -72,7 +72,7 @@ def by_fault(stranded: pl.DataFrame) -> dict[int, list[Mapping[str, Any]]]:
 def late(latency: pa.Table, faults: Sequence[FaultSpan], load_began_ns: int) -> dict[int, int | None]:
     """By the fault's number: first deliveries that were slower than the p99 band of the seconds before the fault.
 
-    ``latency``: the result table. They were due in the fault's first second or later, and before the second in which
+    ``latency``: by second. They were due in the fault's first second or later, and before the second in which
     the next fault began. None if too few seconds are known before the fault.
     """
     p99_ns = p99s_ns(latency)

@@ -5,7 +5,8 @@ from functools import partial
 import polars as pl
 import pyarrow as pa
 
-from analysis.events.run import Answers, Found, Question, Run, as_table, counts, same
+from analysis.events.questions import Answers, Question, counts, same
+from analysis.events.run import Found, Run, as_table
 from analysis.faults import harm, outages, unplanned
 from analysis.faults.backlog import backlogs
 from analysis.faults.disturbance import back
@@ -66,8 +67,8 @@ def _recovery(run: Run, answers: Answers, found: Found) -> Recovery:
         left = harm.by_fault(answers["stranded"])
     load_s = (run.load_ended_ns - began_ns) / NS_PER_S if faults else 0.0
     course = Course(
-        Harm(of_messages, harm.late(tables["latency"], faults, began_ns), left),
-        back(tables["rates"], tables["latency"], faults, began_ns, load_s),
+        Harm(of_messages, harm.late(found.latency_by_second, faults, began_ns), left),
+        back(tables["rates"], found.latency_by_second, faults, began_ns, load_s),
         backlogs(tables["rates"], faults, began_ns, found.copies),
     )
     return recovery(tables["outages"], faults, course, tables["stays"], began_ns)

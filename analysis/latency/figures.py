@@ -1,6 +1,6 @@
-"""Reads the summary's latency figures off the latency table. Arrow in, plain values out; no Spark.
+"""Reads the summary's latency figures off latencies by second or by path. Arrow in, plain values out; no Spark.
 
-The table is small for any number of messages: it has a row for each bucket that occurs, second and path.
+Each has a row for each bucket that occurs in a second, or on a path, with the extremes of what it counts.
 """
 
 from dataclasses import dataclass

@@ -3,7 +3,7 @@
 A message is timed once a subscription, by its first receipt. Nothing is clamped: a negative duration has a bucket.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 
 import polars as pl
 
@@ -13,6 +13,19 @@ from analysis.latency.buckets import bucket
 from analysis.messages.deliveries import first
 
 KEY = ["measure", "from_broker", "to_broker", "hops", "phase", "second", "in_fault", "bucket"]
+SECONDS_KEY = ["measure", "phase", "second", "in_fault", "bucket"]
+PATHS_KEY = ["measure", "from_broker", "to_broker", "hops", "phase", "bucket"]
+NAMES = ("measure", "from_broker", "to_broker")
+FIGURES = {
+    "count": pl.sum("count"),
+    "count_less_own": pl.sum("count_less_own"),
+    "impossible": pl.sum("impossible"),
+    "min_ns": pl.min("min_ns"),
+    "max_ns": pl.max("max_ns"),
+    "less_own_min_ns": pl.min("less_own_min_ns"),
+    "less_own_max_ns": pl.max("less_own_max_ns"),
+}
+"""How the figures of rows with the same key become those of one row."""
 NO_STALLS = Stalls()
 
 
@@ -87,30 +100,22 @@ def latency(durations: Iterator[tuple[str, pl.DataFrame]], timeline: Timeline, c
     message that was read late cannot be the shortest: how long it took the brokers is not known. Nulls where a count is
     0.
     """
-    rows = pl.concat(_histogram(measure, of, timeline, clock_error_ns) for measure, of in durations)
-    names = ("measure", "from_broker", "to_broker")  # many rows have the same few
-    return added_up(rows.with_columns(pl.col(name).cast(pl.Categorical) for name in names))
+    histograms = (_histogram(measure, of, timeline, clock_error_ns) for measure, of in durations)
+    return pl.concat(histograms, how="diagonal")
 
 
-def added_up(histograms: pl.DataFrame) -> pl.DataFrame:
-    """One row a KEY, of rows of several measures or parts of a run."""
-    counts = ("count", "count_less_own", "impossible")
-    return _grouped(
-        histograms,
-        *[pl.sum(name) for name in counts],
-        pl.min("min_ns"),
-        pl.max("max_ns"),
-        pl.min("less_own_min_ns"),
-        pl.max("less_own_max_ns"),
-    )
+def added_up(rows: pl.DataFrame, key: Sequence[str] = KEY) -> pl.DataFrame:
+    """One row a ``key``, of rows of several measures, paths or parts of a run."""
+    return _grouped(rows, key, *(figure for name, figure in FIGURES.items() if name in rows.columns))
 
 
 def _histogram(measure: str, durations: pl.DataFrame, timeline: Timeline, clock_error_ns: int) -> pl.DataFrame:
     """Of one measure: rows of the durations as they were, and rows of those less the generator's own delay."""
     due_ns, took_ns, less_own_ns = pl.col("due_ns"), pl.col("took_ns"), pl.col("less_own_ns")
+    names = (pl.col("from_broker"), pl.col("to_broker"), pl.lit(measure).alias("measure"))
     timed = durations.select(
-        pl.lit(measure).alias("measure"),
-        *("from_broker", "to_broker", "hops", "read_late_ns"),
+        *(name.cast(pl.Categorical) for name in names),  # many rows have the same few
+        *("hops", "read_late_ns"),
         timeline.phase(due_ns).alias("phase"),
         timeline.second(due_ns).alias("second"),
         timeline.in_fault(pl.col("from_ns"), pl.col("until_ns")).alias("in_fault"),
@@ -119,6 +124,7 @@ def _histogram(measure: str, durations: pl.DataFrame, timeline: Timeline, clock_
     )
     whole = _grouped(
         timed.with_columns(bucket(took_ns).alias("bucket")),
+        KEY,
         pl.len().cast(pl.Int64).alias("count"),
         (took_ns < -clock_error_ns).sum().cast(pl.Int64).alias("impossible"),
         took_ns.min().alias("min_ns"),
@@ -130,25 +136,26 @@ def _histogram(measure: str, durations: pl.DataFrame, timeline: Timeline, clock_
     least_ns = pl.when(pl.col("read_late_ns") > 0).then(took_ns).otherwise(less_own_ns)
     less_own = _grouped(
         timed.with_columns(bucket(less_own_ns).alias("bucket")),
+        KEY,
         pl.len().cast(pl.Int64).alias("count_less_own"),
         least_ns.min().alias("less_own_min_ns"),
         less_own_ns.max().alias("less_own_max_ns"),
     )
     both = pl.concat([whole, less_own], how="diagonal")
-    return both.with_columns(pl.col("count", "count_less_own", "impossible").fill_null(0))
+    return added_up(both.with_columns(pl.col("count", "count_less_own", "impossible").fill_null(0)))
 
 
-def _grouped(rows: pl.DataFrame, *figures: pl.Expr) -> pl.DataFrame:
-    """KEY and figures of each group. All keys are packed into one integer: to group by it takes a fifth of the time."""
+def _grouped(rows: pl.DataFrame, key: Sequence[str], *figures: pl.Expr) -> pl.DataFrame:
+    """The key and figures of each group. A key is packed into one integer: to group by it takes a fifth of the time."""
     packed, room = pl.lit(0, pl.Int64), 1
-    for name in KEY:
+    for name in key:
         codes, span = _codes(rows[name])
         room *= span
         packed = packed * span + pl.lit(codes)
     assert room < 2**63, "more paths, seconds and buckets than a number has room for"
     numbered = rows.with_row_index("row").with_columns(packed.alias("packed"))
     groups = numbered.group_by("packed").agg(pl.first("row"), *figures)
-    keys = rows.select(KEY)[groups["row"]]
+    keys = rows.select(key)[groups["row"]]
     return pl.concat([keys, groups.drop("packed", "row")], how="horizontal")
 
 

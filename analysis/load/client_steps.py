@@ -65,7 +65,7 @@ def client_steps(
 ) -> Connections:
     """Of the steps that the load went through to their ends. `NO_STEPS` of a load whose clients did not become more.
 
-    ``latency``: the result table with min_ns and max_ns.
+    ``latency``: `analysis.events.run.Found.latency_by_second`.
     """
     began_ns = info.phases.load_began_ns
     if not info.client_steps or began_ns is None:

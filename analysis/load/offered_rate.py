@@ -48,7 +48,10 @@ LIMITS = {
 
 @dataclass(frozen=True)
 class Tables:
-    """The result tables that tell; ``latency`` with min_ns and max_ns, ``consumers`` as in `analysis.load.limits`."""
+    """The tables that tell. ``latency``: `analysis.events.run.Found.latency_by_second`.
+
+    ``consumers``: as in `analysis.load.limits`.
+    """
 
     rates: pa.Table
     latency: pa.Table

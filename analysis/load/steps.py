@@ -33,9 +33,9 @@ def step_results(
 ) -> list[StepResult]:
     """The steps that the load went through to their ends, rests left out.
 
-    ``rates``, ``latency``: the result tables, the latter with min_ns and max_ns. ``load_s``: how long the load lasted;
-    None if unknown. ``copies``: how many deliveries each message should have. ``p99_ms``: with a higher p99 from due to
-    received a step is not held; None: whatever it is.
+    ``rates``: the result table. ``latency``: `analysis.events.run.Found.latency_by_second`. ``load_s``: how long the
+    load lasted; None if unknown. ``copies``: how many deliveries each message should have. ``p99_ms``: with a higher
+    p99 from due to received a step is not held; None: whatever it is.
     """
     counts = {event: by_second(rates, event) for event in EVENTS}
     ends = [0, *ends_s(steps)]

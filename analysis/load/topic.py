@@ -6,7 +6,8 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analysis.events.run import Answers, Found, Question, Run, as_table, counts
+from analysis.events.questions import Answers, Question, counts
+from analysis.events.run import Found, Run, as_table
 from analysis.latency.figures import lag_ms
 from analysis.load import rates
 from analysis.load.blocked import blocked
@@ -40,24 +41,28 @@ class Load:
         (of_load,) = answers["totals"].to_dicts()
         found.copies = copies_of_each(tables["accounting"], tables["rates"])
         steps = step_results(
-            info.rate_steps, tables["rates"], tables["latency"], load_s, found.copies, info.held_p99_ms
+            info.rate_steps, tables["rates"], found.latency_by_second, load_s, found.copies, info.held_p99_ms
         )
-        telling = Tables(tables["rates"], tables["latency"], tables["resources"], tables["consumers"])
+        telling = Tables(tables["rates"], found.latency_by_second, tables["resources"], tables["consumers"])
         judged = offered_rate(info, run.faults, load_s, found.copies, telling)
         found.doubts, found.backlog_cause = judged.doubts, judged.cause
         attempts = run.connections.filter(pl.col("event").is_in(EVENTS)).select(COLUMNS) if info.client_steps else None
         found.summary |= {
             "throughput": throughput(of_load, load_s, cores_in_load(run.samples, run.timeline), held_per_s(steps)),
             "offered_rate": judged.rate,
-            "lag_ms": lag_ms(tables["latency"], of_load["blocked_slots"]),
+            "lag_ms": lag_ms(found.latency_by_second, of_load["blocked_slots"]),
             "steps": steps,
-            "limit": limit(info, steps, tables["resources"], tables["latency"], tables["consumers"]),
+            "limit": limit(info, steps, tables["resources"], found.latency_by_second, tables["consumers"]),
             "blocked": blocked(run.connections),
             "warm_up": WarmUpResult(
                 end=info.warm_up.end, lasted_s=info.warm_up.lasted_s, at_most_s=info.warm_up.at_most_s
             ),
             "connections": client_steps(
-                info, [] if attempts is None else attempts.to_dicts(), load_s, tables["latency"], tables["resources"]
+                info,
+                [] if attempts is None else attempts.to_dicts(),
+                load_s,
+                found.latency_by_second,
+                tables["resources"],
             ),
         }
 

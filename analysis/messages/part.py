@@ -3,8 +3,8 @@
 A part is what one task of Spark works on. Whatever is asked of it is computed once, when it is first asked for.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -71,6 +71,13 @@ class Known:
 class Part:
     run: Known
     number: int
+    _computed: "dict[Callable[[Part], pl.DataFrame], pl.DataFrame]" = field(default_factory=dict, init=False)
+
+    def once(self, compute: "Callable[[Part], pl.DataFrame]") -> pl.DataFrame:
+        """What a function makes of this part. It is computed once for all questions that need it."""
+        if compute not in self._computed:
+            self._computed[compute] = compute(self)
+        return self._computed[compute]
 
     @cached_property
     def sends(self) -> pl.DataFrame:

@@ -5,7 +5,8 @@ from functools import partial
 import polars as pl
 import pyarrow.compute as pc
 
-from analysis.events.run import Answers, Found, Question, Run, as_table, counts, same
+from analysis.events.questions import Answers, Question, counts, same
+from analysis.events.run import Found, Run, as_table
 from analysis.messages import accounting, examples, left_behind, of_sends, order
 from analysis.messages.expiry import BETWEEN, expired_counts, settled
 from analysis.messages.first_receipts import earliest, first_receipts, spread

@@ -11,7 +11,7 @@ from records.run import BrokerInfo
 
 
 def by_region(latency: pa.Table, brokers: Iterable[BrokerInfo], load_s: float | None) -> Regions:
-    """Of the latency table, with min_ns and max_ns: messages whose two brokers are of one region, and the others."""
+    """Of the latencies by path: messages whose two brokers are of one region, and the others."""
     region = {broker.name: broker.region for broker in brokers}
     timed = in_load(latency, "due_to_received")
     ends = zip(timed["from_broker"].to_pylist(), timed["to_broker"].to_pylist(), strict=True)

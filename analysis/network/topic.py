@@ -2,7 +2,8 @@
 
 import polars as pl
 
-from analysis.events.run import Answers, Found, Question, Run, as_table
+from analysis.events.questions import Answers, Question
+from analysis.events.run import Found, Run, as_table
 from analysis.network.link_backlog import link_backlog
 from analysis.network.mirror_lag import METRICS, mirror_lag
 from analysis.network.regions import by_region
@@ -26,5 +27,5 @@ class Network:
         of_mirrors = as_table(run.samples.filter(pl.col("metric").is_in(METRICS)))
         found.summary |= {
             "mirror": mirror_lag(of_mirrors, run.faults, run.load_began_ns),
-            "regions": by_region(found.tables["latency"], run.info.brokers, run.timeline.load_s),
+            "regions": by_region(found.latency_by_path, run.info.brokers, run.timeline.load_s),
         }

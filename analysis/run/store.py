@@ -1,8 +1,9 @@
 """Writes results into the run folder so that a reader sees a whole file or none."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -16,24 +17,49 @@ from records.rundir import RunDirectory
 from records.summary import Summary
 
 RESULT_FILE = "all.parquet"
+ROWS_PER_PIECE = 500_000
 WIDE = 2**62  # differences beyond it may not fit into an integer
 Ints = npt.NDArray[np.int64]
 
 
-def write_results(directory: RunDirectory, results: Mapping[str, pa.Table]) -> None:
+def write_results(
+    directory: RunDirectory, tables: Mapping[str, pa.Table], long_tables: Mapping[str, Iterable[pa.Table]]
+) -> None:
     """Every result table as one Parquet file, its rows in order. RunUnwritable; KeyError when a table is missing.
 
+    ``long_tables``: those that come piece by piece, each with rows that come after those of the one before.
     From here on until they are listed again (`records.digests`), the run does not count as analysed.
     """
     remove_file(directory.digests_path)
     for name, schema in RESULT_TABLES.items():
-        table = results[name].select(schema.names).cast(schema)
-        ordered = table.take(order(table))
+        pieces = joined(long_tables[name] if name in long_tables else [tables[name]], schema)
         path = directory.results(name) / RESULT_FILE
-        replace_whole(path, partial(pq.write_table, ordered, compression="zstd"), make_folder=True)
+        replace_whole(path, partial(_write, pieces, schema), make_folder=True)
         for other in path.parent.glob("*.parquet"):
             if other != path:  # a reader would take its rows too
                 remove_file(other)
+
+
+def joined(pieces: Iterable[pa.Table], schema: pa.Schema) -> Iterator[pa.Table]:
+    """The same rows in ordered pieces of at least ROWS_PER_PIECE rows, save for the last one."""
+    waiting: list[pa.Table] = []
+    for piece in pieces:
+        waiting.append(piece.select(schema.names).cast(schema))
+        if sum(table.num_rows for table in waiting) >= ROWS_PER_PIECE:
+            yield _in_order(pa.concat_tables(waiting))
+            waiting = []
+    if waiting:
+        yield _in_order(pa.concat_tables(waiting))
+
+
+def _in_order(table: pa.Table) -> pa.Table:
+    return table.take(order(table))
+
+
+def _write(pieces: Iterable[pa.Table], schema: pa.Schema, path: Path) -> None:
+    with pq.ParquetWriter(path, schema, compression="zstd") as writer:
+        for piece in pieces:
+            writer.write_table(piece)
 
 
 def order(table: pa.Table) -> pa.Array:

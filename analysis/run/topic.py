@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import cast
 
-from analysis.events.run import Answers, Found, Question, Run
+from analysis.events.questions import Answers, Question
+from analysis.events.run import Found, Run
 from analysis.latency import figures
 from analysis.latency.timing import Clocks, doubtful_recovery, doubtful_regions, judge_timing
 from analysis.run.checks import evaluate
@@ -57,7 +58,7 @@ def summary_of(parts: Mapping[str, object]) -> Summary:
 
 
 def _timing(run: Run, found: Found) -> object:
-    latency = found.tables["latency"]
+    latency = found.latency_by_second
     clocks = Clocks(run.clock_error_ns / NS_PER_MS, figures.impossible(latency), run.info.clock_doubts)
     timing = judge_timing(found.summary["latency_ms"], figures.less_own_ms(latency), clocks, found.doubts)
     if cause := found.backlog_cause:

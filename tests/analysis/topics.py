@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 
-import polars as pl
+import pyarrow as pa
 
-from analysis.events.run import Answers, Ask, Found, Question, Run, Topic
+from analysis.events.questions import Answers, Question
+from analysis.events.run import Ask, Found, Run, Topic
 from analysis.jobs import TOPICS, find
 from analysis.messages.part import Known, Part
 from records.reader import inspect, seal
@@ -15,27 +16,24 @@ def found_in(directory: RunDirectory, parts: int = 1, topics: Sequence[Topic] = 
     """What the topics find in a run that is divided into so many parts."""
 
     def ask(questions: Mapping[str, Question]) -> Answers:
-        of_parts = [Part(Known.of(run), number) for number in range(parts)]
-        return {name: _answer(question, of_parts) for name, question in questions.items()}
+        answers = Answers(questions)
+        for number in range(parts):
+            part = Part(Known.of(run), number)
+            answers.add({name: question.packed(part) for name, question in questions.items()})
+        return answers
 
     run = _run(directory, parts, ask)
-    return find(run, lambda _line: None, topics)
+    found = find(run, lambda _line: None, topics)
+    found.tables |= {name: pa.concat_tables(pieces) for name, pieces in found.long_tables.items()}
+    return found
 
 
 def known_of(directory: RunDirectory, parts: int) -> Known:
     """What each part of a run is told."""
-    return Known.of(_run(directory, parts, lambda _questions: {}))
+    return Known.of(_run(directory, parts, Answers))
 
 
 def _run(directory: RunDirectory, parts: int, ask: Ask) -> Run:
     seal(directory)
     sealing = inspect(directory)
     return Run(directory, directory.read_run(), sealing.rows, sealing.problems, parts, ask)
-
-
-def _answer(question: Question, parts: Sequence[Part]) -> pl.DataFrame:
-    """Answers are added up one after the other, as those of a large run are."""
-    whole = question.of_run(question.of_part(parts[0]))
-    for part in parts[1:]:
-        whole = question.of_run(pl.concat([whole, question.of_part(part)]))
-    return whole
