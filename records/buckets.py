@@ -5,7 +5,7 @@ width. Therefore a bucket's width is at most 1/128 of its values (0.8 %), and it
 them. Below 256 every integer has a bucket of its own. Negative values mirror the positive ones, so the effect of a
 shifted clock stays visible. Buckets are ordered as their values are, and counts by bucket merge exactly.
 
-Values are |ns| < 2**63. `analysis.latency.buckets` holds the same arithmetic for columns.
+Values are |ns| < 2**63. `analysis.latency.histogram` holds the same arithmetic for columns.
 """
 
 BUCKETS_PER_OCTAVE = 128

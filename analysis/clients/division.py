@@ -1,14 +1,32 @@
-"""Divides the messages of each subscription by consumer, beside an even split. Arrow in and out; no Spark."""
+"""Counts the messages that each consumer received, and sets each subscription's division beside an even split."""
 
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+import polars as pl
 import pyarrow as pa
 
 from analysis.clients.distribution import evenness
+from analysis.messages.deliveries import first
 from records.clients import Consumers, Division, Evenness
 from records.results import CONSUMERS
+
+SUBSCRIPTION = ["destination", "subscription"]
+CONSUMER = [*SUBSCRIPTION, "consumer"]
+
+
+def received(deliveries: pl.DataFrame) -> pl.DataFrame:
+    """One row a consumer and broker: first deliveries there. Parts of a run add up."""
+    there = first(deliveries).group_by(*CONSUMER, pl.col("to_broker").alias("broker"))
+    return there.agg(pl.len().cast(pl.Int64).alias("messages"))
+
+
+def with_subscribers(received: pl.DataFrame, subscriptions: pl.DataFrame) -> pl.DataFrame:
+    """One row a consumer and broker: messages, 0 where it only subscribed, and selector, '' for none."""
+    subscribed = subscriptions.select(*CONSUMER, "broker", pl.lit(0, pl.Int64).alias("messages"), "selector")
+    every = pl.concat([received.with_columns(pl.lit("").alias("selector")).select(subscribed.columns), subscribed])
+    return every.group_by(*CONSUMER, "broker").agg(pl.sum("messages"), pl.max("selector"))
 
 
 @dataclass
@@ -27,7 +45,7 @@ class _Subscription:
 
 
 def divided(received: pa.Table) -> tuple[pa.Table, Consumers]:
-    """Rows of CONSUMERS in their order, and the summary's part of it. ``received``: of `analysis.clients.consumers`."""
+    """Rows of CONSUMERS in their order, and the summary's part of it. ``received``: of `with_subscribers`."""
     found: dict[tuple[str, str], _Subscription] = {}
     for row in sorted(received.to_pylist(), key=lambda row: (-row["messages"], row["broker"])):
         of = found.setdefault((row["destination"], row["subscription"]), _Subscription())

@@ -2,11 +2,9 @@
 
 import polars as pl
 
-from analysis.clients.connection_counts import connection_counts, harness_logins
-from analysis.clients.connections import connections
-from analysis.clients.consumers import CONSUMER, received, with_subscribers
+from analysis.clients.connections import connection_counts, connections, harness_logins
 from analysis.clients.distribution import distribution
-from analysis.clients.division import divided
+from analysis.clients.division import CONSUMER, divided, received, with_subscribers
 from analysis.clients.rebalance import Places, rebalance
 from analysis.clients.stays import clients, stays
 from analysis.events.questions import Answers, Question, counts

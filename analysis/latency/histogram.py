@@ -9,8 +9,8 @@ import polars as pl
 
 from analysis.events.stalls import Stalls, with_read_late_ns
 from analysis.events.timeline import Timeline
-from analysis.latency.buckets import bucket
 from analysis.messages.deliveries import first
+from records.buckets import BUCKETS_PER_OCTAVE, LINEAR_BITS
 
 KEY = ["measure", "from_broker", "to_broker", "hops", "phase", "second", "in_fault", "bucket"]
 SECONDS_KEY = ["measure", "phase", "second", "in_fault", "bucket"]
@@ -143,6 +143,19 @@ def _histogram(measure: str, durations: pl.DataFrame, timeline: Timeline, clock_
     )
     both = pl.concat([whole, less_own], how="diagonal")
     return added_up(both.with_columns(pl.col("count", "count_less_own", "impossible").fill_null(0)))
+
+
+def bucket(value_ns: pl.Expr) -> pl.Expr:
+    """The bucket (Int32) of a column of |ns| < 2**63; null for null.
+
+    The logarithm of a double may take a value next to a power of two for one of the neighbouring octave. That does no
+    harm: at their border the buckets of both octaves have the same numbers.
+    """
+    magnitude = value_ns.abs()
+    octave = magnitude.clip(1).cast(pl.Float64).log(2).floor().cast(pl.Int64)
+    dropped_bits = (octave - (LINEAR_BITS - 1)).clip(0)
+    mantissa = magnitude // pl.lit(2, pl.Int64).pow(dropped_bits)
+    return ((dropped_bits * BUCKETS_PER_OCTAVE + mantissa) * value_ns.sign()).cast(pl.Int32)
 
 
 def _grouped(rows: pl.DataFrame, key: Sequence[str], *figures: pl.Expr) -> pl.DataFrame:

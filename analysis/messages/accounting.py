@@ -39,26 +39,14 @@ DERIVED = ("failed_not_received", "in_doubt_not_received", "unowed_yet_received"
 COUNTS = (*ADDED_UP, *DERIVED)
 
 
-def accounting(
-    expected: pl.DataFrame,
-    outcomes: pl.DataFrame,
-    deliveries: pl.DataFrame,
-    out_of_order: pl.DataFrame,
-    strangers: pl.DataFrame,
+def counts(
+    expected: pl.DataFrame, outcomes: pl.DataFrame, deliveries: pl.DataFrame, strangers: pl.DataFrame
 ) -> pl.DataFrame:
-    """One row a subscription of a destination: the columns of ACCOUNTING, BEYOND_THE_TABLE and DERIVED. Never null.
+    """ADDED_UP by subscription, of some messages or all of them; without `of_order`, which takes all of them.
 
     ``deliveries``: as `Expectations.marked` returns them. A body with an unreadable identity counts as corrupted: it is
     not as any producer sent it.
     """
-    parts = (counts(expected, outcomes, deliveries, strangers), of_order(out_of_order))
-    return with_derived(added_up(pl.concat(parts, how="diagonal")))
-
-
-def counts(
-    expected: pl.DataFrame, outcomes: pl.DataFrame, deliveries: pl.DataFrame, strangers: pl.DataFrame
-) -> pl.DataFrame:
-    """ADDED_UP by subscription, of some messages or all of them; without `of_order`, which takes all of them."""
     of_each = (of_expected(expected), of_outcomes(outcomes), of_deliveries(deliveries), of_strangers(strangers))
     return added_up(pl.concat(of_each, how="diagonal"))
 

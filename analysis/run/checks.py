@@ -1,4 +1,7 @@
-"""Evaluates checks on a run's summary. A check without the needed figures is unknown, never passed."""
+"""Evaluates checks and premises on a run's summary. A check without the needed figures is unknown, never passed.
+
+A run without its premises did not ask its question.
+"""
 
 from collections.abc import Iterable, Mapping
 
@@ -11,6 +14,16 @@ def evaluate(checks: Iterable[Check], summary: Mapping[str, object]) -> list[Che
     timing = summary.get("timing")
     doubtful = timing["doubtful"] if isinstance(timing, Mapping) else {}
     return [_evaluate(check, value_at(summary, check.metric), check.metric in doubtful) for check in checks]
+
+
+def unmet(premises: Iterable[Check], summary: Mapping[str, object]) -> tuple[str, ...]:
+    """One sentence for each premise that did not hold, or could not be evaluated."""
+    return tuple(
+        f"the run did not ask its question, as it needs {result['name']}: {result['metric']} is "
+        f"{'not known' if result['value'] is None else format(result['value'], 'g')}, it must be {result['rule']}"
+        for result in evaluate(premises, summary)
+        if result["outcome"] != "pass"
+    )
 
 
 def value_at(summary: Mapping[str, object], metric: str) -> float | None:

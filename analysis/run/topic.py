@@ -8,8 +8,7 @@ from analysis.events.questions import Answers, Question
 from analysis.events.run import Found, Run
 from analysis.latency import figures
 from analysis.latency.timing import Clocks, doubtful_recovery, doubtful_regions, judge_timing
-from analysis.run.checks import evaluate
-from analysis.run.premises import unmet
+from analysis.run.checks import evaluate, unmet
 from analysis.run.reconciliation import missing_rows
 from analysis.run.verdict import Evidence, FailedFault, judge
 from records.run import Phases, ProcessInfo

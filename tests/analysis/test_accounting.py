@@ -4,11 +4,12 @@ import random
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+import polars as pl
 import pytest
 
 from analysis.messages import deliveries, order
 from analysis.messages import outcomes as message_outcomes
-from analysis.messages.accounting import COUNTS, accounting
+from analysis.messages.accounting import COUNTS, added_up, counts, of_order, with_derived
 from analysis.messages.expectations import NOTHING_SPECIAL, Expectations
 from analysis.messages.of_sends import messages
 from analysis.messages.outcomes import NOBODY
@@ -46,7 +47,8 @@ def counted(
     became = message_outcomes.message_outcomes(expected, deliveries.first(delivered), found, searched=searched)
     disorder, strange = order.overtaken(deliveries.first(delivered)), deliveries.strangers(arrived)
     marked = of.marked(delivered, frame("subscriptions", subscriptions or []))
-    result = accounting(expected, became, marked, disorder, strange)
+    rows = [counts(expected, became, marked, strange), of_order(disorder)]
+    result = with_derived(added_up(pl.concat(rows, how="diagonal")))
     return {
         (row["destination"], row["subscription"]): {name: row[name] for name in COUNTS} for row in result.to_dicts()
     }

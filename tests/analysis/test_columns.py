@@ -12,9 +12,8 @@ import pytest
 from analysis.events.clocks import on_the_masters_clock
 from analysis.events.run import as_table
 from analysis.events.timeline import FAULT_GRACE_NS, FaultWindow, Timeline
-from analysis.latency.buckets import bucket
 from analysis.latency.figures import Spread
-from analysis.latency.histogram import durations, latency
+from analysis.latency.histogram import bucket, durations, latency
 from analysis.messages.deliveries import deliveries
 from analysis.messages.of_sends import messages
 from records.buckets import bucket_of

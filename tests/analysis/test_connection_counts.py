@@ -5,7 +5,7 @@ from collections.abc import Collection
 import pyarrow as pa
 import pytest
 
-from analysis.clients.connection_counts import connection_counts, harness_logins
+from analysis.clients.connections import connection_counts, harness_logins
 from analysis.events.fault_spans import FaultSpan
 from analysis.events.timeline import NS_PER_S
 from records.results import CONNECTIONS, RESOURCES

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
-from analysis.clients.consumers import received, with_subscribers
-from analysis.clients.division import divided
+from analysis.clients.division import divided, received, with_subscribers
 from analysis.messages.deliveries import deliveries
 from analysis.messages.of_sends import messages
 from records.clients import Consumers

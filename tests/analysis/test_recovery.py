@@ -9,7 +9,7 @@ from analysis.events.fault_spans import FaultSpan
 from analysis.faults.backlog import Backlog
 from analysis.faults.disturbance import Back
 from analysis.faults.recovery import Course, Harm, recovery, spread
-from analysis.run.premises import unmet
+from analysis.run.checks import unmet
 from records.checks import Check
 from records.results import OUTAGES, STAYS
 from reports.faults import outage_rows

@@ -2,7 +2,7 @@
 
 import pytest
 
-from analysis.run.premises import unmet
+from analysis.run.checks import unmet
 from drivers.users.locust_users import ConsumerUser, ProducerUser
 from reports.run.headline import MEANING
 from scenarios.harness import Hold, Scenario, duplicates_at_most, somebody_cut_off
