@@ -2,7 +2,8 @@
 
 ``python -m benchmarks.analysis_scale [--messages N …] [--pairs N]`` makes runs. Both programs answer in
 turn, each in a process of its own. It checks that the answers are equal, and prints a table. A is the analysis, B is
-DuckDB.
+DuckDB. With ``--warm`` A is the second analysis in one Spark session. A cluster's executors (``--master``) are not in
+A's CPU and memory.
 """
 
 import subprocess
@@ -10,6 +11,7 @@ import sys
 import tempfile
 import threading
 import time
+from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -69,15 +71,17 @@ def watched(pid: int) -> Iterator[Usage]:
         thread.join()
 
 
-def timed(module: str, *arguments: str, statuses: Sequence[int]) -> tuple[float, float, float, float]:
-    """FIGURES of one process. Its work begins with the line in which it says that it has started."""
+def timed(
+    module: str, *arguments: str, statuses: Sequence[int], begins_with: str = "started"
+) -> tuple[float, float, float, float]:
+    """FIGURES of one process. Its work begins with the line in which it says ``begins_with``."""
     began_s, started_s = time.perf_counter(), None
     command = [sys.executable, "-m", module, *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         with watched(process.pid) as usage:
             assert process.stdout is not None
             for line in process.stdout:
-                if started_s is None and "started" in line:
+                if started_s is None and begins_with in line:
                     started_s = time.perf_counter()
         assert process.stderr is not None
         errors = process.stderr.read()
@@ -98,11 +102,15 @@ def _equal(one: Path, other: Path) -> bool:
     return bool(ordered[0].equals(ordered[1]))
 
 
-def compare(run: Path, answers: Path, pairs: int, messages: int, *, warm: bool) -> list[str]:
+def compare(run: Path, messages: int, options: Namespace) -> list[str]:
     """Rows of the table for one run, after both have been shown to say the same."""
-    analysis = partial(timed, "analysis.jobs", str(run), "--master", "local[2]", statuses=(0, 1))  # 1: messages lost
+    answers = run.with_name(f"{run.name}-duckdb")
+    answers.mkdir()
+    runs, begins_with = ([str(run)] * 2, "run 2 of 2") if options.warm else ([str(run)], "started")
+    command = ("analysis.jobs", *runs, "--master", options.master)
+    analysis = partial(timed, *command, statuses=(0, 1), begins_with=begins_with)  # 1: messages lost
     duckdb = partial(timed, "benchmarks.duckdb_answers", str(run), str(answers), statuses=(0,))
-    figures = measure(analysis, duckdb, pairs, warm=warm)
+    figures = measure(analysis, duckdb, options.pairs, warm=not options.no_warm_up)
     if differing := differences(run, answers):
         sys.exit(f"{run}: the analysis and DuckDB differ in {', '.join(differing)}")
     size = f"{messages / 1e6:g} million sends and receipts"
@@ -118,15 +126,15 @@ def main() -> None:
     parser.add_pairs()
     add_rate(parser, 20_000)
     parser.add_argument("--no-warm-up", action="store_true", help="count the first pair too, for runs of many minutes")
+    parser.add_argument("--warm", action="store_true", help="A is the second analysis in a Spark session")
+    parser.add_argument("--master", default="local[2]", metavar="URL", help="Spark's, of the analysis (local[2])")
     options = parser.parse_args()
     print(conditions())
     rows = []
     with tempfile.TemporaryDirectory(prefix="brokerbench-scale-") as folder:
         for messages in options.messages:
             run = write_run(Path(folder), messages, options.per_s)
-            answers = Path(folder) / f"{run.name}-duckdb"
-            answers.mkdir()
-            rows += compare(run, answers, options.pairs, messages, warm=not options.no_warm_up)
+            rows += compare(run, messages, options)
     print("answers equal; A is the analysis, B is DuckDB", HEADER, *rows, sep="\n")
 
 

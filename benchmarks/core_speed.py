@@ -10,27 +10,38 @@ without the CPU of its start.
 
 import statistics
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
+
+import psutil
 
 from benchmarks import one_broker
 from benchmarks.arguments import Parser, sized
 from benchmarks.artemis_perf import PerfClient
 from benchmarks.java_side import paced, side
-from benchmarks.pairs import compare
+from benchmarks.pairs import HEADER, compare, measure
+from benchmarks.store_use import bare_syncs_per_s, watched
 from topologies.runtimes.processes.runtime import ProcessRuntime
 
 AHEAD = 1_000  # sends without their answer, of either side
 ANSWERED_BYTES = 1 << 20  # without a window the tool's durable sends would each wait for an answer; ours has the same
 COUNT = {"durable": 60_000, "non-durable": 150_000}
 WARM_UP, WARM_UP_S, TOOL_S = 50_000, 4, 8
+STORE_FIGURES = {
+    "messages a second": "/s",
+    "cores that worked": "",
+    "cores that the broker took": "",
+    "syncs of the disk a second": "/s",
+}
 
 
 class Bench:
     """One broker, and the distribution's tool on it."""
 
     def __init__(self, runtime: ProcessRuntime, folder: Path, size: float) -> None:
-        self.runtime, self.size, self._perf = runtime, size, PerfClient(runtime, folder)
+        self.runtime, self.folder, self.size = runtime, folder, size
+        self._perf = PerfClient(runtime, folder)
         self._start_cpu_s = self._run("--message-count 1", durable=False)[0]
 
     def tool(self, *, durable: bool) -> Sequence[float]:
@@ -60,9 +71,31 @@ def against(bench: Bench, kind: str, pairs: int) -> None:
     compare(title, ours, lambda: bench.tool(durable=durable), pairs, warm=False)
 
 
+def store(bench: Bench, pairs: int) -> None:
+    """Durable messages of both sides once more, with what they make the machine do."""
+    count, warm_up = sized(COUNT["durable"], bench.size), sized(WARM_UP, bench.size)
+    ours = side(bench.runtime, "core", count, durable=True, in_flight=AHEAD, warm_up=warm_up)
+
+    (broker,) = (child for child in psutil.Process().children(recursive=True) if "java" in child.name())
+
+    def watched_use(run: Callable[[], Sequence[float]]) -> Sequence[float]:
+        with watched(bench.folder, broker) as use:
+            rate, _ = run()
+        return rate, *use.under_load()
+
+    figures = measure(
+        partial(watched_use, ours), partial(watched_use, partial(bench.tool, durable=True)), pairs, warm=False
+    )
+    print(f"\ndurable, and what it takes: users under Locust (A), artemis perf client (B)\n\n{HEADER}")
+    for (name, unit), figure in zip(STORE_FIGURES.items(), figures, strict=True):
+        print(figure.row(name, unit))
+    print(f"Syncs of 4 KiB by one thread, without a broker: {bare_syncs_per_s(bench.folder):,.0f} a second", flush=True)
+
+
 WHATS: Mapping[str, Callable[[Bench, int], None]] = {
     "non-durable": lambda bench, pairs: against(bench, "non-durable", pairs),
     "durable": lambda bench, pairs: against(bench, "durable", pairs),
+    "store": store,
     "paced": lambda bench, pairs: paced(bench.runtime, "core", pairs, bench.size),
 }
 

@@ -77,7 +77,7 @@ TRIALS = {
     "amqp_speed": Trial(("perf-durable", *TRIAL_OPTIONS), "| CPU a message |"),
     "analysis_session": Trial(("--runs", "1", "--messages", "500"), "| 1 | "),
     "connections": Trial(("--count", "5", "--for", "1"), "| `stomp` | 6 | "),
-    "core_speed": Trial(("durable", *TRIAL_OPTIONS), "| CPU a message |"),
+    "core_speed": Trial(("durable", "store", *TRIAL_OPTIONS), "| syncs of the disk a second |"),
     "earlier_commit": Trial((str(ROOT), "core-durable", *TRIAL_OPTIONS), "| CPU a message |"),
     "entries": Trial(("single", "--runs", "1"), "| `single` | 1 | "),
     "openwire_speed": Trial(("durable", *TRIAL_OPTIONS), "| CPU a message |"),

@@ -1,0 +1,81 @@
+"""Tells what keeps durable messages from being faster: the cores of the machine, or the syncs of its disk."""
+
+import os
+import statistics
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psutil
+
+SAMPLE_S = 0.5
+BLOCK_BYTES, BLOCKS, SYNCS_S = 4_096, 256, 3.0
+
+
+@dataclass
+class StoreUse:
+    """Samples of half a second each: cores that worked, those that the broker took, and syncs of the disk a second."""
+
+    samples: list[tuple[float, float, float]] = field(default_factory=list)
+
+    def under_load(self) -> tuple[float, ...]:
+        """Medians of the samples with at least half as many syncs as the most: without the clients' start."""
+        most = max(syncs for _, _, syncs in self.samples)
+        loaded = [sample for sample in self.samples if sample[-1] >= most / 2]
+        return tuple(map(statistics.median, zip(*loaded, strict=True)))
+
+
+@contextmanager
+def watched(folder: Path, broker: psutil.Process) -> Iterator[StoreUse]:
+    """Watches the machine, its broker, and the disk that holds a folder (Linux)."""
+    use, over = StoreUse(), threading.Event()
+
+    def watch() -> None:
+        psutil.cpu_percent()
+        broker.cpu_percent()
+        before, at_s = _syncs(folder), time.monotonic()
+        while not over.wait(SAMPLE_S):
+            cores = psutil.cpu_percent() / 100 * psutil.cpu_count()
+            syncs, now_s = _syncs(folder), time.monotonic()
+            use.samples.append((cores, broker.cpu_percent() / 100, (syncs - before) / (now_s - at_s)))
+            before, at_s = syncs, now_s
+
+    thread = threading.Thread(target=watch)
+    thread.start()
+    try:
+        yield use
+    finally:
+        over.set()
+        thread.join()
+
+
+def bare_syncs_per_s(folder: Path) -> float:
+    """How often a second one thread can write 4 KiB there and have it on the disk."""
+    path = folder / "syncs"
+    file = os.open(path, os.O_CREAT | os.O_RDWR)
+    try:
+        os.pwrite(file, bytes(BLOCK_BYTES * BLOCKS), 0)
+        os.fsync(file)
+        began_s, syncs = time.perf_counter(), 0
+        while time.perf_counter() - began_s < SYNCS_S:
+            os.pwrite(file, bytes(BLOCK_BYTES), syncs % BLOCKS * BLOCK_BYTES)
+            os.fdatasync(file)
+            syncs += 1
+        return syncs / (time.perf_counter() - began_s)
+    finally:
+        os.close(file)
+        with suppress(OSError):
+            path.unlink()
+
+
+def _syncs(folder: Path) -> int:
+    """Flushes that the folder's disk has completed."""
+    device = folder.stat().st_dev
+    for line in Path("/proc/diskstats").read_text(encoding="ascii").splitlines():
+        columns = line.split()
+        if (int(columns[0]), int(columns[1])) == (os.major(device), os.minor(device)):
+            return int(columns[18])
+    return 0
