@@ -1,4 +1,4 @@
-"""Checks that docs/whats-here.md names every package folder, and only paths that exist."""
+"""Checks that docs/whats-here.md names every package folder and only paths that exist, and that it stays short."""
 
 import re
 from pathlib import Path
@@ -32,3 +32,7 @@ def test_every_package_folder_is_named() -> None:
 def test_every_folder_at_the_top_is_named() -> None:
     named = {Path(path).parts[0] for path in named_paths()}
     assert {path.parts[0] for path in files() if len(path.parts) > 1} - named == set()
+
+
+def test_it_stays_a_page_that_a_reader_finishes() -> None:
+    assert len(PAGE.read_text(encoding="utf-8").splitlines()) <= 120
