@@ -74,5 +74,5 @@ def main(uri: str, count: int, durable: bool) -> None:
 if __name__ == "__main__":
     parser = Parser("amqp_bare", __doc__)
     parser.add_broker_load()
-    given = parser.parse_args()
-    main(given.uri, given.count, given.kind == "durable")
+    options = parser.parse_args()
+    main(options.uri, options.count, options.kind == "durable")

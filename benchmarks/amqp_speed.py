@@ -12,9 +12,8 @@ from pathlib import Path
 
 from benchmarks import one_broker
 from benchmarks.arguments import Parser, sized
-from benchmarks.artemis_perf import PerfClient
+from benchmarks.one_broker import BROKER, PerfClient, Side, side
 from benchmarks.pairs import compare
-from benchmarks.stomp_speed import BROKER, Side, side
 from benchmarks.stopwatch import IN_FLIGHT
 from topologies.runtimes.processes.runtime import ProcessRuntime
 
@@ -30,10 +29,10 @@ class Bench:
         self._uri = runtime.endpoint(BROKER, "amqp").uri
 
     def users(self, kind: str) -> Side:
-        return side(self._runtime, "benchmarks.stomp_users", "recorded", self._uri, self._count(kind), kind, "0")
+        return side(self._runtime, "stomp_users", "recorded", self._uri, self._count(kind), kind, "0")
 
     def proton(self, kind: str) -> Side:
-        return side(self._runtime, "benchmarks.amqp_bare", self._uri, self._count(kind), kind)
+        return side(self._runtime, "amqp_bare", self._uri, self._count(kind), kind)
 
     def _count(self, kind: str) -> str:
         return str(sized(COUNT[kind], self._size))
@@ -41,10 +40,10 @@ class Bench:
     def perf(self, kind: str) -> Side:
         """CPU: of the whole process, its start and its warm-up too, by the messages of the whole process."""
         warm_up_s, perf_s = sized(PERF_WARM_UP_S, self._size), sized(PERF_S, self._size, least=3)
-        wishes = f"--silent --protocol AMQP --max-pending {IN_FLIGHT} --warmup {warm_up_s} --duration {perf_s}"
+        options = f"--silent --protocol AMQP --max-pending {IN_FLIGHT} --warmup {warm_up_s} --duration {perf_s}"
 
         def run() -> Sequence[float]:
-            cpu_s, samples = self._perf.run(wishes, self._uri, durable=kind == "durable")
+            cpu_s, samples = self._perf.run(options, self._uri, durable=kind == "durable")
             return received_per_s(samples), cpu_s / samples[-1]["totalReceived"] * 1e6
 
         return run
@@ -52,9 +51,9 @@ class Bench:
 
 def received_per_s(samples: Sequence[Mapping[str, object]]) -> float:
     """From the load generator's figures of every second after its warm-up: from the first such moment to the last."""
-    warm = [each for each in samples if each["sampleType"] == "interval" and each["warmup"] is False]
+    warm = [sample for sample in samples if sample["sampleType"] == "interval" and sample["warmup"] is False]
     lasted_ms = int(str(warm[-1]["time"])) - int(str(warm[0]["time"]))
-    return sum(int(str(each["received"])) for each in warm[1:]) / lasted_ms * 1_000
+    return sum(int(str(sample["received"])) for sample in warm[1:]) / lasted_ms * 1_000
 
 
 def _beside_proton(bench: Bench, kind: str, pairs: int) -> None:
@@ -65,7 +64,7 @@ def _beside_perf(bench: Bench, kind: str, pairs: int) -> None:
     compare(f"{kind}: users under Locust (A), artemis perf client (B)", bench.users(kind), bench.perf(kind), pairs)
 
 
-WHATS: Mapping[str, Callable[[Bench, int], None]] = {
+MEASUREMENTS: Mapping[str, Callable[[Bench, int], None]] = {
     "proton-non-durable": lambda bench, pairs: _beside_proton(bench, "non-durable", pairs),
     "proton-durable": lambda bench, pairs: _beside_proton(bench, "durable", pairs),
     "perf-non-durable": lambda bench, pairs: _beside_perf(bench, "non-durable", pairs),
@@ -74,4 +73,4 @@ WHATS: Mapping[str, Callable[[Bench, int], None]] = {
 
 
 if __name__ == "__main__":
-    one_broker.run(Parser("amqp_speed", __doc__), "artemis-single", Bench, WHATS)
+    one_broker.run(Parser("amqp_speed", __doc__), "artemis-single", Bench, MEASUREMENTS)

@@ -96,8 +96,8 @@ def differences(run: Path, answers: Path) -> list[str]:
     return [name for name in TABLES if not _equal(RunDirectory(run).results(name), answers / f"{name}.parquet")]
 
 
-def _equal(one: Path, other: Path) -> bool:
-    tables = [pq.read_table(path) for path in (one, other)]
+def _equal(ours: Path, duckdbs: Path) -> bool:
+    tables = [pq.read_table(path) for path in (ours, duckdbs)]
     ordered = [table.sort_by([(name, "ascending") for name in table.schema.names]) for table in tables]
     return bool(ordered[0].equals(ordered[1]))
 

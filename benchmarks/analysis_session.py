@@ -50,8 +50,8 @@ def cost(spark: SparkContext, run: Path) -> Cost:
 def _cpu_s() -> tuple[float, float]:
     """Of the JVM below this process, and of this process."""
     own = psutil.Process()
-    java = [each.cpu_times() for each in own.children(recursive=True)]
-    return sum(each.user + each.system for each in java), sum(own.cpu_times()[:2])
+    java = [times.cpu_times() for times in own.children(recursive=True)]
+    return sum(times.user + times.system for times in java), sum(own.cpu_times()[:2])
 
 
 def _jobs(spark: SparkContext) -> int:
@@ -79,7 +79,7 @@ def main() -> None:
             parent.mkdir()
             runs.append(write_run(parent, options.messages, options.per_s))
         costs = measure(runs)
-    print(HEADER, *(each.row(number) for number, each in enumerate(costs, start=1)), sep="\n")
+    print(HEADER, *(run_cost.row(number) for number, run_cost in enumerate(costs, start=1)), sep="\n")
     print("the last run:", *costs[-1].steps, sep="\n  ")
 
 

@@ -33,10 +33,11 @@ class Parser(ArgumentParser):
     def add_pairs(self, default: int = 5) -> None:
         self.add_argument("--pairs", type=whole(1), default=default, metavar="N", help=f"pairs of A and B ({default})")
 
-    def add_whats(self, names: Iterable[str]) -> None:
+    def add_measurements(self, names: Iterable[str]) -> None:
         """Its value is a list of names, empty for all."""
-        known = tuple(names)
-        self.add_argument("whats", nargs="*", type=one_of(known), metavar="WHAT", help=f"of {', '.join(known)} (all)")
+        choices = tuple(names)
+        text = f"of {', '.join(choices)} (all)"
+        self.add_argument("measurements", nargs="*", type=one_of(choices), metavar="WHAT", help=text)
 
     def add_size(self) -> None:
         """For tests, and for a first look. Figures of a small size mean nothing."""
@@ -50,8 +51,8 @@ class Parser(ArgumentParser):
         self.add_argument("kind", type=one_of(KINDS), metavar="KIND", help=" or ".join(KINDS))
 
     def add_protocol(self, names: Iterable[str], **how: Any) -> None:
-        known = tuple(names)
-        self.add_argument("protocol", type=one_of(known), metavar="PROTOCOL", help=", ".join(known), **how)
+        choices = tuple(names)
+        self.add_argument("protocol", type=one_of(choices), metavar="PROTOCOL", help=", ".join(choices), **how)
 
 
 def sized(full: float, size: float, least: int = 1) -> int:
@@ -94,11 +95,13 @@ def above_0(text: str) -> float:
 
 
 def one_of(names: Iterable[str]) -> Callable[[str], str]:
-    known = list(names)
+    choices = list(names)
 
     def parse(text: str) -> str:
-        if text not in known:
-            raise ArgumentTypeError(f"{text!r} is none of {', '.join(known)}{nearest(text, known)}: give one of them")
+        if text not in choices:
+            raise ArgumentTypeError(
+                f"{text!r} is none of {', '.join(choices)}{nearest(text, choices)}: give one of them"
+            )
         return text
 
     return parse

@@ -59,5 +59,5 @@ if __name__ == "__main__":
     parser.add_argument("--runs", type=whole(1), default=5, metavar="N", help="runs (5)")
     parser.add_argument("--runtime", type=one_of(RUNTIMES), default=RUNTIMES[0], help=f"{' or '.join(RUNTIMES)}")
     parser.add_argument("--for", dest="for_s", type=above_0, default=30.0, metavar="S", help="seconds of the load (30)")
-    given = parser.parse_args()
-    main(given.runs, given.runtime, given.for_s)
+    options = parser.parse_args()
+    main(options.runs, options.runtime, options.for_s)

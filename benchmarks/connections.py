@@ -9,36 +9,28 @@ import subprocess
 import sys
 
 from benchmarks.arguments import Parser, above_0, whole
-from benchmarks.one_broker import broker
+from benchmarks.one_broker import BROKER, REAL_PROTOCOLS, broker, entry_for
 from benchmarks.pairs import conditions
-from drivers.protocols import PROTOCOLS
 
-BROKER = "broker-1"
-REAL_PROTOCOLS = tuple(name for name in PROTOCOLS if name != "memory")
 HEADER = (
     "| driver | connections | connected in | memory of each | CPU, idle | CPU, 1 message/s each | lag p50 | p99 |\n"
     "|---|---|---|---|---|---|---|---|"
 )
 
 
-def entry_for(protocol: str) -> str:
-    """The catalogue entry of one broker that speaks it: only Artemis knows Core."""
-    return "artemis-single" if protocol == "core" else "single"
-
-
 def main(protocol: str, count: int, for_s: float) -> None:
     print(conditions())
     with broker(entry_for(protocol)) as (runtime, _):
         uri = runtime.endpoint(BROKER, protocol).uri
-        wishes = [protocol, uri, str(count), str(for_s)]
-        done = subprocess.run(
-            [sys.executable, "-W", "ignore", "-m", "benchmarks.connections_users", *wishes],
+        arguments = [protocol, uri, str(count), str(for_s)]
+        process = subprocess.run(
+            [sys.executable, "-W", "ignore", "-m", "benchmarks.connections_users", *arguments],
             input=runtime.credentials().password,
             stdout=subprocess.PIPE,
             text=True,
             check=True,
         )
-        print(f"\n{HEADER}\n{done.stdout.splitlines()[-1]}")
+        print(f"\n{HEADER}\n{process.stdout.splitlines()[-1]}")
 
 
 if __name__ == "__main__":
@@ -46,5 +38,5 @@ if __name__ == "__main__":
     parser.add_protocol(REAL_PROTOCOLS, nargs="?", default="stomp")
     parser.add_argument("--count", type=whole(1), default=1_000, metavar="N", help="producers (1000)")
     parser.add_argument("--for", dest="for_s", type=above_0, default=10.0, metavar="S", help="seconds measured (10)")
-    given = parser.parse_args()
-    main(given.protocol, given.count, given.for_s)
+    options = parser.parse_args()
+    main(options.protocol, options.count, options.for_s)

@@ -21,7 +21,7 @@ import numpy as np
 import psutil
 
 from benchmarks.arguments import Parser, above_0, whole
-from benchmarks.connections import REAL_PROTOCOLS
+from benchmarks.one_broker import REAL_PROTOCOLS
 from benchmarks.stomp_users import GROUP, QUEUE, Receiver, session_for
 from drivers.client.connection_modes import ONE
 from drivers.jvm import vm
@@ -65,9 +65,9 @@ def lags_of(directory: RunDirectory, from_ns: int) -> str:
     return f"{p50:.2f} ms | {p99:.2f} ms"
 
 
-def wait(session: Session, done: Callable[[], bool]) -> None:
+def wait(session: Session, is_done: Callable[[], bool]) -> None:
     ends_s = time.monotonic() + GIVE_UP_S
-    while not done():
+    while not is_done():
         assert not session.problems, session.problems
         assert time.monotonic() < ends_s, session.tally
         gevent.sleep(0.01)
@@ -79,8 +79,8 @@ def measure(protocol: str, uri: str, password: str, count: int, for_s: float, re
     runner = Environment(user_classes=[EachSecond, Receiver]).create_local_runner()
     session = session_for(protocol, uri, password, recorder)
     attach(runner.environment, session)
-    first = session.pooled_client("producer", GROUP, ONE)
-    first.open()
+    first_client = session.pooled_client("producer", GROUP, ONE)
+    first_client.open()
     before_bytes, began_s = psutil.Process().memory_info().rss, time.perf_counter()
     runner.start(count + 1, spawn_rate=SPAWNED_PER_S)
     wait(session, lambda: session.tally.ready.total() == count + 1)
@@ -94,7 +94,7 @@ def measure(protocol: str, uri: str, password: str, count: int, for_s: float, re
     wait(session, lambda: session.tally.finished_producers == count and session.tally.received == session.tally.sent)
     assert session.tally.missed == 0, session.tally
     runner.stop()
-    first.close()
+    first_client.close()
     cost = f"{each_kib:.0f} KiB | {idle:.1%} of a core | {busy:.1%} of a core"
     return f"| `{protocol}` | {count + 1:,} | {connected_s:.1f} s | {cost}", now_ns + round(SETTLING_S * 1e9)
 
@@ -117,5 +117,5 @@ if __name__ == "__main__":
     parser.add_argument("uri", metavar="URI", help="of the broker, such as stomp://127.0.0.1:61613")
     parser.add_argument("count", type=whole(1), metavar="COUNT", help="producers")
     parser.add_argument("for_s", type=above_0, metavar="SECONDS", help="for which each of both states is measured")
-    given = parser.parse_args()
-    main(given.protocol, given.uri, given.count, given.for_s)
+    options = parser.parse_args()
+    main(options.protocol, options.uri, options.count, options.for_s)

@@ -18,8 +18,7 @@ import psutil
 
 from benchmarks import one_broker
 from benchmarks.arguments import Parser, sized
-from benchmarks.artemis_perf import PerfClient
-from benchmarks.java_side import paced, side
+from benchmarks.one_broker import PerfClient, java_side, paced
 from benchmarks.pairs import HEADER, compare, measure
 from benchmarks.store_use import bare_syncs_per_s, watched
 from topologies.runtimes.processes.runtime import ProcessRuntime
@@ -47,26 +46,28 @@ class Bench:
     def tool(self, *, durable: bool) -> Sequence[float]:
         """Messages a second and CPU us a message of the perf client."""
         warm_up_s, tool_s = sized(WARM_UP_S, self.size), sized(TOOL_S, self.size, least=3)
-        wishes = f"--max-pending {AHEAD} --warmup {warm_up_s} --duration {tool_s}"
-        cpu_s, samples = self._run(wishes, durable=durable)
-        (summary,) = (each for each in samples if each["sampleType"] == "summary")
+        options = f"--max-pending {AHEAD} --warmup {warm_up_s} --duration {tool_s}"
+        cpu_s, samples = self._run(options, durable=durable)
+        (summary,) = (sample for sample in samples if sample["sampleType"] == "summary")
         received = [
-            float(each["received"]) for each in samples if each["sampleType"] == "interval" and not each["warmup"]
+            float(sample["received"])
+            for sample in samples
+            if sample["sampleType"] == "interval" and not sample["warmup"]
         ]
         assert summary["result"] == "success", summary
         cpu_us = (cpu_s - self._start_cpu_s) / float(summary["totalReceived"]) * 1e6
         return statistics.fmean(received[: tool_s - warm_up_s]), cpu_us
 
-    def _run(self, wishes: str, *, durable: bool) -> tuple[float, list[dict[str, Any]]]:
+    def _run(self, options: str, *, durable: bool) -> tuple[float, list[dict[str, Any]]]:
         ahead_bytes = ANSWERED_BYTES if durable else -1
         uri = f"{self.runtime.endpoint('broker-1', 'core').uri}?confirmationWindowSize={ahead_bytes}"
-        return self._perf.run(wishes, uri, durable=durable)
+        return self._perf.run(options, uri, durable=durable)
 
 
 def against(bench: Bench, kind: str, pairs: int) -> None:
     durable = kind == "durable"
     count, warm_up = sized(COUNT[kind], bench.size), sized(WARM_UP, bench.size)
-    ours = side(bench.runtime, "core", count, durable=durable, in_flight=AHEAD, warm_up=warm_up)
+    ours = java_side(bench.runtime, "core", count, durable=durable, in_flight=AHEAD, warm_up=warm_up)
     title = f"{kind}: users under Locust (A), artemis perf client --max-pending {AHEAD} (B)"
     compare(title, ours, lambda: bench.tool(durable=durable), pairs, warm=False)
 
@@ -74,8 +75,7 @@ def against(bench: Bench, kind: str, pairs: int) -> None:
 def store(bench: Bench, pairs: int) -> None:
     """Durable messages of both sides once more, with what they make the machine do."""
     count, warm_up = sized(COUNT["durable"], bench.size), sized(WARM_UP, bench.size)
-    ours = side(bench.runtime, "core", count, durable=True, in_flight=AHEAD, warm_up=warm_up)
-
+    ours = java_side(bench.runtime, "core", count, durable=True, in_flight=AHEAD, warm_up=warm_up)
     (broker,) = (child for child in psutil.Process().children(recursive=True) if "java" in child.name())
 
     def watched_use(run: Callable[[], Sequence[float]]) -> Sequence[float]:
@@ -92,7 +92,7 @@ def store(bench: Bench, pairs: int) -> None:
     print(f"Syncs of 4 KiB by one thread, without a broker: {bare_syncs_per_s(bench.folder):,.0f} a second", flush=True)
 
 
-WHATS: Mapping[str, Callable[[Bench, int], None]] = {
+MEASUREMENTS: Mapping[str, Callable[[Bench, int], None]] = {
     "non-durable": lambda bench, pairs: against(bench, "non-durable", pairs),
     "durable": lambda bench, pairs: against(bench, "durable", pairs),
     "store": store,
@@ -101,4 +101,4 @@ WHATS: Mapping[str, Callable[[Bench, int], None]] = {
 
 
 if __name__ == "__main__":
-    one_broker.run(Parser("core_speed", __doc__), "artemis-single", Bench, WHATS)
+    one_broker.run(Parser("core_speed", __doc__), "artemis-single", Bench, MEASUREMENTS)

@@ -141,10 +141,10 @@ def answers(events: Path, load_began_ns: int, load_ended_ns: int, memory: str = 
         database.execute(MESSAGES)
         database.execute(DELIVERIES)
         queries = {"accounting": ACCOUNTING, "latency": LATENCY, "rates": RATES, "paths": PATHS}
-        return {name: _asked(database, name, query) for name, query in queries.items()}
+        return {name: _answer(database, name, query) for name, query in queries.items()}
 
 
-def _asked(database: duckdb.DuckDBPyConnection, name: str, query: str) -> pa.Table:
+def _answer(database: duckdb.DuckDBPyConnection, name: str, query: str) -> pa.Table:
     schema = RESULT_TABLES[name]
     return database.sql(query).to_arrow_table().select(schema.names).cast(schema)
 
@@ -171,5 +171,5 @@ if __name__ == "__main__":
     parser = Parser("duckdb_answers", __doc__)
     parser.add_argument("run", type=ended_run, metavar="RUN", help="folder of a run that ended")
     parser.add_argument("folder", type=folder, metavar="FOLDER", help="where to write the tables")
-    given = parser.parse_args()
-    main(given.run, given.folder)
+    options = parser.parse_args()
+    main(options.run, options.folder)

@@ -11,9 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.arguments import Parser, sized
-from benchmarks.one_broker import broker
+from benchmarks.one_broker import BROKER, Side, broker, side
 from benchmarks.pairs import compare, conditions
-from benchmarks.stomp_speed import BROKER, Side, side
 from benchmarks.stopwatch import IN_FLIGHT
 from topologies.runtimes.processes.runtime import ProcessRuntime
 
@@ -22,28 +21,28 @@ ENTRIES = {"stomp": "single", "openwire": "single", "amqp": "artemis-single", "c
 PYTHON, JAVA = {"durable": 6_000, "non-durable": 30_000}, {"durable": 10_000, "non-durable": 100_000}
 COUNTS = {"stomp": PYTHON, "amqp": PYTHON, "openwire": JAVA, "core": JAVA}
 JAVA_WARM_UP = 20_000
-WHATS = tuple(f"{protocol}-{kind}" for protocol in ENTRIES for kind in PYTHON)
+MEASUREMENTS = tuple(f"{protocol}-{kind}" for protocol in ENTRIES for kind in PYTHON)
 
 
-def users(checkout: Path, runtime: ProcessRuntime, what: str, size: float) -> Side:
-    protocol, _, kind = what.partition("-")
+def users(checkout: Path, runtime: ProcessRuntime, measurement: str, size: float) -> Side:
+    protocol, _, kind = measurement.partition("-")
     uri, count = runtime.endpoint(BROKER, protocol).uri, str(sized(COUNTS[protocol][kind], size))
     if COUNTS[protocol] is JAVA:
         warm_up = str(sized(JAVA_WARM_UP, size))
-        wishes = ["benchmarks.java_users", protocol, uri, count, kind, str(IN_FLIGHT), "0", warm_up]
+        arguments = ["java_users", protocol, uri, count, kind, str(IN_FLIGHT), "0", warm_up]
     else:
-        wishes = ["benchmarks.stomp_users", "recorded", uri, count, kind, "0"]
-    return side(runtime, *wishes, checkout=checkout)
+        arguments = ["stomp_users", "recorded", uri, count, kind, "0"]
+    return side(runtime, *arguments, checkout=checkout)
 
 
-def main(earlier: Path, pairs: int, whats: Sequence[str], size: float) -> None:
+def main(earlier: Path, pairs: int, measurements: Sequence[str], size: float) -> None:
     print(conditions())
     for entry in dict.fromkeys(ENTRIES.values()):
-        if chosen := [what for what in whats if ENTRIES[what.partition("-")[0]] == entry]:
+        if chosen := [name for name in measurements if ENTRIES[name.partition("-")[0]] == entry]:
             with broker(entry) as (runtime, _):
-                for what in chosen:
-                    sides = (users(checkout, runtime, what, size) for checkout in (THIS, earlier))
-                    compare(f"{what}: this checkout (A), the earlier one (B)", *sides, pairs)
+                for measurement in chosen:
+                    sides = (users(checkout, runtime, measurement, size) for checkout in (THIS, earlier))
+                    compare(f"{measurement}: this checkout (A), the earlier one (B)", *sides, pairs)
 
 
 def checkout(text: str) -> Path:
@@ -57,8 +56,8 @@ def checkout(text: str) -> Path:
 if __name__ == "__main__":
     parser = Parser("earlier_commit", __doc__)
     parser.add_argument("earlier", type=checkout, metavar="EARLIER", help="folder of the earlier checkout")
-    parser.add_whats(WHATS)
+    parser.add_measurements(MEASUREMENTS)
     parser.add_pairs()
     parser.add_size()
-    given = parser.parse_args()
-    main(given.earlier, given.pairs, given.whats or WHATS, given.size)
+    options = parser.parse_args()
+    main(options.earlier, options.pairs, options.measurements or MEASUREMENTS, options.size)

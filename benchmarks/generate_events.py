@@ -103,10 +103,10 @@ def batches(rounds: int, per_s: int, rng: np.random.Generator) -> Iterator[Batch
     """The messages of the run in order of time. Due times lie on a fixed schedule of each producer's own phase."""
     period_ns = PRODUCERS * NS_PER_S // per_s
     phase_ns = np.arange(PRODUCERS) * (period_ns // PRODUCERS) + LOAD_FROM_NS - WARM_UP_S * NS_PER_S
-    for first in range(0, rounds, ROUNDS_PER_BATCH):
-        shape = (min(ROUNDS_PER_BATCH, rounds - first), CONSUMERS, PRODUCERS)
+    for first_round in range(0, rounds, ROUNDS_PER_BATCH):
+        shape = (min(ROUNDS_PER_BATCH, rounds - first_round), CONSUMERS, PRODUCERS)
         nth, slot, producer = np.indices(shape)
-        seq = (first + nth) * CONSUMERS + slot
+        seq = (first_round + nth) * CONSUMERS + slot
         due_ns = phase_ns[producer] + seq * period_ns
         sent_ns = due_ns + rng.exponential(0.2 * NS_PER_MS, shape).astype("int64")
         took_ms = rng.lognormal(0.7, 0.5, shape) + (rng.random(shape) < STALLED) * rng.exponential(STALL_MS, shape)
@@ -153,48 +153,48 @@ def broker(number: Ints) -> pa.Array:
     return pa.array(BROKERS).take(pa.array(number % len(BROKERS)))
 
 
-def sends(of: Batch, *, attempt: int = 1, later_ns: int = 0, outcome: str = "acked") -> Columns:
+def sends(batch: Batch, *, attempt: int = 1, later_ns: int = 0, outcome: str = "acked") -> Columns:
     return {
-        "producer": client(of.producer),
-        "seq": of.seq,
+        "producer": client(batch.producer),
+        "seq": batch.seq,
         "attempt": attempt,
         "destination": QUEUE,
-        "broker": broker(of.producer + attempt - 1),
-        "due_ns": of.due_ns,
-        "ready_ns": of.due_ns,
-        "sent_ns": of.sent_ns + later_ns,
-        "settled_ns": of.settled_ns + later_ns if outcome == "acked" else None,
+        "broker": broker(batch.producer + attempt - 1),
+        "due_ns": batch.due_ns,
+        "ready_ns": batch.due_ns,
+        "sent_ns": batch.sent_ns + later_ns,
+        "settled_ns": batch.settled_ns + later_ns if outcome == "acked" else None,
         "outcome": outcome,
         "body_bytes": 1_024,
         "blocked": False,
     }
 
 
-def receipts(of: Batch, *, attempt: int = 1, later_ns: int = 0, redelivered: bool = False) -> Columns:
-    crossed = (of.producer + attempt - 1) % len(BROKERS) != of.consumer % len(BROKERS)
+def receipts(batch: Batch, *, attempt: int = 1, later_ns: int = 0, redelivered: bool = False) -> Columns:
+    crossed = (batch.producer + attempt - 1) % len(BROKERS) != batch.consumer % len(BROKERS)
     return {
-        "consumer": client(of.consumer),
+        "consumer": client(batch.consumer),
         "subscription": SUBSCRIPTION,
-        "producer": client(of.producer),
-        "seq": of.seq,
+        "producer": client(batch.producer),
+        "seq": batch.seq,
         "attempt": attempt,
         "destination": QUEUE,
-        "broker": broker(of.consumer),
-        "received_ns": of.received_ns + later_ns,
+        "broker": broker(batch.consumer),
+        "received_ns": batch.received_ns + later_ns,
         "redelivered": redelivered,
         "integrity": "intact",
         "hops": crossed.astype("int32"),
     }
 
 
-def leftovers(of: Batch, *, dead_letter: bool, expired: bool = False) -> Columns:
+def leftovers(batch: Batch, *, dead_letter: bool, expired: bool = False) -> Columns:
     queue = "ActiveMQ.DLQ" if dead_letter else SUBSCRIPTION
-    who = {"producer": client(of.producer), "seq": of.seq, "attempt": 1}
+    message = {"producer": client(batch.producer), "seq": batch.seq, "attempt": 1}
     return {
-        "broker": broker(of.consumer),
+        "broker": broker(batch.consumer),
         "queue": queue,
         "dead_letter": dead_letter,
-        **who,
+        **message,
         "age_ns": None,
         "expired": expired,
     }
@@ -219,13 +219,15 @@ def write_clients_and_samples(writers: dict[str, "Writer"], length_s: int) -> No
         add(name, "process", "", "rss_bytes", at_s * 0 + 5 * 10**8)
         for metric in ("depth", "in_flight", "enqueue_count", "dequeue_count", "forward_count", "dispatch_count"):
             add(name, "queue", SUBSCRIPTION, metric, at_s * 10)
-        for other in BROKERS:
+        for peer in BROKERS:
             for metric in ("enqueue_count", "dequeue_count", "received_count"):
-                add(name, "bridge", f"mesh|{other}", metric, at_s * 10)
+                add(name, "bridge", f"mesh|{peer}", metric, at_s * 10)
 
 
-def _samples(writer: "Writer", at_ns: Ints, broker: str, kind: str, of: str, metric: str, value: Ints) -> None:
-    writer.add(None, {"broker": broker, "at_ns": at_ns, "kind": kind, "object": of, "metric": metric, "value": value})
+def _samples(writer: "Writer", at_ns: Ints, broker: str, kind: str, subject: str, metric: str, value: Ints) -> None:
+    writer.add(
+        None, {"broker": broker, "at_ns": at_ns, "kind": kind, "object": subject, "metric": metric, "value": value}
+    )
 
 
 class Writer:

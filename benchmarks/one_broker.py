@@ -1,18 +1,43 @@
-"""Runs the benchmarks of one broker: ``python -m benchmarks.NAME [WHAT …] [--pairs N]``, one broker for all of them."""
+"""Brings up the one broker of a comparison, and runs the sides of a comparison on it, each in a process of its own.
 
+``python -m benchmarks.NAME [WHAT …] [--pairs N]`` measures all on one broker. The sides that several benchmarks share
+are here: modules of benchmarks/ that print their figures, users of a Java client, and Artemis' own load generator.
+"""
+
+import json
+import subprocess
+import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from benchmarks.arguments import Parser
+from benchmarks.arguments import Parser, sized
 from benchmarks.pairs import conditions
+from benchmarks.stopwatch import BODY_BYTES, IN_FLIGHT, USER, children_cpu_s
+from drivers.protocols import PROTOCOLS
 from records.rundir import RunDirectory
+from topologies.artemis.launch import MAIN
 from topologies.catalogue.lookup import build
+from topologies.runtimes.contract import Runtime
+from topologies.runtimes.distribution import ensure, pinned
+from topologies.runtimes.java import find_java
 from topologies.runtimes.processes.runtime import ProcessRuntime
 
+BROKER = "broker-1"
+REAL_PROTOCOLS = tuple(name for name in PROTOCOLS if name != "memory")
+PACED_PER_S, PACED_S, PACED_WARM_UP = 10_000, 30, 50_000
+
 Bench = TypeVar("Bench")
+Side = Callable[[], Sequence[float]]
+"""One side of a comparison: messages a second, and CPU microseconds a message."""
+
+
+def entry_for(protocol: str) -> str:
+    """The catalogue entry of one broker that speaks it: only Artemis knows Core."""
+    return "artemis-single" if protocol == "core" else "single"
 
 
 @contextmanager
@@ -31,19 +56,109 @@ def run(
     parser: Parser,
     entry: str,
     make_bench: Callable[[ProcessRuntime, Path, float], Bench],
-    whats: Mapping[str, Callable[[Bench, int], None]],
+    measurements: Mapping[str, Callable[[Bench, int], None]],
 ) -> None:
     """Bring up catalogue entry ``entry``, which has one broker, and run benchmarks on it.
 
-    They are those of ``whats`` that the command line names, or all. Each gets the bench and the requested number of
-    pairs. The bench is made for the requested size.
+    They are those of ``measurements`` that the command line names, or all. Each gets the bench and the requested number
+    of pairs. The bench is made for the requested size.
     """
-    parser.add_whats(whats)
+    parser.add_measurements(measurements)
     parser.add_pairs()
     parser.add_size()
     options = parser.parse_args()
     print(conditions())
     with broker(entry) as (runtime, folder):
         bench = make_bench(runtime, folder, options.size)
-        for what in options.whats or whats:
-            whats[what](bench, options.pairs)
+        for name in options.measurements or measurements:
+            measurements[name](bench, options.pairs)
+
+
+def figures_of(runtime: Runtime, module: str, *arguments: str, checkout: Path | None = None) -> dict[str, float]:
+    """What a module of benchmarks/ prints in its last line. It gets the broker's password on its standard input.
+
+    ``checkout``: another one's module of that name. ``-m`` looks for modules in the folder that it is run in, before
+    those that are installed.
+    """
+    process = subprocess.run(
+        [sys.executable, "-W", "ignore", "-m", f"benchmarks.{module}", *arguments],
+        input=runtime.credentials().password,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+        cwd=checkout,
+    )
+    figures: dict[str, float] = json.loads(process.stdout.splitlines()[-1])
+    return figures
+
+
+def side(runtime: Runtime, module: str, *arguments: str, checkout: Path | None = None) -> Side:
+    """A side that is a module of benchmarks/; see `figures_of`."""
+
+    def run_once() -> Sequence[float]:
+        figures = figures_of(runtime, module, *arguments, checkout=checkout)
+        return figures["messages_per_s"], figures["cpu_us_per_message"]
+
+    return run_once
+
+
+def java_users(
+    runtime: Runtime,
+    protocol: str,
+    count: int,
+    *,
+    durable: bool,
+    in_flight: int = IN_FLIGHT,
+    rate: float = 0.0,
+    warm_up: int = 0,
+) -> dict[str, float]:
+    """Figures of `benchmarks.java_users`: so many messages, every one recorded; a rate of 0: all due at once."""
+    kind, uri = "durable" if durable else "non-durable", runtime.endpoint(BROKER, protocol).uri
+    load = (str(count), kind, str(in_flight), str(rate), str(warm_up))
+    figures = figures_of(runtime, "java_users", protocol, uri, *load)
+    assert (figures["sends"], figures["receipts"]) == (count, count), figures
+    return figures
+
+
+def java_side(
+    runtime: Runtime, protocol: str, count: int, *, durable: bool, in_flight: int, warm_up: int = 0
+) -> Callable[[], tuple[float, float]]:
+    def run_once() -> tuple[float, float]:
+        figures = java_users(runtime, protocol, count, durable=durable, in_flight=in_flight, warm_up=warm_up)
+        return figures["messages_per_s"], figures["cpu_us_per_message"]
+
+    return run_once
+
+
+def paced(runtime: Runtime, protocol: str, times: int, size: float) -> None:
+    """Print the figures of a load of a Java client at a steady rate, so many times."""
+    count, warm_up = sized(PACED_PER_S * PACED_S, size), sized(PACED_WARM_UP, size)
+    for _ in range(times):
+        figures = java_users(runtime, protocol, count, durable=False, rate=PACED_PER_S, warm_up=warm_up)
+        print(f"paced {PACED_PER_S}/s for {count / PACED_PER_S:g} s: {figures}", flush=True)
+
+
+class PerfClient:
+    """``artemis perf client``, the load generator of Artemis' own distribution: one producer and one consumer.
+
+    Each run is a process. ``folder``: for its arguments and reports.
+    """
+
+    def __init__(self, runtime: ProcessRuntime, folder: Path) -> None:
+        self._runtime, self._folder = runtime, folder
+        self._home, self._java = ensure(pinned("activemq-artemis")), find_java().executable
+
+    def run(self, options: str, uri: str, *, durable: bool) -> tuple[float, list[dict[str, Any]]]:
+        """CPU seconds of the whole process, and its samples. The password is passed in a file that only we can read."""
+        arguments, report, before_s = self._folder / "perf.args", self._folder / "perf.json", children_cpu_s()
+        report.unlink(missing_ok=True)
+        arguments.touch(mode=0o600)
+        arguments.write_text(
+            f"-Dartemis.home={self._home} -Dartemis.instance={self._folder} -Dlog4j2.level=OFF "
+            f"-classpath {self._home}/lib/artemis-boot.jar {MAIN} perf client {options} --json {report} "
+            f"--message-size {BODY_BYTES} --url {uri} --user {USER} --password {self._runtime.credentials().password} "
+            f"{'--persistent ' if durable else ''}queue://perf.{time.time_ns()}\n"
+        )
+        process = subprocess.run([self._java, f"@{arguments}"], cwd=self._folder, capture_output=True, text=True)
+        assert process.returncode == 0, process.stdout[-2_000:] + process.stderr[-2_000:]
+        return children_cpu_s() - before_s, json.loads(report.read_text())

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from benchmarks import one_broker
 from benchmarks.arguments import Parser, sized
-from benchmarks.java_side import paced, side
+from benchmarks.one_broker import java_side, paced
 from benchmarks.pairs import compare
 from benchmarks.stopwatch import BODY_BYTES, IN_FLIGHT, USER, children_cpu_s
 from topologies.runtimes.distribution import ensure, pinned
@@ -45,8 +45,8 @@ class Bench:
         with ThreadPoolExecutor() as readers:  # both at once: the consumer tells of every message, and would block
             began, ended = readers.submit(_began_s, producer), readers.submit(_ended_s, consumer)
             began_s, ended_s = began.result(), ended.result()
-        for each in (producer, consumer):
-            assert each.wait(60) == 0
+        for tool in (producer, consumer):
+            assert tool.wait(60) == 0
         cpu_s = children_cpu_s() - before_s - self._start_cpu_s
         return count / (ended_s - began_s), cpu_s / count * 1e6
 
@@ -71,35 +71,35 @@ class Bench:
 
 def _began_s(producer: subprocess.Popen[str]) -> float:
     """When it began to send: it tells at the end how long it took."""
-    elapsed_ms, at_s = _said(producer, r"Elapsed time in milli second : (\d+)")
+    elapsed_ms, at_s = _number_in_output(producer, r"Elapsed time in milli second : (\d+)")
     return at_s - elapsed_ms / 1_000
 
 
 def _ended_s(consumer: subprocess.Popen[str]) -> float:
-    return _said(consumer, r"Consumed: (\d+) messages")[1]
+    return _number_in_output(consumer, r"Consumed: (\d+) messages")[1]
 
 
-def _said(tool: subprocess.Popen[str], pattern: str) -> tuple[int, float]:
+def _number_in_output(tool: subprocess.Popen[str], pattern: str) -> tuple[int, float]:
     """The number that a tool tells in a line, and when; its output is read to the end."""
     assert tool.stdout is not None
-    found, last = None, ""
+    number_and_time, last_line = None, ""
     for line in tool.stdout:
-        last = line.strip() or last
-        if said := re.search(pattern, line):
-            found = int(said.group(1)), time.perf_counter()
-    assert found, last
-    return found
+        last_line = line.strip() or last_line
+        if match := re.search(pattern, line):
+            number_and_time = int(match.group(1)), time.perf_counter()
+    assert number_and_time, last_line
+    return number_and_time
 
 
 def against(bench: Bench, kind: str, in_flight: int, pairs: int) -> None:
     count, durable = sized(COUNT[kind], bench.size), kind == "durable"
-    ours = side(bench.runtime, "openwire", count, durable=durable, in_flight=in_flight)
+    ours = java_side(bench.runtime, "openwire", count, durable=durable, in_flight=in_flight)
     cap = f", {in_flight} in flight" if durable else ""
     title = f"{kind}{cap}: users under Locust (A), activemq producer and consumer (B)"
     compare(title, ours, lambda: bench.tools(count, durable=durable), pairs)
 
 
-WHATS: Mapping[str, Callable[[Bench, int], None]] = {
+MEASUREMENTS: Mapping[str, Callable[[Bench, int], None]] = {
     "non-durable": lambda bench, pairs: against(bench, "non-durable", IN_FLIGHT, pairs),
     "durable": lambda bench, pairs: against(bench, "durable", 1, pairs),
     "durable-in-flight": lambda bench, pairs: against(bench, "durable", IN_FLIGHT, pairs),
@@ -108,4 +108,4 @@ WHATS: Mapping[str, Callable[[Bench, int], None]] = {
 
 
 if __name__ == "__main__":
-    one_broker.run(Parser("openwire_speed", __doc__), "single", Bench, WHATS)
+    one_broker.run(Parser("openwire_speed", __doc__), "single", Bench, MEASUREMENTS)

@@ -8,12 +8,13 @@ second in all (default 120) on one broker that speaks the protocol (default: eac
 the others on Classic. Each pair has a run with normal and a run with real-time priority, in turn. With ``--pairs 0``
 there is one run with normal priority. ``--busy N``: N loops beside it keep as many cores busy.
 
-Beside each run stands a bare loop (`benchmarks.bare_loop`), which waits with the same priority at the same rate. A
-Markdown row has the medians of the runs: own lag (sent - ready, of first attempts in the load), the bare loop's
-lateness in the same load, the ratio of both p99, and from sent to received. Messages are one way
-(`benchmarks.pacing_load`).
+Beside each run a bare loop in Java waits for due times and does nothing else, with the same priority at the same rate.
+That is the best that a load generator can do. A Markdown row has the medians of the runs: own lag (sent - ready, of
+first attempts in the load), the bare loop's lateness in the same load, the ratio of both p99, and from sent to
+received. Messages are one way (`benchmarks.pacing_load`).
 """
 
+import os
 import statistics
 import subprocess
 import sys
@@ -29,18 +30,21 @@ import numpy as np
 import pyarrow as pa
 
 from benchmarks.arguments import Parser, above_0, several_of, whole
-from benchmarks.bare_loop import NS_PER_MS, bare_loop, lateness_ms
-from benchmarks.connections import REAL_PROTOCOLS, entry_for
+from benchmarks.one_broker import REAL_PROTOCOLS, entry_for
 from benchmarks.pairs import conditions
 from benchmarks.real_runs import load_ns, make_run
 from drivers.realtime import why_refused
 from records.reader import read_events
 from records.run import RunInfo
 from records.rundir import RunDirectory
+from records.units import NS_PER_MS
 from scenarios.harness.options.run_options import NORMAL, REALTIME
+from scenarios.java_parts import find_java_parts
 
 LOAD = "benchmarks/pacing_load.py"
 BUSY = "while True: pass"
+SOURCES = Path(__file__).with_name("java")
+NUMBERS_A_TIME = 2
 PERCENTILES = (50, 99, 99.9)
 AIM_RATES = ("120", "2000")
 AIM_BUSY = 2
@@ -82,6 +86,36 @@ class Measured:
         return self.own_lag[1] / self.bare[1]
 
 
+@contextmanager
+def bare_loop(rate: str, priority: str, file: Path) -> Iterator[None]:
+    """A process that wakes ``rate`` times a second while the block runs; ``file`` is complete afterwards.
+
+    Its times are of the same clock as a run's (`tests/drivers/jvm/test_clocks.py`), so that those within the load can
+    be told from the others.
+    """
+    parts = find_java_parts("openwire")
+    classes = parts.compiler.compiled((SOURCES,), ())
+    java = str(parts.home / "bin" / "java")
+    command = [java, "-XX:+UseSerialGC", "-cp", str(classes), "brokerbench.BareLoop", rate, str(file)]
+    before = raise_all_priorities if priority == REALTIME else None
+    loop = subprocess.Popen(command, stdin=subprocess.PIPE, preexec_fn=before)
+    try:
+        yield
+    finally:
+        loop.communicate()  # its input ends, and so does the loop
+
+
+def raise_all_priorities() -> None:
+    """Of a process that is about to begin: all of its threads inherit it, unlike those of `drivers.realtime`."""
+    os.sched_setscheduler(0, os.SCHED_RR, os.sched_param(1))
+
+
+def lateness_ms(file: Path, began_ns: int, ended_ns: int) -> Any:
+    """How late (ms) it was at each time that was due from ``began_ns`` until before ``ended_ns``."""
+    due_ns, woke_ns = np.fromfile(file, dtype=">i8").reshape(-1, NUMBERS_A_TIME).T
+    return (woke_ns - due_ns)[(due_ns >= began_ns) & (due_ns < ended_ns)] / NS_PER_MS
+
+
 def in_load(directory: RunDirectory) -> pa.Table:
     """The first attempt of each message that was due within the load."""
     (began_ns, ended_ns), sends = load_ns(directory), read_events(directory, "sends")
@@ -96,8 +130,10 @@ def own_lags_ms(sends: pa.Table) -> Any:
 
 def transits_ms(sends: pa.Table, receipts: pa.Table) -> Any:
     """How long (ms) each of them took from sent to received."""
-    which = ["producer", "seq"]
-    arrived = receipts.select([*which, "received_ns"]).join(sends.select([*which, "sent_ns"]), which, join_type="inner")
+    message_key = ["producer", "seq"]
+    arrived = receipts.select([*message_key, "received_ns"]).join(
+        sends.select([*message_key, "sent_ns"]), message_key, join_type="inner"
+    )
     return (arrived["received_ns"].to_numpy() - arrived["sent_ns"].to_numpy()) / NS_PER_MS
 
 
@@ -107,20 +143,20 @@ def percentiles(values_ms: Any) -> tuple[float, float, float]:
     return float(p50), float(p99), float(p99_9)
 
 
-def locust_options(asked: PacedRun) -> list[str]:
+def locust_options(paced_run: PacedRun) -> list[str]:
     """What of the run's command line its measurement is about."""
-    where = ["--topology", entry_for(asked.protocol), "--protocol", asked.protocol]
-    how = ["-t", f"{asked.load_s}s", "--rate", asked.rate, "--priority", asked.priority]
-    warm_up = ["--warm-up", asked.warm_up_s] if asked.warm_up_s else []
+    where = ["--topology", entry_for(paced_run.protocol), "--protocol", paced_run.protocol]
+    how = ["-t", f"{paced_run.load_s}s", "--rate", paced_run.rate, "--priority", paced_run.priority]
+    warm_up = ["--warm-up", paced_run.warm_up_s] if paced_run.warm_up_s else []
     return [*how, *warm_up, *where]
 
 
-def measure(asked: PacedRun) -> Measured:
+def measure(paced_run: PacedRun) -> Measured:
     """Raises RuntimeError with what the run printed if it could not be made."""
     with tempfile.TemporaryDirectory() as folder:
         runs, times = Path(folder) / "runs", Path(folder) / "bare"
-        with bare_loop(asked.rate, asked.priority, times):
-            directory, _ = make_run(LOAD, locust_options(asked), runs)
+        with bare_loop(paced_run.rate, paced_run.priority, times):
+            directory, _ = make_run(LOAD, locust_options(paced_run), runs)
         return measured(directory, times)
 
 
@@ -144,14 +180,25 @@ def remarks_on(info: RunInfo) -> tuple[str, ...]:
     return (*(["priority given back"] if given_back else []), *(["invalid"] if info.problems else []))
 
 
-def row(asked: PacedRun, busy: int, seen: Sequence[Measured]) -> str:
+def row(paced_run: PacedRun, busy: int, measured_runs: Sequence[Measured]) -> str:
     """Medians of the runs, and the messages of all of them."""
-    times = zip(*((*one.own_lag, *one.bare[:2], one.ratio, *one.sent_to_received[:2]) for one in seen), strict=True)
-    medians = [f"{statistics.median(each):.3f}" for each in times]
-    counts = [f"{sum(one.sent for one in seen):,}", f"{sum(one.received for one in seen):,}"]
-    rate = f"{float(asked.rate):,g}/s"
-    remarks = ", ".join(sorted({remark for one in seen for remark in one.remarks}))
-    cells = [f"`{asked.protocol}`", rate, asked.priority, f"{busy}", *medians, *counts, f"{len(seen)}", remarks]
+    times = zip(
+        *((*run.own_lag, *run.bare[:2], run.ratio, *run.sent_to_received[:2]) for run in measured_runs), strict=True
+    )
+    medians = [f"{statistics.median(values):.3f}" for values in times]
+    counts = [f"{sum(run.sent for run in measured_runs):,}", f"{sum(run.received for run in measured_runs):,}"]
+    rate = f"{float(paced_run.rate):,g}/s"
+    remarks = ", ".join(sorted({remark for run in measured_runs for remark in run.remarks}))
+    cells = [
+        f"`{paced_run.protocol}`",
+        rate,
+        paced_run.priority,
+        f"{busy}",
+        *medians,
+        *counts,
+        f"{len(measured_runs)}",
+        remarks,
+    ]
     return f"| {' | '.join(cells)} |"
 
 
@@ -171,13 +218,13 @@ def main(rate: str, protocols: Sequence[str], pairs: int, busy: int, load_s: int
     with busy_loops(busy):
         for protocol in protocols:
             priorities = (NORMAL, REALTIME) if pairs else (NORMAL,)
-            both = [PacedRun(protocol, rate, priority, load_s) for priority in priorities]
-            seen: dict[PacedRun, list[Measured]] = {asked: [] for asked in both}
+            paced_runs = [PacedRun(protocol, rate, priority, load_s) for priority in priorities]
+            measured_runs: dict[PacedRun, list[Measured]] = {paced_run: [] for paced_run in paced_runs}
             for pair in range(max(pairs, 1)):
-                for asked in both[:: 1 if pair % 2 == 0 else -1]:
-                    seen[asked].append(measure(asked))
-            for asked in both:
-                print(row(asked, busy, seen[asked]), flush=True)
+                for paced_run in paced_runs[:: 1 if pair % 2 == 0 else -1]:
+                    measured_runs[paced_run].append(measure(paced_run))
+            for paced_run in paced_runs:
+                print(row(paced_run, busy, measured_runs[paced_run]), flush=True)
 
 
 def aim_runs(protocols: Sequence[str]) -> list[tuple[PacedRun, int]]:
@@ -191,36 +238,38 @@ def aim_runs(protocols: Sequence[str]) -> list[tuple[PacedRun, int]]:
     ]
 
 
-def judged(seen: Sequence[tuple[PacedRun, Measured]]) -> Iterator[str]:
+def judged(runs: Sequence[tuple[PacedRun, Measured]]) -> Iterator[str]:
     """A Markdown list: of each aim, how many of the runs that it is about met it, and which did not."""
-    normal = [(asked, one) for asked, one in seen if asked.priority == NORMAL]
-    raised = [(asked, one) for asked, one in seen if asked.priority == REALTIME]
-    yield _aim(f"own lag p50 below {MOST_P50_MS:g} ms", normal, lambda one: one.own_lag[0] < MOST_P50_MS)
+    normal = [(paced_run, run) for paced_run, run in runs if paced_run.priority == NORMAL]
+    raised = [(paced_run, run) for paced_run, run in runs if paced_run.priority == REALTIME]
+    yield _aim(f"own lag p50 below {MOST_P50_MS:g} ms", normal, lambda measured: measured.own_lag[0] < MOST_P50_MS)
     if raised:
         beside = f"with real-time priority, beside {AIM_BUSY} busy loops: own lag p99"
-        yield _aim(f"{beside} below {MOST_P99_MS:g} ms", raised, lambda one: one.own_lag[1] < MOST_P99_MS)
-        yield _aim(f"{beside} within {MOST_RATIO:g} × of a bare loop", raised, lambda one: one.ratio <= MOST_RATIO)
+        yield _aim(f"{beside} below {MOST_P99_MS:g} ms", raised, lambda measured: measured.own_lag[1] < MOST_P99_MS)
+        yield _aim(
+            f"{beside} within {MOST_RATIO:g} × of a bare loop", raised, lambda measured: measured.ratio <= MOST_RATIO
+        )
 
 
-def _aim(what: str, seen: Sequence[tuple[PacedRun, Measured]], met: Callable[[Measured], bool]) -> str:
-    missed = [f"`{asked.protocol}` at {float(asked.rate):,g}/s" for asked, one in seen if not met(one)]
-    return f"- {what}: {len(seen) - len(missed)} of {len(seen)}" + (f", not {', '.join(missed)}" if missed else "")
+def _aim(aim: str, runs: Sequence[tuple[PacedRun, Measured]], is_met: Callable[[Measured], bool]) -> str:
+    missed = [f"`{paced_run.protocol}` at {float(paced_run.rate):,g}/s" for paced_run, run in runs if not is_met(run)]
+    return f"- {aim}: {len(runs) - len(missed)} of {len(runs)}" + (f", not {', '.join(missed)}" if missed else "")
 
 
 def aims(protocols: Sequence[str]) -> None:
     """One run each, of `AIM_LOAD_S` seconds after `AIM_WARM_UP_S` seconds of warm-up."""
     began_s = time.monotonic()
     print(f"{conditions()}\n\n{HEADER}", flush=True)
-    seen = []
-    for asked, busy in aim_runs(protocols):
+    runs = []
+    for paced_run, busy in aim_runs(protocols):
         with busy_loops(busy):
-            one = measure(asked)
-        seen.append((asked, one))
-        print(row(asked, busy, [one]), flush=True)
-    print("\n" + "\n".join(judged(seen)))
+            measured_run = measure(paced_run)
+        runs.append((paced_run, measured_run))
+        print(row(paced_run, busy, [measured_run]), flush=True)
+    print("\n" + "\n".join(judged(runs)))
     if why := why_refused():
         print(f"- not measured: {why}")
-    print(f"\n{len(seen)} runs in {time.monotonic() - began_s:.0f} s")
+    print(f"\n{len(runs)} runs in {time.monotonic() - began_s:.0f} s")
 
 
 if __name__ == "__main__":
@@ -229,17 +278,21 @@ if __name__ == "__main__":
         "rate", nargs="?", type=above_0, default=120.0, metavar="RATE", help="messages a second, in all (120)"
     )
     parser.add_argument("--aims", action="store_true", help="make short runs of both rates, and say which aims are met")
-    which = ",".join(REAL_PROTOCOLS)
+    protocols = ",".join(REAL_PROTOCOLS)
     parser.add_argument(
-        "--protocol", type=several_of(REAL_PROTOCOLS), default=REAL_PROTOCOLS, metavar="A,B", help=f"of {which} (all)"
+        "--protocol",
+        type=several_of(REAL_PROTOCOLS),
+        default=REAL_PROTOCOLS,
+        metavar="A,B",
+        help=f"of {protocols} (all)",
     )
     parser.add_argument(
         "--pairs", type=whole(0), default=0, metavar="N", help="runs with normal and with real-time priority (0)"
     )
     parser.add_argument("--busy", type=whole(0), default=0, metavar="N", help="loops that each keep a core busy (0)")
     parser.add_argument("--for", dest="for_s", type=whole(1), default=30, metavar="S", help="seconds of each load (30)")
-    given = parser.parse_args()
-    if given.aims:
-        aims(given.protocol)
+    options = parser.parse_args()
+    if options.aims:
+        aims(options.protocol)
     else:
-        main(f"{given.rate:g}", given.protocol, given.pairs, given.busy, given.for_s)
+        main(f"{options.rate:g}", options.protocol, options.pairs, options.busy, options.for_s)

@@ -48,15 +48,16 @@ def measure(
     """Run both sides ``pairs`` times, if ``warm`` after one of each that does not count; a `Pairs` for each figure."""
     if warm:
         a(), b()
-    seen_a: list[Sequence[float]] = []
-    seen_b: list[Sequence[float]] = []
+    figures_a: list[Sequence[float]] = []
+    figures_b: list[Sequence[float]] = []
     for pair in range(pairs):
-        order = ((a, seen_a), (b, seen_b)) if pair % 2 == 0 else ((b, seen_b), (a, seen_a))
-        for side, seen in order:
-            seen.append(side())
-        say(f"pair {pair + 1} of {pairs}: A {seen_a[-1]}, B {seen_b[-1]}")
+        order = ((a, figures_a), (b, figures_b)) if pair % 2 == 0 else ((b, figures_b), (a, figures_a))
+        for side, figures in order:
+            figures.append(side())
+        say(f"pair {pair + 1} of {pairs}: A {figures_a[-1]}, B {figures_b[-1]}")
     return [
-        Pairs(tuple(x), tuple(y)) for x, y in zip(zip(*seen_a, strict=True), zip(*seen_b, strict=True), strict=True)
+        Pairs(tuple(x), tuple(y))
+        for x, y in zip(zip(*figures_a, strict=True), zip(*figures_b, strict=True), strict=True)
     ]
 
 

@@ -18,12 +18,12 @@ def make_run(locustfile: str, options: Sequence[str], runs: Path) -> tuple[RunDi
     An invalid run is returned too. Raises RuntimeError with the end of what it printed if it could not be made.
     """
     before = set(runs.glob("*"))
-    how = ["--headless", "--runtime", "processes", "--analyse-later", "--runs", str(runs)]
-    command = [str(LOCUST), "-f", locustfile, *how, *options]
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-    if done.returncode not in (EXIT_STATUS["pass"], EXIT_STATUS["invalid"]):
-        raise RuntimeError(f"the run failed with status {done.returncode}:\n{done.stdout[-2_000:]}")
-    return opened(runs, before), done.stdout
+    run_options = ["--headless", "--runtime", "processes", "--analyse-later", "--runs", str(runs)]
+    command = [str(LOCUST), "-f", locustfile, *run_options, *options]
+    process = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    if process.returncode not in (EXIT_STATUS["pass"], EXIT_STATUS["invalid"]):
+        raise RuntimeError(f"the run failed with status {process.returncode}:\n{process.stdout[-2_000:]}")
+    return opened(runs, before), process.stdout
 
 
 def opened(runs: Path, before: Collection[Path] = ()) -> RunDirectory:

@@ -53,12 +53,12 @@ class Listener(stomp.ConnectionListener):  # type: ignore[misc]
 
 def connected(uri: str, password: str) -> tuple[Any, Listener]:
     host, _, port = uri.partition("://")[2].rpartition(":")
-    where = {"prefer_localhost": False, "try_loopback_connect": False, "auto_decode": False}
-    made = stomp.StompConnection12([(host, int(port))], **where)
-    listener = Listener(made)
-    made.set_listener("", listener)
-    made.connect(USER, password, wait=True)
-    return made, listener
+    transport_options = {"prefer_localhost": False, "try_loopback_connect": False, "auto_decode": False}
+    connection = stomp.StompConnection12([(host, int(port))], **transport_options)
+    listener = Listener(connection)
+    connection.set_listener("", listener)
+    connection.connect(USER, password, wait=True)
+    return connection, listener
 
 
 def main(uri: str, count: int, durable: bool) -> None:
@@ -89,5 +89,5 @@ if __name__ == "__main__":
     parser = Parser("stomp_bare", __doc__)
     parser.add_broker_load()
     parser.add_argument("--gevent", action="store_true", help="under gevent, as in Locust")
-    given = parser.parse_args()
-    main(given.uri, given.count, given.kind == "durable")
+    options = parser.parse_args()
+    main(options.uri, options.count, options.kind == "durable")

@@ -6,43 +6,17 @@ KiB bodies, the same cap on durable messages in flight and the same prefetch: `b
 `benchmarks.stomp_bare`.
 """
 
-import json
-import subprocess
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from benchmarks import one_broker
 from benchmarks.arguments import Parser, sized
+from benchmarks.one_broker import BROKER, Side, side
 from benchmarks.pairs import compare
 from topologies.runtimes.processes.runtime import ProcessRuntime
 
 COUNT = {"durable": 6_000, "non-durable": 30_000}
 PACED_PER_S, PACED_COUNT = 2_000, 6_000
-BROKER = "broker-1"
-
-Side = Callable[[], Sequence[float]]
-
-
-def side(runtime: ProcessRuntime, module: str, *arguments: str, checkout: Path | None = None) -> Side:
-    """One side: messages a second, and CPU microseconds a message. ``checkout``: another one's module of that name.
-
-    ``-m`` looks for modules in the folder that it is run in, before those that are installed.
-    """
-
-    def run() -> Sequence[float]:
-        done = subprocess.run(
-            [sys.executable, "-W", "ignore", "-m", module, *arguments],
-            input=runtime.credentials().password,
-            capture_output=True,
-            text=True,
-            check=True,
-            cwd=checkout,
-        )
-        figures = json.loads(done.stdout.splitlines()[-1])
-        return figures["messages_per_s"], figures["cpu_us_per_message"]
-
-    return run
 
 
 class Bench:
@@ -57,20 +31,20 @@ class Bench:
 
     def recording(self, pairs: int) -> None:
         paced = "non-durable", PACED_COUNT, PACED_PER_S
-        both = self._users("recorded", *paced), self._users("unrecorded", *paced)
-        compare(f"non-durable, {PACED_PER_S}/s: recorded (A), unrecorded (B)", *both, pairs)
+        sides = self._users("recorded", *paced), self._users("unrecorded", *paced)
+        compare(f"non-durable, {PACED_PER_S}/s: recorded (A), unrecorded (B)", *sides, pairs)
 
     def _users(self, mode: str, kind: str, count: int, rate: int = 0) -> Side:
-        return side(self._runtime, "benchmarks.stomp_users", mode, *self._load(kind, count), str(rate))
+        return side(self._runtime, "stomp_users", mode, *self._load(kind, count), str(rate))
 
     def _bare(self, kind: str, count: int) -> Side:
-        return side(self._runtime, "benchmarks.stomp_bare", *self._load(kind, count))
+        return side(self._runtime, "stomp_bare", *self._load(kind, count))
 
     def _load(self, kind: str, count: int) -> Sequence[str]:
         return self._uri, str(sized(count, self._size)), kind
 
 
-WHATS: Mapping[str, Callable[[Bench, int], None]] = {
+MEASUREMENTS: Mapping[str, Callable[[Bench, int], None]] = {
     "durable": lambda bench, pairs: bench.beside_bare("durable", pairs),
     "non-durable": lambda bench, pairs: bench.beside_bare("non-durable", pairs),
     "recording": lambda bench, pairs: bench.recording(pairs),
@@ -78,4 +52,4 @@ WHATS: Mapping[str, Callable[[Bench, int], None]] = {
 
 
 if __name__ == "__main__":
-    one_broker.run(Parser("stomp_speed", __doc__), "single", Bench, WHATS)
+    one_broker.run(Parser("stomp_speed", __doc__), "single", Bench, MEASUREMENTS)

@@ -88,9 +88,9 @@ def messages_through(runner: Any, session: Session, count: int) -> str:
     return figures
 
 
-def _wait(session: Session, done: Callable[[], bool]) -> None:
+def _wait(session: Session, is_done: Callable[[], bool]) -> None:
     ends_s = time.monotonic() + GIVE_UP_S
-    while not done():
+    while not is_done():
         assert not session.problems, session.problems
         assert time.monotonic() < ends_s, session.tally
         gevent.sleep(0.002)
@@ -115,5 +115,5 @@ if __name__ == "__main__":
     parser.add_argument("mode", type=one_of(MODES), metavar="MODE", help=" or ".join(MODES))
     parser.add_broker_load()
     parser.add_argument("rate", type=number, metavar="RATE", help="messages a second; 0: all are due at once")
-    given = parser.parse_args()
-    main(given.mode, given.uri, given.count, given.kind == "durable", given.rate)
+    options = parser.parse_args()
+    main(options.mode, options.uri, options.count, options.kind == "durable", options.rate)

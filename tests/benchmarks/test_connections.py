@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-SAYS = """
+PRINTS_LAGS = """
 from benchmarks.connections_users import lags_ms
 import numpy as np
 
@@ -16,5 +16,7 @@ print(lags_ms(due_ns, due_ns + late_ns, np.array(attempt), 10 * 10**9).tolist())
 
 def test_what_was_due_before_and_sent_after_tells_of_the_beginning_and_does_not_count() -> None:
     """In a process of its own, as the module has gevent patch what it imports."""
-    said = subprocess.run([sys.executable, "-W", "ignore", "-c", SAYS], cwd=ROOT, capture_output=True, text=True)
-    assert said.stdout == "[1000.0, 2000.0]\n", said.stderr
+    process = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", PRINTS_LAGS], cwd=ROOT, capture_output=True, text=True
+    )
+    assert process.stdout == "[1000.0, 2000.0]\n", process.stderr

@@ -2,13 +2,13 @@
 
 import pytest
 
-from benchmarks.connections import entry_for
+from benchmarks.one_broker import entry_for
 from benchmarks.pacing import PacedRun, locust_options
 from drivers.protocols import PROTOCOLS
 from topologies.catalogue.lookup import build
 
 
-@pytest.mark.parametrize("protocol", [each for each in PROTOCOLS if each != "memory"])
+@pytest.mark.parametrize("protocol", [name for name in PROTOCOLS if name != "memory"])
 def test_the_one_broker_speaks_the_protocol(protocol: str) -> None:
     (broker,) = build(entry_for(protocol)).brokers
     assert protocol in broker.protocols

@@ -7,8 +7,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.bare_loop import bare_loop, lateness_ms
-from benchmarks.pacing import Measured, PacedRun, aim_runs, judged, locust_options, measured, row
+from benchmarks.pacing import (
+    Measured,
+    PacedRun,
+    aim_runs,
+    bare_loop,
+    judged,
+    lateness_ms,
+    locust_options,
+    measured,
+    row,
+)
 from records.reader import seal
 from records.run import Phases, RunInfo
 from records.rundir import RunDirectory
@@ -41,34 +50,34 @@ def paced(folder: Path) -> RunDirectory:
 def test_own_lag_and_transit_are_those_of_first_attempts_that_were_due_in_the_load(tmp_path: Path) -> None:
     times = tmp_path / "bare"
     np.array([[999 * MS, 1900 * MS], [S, S + MS], [2 * S, 3 * S]], dtype=">i8").tofile(times)
-    one = measured(paced(tmp_path), times)
-    assert one.own_lag == pytest.approx((2, 2, 2))
-    assert one.bare == pytest.approx((1, 1, 1))
-    assert one.sent_to_received == pytest.approx((5, 5, 5))
-    assert (one.sent, one.received, one.remarks, one.ratio) == (100, 100, (), 2)
+    run = measured(paced(tmp_path), times)
+    assert run.own_lag == pytest.approx((2, 2, 2))
+    assert run.bare == pytest.approx((1, 1, 1))
+    assert run.sent_to_received == pytest.approx((5, 5, 5))
+    assert (run.sent, run.received, run.remarks, run.ratio) == (100, 100, (), 2)
 
 
 def test_a_run_that_gave_its_priority_back_is_marked(tmp_path: Path) -> None:
     directory, times = paced(tmp_path), tmp_path / "bare"
     np.array([[S, S + MS]], dtype=">i8").tofile(times)
-    told = "the load generator gave its real-time priority back: it used most of a core, and brokers would starve"
-    directory.write_run(replace(directory.read_run(), warnings=(told,), problems=("planted",)))
-    one = measured(directory, times)
-    assert one.remarks == ("priority given back", "invalid")
-    assert row(RUN, 2, [one]).endswith("| 1 | invalid, priority given back |")
+    warning = "the load generator gave its real-time priority back: it used most of a core, and brokers would starve"
+    directory.write_run(replace(directory.read_run(), warnings=(warning,), problems=("planted",)))
+    run = measured(directory, times)
+    assert run.remarks == ("priority given back", "invalid")
+    assert row(RUN, 2, [run]).endswith("| 1 | invalid, priority given back |")
 
 
 def test_a_row_has_the_medians_of_the_runs_and_the_messages_of_all() -> None:
-    others = [replace(ONE, own_lag=(lag, 0.5, 0.9)) for lag in (0.3, 0.7)]
-    assert row(RUN, 0, [ONE, *others]).split(" | ")[:6] == ["| `stomp`", "2,000/s", "normal", "0", "0.300", "0.500"]
-    assert row(RUN, 0, [ONE, *others]).endswith(" | 3,000 | 3,000 | 3 |  |")
+    other_runs = [replace(ONE, own_lag=(lag, 0.5, 0.9)) for lag in (0.3, 0.7)]
+    assert row(RUN, 0, [ONE, *other_runs]).split(" | ")[:6] == ["| `stomp`", "2,000/s", "normal", "0", "0.300", "0.500"]
+    assert row(RUN, 0, [ONE, *other_runs]).endswith(" | 3,000 | 3,000 | 3 |  |")
 
 
 def test_each_aim_tells_how_many_runs_met_it_and_which_did_not() -> None:
     raised = replace(RUN, priority=REALTIME)
     late = replace(ONE, own_lag=(0.25, 1.2, 3.0))
-    seen = [(RUN, ONE), (replace(RUN, protocol="core", rate="120"), late), (raised, ONE), (raised, late)]
-    assert list(judged(seen)) == [
+    runs = [(RUN, ONE), (replace(RUN, protocol="core", rate="120"), late), (raised, ONE), (raised, late)]
+    assert list(judged(runs)) == [
         "- own lag p50 below 0.2 ms: 1 of 2, not `core` at 120/s",
         "- with real-time priority, beside 2 busy loops: own lag p99 below 1 ms: 1 of 2, not `stomp` at 2,000/s",
         "- with real-time priority, beside 2 busy loops: own lag p99 within 1.5 × of a bare loop: 1 of 2, "
@@ -77,11 +86,11 @@ def test_each_aim_tells_how_many_runs_met_it_and_which_did_not() -> None:
 
 
 def test_the_aims_are_about_both_rates_of_every_protocol() -> None:
-    normal = [asked for asked, busy in aim_runs(["stomp", "core"]) if asked.priority == NORMAL and not busy]
-    assert {(asked.protocol, asked.rate) for asked in normal} == {
+    normal = [paced_run for paced_run, busy in aim_runs(["stomp", "core"]) if paced_run.priority == NORMAL and not busy]
+    assert {(paced_run.protocol, paced_run.rate) for paced_run in normal} == {
         (protocol, rate) for protocol in ("stomp", "core") for rate in ("120", "2000")
     }
-    assert all("--warm-up" in locust_options(asked) for asked in normal)
+    assert all("--warm-up" in locust_options(paced_run) for paced_run in normal)
 
 
 @pytest.mark.java

@@ -41,7 +41,6 @@ KIND_OF_X = (
 )
 WRONG = {
     "amqp_bare": KIND_OF_X,
-    "amqp_refusals": ("--per-run 0", "argument --per-run: '0' is no whole number of at least 1: give one"),
     "amqp_speed": ("proton", "argument WHAT: 'proton' is none of proton-non-durable, proton-durable, perf-non-durable"),
     "analysis_scale": ("--messages 5 many", "argument --messages: 'many' is no whole number of at least 1: give one"),
     "analysis_session": ("--runs 1.5", "argument --runs: '1.5' is no whole number of at least 1: give one"),
@@ -51,13 +50,10 @@ WRONG = {
     "core_speed": PAIRS_OF_X,
     "duckdb_answers": ("nonesuch .", "argument RUN: nonesuch: there is no such folder: give the folder of a run"),
     "earlier_commit": ("tests", "argument EARLIER: 'tests' is no checkout of this project: make one by git worktree"),
-    "entries": ("mehs", "argument ENTRY: no topology is called 'mehs'; did you mean 'mesh'?"),
     "generate_events": ("nonesuch", "argument PARENT: 'nonesuch' is no folder: give the path of one"),
-    "harness_cost": ("--topology mehs", "argument --topology: no topology is called 'mehs'"),
     "java_users": ("stomp uri 5 durable 1 0 0", "argument PROTOCOL: 'stomp' is none of openwire, core"),
     "openwire_speed": ("--size 0", "argument --size: '0' is no number above 0: give one"),
     "pacing": ("--protocol stomp,mqtt", "argument --protocol: 'mqtt' is none of stomp, amqp, openwire, core"),
-    "rebalance_spread": ("--arms onn", "argument --arms: 'onn' is none of on, off"),
     "stomp_bare": KIND_OF_X,
     "stomp_speed": ("--pair=5", "unrecognized arguments: --pair=5"),
     "stomp_users": ("recorded uri 5 durable fast", "argument RATE: 'fast' is no number of at least 0: give one"),
@@ -79,25 +75,20 @@ TRIALS = {
     "connections": Trial(("--count", "5", "--for", "1"), "| `stomp` | 6 | "),
     "core_speed": Trial(("durable", "store", *TRIAL_OPTIONS), "| syncs of the disk a second |"),
     "earlier_commit": Trial((str(ROOT), "core-durable", *TRIAL_OPTIONS), "| CPU a message |"),
-    "entries": Trial(("single", "--runs", "1"), "| `single` | 1 | "),
     "openwire_speed": Trial(("durable", *TRIAL_OPTIONS), "| CPU a message |"),
     "pacing": Trial(("--protocol", "stomp", "--for", "2"), "| `stomp` | 120/s | normal | 0 |"),
     "stomp_speed": Trial(("durable", *TRIAL_OPTIONS), "| CPU a message |"),
 }
 
 
-def finished(module: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+def output_of(module: str, *arguments: str) -> str:
     command = [sys.executable, "-W", "ignore", "-m", f"benchmarks.{module}", *arguments]
     environment = {name: value for name, value in os.environ.items() if name != "LOCUST_SKIP_MONKEY_PATCH"}
-    return subprocess.run(
+    process = subprocess.run(
         command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=TIMEOUT_S, check=False
     )
-
-
-def output_of(module: str, *arguments: str) -> str:
-    done = finished(module, *arguments)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+    assert process.returncode == 0, process.stdout + process.stderr
+    return process.stdout
 
 
 def test_every_script_is_tested_here() -> None:
@@ -111,9 +102,9 @@ def test_every_script_is_tested_here() -> None:
 def test_a_script_has_help_and_refuses_a_wrong_argument_in_one_sentence(module: str) -> None:
     wrong, expected = WRONG[module]
     command = [sys.executable, "-W", "ignore", "-c", ANSWERS, module, *wrong.split()]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
-    assert done.returncode == 0, done.stderr
-    (help_status, help_text), (status, refusal) = eval(done.stdout)
+    process = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+    assert process.returncode == 0, process.stderr
+    (help_status, help_text), (status, refusal) = eval(process.stdout)
     assert help_status == 0
     assert help_text.startswith(f"usage: python -m benchmarks.{module} ")
     assert status == 2, refusal
@@ -144,31 +135,10 @@ def test_the_time_around_a_run_is_measured_by_steps() -> None:
     assert "| analysis | " in output_of("around_a_run", "--runs", "1", "--for", "2")
 
 
-@pytest.mark.brokers
-@pytest.mark.amqp
-def test_amqp_sends_to_a_mesh_are_counted_at_a_small_size(tmp_path: Path) -> None:
-    limits = ("--messages", "600", "--per-run", "600", "--quiet", "--into", str(tmp_path))
-    assert "| nothing goes wrong | 600 | 600 | 0 | " in output_of("amqp_refusals", *limits)
-
-
-@pytest.mark.brokers
-@pytest.mark.nightly
-def test_the_cost_of_sampling_is_measured_at_a_small_size() -> None:
-    options = ("sampling", "--pairs", "1", "--for", "3", "--topology", "single", "--rate", "60")
-    assert "| CPU a message, load generator |" in output_of("harness_cost", *options)
-
-
-def test_a_fault_that_cannot_be_ends_the_benchmark_with_the_sentence_of_the_run() -> None:
-    done = finished("harness_cost", "faults", "--fault", "kil(broker-1, at=1)")
-    assert done.returncode == 2
-    assert "no fault 'kil'" in done.stderr
-    assert "Traceback" not in done.stderr
-
-
 @pytest.mark.spark
 def test_the_analysis_and_duckdb_say_the_same_of_a_generated_run() -> None:
-    done = output_of("analysis_scale", "--messages", "100000", "--pairs", "1", "--no-warm-up")
-    assert "answers equal" in done
+    output = output_of("analysis_scale", "--messages", "100000", "--pairs", "1", "--no-warm-up")
+    assert "answers equal" in output
 
 
 def test_duckdb_finds_each_kind_of_missing_message_in_a_generated_run(tmp_path: Path) -> None:

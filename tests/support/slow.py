@@ -86,8 +86,8 @@ SLOW = (
     r"drivers/conformance/test_flow_control\.py::",
     r"drivers/differential/test_against_java\.py::test_the_attempts",
     # benchmarks at a small size: test_scripts.py has the arguments of each in make test, and runs one of them
-    r"benchmarks/test_scripts\.py::test_a_script_runs_at_a_small_size\[(?!entries)",
-    r"benchmarks/test_scripts\.py::test_(amqp_users_run|amqp_sends|the_analysis)",
+    r"benchmarks/test_scripts\.py::test_a_script_runs_at_a_small_size\[(?!stomp_speed)",
+    r"benchmarks/test_scripts\.py::test_(amqp_users_run|the_analysis)",
     r"benchmarks/test_scripts\.py::test_a_script_has_help.*\[(?!core_speed|analysis_scale|pacing)",
 )
 """Regular expressions that a test's id begins with, below tests/."""
