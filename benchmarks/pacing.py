@@ -14,6 +14,8 @@ first attempts in the load), the bare loop's lateness in the same load, the rati
 received. Messages are one way (`benchmarks.pacing_load`).
 """
 
+from scenarios.harness.options.run_options import NORMAL, REALTIME  # isort: skip  # first: gevent then patches
+
 import os
 import statistics
 import subprocess
@@ -38,7 +40,6 @@ from records.reader import read_events
 from records.run import RunInfo
 from records.rundir import RunDirectory
 from records.units import NS_PER_MS
-from scenarios.harness.options.run_options import NORMAL, REALTIME
 from scenarios.java_parts import find_java_parts
 
 LOAD = "benchmarks/pacing_load.py"

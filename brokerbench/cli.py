@@ -230,7 +230,7 @@ def export(run: str, to: str, out: Path, runs: Path) -> None:
     csv  latency.csv and rates.csv: latency in buckets, and messages a second
     """
     from brokerbench.stored_runs import find_run
-    from reports.export.files import export
+    from reports.export import export
 
     for path in export(find_run(run, runs), to, out):
         click.echo(path)

@@ -7,9 +7,8 @@ from pathlib import Path
 from records.errors import RunUnreadable, RunUnwritable
 from records.rundir import RunDirectory
 from reports.inputs import Results, read_results, why_changed
-from reports.parts.html import render_page, write_whole
-from reports.run.junit import junit
-from reports.run.markdown import run_markdown
+from reports.parts.formats import render_page, write_whole
+from reports.run.for_ci import junit, run_markdown
 from reports.run.page import page
 
 

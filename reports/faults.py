@@ -16,8 +16,7 @@ from records.units import MS_PER_S, NS_PER_MS, NS_PER_S
 from reports.parts.numbers import counted, joined, seconds_text, sentence, significant
 from reports.parts.over_time import Band
 from reports.parts.style import GRID, INK, MUTED, SMALL, WIDE, chart, look, new_figure, plain_axes, shortened
-from reports.parts.turned import turned
-from reports.parts.values import Chart, Columns, Table, columns_of, table_of
+from reports.parts.values import Chart, Columns, Table, columns_of, table_of, turned
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The load over time and in steps: rates, how late the generator was, latency beside the rate."""
+"""The load over time and in steps, of rates or of clients: rates, the generator's lag, latency beside the rate."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,11 +12,12 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
+from records.clients import Connections, ConnectionStep
 from records.load import Limit, StepResult
 from records.summary import Summary
 from reports.inputs import Results
 from reports.parts.histogram import select
-from reports.parts.numbers import significant
+from reports.parts.numbers import counted, significant
 from reports.parts.over_time import Backdrop, Line, Panel, TimeSeries, chart_over_time, percentiles_over_time, summed
 from reports.parts.style import MUTED, SMALL, chart, legend, legend_height, look, new_figure, plain_axes
 from reports.parts.values import Chart, Table, columns_of, table_of
@@ -192,3 +193,26 @@ def rate_sentence(summary: Summary) -> str:
     if received is None or due is None:
         return ""
     return f"{significant(received)} messages a second were received, and {significant(due)} were due."
+
+
+def connections_sentence(connections: Connections) -> str:
+    """Up to how many every step was held, and what the limit was; '' without steps."""
+    if not connections["steps"]:
+        return ""
+    held, not_held = connections["held"] or 0, connections["not_held"]
+    if not_held is None:
+        return f"{counted(held, 'connection')} were held, which is as many as were asked for."
+    return f"{counted(held, 'connection')} were held, and not {not_held:,}: {connections['why']}."
+
+
+def connections_table(connections: Connections) -> Table:
+    """A row a step."""
+    columns = columns_of(
+        ConnectionStep,
+        *("clients", "from_s", "until_s", "connected", "refused"),
+        ("Refused by", None, lambda step: ", ".join(step["refused_by"])),
+        *("connect_ms.p50", "connect_ms.max", "due_to_received_ms.p50", "due_to_received_ms.p99"),
+        ("Held", None, lambda step: "yes" if step["held"] else "no"),
+    )
+    steps, empty = connections["steps"], "The load ended before its first step did."
+    return table_of("Connections in steps", steps, columns, empty)

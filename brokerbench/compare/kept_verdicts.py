@@ -6,10 +6,9 @@ from dataclasses import asdict
 from pathlib import Path
 
 from brokerbench.compare.session import SESSION_FILE
-from reports.comparison.comparison import Comparison
-from reports.comparison.first_verdicts import newly_decided
+from reports.comparison.comparison import Comparison, newly_decided
 from reports.comparison.verdicts import FirstVerdict
-from reports.parts.html import write_whole
+from reports.parts.formats import write_whole
 
 FIRST_VERDICTS_FILE = "first-verdicts.json"
 

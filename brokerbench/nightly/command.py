@@ -16,8 +16,7 @@ from records.errors import RunUnwritable
 from records.summary import EXIT_STATUS
 from reports.nightly import history
 from reports.nightly.build import NightFiles, write
-from reports.nightly.judging import Cell
-from reports.nightly.night import Night, answer, night
+from reports.nightly.judging import Cell, Night, answer, night
 
 
 @dataclass(frozen=True)

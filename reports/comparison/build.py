@@ -1,19 +1,28 @@
-"""Turns runs into comparisons, one a scenario, and writes their page and files, each whole or not at all."""
+"""Turns runs into comparisons, one a scenario, and writes their page and files, each whole or not at all.
 
+The page is computed here: its template decides nothing.
+"""
+
+import base64
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from records.run import RunInfo
-from reports.comparison.arms import designs_by_scenario, primary_of_each
-from reports.comparison.comparison import Asked, Comparison, compare
-from reports.comparison.document import text
-from reports.comparison.first_verdicts import let_stand
-from reports.comparison.markdown import markdown
-from reports.comparison.page import comparison_page
+from reports.comparison.arms import Arm, designs_by_scenario, primary_of_each
+from reports.comparison.beside import beside
+from reports.comparison.charts import band_table, charts_of
+from reports.comparison.comparison import Asked, Comparison, Test, compare, let_stand
+from reports.comparison.conditions import OVERLAY, conditions, shown
+from reports.comparison.forms import document_text, markdown
 from reports.comparison.runs import TellsOfARun, read_runs
-from reports.comparison.verdicts import FirstVerdict
-from reports.parts.html import render_page, write_whole
+from reports.comparison.sentences import answers, doubts, lead, left_out, messages
+from reports.comparison.tables import ArmTable, arm_table, as_csv, effects, ratios, values
+from reports.comparison.verdicts import BETTER, INVALID, WORSE, FirstVerdict
+from reports.parts.formats import render_page, safe_in_script, write_whole
+from reports.parts.numbers import seconds_text
+from reports.parts.values import Cell, Chart, Column, Table
+from reports.run.provenance import OVERLAY_FILE, command, moment
 
 
 @dataclass(frozen=True)
@@ -53,8 +62,146 @@ def render(comparisons: Sequence[Comparison]) -> str:
 
 def write(comparisons: Sequence[Comparison], wanted: Wanted) -> Sequence[Path]:
     """Render everything first, then write; returns the paths. RunUnwritable for a path that cannot be written."""
-    makers = ((wanted.html, render), (wanted.markdown, markdown), (wanted.json, text))
+    makers = ((wanted.html, render), (wanted.markdown, markdown), (wanted.json, document_text))
     files = [(path, make(comparisons)) for path, make in makers if path is not None]
     for path, content in files:
         write_whole(path, content)
     return [path for path, _ in files]
+
+
+SYMBOLS = {BETTER: "✓", WORSE: "✗", INVALID: "!", "same": "=", "undecided": "?", "unstable": "~"}
+
+
+@dataclass(frozen=True)
+class Download:
+    """A file inside the page: a link that saves it needs no script."""
+
+    name: str
+    what: str
+    address: str
+
+
+@dataclass(frozen=True)
+class VerdictLine:
+    """One test for the reader. ``symbol``: so that colour is not all that tells."""
+
+    word: str
+    symbol: str
+    title: str
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ComparisonPage:
+    title: str
+    meta: str
+    answers: tuple[str, ...]
+    messages: str
+    beside: tuple[str, ...]
+    left_out: tuple[str, ...]
+    unlike: tuple[str, ...]
+    arms_by: str
+    table: ArmTable
+    verdicts: tuple[VerdictLine, ...]
+    doubts: tuple[str, ...]
+    charts: tuple[Chart, ...]
+    effects: tuple[Table, ...]
+    runs: tuple[Table, ...]
+    commands: tuple[tuple[str, str], ...]
+    overlays: tuple[tuple[str, str], ...]
+    downloads: tuple[Download, ...]
+    data: str
+
+
+def comparison_page(comparisons: Sequence[Comparison]) -> ComparisonPage:
+    first, several = comparisons[0], len(comparisons) > 1
+    names = [arm.name for arm in first.design.arms]
+    return ComparisonPage(
+        title=", ".join(names) + " under the same clients",
+        meta=lead(comparisons),
+        answers=answers(comparisons),
+        messages=messages(comparisons),
+        beside=beside(comparisons),
+        left_out=tuple(dict.fromkeys(line for each in comparisons for line in left_out(each))),
+        unlike=tuple(str(difference) for each in comparisons for difference in each.design.unlike),
+        arms_by=first.design.field,
+        table=arm_table(comparisons),
+        verdicts=tuple(_verdict(each, test, several) for each in comparisons for test in each.tests),
+        doubts=doubts(comparisons),
+        charts=tuple(chart for each in comparisons for chart in charts_of(each, several)),
+        effects=tuple(_under(each, effects(each), several) for each in comparisons),
+        runs=tuple(_under(each, table, several) for each in comparisons for table in (_runs(each), _made_alike(each))),
+        commands=tuple(_command(each, arm, several) for each in comparisons for arm in each.design.arms),
+        overlays=_overlays(comparisons),
+        downloads=tuple(download for each in comparisons for download in _downloads(each, several)),
+        data=safe_in_script(document_text(comparisons)),
+    )
+
+
+def _command(comparison: Comparison, arm: Arm, several: bool) -> tuple[str, str]:
+    name = f"{arm.name}, {comparison.scenario}" if several else arm.name
+    return name, command(arm.runs[0].info)
+
+
+def _overlays(comparisons: Sequence[Comparison]) -> tuple[tuple[str, str], ...]:
+    """The settings that were laid over the topology's: each file once, by its name and digest."""
+    runs = [arm.runs[0].info for each in comparisons for arm in each.design.arms]
+    found = {
+        str(told): text
+        for run in runs
+        if (told := conditions(run).get(OVERLAY))
+        for name, text in run.rendered.items()
+        if name.startswith(OVERLAY_FILE)
+    }
+    return tuple(found.items())
+
+
+def _under(comparison: Comparison, table: Table, several: bool) -> Table:
+    return replace(table, caption=f"{table.caption}, {comparison.scenario}") if several else table
+
+
+def _verdict(comparison: Comparison, test: Test, several: bool) -> VerdictLine:
+    under = f", {comparison.scenario}" if several else ""
+    title = f"{test.figure.arm}, {test.figure.metric.title}{under}"
+    return VerdictLine(test.verdict.word, SYMBOLS[test.verdict.word], title, test.verdict.reasons)
+
+
+def _runs(comparison: Comparison) -> Table:
+    titles = ("Arm", "Block", "Run", "Verdict", "Load began", "Load", "Seed")
+    rows: tuple[tuple[Cell, ...], ...] = tuple(
+        (
+            arm.name,
+            block,
+            run.name,
+            run.summary["verdict"],
+            moment(run.summary["wall"]),
+            seconds_text(run.summary["phases"].get("load")),
+            str(run.info.seed),
+        )
+        for arm in comparison.design.rows
+        for block, run in zip(comparison.design.blocks, arm.runs, strict=True)
+    )
+    return Table("The runs", tuple(map(Column, titles)), rows)
+
+
+def _made_alike(comparison: Comparison) -> Table:
+    """The common conditions of all runs, from run.json."""
+    unlike = {difference.field for difference in comparison.design.unlike} | {comparison.design.field}
+    found = conditions(comparison.reference.runs[0].info)
+    rows = tuple((name, shown(value)) for name, value in found.items() if name not in unlike and value is not None)
+    return Table("Alike in all runs", (Column("Field"), Column("Value")), rows)
+
+
+def _downloads(comparison: Comparison, several: bool) -> tuple[Download, ...]:
+    under = f"{comparison.scenario}-" if several else ""
+    files = (
+        ("effects.csv", "effects, intervals and verdicts", effects(comparison)),
+        ("ratios.csv", "ratios by block", ratios(comparison)),
+        ("figures.csv", "every figure of every run", values(comparison)),
+        ("spectra.csv", "latency spectra", band_table("", comparison.design.arms)),
+    )
+    return tuple(Download(f"{under}{name}", what, _address(as_csv(table))) for name, what, table in files)
+
+
+def _address(text: str) -> str:
+    return "data:text/csv;base64," + base64.b64encode(text.encode()).decode()

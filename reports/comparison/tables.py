@@ -1,14 +1,195 @@
-"""Lays a comparison out as flat tables: one row a value, a ratio or a test. The page's CSV files are these."""
+"""Lays a comparison out as tables: a figure a row and an arm a column, and flat ones with a row a value, ratio or test.
+
+The flat tables are the CSV files of the page.
+"""
 
 import csv
 import io
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from math import exp
+from statistics import median
 from typing import cast
 
+from reports.comparison.arms import Arm
 from reports.comparison.comparison import ArmFigure, Comparison, Test
-from reports.comparison.metrics import METRICS
-from reports.export.csv_tables import no_formula
+from reports.comparison.metrics import METRICS, Metric
+from reports.comparison.runs import FinishedRun
+from reports.comparison.sentences import arm_of
+from reports.comparison.statistics import Estimate
+from reports.comparison.verdicts import effect_text
+from reports.export import no_formula
+from reports.parts.numbers import counted, joined, significant
 from reports.parts.values import ANY, Cell, Column, Table
+
+COUNTS = {"lost": "messages lost", "duplicated": "delivered twice"}
+BY_HOPS = "latency p50 by brokers crossed, ms"
+NEEDS = ("brokers", "links", "restarts to add a broker")
+
+
+@dataclass(frozen=True)
+class ArmCell:
+    """``value``: the figure. ``note``: its interval. ``against``: how it stands to the first arm. ``tone``: a class."""
+
+    value: str
+    note: str = ""
+    against: str = ""
+    tone: str = ""
+
+
+@dataclass(frozen=True)
+class FigureRow:
+    """A figure with a cell for each arm. ``scenario``: where there are several, that of the figure; '' if of all."""
+
+    title: str
+    cells: tuple[ArmCell, ...]
+    scenario: str = ""
+
+
+@dataclass(frozen=True)
+class ArmTable:
+    """``left_out``: figures that no run has, with the reason."""
+
+    arms: tuple[str, ...]
+    rows: tuple[FigureRow, ...]
+    left_out: tuple[str, ...]
+
+    def row(self, title: str) -> FigureRow:
+        """The first of this title. KeyError if there is none."""
+        return {row.title: row for row in reversed(self.rows)}[title]
+
+
+def arm_table(comparisons: Sequence[Comparison]) -> ArmTable:
+    """A figure has a row for the first scenario that has it, and for each in which it is primary."""
+    arms, several = comparisons[0].design.rows, len(comparisons) > 1
+    filled = [
+        (each, metric) for each, metrics in zip(comparisons, _filled(comparisons), strict=True) for metric in metrics
+    ]
+    rows = [
+        FigureRow(
+            f"{metric.title}, {metric.unit}",
+            tuple(_cell(each, metric, arm.name) for arm in arms),
+            each.scenario if several else "",
+        )
+        for each, metric in filled
+    ]
+    runs = [[run for each in comparisons for run in arm_of(each, arm.name).runs] for arm in arms]
+    rows += [FigureRow(words, tuple(count_cell(of_arm, name) for of_arm in runs)) for name, words in COUNTS.items()]
+    rows.append(FigureRow(BY_HOPS, tuple(map(hops_cell, arms))))
+    rows += [FigureRow(title, cells) for title, cells in zip(NEEDS, zip(*map(needs, arms), strict=True), strict=True)]
+    left_out = _left_out(comparisons, {metric.path for _, metric in filled})
+    return ArmTable(tuple(arm.name for arm in arms), tuple(rows), left_out)
+
+
+def _filled(comparisons: Sequence[Comparison]) -> list[list[Metric]]:
+    seen: set[str] = set()
+    found = []
+    for each in comparisons:
+        measured = [
+            metric
+            for metric in each.shown()
+            if any(_measured(each.figures[metric.path, arm.name]) for arm in each.design.arms)
+            and (metric.path not in seen or metric in each.primary)
+        ]
+        seen |= {metric.path for metric in measured}
+        found.append(measured)
+    return found
+
+
+def _measured(figure: ArmFigure) -> bool:
+    return figure.own is not None or figure.zeros > 0
+
+
+def _left_out(comparisons: Sequence[Comparison], filled: set[str]) -> tuple[str, ...]:
+    shown = {metric.path: metric for each in comparisons for metric in each.shown()}
+    missing = [metric for path, metric in shown.items() if path not in filled]
+    no_faults = not any(METRICS[path].of_faults for path in filled)
+    runs = [run for each in comparisons for arm in each.design.arms for run in arm.runs]
+    listed = [each for each in missing if not (no_faults and each.of_faults)]
+    empty = [f"{each.title} ({doubted(runs, each) or each.if_absent})" for each in listed]
+    if no_faults:
+        empty.append("outages, recovery and balance (no run had a fault, or no run measured them)")
+    return tuple(empty)
+
+
+def doubted(runs: Sequence[FinishedRun], metric: Metric) -> str:
+    """In how many of the runs a figure is doubtful, and why; '' if in none. What differs from run to run is cut off."""
+    reasons = [reason for run in runs if (reason := run.doubt(metric))]
+    if not reasons:
+        return ""
+    causes = Counter(reason.partition(":")[0] for reason in reasons)
+    ((commonest, _),) = causes.most_common(1)
+    others = ", among other causes" if len(causes) > 1 else ""
+    return f"left out as doubtful in {len(reasons)} of {counted(len(runs), 'run')}: {commonest}{others}"
+
+
+def _cell(comparison: Comparison, metric: Metric, arm: str) -> ArmCell:
+    tests = {test.figure.metric.path: test for test in comparison.tests if test.figure.arm == arm}
+    figure = comparison.figures[metric.path, arm]
+    if figure.own is None and figure.zeros:
+        return ArmCell("0", f"in each of {counted(figure.zeros, 'run')}" if figure.zeros > 1 else "one run")
+    if figure.own is None:
+        return ArmCell("–", doubted(arm_of(comparison, arm).runs, metric) or "not measured")
+    return figure_cell(figure, figure.own, comparison.reference.name, tests.get(metric.path))
+
+
+def figure_cell(figure: ArmFigure, own: Estimate, reference: str, test: Test | None) -> ArmCell:
+    """``own``: the arm's. ``test``: of a primary figure; None for a figure that is only described."""
+    covers = "" if own.confidence >= 0.95 else f" ({100 * own.confidence:.0f} %)"
+    note = f"{significant(own.low)} … {significant(own.high)}{covers}" if own.confidence else "one run"
+    if figure.zeros:
+        note += f", without {counted(figure.zeros, 'run')} of 0"
+    if not figure.log_ratios:
+        return ArmCell(significant(own.centre), note)
+    if figure.against is None:
+        return ArmCell(significant(own.centre), note, f"no block to compare with {reference}")
+    change = effect_text(figure.against)
+    if test is not None:
+        word, first = test.verdict.word, test.first
+        told = (
+            f"{word} by the first {first.blocks} blocks: {effect_text(first.estimate)}; by all: "
+            if first
+            else f"{word}: "
+        )
+        return ArmCell(significant(own.centre), note, f"{told}{change}", word)
+    if figure.told_apart:
+        return ArmCell(significant(own.centre), note, change)
+    return ArmCell(significant(own.centre), note, f"cannot be told from {reference}", "untold")
+
+
+def count_cell(runs: Sequence[FinishedRun], name: str) -> ArmCell:
+    """The value of all runs together. The note has the smallest and the largest of one run."""
+    each = [int(cast(dict[str, int], run.summary["messages"])[name]) for run in runs]
+    return ArmCell(f"{sum(each):,}", f"{min(each):,} … {max(each):,} a run", tone="worse" if sum(each) else "")
+
+
+def hops_cell(arm: Arm) -> ArmCell:
+    """The median run's median latency of messages that crossed so many brokers: ``0: 1.2 · 1: 2.3``."""
+    hops = sorted({number for run in arm.runs for number in run.by_hops})
+    if not hops:
+        return ArmCell("–", "the protocol does not tell")
+    medians = [median(_p50_ms(run, number) for run in arm.runs if number in run.by_hops) for number in hops]
+    return ArmCell(" · ".join(f"{number}: {significant(ms)}" for number, ms in zip(hops, medians, strict=True)))
+
+
+def _p50_ms(run: FinishedRun, hops: int) -> float:
+    found = run.by_hops[hops].percentile(0.5)
+    assert found is not None, "a number of hops is known from its messages"
+    return found
+
+
+def needs(arm: Arm) -> tuple[ArmCell, ArmCell, ArmCell]:
+    """Brokers, links between them, and whom one more broker would restart."""
+    return (
+        _same(str(len(run.info.brokers)) for run in arm.runs),
+        _same(str(len(run.info.links)) for run in arm.runs),
+        _same(run.to_add_a_broker or "not known" for run in arm.runs),
+    )
+
+
+def _same(values: Iterable[str]) -> ArmCell:
+    return ArmCell(joined(sorted(set(values))))
 
 
 def values(comparison: Comparison) -> Table:

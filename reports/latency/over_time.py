@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter
 
 from reports.inputs import Results
-from reports.latency.spectrum import NO_LATENCY
+from reports.latency.spectrum import NOTHING_RECEIVED
 from reports.parts.histogram import Histogram, select
 from reports.parts.numbers import significant
 from reports.parts.over_time import (
@@ -150,4 +150,4 @@ def heatmap_chart(results: Results, backdrop: Backdrop) -> Chart:
     most = max((count for row in found.counts for count in row), default=0)
     lead = f"Every message, due → received. Stronger colour is more messages: 1 to {most:,} in a cell, logarithmic."
     draw = (lambda: draw_heatmap(found)) if most else None
-    return chart("heatmap", "Where the messages lay", lead, heatmap_table(table, backdrop), draw, NO_LATENCY)
+    return chart("heatmap", "Where the messages lay", lead, heatmap_table(table, backdrop), draw, NOTHING_RECEIVED)

@@ -10,7 +10,7 @@ from records.latency import Latency, Regions
 from records.percentiles import takes
 from records.summary import Summary
 from reports.load import held_step, step_name
-from reports.messages.fate import owed_and_received
+from reports.messages import owed_and_received
 from reports.parts.histogram import Histogram, select
 from reports.parts.numbers import joined, significant
 from reports.parts.values import Columns, Table, columns_of, table_of

@@ -247,7 +247,7 @@ def _handles(curves: tuple[Curve, ...]) -> list[Line2D]:
 
 
 ALL_RELIABLE = Reliance()
-NO_LATENCY = "No message was received, so there is no latency to show."
+NOTHING_RECEIVED = "No message was received, so there is no latency to show."
 
 
 def spectrum_chart(
@@ -262,7 +262,7 @@ def spectrum_chart(
         lead += " Where a line is grey, do not rely on it: the load generator was late, or clocks disagree."
     drawable = tuple(curve for curve in curves if has_positive(curve))
     draw = (lambda: draw_spectrum(drawable)) if drawable else None
-    return chart(anchor, title, lead, spectrum_table(title, histograms), draw, NO_LATENCY)
+    return chart(anchor, title, lead, spectrum_table(title, histograms), draw, NOTHING_RECEIVED)
 
 
 def has_positive(curve: Curve) -> bool:

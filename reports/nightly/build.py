@@ -1,15 +1,186 @@
-"""Writes all files of a night, each whole or not at all: its page, those of its comparisons, and files for CI."""
+"""Writes all files of a night, each whole or not at all: its page, those of its comparisons, and files for CI.
 
+The JSON is described by docs/nightly.schema.json.
+"""
+
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from reports.comparison.build import render as render_comparison
-from reports.nightly.forms import document_text, markdown, nightly_junit
-from reports.nightly.history import History
-from reports.nightly.night import Night
-from reports.nightly.page import nightly_page
-from reports.parts.html import render_page, write_whole
+from reports.comparison.forms import ratio_document
+from reports.nightly.history import History, Trend, draw_trend, trend_table, trends
+from reports.nightly.judging import FAIL, INVALID, PASS, UNDECIDED, GateResult, Night, answer, doubts, lead
+from reports.parts.formats import (
+    Case,
+    Suite,
+    junit_document,
+    plain,
+    render_page,
+    safe_in_script,
+    table_lines,
+    write_whole,
+)
+from reports.parts.numbers import counted
+from reports.parts.style import chart
+from reports.parts.values import Chart
+
+NIGHTLY_VERSION = 2
+
+
+def document(of: Night) -> dict[str, Any]:
+    """Plain values. Ratios are to the reference. Unknown values are null."""
+    return {
+        "nightly_version": NIGHTLY_VERSION,
+        "night": of.name,
+        "plan": of.plan,
+        "colour": of.colour,
+        "answer": answer(of),
+        "environment": of.environment,
+        "tests": of.tests,
+        "blocks_needed": of.blocks_needed,
+        "doubts": list(doubts(of)),
+        "gates": [_gate(result) for result in of.results],
+    }
+
+
+def document_text(of: Night) -> str:
+    return json.dumps(document(of), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _gate(result: GateResult) -> dict[str, Any]:
+    found = result.figure.against if result.figure else None
+    return {
+        "scenario": result.cell.scenario,
+        "topology": result.cell.topology,
+        "arm": result.arm,
+        "gate": result.gate,
+        "outcome": result.outcome,
+        "reasons": list(result.reasons),
+        "ratio": ratio_document(found),
+        "p": result.p,
+        "p_holm": result.adjusted_p,
+    }
+
+
+TITLES = ("gate", "scenario and topology", "candidate", "outcome", "why")
+
+
+def markdown(of: Night) -> str:
+    """What did not pass stands above what did."""
+    ordered = sorted(of.results, key=lambda result: result.outcome == PASS)
+    rows = [
+        (
+            f"`{result.gate}`",
+            plain(result.cell.name),
+            plain(result.arm),
+            f"**{result.outcome}**",
+            "<br>".join(map(plain, result.reasons)),
+        )
+        for result in ordered
+    ]
+    lines = [
+        f"## Nightly benchmark {plain(of.name)}: {of.colour}",
+        "",
+        f"**{plain(answer(of))}**",
+        "",
+        plain(lead(of)),
+        "",
+    ]
+    doubted = [f"- {plain(doubt)}" for doubt in doubts(of)]
+    below = ["", "### What to doubt", "", *doubted] if doubted else []
+    return "\n".join([*lines, *table_lines(TITLES, rows), *below]) + "\n"
+
+
+def nightly_junit(of: Night) -> str:
+    return junit_document(
+        Suite(
+            f"{of.name} {cell.name}",
+            f"brokerbench.nightly.{cell.scenario}",
+            {"night": of.name, "plan": of.plan, "scenario": cell.scenario, "topology": cell.topology},
+            tuple(_case(result) for result in of.results if result.cell is cell),
+        )
+        for cell in of.cells
+    )
+
+
+def _case(result: GateResult) -> Case:
+    name = f"{result.gate}: {result.arm}" if result.arm else result.gate
+    return Case(name, result.outcome, " ".join(result.reasons))
+
+
+SYMBOLS = {PASS: "✓", FAIL: "✗", UNDECIDED: "?", INVALID: "!"}
+TONES = {PASS: "better", FAIL: "worse", UNDECIDED: "undecided", INVALID: "invalid"}
+
+
+@dataclass(frozen=True)
+class GateLine:
+    """One result for the reader. ``symbol``: so that colour is not all that tells."""
+
+    symbol: str
+    tone: str
+    outcome: str
+    gate: str
+    where: str
+    arm: str
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class NightlyPage:
+    title: str
+    meta: str
+    colour: str
+    answer: str
+    gates: tuple[GateLine, ...]
+    comparisons: tuple[tuple[str, str], ...]
+    trends: tuple[Chart, ...]
+    doubts: tuple[str, ...]
+    damaged: tuple[str, ...]
+    data: str
+
+
+def nightly_page(of: Night, history: History, comparisons: dict[str, str]) -> NightlyPage:
+    """``comparisons``: the file of each cell's own page, by the cell's name."""
+    return NightlyPage(
+        title=f"Nightly benchmark {of.name}",
+        meta=lead(of),
+        colour=of.colour,
+        answer=answer(of),
+        gates=tuple(map(_line, sorted(of.results, key=lambda result: result.outcome == PASS))),
+        comparisons=tuple(comparisons.items()),
+        trends=tuple(_chart(at, trend) for at, trend in enumerate(trends(history.table, of.cells), start=1)),
+        doubts=doubts(of),
+        damaged=tuple(
+            f"A file of the history could not be read, and its nights are missing here: it is now {path.name}."
+            for path in history.damaged
+        ),
+        data=safe_in_script(document_text(of)),
+    )
+
+
+def _line(result: GateResult) -> GateLine:
+    return GateLine(
+        SYMBOLS[result.outcome],
+        TONES[result.outcome],
+        result.outcome,
+        result.gate,
+        result.cell.name,
+        result.arm,
+        result.reasons,
+    )
+
+
+def _chart(number: int, trend: Trend) -> Chart:
+    title = f"{trend.metric.title[:1].upper()}{trend.metric.title[1:]}, {trend.cell}"
+    nights = counted(len(trend.nights), "night")
+    words = f"{nights} on this machine. A line is the middle of an arm's runs, the band their range."
+    measured = any(value is not None for line in trend.lines for value in line.middle)
+    few = "One night makes no trend." if len(trend.nights) == 1 and measured else "No run has this figure."
+    draw = (lambda: draw_trend(trend)) if len(trend.nights) > 1 and measured else None
+    return chart(f"trend-{number}", title, words, trend_table(trend), draw, few)
 
 
 @dataclass(frozen=True)

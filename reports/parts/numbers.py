@@ -2,8 +2,6 @@
 
 from math import isfinite, log10
 
-from reports.parts.values import ANY, Cell
-
 ABSENT = "–"
 BYTE_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
@@ -20,15 +18,6 @@ def significant(value: float | None, digits: int = 3) -> str:
 
 def whole(value: int | None) -> str:
     return ABSENT if value is None else f"{value:,}"
-
-
-def cell(value: Cell, decimals: int | None) -> str:
-    """A table's cell. A column of numbers has a fixed number of decimals, so that the points align."""
-    if value is None:
-        return ABSENT
-    if isinstance(value, str) or decimals is None:
-        return str(value)
-    return f"{value:,.6g}" if decimals == ANY else f"{value:,.{decimals}f}"
 
 
 def bytes_text(value: float) -> str:

@@ -1,4 +1,4 @@
-"""The plain values of a page: tables with their columns, charts and key figures."""
+"""The plain values of a page: tables with their columns and cells, charts and key figures."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -7,6 +7,7 @@ from operator import getitem
 from typing import Any, get_type_hints
 
 from records.figures import declared
+from reports.parts.numbers import ABSENT
 
 Cell = str | int | float | None
 ANY = -1
@@ -115,3 +116,26 @@ class NamedColour:
     name: str
     style: int
     muted: bool = False
+
+
+NAMED_BY = 2
+
+
+def cell(value: Cell, decimals: int | None) -> str:
+    """A table's cell. A column of numbers has a fixed number of decimals, so that the points align."""
+    if value is None:
+        return ABSENT
+    if isinstance(value, str) or decimals is None:
+        return str(value)
+    return f"{value:,.6g}" if decimals == ANY else f"{value:,.{decimals}f}"
+
+
+def turned(table: Table) -> Table:
+    """A row a figure, and a column for each row of ``table``, which is named by its first two cells."""
+    names = (Column(", ".join(str(value) for value in row[:NAMED_BY])) for row in table.rows)
+    rows = tuple(
+        (column.title, *(cell(row[at], column.decimals) for row in table.rows))
+        for at, column in enumerate(table.columns)
+        if at >= NAMED_BY and table.rows
+    )
+    return Table(table.caption, (Column("Figure"), *names), rows, table.empty)

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from reports.inputs import Results
-from reports.parts.html import safe_in_script
+from reports.parts.formats import safe_in_script
 
 WHOLE = ("accounting", "anomalies", "paths", "links", "outages")
 

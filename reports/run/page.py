@@ -4,28 +4,37 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from reports.clients.areas import client_charts
-from reports.clients.connections import connections_table
 from reports.clients.consumers import consumers_chart
 from reports.clients.moves import balance_table, moves_table
 from reports.faults import outage_chart, recovery_table, unplanned_bands
 from reports.inputs import Results
 from reports.latency.over_time import heatmap_chart, latency
 from reports.latency.places import paths_table, regions_table
-from reports.latency.spectrum import NO_LATENCY, by_distance, by_measure, percentiles_table, reliance_of, spectrum_chart
-from reports.load import load_charts, steps_chart
-from reports.messages.accounting import accounting_table, anomalies_table, reordered_table
-from reports.messages.fate import destinations_table, left_behind_table
-from reports.messages.kinds import kinds_table
+from reports.latency.spectrum import (
+    NOTHING_RECEIVED,
+    by_distance,
+    by_measure,
+    percentiles_table,
+    reliance_of,
+    spectrum_chart,
+)
+from reports.load import connections_table, load_charts, steps_chart
+from reports.messages import (
+    accounting_table,
+    anomalies_table,
+    destinations_table,
+    kinds_table,
+    left_behind_table,
+    reordered_table,
+)
 from reports.network.brokers import broker_charts
 from reports.network.drawing import NetworkDrawing, clients_table, network, network_chart
 from reports.network.links import backlog_table, links_table
 from reports.parts.over_time import Backdrop, Band, backdrop, chart_over_time
-from reports.parts.turned import turned
-from reports.parts.values import Chart, Column, Figure, Table
+from reports.parts.values import Chart, Column, Figure, Table, turned
 from reports.run.doubts import doubts, load_length_s, warm_up_length_s
 from reports.run.embedded import embedded
-from reports.run.headline import Headline, headline
-from reports.run.keyfigures import checks_table, key_figures
+from reports.run.headline import Headline, checks_table, headline, key_figures
 from reports.run.provenance import command, facts, groups, in_a_line, named, phases, rendered_files, users
 
 
@@ -40,7 +49,7 @@ def latency_charts(results: Results, backdrop: Backdrop) -> tuple[Chart, ...]:
             "Latency over time",
             "Due → received, by the second in which the message was due.",
             latency(table, backdrop),
-            NO_LATENCY,
+            NOTHING_RECEIVED,
         ),
         heatmap_chart(results, backdrop),
     )

@@ -21,7 +21,7 @@ from records.rundir import RunDirectory
 from records.schemas import EVENT_TABLES
 from records.summary import SUMMARY_VERSION
 from records.timing import differs
-from reports.run.keyfigures import NO_LATENCY
+from reports.run.headline import UNMEASURED
 from tests.reports.run_stays import distribution_of, rebalance_of, stays
 
 SECOND_NS = 1_000_000_000
@@ -501,7 +501,7 @@ def summary(plan: Plan, messages: Messages) -> dict[str, Any]:
         "rebalance": rebalance_of(stays_of(plan), info, faults(plan), plan.brokers, plan.load_s),
         "connection_counts": {"compared": 240, "differed": 0, "brokers": []},
         "connections": NO_STEPS,
-        "regions": {"within": {**NO_LATENCY}, "across": {**NO_LATENCY}, "across_per_s": 0.0},
+        "regions": {"within": {**UNMEASURED}, "across": {**UNMEASURED}, "across_per_s": 0.0},
         "mirror": {"lag_messages": {"max": None}, "lag_s": {"max": None}, "at_kill": []},
         "kinds": {},
         "unplanned": [],

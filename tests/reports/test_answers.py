@@ -11,9 +11,8 @@ from records.messages import Destinations, FirstReceiptSpread
 from reports.clients.consumers import shares_sentences
 from reports.inputs import Results
 from reports.latency.places import regions_sentence
-from reports.messages.fate import destinations_sentence
-from reports.run.headline import answer
-from reports.run.keyfigures import NO_LATENCY
+from reports.messages import destinations_sentence
+from reports.run.headline import UNMEASURED, answer
 from reports.run.page import destinations_tables
 from tests.reports.run_folder import Plan, made_up, run_info, summary
 
@@ -118,7 +117,7 @@ def test_the_figures_of_several_destinations_are_in_a_table() -> None:
 
 
 def latency(least: float, p50: float | None) -> Latency:
-    return {**NO_LATENCY, "count": 300, "min": least, "p50": p50}
+    return {**UNMEASURED, "count": 300, "min": least, "p50": p50}
 
 
 WITHIN, ACROSS = latency(0.614, 3.87), latency(43.16, 50.46)
@@ -133,13 +132,13 @@ def test_messages_that_crossed_are_told_beside_those_that_stayed_in_their_region
         "Messages that stayed in their region took 0.614 ms at least and 3.87 ms at the median. "
         "Those that crossed to another took 43.2 ms at least and 50.5 ms at the median."
     )
-    assert regions(NO_LATENCY, latency(43.16, None)) == (
+    assert regions(UNMEASURED, latency(43.16, None)) == (
         "No message stayed in its region. Those that crossed to another took 43.2 ms at least."
     )
 
 
 def test_nothing_is_told_of_regions_if_no_message_crossed() -> None:
-    assert regions(WITHIN, NO_LATENCY) == ""
+    assert regions(WITHIN, UNMEASURED) == ""
 
 
 def test_a_doubtful_figure_of_all_messages_is_marked_in_the_sentence_on_regions() -> None:

@@ -18,7 +18,7 @@ from records.errors import RunUnreadable
 from records.rundir import RunDirectory
 from records.schemas import EVENT_TABLES
 from reports.build import write_report
-from reports.export.files import export
+from reports.export import export
 from reports.inputs import read_results
 from tests.reports.comparison.planted import Planted, write_planted
 from tests.reports.markup import parse

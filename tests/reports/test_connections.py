@@ -1,8 +1,8 @@
 """Checks what the report says of a load whose clients become more."""
 
 from records.clients import Connections, ConnectionStep
-from reports.clients.connections import connections_sentence, connections_table
-from reports.run.keyfigures import NO_LATENCY
+from reports.load import connections_sentence, connections_table
+from reports.run.headline import UNMEASURED
 
 
 def step(clients: int, connected: int, refused_by: dict[str, int] | None = None) -> ConnectionStep:
@@ -15,7 +15,7 @@ def step(clients: int, connected: int, refused_by: dict[str, int] | None = None)
         refused=sum((refused_by or {}).values()),
         refused_by=refused_by or {},
         connect_ms={"p50": 2.0, "max": 9.0},
-        due_to_received_ms={**NO_LATENCY, "p50": 1.5, "p99": None},
+        due_to_received_ms={**UNMEASURED, "p50": 1.5, "p99": None},
         held=clients == connected,
     )
 

@@ -26,9 +26,8 @@ from reports.run.doubts import (
     of_transactions,
     of_what_was_claimed,
 )
-from reports.run.headline import headline
-from reports.run.keyfigures import key_figures
-from reports.run.markdown import run_markdown
+from reports.run.for_ci import run_markdown
+from reports.run.headline import headline, key_figures
 from tests.reports.markup import parse
 from tests.reports.run_folder import LOAD_BEGAN_NS, Plan, made_up, run_info, summary, write_run_folder
 

@@ -20,9 +20,8 @@ from records.results import LATENCY, RATES
 from records.rundir import RunDirectory
 from records.summary import Summary
 from reports.comparison.tables import as_csv
-from reports.export import files
-from reports.export.csv_tables import FORMULA, latency_csv, rates_csv
-from reports.export.hdr_log import hdr_log
+from reports.export import FORMS as EXPORT_FORMS
+from reports.export import FORMULA, FormImpossible, export, hdr_log, latency_csv, rates_csv
 from reports.inputs import read_results, read_summary
 from reports.parts.values import Column, Table
 
@@ -81,7 +80,7 @@ def logged(folder: Path, text: str) -> Path:
 
 
 def test_the_forms_of_the_command_are_those_that_there_are() -> None:
-    assert set(FORMS) == set(files.FORMS)
+    assert set(FORMS) == set(EXPORT_FORMS)
 
 
 def test_planted_latencies_are_read_back_second_by_second(tmp_path: Path, summary: Summary) -> None:
@@ -203,8 +202,7 @@ def test_what_cannot_be_exported_is_one_error_that_names_it(mesh_run: Path, tmp_
 def test_without_its_package_a_log_is_refused_and_csv_is_not(
     mesh_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delitem(sys.modules, "reports.export.hdr_log")
     monkeypatch.setitem(sys.modules, "hdrh.histogram", None)
-    with pytest.raises(files.FormImpossible, match=r"--to hdr takes the package hdrhistogram: .* --to csv$"):
-        files.export(RunDirectory.open(mesh_run), "hdr", tmp_path)
-    assert len(files.export(RunDirectory.open(mesh_run), "csv", tmp_path)) == 2
+    with pytest.raises(FormImpossible, match=r"--to hdr takes the package hdrhistogram: .* --to csv$"):
+        export(RunDirectory.open(mesh_run), "hdr", tmp_path)
+    assert len(export(RunDirectory.open(mesh_run), "csv", tmp_path)) == 2

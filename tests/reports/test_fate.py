@@ -7,7 +7,7 @@ import pytest
 
 from records.messages import LeftBehind
 from reports.inputs import Results, read_results
-from reports.messages.fate import MOST_ROWS, fate_sentence, left_behind_table
+from reports.messages import MOST_ROWS, fate_sentence, left_behind_table
 from reports.run.page import accounting_section
 from tests.reports.run_folder import Plan, made_up, summary
 

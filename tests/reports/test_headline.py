@@ -10,7 +10,7 @@ from records.messages import KINDS, KindCounts
 from records.run import RunInfo, UserInfo
 from reports.clients.moves import moves_sentences
 from reports.faults import probable_cause, unplanned_sentences
-from reports.messages.kinds import kinds_sentences
+from reports.messages import kinds_sentences
 from reports.run.headline import headline
 from tests.reports.run_folder import Plan, made_up, run_info, summary
 from tests.reports.test_answers import WITHIN, destinations, division, latency

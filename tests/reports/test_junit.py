@@ -15,8 +15,7 @@ from records.summary import Summary
 from reports.build import OtherFiles, write_report
 from reports.inputs import Results, read_results
 from reports.parts.numbers import significant
-from reports.run.junit import junit
-from reports.run.markdown import run_markdown
+from reports.run.for_ci import junit, run_markdown
 from scenarios.harness.run import jobs
 from tests.reports.run_folder import Plan, write_run_folder
 

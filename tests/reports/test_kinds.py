@@ -4,7 +4,7 @@ from typing import Any, cast
 
 from records.messages import KINDS, KindCounts
 from records.summary import Summary
-from reports.messages.kinds import kinds_table
+from reports.messages import kinds_table
 
 
 def summary_of(**kinds: dict[str, int]) -> Summary:

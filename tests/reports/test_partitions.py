@@ -18,13 +18,10 @@ from records.summary import Summary
 from reports.clients.moves import moves_sentences
 from reports.faults import fault_sentences
 from reports.inputs import read_results
-from reports.messages.fate import fate_sentence, places
-from reports.messages.kinds import kinds_sentences, kinds_table
-from reports.nightly.judging import FAIL, INVALID, PASS, UNDECIDED, Cell, GateResult
-from reports.nightly.night import Night, answer
+from reports.messages import fate_sentence, kinds_sentences, kinds_table, places
+from reports.nightly.judging import FAIL, INVALID, PASS, UNDECIDED, Cell, GateResult, Night, answer
 from reports.run.doubts import of_messages_in_doubt
-from reports.run.junit import junit
-from reports.run.markdown import run_markdown
+from reports.run.for_ci import junit, run_markdown
 from reports.run.page import page
 from tests.reports.run_folder import Plan, made_up, summary, write_run_folder
 

@@ -3,7 +3,7 @@
 from analysis.load.limits import NOTHING
 from records.load import Limit, StepResult
 from reports.load import rate_points, step_name, steps_sentence, steps_table
-from reports.run.keyfigures import NO_LATENCY
+from reports.run.headline import UNMEASURED
 
 
 def step(from_per_s: float, *, to_per_s: float | None = None, held: bool = True, p50: float | None = 2.0) -> StepResult:
@@ -19,7 +19,7 @@ def step(from_per_s: float, *, to_per_s: float | None = None, held: bool = True,
         acked_per_s=per_s,
         received_per_s=per_s,
         backlog=0,
-        due_to_received_ms={**NO_LATENCY, "p50": p50, "p99": None},
+        due_to_received_ms={**UNMEASURED, "p50": p50, "p99": None},
         held=held,
     )
 

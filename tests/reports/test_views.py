@@ -12,15 +12,14 @@ from records.results import CONNECTIONS, LINK_BACKLOG, LINKS, RATES, REORDERED, 
 from records.run import RECEIVERS, BrokerInfo, LinkInfo, RunInfo
 from reports.latency.places import latency_sentence
 from reports.load import rates
-from reports.messages.accounting import reordered_table
-from reports.messages.fate import fate_sentence
+from reports.messages import fate_sentence, reordered_table
 from reports.network.brokers import MIB, MOST_LINES, cpu, heap, mute_all_but_the_liveliest, queue_depths
 from reports.network.drawing import network
 from reports.network.layout import BOX_WIDTH, chain_of, hub_of, layout
 from reports.network.links import backlog_table
-from reports.parts.numbers import bytes_text, cell, seconds_text, sentence, significant
+from reports.parts.numbers import bytes_text, seconds_text, sentence, significant
 from reports.parts.over_time import MOST_STEPS, Backdrop, Line, Panel, step_of
-from reports.parts.values import ANY, Column, Table
+from reports.parts.values import ANY, Column, Table, cell
 from tests.reports.run_folder import Plan, made_up, summary
 
 BOX_HEIGHT = 76.0

@@ -12,9 +12,8 @@ from brokerbench.compare.equal_arms import nearest_equal
 from records.run import BrokerInfo, GroupInfo, RunInfo, UserInfo
 from reports.comparison.beside import Shape, beside, differences_beside, shape_of
 from reports.comparison.build import Wanted, compared, render
-from reports.comparison.document import document
-from reports.comparison.markdown import markdown
-from reports.parts.markdown import plain
+from reports.comparison.forms import document, markdown
+from reports.parts.formats import plain
 from tests.reports.comparison.planted import Planted, write_planted
 from tests.reports.comparison.test_first_verdicts import SCHEMA
 from tests.reports.markup import parse

@@ -17,7 +17,7 @@ from brokerbench.compare.kept_verdicts import FIRST_VERDICTS_FILE, verdicts_in
 from brokerbench.compare.making import stands
 from brokerbench.compare.session import SESSION_FILE, Asked
 from brokerbench.compare.session import planned as planned_session
-from reports.comparison.first_verdicts import first_verdicts, let_stand, newly_decided
+from reports.comparison.comparison import first_verdicts, let_stand, newly_decided
 from reports.comparison.metrics import PRIMARY
 from reports.comparison.statistics import LEVEL
 from reports.comparison.verdicts import FirstVerdict

@@ -16,14 +16,13 @@ import pytest
 from records.errors import RunUnwritable
 from reports.comparison.arms import parted
 from reports.comparison.build import Wanted, compared, render, write
-from reports.comparison.cells import arm_table
 from reports.comparison.charts import ratio_ticks
 from reports.comparison.comparison import Asked, Comparison, compare
-from reports.comparison.document import document
-from reports.comparison.markdown import markdown
+from reports.comparison.forms import document, markdown
 from reports.comparison.metrics import METRICS, PRIMARY, ComparisonImpossible
 from reports.comparison.sentences import answer
 from reports.comparison.sentences import noise as noise_of
+from reports.comparison.tables import arm_table
 from reports.comparison.verdicts import VERDICTS
 from tests.house.tree import ROOT
 from tests.reports.comparison.planted import Planted, noisy, one_fault, write_blocks, write_planted, write_with_controls

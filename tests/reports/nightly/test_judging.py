@@ -7,11 +7,9 @@ from typing import Any
 
 import pytest
 
-from reports.nightly.forms import document, markdown
+from reports.nightly.build import document, markdown, nightly_page
 from reports.nightly.history import SCHEMA, History
-from reports.nightly.judging import OWN_CHECKS, Cell, judged
-from reports.nightly.night import Night, answer, doubts, night
-from reports.nightly.page import nightly_page
+from reports.nightly.judging import OWN_CHECKS, Cell, Night, answer, doubts, judged, night
 from tests.reports.nightly.planted import P99, cell, with_check
 
 LOST = "messages.lost == 0"

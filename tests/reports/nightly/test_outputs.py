@@ -11,10 +11,9 @@ import pytest
 
 from records.errors import RunUnwritable
 from reports.nightly import history
-from reports.nightly.build import NightFiles, write
-from reports.nightly.forms import document, markdown, nightly_junit
-from reports.nightly.night import Night, answer, night
-from reports.nightly.trend import trends
+from reports.nightly.build import NightFiles, document, markdown, nightly_junit, write
+from reports.nightly.history import trends
+from reports.nightly.judging import Night, answer, night
 from tests.house.tree import ROOT
 from tests.reports.markup import parse
 from tests.reports.nightly.planted import P99, cell, with_check

@@ -1,4 +1,4 @@
-"""Makes the JSON document of a comparison; docs/comparison.schema.json describes it."""
+"""A comparison as JSON (docs/comparison.schema.json describes it), and as Markdown for a job or a pull request."""
 
 import json
 from collections.abc import Sequence
@@ -10,9 +10,12 @@ from reports.comparison.beside import beside
 from reports.comparison.comparison import ArmFigure, Comparison
 from reports.comparison.metrics import METRICS
 from reports.comparison.runs import FinishedRun
-from reports.comparison.sentences import answer, doubts_of
+from reports.comparison.sentences import answer, answers, doubts, doubts_of, lead, messages
 from reports.comparison.statistics import LEVEL, Estimate
+from reports.comparison.tables import ArmCell, ArmTable, arm_table
 from reports.comparison.verdicts import FirstVerdict
+from reports.parts.formats import plain, table_lines
+from reports.parts.numbers import joined
 
 COMPARISON_VERSION = 3
 
@@ -53,7 +56,7 @@ def _arm(arm: Arm) -> dict[str, Any]:
     return {"name": arm.name, "runs": [_run(run) for run in arm.runs]}
 
 
-def text(comparisons: Sequence[Comparison]) -> str:
+def document_text(comparisons: Sequence[Comparison]) -> str:
     return json.dumps(document(comparisons), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
@@ -131,3 +134,43 @@ def _run(run: FinishedRun) -> dict[str, Any]:
         "figures": {path: metric.value(run.summary) for path, metric in METRICS.items()},
         "messages": dict(cast(dict[str, int], run.summary["messages"])),
     }
+
+
+def markdown(comparisons: Sequence[Comparison]) -> str:
+    table, first = arm_table(comparisons), comparisons[0]
+    title = " vs ".join(arm.name for arm in first.design.arms)
+    lines = [f"## {plain(title)}", "", *(f"**{plain(line)}**\n" for line in answers(comparisons))]
+    lines += [plain(messages(comparisons)), ""]
+    if any(each.design.unlike for each in comparisons):
+        lines += ["> **Unlike runs are compared**, as was allowed: see below.", ""]
+    if told := beside(comparisons):
+        lines += [
+            f"What differs beside the {plain(first.design.field)}:",
+            "",
+            *(f"- {plain(line)}" for line in told),
+            "",
+        ]
+    lines += [plain(lead(comparisons)), "", *_arms(first.design.field, table)]
+    if table.left_out:
+        lines += ["", f"Figures left out: {plain(joined(list(table.left_out)))}."]
+    lines += ["", "### Verdicts", ""]
+    for each in comparisons:
+        under = f"{plain(each.scenario)}, " if len(comparisons) > 1 else ""
+        for test in each.tests:
+            about = f"**{test.verdict.word}**: {under}{plain(test.figure.arm)}, `{test.figure.metric.path}`."
+            lines.append(f"- {about} {plain(' '.join(test.verdict.reasons))}")
+    lines += ["", "### What to doubt", "", *(f"- {plain(doubt)}" for doubt in doubts(comparisons))]
+    return "\n".join(lines) + "\n"
+
+
+def _arms(field: str, table: ArmTable) -> list[str]:
+    titles = (plain(field), *map(plain, table.arms))
+    rows = [
+        (plain(f"{row.scenario}: {row.title}" if row.scenario else row.title), *map(_cell, row.cells))
+        for row in table.rows
+    ]
+    return table_lines(titles, rows)
+
+
+def _cell(cell: ArmCell) -> str:
+    return "<br>".join(plain(part) for part in (cell.value, cell.note, cell.against) if part)

@@ -1,0 +1,207 @@
+"""Writes results of an analysed run for other programs: CSV tables, and a HdrHistogram log (V2 encoding).
+
+In CSV, units are in the headers and latency buckets are bounds. A null is an empty cell. Rows are sorted, so the same
+results give the same text. No text is a formula: a spreadsheet would run it.
+
+The log has an interval for each second of the load. The result tables have latencies in buckets (`records.buckets`):
+each latency is logged as the middle of its bucket, which is within 0.4 % of it. The log's own buckets (3 significant
+digits) add up to 0.1 %.
+"""
+
+import io
+import platform
+import re
+from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
+from importlib import import_module
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import csv
+
+from records.buckets import lower_ns, upper_ns, value_ns
+from records.errors import RunUnreadable, RunUnwritable, explained
+from records.results import RESULT_TABLES
+from records.rundir import RunDirectory
+from records.summary import Summary
+from records.units import NS_PER_MS
+from reports.inputs import read_summary, result_table, why_changed
+from reports.parts.formats import write_whole
+from reports.parts.histogram import select
+
+FORMULA = re.compile(r"'*[=+\-@\t\r＝＋－＠]")
+"""How texts begin that spreadsheets take for formulas; with apostrophes, those that were such a text before."""
+LATENCY_COLUMNS = {
+    "measure": "measure",
+    "phase": "phase",
+    "second": "second_from_load_start_s",
+    "from_broker": "from_broker",
+    "to_broker": "to_broker",
+    "hops": "hops",
+    "in_fault": "in_fault",
+    "from_ns": "latency_from_ns",
+    "to_ns": "latency_to_ns",
+    "count": "messages",
+    "count_less_own": "messages_less_generator_delay",
+}
+RATE_COLUMNS = {
+    "second": "second_from_load_start_s",
+    "phase": "phase",
+    "event": "event",
+    "broker": "broker",
+    "count": "messages_in_second",
+}
+
+
+def latency_csv(latency: pa.Table) -> str:
+    """``latency``: the result table. A row says how many were from ``latency_from_ns`` to ``latency_to_ns``."""
+    buckets = latency["bucket"].to_pylist()
+    bounded = latency
+    for name, bound in (("from_ns", lower_ns), ("to_ns", upper_ns)):
+        of = {bucket: bound(bucket) for bucket in set(buckets)}
+        bounded = bounded.append_column(name, pa.array([of[bucket] for bucket in buckets], pa.int64()))
+    return csv_text(bounded, LATENCY_COLUMNS)
+
+
+def rates_csv(rates: pa.Table) -> str:
+    """``rates``: the result table. A row has the messages of one event at one broker in one second."""
+    return csv_text(rates, RATE_COLUMNS)
+
+
+def no_formula(text: str) -> str:
+    """``text`` with an apostrophe before it if a spreadsheet may take it for a formula. A number stays as it is.
+
+    To read it back, remove one apostrophe from each text that `FORMULA` matches and that begins with one.
+    """
+    if not FORMULA.match(text):
+        return text
+    try:
+        float(text)
+    except ValueError:
+        return f"'{text}"
+    return text
+
+
+def csv_text(table: pa.Table, titles: Mapping[str, str]) -> str:
+    """The columns that ``titles`` names, by their titles and in that order."""
+    chosen = table.select(list(titles)).rename_columns(list(titles.values()))
+    for at, field in enumerate(chosen.schema):
+        if pa.types.is_string(field.type):
+            texts = chosen.column(at)
+            safe = {text: no_formula(text) for text in pc.unique(texts).to_pylist() if text is not None}
+            chosen = chosen.set_column(at, field, pa.array([safe.get(text) for text in texts.to_pylist()], field.type))
+    written = io.BytesIO()
+    csv.write_csv(chosen.sort_by([(name, "ascending") for name in chosen.column_names]), written)
+    return written.getvalue().decode()
+
+
+MEASURE = "due_to_received"
+HIGHEST_NS = 3_600_000_000_000  # an hour; more if the run has longer ones
+SIGNIFICANT_DIGITS = 3
+LEGEND = '"StartTimestamp","Interval_Length","Interval_Max","Interval_Compressed_Histogram"'
+
+Counts = Mapping[int, Mapping[int, int]]
+
+
+def hdr_log(latency: pa.Table, summary: Summary) -> str:
+    """The log as text. Latencies are nanoseconds, intervals are seconds from the start of the load.
+
+    ``latency``: the result table. A negative latency, which takes clocks that disagree, cannot be logged: a comment
+    says how many there were.
+    """
+    counts = counts_by_second(latency)
+    negative = sum(count for of in counts.values() for bucket, count in of.items() if bucket < 0)
+    lines = [*_header(summary["wall"], negative), *_intervals(counts)]
+    return "\n".join(lines) + "\n"
+
+
+def counts_by_second(latency: pa.Table) -> Counts:
+    """For each second of the load, how many messages that were due in it lie in each bucket."""
+    rows = select(latency, measure=MEASURE, phase="load")
+    merged = rows.group_by(["second", "bucket"]).aggregate([("count", "sum")])
+    counts: dict[int, dict[int, int]] = {}
+    for row in merged.to_pylist():
+        if row["count_sum"]:
+            counts.setdefault(row["second"], {})[row["bucket"]] = row["count_sum"]
+    return counts
+
+
+def _header(wall: str, negative: int) -> Iterator[str]:
+    yield "#[Histogram log format version 1.2]"
+    try:
+        began = datetime.fromisoformat(wall)
+    except ValueError:  # an unknown moment: the intervals count from 0 all the same
+        pass
+    else:
+        yield f"#[BaseTime: {began.timestamp():.3f} (seconds since epoch)]"
+        yield f"#[StartTime: {began.timestamp():.3f} (seconds since epoch), {wall}]"
+    yield "# Nanoseconds from the time when a message was due to its first receipt; load, by the second it was due."
+    yield "# Each is the middle of a bucket that is at most 0.8 % wide, so it is within 0.4 % of what was measured."
+    if negative:
+        yield f"# {negative} negative latencies are left out, as the format cannot hold them."
+    yield LEGEND
+
+
+def _intervals(counts: Counts) -> Iterator[str]:
+    """A line a second; one without messages is empty, so that no interval is missing."""
+    from hdrh.histogram import HdrHistogram  # no machine but x86_64 has it
+
+    if not counts:
+        return
+    highest_ns = max(HIGHEST_NS, *(value_ns(max(of)) for of in counts.values()))
+    histogram = HdrHistogram(1, highest_ns, SIGNIFICANT_DIGITS)
+    for second in range(min(counts), max(counts) + 1):
+        histogram.reset()
+        of = {value_ns(bucket): count for bucket, count in counts.get(second, {}).items() if bucket >= 0}
+        for latency_ns, count in of.items():
+            histogram.record_value(latency_ns, count)
+        yield f"{second:.3f},1.000,{max(of, default=0) / NS_PER_MS:.3f},{histogram.encode().decode()}"
+
+
+class FormImpossible(ValueError):
+    """A form that this machine cannot write."""
+
+
+def _unchanged_summary(run: RunDirectory) -> Summary:
+    """RunUnreadable for a changed run too: other programs could not be told that it was changed."""
+    summary = read_summary(run)
+    if changes := why_changed(run):
+        raise RunUnreadable(changes)
+    return summary
+
+
+def _csv_files(run: RunDirectory) -> dict[str, str]:
+    _unchanged_summary(run)
+    latency, rates = (result_table(run, name, RESULT_TABLES[name]) for name in ("latency", "rates"))
+    return {"latency.csv": latency_csv(latency), "rates.csv": rates_csv(rates)}
+
+
+def _hdr_files(run: RunDirectory) -> dict[str, str]:
+    try:
+        import_module("hdrh.histogram")
+    except ModuleNotFoundError as error:
+        here = f"{error}; there are builds of hdrhistogram for x86_64, and this machine is {platform.machine()}"
+        raise FormImpossible(f"--to hdr takes the package hdrhistogram: {here}; use make install or --to csv") from None
+    summary = _unchanged_summary(run)
+    return {"due_to_received.hlog": hdr_log(result_table(run, "latency", RESULT_TABLES["latency"]), summary)}
+
+
+FORMS: dict[str, Callable[[RunDirectory], dict[str, str]]] = {"hdr": _hdr_files, "csv": _csv_files}
+
+
+def export(run: RunDirectory, form: str, folder: Path) -> list[Path]:
+    """Write the files of a form (a key of FORMS) into ``folder``, which is made if need be; returns their paths.
+
+    RunUnreadable when the run was not analysed or by another version, RunUnwritable when a file cannot be written,
+    FormImpossible when this machine lacks the package for the form.
+    """
+    texts = FORMS[form](run)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        why, next_step = explained(error)
+        raise RunUnwritable(f"{folder}: the folder cannot be made: {why}; {next_step}") from None
+    for name, text in texts.items():
+        write_whole(folder / name, text)
+    return [folder / name for name in texts]

@@ -1,0 +1,313 @@
+"""What became of the messages: in sentences by parts that add up, in tables by subscription, and by kind."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from records.figures import declared, headings, titles
+from records.messages import BESIDE, NOT_RECEIVED, Destinations, KindCounts, LeftBehind, Messages
+from records.summary import Summary
+from reports.parts.numbers import counted, joined, seconds_text, significant
+from reports.parts.values import Cell, Column, Columns, Table, columns_of, table_of
+
+FAILED, REFUSED = "failed_not_received", "refused_yet_received"
+COMES_WITH = {"unowed_yet_received": ("unexpected", "unselected_yet_received")}
+"""Not told beside a count that says the same of the same messages, and more."""
+MOST_BROKERS = 3
+
+
+def fate_sentence(summary: Summary) -> str:
+    """``Of 120 messages sent, 75 were received; 40 left on a queue and 5 lost. Beside that: 2 duplicated.``
+
+    What was received and the parts after it add up to the messages, or to their receptions where a message has other
+    than one subscription. What brokers refused comes first: it explains what was not received.
+    """
+    messages, refused = summary["messages"], summary["refused"]
+    parts, beside = not_received_words(messages, refused, summary["left_behind"]), _beside(messages, refused)
+    more = f" Beside that: {joined(beside)}." if beside else ""
+    if not messages["expected"]:
+        sent = counted(messages["sent"], "message was", "messages were")
+        return f"{sent} sent, and no subscription was owed any.{more}"
+    if parts:
+        return f"{_received(messages)}; {joined(parts)}.{more}"
+    if beside:
+        return f"{_all(messages)}.{more}"
+    return f"{_all(messages)}, {_how_often(messages['repeated'])}."
+
+
+def not_received_words(messages: Messages, refused: Mapping[str, int], left_behind: Sequence[LeftBehind]) -> list[str]:
+    """A text for each part of what was expected and not received: ``40 left on a queue``, and where."""
+    parts = _failed(messages, refused)
+    for name, words in NOT_RECEIVED.items():
+        count = messages[name]  # type: ignore[literal-required]
+        if count and name != FAILED:
+            parts.append(f"{count:,} {words}{places(left_behind, name, count)}")
+    return parts
+
+
+def owed_and_received(messages: Messages) -> int:
+    """How many of the expected receptions took place."""
+    return messages["received"] - messages["unowed_yet_received"]
+
+
+def _beside(messages: Messages, refused: Mapping[str, int]) -> list[str]:
+    texts = []
+    for name, words in BESIDE.items():
+        count = messages[name]  # type: ignore[literal-required]
+        if count > sum(messages[other] for other in COMES_WITH.get(name, ())):  # type: ignore[literal-required]
+            by = f" by {_brokers(refused)}" if name == REFUSED and count == sum(refused.values()) else ""
+            texts.append(f"{count:,} {words}{by}")
+    return texts
+
+
+def _failed(messages: Messages, refused: Mapping[str, int]) -> list[str]:
+    """``1,040 refused by broker-2``, ``3 never written to a broker``. ``refused``: messages by broker."""
+    count, by_brokers = messages["failed_not_received"], sum(refused.values())
+    if not count:
+        return []
+    if count != messages["failed"] or by_brokers > count:  # it is not known which of them were not received
+        return [f"{count:,} {NOT_RECEIVED[FAILED]}"]
+    parts = [f"{by_brokers:,} refused by {_brokers(refused)}"] if by_brokers else []
+    return [*parts, f"{count - by_brokers:,} never written to a broker"] if count > by_brokers else parts
+
+
+def _brokers(refused: Mapping[str, int]) -> str:
+    if len(refused) > MOST_BROKERS:
+        return f"{len(refused)} brokers"
+    most_first = sorted(refused, key=lambda broker: (-refused[broker], broker))
+    return joined([f"{broker} ({refused[broker]:,})" if len(refused) > 1 else broker for broker in most_first])
+
+
+def _received(messages: Messages) -> str:
+    """``Of 1,000 messages sent, 990 were received``; with other than one subscription a message, as receptions."""
+    sent, received = counted(messages["sent"], "message"), f"{owed_and_received(messages):,}"
+    if messages["expected"] == messages["sent"]:
+        return f"Of {sent} sent, {received} were received"
+    return f"Of {messages['expected']:,} receptions of {sent} sent, {received} took place"
+
+
+def _all(messages: Messages) -> str:
+    sent = counted(messages["sent"], "message")
+    if messages["expected"] == messages["sent"]:
+        return f"All {sent} sent were received"
+    return f"All {messages['expected']:,} receptions of {sent} sent took place"
+
+
+def _how_often(repeated: int) -> str:
+    if not repeated:
+        return "each exactly once"
+    return f"each at least once: {repeated:,} more deliveries were marked as redelivered"
+
+
+MOST_ROWS = 50
+OUTCOMES = {
+    "stranded": "stranded",
+    "unselected": "no selector matches",
+    "dead_lettered": "dead letter",
+    "expired": "expired",
+    "left_unconfirmed": "unconfirmed, not received",
+    "in_doubt": "in doubt, not received",
+    "failed": "refused, yet on a queue",
+    "copy": "copy of a message that was received, or found elsewhere too",
+}
+
+
+def places(found: Sequence[LeftBehind], outcome: str, count: int) -> str:
+    """`` (260 of them on ttl.third at broker-2)``, or both places if there are two; '' if none was found.
+
+    ``count``: of this outcome, by (message, subscription). Some that expired are known by a broker's count only, and
+    were not found. A message may be on a queue once for several subscriptions, or twice for one: then it is no part of
+    the count: `` (as 1 message on ttl.third at broker-2)``.
+    """
+    rows = sorted((row for row in found if row["outcome"] == outcome), key=lambda row: -row["messages"])
+    if not rows:
+        return ""
+    first, *others = (f"on {row['queue']} at {row['broker']}" for row in rows)
+    most, in_all = rows[0]["messages"], sum(row["messages"] for row in rows)
+    second = f" and {rows[1]['messages']:,} {others[0]}" if len(others) == 1 else ""
+    if in_all > count or (in_all < count and outcome != "expired"):
+        return f" (as {counted(most, 'message')} {first}{second})"
+    return f" (all {first})" if most == count else f" ({most:,} of them {first}{second})"
+
+
+def left_behind_table(found: Sequence[LeftBehind]) -> Table:
+    """A row a queue, broker and outcome, with most messages first."""
+    columns = columns_of(
+        LeftBehind,
+        *("queue", "broker", "messages"),
+        ("Outcome", None, lambda row: OUTCOMES.get(row["outcome"], row["outcome"])),
+    )
+    more = f", the first {MOST_ROWS} of {len(found):,} rows" if len(found) > MOST_ROWS else ""
+    return table_of(f"Left behind after the drain{more}", found[:MOST_ROWS], columns, "Nothing was left on a queue.")
+
+
+def destinations_sentence(found: Destinations) -> str:
+    """'' for a run with one destination."""
+    if found["count"] < 2:
+        return ""
+    if found["all_flow_s"] is None:
+        return f"Messages were received from {found['reached']:,} of {found['count']:,} destinations."
+    flow = f"Messages flowed on all {found['count']:,} destinations {seconds_text(found['all_flow_s'])} after the first"
+    return f"{flow} was due; the first of the slowest destination took {significant(found['first_ms']['max'])} ms."
+
+
+def destinations_table(found: Destinations) -> Table:
+    """One row."""
+    columns = columns_of(Destinations, "count", "reached", "all_flow_s", "first_ms.p50", "first_ms.max")
+    return table_of("Until messages flow on every destination", (found,), columns)
+
+
+MOST_REORDERED = 100
+MOST_SUBSCRIPTIONS = 12
+"""Of more, those are shown of which most messages were not received as they should be."""
+ODD = ("lost", "stranded", "dead_lettered", "expired", "unaccounted", "duplicated", "corrupted", "unexpected")
+
+
+def accounting_table(summary: Summary, table: pa.Table) -> Table:
+    """A row a count with its meaning, a column for all together and one for each subscription; of many, for some."""
+    every = table.to_pylist()
+    subscriptions = every if len(every) <= MOST_SUBSCRIPTIONS else sorted(every, key=_oddness)[:MOST_SUBSCRIPTIONS]
+    titles = [_subscription(row["destination"], row["subscription"]) for row in subscriptions]
+    columns = (Column("Count"), Column("Meaning"), Column("All", 0), *(Column(title, 0) for title in titles))
+    everything: dict[str, Any] = dict(summary["messages"])
+    rows = tuple(
+        (_words(name), figure.means, everything[name], *(row.get(name) for row in subscriptions))
+        for name, figure in declared(Messages).items()
+    )
+    more = f" ({len(subscriptions)} of {len(every):,} subscriptions)" if len(subscriptions) < len(every) else ""
+    return Table(f"What became of each message{more}", columns, rows)
+
+
+def _oddness(row: dict[str, Any]) -> int:
+    """Less for a subscription of which more messages were not received as they should be."""
+    return -sum(row.get(name) or 0 for name in ODD)
+
+
+def _subscription(destination: str, subscription: str) -> str:
+    """A queue is its own subscription: its name once is enough."""
+    return destination if destination.endswith(f"//{subscription}") else f"{destination}, {subscription}"
+
+
+def reordered_table(table: pa.Table) -> Table:
+    """A row a producer and subscription, those with most first."""
+    columns: Columns = (
+        ("Destination", None, "destination"),
+        ("Subscription", None, "subscription"),
+        ("Producer", 0, "producer"),
+        ("Reordered", 0, "reordered"),
+        ("Furthest behind", 0, "furthest"),
+    )
+    rows = table.sort_by([("reordered", "descending"), ("producer", "ascending")]).slice(0, MOST_REORDERED).to_pylist()
+    more = f", the first {MOST_REORDERED:,} of {table.num_rows:,}" if table.num_rows > MOST_REORDERED else ""
+    return table_of(f"Messages out of order by producer{more}", rows, columns, "None was out of order.", sortable=True)
+
+
+def anomalies_table(table: pa.Table) -> Table:
+    """Single messages that something happened to."""
+    columns: Columns = (
+        ("Anomaly", None, lambda row: _words(row["anomaly"])),
+        ("Destination", None, "destination"),
+        ("Subscription", None, "subscription"),
+        ("Producer", 0, "producer"),
+        ("Seq", 0, "seq"),
+        ("From broker", None, "from_broker"),
+        ("Second", 0, "second"),
+        ("Detail", None, "detail"),
+    )
+    empty = "No message was lost, duplicated or otherwise odd."
+    return table_of("Examples, at most 100 of each anomaly", table.to_pylist(), columns, empty, sortable=True)
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ")
+
+
+KINDS = {
+    "queue": "queue",
+    "topic": "topic",
+    "durable_topic": "topic, durable subscriptions",
+}
+OTHERWISE = "otherwise"
+OF_KINDS = {
+    **headings(KindCounts, "subscriptions", "expected", "acked", "received", "lost", "missing_unconfirmed", "pending"),
+    **headings(KindCounts, "unaccounted", "missed_away"),
+    OTHERWISE: "Not received otherwise",
+    **headings(KindCounts, "unowed_yet_received", "duplicated"),
+}
+"""Sent is received less received beyond, and all that follows. A confirmed message is in one of these too."""
+OF_UNDELIVERED = titles(KindCounts, "lost", "missing_unconfirmed", "pending", "unaccounted")
+"""What becomes of a kind's undelivered messages; others expired, or are dead letters."""
+SUBSCRIBED = {"queue": "queues", "topic": "topics", "durable_topic": "durable subscriptions"}
+
+
+def kinds_sentences(summary: Summary) -> str:
+    """Which kinds of messages did not reach who was owed them, and whether JMS's promises held; '' of one kind."""
+    counts_by_kind = summary["kinds"]
+    if len(counts_by_kind) < 2:
+        return ""
+    incomplete = [
+        f"{_plural(name)} ({_undelivered(counts)})" for name, counts in counts_by_kind.items() if counts["undelivered"]
+    ]
+    number, owed = len(counts_by_kind), "every subscription that was owed them"
+    text = f"All {number} kinds of messages reached {owed}"
+    if incomplete:
+        text = f"{len(incomplete)} of {number} kinds of messages did not reach {owed}: {joined(incomplete)}"
+    return f"{text}. {_promises(counts_by_kind)}"
+
+
+def _undelivered(counts: KindCounts) -> str:
+    """``7 of 2,544: 4 pending on a broker and 3 lost``; the parts add up."""
+    of_kind: dict[str, int] = {**counts}  # type: ignore[dict-item]
+    parts = {words: of_kind[name] for name, words in OF_UNDELIVERED.items()}
+    parts["expired or dead letters"] = counts["undelivered"] - sum(parts.values())
+    words = joined([f"{count:,} {outcome}" for outcome, count in parts.items() if count])
+    return f"{counts['undelivered']:,} of {counts['expected']:,}: {words}"
+
+
+def _promises(counts_by_kind: Mapping[str, KindCounts]) -> str:
+    """Persistent messages come once and only once to who is owed them, others at most once."""
+    broken, open_ones = [], []
+    for name, counts in counts_by_kind.items():
+        persistent = not name.endswith("non_persistent")
+        missing = counts["undelivered"] - counts["unaccounted"] if persistent else 0
+        counted_faults = [(missing, "not delivered"), (counts["duplicated"], "twice")]
+        if breaches := [f"{count:,} {words}" for count, words in counted_faults if count]:
+            broken.append(f"{_plural(name)} ({joined(breaches)})")
+        elif persistent and counts["unaccounted"]:
+            open_ones.append(_plural(name))
+    unknown = f" Whether it held for {joined(open_ones)} is not known." if open_ones else ""
+    if broken:
+        return f"What JMS promises did not hold for {joined(broken)}.{unknown}"
+    return f"What JMS promises held{' otherwise' if open_ones else ''}.{unknown}"
+
+
+def _plural(name: str) -> str:
+    """``durable_topic_non_persistent`` as ``non-persistent messages of durable subscriptions``."""
+    subscribed = max((kind for kind in SUBSCRIBED if name.startswith(f"{kind}_")), key=len)
+    return f"{name.removeprefix(f'{subscribed}_').replace('_', '-')} messages of {SUBSCRIBED[subscribed]}"
+
+
+def kinds_table(summary: Summary) -> Table:
+    """A row a kind of messages: who lost what."""
+    columns = (Column("Messages of a"), Column("Delivery mode"), *(Column(title, 0) for title in OF_KINDS.values()))
+    rows: tuple[tuple[Cell, ...], ...] = tuple(
+        (*_kind(name), *(_of_kind(dict(counts), key) for key in OF_KINDS)) for name, counts in summary["kinds"].items()
+    )
+    title = "Messages by kind; those of a topic count once for each subscription"
+    return Table(title, columns, rows, "No destination's messages were all persistent, or all not.")
+
+
+def _of_kind(counts: dict[str, Any], key: str) -> int:
+    """``otherwise``: expired, a dead letter, unselected, or of a send that failed or stayed in doubt."""
+    if key != OTHERWISE:
+        return int(counts[key])
+    shown = sum(counts[name] for name in ("lost", "missing_unconfirmed", "pending", "unaccounted"))
+    beside = sum(counts[name] for name in ("unselected", "failed_not_received", "in_doubt_not_received"))
+    return int(counts["undelivered"] - shown + beside)
+
+
+def _kind(name: str) -> tuple[str, str]:
+    """``durable_topic_non_persistent`` in words."""
+    of = max((kind for kind in KINDS if name.startswith(f"{kind}_")), key=len)
+    return KINDS[of], name.removeprefix(f"{of}_").replace("_", "-")
