@@ -308,7 +308,7 @@ def compare(
         for sentence in left_out:
             click.echo(sentence, err=True)
     asked = replace(page, runs=tuple(folders), to_add_a_broker=restarts_of, nearest_equal=nearest_equal)
-    asked = replace(asked, kept=kept_verdicts(folders))
+    asked = replace(asked, standing_verdicts=kept_verdicts(folders))
     found = compared(asked)
     if scenario is not None:
         keep(found, folders)

@@ -54,22 +54,22 @@ class Written:
         return f"{self.path}: {self.size_bytes / 1000:,.0f} kB in {self.took_s:.1f} s"
 
 
-def write_report(run: Path, others: OtherFiles = NO_OTHERS) -> Path:
-    """Write ``report.html`` into the folder of an analysed run and return its path. ``others`` are written after it.
+def write_report(run: Path, other_files: OtherFiles = NO_OTHERS) -> Path:
+    """Write ``report.html`` into the folder of an analysed run and return its path. Then write ``other_files``.
 
     RunUnreadable when the run was not analysed or by another version, RunUnwritable when the file cannot be written.
     """
-    return write_report_measured(run, others).path
+    return write_report_measured(run, other_files).path
 
 
-def write_report_measured(run: Path, others: OtherFiles = NO_OTHERS) -> Written:
+def write_report_measured(run: Path, other_files: OtherFiles = NO_OTHERS) -> Written:
     """As `write_report`, and tell size and time."""
     began = time.perf_counter()
     directory = RunDirectory.open(run)
-    others.require_apart(directory)
+    other_files.require_apart(directory)
     results, path = read_results(run), directory.report_path
     try:
-        html, files = render(results), others.rendered(results, path)
+        html, files = render(results), other_files.rendered(results, path)
     except Exception as error:
         if changes := why_changed(directory):  # a file may then hold what no analysis writes
             raise RunUnreadable(f"{run}: no report can be made of it ({type(error).__name__}): {changes}") from error

@@ -59,8 +59,8 @@ def latency_csv(latency: pa.Table) -> str:
     buckets = latency["bucket"].to_pylist()
     bounded = latency
     for name, bound in (("from_ns", lower_ns), ("to_ns", upper_ns)):
-        of = {bucket: bound(bucket) for bucket in set(buckets)}
-        bounded = bounded.append_column(name, pa.array([of[bucket] for bucket in buckets], pa.int64()))
+        bound_by_bucket = {bucket: bound(bucket) for bucket in set(buckets)}
+        bounded = bounded.append_column(name, pa.array([bound_by_bucket[bucket] for bucket in buckets], pa.int64()))
     return csv_text(bounded, LATENCY_COLUMNS)
 
 
@@ -111,7 +111,9 @@ def hdr_log(latency: pa.Table, summary: Summary) -> str:
     says how many there were.
     """
     counts = counts_by_second(latency)
-    negative = sum(count for of in counts.values() for bucket, count in of.items() if bucket < 0)
+    negative = sum(
+        count for count_by_bucket in counts.values() for bucket, count in count_by_bucket.items() if bucket < 0
+    )
     lines = [*_header(summary["wall"], negative), *_intervals(counts)]
     return "\n".join(lines) + "\n"
 
@@ -149,14 +151,14 @@ def _intervals(counts: Counts) -> Iterator[str]:
 
     if not counts:
         return
-    highest_ns = max(HIGHEST_NS, *(value_ns(max(of)) for of in counts.values()))
+    highest_ns = max(HIGHEST_NS, *(value_ns(max(count_by_latency)) for count_by_latency in counts.values()))
     histogram = HdrHistogram(1, highest_ns, SIGNIFICANT_DIGITS)
     for second in range(min(counts), max(counts) + 1):
         histogram.reset()
-        of = {value_ns(bucket): count for bucket, count in counts.get(second, {}).items() if bucket >= 0}
-        for latency_ns, count in of.items():
+        count_by_latency = {value_ns(bucket): count for bucket, count in counts.get(second, {}).items() if bucket >= 0}
+        for latency_ns, count in count_by_latency.items():
             histogram.record_value(latency_ns, count)
-        yield f"{second:.3f},1.000,{max(of, default=0) / NS_PER_MS:.3f},{histogram.encode().decode()}"
+        yield f"{second:.3f},1.000,{max(count_by_latency, default=0) / NS_PER_MS:.3f},{histogram.encode().decode()}"
 
 
 class FormImpossible(ValueError):

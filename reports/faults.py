@@ -55,18 +55,18 @@ def recovery_sentences(recovery: Recovery, doubtful: Collection[str] = (), held:
 
     ``held``: whether the offered rate was; if not, what waited is not told, as no fault made it wait.
     """
-    told = [
+    sentences = [
         fault_sentences(fault, outage_doubtful=LONGEST in doubtful, backlog_its_own=held is not False)
         for fault in recovery["faults"][:MOST_SENTENCES]
     ]
-    further = len(recovery["faults"]) - len(told)
-    return tuple([*told, f"{counted(further, 'further fault')} followed."] if further else told)
+    further = len(recovery["faults"]) - len(sentences)
+    return tuple([*sentences, f"{counted(further, 'further fault')} followed."] if further else sentences)
 
 
 def fault_sentences(fault: FaultRecovery, *, outage_doubtful: bool = False, backlog_its_own: bool = True) -> str:
     """``broker-2 was killed at 10 s: 34 of 100 clients were cut off, the slowest for 1.9 s. No acknowledged …``"""
-    done = DONE.get(fault["kind"], f"had the fault {fault['kind']}")
-    began, messages = f"{fault['target']} {done} {_when(fault)}", _messages(fault)
+    effect = DONE.get(fault["kind"], f"had the fault {fault['kind']}")
+    began, messages = f"{fault['target']} {effect} {_when(fault)}", _messages(fault)
     waited = _waited(fault) if backlog_its_own else ""
     if fault["kind"] == AWAY:
         return f"{began}: {messages}.{waited}"
@@ -89,20 +89,20 @@ def _cut_off(fault: FaultRecovery, *, doubtful: bool) -> str:
     whole = f"{fault['cut_off']:,} of {counted(fault['clients'], 'client')}"
     if fault["cut_off"] > fault["clients"]:  # some were connected only later
         whole = counted(fault["cut_off"], "client")
-    told = f"{whole} {_were(fault['cut_off'])} cut off"
+    text = f"{whole} {_were(fault['cut_off'])} cut off"
     if fault["never_back"]:
-        return f"{told}, {fault['never_back']:,} of them for good"
+        return f"{text}, {fault['never_back']:,} of them for good"
     slowest_ms = fault["outage_ms"]["max"]
     if slowest_ms is None:
-        return told
-    return f"{told}, the slowest for {seconds_text(slowest_ms / MS_PER_S)}{' (doubtful)' if doubtful else ''}"
+        return text
+    return f"{text}, the slowest for {seconds_text(slowest_ms / MS_PER_S)}{' (doubtful)' if doubtful else ''}"
 
 
 def _messages(fault: FaultRecovery) -> str:
     lost = fault["lost"]
-    told = f"{counted(lost, 'acknowledged message')} {_were(lost)} lost" if lost else "no acknowledged message was lost"
-    told += f", {fault['stranded']:,} {_were(fault['stranded'])} stranded" if fault["stranded"] else ""
-    return f"{told}, {fault['duplicated']:,} came twice" if fault["duplicated"] else f"{told}, none came twice"
+    text = f"{counted(lost, 'acknowledged message')} {_were(lost)} lost" if lost else "no acknowledged message was lost"
+    text += f", {fault['stranded']:,} {_were(fault['stranded'])} stranded" if fault["stranded"] else ""
+    return f"{text}, {fault['duplicated']:,} came twice" if fault["duplicated"] else f"{text}, none came twice"
 
 
 def _waited(fault: FaultRecovery) -> str:
@@ -133,18 +133,18 @@ def recovery_table(recovery: Recovery) -> Table:
     return turned(table_of("What each fault did", recovery["faults"], columns, "No fault had an effect."))
 
 
-def _stranded_at(one: StrandedAt) -> str:
+def _stranded_at(place: StrandedAt) -> str:
     """``broker-2: 12, the oldest for 31 s``"""
-    told = f"{one['broker']}: {one['messages']:,}"
-    return told if one["oldest_s"] is None else f"{told}, the oldest for {seconds_text(one['oldest_s'])}"
+    text = f"{place['broker']}: {place['messages']:,}"
+    return text if place["oldest_s"] is None else f"{text}, the oldest for {seconds_text(place['oldest_s'])}"
 
 
 def outage_rows(outages: pa.Table) -> tuple[OutageRow, ...]:
     """The outages of each fault, producers and consumers apart, in their order."""
-    found: dict[tuple[int, str, str], list[float | None]] = {}
+    outages_by_row: dict[tuple[int, str, str], list[float | None]] = {}
     for row in sorted(outages.to_pylist(), key=lambda row: (row["fault"], row["role"] == "consumer", row["user"])):
         name = f"F{row['fault']} {row['kind']} {row['target']}"
-        found.setdefault((row["fault"], name, row["role"]), []).append(outage_ms(row))
+        outages_by_row.setdefault((row["fault"], name, row["role"]), []).append(outage_ms(row))
     return tuple(
         OutageRow(
             f"{name}: {ROLES[role]}",
@@ -152,7 +152,7 @@ def outage_rows(outages: pa.Table) -> tuple[OutageRow, ...]:
             sum(value is None for value in values),
             style=0 if role == "producer" else 1,
         )
-        for (_, name, role), values in found.items()
+        for (_, name, role), values in outages_by_row.items()
     )
 
 
@@ -183,20 +183,22 @@ MOST_OUTAGES = 3
 NOT_PLANNED = "nobody planned it"
 
 
-def unplanned_sentences(found: list[Unplanned]) -> str:
+def unplanned_sentences(outages: list[Unplanned]) -> str:
     """'' without one."""
-    told = [_sentence(one) for one in found[:MOST_OUTAGES]]
-    further = len(found) - len(told)
-    return " ".join([*told, f"{counted(further, 'further outage')} that nobody planned followed."] if further else told)
+    sentences = [_sentence(outage) for outage in outages[:MOST_OUTAGES]]
+    further = len(outages) - len(sentences)
+    return " ".join(
+        [*sentences, f"{counted(further, 'further outage')} that nobody planned followed."] if further else sentences
+    )
 
 
-def _sentence(one: Unplanned) -> str:
-    clients, began = counted(one["clients"], "client"), _moment(one["from_s"])
-    until = _moment(one["until_s"]) if one["until_s"] is not None else ""
-    if one["what"] == "silent":
-        return f"Outside of every fault, {one['broker']} was silent from {began} to {until}, while {clients} waited."
+def _sentence(outage: Unplanned) -> str:
+    clients, began = counted(outage["clients"], "client"), _moment(outage["from_s"])
+    until = _moment(outage["until_s"]) if outage["until_s"] is not None else ""
+    if outage["what"] == "silent":
+        return f"Outside of every fault, {outage['broker']} was silent from {began} to {until}, while {clients} waited."
     back = f"all were connected again at {until}" if until else "not all were connected again"
-    return f"Outside of every fault, {clients} lost the connection to {one['broker']} at {began}; {back}."
+    return f"Outside of every fault, {clients} lost the connection to {outage['broker']} at {began}; {back}."
 
 
 def _moment(at_s: float) -> str:
@@ -219,15 +221,17 @@ def probable_cause(run: RunInfo, summary: Summary) -> str:
     effects += ["the consumers without messages"] if summary["consumers"]["idle"] else []
     if not warnings or not effects:
         return ""
-    first = next((warning for warning in warnings if any(repr(broker) in warning for broker in concerned)), warnings[0])
-    more = f" (and {counted(len(warnings) - 1, 'warning')} more below)" if warnings[1:] else ""
-    return f"Probable cause of {joined(effects)}: {first}{more}."
+    warning = next(
+        (warning for warning in warnings if any(repr(broker) in warning for broker in concerned)), warnings[0]
+    )
+    further = f" (and {counted(len(warnings) - 1, 'warning')} more below)" if warnings[1:] else ""
+    return f"Probable cause of {joined(effects)}: {warning}{further}."
 
 
-def unplanned_bands(found: list[Unplanned]) -> tuple[Band, ...]:
+def unplanned_bands(outages: list[Unplanned]) -> tuple[Band, ...]:
     return tuple(
-        Band(f"U{number}", f"{one['what']}: {one['broker']}", one["from_s"], one["until_s"], NOT_PLANNED)
-        for number, one in enumerate(found, start=1)
+        Band(f"U{number}", f"{outage['what']}: {outage['broker']}", outage["from_s"], outage["until_s"], NOT_PLANNED)
+        for number, outage in enumerate(outages, start=1)
     )
 
 
@@ -277,8 +281,8 @@ def _draw_row(axes: Axes, y: float, row: OutageRow) -> None:
     heights = [y - 0.04 + SPREAD * ((at * 3 % STEPS) / (STEPS - 1) - 0.5) for at in range(len(values))]
     axes.plot(values, heights, linestyle="", marker=marker, markersize=6, color=colour, alpha=0.6)
     if row.never:
-        told = f"{row.never:,} never ▸"
-        axes.text(1.0, y - 0.1, told, transform=axes.get_yaxis_transform(), ha="right", fontsize=SMALL, color=INK)
+        text = f"{row.never:,} never ▸"
+        axes.text(1.0, y - 0.1, text, transform=axes.get_yaxis_transform(), ha="right", fontsize=SMALL, color=INK)
 
 
 def outage_chart(outages: pa.Table) -> Chart:

@@ -45,25 +45,25 @@ def read_summary(directory: RunDirectory, *, reader: str = "this report") -> Sum
     """Refused: a summary of another version, or without a key. ``reader``: what the error calls us."""
     path, again = directory.summary_path, _again(directory)
     try:
-        found = parse(path.read_text(encoding="utf-8"))
+        document = parse(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         if why := directory.read_run().never_began:
             raise RunUnreadable(f"{directory.path}: the run never began ({why}), so make it again") from None
         raise RunUnreadable(f"{path}: missing, so the run was not analysed: {again}") from None
     except (OSError, ValueError) as error:
         raise RunUnreadable(f"{path}: cannot be read as JSON ({error}): {again}") from None
-    version = found.get("summary_version") if isinstance(found, dict) else None
+    version = document.get("summary_version") if isinstance(document, dict) else None
     if version != SUMMARY_VERSION:
         raise RunUnreadable(f"{path}: summary_version is {shown(version)}, {reader} reads {SUMMARY_VERSION}: {again}")
-    missing = [key for key in sorted(Summary.__required_keys__) if key not in found]
+    missing = [key for key in sorted(Summary.__required_keys__) if key not in document]
     if missing:
         raise RunUnreadable(f"{path}: the key {missing[0]!r} is missing: {again}")
-    if found["verdict"] not in VERDICTS:
-        known = ", ".join(VERDICTS)
-        raise RunUnreadable(f"{path}: verdict {shown(found['verdict'])} is none of {known}: {again}")
+    if document["verdict"] not in VERDICTS:
+        verdicts = ", ".join(VERDICTS)
+        raise RunUnreadable(f"{path}: verdict {shown(document['verdict'])} is none of {verdicts}: {again}")
     changes = why_changed(directory)
     try:
-        summary: Summary = typed(Summary, found)
+        summary: Summary = typed(Summary, document)
     except Misfit as misfit:
         raise RunUnreadable(f"{path}: {misfit}: {changes or again}") from None
     if changes:  # nobody measured what it says
@@ -83,13 +83,15 @@ def why_changed(directory: RunDirectory) -> str:
     edited = [name for name in files if name not in gone]
     tables = missing_events(directory)
     missing = [*tables, *(name for name in gone if str(Path(name).parent) not in tables)]
-    told = [f"{_named(edited)} {'was' if len(edited) == 1 else 'were'} changed after the analysis"] if edited else []
-    told += [f"{_named(missing)} {'is' if len(missing) == 1 else 'are'} missing"] if missing else []
+    sentences = (
+        [f"{_named(edited)} {'was' if len(edited) == 1 else 'were'} changed after the analysis"] if edited else []
+    )
+    sentences += [f"{_named(missing)} {'is' if len(missing) == 1 else 'are'} missing"] if missing else []
     if any(name.startswith("events/") for name in missing):
-        return f"{' and '.join(told)}: {RESTORE}"
+        return f"{' and '.join(sentences)}: {RESTORE}"
     run_json = directory.run_path.name
     as_now = f", which takes {run_json} as it is now" if run_json in edited else ""
-    return f"{' and '.join(told)}: run `brokerbench analyse {directory.path}`{as_now}"
+    return f"{' and '.join(sentences)}: run `brokerbench analyse {directory.path}`{as_now}"
 
 
 def _named(files: list[str]) -> str:
@@ -109,18 +111,18 @@ def result_table(directory: RunDirectory, name: str, schema: pa.Schema) -> pa.Ta
 def _checked(path: Path, name: str, schema: pa.Schema, directory: RunDirectory) -> pa.Table:
     """One file of a table, in the order and the types of its schema."""
     try:
-        found = pq.ParquetFile(path).read().replace_schema_metadata(None)
+        table = pq.ParquetFile(path).read().replace_schema_metadata(None)
     except (OSError, pa.ArrowException) as error:
         why = " ".join(str(error).split())
         raise RunUnreadable(f"{path}: cannot be read as Parquet ({why}): {_again(directory)}") from None
     for field in schema:
-        if field.name not in found.schema.names:
+        if field.name not in table.schema.names:
             raise RunUnreadable(f"{path}: the column {field.name!r} of {name!r} is missing: {_again(directory)}")
-        kind = found.schema.field(field.name).type
+        kind = table.schema.field(field.name).type
         if kind != field.type:
             problem = f"the column {field.name!r} of {name!r} is of type {kind}, not {field.type}"
             raise RunUnreadable(f"{path}: {problem}: {_again(directory)}")
-    return pa.table({field.name: found[field.name] for field in schema})
+    return pa.table({field.name: table[field.name] for field in schema})
 
 
 def _faults(directory: RunDirectory) -> pa.Table | None:

@@ -59,10 +59,12 @@ def steps_sentence(steps: list[StepResult], held_per_s: float | None, limit: Lim
     if not_held is None:
         return f"Every step was held, up to {_number(held_per_s or 0.0)} messages/s."
     if held_per_s is None:
-        told = f"The load was not held at {_number(not_held)} messages/s, its lowest rate"
+        rates_held = f"The load was not held at {_number(not_held)} messages/s, its lowest rate"
     else:
-        told = f"The load was held up to {_number(held_per_s)} messages/s, and not at {_number(not_held)} messages/s"
-    return f"{told}: {limit['why']}."
+        rates_held = (
+            f"The load was held up to {_number(held_per_s)} messages/s, and not at {_number(not_held)} messages/s"
+        )
+    return f"{rates_held}: {limit['why']}."
 
 
 def held_step(steps: list[StepResult], held_per_s: float | None) -> StepResult | None:
@@ -84,8 +86,8 @@ def steps_table(steps: list[StepResult]) -> Table:
 
 def step_name(step: StepResult) -> str:
     """``100/s`` or ``100 → 1,000/s``."""
-    first, last = _number(step["from_per_s"]), _number(step["to_per_s"])
-    return f"{first}/s" if first == last else f"{first} → {last}/s"
+    from_rate, to_rate = _number(step["from_per_s"]), _number(step["to_per_s"])
+    return f"{from_rate}/s" if from_rate == to_rate else f"{from_rate} → {to_rate}/s"
 
 
 def rate_points(steps: list[StepResult]) -> tuple[RatePoint, ...]:
@@ -129,11 +131,11 @@ def draw_steps(points: Sequence[RatePoint]) -> Figure:
 def _draw_line(
     axes: Axes, points: Sequence[RatePoint], values_ms: Sequence[float | None], drawn: Mapping[str, Any]
 ) -> None:
-    known = [nan if value is None else max(value, LEAST_MS) for value in values_ms]
+    shown_ms = [nan if value is None else max(value, LEAST_MS) for value in values_ms]
     colour, marker = drawn["color"], drawn["marker"]
     rates = [point.rate_per_s for point in points]
-    axes.plot(rates, known, linewidth=2, color=colour, linestyle=drawn["linestyle"])
-    for point, value in zip(points, known, strict=True):
+    axes.plot(rates, shown_ms, linewidth=2, color=colour, linestyle=drawn["linestyle"])
+    for point, value in zip(points, shown_ms, strict=True):
         size, inside = (HELD, colour) if point.held else (NOT_HELD, "none")
         axes.plot(point.rate_per_s, value, marker, color=colour, markersize=size, markerfacecolor=inside)
 

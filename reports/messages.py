@@ -25,14 +25,14 @@ def fate_sentence(summary: Summary) -> str:
     """
     messages, refused = summary["messages"], summary["refused"]
     parts, beside = not_received_words(messages, refused, summary["left_behind"]), _beside(messages, refused)
-    more = f" Beside that: {joined(beside)}." if beside else ""
+    beside_words = f" Beside that: {joined(beside)}." if beside else ""
     if not messages["expected"]:
         sent = counted(messages["sent"], "message was", "messages were")
-        return f"{sent} sent, and no subscription was owed any.{more}"
+        return f"{sent} sent, and no subscription was owed any.{beside_words}"
     if parts:
-        return f"{_received(messages)}; {joined(parts)}.{more}"
+        return f"{_received(messages)}; {joined(parts)}.{beside_words}"
     if beside:
-        return f"{_all(messages)}.{more}"
+        return f"{_all(messages)}.{beside_words}"
     return f"{_all(messages)}, {_how_often(messages['repeated'])}."
 
 
@@ -55,7 +55,7 @@ def _beside(messages: Messages, refused: Mapping[str, int]) -> list[str]:
     texts = []
     for name, words in BESIDE.items():
         count = messages[name]  # type: ignore[literal-required]
-        if count > sum(messages[other] for other in COMES_WITH.get(name, ())):  # type: ignore[literal-required]
+        if count > sum(messages[count_name] for count_name in COMES_WITH.get(name, ())):  # type: ignore[literal-required]
             by = f" by {_brokers(refused)}" if name == REFUSED and count == sum(refused.values()) else ""
             texts.append(f"{count:,} {words}{by}")
     return texts
@@ -113,49 +113,54 @@ OUTCOMES = {
 }
 
 
-def places(found: Sequence[LeftBehind], outcome: str, count: int) -> str:
+def places(left_behind: Sequence[LeftBehind], outcome: str, count: int) -> str:
     """`` (260 of them on ttl.third at broker-2)``, or both places if there are two; '' if none was found.
 
     ``count``: of this outcome, by (message, subscription). Some that expired are known by a broker's count only, and
     were not found. A message may be on a queue once for several subscriptions, or twice for one: then it is no part of
     the count: `` (as 1 message on ttl.third at broker-2)``.
     """
-    rows = sorted((row for row in found if row["outcome"] == outcome), key=lambda row: -row["messages"])
+    rows = sorted((row for row in left_behind if row["outcome"] == outcome), key=lambda row: -row["messages"])
     if not rows:
         return ""
-    first, *others = (f"on {row['queue']} at {row['broker']}" for row in rows)
+    first_place, *further_places = (f"on {row['queue']} at {row['broker']}" for row in rows)
     most, in_all = rows[0]["messages"], sum(row["messages"] for row in rows)
-    second = f" and {rows[1]['messages']:,} {others[0]}" if len(others) == 1 else ""
+    second_place = f" and {rows[1]['messages']:,} {further_places[0]}" if len(further_places) == 1 else ""
     if in_all > count or (in_all < count and outcome != "expired"):
-        return f" (as {counted(most, 'message')} {first}{second})"
-    return f" (all {first})" if most == count else f" ({most:,} of them {first}{second})"
+        return f" (as {counted(most, 'message')} {first_place}{second_place})"
+    return f" (all {first_place})" if most == count else f" ({most:,} of them {first_place}{second_place})"
 
 
-def left_behind_table(found: Sequence[LeftBehind]) -> Table:
+def left_behind_table(left_behind: Sequence[LeftBehind]) -> Table:
     """A row a queue, broker and outcome, with most messages first."""
     columns = columns_of(
         LeftBehind,
         *("queue", "broker", "messages"),
         ("Outcome", None, lambda row: OUTCOMES.get(row["outcome"], row["outcome"])),
     )
-    more = f", the first {MOST_ROWS} of {len(found):,} rows" if len(found) > MOST_ROWS else ""
-    return table_of(f"Left behind after the drain{more}", found[:MOST_ROWS], columns, "Nothing was left on a queue.")
+    excerpt = f", the first {MOST_ROWS} of {len(left_behind):,} rows" if len(left_behind) > MOST_ROWS else ""
+    return table_of(
+        f"Left behind after the drain{excerpt}", left_behind[:MOST_ROWS], columns, "Nothing was left on a queue."
+    )
 
 
-def destinations_sentence(found: Destinations) -> str:
+def destinations_sentence(destinations: Destinations) -> str:
     """'' for a run with one destination."""
-    if found["count"] < 2:
+    if destinations["count"] < 2:
         return ""
-    if found["all_flow_s"] is None:
-        return f"Messages were received from {found['reached']:,} of {found['count']:,} destinations."
-    flow = f"Messages flowed on all {found['count']:,} destinations {seconds_text(found['all_flow_s'])} after the first"
-    return f"{flow} was due; the first of the slowest destination took {significant(found['first_ms']['max'])} ms."
+    if destinations["all_flow_s"] is None:
+        return f"Messages were received from {destinations['reached']:,} of {destinations['count']:,} destinations."
+    after, slowest_ms = seconds_text(destinations["all_flow_s"]), significant(destinations["first_ms"]["max"])
+    return (
+        f"Messages flowed on all {destinations['count']:,} destinations {after} after the first was due; the first of "
+        f"the slowest destination took {slowest_ms} ms."
+    )
 
 
-def destinations_table(found: Destinations) -> Table:
+def destinations_table(destinations: Destinations) -> Table:
     """One row."""
     columns = columns_of(Destinations, "count", "reached", "all_flow_s", "first_ms.p50", "first_ms.max")
-    return table_of("Until messages flow on every destination", (found,), columns)
+    return table_of("Until messages flow on every destination", (destinations,), columns)
 
 
 MOST_REORDERED = 100
@@ -175,8 +180,8 @@ def accounting_table(summary: Summary, table: pa.Table) -> Table:
         (_words(name), figure.means, everything[name], *(row.get(name) for row in subscriptions))
         for name, figure in declared(Messages).items()
     )
-    more = f" ({len(subscriptions)} of {len(every):,} subscriptions)" if len(subscriptions) < len(every) else ""
-    return Table(f"What became of each message{more}", columns, rows)
+    excerpt = f" ({len(subscriptions)} of {len(every):,} subscriptions)" if len(subscriptions) < len(every) else ""
+    return Table(f"What became of each message{excerpt}", columns, rows)
 
 
 def _oddness(row: dict[str, Any]) -> int:
@@ -199,8 +204,10 @@ def reordered_table(table: pa.Table) -> Table:
         ("Furthest behind", 0, "furthest"),
     )
     rows = table.sort_by([("reordered", "descending"), ("producer", "ascending")]).slice(0, MOST_REORDERED).to_pylist()
-    more = f", the first {MOST_REORDERED:,} of {table.num_rows:,}" if table.num_rows > MOST_REORDERED else ""
-    return table_of(f"Messages out of order by producer{more}", rows, columns, "None was out of order.", sortable=True)
+    excerpt = f", the first {MOST_REORDERED:,} of {table.num_rows:,}" if table.num_rows > MOST_REORDERED else ""
+    return table_of(
+        f"Messages out of order by producer{excerpt}", rows, columns, "None was out of order.", sortable=True
+    )
 
 
 def anomalies_table(table: pa.Table) -> Table:
@@ -309,5 +316,5 @@ def _of_kind(counts: dict[str, Any], key: str) -> int:
 
 def _kind(name: str) -> tuple[str, str]:
     """``durable_topic_non_persistent`` in words."""
-    of = max((kind for kind in KINDS if name.startswith(f"{kind}_")), key=len)
-    return KINDS[of], name.removeprefix(f"{of}_").replace("_", "-")
+    kind = max((kind for kind in KINDS if name.startswith(f"{kind}_")), key=len)
+    return KINDS[kind], name.removeprefix(f"{kind}_").replace("_", "-")

@@ -63,8 +63,8 @@ class ClientTimeline:
 class ClientAreas:
     """How many clients of one group each broker had. ``at_s``: when any number changed, and the end of the load.
 
-    ``counts[broker]`` and ``fair[broker]`` have a value for each time: clients, and what would be fair. ``told``: at
-    some moments, in seconds, the clients of each broker.
+    ``counts[broker]`` and ``fair[broker]`` have a value for each time: clients, and what would be fair.
+    ``labelled_counts``: at some moments, in seconds, the clients of each broker.
     """
 
     group: str
@@ -72,7 +72,7 @@ class ClientAreas:
     at_s: tuple[float, ...]
     counts: tuple[tuple[int, ...], ...]
     fair: tuple[tuple[float, ...], ...]
-    told: tuple[tuple[float, tuple[int, ...]], ...] = ()
+    labelled_counts: tuple[tuple[float, tuple[int, ...]], ...] = ()
 
 
 NOWHERE = -1
@@ -100,16 +100,18 @@ def named_brokers(results: Results) -> tuple[NamedColour, ...]:
     Of more than eight, seven have one: those with faults, then those with the most clients.
     """
     stays = results.tables["stays"]
-    seen = dict.fromkeys((*(broker.name for broker in results.run.brokers), *stays["broker"].unique().to_pylist()))
+    names_in_order = dict.fromkeys(
+        (*(broker.name for broker in results.run.brokers), *stays["broker"].unique().to_pylist())
+    )
     places = {name for group in results.summary["rebalance"]["groups"] for name in brokers_of(group)}
-    names = [name for name in seen if name in places]
+    names = [name for name in names_in_order if name in places]
     if len(names) <= MOST_COLOURS:
-        return tuple(NamedColour(name, list(seen).index(name)) for name in names)
+        return tuple(NamedColour(name, list(names_in_order).index(name)) for name in names)
     targets = {fault["target"] for fault in results.summary["recovery"]["faults"]}
     spent = {name: pc.sum(_length(stays, name)).as_py() or 0 for name in names}
     liveliest = sorted(names, key=lambda name: (name not in targets, -spent[name]))[: len(STYLES_OF_MANY)]
-    kept = sorted(liveliest, key=names.index)
-    styles = dict(zip(kept, STYLES_OF_MANY, strict=True))
+    coloured = sorted(liveliest, key=names.index)
+    styles = dict(zip(coloured, STYLES_OF_MANY, strict=True))
     return tuple(NamedColour(name, styles.get(name, 0), name not in styles) for name in names)
 
 
@@ -138,10 +140,10 @@ def _rows(group: GroupBalance, stays: pa.Table, position: Mapping[str, int], loa
 
 
 def _by_client(stays: pa.Table) -> dict[int, list[dict[str, Any]]]:
-    found: dict[int, list[dict[str, Any]]] = {}
+    rows_by_client: dict[int, list[dict[str, Any]]] = {}
     for row in sorted(stays.to_pylist(), key=lambda row: row["from_ns"]):
-        found.setdefault(row["user"], []).append(row)
-    return found
+        rows_by_client.setdefault(row["user"], []).append(row)
+    return rows_by_client
 
 
 def _cells(stays: Sequence[Mapping[str, Any]], position: Mapping[str, int], load_s: float) -> Ints:
@@ -162,12 +164,12 @@ def areas_of_groups(results: Results, backdrop: Backdrop) -> tuple[tuple[NamedCo
     muted = [broker.name for broker in brokers if broker.muted]
     shown = tuple(broker for broker in brokers if not broker.muted)
     together = [*([broker.name] for broker in shown), *([muted] if muted else [])]
-    rest = (NamedColour(f"{len(muted)} more", 0, muted=True),) if muted else ()
-    found = (
+    muted_together = (NamedColour(f"{len(muted)} more", 0, muted=True),) if muted else ()
+    areas = (
         _areas(group, stays.filter(pc.equal(stays["group"], group["group"])), together, gone, results.run, backdrop)
         for group in results.summary["rebalance"]["groups"]
     )
-    return (*shown, *rest), tuple(found)
+    return (*shown, *muted_together), tuple(areas)
 
 
 def _areas(
@@ -187,21 +189,25 @@ def _areas(
     fair = there * (group["clients"] / np.maximum(1, there.sum(axis=0)))
     firsts = np.cumsum([0, *(len(names) for names in together)])[:-1]
     counts, fair = np.add.reduceat(counts, firsts, axis=0), np.add.reduceat(fair, firsts, axis=0)
-    both = np.vstack([counts, fair])
-    changed = np.append(True, (both[:, 1:] != both[:, :-1]).any(axis=0))
+    counts_and_fair = np.vstack([counts, fair])
+    changed = np.append(True, (counts_and_fair[:, 1:] != counts_and_fair[:, :-1]).any(axis=0))
     return ClientAreas(
         group["group"],
         group["clients"],
         (*starts[changed].tolist(), backdrop.load_s),
         tuple((*row[changed].tolist(), int(row[-1])) for row in counts),
         tuple((*row[changed].tolist(), float(row[-1])) for row in fair),
-        _told(group, together),
+        _labelled_counts(group, together),
     )
 
 
-def _told(group: GroupBalance, together: Sequence[Sequence[str]]) -> tuple[tuple[float, tuple[int, ...]], ...]:
+def _labelled_counts(
+    group: GroupBalance, together: Sequence[Sequence[str]]
+) -> tuple[tuple[float, tuple[int, ...]], ...]:
     """The beginning, and whenever the clients had settled after a fault, or could have."""
-    moments = [each for each in group["moments"] if each["moment"] == "begin" or each["moment"].startswith("after")]
+    moments = [
+        moment for moment in group["moments"] if moment["moment"] == "begin" or moment["moment"].startswith("after")
+    ]
     return tuple(
         (moment["at_s"], tuple(sum(moment["connected"].get(name, 0) for name in names) for names in together))
         for moment in moments
@@ -211,20 +217,20 @@ def _told(group: GroupBalance, together: Sequence[Sequence[str]]) -> tuple[tuple
 def _count(stays: pa.Table, at_ns: npt.NDArray[np.float64]) -> Ints:
     begun = np.searchsorted(np.sort(stays["from_ns"].to_numpy()), at_ns, side="right")
     ended = np.searchsorted(np.sort(stays["to_ns"].to_numpy()), at_ns, side="right")
-    found: Ints = begun - ended
-    return found
+    connected: Ints = begun - ended
+    return connected
 
 
 def _is_there(
     broker: str, group: GroupBalance, gone: Sequence[BrokerAway], run: RunInfo, at_s: npt.NDArray[np.float64]
 ) -> npt.NDArray[np.bool_]:
     """Whether a group's clients may go to a broker: a standby takes none, and a fault may keep it away."""
-    standby = any(each.name == broker and each.standby_of for each in run.brokers)
+    standby = any(listed.name == broker and listed.standby_of for listed in run.brokers)
     there = np.full(len(at_s), broker in brokers_of(group) and not standby)
-    for one in gone:
-        if one["broker"] == broker:
-            until_s = float("inf") if one["until_s"] is None else one["until_s"]
-            there &= (at_s < one["from_s"]) | (at_s >= until_s)
+    for absence in gone:
+        if absence["broker"] == broker:
+            until_s = float("inf") if absence["until_s"] is None else absence["until_s"]
+            there &= (at_s < absence["from_s"]) | (at_s >= until_s)
     return there
 
 
@@ -255,7 +261,7 @@ def draw_timeline(timeline: ClientTimeline) -> Figure:
     for at, (axes, rows) in enumerate(every):
         never = f", {rows.never:,} more never connected" if rows.never else ""
         title = f"{rows.group}: {counted(len(rows.clients), 'client')}{never}"
-        _frame(axes, title, timeline.backdrop, first=at == 0, last=at == len(every) - 1)
+        _frame(axes, title, timeline.backdrop, topmost=at == 0, lowest=at == len(every) - 1)
         (_draw_pixels if as_pixels else _draw_bars)(axes, rows, timeline)
         _name_rows(axes, rows)
     _legend(figure, every[0][0], timeline.brokers, as_pixels)
@@ -267,7 +273,7 @@ def draw_areas(brokers: tuple[NamedColour, ...], groups: tuple[ClientAreas, ...]
     heights = [AREA] * len(groups)
     figure = _figure(heights)
     for at, (axes, group) in enumerate(zip(_axes(figure, heights), groups, strict=True)):
-        _frame(axes, f"{group.group}: clients", backdrop, first=at == 0, last=at == len(groups) - 1)
+        _frame(axes, f"{group.group}: clients", backdrop, topmost=at == 0, lowest=at == len(groups) - 1)
         _draw_areas(axes, brokers, group)
         axes.set_ylim(0, max(1, group.total))
         axes.yaxis.set_major_locator(MaxNLocator(nbins=4, integer=True, min_n_ticks=2))
@@ -291,21 +297,21 @@ def _axes(figure: Figure, heights: list[int]) -> Iterator[Axes]:
         top += height + BETWEEN
 
 
-def _frame(axes: Axes, title: str, backdrop: Backdrop, *, first: bool, last: bool) -> None:
-    plain_axes(axes, shortened(title), 24 if first else 6)
+def _frame(axes: Axes, title: str, backdrop: Backdrop, *, topmost: bool, lowest: bool) -> None:
+    plain_axes(axes, shortened(title), 24 if topmost else 6)
     axes.grid(False)
     axes.set_xlim(0, backdrop.load_s)
     second_ticks(axes, backdrop)
-    if not last:
+    if not lowest:
         axes.set_xlabel("")
         axes.tick_params(axis="x", labelbottom=False)
     bands = [band for band in backdrop.faults if 0 <= band.began_s < backdrop.load_s]
     for band, later in zip_longest(bands, bands[1:]):
         until_s = later.began_s if later else backdrop.load_s
-        whole = shortened(f"{band.label} {band.what}")
+        whole = shortened(f"{band.label} {band.description}")
         fits = len(whole) * CHARACTER_WIDTH <= (until_s - band.began_s) / backdrop.load_s * (WIDE - LEFT - RIGHT)
         stop = backdrop.load_s if band.ended_s is None else min(band.ended_s, backdrop.load_s)
-        _draw_fault(axes, band.began_s, stop, (whole if fits else band.label) if first else "")
+        _draw_fault(axes, band.began_s, stop, (whole if fits else band.label) if topmost else "")
 
 
 def _draw_fault(axes: Axes, start: float, stop: float, label: str) -> None:
@@ -352,8 +358,8 @@ def pixels(
 ) -> "np.ndarray[tuple[int, ...], np.dtype[np.uint8]]":
     """RGBA, a pixel a cell; transparent where a client has no connection."""
     palette = np.array([[*bytes.fromhex(_pixel(broker)), 255] for broker in brokers] + [[0, 0, 0, 0]], dtype=np.uint8)
-    found = np.asarray(cells)
-    return palette[np.where(found == NOWHERE, len(brokers), found)]
+    positions = np.asarray(cells)
+    return palette[np.where(positions == NOWHERE, len(brokers), positions)]
 
 
 def _name_rows(axes: Axes, rows: ClientRows) -> None:
@@ -386,7 +392,7 @@ def _draw_areas(axes: Axes, brokers: tuple[NamedColour, ...], group: ClientAreas
 def _write_counts(axes: Axes, group: ClientAreas) -> None:
     """The numbers of some moments, just right of each; not where they would hide each other."""
     free_s, room_s = 0.0, group.at_s[-1] * COUNT_ROOM
-    for at_s, counts in group.told:
+    for at_s, counts in group.labelled_counts:
         if at_s < free_s or at_s + room_s > group.at_s[-1]:
             continue
         free_s, base = at_s + room_s, 0

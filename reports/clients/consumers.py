@@ -40,17 +40,17 @@ def shares_sentences(consumers: Consumers, *, also_even: bool = False) -> str:
     return " ".join(map(_sentence, divisions[:MOST_SENTENCES]))
 
 
-def _is_uneven(found: Division) -> bool:
+def _is_uneven(division: Division) -> bool:
     """Not where there were fewer messages than consumers: some then get nothing."""
-    if found["max_to_mean"] is None or found["messages"] < found["consumers"]:
+    if division["max_to_mean"] is None or division["messages"] < division["consumers"]:
         return False
-    return bool(found["idle"]) or (len(found["brokers"]) > 1 and found["max_to_mean"] >= UNEVEN)
+    return bool(division["idle"]) or (len(division["brokers"]) > 1 and division["max_to_mean"] >= UNEVEN)
 
 
-def _sentence(found: Division) -> str:
+def _sentence(division: Division) -> str:
     """``Of queue://orders the consumers at a got 30 of 30 messages, those at b 0; 2 of 3 consumers got none.``"""
-    name = subscription_name(found["destination"], found["subscription"])
-    return f"Of {name} the consumers at {_by_broker(found)}; {_by_consumer(found)}."
+    name = subscription_name(division["destination"], division["subscription"])
+    return f"Of {name} the consumers at {_by_broker(division)}; {_by_consumer(division)}."
 
 
 def subscription_name(destination: str, subscription: str) -> str:
@@ -58,20 +58,20 @@ def subscription_name(destination: str, subscription: str) -> str:
     return destination if destination.startswith(QUEUE) else f"{destination} ({subscription})"
 
 
-def _by_broker(found: Division) -> str:
+def _by_broker(division: Division) -> str:
     """The broker with the most messages first; of many brokers only the first and the last."""
-    (busiest, most), *others = sorted(found["brokers"].items(), key=lambda each: (-each[1], each[0]))
-    told = f"{busiest} got {most:,} of {found['messages']:,} messages"
-    if len(others) >= MOST_BROKERS:
-        told, others = f"{told}, the most of {len(found['brokers'])} brokers", others[-1:]
-    rest = [f"those at {broker} {messages:,}" for broker, messages in others]
-    return f"{told}, {joined(rest)}" if rest else told
+    (busiest, most), *further = sorted(division["brokers"].items(), key=lambda share: (-share[1], share[0]))
+    busiest_words = f"{busiest} got {most:,} of {division['messages']:,} messages"
+    if len(further) >= MOST_BROKERS:
+        busiest_words, further = f"{busiest_words}, the most of {len(division['brokers'])} brokers", further[-1:]
+    further_words = [f"those at {broker} {messages:,}" for broker, messages in further]
+    return f"{busiest_words}, {joined(further_words)}" if further_words else busiest_words
 
 
-def _by_consumer(found: Division) -> str:
-    if found["idle"]:
-        return f"{found['idle']:,} of {found['consumers']:,} consumers got none"
-    return f"each of {found['consumers']:,} consumers got {found['least']:,} to {found['most']:,}"
+def _by_consumer(division: Division) -> str:
+    if division["idle"]:
+        return f"{division['idle']:,} of {division['consumers']:,} consumers got none"
+    return f"each of {division['consumers']:,} consumers got {division['least']:,} to {division['most']:,}"
 
 
 @dataclass(frozen=True)
@@ -95,9 +95,9 @@ PERCENT = 100
 def bars_of_consumers(consumers: pa.Table, brokers: Sequence[NamedColour]) -> tuple[ConsumerBars, ...]:
     """Of the subscriptions with several consumers those with the most messages. ``brokers``: in the picture's order."""
     position = {broker.name: at for at, broker in enumerate(brokers)}
-    found = [_bars(rows, position) for rows in _subscriptions(consumers) if len(rows) > 1]
-    drawn = [each for each in found if any(each.messages)]
-    return tuple(sorted(drawn, key=lambda each: -sum(each.messages))[:MOST_SUBSCRIPTIONS])
+    subscriptions = [_bars(rows, position) for rows in _subscriptions(consumers) if len(rows) > 1]
+    drawn = [bars for bars in subscriptions if any(bars.messages)]
+    return tuple(sorted(drawn, key=lambda bars: -sum(bars.messages))[:MOST_SUBSCRIPTIONS])
 
 
 def _subscriptions(consumers: pa.Table) -> list[list[dict[str, Any]]]:
@@ -129,9 +129,9 @@ def consumers_table(consumers: pa.Table) -> Table:
         Column("Even share (%)", 1),
     )
     rows = [row for of_one in _subscriptions(consumers) for row in _rows(of_one)]
-    more = f" (the first {MOST_ROWS:,} of {len(rows):,})" if len(rows) > MOST_ROWS else ""
+    excerpt = f" (the first {MOST_ROWS:,} of {len(rows):,})" if len(rows) > MOST_ROWS else ""
     shown = sorted(sorted(rows, key=lambda row: -row[3])[:MOST_ROWS], key=lambda row: row[:2])
-    return Table(f"Messages of each consumer{more}", columns, tuple(shown), "Nobody subscribed.")
+    return Table(f"Messages of each consumer{excerpt}", columns, tuple(shown), "Nobody subscribed.")
 
 
 def _rows(rows: Sequence[dict[str, Any]]) -> list[tuple[Any, ...]]:
@@ -171,8 +171,8 @@ def draw_consumers(subscriptions: Sequence[ConsumerBars], brokers: Sequence[Name
 
 
 def _draw(axes: Axes, bars: ConsumerBars, brokers: Sequence[NamedColour]) -> None:
-    of = f"{bars.subscription}: {counted(sum(bars.messages), 'message')}, {counted(len(bars.consumers), 'consumer')}"
-    plain_axes(axes, shortened(of))
+    title = f"{bars.subscription}: {counted(sum(bars.messages), 'message')}, {counted(len(bars.consumers), 'consumer')}"
+    plain_axes(axes, shortened(title))
     at = range(len(bars.consumers))
     for broker in dict.fromkeys(bars.brokers):
         its = [(place, bars.messages[place]) for place in at if bars.brokers[place] == broker]
@@ -192,7 +192,7 @@ def _outlines(bars: Sequence[tuple[int, int]]) -> Path:
     corners = [
         [(at - BAR / 2, 0), (at - BAR / 2, height), (at + BAR / 2, height), (at + BAR / 2, 0)] for at, height in bars
     ]
-    return Path.make_compound_path(*[Path([*each, each[0]], closed=True) for each in corners])
+    return Path.make_compound_path(*[Path([*outline, outline[0]], closed=True) for outline in corners])
 
 
 def _handles(subscriptions: Sequence[ConsumerBars], brokers: Sequence[NamedColour]) -> list[Line2D]:

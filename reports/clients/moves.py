@@ -39,17 +39,19 @@ def _whereabouts(groups: Sequence[GroupBalance], faults: Sequence[FaultRecovery]
     """``a, b and c had 6/6/0 clients before c joined at 10 s, 4/4/3 (1 off) after``; ``They had …``"""
     brokers = list(dict.fromkeys(broker for group in groups for broker in group["moments"][0]["connected"]))
     were = {moment["moment"]: _clients(groups, moment["moment"], brokers) for moment in groups[0]["moments"]}
-    told = []
+    sentences = []
     for fault in faults:
         before, after = (were.get(f"{when} {fault['fault']}") for when in ("before", "after"))
         if before and after:
-            done = DONE.get(fault["kind"], f"had the fault {fault['kind']}")
-            told.append(f"{before} clients before {fault['target']} {done} at {fault['began_s']:.3g} s, {after} after")
-    told = told[:MOST_FAULTS] or [f"{were['begin']} clients when the load began"]
-    if "end" in were and not told[-1].endswith(f", {were['end']} after"):
-        told.append(f"{were['end']} when the load ended")
-    first, *others = told
-    return [f"{joined(brokers)} had {first}", *(f"They had {other}" for other in others)]
+            effect = DONE.get(fault["kind"], f"had the fault {fault['kind']}")
+            sentences.append(
+                f"{before} clients before {fault['target']} {effect} at {fault['began_s']:.3g} s, {after} after"
+            )
+    sentences = sentences[:MOST_FAULTS] or [f"{were['begin']} clients when the load began"]
+    if "end" in were and not sentences[-1].endswith(f", {were['end']} after"):
+        sentences.append(f"{were['end']} when the load ended")
+    first_sentence, *further = sentences
+    return [f"{joined(brokers)} had {first_sentence}", *(f"They had {sentence}" for sentence in further)]
 
 
 def _clients(groups: Sequence[GroupBalance], moment: str, brokers: Sequence[str]) -> str:
@@ -92,7 +94,11 @@ def moves_table(rebalance: Rebalance) -> Table:
     columns = columns_of(
         FaultMoves,
         *("fault", "effect", "at_s", "moves", "moved", "off_ms.p50", "off_ms.max", "first_move_s"),
-        ("Settled after (s)", None, lambda of: of["state"] if of["settled_s"] is None else f"{of['settled_s']:.2f}"),
+        (
+            "Settled after (s)",
+            None,
+            lambda move: move["state"] if move["settled_s"] is None else f"{move['settled_s']:.2f}",
+        ),
         "later_moves",
     )
     caption = (
@@ -111,8 +117,8 @@ def distribution_table(distribution: pa.Table) -> Table:
     names = list(by_second.get(0, {}))
     columns = (Column("Second", 0), *(Column(f"{group}: {broker or 'off'}", 0) for group, broker in names))
     rows = tuple((second, *(by_second[second][name] for name in names)) for second in changed[::every])
-    which = "each second that changed them" if every == 1 else f"one in {every} seconds that changed them"
-    return Table(f"Clients of each broker at the end of {which}", columns, rows, "No client connected.")
+    frequency = "each second that changed them" if every == 1 else f"one in {every} seconds that changed them"
+    return Table(f"Clients of each broker at the end of {frequency}", columns, rows, "No client connected.")
 
 
 def stays_table(stays: pa.Table) -> Table:
@@ -126,10 +132,10 @@ def stays_table(stays: pa.Table) -> Table:
         ("Ended by", None, lambda stay: stay["cause"].replace("_", " ")),
     )
     whole = pc.and_(pc.equal(stays["from_ns"], 0), pc.equal(stays["cause"], "load_end"))
-    others = stays.filter(pc.invert(whole)).sort_by([("user", "ascending"), ("from_ns", "ascending")])
-    more = f" (the first {MOST_STAYS:,} of {others.num_rows:,})" if others.num_rows > MOST_STAYS else ""
-    unmoved = f"{counted(stays.num_rows - others.num_rows, 'client')} stayed at one broker for the whole load"
-    rows = others.slice(0, MOST_STAYS).to_pylist()
+    moved_or_off = stays.filter(pc.invert(whole)).sort_by([("user", "ascending"), ("from_ns", "ascending")])
+    excerpt = f" (the first {MOST_STAYS:,} of {moved_or_off.num_rows:,})" if moved_or_off.num_rows > MOST_STAYS else ""
+    unmoved = f"{counted(stays.num_rows - moved_or_off.num_rows, 'client')} stayed at one broker for the whole load"
+    rows = moved_or_off.slice(0, MOST_STAYS).to_pylist()
     return table_of(
-        f"Stays of the other clients{more}; {unmoved}", rows, columns, "There were no others.", sortable=True
+        f"Stays of the other clients{excerpt}; {unmoved}", rows, columns, "There were no others.", sortable=True
     )

@@ -81,15 +81,18 @@ def design(runs: Sequence[FinishedRun], allow_unlike: bool = False) -> Design:
 
 
 def _control(
-    first: str, controls: dict[str, list[FinishedRun]], blocks: tuple[str, ...], recorded: Sequence[FinishedRun] | None
+    reference: str,
+    controls: dict[str, list[FinishedRun]],
+    blocks: tuple[str, ...],
+    recorded: Sequence[FinishedRun] | None,
 ) -> Arm | None:
     """``recorded``: all runs, if they recorded their blocks."""
     if not controls:
         return None
-    if others := [name for name in controls if name != first]:
+    if other_arms := [name for name in controls if name != reference]:
         raise ComparisonImpossible(
-            f"{controls[others[0]][0].name} is a control run of {others[0]}, but the arm that the others are compared "
-            f"with is {first}: name a run of {others[0]} first, or leave the control runs out"
+            f"{controls[other_arms[0]][0].name} is a control run of {other_arms[0]}, but the arm that the others are "
+            f"compared with is {reference}: name a run of {other_arms[0]} first, or leave the control runs out"
         )
     held = _recorded(controls, recorded) if recorded else _by_order(controls)
     for block in (*blocks, *held):
@@ -98,7 +101,7 @@ def _control(
                 f"block {block} has {'a control run and nothing else' if block in held else 'no control run'}: each "
                 "block has one, or none does: add the missing run, or leave the control runs out"
             )
-    return Arm(f"{first} {AGAIN}", tuple(held[block][first] for block in blocks))
+    return Arm(f"{reference} {AGAIN}", tuple(held[block][reference] for block in blocks))
 
 
 def arm_name(field: str, value: Value) -> str:
@@ -156,7 +159,7 @@ def designs_by_scenario(runs: Sequence[FinishedRun], allow_unlike: bool) -> dict
     by_scenario: dict[str, list[FinishedRun]] = {}
     for run in runs:
         by_scenario.setdefault(run.info.scenario, []).append(run)
-    found = {}
+    designs = {}
     for scenario, its_runs in by_scenario.items():
         if len(its_runs) == 1 and len(by_scenario) > 1:
             raise ComparisonImpossible(
@@ -164,64 +167,65 @@ def designs_by_scenario(runs: Sequence[FinishedRun], allow_unlike: bool) -> dict
                 "scenario: name runs of at least two arms of it"
             )
         try:
-            found[scenario] = design(its_runs, allow_unlike)
+            designs[scenario] = design(its_runs, allow_unlike)
         except ComparisonImpossible as error:
-            told = f"scenario {scenario}: " if len(by_scenario) > 1 else ""
-            raise ComparisonImpossible(f"{told}{error}") from None
-    (first, reference), *others = found.items()
-    for scenario, other in others:
-        _require_same_arms(first, reference, scenario, other)
+            scenario_words = f"scenario {scenario}: " if len(by_scenario) > 1 else ""
+            raise ComparisonImpossible(f"{scenario_words}{error}") from None
+    (first_scenario, reference), *further = designs.items()
+    for scenario, design_of_scenario in further:
+        _require_same_arms(first_scenario, reference, scenario, design_of_scenario)
         if not allow_unlike:
-            _require_alike(reference, other)
-    return found
+            _require_alike(reference, design_of_scenario)
+    return designs
 
 
-def _require_same_arms(first: str, reference: Design, scenario: str, other: Design) -> None:
-    arms = [[arm.name for arm in each.rows] for each in (reference, other)]
+def _require_same_arms(reference_scenario: str, reference: Design, scenario: str, compared: Design) -> None:
+    arms = [[arm.name for arm in scenario_design.rows] for scenario_design in (reference, compared)]
     if arms[0][0] != arms[1][0] or set(arms[0]) != set(arms[1]):
         raise ComparisonImpossible(
-            f"scenario {scenario} has the arms {joined(arms[1])}, but {first} has {joined(arms[0])}: one page compares "
-            "the same arms under each scenario, the reference first"
+            f"scenario {scenario} has the arms {joined(arms[1])}, but {reference_scenario} has {joined(arms[0])}: one "
+            "page compares the same arms under each scenario, the reference first"
         )
 
 
-def _require_alike(reference: Design, other: Design) -> None:
-    first, second = reference.arms[0].runs[0], other.arms[0].runs[0]
-    here, there = conditions_of_each([first.info, second.info])
+def _require_alike(reference: Design, compared: Design) -> None:
+    reference_run, compared_run = reference.arms[0].runs[0], compared.arms[0].runs[0]
+    here, there = conditions_of_each([reference_run.info, compared_run.info])
     for field in here:
-        asked = field in ALIKE or field.startswith(ALIKE_BEGIN)
-        if asked and field in there and field != reference.field and not alike(field, here[field], there[field]):
+        must_agree = field in ALIKE or field.startswith(ALIKE_BEGIN)
+        if must_agree and field in there and field != reference.field and not alike(field, here[field], there[field]):
             raise ComparisonImpossible(
-                f"{field} is {shown(there[field])} in {second.name}, but {shown(here[field])} in {first.name}: runs of "
-                "all scenarios of one page have to be alike in it, or mark the page by --allow-unlike"
+                f"{field} is {shown(there[field])} in {compared_run.name}, but {shown(here[field])} in "
+                f"{reference_run.name}: runs of all scenarios of one page have to be alike in it, or mark the page by "
+                "--allow-unlike"
             )
 
 
-def primary_of_each(asked: Sequence[str], designs: Mapping[str, Design]) -> dict[str, tuple[Metric, ...]]:
+def primary_of_each(primary: Sequence[str], designs: Mapping[str, Design]) -> dict[str, tuple[Metric, ...]]:
     """The figures that are judged in each scenario; see `parted`. ComparisonImpossible."""
-    given = parted(asked, list(designs))
-    return {scenario: given[scenario] or _default(of) for scenario, of in designs.items()}
+    named = parted(primary, list(designs))
+    return {scenario: named[scenario] or _default(scenario_design) for scenario, scenario_design in designs.items()}
 
 
-def parted(asked: Sequence[str], scenarios: Sequence[str]) -> dict[str, tuple[Metric, ...]]:
+def parted(primary: Sequence[str], scenarios: Sequence[str]) -> dict[str, tuple[Metric, ...]]:
     """By scenario, the figures named for it: ``failover:recovery.outage_ms.max``, or without a scenario for all.
 
     ComparisonImpossible for an unknown figure or scenario, or more than three for one scenario.
     """
-    found: dict[str, list[str]] = {scenario: [] for scenario in scenarios}
-    for text in asked:
+    paths_by_scenario: dict[str, list[str]] = {scenario: [] for scenario in scenarios}
+    for text in primary:
         scenario, colon, path = text.rpartition(":")
-        if colon and scenario not in found:
+        if colon and scenario not in paths_by_scenario:
             raise ComparisonImpossible(
                 f"--primary {text}: no run of scenario {scenario}: write one of {joined(list(scenarios))}"
             )
-        for each in [scenario] if colon else scenarios:
-            found[each].append(path)
-    return {scenario: primary_metrics(paths) if paths else () for scenario, paths in found.items()}
+        for named_scenario in [scenario] if colon else scenarios:
+            paths_by_scenario[named_scenario].append(path)
+    return {scenario: primary_metrics(paths) if paths else () for scenario, paths in paths_by_scenario.items()}
 
 
-def _default(of: Design) -> tuple[Metric, ...]:
+def _default(scenario_design: Design) -> tuple[Metric, ...]:
     """Where clients were cut off, their longest outage; else the latency: a cut link, say, cuts no client off."""
-    runs = [run for arm in of.arms for run in arm.runs]
+    runs = [run for arm in scenario_design.arms for run in arm.runs]
     of_faults = METRICS[PRIMARY_OF_FAULTS]
     return (of_faults if any(of_faults.value(run.summary) is not None for run in runs) else METRICS[PRIMARY],)

@@ -45,8 +45,8 @@ class Shape:
         if len(crossed) == 1:
             return str(crossed[0])
         mean = sum(links * pairs for links, pairs in enumerate(self.pairs_by_links)) / sum(self.pairs_by_links)
-        way = " or " if len(crossed) == 2 else " to "
-        return f"{crossed[0]}{way}{crossed[-1]}, on average {significant(mean, 2)}"
+        separator = " or " if len(crossed) == 2 else " to "
+        return f"{crossed[0]}{separator}{crossed[-1]}, on average {significant(mean, 2)}"
 
     @property
     def entry_text(self) -> str:
@@ -55,8 +55,8 @@ class Shape:
         if self.producers_at == self.consumers_at:
             return f"producers and consumers at the same {producing}"
         if self.producers_at & self.consumers_at:
-            both = len(self.producers_at & self.consumers_at)
-            return f"producers at {producing}, consumers at {consuming}, both at {both} of them"
+            shared = len(self.producers_at & self.consumers_at)
+            return f"producers at {producing}, consumers at {consuming}, both at {shared} of them"
         return f"producers at {producing}, consumers at {counted(len(self.consumers_at), 'other', 'others')}"
 
 
@@ -80,32 +80,36 @@ def differences_beside(field: str, shapes: Sequence[Shape], cores: int, nearest:
         ("Links that a message crosses", [shape.link_text for shape in shapes], "Each link is a hop more."),
         ("Where clients enter", [shape.entry_text for shape in shapes], ""),
     )
-    different = [(what, texts, why) for what, texts, why in kinds if len(set(texts)) > 1]
+    different = [(subject, texts, effect) for subject, texts, effect in kinds if len(set(texts)) > 1]
     alike = [
-        f"{what[:1].lower()}{what[1:]} ({texts[0]}{' each' if what.startswith('Brokers') else ''})"
-        for what, texts, _ in kinds
+        f"{subject[:1].lower()}{subject[1:]} ({texts[0]}{' each' if subject.startswith('Brokers') else ''})"
+        for subject, texts, _ in kinds
         if len(set(texts)) == 1
     ]
     if not different and field != TOPOLOGY:
         return ()
-    told = []
-    for what, texts, why in different:
-        each = "; ".join(f"{shape.name}: {text}" for shape, text in zip(shapes, texts, strict=True))
-        told.append(f"{what}: {each}.{f' {why}' if why and (cores or not what.startswith('Brokers')) else ''}")
+    sentences = []
+    for subject, texts, effect in different:
+        by_arm = "; ".join(f"{shape.name}: {text}" for shape, text in zip(shapes, texts, strict=True))
+        sentences.append(
+            f"{subject}: {by_arm}.{f' {effect}' if effect and (cores or not subject.startswith('Brokers')) else ''}"
+        )
     if alike:
-        told.append(f"Equal: {joined(alike)}." if different else f"Nothing of these: equal are {joined(alike)}.")
+        sentences.append(f"Equal: {joined(alike)}." if different else f"Nothing of these: equal are {joined(alike)}.")
     if nearest and len({shape.brokers for shape in shapes}) > 1:
-        told.append(nearest)
-    return tuple(told)
+        sentences.append(nearest)
+    return tuple(sentences)
 
 
 def beside(comparisons: Sequence[Comparison]) -> tuple[str, ...]:
     """The sentences of all scenarios of a page, each once."""
-    told = [_of_one(comparison) for comparison in comparisons]
-    if len(set(told)) == 1:
-        return told[0]
+    sentences_by_scenario = [_of_one(comparison) for comparison in comparisons]
+    if len(set(sentences_by_scenario)) == 1:
+        return sentences_by_scenario[0]
     return tuple(
-        f"Under {each.scenario}: {line}" for each, lines in zip(comparisons, told, strict=True) for line in lines
+        f"Under {comparison.scenario}: {line}"
+        for comparison, lines in zip(comparisons, sentences_by_scenario, strict=True)
+        for line in lines
     )
 
 

@@ -12,7 +12,7 @@ from records.run import RunInfo
 from reports.comparison.arms import Arm, designs_by_scenario, primary_of_each
 from reports.comparison.beside import beside
 from reports.comparison.charts import band_table, charts_of
-from reports.comparison.comparison import Asked, Comparison, Test, compare, let_stand
+from reports.comparison.comparison import Comparison, JudgedDesign, Test, compare, let_stand
 from reports.comparison.conditions import OVERLAY, conditions, shown
 from reports.comparison.forms import document_text, markdown
 from reports.comparison.runs import TellsOfARun, read_runs
@@ -30,8 +30,8 @@ class Wanted:
     """The runs to compare and the files to write; None: not that one.
 
     ``to_add_a_broker``: tells of a run whom one more broker would restart; '' if it cannot tell. ``nearest_equal``: a
-    sentence with the nearest arms to these that are equal in brokers, by a run of each; '' if it has none. ``kept``:
-    verdicts that stand, whatever blocks were added after them.
+    sentence with the nearest arms to these that are equal in brokers, by a run of each; '' if it has none.
+    ``standing_verdicts``: verdicts that stand, whatever blocks were added after them.
     """
 
     runs: tuple[Path, ...]
@@ -43,16 +43,20 @@ class Wanted:
     json: Path | None = None
     to_add_a_broker: TellsOfARun = lambda _info: ""
     nearest_equal: Callable[[Sequence[RunInfo]], str] = lambda _infos: ""
-    kept: tuple[FirstVerdict, ...] = ()
+    standing_verdicts: tuple[FirstVerdict, ...] = ()
 
 
 def compared(wanted: Wanted) -> tuple[Comparison, ...]:
     """One for each scenario of the runs. ComparisonImpossible or RunUnreadable, before anything is written."""
     designs = designs_by_scenario(read_runs(wanted.runs, wanted.to_add_a_broker), wanted.allow_unlike)
-    asked = primary_of_each(wanted.primary, designs)
-    found = compare([Asked(design, asked[scenario]) for scenario, design in designs.items()], wanted.same_within)
-    nearest = wanted.nearest_equal([arm.runs[0].info for arm in found[0].design.arms])
-    return tuple(let_stand(replace(each, nearest=nearest), wanted.kept) for each in found)
+    primary = primary_of_each(wanted.primary, designs)
+    comparisons = compare(
+        [JudgedDesign(design, primary[scenario]) for scenario, design in designs.items()], wanted.same_within
+    )
+    nearest = wanted.nearest_equal([arm.runs[0].info for arm in comparisons[0].design.arms])
+    return tuple(
+        let_stand(replace(comparison, nearest=nearest), wanted.standing_verdicts) for comparison in comparisons
+    )
 
 
 def render(comparisons: Sequence[Comparison]) -> str:
@@ -77,7 +81,7 @@ class Download:
     """A file inside the page: a link that saves it needs no script."""
 
     name: str
-    what: str
+    description: str
     address: str
 
 
@@ -114,26 +118,32 @@ class ComparisonPage:
 
 
 def comparison_page(comparisons: Sequence[Comparison]) -> ComparisonPage:
-    first, several = comparisons[0], len(comparisons) > 1
-    names = [arm.name for arm in first.design.arms]
+    leading, several = comparisons[0], len(comparisons) > 1
+    names = [arm.name for arm in leading.design.arms]
     return ComparisonPage(
         title=", ".join(names) + " under the same clients",
         meta=lead(comparisons),
         answers=answers(comparisons),
         messages=messages(comparisons),
         beside=beside(comparisons),
-        left_out=tuple(dict.fromkeys(line for each in comparisons for line in left_out(each))),
-        unlike=tuple(str(difference) for each in comparisons for difference in each.design.unlike),
-        arms_by=first.design.field,
+        left_out=tuple(dict.fromkeys(line for comparison in comparisons for line in left_out(comparison))),
+        unlike=tuple(str(difference) for comparison in comparisons for difference in comparison.design.unlike),
+        arms_by=leading.design.field,
         table=arm_table(comparisons),
-        verdicts=tuple(_verdict(each, test, several) for each in comparisons for test in each.tests),
+        verdicts=tuple(_verdict(comparison, test, several) for comparison in comparisons for test in comparison.tests),
         doubts=doubts(comparisons),
-        charts=tuple(chart for each in comparisons for chart in charts_of(each, several)),
-        effects=tuple(_under(each, effects(each), several) for each in comparisons),
-        runs=tuple(_under(each, table, several) for each in comparisons for table in (_runs(each), _made_alike(each))),
-        commands=tuple(_command(each, arm, several) for each in comparisons for arm in each.design.arms),
+        charts=tuple(chart for comparison in comparisons for chart in charts_of(comparison, several)),
+        effects=tuple(_under(comparison, effects(comparison), several) for comparison in comparisons),
+        runs=tuple(
+            _under(comparison, table, several)
+            for comparison in comparisons
+            for table in (_runs(comparison), _made_alike(comparison))
+        ),
+        commands=tuple(
+            _command(comparison, arm, several) for comparison in comparisons for arm in comparison.design.arms
+        ),
         overlays=_overlays(comparisons),
-        downloads=tuple(download for each in comparisons for download in _downloads(each, several)),
+        downloads=tuple(download for comparison in comparisons for download in _downloads(comparison, several)),
         data=safe_in_script(document_text(comparisons)),
     )
 
@@ -145,15 +155,15 @@ def _command(comparison: Comparison, arm: Arm, several: bool) -> tuple[str, str]
 
 def _overlays(comparisons: Sequence[Comparison]) -> tuple[tuple[str, str], ...]:
     """The settings that were laid over the topology's: each file once, by its name and digest."""
-    runs = [arm.runs[0].info for each in comparisons for arm in each.design.arms]
-    found = {
-        str(told): text
+    runs = [arm.runs[0].info for comparison in comparisons for arm in comparison.design.arms]
+    texts = {
+        str(overlay): text
         for run in runs
-        if (told := conditions(run).get(OVERLAY))
+        if (overlay := conditions(run).get(OVERLAY))
         for name, text in run.rendered.items()
         if name.startswith(OVERLAY_FILE)
     }
-    return tuple(found.items())
+    return tuple(texts.items())
 
 
 def _under(comparison: Comparison, table: Table, several: bool) -> Table:
@@ -187,8 +197,8 @@ def _runs(comparison: Comparison) -> Table:
 def _made_alike(comparison: Comparison) -> Table:
     """The common conditions of all runs, from run.json."""
     unlike = {difference.field for difference in comparison.design.unlike} | {comparison.design.field}
-    found = conditions(comparison.reference.runs[0].info)
-    rows = tuple((name, shown(value)) for name, value in found.items() if name not in unlike and value is not None)
+    shared = conditions(comparison.reference.runs[0].info)
+    rows = tuple((name, shown(value)) for name, value in shared.items() if name not in unlike and value is not None)
     return Table("Alike in all runs", (Column("Field"), Column("Value")), rows)
 
 
@@ -200,7 +210,7 @@ def _downloads(comparison: Comparison, several: bool) -> tuple[Download, ...]:
         ("figures.csv", "every figure of every run", values(comparison)),
         ("spectra.csv", "latency spectra", band_table("", comparison.design.arms)),
     )
-    return tuple(Download(f"{under}{name}", what, _address(as_csv(table))) for name, what, table in files)
+    return tuple(Download(f"{under}{name}", description, _address(as_csv(table))) for name, description, table in files)
 
 
 def _address(text: str) -> str:

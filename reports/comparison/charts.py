@@ -124,16 +124,18 @@ def band_curve(arm: Arm, style: int) -> BandCurve | None:
     decades = -log10(1 - last) if last else 0.0
     steps = max(1, round(decades * POINTS_PER_DECADE))
     fractions = [1 - 10 ** (-decades * step / steps) for step in range(steps + 1)]
-    found = [[histogram.percentile(fraction) or 0.0 for histogram in measured] for fraction in fractions]
-    kept = [(fraction, values) for fraction, values in zip(fractions, found, strict=True) if min(values) > 0]
-    if not kept:
+    values_by_fraction = [[histogram.percentile(fraction) or 0.0 for histogram in measured] for fraction in fractions]
+    positive = [
+        (fraction, values) for fraction, values in zip(fractions, values_by_fraction, strict=True) if min(values) > 0
+    ]
+    if not positive:
         return None
     return BandCurve(
         arm.name,
-        tuple(fraction for fraction, _ in kept),
-        tuple(min(values) for _, values in kept),
-        tuple(median(values) for _, values in kept),
-        tuple(max(values) for _, values in kept),
+        tuple(fraction for fraction, _ in positive),
+        tuple(min(values) for _, values in positive),
+        tuple(median(values) for _, values in positive),
+        tuple(max(values) for _, values in positive),
         style,
     )
 
@@ -142,7 +144,9 @@ def band_table(caption: str, arms: tuple[Arm, ...]) -> Table:
     """Three columns an arm: the fastest run, the median and the slowest, at each percentile of `ROWS`."""
     columns = [Column("Percentile")]
     for arm in arms:
-        columns += [Column(f"{arm.name}, {what} (ms)", 3) for what in ("fastest run", "median", "slowest run")]
+        columns += [
+            Column(f"{arm.name}, {statistic} (ms)", 3) for statistic in ("fastest run", "median", "slowest run")
+        ]
     rows: list[tuple[str | float | None, ...]] = []
     for fraction in ROWS:
         cells = [value for arm in arms for value in _three(arm, fraction)]
@@ -213,8 +217,8 @@ def _dots(comparison: Comparison, path: str, arm: str, style: int) -> DotRow | N
     figure = comparison.figures[path, arm]
     if figure.against is None:
         return None
-    found = figure.against
-    return DotRow(arm, tuple(map(exp, figure.used)), exp(found.centre), exp(found.low), exp(found.high), style)
+    ratio = figure.against
+    return DotRow(arm, tuple(map(exp, figure.used)), exp(ratio.centre), exp(ratio.low), exp(ratio.high), style)
 
 
 def _ratio_table(comparison: Comparison, path: str, caption: str) -> Table:

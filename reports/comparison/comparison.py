@@ -55,8 +55,8 @@ class ArmFigure:
     @property
     def told_apart(self) -> bool:
         """Whether the interval of the ratio, at 95 %, leaves out 1. Not under Holm: a description, not a verdict."""
-        found = self.against
-        return found is not None and found.confidence >= 0.95 and not found.low <= 0 <= found.high
+        ratio = self.against
+        return ratio is not None and ratio.confidence >= 0.95 and not ratio.low <= 0 <= ratio.high
 
 
 @dataclass(frozen=True)
@@ -108,54 +108,57 @@ class Comparison:
 
     def shown(self) -> tuple[Metric, ...]:
         """The figures of the table, those among them that no run has included."""
-        more = tuple(metric for metric in self.primary if metric.path not in SHOWN)
-        return (*(METRICS[path] for path in SHOWN), *more)
+        added = tuple(metric for metric in self.primary if metric.path not in SHOWN)
+        return (*(METRICS[path] for path in SHOWN), *added)
 
 
 @dataclass(frozen=True)
-class Asked:
+class JudgedDesign:
     """A design and the figures that are to be judged in it."""
 
     design: Design
     primary: tuple[Metric, ...]
 
 
-def compare(asked: Sequence[Asked], same_within: float = SAME_WITHIN) -> tuple[Comparison, ...]:
+def compare(judged_designs: Sequence[JudgedDesign], same_within: float = SAME_WITHIN) -> tuple[Comparison, ...]:
     """A comparison for each design. Pure: the same runs give the same comparisons."""
-    figures = [_figures(each) for each in asked]
-    primary = [_of_primary(each, found) for each, found in zip(asked, figures, strict=True)]
-    judged = can_be_judged([len(each.design.blocks) for each in asked])
+    figures = [_figures(judged_design) for judged_design in judged_designs]
+    primary = [
+        _of_primary(judged_design, figures_of_design)
+        for judged_design, figures_of_design in zip(judged_designs, figures, strict=True)
+    ]
+    judged = can_be_judged([len(judged_design.design.blocks) for judged_design in judged_designs])
     together = sum(len(of_each) for of_each, counts in zip(primary, judged, strict=True) if counts)
-    told = iter(_p_values(primary, judged))
+    p_values = iter(_p_values(primary, judged))
     return tuple(
         Comparison(
-            each.design,
-            each.primary,
+            judged_design.design,
+            judged_design.primary,
             same_within,
-            tuple(_test(each.design, figure, *next(told), together, same_within) for figure in of_each),
-            found,
+            tuple(_test(judged_design.design, figure, *next(p_values), together, same_within) for figure in of_each),
+            figures_of_design,
             together,
         )
-        for each, found, of_each in zip(asked, figures, primary, strict=True)
+        for judged_design, figures_of_design, of_each in zip(judged_designs, figures, primary, strict=True)
     )
 
 
 def _p_values(primary: Sequence[Sequence[ArmFigure]], judged: Sequence[bool]) -> list[tuple[float, float]]:
     """The p value of each test, and the same under Holm: 1 for those of a scenario that is only described."""
-    counts = [each for figures, each in zip(primary, judged, strict=True) for _ in figures]
+    counts = [is_judged for figures, is_judged in zip(primary, judged, strict=True) for _ in figures]
     p_values = [p_value(figure.used) if figure.used else 1.0 for figures in primary for figure in figures]
     adjusted = iter(holm([p for p, counted in zip(p_values, counts, strict=True) if counted]))
     return [(p, next(adjusted) if counted else 1.0) for p, counted in zip(p_values, counts, strict=True)]
 
 
-def _figures(asked: Asked) -> dict[tuple[str, str], ArmFigure]:
-    paths = dict.fromkeys((*SHOWN, *(metric.path for metric in asked.primary)))
-    arms = asked.design.rows
+def _figures(judged_design: JudgedDesign) -> dict[tuple[str, str], ArmFigure]:
+    paths = dict.fromkeys((*SHOWN, *(metric.path for metric in judged_design.primary)))
+    arms = judged_design.design.rows
     return {(path, arm.name): _figure(METRICS[path], arm, arms[0]) for path in paths for arm in arms}
 
 
-def _of_primary(asked: Asked, figures: dict[tuple[str, str], ArmFigure]) -> list[ArmFigure]:
-    return [figures[metric.path, arm.name] for metric in asked.primary for arm in asked.design.arms[1:]]
+def _of_primary(judged_design: JudgedDesign, figures: dict[tuple[str, str], ArmFigure]) -> list[ArmFigure]:
+    return [figures[metric.path, arm.name] for metric in judged_design.primary for arm in judged_design.design.arms[1:]]
 
 
 def _test(design: Design, figure: ArmFigure, p: float, adjusted_p: float, together: int, same_within: float) -> Test:
@@ -170,9 +173,11 @@ def _figure(metric: Metric, arm: Arm, reference: Arm) -> ArmFigure:
     doubts = [bool(run.doubt(metric)) for run in arm.runs]
     if arm is reference:
         return ArmFigure(metric, arm.name, values, own, doubtful=sum(doubts), missing=_absent(values, doubts))
-    others = tuple(run.value(metric) for run in reference.runs)
+    reference_values = tuple(run.value(metric) for run in reference.runs)
     either = [mine or bool(run.doubt(metric)) for mine, run in zip(doubts, reference.runs, strict=True)]
-    ratios = tuple(_log_ratio(value, other) for value, other in zip(values, others, strict=True))
+    ratios = tuple(
+        _log_ratio(value, reference_value) for value, reference_value in zip(values, reference_values, strict=True)
+    )
     used = [ratio for ratio in ratios if ratio is not None]
     against = estimate(used) if used else None
     return ArmFigure(metric, arm.name, values, own, ratios, against, sum(either), _absent(ratios, either))
@@ -182,13 +187,15 @@ def _absent(values: Sequence[float | None], doubts: Sequence[bool]) -> int:
     return sum(value is None and not doubt for value, doubt in zip(values, doubts, strict=True))
 
 
-def _log_ratio(value: float | None, other: float | None) -> float | None:
+def _log_ratio(value: float | None, reference_value: float | None) -> float | None:
     """None where one is absent or not positive: it has no ratio."""
-    return log(value / other) if value and other and value > 0 and other > 0 else None
+    return log(value / reference_value) if value and reference_value and value > 0 and reference_value > 0 else None
 
 
-def _exponentiated(found: Estimate) -> Estimate:
-    return replace(found, centre=exp(found.centre), low=exp(found.low), high=exp(found.high))
+def _exponentiated(log_estimate: Estimate) -> Estimate:
+    return replace(
+        log_estimate, centre=exp(log_estimate.centre), low=exp(log_estimate.low), high=exp(log_estimate.high)
+    )
 
 
 def _question(design: Design, figure: ArmFigure, tests: int, same_within: float) -> Question:
@@ -200,9 +207,9 @@ def _question(design: Design, figure: ArmFigure, tests: int, same_within: float)
 
 def fell_short(design: Design, arm: str) -> tuple[int, int]:
     """In how many blocks the arm did not hold the offered rate and the first one did, and the other way round."""
-    first = design.arms[0].runs
-    runs = next((each.runs for each in design.arms if each.name == arm), first)
-    pairs = list(zip(runs, first, strict=True))
+    reference_runs = design.arms[0].runs
+    runs = next((candidate.runs for candidate in design.arms if candidate.name == arm), reference_runs)
+    pairs = list(zip(runs, reference_runs, strict=True))
     return (
         sum(run.fell_short and reference.rate_held is True for run, reference in pairs),
         sum(reference.fell_short and run.rate_held is True for run, reference in pairs),
@@ -220,17 +227,17 @@ def first_verdicts(comparison: Comparison) -> tuple[FirstVerdict, ...]:
     )
 
 
-def _as_first_verdict(comparison: Comparison, test: Test, found: Estimate) -> FirstVerdict:
+def _as_first_verdict(comparison: Comparison, test: Test, ratio: Estimate) -> FirstVerdict:
     return FirstVerdict(
         *_question_of_test(comparison, test),
         len(comparison.design.blocks),
         len(test.figure.used),
         test.verdict.word,
         test.verdict.reasons,
-        found.centre,
-        found.low,
-        found.high,
-        found.confidence,
+        ratio.centre,
+        ratio.low,
+        ratio.high,
+        ratio.confidence,
         test.p,
         test.adjusted_p,
     )
@@ -241,38 +248,44 @@ def _question_of_test(comparison: Comparison, test: Test) -> tuple[str, str, str
     return comparison.scenario, test.figure.metric.path, *names, comparison.same_within
 
 
-def let_stand(comparison: Comparison, kept: Sequence[FirstVerdict]) -> Comparison:
+def let_stand(comparison: Comparison, standing_verdicts: Sequence[FirstVerdict]) -> Comparison:
     """The comparison with the verdicts that its tests had before blocks were added or replaced.
 
-    ``kept``: of the session of its runs. Runs of several sessions together are another comparison.
+    ``standing_verdicts``: of the session of its runs. Runs of several sessions together are another comparison.
     """
     if len({run.info.options.get("session") for arm in comparison.design.arms for run in arm.runs}) > 1:
         return comparison
-    known = {each.question: each for each in kept}
-    firsts = (known.get(_question_of_test(comparison, test)) for test in comparison.tests)
-    tests = tuple(_standing(comparison, test, first) for test, first in zip(comparison.tests, firsts, strict=True))
+    verdict_by_question = {verdict.question: verdict for verdict in standing_verdicts}
+    firsts = (verdict_by_question.get(_question_of_test(comparison, test)) for test in comparison.tests)
+    tests = tuple(
+        _standing(comparison, test, standing_verdict)
+        for test, standing_verdict in zip(comparison.tests, firsts, strict=True)
+    )
     return replace(comparison, tests=tests)
 
 
-def _standing(comparison: Comparison, test: Test, first: FirstVerdict | None) -> Test:
+def _standing(comparison: Comparison, test: Test, standing_verdict: FirstVerdict | None) -> Test:
     """An invalid run is no matter of how many blocks there are: it is told all the same."""
     now, blocks = test.figure.against, len(comparison.design.blocks)
-    if first is None or test.verdict.word == INVALID:
+    if standing_verdict is None or test.verdict.word == INVALID:
         return test
-    if (first.blocks, first.word) == (blocks, test.verdict.word) and now == first.estimate:
+    if (standing_verdict.blocks, standing_verdict.word) == (
+        blocks,
+        test.verdict.word,
+    ) and now == standing_verdict.estimate:
         return test
     later = f"it is {effect_text(now)}" if now else "no block has this figure in both arms"
     reasons = (
-        f"This is the verdict of the first {first.blocks} blocks, which could have one, and it stands.",
-        *first.reasons,
+        f"This is the verdict of the first {standing_verdict.blocks} blocks, which could have one, and it stands.",
+        *standing_verdict.reasons,
         f"By all {blocks} blocks {later}. That describes: blocks that are added after a verdict was possible are "
         "chosen by what was seen. A new verdict takes new runs, with so many blocks from the start (--session NAME).",
     )
-    return replace(test, verdict=Verdict(first.word, reasons), first=first)
+    return replace(test, verdict=Verdict(standing_verdict.word, reasons), first=standing_verdict)
 
 
-def newly_decided(comparisons: Iterable[Comparison], kept: Sequence[FirstVerdict]) -> list[FirstVerdict]:
-    """Those that are to be kept beside the ``kept``: of tests that had none yet."""
-    known = {each.question for each in kept}
-    decided = [first for comparison in comparisons for first in first_verdicts(comparison)]
-    return [first for first in decided if first.question not in known]
+def newly_decided(comparisons: Iterable[Comparison], standing_verdicts: Sequence[FirstVerdict]) -> list[FirstVerdict]:
+    """Those that are to be kept beside the ``standing_verdicts``: of tests that had none yet."""
+    questions = {verdict.question for verdict in standing_verdicts}
+    decided = [verdict for comparison in comparisons for verdict in first_verdicts(comparison)]
+    return [verdict for verdict in decided if verdict.question not in questions]

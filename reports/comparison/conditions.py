@@ -92,27 +92,27 @@ def shown(value: Value) -> str:
 def conditions(run: RunInfo) -> dict[str, Value]:
     """Field to value, of everything that may change a figure."""
     left_out = {*SAID_ELSEWHERE, *SAID_BY_USERS, *NO_CONDITIONS}
-    found: dict[str, Value] = {"topology": run.topology, "protocol": run.protocol, "runtime": run.runtime}
-    found |= {"scenario": run.scenario}
-    found |= {name: value for name, value in run.options.items() if name not in left_out}
+    values: dict[str, Value] = {"topology": run.topology, "protocol": run.protocol, "runtime": run.runtime}
+    values |= {"scenario": run.scenario}
+    values |= {name: value for name, value in run.options.items() if name not in left_out}
     if digest := run.options.get("overlay_digest"):
-        found[OVERLAY] = f"{PurePath(str(run.options.get(OVERLAY))).name} ({digest})"
-    found |= _load(run.users)
-    found |= {"p99 of a rate that is held": run.held_p99_ms}
-    found |= {"proxied links": "some" if any(link.proxied for link in run.links) else "none"}
-    found |= {f"versions.{name}": value for name, value in run.versions.items() if name != COMMIT}
-    return found | {f"machine.{name}": value for name, value in machine_of(run).items()}
+        values[OVERLAY] = f"{PurePath(str(run.options.get(OVERLAY))).name} ({digest})"
+    values |= _load(run.users)
+    values |= {"p99 of a rate that is held": run.held_p99_ms}
+    values |= {"proxied links": "some" if any(link.proxied for link in run.links) else "none"}
+    values |= {f"versions.{name}": value for name, value in run.versions.items() if name != COMMIT}
+    return values | {f"machine.{name}": value for name, value in machine_of(run).items()}
 
 
 def conditions_of_each(runs: Sequence[RunInfo]) -> list[dict[str, Value]]:
     """The conditions of runs that are compared. If one asks for a version of the brokers, each has the version of its
     brokers: with and without the option it may be the same."""
-    found = [conditions(run) for run in runs]
-    if any(each.get(VERSION) for each in found):
-        for run, each in zip(runs, found, strict=True):
-            if run.runtime == "processes" and not (each.get(VERSION) or each.get("distribution")):
-                each[VERSION] = next((run.versions[name] for name in PRODUCTS if name in run.versions), None)
-    return found
+    conditions_of_runs = [conditions(run) for run in runs]
+    if any(run_conditions.get(VERSION) for run_conditions in conditions_of_runs):
+        for run, run_conditions in zip(runs, conditions_of_runs, strict=True):
+            if run.runtime == "processes" and not (run_conditions.get(VERSION) or run_conditions.get("distribution")):
+                run_conditions[VERSION] = next((run.versions[name] for name in PRODUCTS if name in run.versions), None)
+    return conditions_of_runs
 
 
 def machine_of(run: RunInfo) -> dict[str, str | int | float]:
@@ -122,11 +122,13 @@ def machine_of(run: RunInfo) -> dict[str, str | int | float]:
 
 def _load(users: Sequence[UserInfo]) -> dict[str, Value]:
     """The clients' settings. A setting's field has the values of all user classes with that setting."""
-    found: dict[str, Value] = {"users": _each(users, lambda u: f"{u.role} of {u.destination} in {u.group}")}
-    found["user counts"] = _each(users, lambda u: str(u.count))
+    values: dict[str, Value] = {
+        "users": _shared_or_by_user(users, lambda u: f"{u.role} of {u.destination} in {u.group}")
+    }
+    values["user counts"] = _shared_or_by_user(users, lambda u: str(u.count))
     for name in dict.fromkeys(name for user in users for name in user.settings if name != "pool_size"):
-        found[name] = _each([user for user in users if name in user.settings], partial(_setting, name))
-    return found
+        values[name] = _shared_or_by_user([user for user in users if name in user.settings], partial(_setting, name))
+    return values
 
 
 def _setting(name: str, user: UserInfo) -> str:
@@ -134,26 +136,30 @@ def _setting(name: str, user: UserInfo) -> str:
     return f"{user.settings[name]}{pool}"
 
 
-def _each(users: Iterable[UserInfo], tell: Callable[[UserInfo], str]) -> str:
+def _shared_or_by_user(users: Iterable[UserInfo], tell: Callable[[UserInfo], str]) -> str:
     """One value if all users have the same, else each by its user's name."""
-    told = {user.name: tell(user) for user in users}
-    if len(set(told.values())) == 1:
-        return next(iter(told.values()))
-    return ", ".join(f"{name}: {value}" for name, value in told.items())
+    text_by_user = {user.name: tell(user) for user in users}
+    if len(set(text_by_user.values())) == 1:
+        return next(iter(text_by_user.values()))
+    return ", ".join(f"{name}: {value}" for name, value in text_by_user.items())
 
 
 def differences(runs: Sequence[FinishedRun]) -> dict[str, Difference]:
     """By field, the first of the other runs that differs from the first run."""
-    first, *others = runs
+    first_run, *further_runs = runs
     reference, *of_others = conditions_of_each([run.info for run in runs])
-    found: dict[str, Difference] = {}
-    for other, here in zip(others, of_others, strict=True):
+    differing: dict[str, Difference] = {}
+    for further_run, here in zip(further_runs, of_others, strict=True):
         for field in (*reference, *(name for name in here if name not in reference)):
-            if field not in found and not alike(field, reference.get(field), here.get(field)):
-                found[field] = Difference(field, other.name, here.get(field), first.name, reference.get(field))
-        if _length_differs(first, other) and "load_s" not in found:
-            found["load_s"] = Difference("load_s", other.name, load_s(other), first.name, load_s(first))
-    return found
+            if field not in differing and not alike(field, reference.get(field), here.get(field)):
+                differing[field] = Difference(
+                    field, further_run.name, here.get(field), first_run.name, reference.get(field)
+                )
+        if _length_differs(first_run, further_run) and "load_s" not in differing:
+            differing["load_s"] = Difference(
+                "load_s", further_run.name, load_s(further_run), first_run.name, load_s(first_run)
+            )
+    return differing
 
 
 def essence(field: str, value: Value) -> Value:
@@ -161,13 +167,13 @@ def essence(field: str, value: Value) -> Value:
     return value.rpartition(" ")[2] if field == OVERLAY and isinstance(value, str) else value
 
 
-def alike(field: str, first: Value, other: Value) -> bool:
+def alike(field: str, first_value: Value, second_value: Value) -> bool:
     """A version that only one run names is of a product that its topology takes, and the other's does not.
 
     What only one run says of its machine, the other's harness did not record yet.
     """
-    return essence(field, first) == essence(field, other) or (
-        field.startswith(("versions.", "machine.")) and None in (first, other)
+    return essence(field, first_value) == essence(field, second_value) or (
+        field.startswith(("versions.", "machine.")) and None in (first_value, second_value)
     )
 
 
@@ -175,26 +181,26 @@ def load_s(run: FinishedRun) -> float:
     return round(run.summary["phases"].get("load", 0.0), 1)
 
 
-def _length_differs(first: FinishedRun, other: FinishedRun) -> bool:
+def _length_differs(first_run: FinishedRun, further_run: FinishedRun) -> bool:
     """A load is as long as it takes if it ends by a number of messages, after its faults, or searches for a limit."""
     ends_otherwise = ("messages", "load_ends_after_faults_s")
-    searches = first.info.held_p99_ms is not None or first.info.client_steps
-    if searches or any(first.info.options.get(name) is not None for name in ends_otherwise):
+    searches = first_run.info.held_p99_ms is not None or first_run.info.client_steps
+    if searches or any(first_run.info.options.get(name) is not None for name in ends_otherwise):
         return False
-    return abs(load_s(other) - load_s(first)) > LENGTH_TOLERANCE * max(load_s(first), 1.0)
+    return abs(load_s(further_run) - load_s(first_run)) > LENGTH_TOLERANCE * max(load_s(first_run), 1.0)
 
 
-def varied_field(found: dict[str, Difference], allow_unlike: bool) -> tuple[str, tuple[Difference, ...]]:
+def varied_field(differing: dict[str, Difference], allow_unlike: bool) -> tuple[str, tuple[Difference, ...]]:
     """The one field that makes the arms, and the differences beside it (none unless ``allow_unlike``)."""
-    if not found:
+    if not differing:
         names = ", ".join(ARM_FIELDS[:4])
         raise ComparisonImpossible(
             f"all runs were made alike, which is one arm: name runs that differ in one thing, such as {names}"
         )
-    field = next((name for name in ARM_FIELDS if name in found), next(iter(found)) if allow_unlike else None)
+    field = next((name for name in ARM_FIELDS if name in differing), next(iter(differing)) if allow_unlike else None)
     beside = tuple(
         difference
-        for name, difference in found.items()
+        for name, difference in differing.items()
         if name != field and not name.lower().startswith(FOLLOW.get(field or "", ()))
     )
     if field is None or (beside and not allow_unlike):
@@ -203,7 +209,7 @@ def varied_field(found: dict[str, Difference], allow_unlike: bool) -> tuple[str,
 
 
 def _unlike(field: str | None, beside: Sequence[Difference]) -> str:
-    more = [difference.field for difference in beside[1:]]
-    also = f" ({', '.join(more)} too)" if more else ""
+    further_fields = [difference.field for difference in beside[1:]]
+    also = f" ({', '.join(further_fields)} too)" if further_fields else ""
     arms = f"arms differ in {field} and nothing else" if field else f"arms may differ in one of {', '.join(ARM_FIELDS)}"
     return f"{beside[0]}{also}: {arms}: make the runs alike, or mark the page by --allow-unlike"

@@ -22,17 +22,17 @@ COMPARISON_VERSION = 3
 
 def document(comparisons: Sequence[Comparison]) -> dict[str, Any]:
     """Plain values. Ratios are to the first arm. Times are in milliseconds. Unknown values are null."""
-    first = comparisons[0]
+    leading = comparisons[0]
     return {
         "comparison_version": COMPARISON_VERSION,
         "answer": answer(comparisons),
-        "arms_by": first.design.field,
+        "arms_by": leading.design.field,
         "beside": list(beside(comparisons)),
-        "reference": first.reference.name,
+        "reference": leading.reference.name,
         "level": LEVEL,
-        "blocks_needed": first.needed,
-        "same_within_percent": first.same_within,
-        "scenarios": [_scenario(each) for each in comparisons],
+        "blocks_needed": leading.needed,
+        "same_within_percent": leading.same_within,
+        "scenarios": [_scenario(comparison) for comparison in comparisons],
     }
 
 
@@ -71,24 +71,24 @@ def _tests(comparison: Comparison) -> list[dict[str, Any]]:
             "p": test.p,
             "p_holm": test.adjusted_p,
             "blocks_used": len(test.figure.used),
-            "first_verdict": _first(test.first),
+            "first_verdict": _first_verdict(test.first),
         }
         for test in comparison.tests
     ]
 
 
-def _first(first: FirstVerdict | None) -> dict[str, Any] | None:
+def _first_verdict(verdict: FirstVerdict | None) -> dict[str, Any] | None:
     """The earlier verdict, if it stands instead of one by all blocks."""
-    if first is None:
+    if verdict is None:
         return None
     return {
-        "blocks": first.blocks,
-        "blocks_used": first.used,
-        "verdict": first.word,
-        "reasons": list(first.reasons),
-        "ratio": ratio_document(first.estimate),
-        "p": first.p,
-        "p_holm": first.adjusted_p,
+        "blocks": verdict.blocks,
+        "blocks_used": verdict.used,
+        "verdict": verdict.word,
+        "reasons": list(verdict.reasons),
+        "ratio": ratio_document(verdict.estimate),
+        "p": verdict.p,
+        "p_holm": verdict.adjusted_p,
     }
 
 
@@ -107,20 +107,20 @@ def _figure(figure: ArmFigure) -> dict[str, Any]:
     }
 
 
-def ratio_document(found: Estimate | None) -> dict[str, float | None] | None:
+def ratio_document(log_ratio: Estimate | None) -> dict[str, float | None] | None:
     """A ratio from its logarithms; None without an estimate."""
-    return _ends(found, exp(found.centre), exp(found.low), exp(found.high)) if found else None
+    return _ends(log_ratio, exp(log_ratio.centre), exp(log_ratio.low), exp(log_ratio.high)) if log_ratio else None
 
 
-def _estimate(found: Estimate | None) -> dict[str, float | None] | None:
-    return _ends(found, found.centre, found.low, found.high) if found else None
+def _estimate(estimate: Estimate | None) -> dict[str, float | None] | None:
+    return _ends(estimate, estimate.centre, estimate.low, estimate.high) if estimate else None
 
 
-def _ends(found: Estimate, centre: float, low: float, high: float) -> dict[str, float | None]:
+def _ends(estimate: Estimate, centre: float, low: float, high: float) -> dict[str, float | None]:
     """One value has no interval."""
-    if not found.has_interval:
+    if not estimate.has_interval:
         return {"estimate": centre, "low": None, "high": None, "confidence": None}
-    return {"estimate": centre, "low": low, "high": high, "confidence": found.confidence}
+    return {"estimate": centre, "low": low, "high": high, "confidence": estimate.confidence}
 
 
 def _run(run: FinishedRun) -> dict[str, Any]:
@@ -137,26 +137,26 @@ def _run(run: FinishedRun) -> dict[str, Any]:
 
 
 def markdown(comparisons: Sequence[Comparison]) -> str:
-    table, first = arm_table(comparisons), comparisons[0]
-    title = " vs ".join(arm.name for arm in first.design.arms)
+    table, leading = arm_table(comparisons), comparisons[0]
+    title = " vs ".join(arm.name for arm in leading.design.arms)
     lines = [f"## {plain(title)}", "", *(f"**{plain(line)}**\n" for line in answers(comparisons))]
     lines += [plain(messages(comparisons)), ""]
-    if any(each.design.unlike for each in comparisons):
+    if any(comparison.design.unlike for comparison in comparisons):
         lines += ["> **Unlike runs are compared**, as was allowed: see below.", ""]
-    if told := beside(comparisons):
+    if lines_beside := beside(comparisons):
         lines += [
-            f"What differs beside the {plain(first.design.field)}:",
+            f"What differs beside the {plain(leading.design.field)}:",
             "",
-            *(f"- {plain(line)}" for line in told),
+            *(f"- {plain(line)}" for line in lines_beside),
             "",
         ]
-    lines += [plain(lead(comparisons)), "", *_arms(first.design.field, table)]
+    lines += [plain(lead(comparisons)), "", *_arms(leading.design.field, table)]
     if table.left_out:
         lines += ["", f"Figures left out: {plain(joined(list(table.left_out)))}."]
     lines += ["", "### Verdicts", ""]
-    for each in comparisons:
-        under = f"{plain(each.scenario)}, " if len(comparisons) > 1 else ""
-        for test in each.tests:
+    for comparison in comparisons:
+        under = f"{plain(comparison.scenario)}, " if len(comparisons) > 1 else ""
+        for test in comparison.tests:
             about = f"**{test.verdict.word}**: {under}{plain(test.figure.arm)}, `{test.figure.metric.path}`."
             lines.append(f"- {about} {plain(' '.join(test.verdict.reasons))}")
     lines += ["", "### What to doubt", "", *(f"- {plain(doubt)}" for doubt in doubts(comparisons))]

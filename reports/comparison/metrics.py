@@ -48,10 +48,10 @@ class Metric:
         """The figure of one run; None where it was not measured."""
         if self.of_faults and not summary.get("recovery", {}).get("faults"):
             return None
-        found: object = summary
+        part: object = summary
         for key in self.path.split("."):
-            found = found.get(key) if isinstance(found, dict) else None
-        return float(found) if isinstance(found, int | float) and not isinstance(found, bool) else None
+            part = part.get(key) if isinstance(part, dict) else None
+        return float(part) if isinstance(part, int | float) and not isinstance(part, bool) else None
 
 
 def _metric_of(declared: Declared) -> Metric:
@@ -69,13 +69,13 @@ SHOWN = tuple(path for path in METRICS if FIGURES[path].figure.shown)
 def primary_metrics(paths: Iterable[str]) -> tuple[Metric, ...]:
     """The primary figures that were named, or the default. ComparisonImpossible for one unknown, or too many."""
     wanted = tuple(dict.fromkeys(paths)) or (PRIMARY,)
-    found = tuple(_metric(path) for path in wanted)
-    if len(found) > MOST_PRIMARY:
+    metrics = tuple(_metric(path) for path in wanted)
+    if len(metrics) > MOST_PRIMARY:
         raise ComparisonImpossible(
-            f"--primary: {len(found)} figures were named, and at most {MOST_PRIMARY} can be primary, as each one "
+            f"--primary: {len(metrics)} figures were named, and at most {MOST_PRIMARY} can be primary, as each one "
             "more makes every verdict harder: leave some out (the page shows others without a verdict)"
         )
-    return found
+    return metrics
 
 
 def _metric(path: str) -> Metric:

@@ -48,9 +48,9 @@ class FinishedRun:
         verdict = self.summary["verdict"]
         if verdict not in UNUSABLE:
             return ""
-        told = f": {self.summary['reasons'][0].rstrip('.')}" if self.summary["reasons"] else ""
+        reason = f": {self.summary['reasons'][0].rstrip('.')}" if self.summary["reasons"] else ""
         article = "an invalid" if verdict == "invalid" else "an interrupted"
-        return f"{self.name} is {article} run{told}. Make it again, or leave its block out."
+        return f"{self.name} is {article} run{reason}. Make it again, or leave its block out."
 
     @property
     def rate_held(self) -> bool | None:
@@ -88,11 +88,11 @@ def read_runs(paths: Iterable[Path], to_add_a_broker: TellsOfARun = lambda _info
         raise ComparisonImpossible(
             f"{len(folders)} run{'' if len(folders) == 1 else 's'}: a comparison takes at least two: name their folders"
         )
-    seen: set[Path] = set()
+    read_folders: set[Path] = set()
     for folder in folders:
-        if folder.resolve() in seen:
+        if folder.resolve() in read_folders:
             raise ComparisonImpossible(f"{folder}: named twice, and a run counts once: leave one out")
-        seen.add(folder.resolve())
+        read_folders.add(folder.resolve())
     return tuple(_read(folder, to_add_a_broker) for folder in folders)
 
 
@@ -103,11 +103,11 @@ def _read(folder: Path, to_add_a_broker: TellsOfARun) -> FinishedRun:
     table = select(
         result_table(directory, "latency", RESULT_TABLES["latency"]), measure="due_to_received", phase="load"
     )
-    name, told = folder.resolve().name, to_add_a_broker(info)
-    return FinishedRun(name, info, summary, Histogram.of(table), _by_hops(table), told)
+    name, restarts = folder.resolve().name, to_add_a_broker(info)
+    return FinishedRun(name, info, summary, Histogram.of(table), _by_hops(table), restarts)
 
 
 def _by_hops(latency: pa.Table) -> dict[int, Histogram]:
     hops = sorted(number for number in latency["hops"].unique().to_pylist() if number is not None)
-    found = {number: Histogram.of(select(latency, hops=number)) for number in hops}
-    return {number: of for number, of in found.items() if of.count >= FEWEST_MESSAGES}
+    histograms = {number: Histogram.of(select(latency, hops=number)) for number in hops}
+    return {number: histogram for number, histogram in histograms.items() if histogram.count >= FEWEST_MESSAGES}

@@ -28,57 +28,56 @@ def answer(comparisons: Sequence[Comparison]) -> str:
 
 def answers(comparisons: Sequence[Comparison]) -> tuple[str, ...]:
     """A line a scenario, in it a sentence a primary figure."""
-    return tuple(_of_scenario(each, several=len(comparisons) > 1) for each in comparisons)
+    return tuple(_of_scenario(comparison, several=len(comparisons) > 1) for comparison in comparisons)
 
 
 def _of_scenario(comparison: Comparison, several: bool) -> str:
-    told = [_of_figure(comparison, metric.path) for metric in comparison.primary]
+    sentences = [_of_figure(comparison, metric.path) for metric in comparison.primary]
     if several:
-        return " ".join(f"Under {comparison.scenario}, {text}" for text in told)
-    return " ".join(f"{text[:1].upper()}{text[1:]}" for text in told)
+        return " ".join(f"Under {comparison.scenario}, {text}" for text in sentences)
+    return " ".join(f"{text[:1].upper()}{text[1:]}" for text in sentences)
 
 
 def _of_figure(comparison: Comparison, path: str) -> str:
     tests = [test for test in comparison.tests if test.figure.metric.path == path]
     clauses = [_clause(test, comparison.reference.name, comparison.same_within) for test in tests]
-    others = (sentence(text) if text.startswith(("whether", "the")) else f"{text}." for text in clauses[1:])
-    return " ".join((f"{tests[0].figure.metric.title}: {clauses[0]}.", *others))
+    further = (sentence(text) if text.startswith(("whether", "the")) else f"{text}." for text in clauses[1:])
+    return " ".join((f"{tests[0].figure.metric.title}: {clauses[0]}.", *further))
 
 
 def _clause(test: Test, reference: str, same_within: float) -> str:
     """hub-and-spoke is worse than mesh: 62 % higher (48 … 79 %)."""
-    arm, word, found = test.figure.arm, test.verdict.word, test.figure.against
-    seen = effect_text(found) if found else ""
+    arm, word, ratio = test.figure.arm, test.verdict.word, test.figure.against
+    effect = effect_text(ratio) if ratio else ""
     if test.first is not None:
-        later, found = seen or "not known", test.first.estimate
-        seen = f"{effect_text(found)} by the first {test.first.blocks} blocks, whose verdict stands (by all: {later})"
+        later, ratio = effect or "not known", test.first.estimate
+        effect = f"{effect_text(ratio)} by the first {test.first.blocks} blocks, whose verdict stands (by all: {later})"
     if test.verdict.by_rate:
-        who = arm if word == WORSE else reference
-        return (
-            f"{arm} is {word} than {reference}, as {who} did not hold the offered rate{seen and f'. Seen was {seen}'}"
-        )
+        slower_arm = arm if word == WORSE else reference
+        observed = effect and f". Seen was {effect}"
+        return f"{arm} is {word} than {reference}, as {slower_arm} did not hold the offered rate{observed}"
     if word in (BETTER, WORSE):
-        return f"{arm} is {word} than {reference}, {seen}"
+        return f"{arm} is {word} than {reference}, {effect}"
     if word == SAME:
-        return f"{arm} is the same as {reference} within {same_within:g} %, {seen}"
+        return f"{arm} is the same as {reference} within {same_within:g} %, {effect}"
     if word == INVALID:
         return f"the comparison of {arm} with {reference} is invalid"
-    if found is None:
+    if ratio is None:
         return f"whether {arm} differs from {reference} is not known, as no block has the figure in both arms"
     about = "is undecided" if word == UNDECIDED else "cannot be told, as the runs do not repeat (unstable)"
-    return f"whether {arm} differs from {reference} {about}. Seen was {seen}"
+    return f"whether {arm} differs from {reference} {about}. Seen was {effect}"
 
 
 def lead(comparisons: Sequence[Comparison]) -> str:
     """Below the title: how the comparison was made."""
-    first = comparisons[0]
+    leading = comparisons[0]
     return " · ".join(
         (
-            *(_how_often(each) for each in comparisons),
-            f"{counted(len(first.design.arms), 'arm')} by {first.design.field}",
-            *(_primary(each, several=len(comparisons) > 1) for each in comparisons),
-            f"{counted(first.together, 'test')}, Holm at {LEVEL:g}, {first.needed} blocks needed",
-            f"brokerbench {first.reference.runs[0].info.versions.get('brokerbench', 'version unknown')}",
+            *(_how_often(comparison) for comparison in comparisons),
+            f"{counted(len(leading.design.arms), 'arm')} by {leading.design.field}",
+            *(_primary(comparison, several=len(comparisons) > 1) for comparison in comparisons),
+            f"{counted(leading.together, 'test')}, Holm at {LEVEL:g}, {leading.needed} blocks needed",
+            f"brokerbench {leading.reference.runs[0].info.versions.get('brokerbench', 'version unknown')}",
         )
     )
 
@@ -103,8 +102,8 @@ def messages(comparisons: Sequence[Comparison]) -> str:
     return f"{told_lost}; {told_twice}."
 
 
-def _by_arm(what: str, counts: dict[str, int]) -> str:
-    return f"{what.capitalize() if what == 'lost' else what}: " + ", ".join(
+def _by_arm(outcome: str, counts: dict[str, int]) -> str:
+    return f"{outcome.capitalize() if outcome == 'lost' else outcome}: " + ", ".join(
         f"{counted(count, 'message')} by {arm}" for arm, count in counts.items()
     )
 
@@ -115,25 +114,25 @@ def arm_of(comparison: Comparison, name: str) -> Arm:
 
 
 def total(comparisons: Sequence[Comparison], arm: str, count: str) -> int:
-    runs = [run for each in comparisons for run in arm_of(each, arm).runs]
+    runs = [run for comparison in comparisons for run in arm_of(comparison, arm).runs]
     return sum(int(cast(dict[str, int], run.summary["messages"])[count]) for run in runs)
 
 
 def noise(comparison: Comparison) -> tuple[str, ...]:
     """For each primary figure how far runs of the first arm differ from others of the same arm and block."""
-    control, first = comparison.design.control, comparison.reference.name
+    control, reference = comparison.design.control, comparison.reference.name
     if control is None:
         return ()
-    return tuple(_of_noise(comparison.figures[metric.path, control.name], first) for metric in comparison.primary)
+    return tuple(_of_noise(comparison.figures[metric.path, control.name], reference) for metric in comparison.primary)
 
 
-def _of_noise(figure: ArmFigure, first: str) -> str:
+def _of_noise(figure: ArmFigure, reference: str) -> str:
     """The estimate should be near nothing. The largest difference of a block says what one pair of runs is worth."""
     if figure.against is None:
-        return f"Noise of {figure.metric.title}: no block has the figure in both runs of {first}."
+        return f"Noise of {figure.metric.title}: no block has the figure in both runs of {reference}."
     largest = max(figure.used, key=abs)
     return (
-        f"Noise of {figure.metric.title}: {first} against itself is {effect_text(figure.against)} "
+        f"Noise of {figure.metric.title}: {reference} against itself is {effect_text(figure.against)} "
         f"over {counted(len(figure.used), 'block')}; "
         f"the block that differs most: {change_text(largest)}."
     )
@@ -141,34 +140,36 @@ def _of_noise(figure: ArmFigure, first: str) -> str:
 
 def left_out(comparison: Comparison) -> tuple[str, ...]:
     """A sentence for each group of figures that were left out, or that are of unknown reliability."""
-    found = []
+    sentences = []
     for test in comparison.tests:
         figure, blocks = test.figure, counted(len(comparison.design.blocks), "block")
         where = f"of {figure.metric.title} of {figure.arm}"
         if figure.doubtful:
-            found.append(f"Of {blocks} {figure.doubtful} were left out {where}, as their timing is doubtful.")
+            sentences.append(f"Of {blocks} {figure.doubtful} were left out {where}, as their timing is doubtful.")
         if figure.missing:
-            found.append(f"Of {blocks} {figure.missing} were left out {where}, as a run lacks the figure or has 0.")
-    return tuple(found)
+            sentences.append(f"Of {blocks} {figure.missing} were left out {where}, as a run lacks the figure or has 0.")
+    return tuple(sentences)
 
 
 def unsteady(comparison: Comparison) -> tuple[str, ...]:
     """For each arm how many runs did not hold the offered rate, and how many warm-ups did not settle."""
-    found = []
+    sentences = []
     for arm in comparison.design.rows:
         runs = counted(len(arm.runs), "run")
         limits = Counter(LIMITS.get(run.rate_limited_by, "unknown") for run in arm.runs if run.rate_held is False)
         if limits:
             why = joined([f"{limit} in {count}" for limit, count in limits.most_common()])
-            found.append(f"{arm.name} did not hold the offered rate in {limits.total()} of {runs}. The limit: {why}.")
+            sentences.append(
+                f"{arm.name} did not hold the offered rate in {limits.total()} of {runs}. The limit: {why}."
+            )
         if unsettled := sum(not run.warm_up_settled for run in arm.runs):
-            found.append(f"The warm-up of {arm.name} did not settle in {unsettled} of {runs}.")
-    return tuple(found)
+            sentences.append(f"The warm-up of {arm.name} did not settle in {unsettled} of {runs}.")
+    return tuple(sentences)
 
 
 def doubts(comparisons: Sequence[Comparison]) -> tuple[str, ...]:
     """What a reader should doubt: unlike runs, runs that failed, what was left out."""
-    return tuple(dict.fromkeys(doubt for each in comparisons for doubt in doubts_of(each)))
+    return tuple(dict.fromkeys(doubt for comparison in comparisons for doubt in doubts_of(comparison)))
 
 
 def doubts_of(comparison: Comparison) -> tuple[str, ...]:
@@ -179,8 +180,8 @@ def doubts_of(comparison: Comparison) -> tuple[str, ...]:
         for run in arm.runs
         if run.summary["verdict"] != "pass"
     ]
-    others = (*map(sentence, odd), *_commits(comparison), *_thin(comparison), *_one_machine(comparison))
-    return (*unlike, *unsteady(comparison), *noise(comparison), *left_out(comparison), *others)
+    further = (*map(sentence, odd), *_commits(comparison), *_thin(comparison), *_one_machine(comparison))
+    return (*unlike, *unsteady(comparison), *noise(comparison), *left_out(comparison), *further)
 
 
 def _commits(comparison: Comparison) -> tuple[str, ...]:
@@ -189,22 +190,22 @@ def _commits(comparison: Comparison) -> tuple[str, ...]:
     commits = list(dict.fromkeys(run.versions[COMMIT] for run in runs if COMMIT in run.versions))
     if len(commits) < 2:
         return ()
-    return (f"The runs were made by several commits of brokerbench: {joined([str(one) for one in commits])}.",)
+    return (f"The runs were made by several commits of brokerbench: {joined([str(commit) for commit in commits])}.",)
 
 
 def _thin(comparison: Comparison) -> tuple[str, ...]:
     """Percentiles of the table that rest on a handful of messages."""
     runs = [run for arm in comparison.design.arms for run in arm.runs]
-    found = []
+    sentences = []
     for metric in comparison.shown():
         beyond = metric.share_beyond
         thin = [run for run in runs if beyond and run.latency.count * beyond < LEAST_BEYOND]
         if thin:
             where = f"in {len(thin)} of {counted(len(runs), 'run')}"
-            found.append(
+            sentences.append(
                 f"Fewer than ten messages lie beyond {metric.title} {where}: make the load longer to trust it."
             )
-    return tuple(found)
+    return tuple(sentences)
 
 
 def _one_machine(comparison: Comparison) -> tuple[str, ...]:

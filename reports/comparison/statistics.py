@@ -65,8 +65,8 @@ def _cumulative(count: int) -> Floats:
 def pairwise_means(values: Sequence[float]) -> Floats:
     """The Walsh averages, ascending: the mean of each pair of values, each value paired with itself too."""
     array = np.asarray(values, dtype=np.float64)
-    first, second = np.triu_indices(len(array))
-    means: Floats = np.sort((array[first] + array[second]) / 2)
+    rows, columns = np.triu_indices(len(array))
+    means: Floats = np.sort((array[rows] + array[columns]) / 2)
     return means
 
 
@@ -112,7 +112,7 @@ def can_be_judged(blocks: Sequence[int | None]) -> list[bool]:
     Fewer than `LEAST_BLOCKS` can give no verdict, whatever the runs say. So Holm leaves such a scenario out, and the
     verdicts of the others become no harder (Tarone 1990). If all scenarios are so small, all count.
     """
-    able = [each is None or each >= LEAST_BLOCKS for each in blocks]
+    able = [count is None or count >= LEAST_BLOCKS for count in blocks]
     return able if any(able) else [True] * len(able)
 
 

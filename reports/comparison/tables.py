@@ -64,17 +64,19 @@ def arm_table(comparisons: Sequence[Comparison]) -> ArmTable:
     """A figure has a row for the first scenario that has it, and for each in which it is primary."""
     arms, several = comparisons[0].design.rows, len(comparisons) > 1
     filled = [
-        (each, metric) for each, metrics in zip(comparisons, _filled(comparisons), strict=True) for metric in metrics
+        (comparison, metric)
+        for comparison, metrics in zip(comparisons, _filled(comparisons), strict=True)
+        for metric in metrics
     ]
     rows = [
         FigureRow(
             f"{metric.title}, {metric.unit}",
-            tuple(_cell(each, metric, arm.name) for arm in arms),
-            each.scenario if several else "",
+            tuple(_cell(comparison, metric, arm.name) for arm in arms),
+            comparison.scenario if several else "",
         )
-        for each, metric in filled
+        for comparison, metric in filled
     ]
-    runs = [[run for each in comparisons for run in arm_of(each, arm.name).runs] for arm in arms]
+    runs = [[run for comparison in comparisons for run in arm_of(comparison, arm.name).runs] for arm in arms]
     rows += [FigureRow(words, tuple(count_cell(of_arm, name) for of_arm in runs)) for name, words in COUNTS.items()]
     rows.append(FigureRow(BY_HOPS, tuple(map(hops_cell, arms))))
     rows += [FigureRow(title, cells) for title, cells in zip(NEEDS, zip(*map(needs, arms), strict=True), strict=True)]
@@ -83,18 +85,18 @@ def arm_table(comparisons: Sequence[Comparison]) -> ArmTable:
 
 
 def _filled(comparisons: Sequence[Comparison]) -> list[list[Metric]]:
-    seen: set[str] = set()
-    found = []
-    for each in comparisons:
+    shown_paths: set[str] = set()
+    metrics_by_comparison = []
+    for comparison in comparisons:
         measured = [
             metric
-            for metric in each.shown()
-            if any(_measured(each.figures[metric.path, arm.name]) for arm in each.design.arms)
-            and (metric.path not in seen or metric in each.primary)
+            for metric in comparison.shown()
+            if any(_measured(comparison.figures[metric.path, arm.name]) for arm in comparison.design.arms)
+            and (metric.path not in shown_paths or metric in comparison.primary)
         ]
-        seen |= {metric.path for metric in measured}
-        found.append(measured)
-    return found
+        shown_paths |= {metric.path for metric in measured}
+        metrics_by_comparison.append(measured)
+    return metrics_by_comparison
 
 
 def _measured(figure: ArmFigure) -> bool:
@@ -102,12 +104,12 @@ def _measured(figure: ArmFigure) -> bool:
 
 
 def _left_out(comparisons: Sequence[Comparison], filled: set[str]) -> tuple[str, ...]:
-    shown = {metric.path: metric for each in comparisons for metric in each.shown()}
+    shown = {metric.path: metric for metric in comparisons for metric in metric.shown()}
     missing = [metric for path, metric in shown.items() if path not in filled]
     no_faults = not any(METRICS[path].of_faults for path in filled)
-    runs = [run for each in comparisons for arm in each.design.arms for run in arm.runs]
-    listed = [each for each in missing if not (no_faults and each.of_faults)]
-    empty = [f"{each.title} ({doubted(runs, each) or each.if_absent})" for each in listed]
+    runs = [run for metric in comparisons for arm in metric.design.arms for run in arm.runs]
+    listed = [metric for metric in missing if not (no_faults and metric.of_faults)]
+    empty = [f"{metric.title} ({doubted(runs, metric) or metric.if_absent})" for metric in listed]
     if no_faults:
         empty.append("outages, recovery and balance (no run had a fault, or no run measured them)")
     return tuple(empty)
@@ -120,8 +122,8 @@ def doubted(runs: Sequence[FinishedRun], metric: Metric) -> str:
         return ""
     causes = Counter(reason.partition(":")[0] for reason in reasons)
     ((commonest, _),) = causes.most_common(1)
-    others = ", among other causes" if len(causes) > 1 else ""
-    return f"left out as doubtful in {len(reasons)} of {counted(len(runs), 'run')}: {commonest}{others}"
+    other_causes = ", among other causes" if len(causes) > 1 else ""
+    return f"left out as doubtful in {len(reasons)} of {counted(len(runs), 'run')}: {commonest}{other_causes}"
 
 
 def _cell(comparison: Comparison, metric: Metric, arm: str) -> ArmCell:
@@ -146,13 +148,13 @@ def figure_cell(figure: ArmFigure, own: Estimate, reference: str, test: Test | N
         return ArmCell(significant(own.centre), note, f"no block to compare with {reference}")
     change = effect_text(figure.against)
     if test is not None:
-        word, first = test.verdict.word, test.first
-        told = (
-            f"{word} by the first {first.blocks} blocks: {effect_text(first.estimate)}; by all: "
-            if first
+        word, standing_verdict = test.verdict.word, test.first
+        verdict_words = (
+            f"{word} by the first {standing_verdict.blocks} blocks: {effect_text(standing_verdict.estimate)}; by all: "
+            if standing_verdict
             else f"{word}: "
         )
-        return ArmCell(significant(own.centre), note, f"{told}{change}", word)
+        return ArmCell(significant(own.centre), note, f"{verdict_words}{change}", word)
     if figure.told_apart:
         return ArmCell(significant(own.centre), note, change)
     return ArmCell(significant(own.centre), note, f"cannot be told from {reference}", "untold")
@@ -160,8 +162,8 @@ def figure_cell(figure: ArmFigure, own: Estimate, reference: str, test: Test | N
 
 def count_cell(runs: Sequence[FinishedRun], name: str) -> ArmCell:
     """The value of all runs together. The note has the smallest and the largest of one run."""
-    each = [int(cast(dict[str, int], run.summary["messages"])[name]) for run in runs]
-    return ArmCell(f"{sum(each):,}", f"{min(each):,} … {max(each):,} a run", tone="worse" if sum(each) else "")
+    counts = [int(cast(dict[str, int], run.summary["messages"])[name]) for run in runs]
+    return ArmCell(f"{sum(counts):,}", f"{min(counts):,} … {max(counts):,} a run", tone="worse" if sum(counts) else "")
 
 
 def hops_cell(arm: Arm) -> ArmCell:
@@ -174,9 +176,9 @@ def hops_cell(arm: Arm) -> ArmCell:
 
 
 def _p50_ms(run: FinishedRun, hops: int) -> float:
-    found = run.by_hops[hops].percentile(0.5)
-    assert found is not None, "a number of hops is known from its messages"
-    return found
+    median_ms = run.by_hops[hops].percentile(0.5)
+    assert median_ms is not None, "a number of hops is known from its messages"
+    return median_ms
 
 
 def needs(arm: Arm) -> tuple[ArmCell, ArmCell, ArmCell]:
@@ -226,11 +228,11 @@ def effects(comparison: Comparison) -> Table:
     tests = {(test.figure.metric.path, test.figure.arm): test for test in comparison.tests}
     rows: list[tuple[Cell, ...]] = []
     figures = against_first(comparison)
-    told = {figure.metric.path for figure in figures if figure.used} | {path for path, _ in tests}
-    for figure in (figure for figure in figures if figure.metric.path in told):
-        test, found = tests.get((figure.metric.path, figure.arm)), figure.against
-        ends = (exp(found.low), exp(found.high), found.confidence) if found and found.has_interval else (None,) * 3
-        estimated = (exp(found.centre) if found else None, *ends)
+    shown_paths = {figure.metric.path for figure in figures if figure.used} | {path for path, _ in tests}
+    for figure in (figure for figure in figures if figure.metric.path in shown_paths):
+        test, ratio = tests.get((figure.metric.path, figure.arm)), figure.against
+        ends = (exp(ratio.low), exp(ratio.high), ratio.confidence) if ratio and ratio.has_interval else (None,) * 3
+        estimated = (exp(ratio.centre) if ratio else None, *ends)
         tested = (test.p, test.adjusted_p, _verdict(test)) if test else (None, None, "described only")
         rows.append((figure.metric.path, figure.arm, len(figure.used), *estimated, *tested))
     columns = _columns(("figure", "arm", *numbers, "verdict"), *numbers)
@@ -242,8 +244,8 @@ def _verdict(test: Test) -> str:
 
 
 def against_first(comparison: Comparison) -> list[ArmFigure]:
-    first = comparison.reference.name
-    return [figure for (_, arm), figure in comparison.figures.items() if arm != first]
+    reference = comparison.reference.name
+    return [figure for (_, arm), figure in comparison.figures.items() if arm != reference]
 
 
 def _columns(titles: tuple[str, ...], *numeric: str) -> tuple[Column, ...]:

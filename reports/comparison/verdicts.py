@@ -65,15 +65,15 @@ class FirstVerdict:
         return Estimate(self.centre, self.low, self.high, self.confidence)
 
     @classmethod
-    def of_json(cls, found: Any) -> "FirstVerdict":
+    def of_json(cls, document: Any) -> "FirstVerdict":
         """Of its fields by name. ValueError for anything else."""
         kinds: dict[object, type | tuple[type, ...]] = {str: str, int: int, float: (int, float)}
-        values = dict(found) if isinstance(found, dict) else {}
-        for each in fields(cls):
-            kind = kinds.get(each.type, list)
-            if not isinstance(values.get(each.name), kind):
-                raise ValueError(f"{each.name} is {values.get(each.name)!r}")
-        if values.keys() - {each.name for each in fields(cls)} or values["word"] not in VERDICTS:
+        values = dict(document) if isinstance(document, dict) else {}
+        for declared_field in fields(cls):
+            kind = kinds.get(declared_field.type, list)
+            if not isinstance(values.get(declared_field.name), kind):
+                raise ValueError(f"{declared_field.name} is {values.get(declared_field.name)!r}")
+        if values.keys() - {declared_field.name for declared_field in fields(cls)} or values["word"] not in VERDICTS:
             raise ValueError("it has other keys, or another verdict")
         return cls(**(values | {"reasons": tuple(map(str, values["reasons"]))}))
 
@@ -104,25 +104,25 @@ class Question:
         return needed_blocks(self.tests)
 
 
-def judge(question: Question, found: Estimate | None, adjusted_p: float) -> Verdict:
-    """``found``: of the log ratios, None if no block could be used. ``adjusted_p``: by Holm."""
+def judge(question: Question, ratio: Estimate | None, adjusted_p: float) -> Verdict:
+    """``ratio``: of the log ratios, None if no block could be used. ``adjusted_p``: by Holm."""
     if question.invalid:
         return Verdict(INVALID, question.invalid)
     if by_rate := of_offered_rate(question):
         return by_rate
-    if found is None:
+    if ratio is None:
         return Verdict(UNDECIDED, ("No block has this figure in both arms.",))
     if len(question.log_ratios) < question.needed:
-        return Verdict(UNDECIDED, too_few(question, found))
-    told = adjusted_p <= LEVEL
-    if told and abs(found.centre) > question.margin:
-        return _different(question, found, adjusted_p)
-    if -question.margin <= found.low and found.high <= question.margin:
+        return Verdict(UNDECIDED, too_few(question, ratio))
+    is_significant = adjusted_p <= LEVEL
+    if is_significant and abs(ratio.centre) > question.margin:
+        return _different(question, ratio, adjusted_p)
+    if -question.margin <= ratio.low and ratio.high <= question.margin:
         within = f"within {question.same_within:g} % either way"
-        return Verdict(SAME, (f"The whole interval, {interval_text(found)}, lies {within}.",))
-    if found.high - found.low > log(UNSTABLE_SPAN):
-        return Verdict(UNSTABLE, (_unstable(found),))
-    return Verdict(UNDECIDED, (_not_told(question, found, told), *forecast(question)))
+        return Verdict(SAME, (f"The whole interval, {interval_text(ratio)}, lies {within}.",))
+    if ratio.high - ratio.low > log(UNSTABLE_SPAN):
+        return Verdict(UNSTABLE, (_unstable(ratio),))
+    return Verdict(UNDECIDED, (_not_told(question, ratio, is_significant), *forecast(question)))
 
 
 def of_offered_rate(question: Question) -> Verdict | None:
@@ -135,45 +135,45 @@ def of_offered_rate(question: Question) -> Verdict | None:
         (BETTER, question.first_fell_short, question.fell_short),
     ):
         if only >= question.needed and not never:
-            who, other = ("It", "the first arm did") if word == WORSE else ("The first arm", "this one did")
-            reason = f"{who} did not hold the offered rate in {counted(only, 'block')} in which {other}."
+            subject, opponent = ("It", "the first arm did") if word == WORSE else ("The first arm", "this one did")
+            reason = f"{subject} did not hold the offered rate in {counted(only, 'block')} in which {opponent}."
             return Verdict(word, (reason,), by_rate=True)
     return None
 
 
-def _different(question: Question, found: Estimate, adjusted_p: float) -> Verdict:
-    good = (found.centre > 0) == question.higher_is_better
+def _different(question: Question, ratio: Estimate, adjusted_p: float) -> Verdict:
+    good = (ratio.centre > 0) == question.higher_is_better
     limit = f"more than the {question.same_within:g} % that are taken as the same"
-    reason = f"It is {effect_text(found)}, {limit}; p is {adjusted_p:.2g} under Holm."
+    reason = f"It is {effect_text(ratio)}, {limit}; p is {adjusted_p:.2g} under Holm."
     return Verdict(BETTER if good else WORSE, (reason,))
 
 
-def _unstable(found: Estimate) -> str:
-    times = significant(exp(found.high - found.low), 2)
+def _unstable(ratio: Estimate) -> str:
+    times = significant(exp(ratio.high - ratio.low), 2)
     return (
         f"The ratio differs so much from block to block that the upper end of its interval is {times} times the lower "
         "one. Find out why the runs do not repeat before making more of them."
     )
 
 
-def _not_told(question: Question, found: Estimate, told: bool) -> str:
+def _not_told(question: Question, ratio: Estimate, is_significant: bool) -> str:
     limit = f"{question.same_within:g} %"
-    if told:
-        return f"There is a difference ({interval_text(found)}), but not whether it is more than {limit}."
-    return f"The interval, {interval_text(found)}, holds both no difference and one of more than {limit}."
+    if is_significant:
+        return f"There is a difference ({interval_text(ratio)}), but not whether it is more than {limit}."
+    return f"The interval, {interval_text(ratio)}, holds both no difference and one of more than {limit}."
 
 
-def too_few(question: Question, found: Estimate) -> tuple[str, ...]:
+def too_few(question: Question, ratio: Estimate) -> tuple[str, ...]:
     """Why so few blocks give no verdict, and what they and the needed number could tell."""
     blocks, needed = len(question.log_ratios), question.needed
     least = smallest_p(blocks) * question.tests
-    told = f"{counted(blocks, 'block')} cannot give a verdict: the smallest p under Holm would be {min(1.0, least):.2g}"
-    why = f"{told}. With {counted(question.tests, 'test')} at {LEVEL:g} it takes {needed} blocks."
+    rule = f"{counted(blocks, 'block')} cannot give a verdict: the smallest p under Holm would be {min(1.0, least):.2g}"
+    why = f"{rule}. With {counted(question.tests, 'test')} at {LEVEL:g} it takes {needed} blocks."
     if blocks == 1:
-        return (why, f"The one block says {effect_text(found)}; one block has no interval.")
+        return (why, f"The one block says {effect_text(ratio)}; one block has no interval.")
     same_way = max(sum(r > 0 for r in question.log_ratios), sum(r < 0 for r in question.log_ratios))
     ways = f"{same_way} of {blocks} blocks point the same way"
-    return (why, f"What was seen: {effect_text(found)}; {ways}.", *forecast(question))
+    return (why, f"What was seen: {effect_text(ratio)}; {ways}.", *forecast(question))
 
 
 def forecast(question: Question) -> tuple[str, ...]:
@@ -195,16 +195,16 @@ def _deviation(values: Sequence[float]) -> float:
     return float(np.std(values, ddof=1))
 
 
-def effect_text(found: Estimate) -> str:
+def effect_text(ratio: Estimate) -> str:
     """62 % higher (48 … 79 %); where that is long, ratio and interval alike: × 7.3 (× 6.1 … × 8.4).
 
     One block has no interval.
     """
-    if not found.has_interval:
-        return change_text(found.centre)
-    if abs(found.centre) > log(MOST_AS_PERCENT) or _is_wide(found):
-        return f"{_times_text(found.centre)} ({_with_confidence(_times_interval(found), found)})"
-    return f"{change_text(found.centre)} ({interval_text(found)})"
+    if not ratio.has_interval:
+        return change_text(ratio.centre)
+    if abs(ratio.centre) > log(MOST_AS_PERCENT) or _is_wide(ratio):
+        return f"{_times_text(ratio.centre)} ({_with_confidence(_times_interval(ratio), ratio)})"
+    return f"{change_text(ratio.centre)} ({interval_text(ratio)})"
 
 
 def change_text(log_ratio: float) -> str:
@@ -229,25 +229,25 @@ def percent_text(log_ratio: float) -> str:
     return f"{'−' if change < 0 and digits != '0' else ''}{digits} %"
 
 
-def interval_text(found: Estimate) -> str:
+def interval_text(ratio: Estimate) -> str:
     """48 … 79 %; × 0.9 … × 12 where an end is beyond tenfold; with less than 95 % confidence that is said."""
-    if _is_wide(found):
-        return _with_confidence(_times_interval(found), found)
-    ends = [percent_text(end) for end in (found.low, found.high)]
-    return _with_confidence(f"{ends[0].removesuffix(' %')} … {ends[1]}", found)
+    if _is_wide(ratio):
+        return _with_confidence(_times_interval(ratio), ratio)
+    ends = [percent_text(end) for end in (ratio.low, ratio.high)]
+    return _with_confidence(f"{ends[0].removesuffix(' %')} … {ends[1]}", ratio)
 
 
-def _is_wide(found: Estimate) -> bool:
-    return max(abs(found.low), abs(found.high)) > log(MOST_OF_AN_END)
+def _is_wide(ratio: Estimate) -> bool:
+    return max(abs(ratio.low), abs(ratio.high)) > log(MOST_OF_AN_END)
 
 
-def _times_interval(found: Estimate) -> str:
-    return f"{_times_text(found.low)} … {_times_text(found.high)}"
+def _times_interval(ratio: Estimate) -> str:
+    return f"{_times_text(ratio.low)} … {_times_text(ratio.high)}"
 
 
 def _times_text(log_ratio: float) -> str:
     return f"× {significant(exp(log_ratio), 2)}"
 
 
-def _with_confidence(interval: str, found: Estimate) -> str:
-    return interval if found.confidence >= 1 - LEVEL else f"{interval}, {100 * found.confidence:.0f} % confidence"
+def _with_confidence(interval: str, ratio: Estimate) -> str:
+    return interval if ratio.confidence >= 1 - LEVEL else f"{interval}, {100 * ratio.confidence:.0f} % confidence"

@@ -50,10 +50,10 @@ MOST_TABLE_ROWS = 40
 
 def heatmap(latency: pa.Table, backdrop: Backdrop) -> Heatmap:
     """Due → received, bins of a tenth of a decade. Values not above 0 do not fit on this axis, and are left out."""
-    found = by_step(select(latency, measure="due_to_received"), backdrop)
+    histogram_by_step = by_step(select(latency, measure="due_to_received"), backdrop)
     steps = tuple(backdrop.starts)
-    edges = fine_edges(found.values())
-    columns = [binned(found.get(start, Histogram(())), edges) for start in steps]
+    edges = fine_edges(histogram_by_step.values())
+    columns = [binned(histogram_by_step.get(start, Histogram(())), edges) for start in steps]
     counts = tuple(tuple(column[row] for column in columns) for row in range(max(0, len(edges) - 1)))
     return Heatmap(steps, edges, counts, backdrop)
 
@@ -82,10 +82,14 @@ def heatmap_table(latency: pa.Table, backdrop: Backdrop) -> Table:
     span_s = backdrop.last_s - backdrop.first_s + 1
     step_s = next((step for step in STEPS_S if span_s <= step * MOST_TABLE_ROWS), STEPS_S[-1])
     coarse = replace(backdrop, step_s=step_s)
-    found = by_step(select(latency, measure="due_to_received"), coarse)
-    edges = coarse_edges(found.values())
+    histogram_by_step = by_step(select(latency, measure="due_to_received"), coarse)
+    edges = coarse_edges(histogram_by_step.values())
     bins = tuple(Column(f"below {significant(edge, 2)} ms", 0) for edge in edges[1:])
-    rows = tuple((float(start), *binned(found[start], edges)) for start in coarse.starts if start in found)
+    rows = tuple(
+        (float(start), *binned(histogram_by_step[start], edges))
+        for start in coarse.starts
+        if start in histogram_by_step
+    )
     caption = f"Messages by due time (steps of {step_s} s) and latency due → received"
     return Table(caption, (Column("Second", 0), *bins), rows, "No latency was measured.")
 
@@ -115,10 +119,10 @@ def draw_heatmap(heatmap: Heatmap) -> Figure:
     axes.grid(False)
     draw_backdrop(axes, heatmap.backdrop)
     low, high = log10(heatmap.edges_ms[0]), log10(heatmap.edges_ms[-1])
-    left, right = heatmap.starts[0], heatmap.starts[-1] + heatmap.backdrop.step_s
+    left_s, right_s = heatmap.starts[0], heatmap.starts[-1] + heatmap.backdrop.step_s
     limits = axes.get_xlim()
     axes.imshow(
-        pixels(heatmap.counts), extent=(left, right, low, high), origin="lower", aspect="auto", interpolation="none"
+        pixels(heatmap.counts), extent=(left_s, right_s, low, high), origin="lower", aspect="auto", interpolation="none"
     )
     axes.set_xlim(limits)
     axes.yaxis.set_major_locator(FixedLocator(ticks(low, high)))
@@ -146,8 +150,8 @@ def pixels(counts: tuple[tuple[int, ...], ...]) -> "np.ndarray[tuple[int, ...], 
 
 def heatmap_chart(results: Results, backdrop: Backdrop) -> Chart:
     table = results.tables["latency"]
-    found = heatmap(table, backdrop)
-    most = max((count for row in found.counts for count in row), default=0)
+    cells = heatmap(table, backdrop)
+    most = max((count for row in cells.counts for count in row), default=0)
     lead = f"Every message, due → received. Stronger colour is more messages: 1 to {most:,} in a cell, logarithmic."
-    draw = (lambda: draw_heatmap(found)) if most else None
+    draw = (lambda: draw_heatmap(cells)) if most else None
     return chart("heatmap", "Where the messages lay", lead, heatmap_table(table, backdrop), draw, NOTHING_RECEIVED)

@@ -51,29 +51,29 @@ def regions_sentence(regions: Regions, doubtful: Collection[str]) -> str:
     """'' if no message crossed. ``doubtful``: figures as a check names them."""
     if not regions["across"]["count"]:
         return ""
-    crossed = f"Those that crossed to another took {_took(regions['across'], doubtful)}"
+    crossed = f"Those that crossed to another took {_least_and_median(regions['across'], doubtful)}"
     if not regions["within"]["count"]:
         return f"No message stayed in its region. {crossed}."
-    return f"Messages that stayed in their region took {_took(regions['within'], doubtful)}. {crossed}."
+    return f"Messages that stayed in their region took {_least_and_median(regions['within'], doubtful)}. {crossed}."
 
 
-def _took(latency: Latency, doubtful: Collection[str]) -> str:
+def _least_and_median(latency: Latency, doubtful: Collection[str]) -> str:
     """``0.61 ms at least and 3.87 ms (doubtful) at the median``; of too few messages without a median."""
     figures = (("min", "at least", latency["min"]), ("p50", "at the median", latency["p50"]))
-    told = [
-        f"{significant(value)} ms{' (doubtful)' if f'{OF_ALL}.{name}' in doubtful else ''} {what}"
-        for name, what, value in figures
+    texts = [
+        f"{significant(value)} ms{' (doubtful)' if f'{OF_ALL}.{name}' in doubtful else ''} {rank}"
+        for name, rank, value in figures
         if value is not None
     ]
-    return joined(told)
+    return joined(texts)
 
 
-def regions_table(found: Regions) -> Table:
+def regions_table(regions: Regions) -> Table:
     """Latency of the load phase: of messages that stayed in a region, and of those that crossed."""
     columns = columns_of(Latency, ("Messages that", None, "what"), "count", "min", "p50", "p90", "p99", "max")
     rows = (
-        {"what": "stayed in their region", **found["within"]},
-        {"what": "crossed to another", **found["across"]},
+        {"what": "stayed in their region", **regions["within"]},
+        {"what": "crossed to another", **regions["across"]},
     )
     return table_of("Latency by regions, due → received", rows, columns, "No message was delivered.")
 

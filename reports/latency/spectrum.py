@@ -75,8 +75,11 @@ def curve(name: str, histogram: Histogram, style: int = 0, reliance: Reliance = 
 def _doubtful(points: tuple[tuple[float, float], ...], less_own: Histogram | None) -> tuple[bool, ...]:
     if less_own is None or not less_own.count:
         return ()
-    others = [*(less_own.percentile(fraction) for fraction, _ in points[:-1]), less_own.maximum]
-    return tuple(other is not None and differs(ms, other) for (_, ms), other in zip(points, others, strict=True))
+    less_own_values = [*(less_own.percentile(fraction) for fraction, _ in points[:-1]), less_own.maximum]
+    return tuple(
+        less_own_ms is not None and differs(ms, less_own_ms)
+        for (_, ms), less_own_ms in zip(points, less_own_values, strict=True)
+    )
 
 
 def _points(histogram: Histogram) -> tuple[tuple[float, float], ...]:
@@ -96,21 +99,21 @@ def trusted_fraction(count: int) -> float:
 def by_measure(latency: pa.Table) -> tuple[tuple[str, Histogram], ...]:
     """One histogram a measure over the load phase; with faults, due → received once more without their windows."""
     load = select(latency, phase="load")
-    found = [(name, Histogram.of(select(load, measure=measure))) for measure, name in MEASURES.items()]
+    histograms = [(name, Histogram.of(select(load, measure=measure))) for measure, name in MEASURES.items()]
     due = select(load, measure="due_to_received")
-    found.insert(1, (LESS_OWN, Histogram.of(due, "count_less_own")))
+    histograms.insert(1, (LESS_OWN, Histogram.of(due, "count_less_own")))
     outside = select(due, in_fault=False)
     if 0 < outside.num_rows < due.num_rows:
-        found.append((OUTSIDE_FAULTS, Histogram.of(outside)))
-    return tuple((name, histogram) for name, histogram in found if histogram.count)
+        histograms.append((OUTSIDE_FAULTS, Histogram.of(outside)))
+    return tuple((name, histogram) for name, histogram in histograms if histogram.count)
 
 
 def reliance_of(latency: pa.Table, summary: Summary) -> Reliance:
     """Of the curves of ``by_measure``."""
     doubtful, wholly = summary["timing"]["doubtful"], set[str]()
     for measure, figures in summary["latency_ms"].items():
-        known = [figure for figure, value in figures.items() if figure in KEYS and value is not None]
-        if known and all(f"latency_ms.{measure}.{figure}" in doubtful for figure in known):
+        measured = [figure for figure, value in figures.items() if figure in KEYS and value is not None]
+        if measured and all(f"latency_ms.{measure}.{figure}" in doubtful for figure in measured):
             wholly |= {MEASURES[measure], OUTSIDE_FAULTS, LESS_OWN} if measure == DUE else {MEASURES[measure]}
     return Reliance(_without_own_delay(latency), frozenset(wholly))
 
@@ -153,13 +156,13 @@ def spectrum_table(caption: str, histograms: tuple[tuple[str, Histogram], ...]) 
     """A row a percentile, a column a curve; percentiles that rest on fewer than ten samples are left out."""
     columns = (Column("Percentile"), *(Column(f"{name} (ms)", 2) for name, _ in histograms))
     rows = [_row(fraction, histograms) for fraction in FRACTIONS]
-    kept = [row for row in rows if any(value is not None for value in row[1:])]
+    shown = [row for row in rows if any(value is not None for value in row[1:])]
     largest: tuple[Cell, ...] = ("largest", *(histogram.maximum for _, histogram in histograms))
     counts: tuple[Cell, ...] = ("samples", *(f"{histogram.count:,}" for _, histogram in histograms))
     return Table(
         f"{caption} (by buckets, exact to 0.4 %)",
         columns,
-        (*kept, largest, counts) if histograms else (),
+        (*shown, largest, counts) if histograms else (),
         "No latency was measured.",
     )
 
@@ -256,7 +259,7 @@ def spectrum_chart(
     histograms: tuple[tuple[str, Histogram], ...],
     reliance: Reliance = ALL_RELIABLE,
 ) -> Chart:
-    curves = tuple(curve(name, found, style, reliance) for style, (name, found) in enumerate(histograms))
+    curves = tuple(curve(name, histogram, style, reliance) for style, (name, histogram) in enumerate(histograms))
     lead = "Further right are rarer, slower messages; grey dots mark where too few samples remain to say anything."
     if any(any(curve.doubtful) for curve in curves):
         lead += " Where a line is grey, do not rely on it: the load generator was late, or clocks disagree."
@@ -280,9 +283,9 @@ def percentiles_table(summary: Summary) -> Table:
         *(Column(f"{t} (ms)", 2) for t in titles),
     )
     doubtful, rows = summary["timing"]["doubtful"], list[tuple[Cell, ...]]()
-    for measure, found in summary["latency_ms"].items():
-        figures = dict(found)
-        counts: tuple[Cell, ...] = (found["count"], found["negative"])
+    for measure, latency in summary["latency_ms"].items():
+        figures = dict(latency)
+        counts: tuple[Cell, ...] = (latency["count"], latency["negative"])
         rows.append((_measure(measure), *counts, *(cast(float | None, figures[name]) for name in names)))
         if any(name.startswith(f"latency_ms.{measure}.") for name in doubtful):
             marks = ("doubtful" if f"latency_ms.{measure}.{name}" in doubtful else "" for name in names)

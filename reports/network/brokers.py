@@ -105,9 +105,9 @@ def of_kind(resources: pa.Table, kind: str, metric: str) -> pa.Table:
 
 def by_second(rows: pa.Table, key: str, value: str) -> dict[str, dict[int, int]]:
     """Key -> second -> sum of the values."""
-    found = rows.group_by([key, "second"]).aggregate([(value, "sum")])
+    totals = rows.group_by([key, "second"]).aggregate([(value, "sum")])
     series: dict[str, dict[int, int]] = {}
-    for name, second, total in zip(*(found[c].to_pylist() for c in (key, "second", f"{value}_sum")), strict=True):
+    for name, second, total in zip(*(totals[c].to_pylist() for c in (key, "second", f"{value}_sum")), strict=True):
         series.setdefault(name, {})[second] = total
     return series
 
@@ -128,10 +128,10 @@ def mute_all_but_the_liveliest(panels: tuple[Panel, ...]) -> tuple[Panel, ...]:
     return tuple(Panel(panel.name, tuple(_muted_unless(line, liveliest) for line in panel.lines)) for panel in panels)
 
 
-def _muted_unless(line: Line, kept: list[str]) -> Line:
-    if line.name not in kept:
+def _muted_unless(line: Line, liveliest: list[str]) -> Line:
+    if line.name not in liveliest:
         return replace(line, muted=True)
-    return replace(line, style=kept.index(line.name))
+    return replace(line, style=liveliest.index(line.name))
 
 
 def _range(line: Line) -> float:

@@ -15,7 +15,7 @@ from reports.parts.numbers import counted, significant
 from reports.parts.style import opening
 from reports.parts.values import Cell, Chart, Column, Columns, Table, table_of
 
-Way = tuple[str, str]
+Direction = tuple[str, str]
 """(from, to)"""
 Carried = Mapping[tuple[str, str, str], int]
 """(from, to, the connector's name) to messages. A connector is called as its link; of a duplex one the far end may call
@@ -74,36 +74,40 @@ def network(run: RunInfo, links: pa.Table, connections: pa.Table, over_s: float,
     """``over_s``: the seconds in which messages were sent; a link's rate is its mean over them."""
     carried = forwarded_by_connector(links)
     nodes = tuple(Node(b.name, b.region, b.standby_of, clients_at(b.name, connections, load_s)) for b in run.brokers)
-    shared = Counter(way for link in run.links for way in _ways(link))
+    shared = Counter(direction for link in run.links for direction in _directions(link))
     return NetworkDrawing(nodes, tuple(_edge(link, shared, carried, over_s) for link in run.links))
 
 
 def forwarded_by_connector(links: pa.Table) -> Carried:
-    found = links.group_by(["from_broker", "to_broker", "connector"]).aggregate([("forwarded", "sum")])
-    columns = (found[c].to_pylist() for c in ("from_broker", "to_broker", "connector", "forwarded_sum"))
+    totals = links.group_by(["from_broker", "to_broker", "connector"]).aggregate([("forwarded", "sum")])
+    columns = (totals[c].to_pylist() for c in ("from_broker", "to_broker", "connector", "forwarded_sum"))
     return {(sender, receiver, connector): count for sender, receiver, connector, count in zip(*columns, strict=True)}
 
 
-def _ways(link: LinkInfo) -> tuple[Way, ...]:
+def _directions(link: LinkInfo) -> tuple[Direction, ...]:
     there, back = (link.opened_by, link.to), (link.to, link.opened_by)
     return (there, back) if link.duplex else (back,) if link.pulls else (there,)
 
 
-def _edge(link: LinkInfo, shared: Mapping[Way, int], carried: Carried, over_s: float) -> Edge:
+def _edge(link: LinkInfo, shared: Mapping[Direction, int], carried: Carried, over_s: float) -> Edge:
     """``shared``: how many links go a way.
 
     A link that alone has this direction gets all its traffic, under any name.
     """
     flows = []
-    for way in _ways(link):
-        of_way = {connector: count for (*ends, connector), count in carried.items() if (*ends,) == way}
-        counts = [count for connector, count in of_way.items() if shared[way] == 1 or connector == link.name]
-        flows.append(_flow(way, sum(counts) if counts else None, over_s))
+    for direction in _directions(link):
+        count_by_connector = {
+            connector: count for (*ends, connector), count in carried.items() if (*ends,) == direction
+        }
+        counts = [
+            count for connector, count in count_by_connector.items() if shared[direction] == 1 or connector == link.name
+        ]
+        flows.append(_flow(direction, sum(counts) if counts else None, over_s))
     return Edge(link, tuple(flows))
 
 
-def _flow(way: Way, count: int | None, over_s: float) -> Flow:
-    return Flow(*way, count, count / over_s if count is not None and over_s > 0 else None)
+def _flow(direction: Direction, count: int | None, over_s: float) -> Flow:
+    return Flow(*direction, count, count / over_s if count is not None and over_s > 0 else None)
 
 
 def clients_at(broker: str, connections: pa.Table, load_s: float) -> tuple[Clients, ...]:
@@ -112,8 +116,10 @@ def clients_at(broker: str, connections: pa.Table, load_s: float) -> tuple[Clien
     for group, second, count in zip(*(rows[c].to_pylist() for c in ("group", "second", "count")), strict=True):
         by_group.setdefault(group, {})[second] = count
     last_s = max(0, int(load_s) - 1)
-    found = [Clients(group, _at(by_group[group], 0), _at(by_group[group], last_s)) for group in sorted(by_group)]
-    return tuple(clients for clients in found if clients.at_start or clients.at_end)
+    clients_of_groups = [
+        Clients(group, _at(by_group[group], 0), _at(by_group[group], last_s)) for group in sorted(by_group)
+    ]
+    return tuple(group_clients for group_clients in clients_of_groups if group_clients.at_start or group_clients.at_end)
 
 
 def _at(by_second: Mapping[int, int], second: int) -> int:
@@ -125,13 +131,13 @@ def _at(by_second: Mapping[int, int], second: int) -> int:
 def network_table(net: NetworkDrawing) -> Table:
     """A row a direction of a link."""
     columns: Columns = (
-        ("From", None, lambda one: one[1].sender),
-        ("To", None, lambda one: one[1].receiver),
-        ("Link", None, lambda one: one[0].name),
-        ("Opened by", None, lambda one: one[0].opened_by),
-        ("Duplex", None, lambda one: "yes" if one[0].duplex else "no"),
-        ("Forwarded", 0, lambda one: one[1].forwarded),
-        ("Mean msg/s", 1, lambda one: one[1].per_s),
+        ("From", None, lambda row: row[1].sender),
+        ("To", None, lambda row: row[1].receiver),
+        ("Link", None, lambda row: row[0].name),
+        ("Opened by", None, lambda row: row[0].opened_by),
+        ("Duplex", None, lambda row: "yes" if row[0].duplex else "no"),
+        ("Forwarded", 0, lambda row: row[1].forwarded),
+        ("Mean msg/s", 1, lambda row: row[1].per_s),
     )
     rows = [(edge.link, flow) for edge in net.edges for flow in edge.flows]
     return table_of(
@@ -212,12 +218,12 @@ def lanes(edges: Iterable[Edge], box_height: float) -> dict[str, Lane]:
     between: dict[frozenset[str], list[str]] = {}
     for edge in edges:
         between.setdefault(frozenset((edge.link.opened_by, edge.link.to)), []).append(edge.link.name)
-    found: dict[str, Lane] = {}
+    lane_by_link: dict[str, Lane] = {}
     for links in (names for names in between.values() if len(names) > 1):
         gaps = len(links) - 1
         gap = min(LANE, LANES_OF_A_BOX * box_height / gaps)
-        found |= {name: Lane((at - gaps / 2) * gap, 0.3 + 0.4 * at / gaps, gap) for at, name in enumerate(links)}
-    return found
+        lane_by_link |= {name: Lane((at - gaps / 2) * gap, 0.3 + 0.4 * at / gaps, gap) for at, name in enumerate(links)}
+    return lane_by_link
 
 
 def draw_network(net: NetworkDrawing, anchor: str, title: str, description: str) -> str:
@@ -275,10 +281,10 @@ def _lane(edge: Edge, sender: str, on: Canvas) -> Lane | None:
 
 def _dot(edge: Edge, on: Canvas) -> str:
     """On the border of the broker that opened the link."""
-    opener, other = on.placed.centres[edge.link.opened_by], on.placed.centres[edge.link.to]
-    ux, uy = _unit(opener, other)
+    opener, opposite = on.placed.centres[edge.link.opened_by], on.placed.centres[edge.link.to]
+    ux, uy = _unit(opener, opposite)
     lane = _lane(edge, edge.link.opened_by, on)
-    (x, y), _ = _ends(opener, other, on.box_height, lane.aside if lane else 0.0)
+    (x, y), _ = _ends(opener, opposite, on.box_height, lane.aside if lane else 0.0)
     return f'<circle class="opener" cx="{x - ux * TOUCH:.1f}" cy="{y - uy * TOUCH:.1f}" r="{2 + 3.5 * on.weight:.1f}"/>'
 
 
@@ -300,7 +306,7 @@ def _flow_svg(flow: Flow, edge: Edge, on: Canvas) -> str:
     )
     roomy = lane is None or lane.width >= LABEL_HEIGHT
     label = _flow_label(flow, start, end, width, lane) if on.labelled and roomy else ""
-    return f"<g><title>{_said(flow)}</title>{line}{_head(end, ux, uy, size)}{label}</g>"
+    return f"<g><title>{_flow_title(flow)}</title>{line}{_head(end, ux, uy, size)}{label}</g>"
 
 
 def _head(tip: Point, ux: float, uy: float, size: float) -> str:
@@ -323,7 +329,7 @@ def _flow_label(flow: Flow, start: Point, end: Point, width: float, lane: Lane |
     return f'<text class="flow" x="{x:.1f}" y="{y + 4:.1f}">{escape(rate_text(flow.per_s))}</text>'
 
 
-def _said(flow: Flow) -> str:
+def _flow_title(flow: Flow) -> str:
     messages: Cell = (
         "not measured" if flow.forwarded is None else f"{flow.forwarded:,} messages, {rate_text(flow.per_s)}"
     )

@@ -54,19 +54,21 @@ def hub_of(names: Sequence[str], pairs: Sequence[Pair]) -> str | None:
 
 
 def _neighbours(names: Sequence[str], pairs: Sequence[Pair]) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {name: [] for name in names}
-    for one, other in pairs:
-        for near, far in ((one, other), (other, one)):
-            if near in found and far in found and far != near and far not in found[near]:
-                found[near].append(far)
-    return found
+    neighbours: dict[str, list[str]] = {name: [] for name in names}
+    for from_name, to_name in pairs:
+        for near, far in ((from_name, to_name), (to_name, from_name)):
+            if near in neighbours and far in neighbours and far != near and far not in neighbours[near]:
+                neighbours[near].append(far)
+    return neighbours
 
 
 def _in_a_line(chain: Sequence[str], box_height: float) -> Layout:
     width = 2 * MARGIN + BOX_WIDTH + (BOX_WIDTH + LINE_GAP) * (len(chain) - 1)
     height = box_height + 2 * MARGIN
-    left = MARGIN + BOX_WIDTH / 2
-    return Layout(width, height, {n: (left + (BOX_WIDTH + LINE_GAP) * at, height / 2) for at, n in enumerate(chain)})
+    leftmost = MARGIN + BOX_WIDTH / 2
+    return Layout(
+        width, height, {n: (leftmost + (BOX_WIDTH + LINE_GAP) * at, height / 2) for at, n in enumerate(chain)}
+    )
 
 
 def _in_a_circle(rim: Sequence[str], hub: str | None, box_height: float) -> Layout:
@@ -76,11 +78,11 @@ def _in_a_circle(rim: Sequence[str], hub: str | None, box_height: float) -> Layo
     while not _apart(list(places.values()), box_height):
         growth += 0.05
         places = _on_an_ellipse(rim, hub, LEAST_X * growth, least_y * growth)
-    left, right = (pick(x for x, _ in places.values()) for pick in (min, max))
+    leftmost, rightmost = (pick(x for x, _ in places.values()) for pick in (min, max))
     top, bottom = (pick(y for _, y in places.values()) for pick in (min, max))
-    from_left, from_top = MARGIN + BOX_WIDTH / 2 - left, MARGIN + box_height / 2 - top
+    from_left, from_top = MARGIN + BOX_WIDTH / 2 - leftmost, MARGIN + box_height / 2 - top
     centres = {name: (x + from_left, y + from_top) for name, (x, y) in places.items()}
-    return Layout(right - left + BOX_WIDTH + 2 * MARGIN, bottom - top + box_height + 2 * MARGIN, centres)
+    return Layout(rightmost - leftmost + BOX_WIDTH + 2 * MARGIN, bottom - top + box_height + 2 * MARGIN, centres)
 
 
 def _on_an_ellipse(rim: Sequence[str], hub: str | None, radius_x: float, radius_y: float) -> dict[str, Place]:

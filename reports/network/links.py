@@ -16,7 +16,7 @@ MOST_BACKLOGS = 20
 
 def backlog_table(table: pa.Table) -> Table:
     """The most messages that waited for each direction of a link; of many only those that most waited for."""
-    way = ("from_broker", "to_broker", "connector", "waits_in")
+    direction_columns = ("from_broker", "to_broker", "connector", "waits_in")
     columns = (
         Column("From"),
         Column("To"),
@@ -25,15 +25,15 @@ def backlog_table(table: pa.Table) -> Table:
         Column("Most messages", 0),
         Column("First at (s)", 0),
     )
-    found: dict[tuple[str, ...], tuple[int, int]] = {}
+    most_by_direction: dict[tuple[str, ...], tuple[int, int]] = {}
     for row in table.to_pylist():
-        key = tuple(row[name] for name in way)
-        found[key] = max(found.get(key, (0, 0)), (row["messages"], -row["second"]))
-    ordered = sorted(found.items(), key=lambda item: (-item[1][0], item[0]))
-    shown = [each for each in ordered[:MOST_BACKLOGS] if each[1][0]]
+        key = tuple(row[name] for name in direction_columns)
+        most_by_direction[key] = max(most_by_direction.get(key, (0, 0)), (row["messages"], -row["second"]))
+    ordered = sorted(most_by_direction.items(), key=lambda item: (-item[1][0], item[0]))
+    shown = [backlog for backlog in ordered[:MOST_BACKLOGS] if backlog[1][0]]
     rows: tuple[tuple[Cell, ...], ...] = tuple((*key, most, -second) for key, (most, second) in shown)
-    more = f", the {MOST_BACKLOGS} with most" if len(ordered) > MOST_BACKLOGS else ""
-    return Table(f"Messages that waited for links{more}", columns, rows, "None was seen to wait for a link.")
+    excerpt = f", the {MOST_BACKLOGS} with most" if len(ordered) > MOST_BACKLOGS else ""
+    return Table(f"Messages that waited for links{excerpt}", columns, rows, "None was seen to wait for a link.")
 
 
 KIND = "link"
@@ -107,10 +107,10 @@ def link_doubts(run: RunInfo, resources: pa.Table) -> Iterator[str]:
         if took_ms is not None and took_ms > most_ms * (1 + LATE_BY) + LATE_BY_MS:
             late.append(f"{link.name} {took_ms:.1f} ms, set to {2 * link.delay_ms} ms")
     if late:
-        more = f", and {len(late) - MOST_TOLD} more" if len(late) > MOST_TOLD else ""
+        further = f", and {len(late) - MOST_TOLD} more" if len(late) > MOST_TOLD else ""
         yield (
-            f"Round trips over links took longer than the links were set to: {'; '.join(late[:MOST_TOLD])}{more}. The "
-            "difference is this machine's own."
+            f"Round trips over links took longer than the links were set to: {'; '.join(late[:MOST_TOLD])}{further}. "
+            "The difference is this machine's own."
         )
 
 

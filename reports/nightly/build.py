@@ -30,28 +30,28 @@ from reports.parts.values import Chart
 NIGHTLY_VERSION = 2
 
 
-def document(of: Night) -> dict[str, Any]:
+def document(night: Night) -> dict[str, Any]:
     """Plain values. Ratios are to the reference. Unknown values are null."""
     return {
         "nightly_version": NIGHTLY_VERSION,
-        "night": of.name,
-        "plan": of.plan,
-        "colour": of.colour,
-        "answer": answer(of),
-        "environment": of.environment,
-        "tests": of.tests,
-        "blocks_needed": of.blocks_needed,
-        "doubts": list(doubts(of)),
-        "gates": [_gate(result) for result in of.results],
+        "night": night.name,
+        "plan": night.plan,
+        "colour": night.colour,
+        "answer": answer(night),
+        "environment": night.environment,
+        "tests": night.tests,
+        "blocks_needed": night.blocks_needed,
+        "doubts": list(doubts(night)),
+        "gates": [_gate(result) for result in night.results],
     }
 
 
-def document_text(of: Night) -> str:
-    return json.dumps(document(of), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+def document_text(night: Night) -> str:
+    return json.dumps(document(night), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def _gate(result: GateResult) -> dict[str, Any]:
-    found = result.figure.against if result.figure else None
+    ratio = result.figure.against if result.figure else None
     return {
         "scenario": result.cell.scenario,
         "topology": result.cell.topology,
@@ -59,7 +59,7 @@ def _gate(result: GateResult) -> dict[str, Any]:
         "gate": result.gate,
         "outcome": result.outcome,
         "reasons": list(result.reasons),
-        "ratio": ratio_document(found),
+        "ratio": ratio_document(ratio),
         "p": result.p,
         "p_holm": result.adjusted_p,
     }
@@ -68,9 +68,9 @@ def _gate(result: GateResult) -> dict[str, Any]:
 TITLES = ("gate", "scenario and topology", "candidate", "outcome", "why")
 
 
-def markdown(of: Night) -> str:
+def markdown(night: Night) -> str:
     """What did not pass stands above what did."""
-    ordered = sorted(of.results, key=lambda result: result.outcome == PASS)
+    ordered = sorted(night.results, key=lambda result: result.outcome == PASS)
     rows = [
         (
             f"`{result.gate}`",
@@ -82,27 +82,27 @@ def markdown(of: Night) -> str:
         for result in ordered
     ]
     lines = [
-        f"## Nightly benchmark {plain(of.name)}: {of.colour}",
+        f"## Nightly benchmark {plain(night.name)}: {night.colour}",
         "",
-        f"**{plain(answer(of))}**",
+        f"**{plain(answer(night))}**",
         "",
-        plain(lead(of)),
+        plain(lead(night)),
         "",
     ]
-    doubted = [f"- {plain(doubt)}" for doubt in doubts(of)]
+    doubted = [f"- {plain(doubt)}" for doubt in doubts(night)]
     below = ["", "### What to doubt", "", *doubted] if doubted else []
     return "\n".join([*lines, *table_lines(TITLES, rows), *below]) + "\n"
 
 
-def nightly_junit(of: Night) -> str:
+def nightly_junit(night: Night) -> str:
     return junit_document(
         Suite(
-            f"{of.name} {cell.name}",
+            f"{night.name} {cell.name}",
             f"brokerbench.nightly.{cell.scenario}",
-            {"night": of.name, "plan": of.plan, "scenario": cell.scenario, "topology": cell.topology},
-            tuple(_case(result) for result in of.results if result.cell is cell),
+            {"night": night.name, "plan": night.plan, "scenario": cell.scenario, "topology": cell.topology},
+            tuple(_case(result) for result in night.results if result.cell is cell),
         )
-        for cell in of.cells
+        for cell in night.cells
     )
 
 
@@ -142,22 +142,22 @@ class NightlyPage:
     data: str
 
 
-def nightly_page(of: Night, history: History, comparisons: dict[str, str]) -> NightlyPage:
+def nightly_page(night: Night, history: History, comparisons: dict[str, str]) -> NightlyPage:
     """``comparisons``: the file of each cell's own page, by the cell's name."""
     return NightlyPage(
-        title=f"Nightly benchmark {of.name}",
-        meta=lead(of),
-        colour=of.colour,
-        answer=answer(of),
-        gates=tuple(map(_line, sorted(of.results, key=lambda result: result.outcome == PASS))),
+        title=f"Nightly benchmark {night.name}",
+        meta=lead(night),
+        colour=night.colour,
+        answer=answer(night),
+        gates=tuple(map(_line, sorted(night.results, key=lambda result: result.outcome == PASS))),
         comparisons=tuple(comparisons.items()),
-        trends=tuple(_chart(at, trend) for at, trend in enumerate(trends(history.table, of.cells), start=1)),
-        doubts=doubts(of),
+        trends=tuple(_chart(at, trend) for at, trend in enumerate(trends(history.table, night.cells), start=1)),
+        doubts=doubts(night),
         damaged=tuple(
             f"A file of the history could not be read, and its nights are missing here: it is now {path.name}."
             for path in history.damaged
         ),
-        data=safe_in_script(document_text(of)),
+        data=safe_in_script(document_text(night)),
     )
 
 
@@ -192,18 +192,18 @@ class NightFiles:
     markdown: Path | None = None
 
 
-def write(of: Night, history: History, files: NightFiles) -> Sequence[Path]:
+def write(night: Night, history: History, files: NightFiles) -> Sequence[Path]:
     """The paths, the night's page first. RunUnwritable for one that cannot be written."""
-    compared = {cell.name: cell.comparison for cell in of.cells if cell.comparison is not None}
+    compared = {cell.name: cell.comparison for cell in night.cells if cell.comparison is not None}
     names = {name: f"comparison-{at}.html" for at, name in enumerate(compared, start=1)}
     page = files.folder / "nightly.html"
-    written = {page: render_page("nightly.html.j2", nightly_page(of, history, names))}
-    written |= {files.folder / names[name]: render_comparison((each,)) for name, each in compared.items()}
-    written[files.folder / "nightly.json"] = document_text(of)
+    written = {page: render_page("nightly.html.j2", nightly_page(night, history, names))}
+    written |= {files.folder / names[name]: render_comparison((comparison,)) for name, comparison in compared.items()}
+    written[files.folder / "nightly.json"] = document_text(night)
     if files.junit is not None:
-        written[files.junit] = nightly_junit(of)
+        written[files.junit] = nightly_junit(night)
     if files.markdown is not None:
-        written[files.markdown] = markdown(of)
+        written[files.markdown] = markdown(night)
     for path, content in written.items():
         write_whole(path, content)
     return list(written)

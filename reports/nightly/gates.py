@@ -40,18 +40,20 @@ def is_relative(text: str) -> bool:
 
 def relative_gate(text: str) -> RelativeGate:
     """Raises GateInvalid."""
-    found = AGAINST.fullmatch(text.strip())
-    if not found:
+    match = AGAINST.fullmatch(text.strip())
+    if not match:
         raise GateInvalid(f"gate {text!r}: cannot be read; {HOW}")
-    path, sign, number = found.groups()
+    path, sign, number = match.groups()
     try:
         (metric,) = primary_metrics((path,))
     except ComparisonImpossible as error:
         raise GateInvalid(f"gate {text!r}: {str(error).removeprefix(f'--primary {path}: ')}") from None
     percent = float(number)
     if metric.higher_is_better != (sign == ">"):
-        more, other = ("more", "> -10%") if metric.higher_is_better else ("less", "< 20%")
-        raise GateInvalid(f"gate {text!r}: of {path}, {more} is better: say how much worse it may be, such as {other}")
+        better, example = ("more", "> -10%") if metric.higher_is_better else ("less", "< 20%")
+        raise GateInvalid(
+            f"gate {text!r}: of {path}, {better} is better: say how much worse it may be, such as {example}"
+        )
     if percent <= -100 or percent * (1 if sign == "<" else -1) < 0:
         least = "0 or more" if sign == "<" else "between -100 and 0"
         raise GateInvalid(f"gate {text!r}: after {sign} a percentage must be {least}: how much worse it may be")

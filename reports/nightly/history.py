@@ -69,8 +69,8 @@ def environment(info: RunInfo) -> str:
     """
     machine = machine_of(info)
     machine["memory_bytes"] = round(float(machine.get("memory_bytes", 0)) / GIB)
-    told = {**machine, "java": info.versions.get("java"), "python": info.versions.get("python"), "on": info.runtime}
-    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:8]
+    facts = {**machine, "java": info.versions.get("java"), "python": info.versions.get("python"), "on": info.runtime}
+    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:8]
 
 
 def read(folder: Path) -> History:
@@ -88,10 +88,10 @@ def read(folder: Path) -> History:
     return History(pa.concat_tables(tables), tuple(damaged))
 
 
-def append(folder: Path, night: str, cells: Sequence[Cell], known: History) -> Path | None:
+def append(folder: Path, night: str, cells: Sequence[Cell], history: History) -> Path | None:
     """Adds a file with the runs that the history does not have yet; None if it has them all. Raises RunUnwritable."""
-    there = set(known.table["run_id"].to_pylist())
-    rows = [row for row in rows_of(night, cells) if row["run_id"] not in there]
+    known_runs = set(history.table["run_id"].to_pylist())
+    rows = [row for row in rows_of(night, cells) if row["run_id"] not in known_runs]
     if not rows:
         return None
     path = _free(folder, night)
@@ -190,8 +190,15 @@ def _line(arm: str, style: int, nights: Sequence[str], rows: Sequence[dict[str, 
     for row in rows:
         if row["arm"] == arm and row["night"] in values and row["value"] is not None and not row["doubtful"]:
             values[str(row["night"])].append(float(row["value"]))  # type: ignore[arg-type]
-    each = [values[night] for night in nights]
-    return TrendLine(arm, style, *(tuple(of(found) if found else None for found in each) for of in (min, median, max)))
+    values_by_night = [values[night] for night in nights]
+    return TrendLine(
+        arm,
+        style,
+        *(
+            tuple(statistic(night_values) if night_values else None for night_values in values_by_night)
+            for statistic in (min, median, max)
+        ),
+    )
 
 
 def trend_table(trend: Trend) -> Table:
@@ -220,7 +227,7 @@ def draw_trend(trend: Trend) -> Figure:
     plain_axes(axes, trend.metric.unit)
     at = range(len(trend.nights))
     for line in trend.lines:
-        low, middle, high = ([nan if each is None else each for each in values] for values in _of(line))
+        low, middle, high = ([nan if value is None else value for value in values] for values in _extents(line))
         axes.fill_between(at, low, high, color=look(line.style)["color"], alpha=0.18, linewidth=0)
         axes.plot(at, middle, linewidth=2, markersize=5, **look(line.style))
     axes.set_ylim(bottom=0)
@@ -231,5 +238,5 @@ def draw_trend(trend: Trend) -> Figure:
     return figure
 
 
-def _of(line: TrendLine) -> tuple[tuple[float | None, ...], ...]:
+def _extents(line: TrendLine) -> tuple[tuple[float | None, ...], ...]:
     return (line.low, line.middle, line.high)

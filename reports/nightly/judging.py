@@ -59,7 +59,7 @@ class GateResult:
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _GateTest:
     """One gate against the reference, of one candidate. ``p``: of the test that the ratio is at the gate's limit."""
 
     cell: Cell
@@ -70,21 +70,25 @@ class _Asked:
 
 def judged(cells: Sequence[Cell]) -> tuple[GateResult, ...]:
     """A result for each gate and candidate, in the order of the cells."""
-    asked = [_asked(cell, gate, figure) for cell in cells for gate in cell.gates for figure in _figures(cell, gate)]
-    adjusted = holm([each.p for each in asked])
-    told = [_relative(each, p, len(asked)) for each, p in zip(asked, adjusted, strict=True)]
-    found: list[GateResult] = []
+    gate_tests = [
+        _gate_test(cell, gate, figure) for cell in cells for gate in cell.gates for figure in _figures(cell, gate)
+    ]
+    adjusted = holm([gate_test.p for gate_test in gate_tests])
+    relative_results = [
+        _relative(gate_test, p, len(gate_tests)) for gate_test, p in zip(gate_tests, adjusted, strict=True)
+    ]
+    results: list[GateResult] = []
     for cell in cells:
         if cell.trouble:
-            found.append(GateResult(cell, "", "runs", INVALID, (cell.trouble,)))
+            results.append(GateResult(cell, "", "runs", INVALID, (cell.trouble,)))
         else:
-            found += [*_of_checks(cell), *(each for each in told if each.cell is cell)]
-    return tuple(found)
+            results += [*_of_checks(cell), *(gate_test for gate_test in relative_results if gate_test.cell is cell)]
+    return tuple(results)
 
 
-def _asked(cell: Cell, gate: RelativeGate, figure: ArmFigure) -> _Asked:
+def _gate_test(cell: Cell, gate: RelativeGate, figure: ArmFigure) -> _GateTest:
     beyond = [ratio - gate.log_limit for ratio in figure.used]
-    return _Asked(cell, gate, figure, p_value(beyond) if beyond else 1.0)
+    return _GateTest(cell, gate, figure, p_value(beyond) if beyond else 1.0)
 
 
 def _figures(cell: Cell, gate: RelativeGate) -> list[ArmFigure]:
@@ -94,8 +98,8 @@ def _figures(cell: Cell, gate: RelativeGate) -> list[ArmFigure]:
     return [cell.comparison.figures[gate.metric.path, arm.name] for arm in cell.comparison.design.arms[1:]]
 
 
-def _relative(asked: _Asked, adjusted_p: float, tests: int) -> GateResult:
-    cell, gate, figure = asked.cell, asked.gate, asked.figure
+def _relative(gate_test: _GateTest, adjusted_p: float, tests: int) -> GateResult:
+    cell, gate, figure = gate_test.cell, gate_test.gate, gate_test.figure
     assert cell.comparison is not None
     question = Question(
         figure.used,
@@ -106,28 +110,28 @@ def _relative(asked: _Asked, adjusted_p: float, tests: int) -> GateResult:
         *fell_short(cell.comparison.design, figure.arm),
     )
     outcome, reasons = _outcome(gate, question, figure, adjusted_p)
-    return GateResult(cell, figure.arm, gate.text, outcome, reasons, figure, asked.p, adjusted_p)
+    return GateResult(cell, figure.arm, gate.text, outcome, reasons, figure, gate_test.p, adjusted_p)
 
 
 def _outcome(
     gate: RelativeGate, question: Question, figure: ArmFigure, adjusted_p: float
 ) -> tuple[str, tuple[str, ...]]:
-    found = figure.against
+    ratio = figure.against
     if question.invalid:
         return INVALID, question.invalid
     if (by_rate := of_offered_rate(question)) and by_rate.word == WORSE:
         return FAIL, by_rate.reasons
-    if found is None:
+    if ratio is None:
         return UNDECIDED, (f"No block has {gate.metric.path} in both arms{_doubtful(figure)}.",)
     if len(figure.used) < question.needed:
-        return UNDECIDED, too_few(question, found)
-    seen = f"Against the reference it is {effect_text(found)}"
-    if gate.forbids(found.centre) and adjusted_p <= LEVEL:
+        return UNDECIDED, too_few(question, ratio)
+    effect = f"Against the reference it is {effect_text(ratio)}"
+    if gate.forbids(ratio.centre) and adjusted_p <= LEVEL:
         tests = counted(question.tests, "test")
-        return FAIL, (f"{seen}, which is beyond the limit; p is {adjusted_p:.2g} under Holm over {tests}.",)
-    if not gate.forbids(found.low) and not gate.forbids(found.high):
-        return PASS, (f"{seen}: the whole interval is within the limit.",)
-    return UNDECIDED, (f"{seen}: whether it is beyond the limit is not told.", *forecast(question))
+        return FAIL, (f"{effect}, which is beyond the limit; p is {adjusted_p:.2g} under Holm over {tests}.",)
+    if not gate.forbids(ratio.low) and not gate.forbids(ratio.high):
+        return PASS, (f"{effect}: the whole interval is within the limit.",)
+    return UNDECIDED, (f"{effect}: whether it is beyond the limit is not told.", *forecast(question))
 
 
 def _doubtful(figure: ArmFigure) -> str:
@@ -135,9 +139,9 @@ def _doubtful(figure: ArmFigure) -> str:
 
 
 def _runs_of(comparison: Comparison, arm: str) -> Iterator[FinishedRun]:
-    for each in comparison.design.arms:
-        if each is comparison.reference or each.name == arm:
-            yield from each.runs
+    for comparison_arm in comparison.design.arms:
+        if comparison_arm is comparison.reference or comparison_arm.name == arm:
+            yield from comparison_arm.runs
 
 
 def _of_checks(cell: Cell) -> Iterator[GateResult]:
@@ -153,10 +157,10 @@ def _check(cell: Cell, arm: Arm, gate: str) -> tuple[str, tuple[str, ...]]:
     if unusable := tuple(run.unusable for run in arm.runs if run.unusable):
         return INVALID, unusable
     for outcome, word in (("fail", FAIL), ("unknown", UNDECIDED)):
-        if found := tuple(_told(cell, gate, arm.runs, outcome)):
-            too = len(list(_told(cell, gate, cell.comparison.reference.runs, outcome)))
+        if sentences := tuple(_check_sentences(cell, gate, arm.runs, outcome)):
+            too = len(list(_check_sentences(cell, gate, cell.comparison.reference.runs, outcome)))
             return word, (
-                *found,
+                *sentences,
                 *((f"{counted(too, 'check')} of the reference's runs ended the same way.",) if too else ()),
             )
     if gate == OWN_CHECKS and (nothing := tuple(_failed_without_a_check(arm.runs))):
@@ -164,12 +168,12 @@ def _check(cell: Cell, arm: Arm, gate: str) -> tuple[str, tuple[str, ...]]:
     return PASS, ()
 
 
-def _told(cell: Cell, gate: str, runs: Sequence[FinishedRun], outcome: str) -> Iterator[str]:
+def _check_sentences(cell: Cell, gate: str, runs: Sequence[FinishedRun], outcome: str) -> Iterator[str]:
     """A sentence for each run whose check came to ``outcome``."""
     for run in runs:
         for result in run.summary["checks"]:
-            asked = result["name"] not in cell.checks if gate == OWN_CHECKS else result["name"] == gate
-            if asked and result["outcome"] == outcome:
+            belongs = result["name"] not in cell.checks if gate == OWN_CHECKS else result["name"] == gate
+            if belongs and result["outcome"] == outcome:
                 why = failure_message(result) if outcome == "fail" else unknown_reason(result, run.summary)
                 yield f"{run.name}: {why}."
 
@@ -207,56 +211,62 @@ class Night:
     def blocks_needed(self) -> int:
         return needed_blocks(max(1, self.tests))
 
-    def of(self, *outcomes: str) -> list[GateResult]:
+    def results_with(self, *outcomes: str) -> list[GateResult]:
         return [result for result in self.results if result.outcome in outcomes]
 
     @property
     def colour(self) -> str:
         """Red only for what is told: a gate that failed, or runs that could not be made."""
-        if self.of(FAIL, INVALID):
+        if self.results_with(FAIL, INVALID):
             return RED
-        return YELLOW if self.of(UNDECIDED) else GREEN
+        return YELLOW if self.results_with(UNDECIDED) else GREEN
 
     def exit_status(self, strict: bool) -> int:
         """1: a gate failed; 3: runs could not be made or used; 4 (``strict``): a gate is undecided; else 0."""
-        if self.of(FAIL):
+        if self.results_with(FAIL):
             return EXIT_STATUS["fail"]
-        if self.of(INVALID):
+        if self.results_with(INVALID):
             return EXIT_STATUS["invalid"]
-        return EXIT_STATUS["unknown"] if strict and self.of(UNDECIDED) else 0
+        return EXIT_STATUS["unknown"] if strict and self.results_with(UNDECIDED) else 0
 
 
 def night(name: str, plan: str, cells: Sequence[Cell], environment: str = "") -> Night:
     return Night(name, plan, tuple(cells), judged(cells), environment)
 
 
-def answer(of: Night) -> str:
+def answer(night: Night) -> str:
     """The whole night in a sentence or two: what failed, by name, else what was not told."""
-    gates = counted(len(of.results), "gate")
-    passed = f"{len(of.of(PASS))} of {gates} passed"
-    bad = [_named(result) for result in of.of(FAIL)]
-    unusable = [_named(result) for result in of.of(INVALID)]
-    others = ((FAIL, "failed"), (UNDECIDED, "undecided"), (INVALID, "not to be judged"))
-    rest = [f"{len(results)} {words}" for outcome, words in others if (results := of.of(outcome))]
+    gates = counted(len(night.results), "gate")
+    passed = f"{len(night.results_with(PASS))} of {gates} passed"
+    bad = [_named(result) for result in night.results_with(FAIL)]
+    unusable = [_named(result) for result in night.results_with(INVALID)]
+    other_outcomes = ((FAIL, "failed"), (UNDECIDED, "undecided"), (INVALID, "not to be judged"))
+    other_words = [
+        f"{len(results)} {words}" for outcome, words in other_outcomes if (results := night.results_with(outcome))
+    ]
     parts = [
         f"Failed: {'; '.join(bad)}." if bad else "",
         f"Not to be judged: {'; '.join(unusable)}." if unusable else "",
-        f"{', '.join([passed, *rest])}.",
+        f"{', '.join([passed, *other_words])}.",
     ]
     return " ".join(part for part in parts if part)
 
 
-def doubts(of: Night) -> tuple[str, ...]:
+def doubts(night: Night) -> tuple[str, ...]:
     """In each cell, how many runs of which arm did not hold the offered rate, and how many warm-ups did not settle."""
-    return tuple(f"{cell.name}: {line}" for cell in of.cells if cell.comparison for line in unsteady(cell.comparison))
+    return tuple(
+        f"{cell.name}: {line}" for cell in night.cells if cell.comparison for line in unsteady(cell.comparison)
+    )
 
 
 def _named(result: GateResult) -> str:
     return f"{result.gate} ({', '.join(filter(None, (result.cell.name, result.arm)))})"
 
 
-def lead(of: Night) -> str:
+def lead(night: Night) -> str:
     """How it was judged."""
-    tests = counted(of.tests, "test")
-    judged_by = f"{tests} against the reference, Holm at {LEVEL:g}, {of.blocks_needed} blocks needed"
-    return " · ".join(filter(None, (f"plan {of.plan}", judged_by, of.environment and f"environment {of.environment}")))
+    tests = counted(night.tests, "test")
+    judged_by = f"{tests} against the reference, Holm at {LEVEL:g}, {night.blocks_needed} blocks needed"
+    return " · ".join(
+        filter(None, (f"plan {night.plan}", judged_by, night.environment and f"environment {night.environment}"))
+    )

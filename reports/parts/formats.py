@@ -136,10 +136,10 @@ def _add_case(suite: ET.Element, classname: str, case: Case) -> None:
     added = ET.SubElement(suite, "testcase", name=_text(case.name), classname=_text(classname))
     if case.outcome == "pass":
         return
-    told = ET.SubElement(added, OUTCOME_ELEMENTS[case.outcome], message=_text(case.message))
-    if told.tag != "skipped":  # which has a message only
-        told.set("type", case.outcome)
-        told.text = _text(case.message)
+    outcome = ET.SubElement(added, OUTCOME_ELEMENTS[case.outcome], message=_text(case.message))
+    if outcome.tag != "skipped":  # which has a message only
+        outcome.set("type", case.outcome)
+        outcome.text = _text(case.message)
 
 
 def _count(added: ET.Element, suite: Suite) -> None:

@@ -32,10 +32,10 @@ def seconds_text(value: float | None) -> str:
     """62.5 -> 1 min 2.5 s."""
     if value is None:
         return ABSENT
-    minutes, rest = divmod(value, 60)
+    minutes, rest_s = divmod(value, 60)
     if minutes < 1:
         return f"{value:.3g} s"
-    rest_text = f" {rest:.3g} s" if rest >= 0.05 else ""
+    rest_text = f" {rest_s:.3g} s" if rest_s >= 0.05 else ""
     return f"{int(minutes)} min{rest_text}"
 
 
@@ -44,15 +44,15 @@ def counted(count: int, noun: str, plural: str = "") -> str:
     return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
 
 
-def share(part: float, of: float) -> str:
+def share(part: float, whole_amount: float) -> str:
     """A part of a whole in per cent."""
-    return ABSENT if not of else f"{significant(100 * part / of, 2)} %"
+    return ABSENT if not whole_amount else f"{significant(100 * part / whole_amount, 2)} %"
 
 
 def sentence(text: str) -> str:
     """With a capital letter and a full stop; a name such as ``messages.lost`` keeps its small letter."""
-    first = text.split(" ", 1)[0]
-    started = text if "." in first or "_" in first else text[:1].upper() + text[1:]
+    first_word = text.split(" ", 1)[0]
+    started = text if "." in first_word or "_" in first_word else text[:1].upper() + text[1:]
     return started if started.endswith((".", "!", "?")) else started + "."
 
 

@@ -56,7 +56,7 @@ class Band:
     """A fault on the time axis, in seconds from the start of the load; ``ended_s`` None: never mended."""
 
     label: str
-    what: str
+    description: str
     began_s: float
     ended_s: float | None
     error: str = ""
@@ -118,9 +118,9 @@ def backdrop(
     ``unplanned``: outages beside the faults.
     """
     seconds = [int(value) for name in TIMED if tables[name].num_rows for value in _extremes(tables[name]["second"])]
-    first, last = (min(seconds), max(seconds)) if seconds else (0, max(0, int(load_s) - 1))
-    step_s = step_of(last - first + 1, MOST_STEPS_OF_MANY if len(run.brokers) > MANY else MOST_STEPS)
-    return Backdrop(first, last, load_s, (*bands(run.phases, faults, tables["latency"]), *unplanned), step_s)
+    first_s, last_s = (min(seconds), max(seconds)) if seconds else (0, max(0, int(load_s) - 1))
+    step_s = step_of(last_s - first_s + 1, MOST_STEPS_OF_MANY if len(run.brokers) > MANY else MOST_STEPS)
+    return Backdrop(first_s, last_s, load_s, (*bands(run.phases, faults, tables["latency"]), *unplanned), step_s)
 
 
 def step_of(span_s: int, most_steps: int) -> int:
@@ -140,23 +140,23 @@ def _band(number: int, row: Mapping[str, object], load_began_ns: int) -> Band:
     def since_load_s(at_ns: object) -> float | None:
         return (at_ns - load_began_ns) / NS_PER_S if isinstance(at_ns, int) else None
 
-    what = f"{row['kind']} {row['target']}".strip()
+    description = f"{row['kind']} {row['target']}".strip()
     began_s = since_load_s(row["began_ns"]) or 0.0
     ended_s = since_load_s(row["ended_ns"] if row["restored_ns"] is None else row["restored_ns"])
-    return Band(f"F{number}", what, began_s, ended_s, str(row["error"] or ""))
+    return Band(f"F{number}", description, began_s, ended_s, str(row["error"] or ""))
 
 
 def _marked(latency: pa.Table) -> tuple[Band, ...]:
     marked = latency.filter(latency["in_fault"])["second"]
     if not len(marked):
         return ()
-    first, last = _extremes(marked)
-    return (Band("F1", "fault (by the analysis' marks)", float(first), float(last + 1)),)
+    first_s, last_s = _extremes(marked)
+    return (Band("F1", "fault (by the analysis' marks)", float(first_s), float(last_s + 1)),)
 
 
 def _extremes(seconds: pa.ChunkedArray) -> tuple[int, int]:
-    found = pc.min_max(seconds).as_py()
-    return found["min"], found["max"]
+    extremes = pc.min_max(seconds).as_py()
+    return extremes["min"], extremes["max"]
 
 
 def with_step(rows: pa.Table, backdrop: Backdrop) -> pa.Table:
@@ -167,8 +167,8 @@ def with_step(rows: pa.Table, backdrop: Backdrop) -> pa.Table:
 
 def summed(rows: pa.Table, column: str, backdrop: Backdrop) -> dict[int, int]:
     """Step -> sum of a column; steps without rows are absent."""
-    found = with_step(rows, backdrop).group_by("step").aggregate([(column, "sum")])
-    return dict(zip(found["step"].to_pylist(), found[f"{column}_sum"].to_pylist(), strict=True))
+    sums = with_step(rows, backdrop).group_by("step").aggregate([(column, "sum")])
+    return dict(zip(sums["step"].to_pylist(), sums[f"{column}_sum"].to_pylist(), strict=True))
 
 
 def last_of_steps(by_second: dict[int, int], backdrop: Backdrop) -> tuple[int | None, ...]:
@@ -215,16 +215,16 @@ ROUND_S = (60, 120, 180, 300, 600, 900, 1_800, 3_600, 7_200, 21_600)
 
 def draw_backdrop(axes: Axes, backdrop: Backdrop, labelled: bool = True) -> None:
     """Shade the times outside the load, and each fault with its number. Faults are hatched, not only coloured."""
-    first, last = float(backdrop.first_s), float(backdrop.last_s + 1)
-    end = min(last, backdrop.load_s) if backdrop.load_s else last
-    axes.set_xlim(min(first, 0.0), max(last, first + 1))
-    for start, stop, name in ((first, 0.0, "warm-up"), (end, last, "drain")):
+    first_s, last_s = float(backdrop.first_s), float(backdrop.last_s + 1)
+    end = min(last_s, backdrop.load_s) if backdrop.load_s else last_s
+    axes.set_xlim(min(first_s, 0.0), max(last_s, first_s + 1))
+    for start, stop, name in ((first_s, 0.0, "warm-up"), (end, last_s, "drain")):
         if stop - start > 0:
             axes.axvspan(start, stop, facecolor=BAND, edgecolor="none", zorder=0)
-            if labelled and stop - start > 0.1 * (last - first):
+            if labelled and stop - start > 0.1 * (last_s - first_s):
                 _label(axes, (start + stop) / 2, name)
     for band in backdrop.faults:
-        start, stop = max(first, band.began_s), min(last, last if band.ended_s is None else band.ended_s)
+        start, stop = max(first_s, band.began_s), min(last_s, last_s if band.ended_s is None else band.ended_s)
         if start <= stop:  # the part of it that the plot shows, if any
             _draw_fault(axes, start, stop)
             if labelled:
@@ -280,17 +280,17 @@ def draw_series(timeline: TimeSeries) -> Figure:
     plots = max(PLOT_HEIGHT, LEAST_PANEL_HEIGHT * len(timeline.panels))
     figure = new_figure(FRAME_HEIGHT + plots + legend_height(handles))
     axes = figure.subplots(len(timeline.panels), 1, sharex=True, squeeze=False)[:, 0]
-    for at, (each, panel) in enumerate(zip(axes, timeline.panels, strict=True)):
-        _draw_panel(each, timeline, panel, first=at == 0)
+    for at, (panel_axes, panel) in enumerate(zip(axes, timeline.panels, strict=True)):
+        _draw_panel(panel_axes, timeline, panel, topmost=at == 0)
     second_ticks(axes[-1], timeline.backdrop)
     legend(figure, handles)
     return figure
 
 
-def _draw_panel(axes: Axes, timeline: TimeSeries, panel: Panel, first: bool) -> None:
+def _draw_panel(axes: Axes, timeline: TimeSeries, panel: Panel, topmost: bool) -> None:
     unit = f"{panel.name}: {timeline.unit}" if panel.name else timeline.unit
-    plain_axes(axes, unit, LABEL_ROOM if first else 4)
-    draw_backdrop(axes, timeline.backdrop, labelled=first)
+    plain_axes(axes, unit, LABEL_ROOM if topmost else 4)
+    draw_backdrop(axes, timeline.backdrop, labelled=topmost)
     for line in sorted(panel.lines, key=lambda line: not line.muted):
         _draw_line(axes, timeline, line)
     if timeline.log_y:
@@ -317,12 +317,12 @@ def _marks(line: Line, steps: int) -> tuple[int, int]:
 def _look(timeline: TimeSeries, line: Line) -> dict[str, Any]:
     if line.muted:
         return MUTED_LOOK
-    found = look(line.style)
+    style_look = look(line.style)
     if not timeline.layered:
-        return found | {"linewidth": 1.8, "markersize": 4.5}
+        return style_look | {"linewidth": 1.8, "markersize": 4.5}
     width = max(1.4, 6 - 1.6 * line.style)
     broad = {"linestyle": "-", "markersize": 0, "alpha": 0.45} if width > 4 else {"markersize": 4.5}
-    return found | {"linewidth": width} | broad
+    return style_look | {"linewidth": width} | broad
 
 
 def log_axis(axes: Axes) -> None:
@@ -361,17 +361,17 @@ SHOWN = (("p50", 0.5), ("p99", 0.99), ("max", 1.0))
 
 def by_step(rows: pa.Table, backdrop: Backdrop) -> dict[int, Histogram]:
     """Step -> all its latencies, buckets merged (percentiles of several seconds are never averaged)."""
-    found = with_step(rows, backdrop).group_by(["step", "bucket"]).aggregate([("count", "sum")])
-    steps = sorted(set(found["step"].to_pylist()))
-    renamed = found.rename_columns(["step", "bucket", "count"])
+    counts = with_step(rows, backdrop).group_by(["step", "bucket"]).aggregate([("count", "sum")])
+    steps = sorted(set(counts["step"].to_pylist()))
+    renamed = counts.rename_columns(["step", "bucket", "count"])
     return {step: Histogram.of(select(renamed, step=step)) for step in steps}
 
 
 def percentiles_over_time(rows: pa.Table, backdrop: Backdrop) -> tuple[Line, ...]:
     """Median, 99th percentile and largest latency of the messages due in each step; ms."""
-    found = by_step(rows, backdrop)
+    histogram_by_step = by_step(rows, backdrop)
     empty = Histogram(())
     return tuple(
-        Line(name, tuple(found.get(start, empty).percentile(fraction) for start in backdrop.starts), style)
+        Line(name, tuple(histogram_by_step.get(start, empty).percentile(fraction) for start in backdrop.starts), style)
         for style, (name, fraction) in enumerate(SHOWN)
     )

@@ -140,7 +140,7 @@ def slim(body: str) -> str:
     body = re.sub(r"font-family: [^;\"]*(?:; )?", "", body)
     body = re.sub(r' transform="rotate\(-?0 [^"]*\)"', "", body)
     used = set(re.findall(r"#([\w-]+)[\")]", body))
-    body = re.sub(r' id="([^"]+)"', lambda found: found[0] if found[1] in used else "", body)
+    body = re.sub(r' id="([^"]+)"', lambda match: match[0] if match[1] in used else "", body)
     body = re.sub(r"\n\s*", "\n", body)
     return re.sub(r"(\d\.\d\d)\d+", r"\1", body)
 
@@ -148,7 +148,7 @@ def slim(body: str) -> str:
 def themed(body: str) -> str:
     for colour, variable in VARIABLES.items():
         body = body.replace(colour, f"var({variable})")
-    return re.sub(r"#0002([0-9a-f]{2})\b", lambda found: f"var(--s{int(found[1], 16)})", body)
+    return re.sub(r"#0002([0-9a-f]{2})\b", lambda match: f"var(--s{int(match[1], 16)})", body)
 
 
 def prefixed(body: str, anchor: str) -> str:

@@ -41,10 +41,10 @@ class Table:
     @property
     def alignment(self) -> str:
         """A style class that stands for one on every cell: long tables of numbers are most of a report's bytes."""
-        first, *others = (column.numeric for column in self.columns)
-        if not others or not all(others):
+        first_is_numeric, *others_numeric = (column.numeric for column in self.columns)
+        if not others_numeric or not all(others_numeric):
             return "mixed"
-        return "numbers" if first else "numbers named"
+        return "numbers" if first_is_numeric else "numbers named"
 
     @property
     def prose(self) -> tuple[bool, ...]:
@@ -79,8 +79,8 @@ def _declared_column(kind: Any, column: str) -> tuple[str, int | None, str]:
 
 
 def _value(item: Any, value: str | Callable[[Any], Cell]) -> Cell:
-    found: Cell = value(item) if callable(value) else reduce(getitem, value.split("."), item)
-    return found
+    cell_value: Cell = value(item) if callable(value) else reduce(getitem, value.split("."), item)
+    return cell_value
 
 
 @dataclass(frozen=True)

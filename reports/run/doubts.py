@@ -27,12 +27,12 @@ ONE_HOST = ("processes", "containers")
 
 def doubts(run: RunInfo, summary: Summary, tables: Mapping[str, pa.Table]) -> tuple[str, ...]:
     """First the harness's own findings (problems, unknowns, warnings), then the doubts from the figures."""
-    told = [text for text in (*run.problems, *run.unknowns, *run.warnings) if text not in summary["reasons"]]
-    found = [sentence(text) for text in told]
+    recorded = [text for text in (*run.problems, *run.unknowns, *run.warnings) if text not in summary["reasons"]]
+    sentences = [sentence(text) for text in recorded]
     resources, latency, load_s = tables["resources"], tables["latency"], load_length_s(run, summary)
     if summary["offered_rate"]["note"]:
-        found.append(summary["offered_rate"]["note"])
-    found += [
+        sentences.append(summary["offered_rate"]["note"])
+    sentences += [
         *of_the_generator(summary),
         *of_transactions(run),
         *of_the_machine(run, resources, load_s),
@@ -43,10 +43,10 @@ def doubts(run: RunInfo, summary: Summary, tables: Mapping[str, pa.Table]) -> tu
         *of_drift(latency, load_s),
         *of_what_was_claimed(summary, tables["paths"]),
     ]
-    found.append(
+    sentences.append(
         "This is one run. It says nothing about how much the next one would differ: repeat before you compare."
     )
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(sentences))
 
 
 def of_the_generator(summary: Summary) -> Iterator[str]:
@@ -74,10 +74,10 @@ def _receptions_due_per_s(summary: Summary) -> float | None:
 
 def of_blocked_producers(summary: Summary) -> str:
     held = summary["blocked"]
-    times, who = counted(held["periods"], "time"), joined(held["brokers"])
+    times, brokers = counted(held["periods"], "time"), joined(held["brokers"])
     total, longest = seconds_text(held["total_ms"] / 1_000), seconds_text(held["longest_ms"] / 1_000)
     return (
-        f"Producers were blocked {times}, for {total} in all and {longest} at most: {who} took nothing from them. "
+        f"Producers were blocked {times}, for {total} in all and {longest} at most: {brokers} took nothing from them. "
         "A broker that is full does that, and so does one that stands still."
     )
 
@@ -86,10 +86,10 @@ def of_transactions(run: RunInfo) -> Iterator[str]:
     """A broker delivers a message once its transaction is committed. Until then it waits for the producer."""
     sizes = sorted({int(user.settings.get("transaction_size", 0)) for user in run.users} - {0})
     if sizes:
-        of = joined([str(size) for size in sizes])
+        size_words = joined([str(size) for size in sizes])
         yield (
-            f"Messages were sent in transactions of {of}: sent → received has the time until the producer committed, "
-            "so it is not the brokers' part alone."
+            f"Messages were sent in transactions of {size_words}: sent → received has the time until the producer "
+            "committed, so it is not the brokers' part alone."
         )
 
 
@@ -131,7 +131,11 @@ def of_the_samples(summary: Summary) -> Iterator[str]:
         negative = counted(latency["negative"], "latency", "latencies")
         yield f"{negative} came out negative: the clocks disagree. None was dropped."
     count = latency["count"]
-    shaky = [name for name, of in (("p99", 100), ("p99.9", 1_000), ("p99.99", 10_000)) if 0 < count < 10 * of]
+    shaky = [
+        name
+        for name, samples_per_tail_message in (("p99", 100), ("p99.9", 1_000), ("p99.99", 10_000))
+        if 0 < count < 10 * samples_per_tail_message
+    ]
     if shaky:
         samples = counted(count, "sample")
         yield f"{samples}: fewer than ten lie beyond {shaky[0]}, so from there on the tail has no figures."
@@ -166,11 +170,11 @@ def of_time(load_s: float, warm_up: WarmUpResult) -> Iterator[str]:
 def of_drift(latency: pa.Table, load_s: float) -> Iterator[str]:
     """Compare the first third of the load with the last, outside faults."""
     rows = select(latency, phase="load", measure="due_to_received", in_fault=False)
-    first, last = (
+    first_third, last_third = (
         Histogram.of(rows.filter(inside))
         for inside in (pc.less(rows["second"], int(load_s / 3)), pc.greater_equal(rows["second"], int(2 * load_s / 3)))
     )
-    before, after = first.percentile(0.5), last.percentile(0.5)
+    before, after = first_third.percentile(0.5), last_third.percentile(0.5)
     if before and after and min(before, after) > 0 and not 1 / DRIFT < after / before < DRIFT:
         yield (
             f"No steady state: the median latency went from {significant(before)} ms in the first third of the load "

@@ -31,12 +31,12 @@ def embedded(results: Results) -> str:
 def merged(latency: pa.Table) -> pa.Table:
     """Counts by measure and bucket, over all seconds and paths."""
     load = latency.filter(pc.equal(latency["phase"], "load"))
-    found = load.group_by(["measure", "bucket"]).aggregate([("count", "sum")])
-    named = found.rename_columns(["measure", "bucket", "count"])
+    counts = load.group_by(["measure", "bucket"]).aggregate([("count", "sum")])
+    named = counts.rename_columns(["measure", "bucket", "count"])
     return named.sort_by([("measure", "ascending"), ("bucket", "ascending")])
 
 
 def columns(table: pa.Table) -> dict[str, Any]:
     """Column name -> values."""
-    found: dict[str, Any] = table.to_pydict()
-    return found
+    values: dict[str, Any] = table.to_pydict()
+    return values

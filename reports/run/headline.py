@@ -46,31 +46,37 @@ def headline(run: RunInfo, summary: Summary) -> Headline:
     verdict = summary["verdict"]
     word, meaning = MEANING[verdict]
     reasons = tuple(map(sentence, summary["reasons"]))
-    answer, further = _told(run, summary)
+    answer, further = _answer_and_further(run, summary)
     return Headline(verdict, word, meaning, reasons, answer, further, question(run), _timing(summary))
 
 
-def _told(run: RunInfo, summary: Summary) -> tuple[str, tuple[str, ...]]:
+def _answer_and_further(run: RunInfo, summary: Summary) -> tuple[str, tuple[str, ...]]:
     """Whether the rate was held, and what answers the scenario's question; then the rest, by what it is about."""
-    rate, asked = summary["offered_rate"], run.answered_by
+    rate, answered_by = summary["offered_rate"], run.answered_by
     about = {
         "unplanned": unplanned_sentences(summary["unplanned"]),
         "mirror": mirror_sentences(summary["mirror"]),
         "steps": _steps(summary),
         "connections": connections_sentence(summary["connections"]),
-        **_answers(summary, share_alike="shares" in asked),
-        "moves": moves_sentences(summary["rebalance"], summary["recovery"]["faults"]) if "moves" in asked else "",
+        **_answers(summary, share_alike="shares" in answered_by),
+        "moves": moves_sentences(summary["rebalance"], summary["recovery"]["faults"]) if "moves" in answered_by else "",
         "cost": cost_sentence(summary),
         "rate": rate_sentence(summary),
     }
     if not _have_several(run) and summary["destinations"]["all_flow_s"] is not None:
         about["destinations"] = ""  # a class each, and nobody asks which one came last
     faults = recovery_sentences(summary["recovery"], summary["timing"]["doubtful"], rate["held"])
-    told = {"faults": faults, **{name: (text,) for name, text in about.items() if text}}
-    rest = [text for name, texts in told.items() for text in texts if name not in (*asked, *ONLY_FIRST)]
-    rest += filter(None, [probable_cause(run, summary)])
-    first = [text for text in (rate["note"], *(text for name in asked for text in told.get(name, ()))) if text]
-    return " ".join(first or rest[:1]), tuple(rest if first else rest[1:])
+    texts_by_subject = {"faults": faults, **{name: (text,) for name, text in about.items() if text}}
+    further = [
+        text for name, texts in texts_by_subject.items() for text in texts if name not in (*answered_by, *ONLY_FIRST)
+    ]
+    further += filter(None, [probable_cause(run, summary)])
+    answering = [
+        text
+        for text in (rate["note"], *(text for name in answered_by for text in texts_by_subject.get(name, ())))
+        if text
+    ]
+    return " ".join(answering or further[:1]), tuple(further if answering else further[1:])
 
 
 def _timing(summary: Summary) -> tuple[str, ...]:
@@ -165,14 +171,14 @@ def _latency(summary: Summary) -> tuple[Figure, ...]:
 def _timed(summary: Summary, label: str, name: str, value_ms: float | None, note: str) -> Figure:
     """A doubtful figure is marked. It also has its value without the generator's own delay, if that is known."""
     reason = summary["timing"]["doubtful"].get(f"latency_ms.due_to_received.{name}")
-    told = f"{note} Doubtful: {reason}." if reason else note
-    return Figure(label, significant(value_ms), "ms", told, "doubtful" if reason else "")
+    note_and_doubt = f"{note} Doubtful: {reason}." if reason else note
+    return Figure(label, significant(value_ms), "ms", note_and_doubt, "doubtful" if reason else "")
 
 
-def _one_in(latency: Latency, of: int) -> str:
-    if latency["count"] < 10 * of:
-        return f"One message in {of:,} took longer. Fewer than ten did, so there is no figure."
-    return f"One message in {of:,} took longer."
+def _one_in(latency: Latency, share: int) -> str:
+    if latency["count"] < 10 * share:
+        return f"One message in {share:,} took longer. Fewer than ten did, so there is no figure."
+    return f"One message in {share:,} took longer."
 
 
 def _cost(summary: Summary) -> tuple[Figure, ...]:

@@ -136,9 +136,9 @@ def page(results: Results) -> Page:
 
 def in_order(answered_by: Sequence[str], *sections: Section | None) -> tuple[Section, ...]:
     """First the section whose charts answer the scenario's question."""
-    first = next((SHOWN_IN[name] for name in answered_by if name in SHOWN_IN), "")
+    answering_section = next((SHOWN_IN[name] for name in answered_by if name in SHOWN_IN), "")
     there = [section for section in sections if section is not None]
-    return tuple(sorted(there, key=lambda section: section.anchor != first))
+    return tuple(sorted(there, key=lambda section: section.anchor != answering_section))
 
 
 def network_tables(results: Results, net: NetworkDrawing) -> tuple[Table, ...]:
@@ -221,5 +221,5 @@ def faults_table(bands: tuple[Band, ...]) -> Table:
         Column("Ended (s of load)", 1),
         Column("Applied"),
     )
-    rows = tuple((b.label, b.what, b.began_s, b.ended_s, b.error or "yes") for b in bands)
+    rows = tuple((b.label, b.description, b.began_s, b.ended_s, b.error or "yes") for b in bands)
     return Table("Faults", columns, rows, "No fault was injected.")

@@ -48,8 +48,8 @@ CONNECTION_MODES = {"one": "one each", "per-message": "one for each message"}
 
 def connection_modes(run: RunInfo) -> tuple[str, ...]:
     """How each kind of user held its connections: ``producer: one each``. Older runs do not say."""
-    told = {(user.role, _connection_mode(user.settings)): None for user in run.users if "connections" in user.settings}
-    return tuple(f"{role}s: {mode}" for role, mode in told)
+    modes = {(user.role, _connection_mode(user.settings)): None for user in run.users if "connections" in user.settings}
+    return tuple(f"{role}s: {mode}" for role, mode in modes)
 
 
 def _connection_mode(settings: Mapping[str, object]) -> str:
@@ -113,8 +113,8 @@ def groups(run: RunInfo) -> Table:
 
 def named(caption: str, values: Mapping[str, object]) -> Table:
     """Settings, versions or the machine: all values of run.json that are set."""
-    given = {name: value for name, value in values.items() if value is not None and value != ""}
-    rows = tuple((readable(name), _shown(name, value)) for name, value in given.items())
+    set_values = {name: value for name, value in values.items() if value is not None and value != ""}
+    rows = tuple((readable(name), _shown(name, value)) for name, value in set_values.items())
     return Table(caption, NAME_VALUE, rows, "run.json says nothing of it.")
 
 
@@ -135,10 +135,10 @@ def _shown(name: str, value: object) -> str:
 
 def rendered_files(run: RunInfo) -> tuple[tuple[tuple[str, str], ...], int]:
     """The configuration files as they were rendered, and how many were left out to keep the report small."""
-    kept: list[tuple[str, str]] = []
+    shown: list[tuple[str, str]] = []
     room = MOST_RENDERED_CHARACTERS
     for name, text in run.rendered.items():
         room -= len(text)
         if room >= 0:
-            kept.append((name, text))
-    return tuple(kept), len(run.rendered) - len(kept)
+            shown.append((name, text))
+    return tuple(shown), len(run.rendered) - len(shown)

@@ -125,7 +125,7 @@ def test_the_counts_and_the_fair_shares_of_the_areas_follow_the_fault() -> None:
     assert at(10.3) == [(10, 15.0), (0, 0.0), (10, 15.0)]
     assert at(15) == [(20, 15.0), (0, 0.0), (10, 15.0)]
     assert at(30) == [(20, 10.0), (0, 10.0), (10, 10.0)]
-    assert areas.told == ((0.0, (10, 10, 10)), (10.5, (20, 0, 10)), (20.0, (20, 0, 10)))
+    assert areas.labelled_counts == ((0.0, (10, 10, 10)), (10.5, (20, 0, 10)), (20.0, (20, 0, 10)))
 
 
 def test_of_many_brokers_the_one_with_the_fault_has_a_colour_and_the_rest_is_one_area() -> None:

@@ -17,7 +17,7 @@ from records.errors import RunUnwritable
 from reports.comparison.arms import parted
 from reports.comparison.build import Wanted, compared, render, write
 from reports.comparison.charts import ratio_ticks
-from reports.comparison.comparison import Asked, Comparison, compare
+from reports.comparison.comparison import Comparison, JudgedDesign, compare
 from reports.comparison.forms import document, markdown
 from reports.comparison.metrics import METRICS, PRIMARY, ComparisonImpossible
 from reports.comparison.sentences import answer
@@ -235,7 +235,7 @@ def test_a_scenario_of_three_blocks_is_described_and_does_not_make_the_others_ve
     steady, failover = under_both
     arms = tuple(replace(arm, runs=arm.runs[:3]) for arm in failover.design.arms)
     three = replace(failover.design, arms=arms, blocks=("1", "2", "3"))
-    alone, described = compare((Asked(steady.design, steady.primary), Asked(three, failover.primary)))
+    alone, described = compare((JudgedDesign(steady.design, steady.primary), JudgedDesign(three, failover.primary)))
     assert (alone.together, alone.needed, alone.tests[0].adjusted_p) == (1, 7, alone.tests[0].p)
     assert (described.tests[0].adjusted_p, described.words()) == (1.0, {"undecided"})
 

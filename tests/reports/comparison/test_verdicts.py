@@ -13,7 +13,7 @@ from scipy import stats
 from records.run import RunInfo
 from records.summary import Summary
 from reports.comparison.arms import Arm, Design
-from reports.comparison.comparison import Asked, Comparison, compare
+from reports.comparison.comparison import Comparison, JudgedDesign, compare
 from reports.comparison.metrics import METRICS, PRIMARY, Metric, primary_metrics
 from reports.comparison.runs import FinishedRun
 from reports.comparison.sentences import answer, unsteady
@@ -52,7 +52,7 @@ def compared(
 ) -> Comparison:
     made = tuple(Arm("abcdefgh"[at], tuple(runs)) for at, runs in enumerate(arms))
     blocks = tuple(str(n + 1) for n in range(len(arms[0])))
-    asked = Asked(Design("topology", made, blocks, False), primary_metrics(primary))
+    asked = JudgedDesign(Design("topology", made, blocks, False), primary_metrics(primary))
     (found,) = compare([asked], same_within)
     return found
 
