@@ -85,11 +85,11 @@ def parse_client_steps(text: str) -> ClientSteps:
     counts: list[tuple[int, int | None]] = []
     limits = {"connect": CONNECT_MS, "p99": P99_MS}
     for part in map(str.strip, text.split(",")):
-        if found := _STEP.fullmatch(part):
-            _require_possible(text, float(found[1]), float(found[2] or 0))
-            counts.append((int(found[1]), int(found[2]) if found[2] else None))
-        elif found := _LIMIT.fullmatch(part):
-            limits[found[1]] = float(found[2])
+        if match := _STEP.fullmatch(part):
+            _require_possible(text, float(match[1]), float(match[2] or 0))
+            counts.append((int(match[1]), int(match[2]) if match[2] else None))
+        elif match := _LIMIT.fullmatch(part):
+            limits[match[1]] = float(match[2])
         else:
             raise BadClientStepsError(f"{text}: {part!r} cannot be read; {HOW}")
     steps = _timed(text, counts)

@@ -16,8 +16,8 @@ def misfits(value: Any) -> str:
     """What is wrong with the fields of a dataclass's value: ``for_s='5', but it must be a number``; else ''."""
     hints = typing.get_type_hints(type(value))
     for field in dataclasses.fields(value):
-        if told := misfit(field.name, getattr(value, field.name), hints[field.name]):
-            return told
+        if problem := misfit(field.name, getattr(value, field.name), hints[field.name]):
+            return problem
     return ""
 
 

@@ -41,7 +41,7 @@ def read_list(path: Path) -> dict[str, str]:
 
 def changed(folder: Path, digest_by_name: Mapping[str, str]) -> list[str]:
     """The names of those files below ``folder`` that are gone, cannot be read, or have another content."""
-    return [name for name, digest in digest_by_name.items() if not _has(folder / name, digest)]
+    return [name for name, digest in digest_by_name.items() if not _has_digest(folder / name, digest)]
 
 
 def read_files(directory: RunDirectory) -> list[Path]:
@@ -80,8 +80,8 @@ def require_listed_events(directory: RunDirectory) -> None:
         return  # nothing is known of an earlier analysis
     for name in listed:
         if name.startswith("events/") and not (directory.path / name).exists():
-            told = f"{directory.path / name}: missing, and the last analysis read it: {RESTORE}"
-            raise RunUnreadable(told)
+            problem = f"{directory.path / name}: missing, and the last analysis read it: {RESTORE}"
+            raise RunUnreadable(problem)
 
 
 def missing_events(directory: RunDirectory) -> list[str]:
@@ -99,7 +99,7 @@ def _digest(file: Path) -> str:
         return hashlib.file_digest(content, "sha256").hexdigest()
 
 
-def _has(file: Path, digest: str) -> bool:
+def _has_digest(file: Path, digest: str) -> bool:
     try:
         return _digest(file) == digest
     except OSError:

@@ -42,8 +42,8 @@ Every figure of `summary.json`, by topic. `--check`, a gate and `--primary` name
 
 def summary_schema() -> str:
     """The JSON schema of summary.json."""
-    made = msgspec.json.schema(Summary)
-    definitions = {name: _in_order(_closed(schema), _classes()[name]) for name, schema in made["$defs"].items()}
+    generated = msgspec.json.schema(Summary)
+    definitions = {name: _in_order(_closed(schema), _classes()[name]) for name, schema in generated["$defs"].items()}
     head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": TITLE, **definitions.pop("Summary")}
     return json.dumps(head | {"description": WHAT, "$defs": definitions}, indent=2, ensure_ascii=False) + "\n"
 
@@ -87,14 +87,14 @@ def figures_page() -> str:
 
 def _parts(kind: Any, path: str) -> Iterator[tuple[type, str]]:
     """Each type of an object in the summary, with where such objects stand; rows of lists have ``[]``."""
-    kind, told = declaration(kind)
+    kind, part_figure = declaration(kind)
     if is_typeddict(kind):
         yield kind, path
         for name, hint in get_type_hints(kind, include_extras=True).items():
             yield from _parts(hint, f"{path}.{name}" if path else name)
     elif get_origin(kind) is list:
         yield from _parts(get_args(kind)[0], f"{path}[]")
-    elif get_origin(kind) is dict and told is not None:
+    elif get_origin(kind) is dict and part_figure is not None:
         yield from _parts(get_args(kind)[1], f"{path}.*")
 
 
@@ -103,25 +103,25 @@ def _declared_in(topic: ModuleType, kind: type) -> bool:
 
 
 def _part(kind: type, paths: list[str]) -> str:
-    what = " ".join((kind.__doc__ or "").split()).replace("``", "`")
+    description = " ".join((kind.__doc__ or "").split()).replace("``", "`")
     if kind is FaultRecovery:
-        what += " It has the figures of `recovery` too."
+        description += " It has the figures of `recovery` too."
     for path in paths:
         name, _, by_key = path.partition(".*")
         if name != path and not by_key:
             keys = declared(Summary)[name].keys
-            what += f"\n\n`{path}` is by " + "; ".join(
-                f"`{key}`: {told.means}" if told.means else f"`{key}`" for key, told in keys.items()
+            description += f"\n\n`{path}` is by " + "; ".join(
+                f"`{key}`: {key_figure.means}" if key_figure.means else f"`{key}`" for key, key_figure in keys.items()
             )
-    first, *others = paths
-    if others:
-        what += f"\n\nSo are {', '.join(f'`{path}`' for path in others)}."
+    first_path, *further_paths = paths
+    if further_paths:
+        description += f"\n\nSo are {', '.join(f'`{path}`' for path in further_paths)}."
     rows = [
-        f"| `{name}` | {told.unit} | {told.better or ''} | {_meaning(text, told)} |"
-        for name, (text, told) in _keys(kind).items()
+        f"| `{name}` | {key_figure.unit} | {key_figure.better or ''} | {_meaning(text, key_figure)} |"
+        for name, (text, key_figure) in _keys(kind).items()
     ]
     head = ["| Key | Unit | Better | Meaning |", "|---|---|---|---|"]
-    return "\n".join([f"### `{first or 'summary.json'}`\n", f"{what}\n", *head, *rows, ""])
+    return "\n".join([f"### `{first_path or 'summary.json'}`\n", f"{description}\n", *head, *rows, ""])
 
 
 def _keys(kind: type) -> dict[str, tuple[str, Figure]]:
@@ -135,14 +135,14 @@ def _keys(kind: type) -> dict[str, tuple[str, Figure]]:
     }
 
 
-def _meaning(text: str, told: Figure) -> str:
-    needs = f" Only of runs with {told.needs.name}." if told.needs else ""
+def _meaning(text: str, key_figure: Figure) -> str:
+    needs = f" Only of runs with {key_figure.needs.name}." if key_figure.needs else ""
     return f"{text}{needs}".strip()
 
 
 DOCUMENTS = {"summary.schema.json": summary_schema, "figures.md": figures_page}
 
 if __name__ == "__main__":
-    for name, made in DOCUMENTS.items():
-        (DOCS / name).write_text(made(), encoding="utf-8")
+    for name, make_text in DOCUMENTS.items():
+        (DOCS / name).write_text(make_text(), encoding="utf-8")
         print(f"wrote docs/{name}")

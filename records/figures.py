@@ -60,8 +60,8 @@ def total(values: Sequence[Any]) -> Any:
 
 def slowest(values: Sequence[float | None]) -> float | None:
     """The largest; None if there is none, or one is None."""
-    known = [value for value in values if value is not None]
-    return max(known) if known and len(known) == len(values) else None
+    measured = [value for value in values if value is not None]
+    return max(measured) if measured and len(measured) == len(values) else None
 
 
 def most(values: Sequence[int | None]) -> int | None:
@@ -108,11 +108,11 @@ class Figure:
         return f"{words} ({unit})" if unit and not words.endswith(unit) else words
 
 
-def figure(means: str = "", *, keys: Iterable[str] | Mapping[str, Figure] = (), **told: Any) -> Meta:
+def figure(means: str = "", *, keys: Iterable[str] | Mapping[str, Figure] = (), **details: Any) -> Meta:
     """The declaration of a figure: fields of `Figure`. ``keys``: may be names alone."""
     by_key = keys if isinstance(keys, Mapping) else {}
     named = {key: by_key[key] if isinstance(by_key.get(key), Figure) else Figure() for key in keys}
-    declared = Figure(means, keys=named, **told)
+    declared = Figure(means, keys=named, **details)
     return Meta(title=declared.title or None, description=means or None, extra={"figure": declared})
 
 
@@ -144,12 +144,12 @@ def figures_of(kind: Any, path: str = "", above: Figure | None = None) -> Iterat
     prefix = f"{path}." if path else ""
     if is_typeddict(kind):
         for name, hint in get_type_hints(kind, include_extras=True).items():
-            part, told = declaration(hint)
-            if told is not None or is_typeddict(part):
-                yield from figures_of(part, prefix + name, _inherited(told or Figure(), name, above))
+            part, part_figure = declaration(hint)
+            if part_figure is not None or is_typeddict(part):
+                yield from figures_of(part, prefix + name, _inherited(part_figure or Figure(), name, above))
     elif get_origin(kind) is dict:
-        for key, told in (above.keys if above else {}).items():
-            yield from figures_of(get_args(kind)[1], prefix + key, _inherited(told, key, above))
+        for key, part_figure in (above.keys if above else {}).items():
+            yield from figures_of(get_args(kind)[1], prefix + key, _inherited(part_figure, key, above))
     elif get_origin(kind) is not list:
         yield Declared(path, above or Figure())
 
@@ -159,8 +159,8 @@ def declaration(hint: Any) -> tuple[Any, Figure | None]:
     if get_origin(hint) is not Annotated:
         return hint, None
     kind, *metadata = get_args(hint)
-    told = [meta.extra["figure"] for meta in metadata if isinstance(meta, Meta) and meta.extra]
-    return kind, told[-1] if told else None
+    figures = [meta.extra["figure"] for meta in metadata if isinstance(meta, Meta) and meta.extra]
+    return kind, figures[-1] if figures else None
 
 
 def told_of(hint: Any) -> str:
@@ -169,21 +169,21 @@ def told_of(hint: Any) -> str:
     return texts[-1] if texts else ""
 
 
-def _inherited(told: Figure, name: str, above: Figure | None) -> Figure:
+def _inherited(part_figure: Figure, name: str, above: Figure | None) -> Figure:
     """A part of the summary tells its figures' unit, needs and better way; one with several says which are compared."""
     if above is None:
-        return told
+        return part_figure
     titles = above.compared if isinstance(above.compared, Mapping) else None
     return replace(
-        told,
-        title=titles.get(name, told.title) if titles else told.title,
-        unit=told.unit or above.unit,
-        better=told.better or above.better,
-        needs=told.needs or above.needs,
-        backlogged=told.backlogged or above.backlogged,
-        compared=told.compared if titles is None else name in titles,
-        compared_with=told.compared_with or above.compared_with,
-        shown=told.shown if titles is None else _is_shown(above, name),
+        part_figure,
+        title=titles.get(name, part_figure.title) if titles else part_figure.title,
+        unit=part_figure.unit or above.unit,
+        better=part_figure.better or above.better,
+        needs=part_figure.needs or above.needs,
+        backlogged=part_figure.backlogged or above.backlogged,
+        compared=part_figure.compared if titles is None else name in titles,
+        compared_with=part_figure.compared_with or above.compared_with,
+        shown=part_figure.shown if titles is None else _is_shown(above, name),
     )
 
 
@@ -194,8 +194,8 @@ def _is_shown(above: Figure, name: str) -> bool:
 @cache
 def declared(kind: Any) -> dict[str, Figure]:
     """What is declared of each key of a TypedDict, of those that are figures or have some, by name."""
-    found = {name: declaration(hint)[1] for name, hint in get_type_hints(kind, include_extras=True).items()}
-    return {name: figure for name, figure in found.items() if figure is not None}
+    figure_by_name = {name: declaration(hint)[1] for name, hint in get_type_hints(kind, include_extras=True).items()}
+    return {name: figure for name, figure in figure_by_name.items() if figure is not None}
 
 
 def headings(kind: Any, *names: str) -> dict[str, str]:

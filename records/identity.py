@@ -67,8 +67,8 @@ def stamp(identity: Identity, body_bytes: int, filler: bytes = FILLER) -> bytes:
     try:
         head = _HEAD.pack(MAGIC, VERSION, 0, run, producer, attempt, seq, tail_crc)
     except struct.error as error:
-        told = f"{identity} does not fit a message header ({error}): numbers are unsigned, of 32 bits, seq of 64"
-        raise ValueError(told) from None
+        problem = f"{identity} does not fit a message header ({error}): numbers are unsigned, of 32 bits, seq of 64"
+        raise ValueError(problem) from None
     return b"".join((head, crc32(head).to_bytes(4, "big"), tail))
 
 

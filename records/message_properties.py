@@ -35,7 +35,7 @@ class MessageProperties:
     @classmethod
     def of(cls, values: Mapping[str, Values]) -> "MessageProperties":
         """From what a user class says. ValueError names the property and the rule."""
-        cycles = tuple((name, _cycle(name, each)) for name, each in values.items())
+        cycles = tuple((name, _cycle(name, property_values)) for name, property_values in values.items())
         properties = cls(cycles)
         if properties.period > MOST_COMBINATIONS:
             raise ValueError(
@@ -122,14 +122,14 @@ def _require_name(name: str) -> None:
 
 
 def _require_value(name: str, value: object) -> None:
-    said = f"property {name} = {value!r}"
+    assignment = f"property {name} = {value!r}"
     if not isinstance(value, str | int | float):
-        raise ValueError(f"{said}: write text, a number, True or False")
+        raise ValueError(f"{assignment}: write text, a number, True or False")
     if isinstance(value, str) and (not value or "\0" in value):
-        raise ValueError(f"{said}: text has at least one character, and no NUL")
+        raise ValueError(f"{assignment}: text has at least one character, and no NUL")
     if isinstance(value, str) and any("\ud800" <= letter <= "\udfff" for letter in value):
-        raise ValueError(f"{said}: has half of a surrogate pair, which no UTF-8 has; write the character itself")
+        raise ValueError(f"{assignment}: has half of a surrogate pair, which no UTF-8 has; write the character itself")
     if isinstance(value, float) and not math.isfinite(value):
-        raise ValueError(f"{said}: must be a finite number")
+        raise ValueError(f"{assignment}: must be a finite number")
     if isinstance(value, int) and not -_LONG <= value < _LONG:
-        raise ValueError(f"{said}: must fit into 64 bits")
+        raise ValueError(f"{assignment}: must fit into 64 bits")

@@ -34,13 +34,13 @@ class SearchSettings:
     p99_ms: float = 500
 
     def __post_init__(self) -> None:
-        if told := misfits(self):
-            raise BadSearchError(f"search: {told}")
+        if problem := misfits(self):
+            raise BadSearchError(f"search: {problem}")
         if not (0 < self.begin_per_s < inf and 0 < self.p99_ms < inf):
             raise BadSearchError(f"{self}: the rate and p99 must be more than 0, and finite; {HOW}")
         if not LEAST_PER_S <= self.begin_per_s <= MOST_PER_S:
-            told = f"the rate must be at least {LEAST_PER_S:g} and at most {MOST_PER_S:,} messages a second"
-            raise BadSearchError(f"{self}: {told}; {HOW}")
+            problem = f"the rate must be at least {LEAST_PER_S:g} and at most {MOST_PER_S:,} messages a second"
+            raise BadSearchError(f"{self}: {problem}; {HOW}")
         if self.step_s < LEAST_S:
             raise BadSearchError(f"{self}: a step lasts at least {LEAST_S} s; {HOW}")
         if self.step_s > MOST_S:
@@ -71,19 +71,21 @@ def is_search(text: str) -> bool:
 
 def parse_search(text: str) -> SearchSettings:
     """The search of a text. Raises BadSearchError."""
-    found = _CALL.fullmatch(text)
-    if not found:
+    match = _CALL.fullmatch(text)
+    if not match:
         raise BadSearchError(f"{text}: cannot be read; {HOW}")
-    given: dict[str, float] = {}
-    for part in filter(None, map(str.strip, (found.group(1) or "").split(","))):
-        name, _, value = (each.strip() for each in f"{'' if '=' in part else 'rate='}{part}".partition("="))
-        if name not in ("rate", "step", "p99") or name in given:
+    value_by_name: dict[str, float] = {}
+    for part in filter(None, map(str.strip, (match.group(1) or "").split(","))):
+        name, _, value = (text_part.strip() for text_part in f"{'' if '=' in part else 'rate='}{part}".partition("="))
+        if name not in ("rate", "step", "p99") or name in value_by_name:
             raise BadSearchError(f"{text}: {part!r} is not known, or given twice; {HOW}")
         try:
-            given[name] = float(value)
+            value_by_name[name] = float(value)
         except ValueError:
             raise BadSearchError(f"{text}: {part!r} is no number; {HOW}") from None
-    if not given.get("step", 1.0).is_integer():
+    if not value_by_name.get("step", 1.0).is_integer():
         raise BadSearchError(f"{text}: a step lasts a whole number of seconds; {HOW}")
     fields = {"rate": "begin_per_s", "step": "step_s", "p99": "p99_ms"}
-    return SearchSettings(**{fields[name]: int(value) if name == "step" else value for name, value in given.items()})  # type: ignore[arg-type]
+    return SearchSettings(
+        **{fields[name]: int(value) if name == "step" else value for name, value in value_by_name.items()}
+    )  # type: ignore[arg-type]

@@ -94,13 +94,13 @@ def judged_seconds(from_s: int, until_s: int) -> range:
 
 
 def _parsed(text: str, part: str) -> tuple[float, float, int | None]:
-    found = _STEP.fullmatch(part)
-    if not found:
+    match = _STEP.fullmatch(part)
+    if not match:
         raise BadStepsError(f"{text}: {part.strip()!r} is no rate; write 100, 100@20s or 100..1000@60s")
-    first, last, for_s = found.groups()
+    from_per_s, to_per_s, for_s = match.groups()
     if for_s is not None and float(for_s) > MOST_S:  # compared as such: `int` refuses thousands of digits
         raise BadStepsError(f"{text}: {part.strip()!r} lasts too long; a step lasts at most {MOST_S:,} s")
-    return float(first), float(last or first), None if for_s is None else int(for_s)
+    return float(from_per_s), float(to_per_s or from_per_s), None if for_s is None else int(for_s)
 
 
 def _even_share(text: str, times: Sequence[int | None], load_s: float | None) -> int:

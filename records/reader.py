@@ -114,16 +114,16 @@ def read_part(folder: Path, table: str, part: int, parts: int, columns: Sequence
     """The rows of a sealed table (``folder``: its events) that are in a part, without the files' metadata."""
     schema = EVENT_TABLES[table]
     empty = schema.empty_table()
-    found = [_of_part(path, part, parts, columns) for path in sorted(folder.glob("*.parquet"))]
-    return pa.concat_tables([empty.select(columns) if columns else empty, *found])
+    tables = [_of_part(path, part, parts, columns) for path in sorted(folder.glob("*.parquet"))]
+    return pa.concat_tables([empty.select(columns) if columns else empty, *tables])
 
 
 def _of_part(path: Path, part: int, parts: int, columns: Sequence[str] | None) -> pa.Table:
     """Rows of one file. If it has fewer parts than asked for, the part that holds the rows is looked through."""
     with pq.ParquetFile(path) as file:
-        told = file.metadata.metadata
-        its_parts = int(told.get(PARTS_KEY, b"1"))
-        of_group = [int(number) for number in told.get(GROUPS_KEY, b"").split()] or [0] * file.num_row_groups
+        metadata = file.metadata.metadata
+        its_parts = int(metadata.get(PARTS_KEY, b"1"))
+        of_group = [int(number) for number in metadata.get(GROUPS_KEY, b"").split()] or [0] * file.num_row_groups
         fewer = min(parts, its_parts)
         groups = [group for group, its in enumerate(of_group) if its % fewer == part % fewer]
         rows = file.read_row_groups(groups, columns=columns, use_threads=False).replace_schema_metadata(None)
@@ -175,8 +175,8 @@ def _write_parquet(path: Path, schema: pa.Schema, stream: Stream | None, alive: 
                 writer.write_table(group)
                 part_of_group.append(part)
             problem = _problem(stream, alive) if stream else ""
-            told = {PROBLEM_KEY: problem, PARTS_KEY: str(parts), GROUPS_KEY: " ".join(map(str, part_of_group))}
-            writer.add_key_value_metadata({key.decode(): text for key, text in told.items()})
+            metadata = {PROBLEM_KEY: problem, PARTS_KEY: str(parts), GROUPS_KEY: " ".join(map(str, part_of_group))}
+            writer.add_key_value_metadata({key.decode(): text for key, text in metadata.items()})
         if stream:
             _verify(unfinished, stream)
         unfinished.replace(path)
@@ -243,17 +243,17 @@ def _contents(directory: RunDirectory) -> Sealing:
     for table, schema in EVENT_TABLES.items():
         files = [_metadata(path, schema) for path in _files(directory, table)]
         rows[table] = sum(file.num_rows for file in files)
-        problems += [told for file in files if (told := file.metadata.get(PROBLEM_KEY, b"").decode())]
+        problems += [problem for file in files if (problem := file.metadata.get(PROBLEM_KEY, b"").decode())]
     return Sealing(rows, tuple(problems))
 
 
 def _metadata(path: Path, schema: pa.Schema) -> pq.FileMetaData:
     try:
         metadata = pq.read_metadata(path)
-        found = metadata.schema.to_arrow_schema()
+        file_schema = metadata.schema.to_arrow_schema()
     except (pa.ArrowException, OSError) as error:
         raise _not_readable(path, error) from None
-    check_schema(found, schema, path)
+    check_schema(file_schema, schema, path)
     return metadata
 
 

@@ -81,8 +81,8 @@ def _impossible(info: RunInfo) -> Iterator[str]:
     names |= {f"brokers[{n}].standby_of": broker.standby_of for n, broker in enumerate(info.brokers)}
     for n, group in enumerate(info.groups):
         names |= {f"groups[{n}].enter_at[{place}]": name for place, name in enumerate(group.enter_at)}
-    known = {broker.name for broker in info.brokers} | {""}  # '': it stands by for none
-    yield from (f"{path}: the run has no broker {shown(name)}" for path, name in names.items() if name not in known)
+    brokers = {broker.name for broker in info.brokers} | {""}  # '': it stands by for none
+    yield from (f"{path}: the run has no broker {shown(name)}" for path, name in names.items() if name not in brokers)
 
 
 def _impossible_times(phases: Phases) -> Iterator[str]:

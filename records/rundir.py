@@ -142,13 +142,13 @@ class RunDirectory:
         try:
             text = self.run_path.read_text(encoding="utf-8")
         except OSError as error:
-            told = (
+            problem = (
                 f"{self.run_path}: cannot be read ({error.strerror}): give the folder of a run, such as runs/<run id>"
             )
-            raise RunUnreadable(told) from None
+            raise RunUnreadable(problem) from None
         except UnicodeDecodeError as error:
-            told = f"{self.run_path}: not readable as UTF-8 text ({error.reason}): was it overwritten?"
-            raise RunUnreadable(told) from None
+            problem = f"{self.run_path}: not readable as UTF-8 text ({error.reason}): was it overwritten?"
+            raise RunUnreadable(problem) from None
         return decode(text, str(self.run_path))
 
 

@@ -99,7 +99,7 @@ class _Parser:
         return tuple(dict.fromkeys(token.text for token in self._tokens if token.kind == "name"))
 
     def parse(self) -> Evaluate:
-        condition = self._either()
+        condition = self._disjunction()
         if self._token.kind != "end":
             raise self._wrong("AND, OR or the end is expected")
         return condition
@@ -126,8 +126,8 @@ class _Parser:
         return BadSelectorError(f"selector {self._text!r}: at character {at + 1}: {why}")
 
     def _wrong(self, expected: str) -> BadSelectorError:
-        found = repr(self._token.text) if self._token.text else "its end"
-        return self._bad(self._token.at, f"{expected}, not {found}")
+        token_words = repr(self._token.text) if self._token.text else "its end"
+        return self._bad(self._token.at, f"{expected}, not {token_words}")
 
     def _takes(self, *texts: str) -> str:
         """The next sign or word if it is one of these, else ''."""
@@ -157,13 +157,13 @@ class _Parser:
         yield
         self._depth -= 1
 
-    def _either(self) -> Evaluate:
-        conditions = [self._both()]
+    def _disjunction(self) -> Evaluate:
+        conditions = [self._conjunction()]
         while self._takes("OR"):
-            conditions.append(self._both())
+            conditions.append(self._conjunction())
         return _or(*conditions)
 
-    def _both(self) -> Evaluate:
+    def _conjunction(self) -> Evaluate:
         conditions = [self._negated()]
         while self._takes("AND"):
             conditions.append(self._negated())
@@ -176,75 +176,77 @@ class _Parser:
         return self._comparison()
 
     def _comparison(self) -> Evaluate:
-        left = self._sum()
+        subject = self._sum()
         if sign := self._takes("=", "<>", "<", "<=", ">", ">="):
-            return _compare(sign, left, self._sum())
+            return _compare(sign, subject, self._sum())
         if self._takes("IS"):
             negated = bool(self._takes("NOT"))
             self._expect("NULL")
-            return lambda of: (left(of) is None) != negated
+            return lambda message: (subject(message) is None) != negated
         negated = bool(self._takes("NOT"))
         if self._takes("BETWEEN"):
-            return _negate_if(negated, self._between(left))
+            return _negate_if(negated, self._between(subject))
         if self._takes("IN"):
-            return _negate_if(negated, self._in(left))
+            return _negate_if(negated, self._in(subject))
         if self._takes("LIKE"):
-            return _negate_if(negated, self._like(left))
+            return _negate_if(negated, self._like(subject))
         if negated:
             raise self._wrong("BETWEEN, IN or LIKE is expected")
-        return left
+        return subject
 
-    def _between(self, left: Evaluate) -> Evaluate:
+    def _between(self, subject: Evaluate) -> Evaluate:
         low = self._sum()
         self._expect("AND")
-        return _and(_compare(">=", left, low), _compare("<=", left, self._sum()))
+        return _and(_compare(">=", subject, low), _compare("<=", subject, self._sum()))
 
-    def _in(self, left: Evaluate) -> Evaluate:
+    def _in(self, subject: Evaluate) -> Evaluate:
         self._expect("(")
         texts = {self._text_literal()}
         while self._takes(","):
             texts.add(self._text_literal())
         self._expect(")")
-        return lambda of: None if (value := left(of)) is None else _text(value) in texts
+        return lambda message: None if (value := subject(message)) is None else _text(value) in texts
 
-    def _like(self, left: Evaluate) -> Evaluate:
+    def _like(self, subject: Evaluate) -> Evaluate:
         at, wanted = self._token.at, self._text_literal()
         escape = self._text_literal() if self._takes("ESCAPE") else ""
         if len(escape) > 1:
             raise self._bad(at, "ESCAPE is one character")
         pattern = re.compile(_regex(wanted, escape), re.DOTALL)
-        return lambda of: None if (value := left(of)) is None else pattern.fullmatch(_text(value)) is not None
+        return lambda message: (
+            None if (value := subject(message)) is None else pattern.fullmatch(_text(value)) is not None
+        )
 
     def _sum(self) -> Evaluate:
-        first, steps = self._product(), []
+        first_operand, steps = self._product(), []
         while sign := self._takes("+", "-"):
             steps.append((sign, self._product()))
-        return _calculate(first, steps)
+        return _calculate(first_operand, steps)
 
     def _product(self) -> Evaluate:
-        first, steps = self._signed(), []
+        first_operand, steps = self._signed(), []
         while sign := self._takes("*", "/"):
             steps.append((sign, self._signed()))
-        return _calculate(first, steps)
+        return _calculate(first_operand, steps)
 
     def _signed(self) -> Evaluate:
         if sign := self._takes("+", "-"):
             with self._inside():
-                return _calculate(lambda of: 0, [(sign, self._signed())])
+                return _calculate(lambda message: 0, [(sign, self._signed())])
         return self._operand()
 
     def _operand(self) -> Evaluate:
         if self._takes("("):
             with self._inside():
-                inner = self._either()
+                inner = self._disjunction()
             self._expect(")")
             return inner
         if word := self._takes("TRUE", "FALSE"):
-            return lambda of: word == "TRUE"
+            return lambda message: word == "TRUE"
         token = self._token
         if token.kind == "text":
             text = self._text_literal()
-            return lambda of: text
+            return lambda message: text
         if token.kind not in ("number", "name"):
             raise self._wrong("a property, a number or text in single quotes is expected")
         self._next += 1
@@ -253,87 +255,93 @@ class _Parser:
             number = int(token.text) if whole else float(token.text)
             if not math.isfinite(number) or (token.text.isdecimal() and number >= _LONG):
                 raise self._bad(token.at, f"{token.text} does not fit into 64 bits; write less")
-            return lambda of: number
+            return lambda message: number
         if token.text.startswith("JMS"):
             raise self._bad(token.at, f"{token.text} is a header of JMS; select by properties of the messages")
-        return lambda of: of.get(token.text)
+        return lambda message: message.get(token.text)
 
 
 def _or(*conditions: Evaluate) -> Evaluate:
     if len(conditions) == 1:
         return conditions[0]
 
-    def either(of: Mapping[str, Value]) -> Result:
-        values = [_truth(condition(of)) for condition in conditions]
+    def any_holds(message: Mapping[str, Value]) -> Result:
+        values = [_truth(condition(message)) for condition in conditions]
         return True if True in values else None if None in values else False
 
-    return either
+    return any_holds
 
 
 def _and(*conditions: Evaluate) -> Evaluate:
     if len(conditions) == 1:
         return conditions[0]
 
-    def both(of: Mapping[str, Value]) -> Result:
-        values = [_truth(condition(of)) for condition in conditions]
+    def all_hold(message: Mapping[str, Value]) -> Result:
+        values = [_truth(condition(message)) for condition in conditions]
         return False if False in values else None if None in values else True
 
-    return both
+    return all_hold
 
 
-def _not(one: Evaluate) -> Evaluate:
-    return lambda of: None if (value := _truth(one(of))) is None else not value
+def _not(condition: Evaluate) -> Evaluate:
+    return lambda message: None if (value := _truth(condition(message))) is None else not value
 
 
-def _negate_if(negated: bool, one: Evaluate) -> Evaluate:
-    return _not(one) if negated else one
+def _negate_if(negated: bool, condition: Evaluate) -> Evaluate:
+    return _not(condition) if negated else condition
 
 
-def _compare(sign: str, one: Evaluate, other: Evaluate) -> Evaluate:
-    def compare(of: Mapping[str, Value]) -> Result:
-        left, right = one(of), other(of)
-        if left is None or right is None:
+def _compare(sign: str, left_side: Evaluate, right_side: Evaluate) -> Evaluate:
+    def compare(message: Mapping[str, Value]) -> Result:
+        left_value, right_value = left_side(message), right_side(message)
+        if left_value is None or right_value is None:
             return None
-        if _kind(left) != _kind(right):
-            raise TypeError(f"{left!r} and {right!r} cannot be compared; a number is written without quotes")
+        if _kind(left_value) != _kind(right_value):
+            raise TypeError(
+                f"{left_value!r} and {right_value!r} cannot be compared; a number is written without quotes"
+            )
         if sign in ("=", "<>"):
-            return (left == right) == (sign == "=")
-        if _kind(left) != "number":
-            raise TypeError(f"{left!r} {sign} {right!r}: only numbers have an order; use = or <>")
-        less, equal = _number(left) < _number(right), left == right
-        return {"<": less, "<=": less or equal, ">": not less and not equal, ">=": not less}[sign]
+            return (left_value == right_value) == (sign == "=")
+        if _kind(left_value) != "number":
+            raise TypeError(f"{left_value!r} {sign} {right_value!r}: only numbers have an order; use = or <>")
+        is_less, equal = _number(left_value) < _number(right_value), left_value == right_value
+        return {"<": is_less, "<=": is_less or equal, ">": not is_less and not equal, ">=": not is_less}[sign]
 
     return compare
 
 
-def _calculate(first: Evaluate, steps: Sequence[tuple[str, Evaluate]]) -> Evaluate:
+def _calculate(first_operand: Evaluate, steps: Sequence[tuple[str, Evaluate]]) -> Evaluate:
     """From left to right. Unknown if a value is."""
     if not steps:
-        return first
+        return first_operand
 
-    def calculate(of: Mapping[str, Value]) -> Result:
-        result = first(of)
+    def calculate(message: Mapping[str, Value]) -> Result:
+        result = first_operand(message)
         for sign, evaluate in steps:
-            value = evaluate(of)
+            value = evaluate(message)
             if result is None or value is None:
                 return None
-            left, right = _number(result), _number(value)
+            left_number, right_number = _number(result), _number(value)
             if sign == "/":
-                result = _divided(left, right)
+                result = _divided(left_number, right_number)
             else:
-                result = {"+": left + right, "-": left - right, "*": left * right}[sign]
+                result = {
+                    "+": left_number + right_number,
+                    "-": left_number - right_number,
+                    "*": left_number * right_number,
+                }[sign]
         return result
 
     return calculate
 
 
-def _divided(left: float, right: float) -> Result:
+def _divided(dividend: float, divisor: float) -> Result:
     """Whole numbers are divided as in Java, towards 0; a division by 0 is unknown."""
-    if right == 0:
+    if divisor == 0:
         return None
-    if isinstance(left, int) and isinstance(right, int):
-        return abs(left) // abs(right) * (1 if (left < 0) == (right < 0) else -1)
-    return left / right
+    if isinstance(dividend, int) and isinstance(divisor, int):
+        return abs(dividend) // abs(divisor) * (1 if (dividend < 0) == (divisor < 0) else -1)
+    return dividend / divisor
 
 
 def _kind(value: Value) -> str:
@@ -376,7 +384,7 @@ def _regex(wanted: str, escape: str) -> str:
             parts.append("")
         else:
             parts[-1] += "."
-    first, *middle = parts
+    first_part, *middle = parts
     if not middle:
-        return first
-    return first + "".join(f"(?>.*?{part})" for part in middle[:-1] if part) + f".*{middle[-1]}"
+        return first_part
+    return first_part + "".join(f"(?>.*?{part})" for part in middle[:-1] if part) + f".*{middle[-1]}"

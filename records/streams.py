@@ -29,15 +29,15 @@ def described(schema: pa.Schema, table: str, process: str) -> pa.Schema:
     return schema.with_metadata({VERSION_KEY: version, TABLE_KEY: table.encode(), PROCESS_KEY: process.encode()})
 
 
-def check_schema(found: pa.Schema, expected: pa.Schema, path: Path) -> None:
+def check_schema(schema: pa.Schema, expected: pa.Schema, path: Path) -> None:
     """RunUnreadable when a file's schema is of another version, or is not that of its table."""
-    version = (found.metadata or {}).get(VERSION_KEY, b"none").decode(errors="replace")
+    version = (schema.metadata or {}).get(VERSION_KEY, b"none").decode(errors="replace")
     if version != str(SCHEMA_VERSION):
         raise RunUnreadable(
             f"{path}: its events are of schema version {version}, this brokerbench reads version {SCHEMA_VERSION}: "
             "use the brokerbench that recorded the run"
         )
-    if not found.equals(expected, check_metadata=False):
+    if not schema.equals(expected, check_metadata=False):
         columns = ", ".join(expected.names)
         raise RunUnreadable(f"{path}: its columns are not those of this table ({columns}): was the file replaced?")
 
@@ -119,10 +119,10 @@ class StreamFile:
     def _write(self, message: pa.Buffer | bytes) -> None:
         """One system call, unless the disk takes only a part: then the rest, or nothing of it."""
         assert self._file is not None
-        rest = memoryview(message)
+        unwritten = memoryview(message)
         try:
-            while rest:
-                rest = rest[os.write(self._file, rest) :]
+            while unwritten:
+                unwritten = unwritten[os.write(self._file, unwritten) :]
         except OSError:
             with contextlib.suppress(OSError):
                 os.ftruncate(self._file, self._end)

@@ -167,8 +167,8 @@ class Recorder:
     ) -> None:
         self._plain["subscriptions"].add((consumer, subscription, destination, kind, broker, began_ns, selector))
 
-    def connection(self, client: int, group: str, protocol: str, told: ConnectionEvent) -> None:
-        self._plain["connections"].add((client, group, protocol, *told))
+    def connection(self, client: int, group: str, protocol: str, event_row: ConnectionEvent) -> None:
+        self._plain["connections"].add((client, group, protocol, *event_row))
 
     def member(self, user: int, connection: int | None, group: str, role: str, user_class: str, from_ns: int) -> None:
         self._plain["members"].add((user, connection, group, role, user_class, from_ns))
@@ -241,8 +241,8 @@ class Recorder:
         dropped = sum(self.dropped.values())
         if not self._first_problem and not dropped:
             return None
-        first = self._first_problem or f"rows reached the recorder of {self.process} after it was closed"
-        return f"{first} ({dropped} rows dropped, the rows before them are kept)"
+        first_problem = self._first_problem or f"rows reached the recorder of {self.process} after it was closed"
+        return f"{first_problem} ({dropped} rows dropped, the rows before them are kept)"
 
     @property
     def failure(self) -> str | None:
