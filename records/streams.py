@@ -4,6 +4,10 @@ An Arrow IPC stream is a schema message, one message a batch, and an end-of-stre
 length, so all messages before a torn one stay readable. A Parquet file without its footer is lost completely.
 `StreamFile` writes each batch by one system call and takes a torn one back; `Stream` reads up to the first message that
 is not whole. If the marker is missing, the process ended before it closed the stream.
+
+Processes that do not share the run's folder send each stream message as soon as they have one. `Gathering` makes the
+very file of them that these processes would have written. A process that goes away leaves its stream without the end
+mark, just as a killed one does.
 """
 
 import contextlib
@@ -15,8 +19,9 @@ from typing import Protocol
 
 import pyarrow as pa
 
-from records.errors import RunUnreadable
-from records.schemas import SCHEMA_VERSION
+from records.errors import RunUnreadable, explained
+from records.rundir import RunDirectory
+from records.schemas import EVENT_TABLES, SCHEMA_VERSION
 
 SUFFIX = ".arrows"
 END_OF_STREAM = b"\xff\xff\xff\xff\x00\x00\x00\x00"
@@ -194,3 +199,32 @@ def being_written(path: Path) -> bool:
         except BlockingIOError:
             return True
     return False
+
+
+class Gathering:
+    """The streams of other processes, in the process that keeps the run's folder."""
+
+    def __init__(self, directory: RunDirectory) -> None:
+        self._directory = directory
+        self._streams: dict[tuple[str, str], StreamFile] = {}
+        self.failure: str | None = None  # the first write that failed; later rows are dropped
+
+    def take(self, process: str, table: str, messages: bytes) -> None:
+        """Append what a process sent for one table, in the order sent. Never raises: see `failure`."""
+        if self.failure:
+            return
+        stream = self._streams.setdefault((process, table), self._stream(process, table))
+        try:
+            stream.append_message(messages)
+        except OSError as error:
+            why, next_step = explained(error)
+            self.failure = f"{stream.name} cannot be written: {why}; {next_step}"
+
+    def close(self) -> None:
+        """Let the files go. Whether a stream is complete, its sender has said by the end mark."""
+        for stream in self._streams.values():
+            stream.close(complete=False)
+
+    def _stream(self, process: str, table: str) -> StreamFile:
+        schema = described(EVENT_TABLES[table], table, process)
+        return StreamFile(self._directory.streams(table) / f"{process}{SUFFIX}", schema)

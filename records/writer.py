@@ -45,7 +45,7 @@ class Recorder:
     """Records the events of one process of a run, each method one row of the table of that name (records.schemas).
 
     ``to`` is the run's folder, or, in a process that does not share it, what carries (table, bytes) to one that does
-    (`records.gathering`). Safe from threads and greenlets. ``process`` names the process (``worker-1``) and its files:
+    (`records.streams`). Safe from threads and greenlets. ``process`` names the process (``worker-1``) and its files:
     ValueError when it cannot, RunUnwritable when the run has sealed events of that process.
     """
 

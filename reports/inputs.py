@@ -13,11 +13,10 @@ from records.digests import RESTORE, changed_after_analysis, missing_events
 from records.errors import RunUnreadable
 from records.results import RESULT_TABLES
 from records.run import RunInfo
-from records.run_json import parse
+from records.run_json import Misfit, parse, shown, typed
 from records.rundir import RunDirectory
 from records.schemas import EVENT_TABLES
 from records.summary import SUMMARY_VERSION, VERDICTS, Summary
-from records.typed_json import Misfit, shown, typed
 from reports.parts.numbers import joined
 
 NAMED_AT_MOST = 3  # files

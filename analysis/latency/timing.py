@@ -3,7 +3,7 @@
 A figure is doubtful if it would differ without the generator's own delay: the lag of its sends, for figures from due,
 and the lateness of its reads (`analysis.events.stalls`), for all. It is doubtful too if a backlog made it that the
 brokers did not cause (`analysis.load.offered_rate`). A figure between two processes is doubtful if their clocks may
-disagree by more than the figure's tolerance (`records.timing`).
+disagree by more than the figure's tolerance (`records.latency`).
 """
 
 from collections.abc import Mapping
@@ -12,8 +12,7 @@ from itertools import groupby
 
 from records.faults import Outages, Recovery
 from records.figures import declared
-from records.latency import MEASURES, PERCENTILES, Latency, Regions, Timing
-from records.timing import differs, tolerance_ms
+from records.latency import MEASURES, PERCENTILES, Latency, Regions, Timing, differs, tolerance_ms
 
 FIGURES = tuple(PERCENTILES)
 FROM_DUE = "due_to_received"

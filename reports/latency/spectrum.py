@@ -12,9 +12,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
+from records.latency import differs
 from records.percentiles import LEAST_BEYOND
 from records.summary import Summary
-from records.timing import differs
 from reports.parts.histogram import Histogram, select
 from reports.parts.numbers import significant
 from reports.parts.over_time import log_axis

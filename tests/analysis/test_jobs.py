@@ -22,10 +22,10 @@ from records.files import alone_in
 from records.reader import seal
 from records.results import RESULT_TABLES
 from records.run import Phases
+from records.run_json import typed
 from records.rundir import RunDirectory
 from records.schemas import UNKNOWN
 from records.summary import EXIT_STATUS, Summary
-from records.typed_json import typed
 from records.writer import Recorder
 from tests.analysis.runs import INFO, LOAD_NS, MS, QUEUE, S, due_of, healthy, make, quietly, receive, send
 

@@ -18,9 +18,8 @@ from analysis.latency.timing import (
     metric,
 )
 from records.faults import Outages, OutageSpread
-from records.latency import Latency, Regions, Timing
+from records.latency import Latency, Regions, Timing, differs, tolerance_ms
 from records.summary import FIGURES as ALL_FIGURES
-from records.timing import differs, tolerance_ms
 
 NO_CLOCKS = Clocks()
 milliseconds = st.floats(-1e6, 1e6)

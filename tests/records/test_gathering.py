@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from records.gathering import Gathering
 from records.reader import read_events, seal
 from records.run import RunInfo
 from records.rundir import RunDirectory
+from records.streams import Gathering
 from records.writer import Recorder
 
 

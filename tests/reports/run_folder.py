@@ -15,12 +15,12 @@ from analysis.load.limits import NOTHING
 from records.buckets import bucket_of
 from records.checks import Check
 from records.digests import digests, list_analysed, read_files
+from records.latency import differs
 from records.results import RESULT_TABLES
 from records.run import BrokerInfo, GroupInfo, LinkInfo, Phases, ProcessInfo, RunInfo, UserInfo
 from records.rundir import RunDirectory
 from records.schemas import EVENT_TABLES
 from records.summary import SUMMARY_VERSION
-from records.timing import differs
 from reports.run.headline import UNMEASURED
 from tests.reports.run_stays import distribution_of, rebalance_of, stays
 

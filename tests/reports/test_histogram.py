@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from records.buckets import bucket_of
+from records.latency import differs
 from records.results import LATENCY
-from records.timing import differs
 from reports.latency.spectrum import (
     DOUBTFUL,
     LESS_OWN,

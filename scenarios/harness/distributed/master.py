@@ -10,8 +10,8 @@ from typing import Any
 from locust.runners import STATE_MISSING, MasterRunner
 
 from drivers.users.session import Go, RateChange, Tally, Window
-from records.gathering import Gathering
 from records.run import ProcessInfo
+from records.streams import Gathering
 from scenarios.harness.distributed import messages
 from scenarios.harness.distributed.build_id import another_build, build_id
 from scenarios.harness.distributed.clocks import Offset, course, thinned
