@@ -100,6 +100,8 @@ class BrokerInfo:
 
 
 RECEIVERS = "amqpReceivers"
+BROKER_PRODUCTS = ("activemq", "artemis")
+"""What `RunInfo.versions` calls the brokers, by product; `topologies.products` has the products themselves."""
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import PurePath
 
-from records.run import RunInfo, UserInfo
+from records.run import BROKER_PRODUCTS, RunInfo, UserInfo
 from reports.comparison.metrics import ComparisonImpossible
 from reports.comparison.runs import FinishedRun
 
@@ -60,8 +60,7 @@ NO_CONDITIONS = (
 LENGTH_TOLERANCE = 0.1
 COMMIT = "commit"
 VERSION = "broker_version"
-PRODUCTS = ("activemq", "artemis")
-OF_THE_BROKERS = tuple(f"versions.{product}" for product in PRODUCTS)
+OF_THE_BROKERS = tuple(f"versions.{product}" for product in BROKER_PRODUCTS)
 FOLLOW = {
     "image": (*OF_THE_BROKERS, "versions.java"),
     VERSION: OF_THE_BROKERS,
@@ -111,7 +110,9 @@ def conditions_of_each(runs: Sequence[RunInfo]) -> list[dict[str, Value]]:
     if any(run_conditions.get(VERSION) for run_conditions in conditions_of_runs):
         for run, run_conditions in zip(runs, conditions_of_runs, strict=True):
             if run.runtime == "processes" and not (run_conditions.get(VERSION) or run_conditions.get("distribution")):
-                run_conditions[VERSION] = next((run.versions[name] for name in PRODUCTS if name in run.versions), None)
+                run_conditions[VERSION] = next(
+                    (run.versions[name] for name in BROKER_PRODUCTS if name in run.versions), None
+                )
     return conditions_of_runs
 
 

@@ -1,7 +1,10 @@
 """Computes everything that the template prints: a list of sections, each of charts and tables."""
 
-from collections.abc import Sequence
+import dataclasses
+import json
 from dataclasses import dataclass
+
+import pyarrow.compute as pc
 
 from reports.clients.areas import client_charts
 from reports.clients.consumers import consumers_chart
@@ -28,32 +31,14 @@ from reports.messages import (
     reordered_table,
 )
 from reports.network.brokers import broker_charts
-from reports.network.drawing import NetworkDrawing, clients_table, network, network_chart
+from reports.network.drawing import clients_table, network, network_chart
 from reports.network.links import backlog_table, links_table
+from reports.parts.formats import safe_in_script
 from reports.parts.over_time import Backdrop, Band, backdrop, chart_over_time
 from reports.parts.values import Chart, Column, Figure, Table, turned
 from reports.run.doubts import doubts, load_length_s, warm_up_length_s
-from reports.run.embedded import embedded
 from reports.run.headline import Headline, checks_table, headline, key_figures
 from reports.run.provenance import command, facts, groups, in_a_line, named, phases, rendered_files, users
-
-
-def latency_charts(results: Results, backdrop: Backdrop) -> tuple[Chart, ...]:
-    table = results.tables["latency"]
-    reliance = reliance_of(table, results.summary)
-    return (
-        spectrum_chart("spectrum", "Latency from the fastest to the slowest message", by_measure(table), reliance),
-        spectrum_chart("distance", "Latency by brokers crossed", by_distance(table)),
-        chart_over_time(
-            "latency-time",
-            "Latency over time",
-            "Due → received, by the second in which the message was due.",
-            latency(table, backdrop),
-            NOTHING_RECEIVED,
-        ),
-        heatmap_chart(results, backdrop),
-    )
-
 
 SHOWN_IN = {
     "faults": "recovery",
@@ -102,12 +87,17 @@ def page(results: Results) -> Page:
     """The view of one run."""
     run, summary, tables = results.run, results.summary, results.tables
     load_s = load_length_s(run, summary)
-    over_s = load_s + warm_up_length_s(run, summary)
     behind = backdrop(tables, run, load_s, results.faults, unplanned_bands(summary["unplanned"]))
-    net = network(run, tables["links"], tables["connections"], over_s, load_s)
+    sections = (
+        recovery_section(results, behind),
+        topology_section(results, load_s),
+        latency_section(results, behind),
+        load_section(results, behind),
+        brokers_section(results, behind),
+        accounting_section(results),
+    )
+    answering = next((SHOWN_IN[name] for name in run.answered_by if name in SHOWN_IN), "")
     rendered, left_out = rendered_files(run)
-    latency_tables = (percentiles_table(summary), *regions_tables(results), *destinations_tables(results))
-    latency_tables += (paths_table(tables["paths"], tables["latency"]),)
     return Page(
         title=f"{run.scenario} on {run.topology}",
         meta=in_a_line(run, summary),
@@ -117,34 +107,13 @@ def page(results: Results) -> Page:
         checks=checks_table(summary),
         doubts=doubts(run, summary, tables),
         faults=faults_table(behind.faults),
-        sections=in_order(
-            run.answered_by,
-            recovery_section(results, behind),
-            Section("topology", "Topology", (network_chart(net),), tables=network_tables(results, net)),
-            Section("latency", "Latency", latency_charts(results, behind), tables=latency_tables),
-            Section("load", "Load", (*steps_charts(results), *load_charts(results, behind))),
-            brokers_section(results, behind),
-            accounting_section(results),
-        ),
+        sections=tuple(sorted(filter(None, sections), key=lambda section: section.anchor != answering)),
         provenance=provenance_section(results),
         command=command(run),
         rendered=rendered,
         left_out=left_out,
         data=embedded(results),
     )
-
-
-def in_order(answered_by: Sequence[str], *sections: Section | None) -> tuple[Section, ...]:
-    """First the section whose charts answer the scenario's question."""
-    answering_section = next((SHOWN_IN[name] for name in answered_by if name in SHOWN_IN), "")
-    there = [section for section in sections if section is not None]
-    return tuple(sorted(there, key=lambda section: section.anchor != answering_section))
-
-
-def network_tables(results: Results, net: NetworkDrawing) -> tuple[Table, ...]:
-    clients, links = clients_table(results.run, net), links_table(results.run, results.tables["resources"])
-    backlogs = backlog_table(results.tables["link_backlog"])
-    return (links, backlogs, clients) if links else (backlogs, clients)
 
 
 def recovery_section(results: Results, behind: Backdrop) -> Section | None:
@@ -163,21 +132,50 @@ def recovery_section(results: Results, behind: Backdrop) -> Section | None:
     return Section("recovery", "Moves of clients", charts, tables=balance)
 
 
-def steps_charts(results: Results) -> tuple[Chart, ...]:
-    """None if the rate of the load was constant."""
-    return (steps_chart(results),) if results.run.rate_steps else ()
+def topology_section(results: Results, load_s: float) -> Section:
+    """Links through proxies have a table of their own if the run had any."""
+    run, tables = results.run, results.tables
+    over_s = load_s + warm_up_length_s(run, results.summary)
+    net = network(run, tables["links"], tables["connections"], over_s, load_s)
+    proxied = links_table(run, tables["resources"])
+    net_tables = (*((proxied,) if proxied else ()), backlog_table(tables["link_backlog"]), clients_table(run, net))
+    return Section("topology", "Topology", (network_chart(net),), tables=net_tables)
 
 
-def regions_tables(results: Results) -> tuple[Table, ...]:
-    """None unless brokers of a run are of several regions."""
-    several = len({broker.region for broker in results.run.brokers}) > 1
-    return (regions_table(results.summary["regions"]),) if several else ()
+def latency_section(results: Results, behind: Backdrop) -> Section:
+    """Regions and destinations have tables of their own if the run had several."""
+    summary, table = results.summary, results.tables["latency"]
+    charts = (
+        spectrum_chart(
+            "spectrum",
+            "Latency from the fastest to the slowest message",
+            by_measure(table),
+            reliance_of(table, summary),
+        ),
+        spectrum_chart("distance", "Latency by brokers crossed", by_distance(table)),
+        chart_over_time(
+            "latency-time",
+            "Latency over time",
+            "Due → received, by the second in which the message was due.",
+            latency(table, behind),
+            NOTHING_RECEIVED,
+        ),
+        heatmap_chart(results, behind),
+    )
+    several_regions = len({broker.region for broker in results.run.brokers}) > 1
+    tables = (
+        percentiles_table(summary),
+        *((regions_table(summary["regions"]),) if several_regions else ()),
+        *((destinations_table(summary["destinations"]),) if summary["destinations"]["count"] > 1 else ()),
+        paths_table(results.tables["paths"], table),
+    )
+    return Section("latency", "Latency", charts, tables=tables)
 
 
-def destinations_tables(results: Results) -> tuple[Table, ...]:
-    """None for a run with one destination."""
-    found = results.summary["destinations"]
-    return (destinations_table(found),) if found["count"] > 1 else ()
+def load_section(results: Results, behind: Backdrop) -> Section:
+    """With a chart of the steps if the rate of the load was not constant."""
+    steps = (steps_chart(results),) if results.run.rate_steps else ()
+    return Section("load", "Load", (*steps, *load_charts(results, behind)))
 
 
 def brokers_section(results: Results, behind: Backdrop) -> Section:
@@ -190,15 +188,17 @@ def brokers_section(results: Results, behind: Backdrop) -> Section:
 def accounting_section(results: Results) -> Section:
     """What each kind of messages lost stands there if the run had several."""
     tables, summary = results.tables, results.summary
-    left = summary["left_behind"]
-    found = (
-        accounting_table(summary, tables["accounting"]),
-        *((left_behind_table(left),) if left else ()),
-        anomalies_table(tables["anomalies"]),
-        reordered_table(tables["reordered"]),
+    return Section(
+        "accounting",
+        "Accounting",
+        tables=(
+            *((turned(kinds_table(summary)),) if len(summary["kinds"]) > 1 else ()),
+            accounting_table(summary, tables["accounting"]),
+            *((left_behind_table(summary["left_behind"]),) if summary["left_behind"] else ()),
+            anomalies_table(tables["anomalies"]),
+            reordered_table(tables["reordered"]),
+        ),
     )
-    several = len(summary["kinds"]) > 1
-    return Section("accounting", "Accounting", tables=((turned(kinds_table(summary)),) if several else ()) + found)
 
 
 def provenance_section(results: Results) -> Section:
@@ -223,3 +223,28 @@ def faults_table(bands: tuple[Band, ...]) -> Table:
     )
     rows = tuple((b.label, b.description, b.began_s, b.ended_s, b.error or "yes") for b in bands)
     return Table("Faults", columns, rows, "No fault was injected.")
+
+
+WHOLE = ("accounting", "anomalies", "paths", "links", "outages")
+
+
+def embedded(results: Results) -> str:
+    """The data for programs as one JSON document, safe inside a <script> element.
+
+    It has the summary, the run without the rendered files, the small result tables, and the latency histogram of the
+    load: counts by measure and bucket, over all seconds and paths.
+    """
+    run = dataclasses.asdict(results.run)
+    del run["rendered"]
+    for process in run["processes"]:
+        del process["host"]  # a report may be published
+    load = results.tables["latency"].filter(pc.equal(results.tables["latency"]["phase"], "load"))
+    counts = load.group_by(["measure", "bucket"]).aggregate([("count", "sum")])
+    histogram = counts.rename_columns(["measure", "bucket", "count"])
+    document = {
+        "summary": results.summary,
+        "run": run,
+        "tables": {name: results.tables[name].to_pydict() for name in WHOLE},
+        "latency_of_the_load": histogram.sort_by([("measure", "ascending"), ("bucket", "ascending")]).to_pydict(),
+    }
+    return safe_in_script(json.dumps(document, separators=(",", ":"), ensure_ascii=False, sort_keys=True))

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from records.run import BROKER_PRODUCTS
 from tests.house.tree import parsed, python_files
 from topologies.products import PRODUCTS
 
@@ -98,3 +99,7 @@ def test_a_question_for_the_product_is_seen(line: str) -> None:
 )
 def test_what_asks_for_no_product_is_let_through(line: str) -> None:
     assert not list(questions(ast.parse(line), product_classes()))
+
+
+def test_what_records_call_the_brokers_is_what_their_products_are_called() -> None:
+    assert tuple(product.launch.name for product in PRODUCTS.values()) == BROKER_PRODUCTS

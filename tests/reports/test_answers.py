@@ -1,5 +1,7 @@
 """Checks the sentences that answer a scenario's question: shares of consumers, destinations, regions."""
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
@@ -9,12 +11,13 @@ from records.clients import Consumers, Division
 from records.latency import Latency, Regions
 from records.messages import Destinations, FirstReceiptSpread
 from reports.clients.consumers import shares_sentences
-from reports.inputs import Results
+from reports.inputs import read_results
 from reports.latency.places import regions_sentence
 from reports.messages import destinations_sentence
+from reports.parts.over_time import Backdrop
 from reports.run.headline import UNMEASURED, answer
-from reports.run.page import destinations_tables
-from tests.reports.run_folder import Plan, made_up, run_info, summary
+from reports.run.page import latency_section
+from tests.reports.run_folder import Plan, made_up, summary
 
 
 def division(of: dict[str, list[int]], destination: str = "queue://q", subscription: str = "q") -> Division:
@@ -106,14 +109,16 @@ def test_a_run_with_several_destinations_says_when_messages_flowed_on_all(found:
     assert destinations_sentence(found) == told
 
 
-def test_the_figures_of_several_destinations_are_in_a_table() -> None:
-    def tables(found: Destinations) -> list[Any]:
-        plan = Plan(load_s=2)
-        info: Any = {**summary(plan, made_up(plan)), "destinations": found}
-        return [each.rows for each in destinations_tables(Results(run_info(plan), info, {}, None))]
+def test_the_figures_of_several_destinations_are_in_a_table(mesh_run: Path) -> None:
+    results = read_results(mesh_run)
 
-    assert tables(destinations(20, 20)) == [((20, 20, 1.7, 18.47, 827.9),)]
-    assert tables(destinations(1, 1)) == []
+    def rows(counts: Destinations) -> list[Any]:
+        summary: Any = {**results.summary, "destinations": counts}
+        tables = latency_section(replace(results, summary=summary), Backdrop(0, 10, 10.0)).tables
+        return [table.rows for table in tables if table.caption.startswith("Until messages flow")]
+
+    assert rows(destinations(20, 20)) == [((20, 20, 1.7, 18.47, 827.9),)]
+    assert rows(destinations(1, 1)) == []
 
 
 def latency(least: float, p50: float | None) -> Latency:
