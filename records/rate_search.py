@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass
 from math import inf
+from typing import Any
 
 from records.declared_types import misfits
 from records.rate_steps import LEAST_PER_S, LEAST_S, MOST_PER_S, MOST_S, RateStep
@@ -86,6 +87,7 @@ def parse_search(text: str) -> SearchSettings:
     if not value_by_name.get("step", 1.0).is_integer():
         raise BadSearchError(f"{text}: a step lasts a whole number of seconds; {HOW}")
     fields = {"rate": "begin_per_s", "step": "step_s", "p99": "p99_ms"}
-    return SearchSettings(
-        **{fields[name]: int(value) if name == "step" else value for name, value in value_by_name.items()}
-    )  # type: ignore[arg-type]
+    settings: dict[str, Any] = {
+        fields[name]: int(value) if name == "step" else value for name, value in value_by_name.items()
+    }
+    return SearchSettings(**settings)

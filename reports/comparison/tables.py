@@ -104,10 +104,10 @@ def _measured(figure: ArmFigure) -> bool:
 
 
 def _left_out(comparisons: Sequence[Comparison], filled: set[str]) -> tuple[str, ...]:
-    shown = {metric.path: metric for metric in comparisons for metric in metric.shown()}
+    shown = {metric.path: metric for comparison in comparisons for metric in comparison.shown()}
     missing = [metric for path, metric in shown.items() if path not in filled]
     no_faults = not any(METRICS[path].of_faults for path in filled)
-    runs = [run for metric in comparisons for arm in metric.design.arms for run in arm.runs]
+    runs = [run for comparison in comparisons for arm in comparison.design.arms for run in arm.runs]
     listed = [metric for metric in missing if not (no_faults and metric.of_faults)]
     empty = [f"{metric.title} ({doubted(runs, metric) or metric.if_absent})" for metric in listed]
     if no_faults:

@@ -29,15 +29,15 @@ def test_the_clients_of_the_first_step_connect_before_the_load_and_the_others_in
 @pytest.mark.parametrize("classes", [1, 2, 3])
 def test_the_shares_of_several_classes_add_up_in_each_step(classes: int) -> None:
     shares = [ASKED.share(classes, place) for place in range(classes)]
-    for step, asked in enumerate(ASKED.steps):
-        assert sum(share.steps[step].clients for share in shares) == asked.clients
+    for number, step in enumerate(ASKED.steps):
+        assert sum(share.steps[number].clients for share in shares) == step.clients
     assert {share.for_s for share in shares} == {ASKED.for_s}
 
 
 def test_a_class_that_gets_nobody_in_a_step_goes_on_with_the_next() -> None:
-    second = parse_client_steps("2,3,4@10s").share(2, 1)
-    assert [step.clients for step in second.steps] == [1, 1, 2]
-    assert [second.joins_s(index) for index in range(2)] == [0.0, 20.0]
+    second_share = parse_client_steps("2,3,4@10s").share(2, 1)
+    assert [step.clients for step in second_share.steps] == [1, 1, 2]
+    assert [second_share.joins_s(index) for index in range(2)] == [0.0, 20.0]
 
 
 @pytest.mark.parametrize(

@@ -82,8 +82,8 @@ def test_a_killed_process_loses_at_most_its_last_second(tmp_path: Path, threads:
 def test_a_full_disk_keeps_what_was_written_and_counts_the_rest(tmp_path: Path) -> None:
     run = new_run(tmp_path)
     command = [sys.executable, "-c", RECORD_UNTIL_FULL, str(run.path)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    problem, counts = done.stdout.splitlines()
+    process = subprocess.run(command, capture_output=True, text=True, check=True)
+    problem, counts = process.stdout.splitlines()
     written, dropped, connections = (int(number) for number in counts.split())
     assert problem == (
         f"{run.streams('sends') / 'worker-1.arrows'} cannot be written: File too large; raise the limit on file sizes "
@@ -102,9 +102,9 @@ def test_a_full_disk_keeps_what_was_written_and_counts_the_rest(tmp_path: Path) 
 def test_a_disk_that_is_full_while_sealing_keeps_the_streams(tmp_path: Path) -> None:
     run = new_run(tmp_path)
     command = [sys.executable, "-c", SEAL_ON_A_FULL_DISK, str(run.path)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    assert "events cannot be sealed" in done.stdout
-    assert "the streams are kept: raise the limit on file sizes" in done.stdout
+    process = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "events cannot be sealed" in process.stdout
+    assert "the streams are kept: raise the limit on file sizes" in process.stdout
     assert (run.streams("sends") / "worker-1.arrows").exists()
     assert not list(run.events("sends").iterdir())
     assert seal(run).rows["sends"] == 20_000

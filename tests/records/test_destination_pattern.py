@@ -16,14 +16,14 @@ def test_destinations_are_numbered_from_one_and_a_single_one_needs_no_number() -
 
 
 @pytest.mark.parametrize(
-    ("pattern", "count", "told"),
+    ("pattern", "count", "refusal"),
     [
         ("queue://orders.{n}", 0, "destinations = 0: must be at least 1"),
         ("queue://orders", 2, "all of them would be queue://orders; write a destination with a place for the number"),
     ],
 )
-def test_no_destination_and_several_of_one_name_are_refused(pattern: str, count: int, told: str) -> None:
-    with pytest.raises(ValueError, match=told):
+def test_no_destination_and_several_of_one_name_are_refused(pattern: str, count: int, refusal: str) -> None:
+    with pytest.raises(ValueError, match=refusal):
         expanded(pattern, count)
 
 

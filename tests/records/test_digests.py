@@ -33,8 +33,10 @@ def folder(tmp_path: Path) -> Path:
 
 def test_sha256sum_reads_a_list(folder: Path) -> None:
     write_list(folder.parent / "list", digests(folder, (path for path in folder.rglob("*") if path.is_file())))
-    told = subprocess.run(["sha256sum", "--check", "../list"], cwd=folder, capture_output=True, text=True, check=False)
-    assert (told.returncode, told.stdout.count(": OK")) == (0, 4)
+    process = subprocess.run(
+        ["sha256sum", "--check", "../list"], cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert (process.returncode, process.stdout.count(": OK")) == (0, 4)
 
 
 def test_a_file_that_is_changed_gone_or_a_folder_is_told(folder: Path) -> None:

@@ -56,9 +56,9 @@ def test_the_summary_schema_takes_a_summary_and_refuses_what_is_none(change: dic
 
 
 def _section(heading: str) -> str:
-    found = re.findall(rf"^## {re.escape(heading)}\n(.*?)(?=^#|\Z)", EVENTS_PAGE, re.MULTILINE | re.DOTALL)
-    assert len(found) == 1, f"docs/events.md has {len(found)} sections {heading}"
-    return str(found[0])
+    sections = re.findall(rf"^## {re.escape(heading)}\n(.*?)(?=^#|\Z)", EVENTS_PAGE, re.MULTILINE | re.DOTALL)
+    assert len(sections) == 1, f"docs/events.md has {len(sections)} sections {heading}"
+    return str(sections[0])
 
 
 def _documented_columns(heading: str) -> list[tuple[str, str]]:

@@ -33,7 +33,7 @@ class Whole(TypedDict):
 
 
 def test_figures_are_found_in_their_order_and_rows_of_lists_and_texts_are_none() -> None:
-    assert [found.path for found in figures_of(Whole)] == [
+    assert [figure_place.path for figure_place in figures_of(Whole)] == [
         "part.lost",
         "part.took_ms.p50",
         "part.took_ms.max",
@@ -42,7 +42,7 @@ def test_figures_are_found_in_their_order_and_rows_of_lists_and_texts_are_none()
 
 
 def test_a_figure_has_what_the_part_that_holds_it_says_of_all_of_its_figures() -> None:
-    by_path = {found.path: found.figure for found in figures_of(Whole)}
+    by_path = {figure_place.path: figure_place.figure for figure_place in figures_of(Whole)}
     longest, middle, of_a = by_path["part.took_ms.max"], by_path["part.took_ms.p50"], by_path["by_name.a.max"]
     assert (longest.title, longest.unit, longest.needs, longest.compared) == ("longest", "ms", FAULTS, True)
     assert (middle.unit, middle.compared) == ("ms", False)

@@ -58,9 +58,9 @@ def test_a_pipe_is_written_to_and_stays(tmp_path: Path) -> None:
 def test_standard_output_is_written_to_and_never_replaced(tmp_path: Path, to: str) -> None:
     with (tmp_path / "output").open("w+") as file:
         output = file if to == "a file" else subprocess.PIPE
-        done = subprocess.run([sys.executable, "-c", PRINTS_A_FILE], stdout=output, text=True, check=True)
+        process = subprocess.run([sys.executable, "-c", PRINTS_A_FILE], stdout=output, text=True, check=True)
         if to == "a pipe":
-            assert done.stdout == "a report, and more\n"
+            assert process.stdout == "a report, and more\n"
         assert os.path.samestat(os.fstat(file.fileno()), (tmp_path / "output").stat())
     assert Path("/dev/stdout").exists()
 

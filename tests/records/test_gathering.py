@@ -13,9 +13,9 @@ from records.writer import Recorder
 
 @pytest.fixture
 def directory(tmp_path: Path) -> RunDirectory:
-    made = RunDirectory.create(tmp_path, "run")
-    made.write_run(RunInfo("run", "s", "t", "processes", "stomp"))
-    return made
+    run_directory = RunDirectory.create(tmp_path, "run")
+    run_directory.write_run(RunInfo("run", "s", "t", "processes", "stomp"))
+    return run_directory
 
 
 def record(recorder: Recorder) -> None:

@@ -20,14 +20,14 @@ def test_messages_take_the_values_of_a_property_in_turn() -> None:
 
 
 @given(st.dictionaries(st.sampled_from(["one", "two"]), values), st.integers(0, 10_000))
-def test_properties_repeat_after_their_period_and_come_back_from_text(of: Mapping[str, Any], number: int) -> None:
-    properties = MessageProperties.of(of)
+def test_properties_repeat_after_their_period_and_come_back_from_text(values: Mapping[str, Any], number: int) -> None:
+    properties = MessageProperties.of(values)
     assert properties.of_message(number) == properties.of_message(number % properties.period)
     assert MessageProperties.parse(str(properties)) == properties
 
 
 @pytest.mark.parametrize(
-    ("of", "told"),
+    ("values", "refusal"),
     [
         ({"2nd": "x"}, "property '2nd': a name has letters"),
         ({"between": "x"}, "property 'between': a name has letters"),
@@ -42,6 +42,6 @@ def test_properties_repeat_after_their_period_and_come_back_from_text(of: Mappin
         ({"a": range(31), "b": range(37)}, "the properties a, b repeat after 1,147 messages only; 1,000 is the most"),
     ],
 )
-def test_what_no_property_may_be_is_refused_by_name(of: Mapping[str, Any], told: str) -> None:
-    with pytest.raises(ValueError, match=told):
-        MessageProperties.of(of)
+def test_what_no_property_may_be_is_refused_by_name(values: Mapping[str, Any], refusal: str) -> None:
+    with pytest.raises(ValueError, match=refusal):
+        MessageProperties.of(values)

@@ -60,12 +60,12 @@ def sealed(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.M
 def test_each_row_is_in_the_part_of_its_message_and_in_no_other(sealed: RunDirectory, table: str, asked: int) -> None:
     folder = sealed.events(table)
     whole = pa.concat_tables([pq.read_table(path).replace_schema_metadata(None) for path in folder.glob("*.parquet")])
-    found: Counter[tuple[int, int]] = Counter()
+    counts_by_message: Counter[tuple[int, int]] = Counter()
     for number in range(asked):
         of_part = messages(read_part(folder, table, number, asked))
         assert {part_of(producer, seq, asked) for producer, seq in of_part} <= {number}
-        found += of_part
-    assert found == messages(whole)
+        counts_by_message += of_part
+    assert counts_by_message == messages(whole)
 
 
 def test_a_table_that_was_never_recorded_has_no_rows_in_any_part(tmp_path: Path) -> None:

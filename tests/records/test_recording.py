@@ -45,9 +45,9 @@ def test_any_rows_come_back_as_they_were_recorded(events: list[tuple[str, Row]])
         assert sealing.problems == ()
         assert sealing.rows == recorder.counts == {table: len(expected[table]) for table in EVENT_TABLES}
         for table, schema in EVENT_TABLES.items():
-            found = read_events(run, table)
-            assert found.schema == schema
-            assert [tuple(row.values()) for row in found.to_pylist()] == expected[table]
+            rows = read_events(run, table)
+            assert rows.schema == schema
+            assert [tuple(row.values()) for row in rows.to_pylist()] == expected[table]
 
 
 @pytest.fixture
@@ -180,14 +180,14 @@ def test_a_row_that_comes_after_the_close_is_told(tmp_path: Path) -> None:
 
 def test_two_processes_of_one_name_do_not_mix_their_rows(tmp_path: Path) -> None:
     run = new_run(tmp_path)
-    first, second = Recorder(run, "worker-1"), Recorder(run, "worker-1")
-    for recorder in (first, second):
+    earlier, later = Recorder(run, "worker-1"), Recorder(run, "worker-1")
+    for recorder in (earlier, later):
         send(recorder, 0)
         recorder.flush()
-    assert first.problem is None
-    assert second.problem is not None
-    assert "File exists; choose another name" in second.problem
-    first.close()
+    assert earlier.problem is None
+    assert later.problem is not None
+    assert "File exists; choose another name" in later.problem
+    earlier.close()
     assert seal(run).rows["sends"] == 1
 
 

@@ -79,13 +79,13 @@ def test_a_run_comes_back_from_its_folder(tmp_path: Path) -> None:
 
 
 def _edited(path: str, change: Any) -> str:
-    found = json.loads(encode(FULL))
+    document = json.loads(encode(FULL))
     *parents, last = path.split("/")
-    place = found
+    place = document
     for parent in parents:
         place = place[int(parent)] if isinstance(place, list) else place[parent]
     change(place, last)
-    return json.dumps(found)
+    return json.dumps(document)
 
 
 def _removed(place: dict[str, object], key: str) -> None:

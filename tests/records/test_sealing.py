@@ -47,9 +47,9 @@ def test_a_table_without_events_has_a_file_with_its_schema(run: RunDirectory) ->
 def test_sealing_again_changes_nothing(run: RunDirectory) -> None:
     stream = _record(run, "worker-1", 3)
     stream.write_bytes(stream.read_bytes()[:-8])
-    first = seal(run)
-    assert len(first.problems) == 1
-    assert seal(run) == first == inspect(run), "what was lost is told every time"
+    first_sealing = seal(run)
+    assert len(first_sealing.problems) == 1
+    assert seal(run) == first_sealing == inspect(run), "what was lost is told every time"
 
 
 def test_a_sealing_that_was_cut_off_is_finished_by_the_next(run: RunDirectory) -> None:

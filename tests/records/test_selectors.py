@@ -59,7 +59,7 @@ def test_a_selector_that_is_false_or_unknown_of_a_message_does_not_match(selecto
 
 
 @pytest.mark.parametrize(
-    ("selector", "told"),
+    ("selector", "refusal"),
     [
         ("colour = 'red", "at character 10: a quote is opened here and not closed; write ' where the text ends"),
         ("colour = #red", "at character 10: '#red' is nothing that a selector may have"),
@@ -75,13 +75,13 @@ def test_a_selector_that_is_false_or_unknown_of_a_message_does_not_match(selecto
         ("", "not its end"),
     ],
 )
-def test_a_selector_that_does_not_parse_is_refused_with_the_place(selector: str, told: str) -> None:
-    with pytest.raises(BadSelectorError, match=told):
+def test_a_selector_that_does_not_parse_is_refused_with_the_place(selector: str, refusal: str) -> None:
+    with pytest.raises(BadSelectorError, match=refusal):
         parse(selector)
 
 
 @pytest.mark.parametrize(
-    ("selector", "told"),
+    ("selector", "refusal"),
     [
         ("weight = '5'", "5 and '5' cannot be compared"),
         ("colour > 'a'", "only numbers have an order"),
@@ -90,8 +90,8 @@ def test_a_selector_that_does_not_parse_is_refused_with_the_place(selector: str,
         ("weight LIKE '5'", "5 is no text"),
     ],
 )
-def test_a_comparison_of_unlike_values_is_an_error(selector: str, told: str) -> None:
-    with pytest.raises(BadSelectorError, match=told):
+def test_a_comparison_of_unlike_values_is_an_error(selector: str, refusal: str) -> None:
+    with pytest.raises(BadSelectorError, match=refusal):
         parse(selector).matches(MESSAGE)
 
 
@@ -129,13 +129,14 @@ conditions = st.recursive(
 def test_it_says_what_a_database_says_of_the_same_condition(condition: str, colour: str, weight: int) -> None:
     message = {"colour": colour, "shade": "it's", "weight": weight, "size": 2}
     row = ", ".join(
-        f"{each!r} AS {name}" if isinstance(each, int) else "? AS " + name for name, each in message.items()
+        f"{property_value!r} AS {name}" if isinstance(property_value, int) else "? AS " + name
+        for name, property_value in message.items()
     )
     with sqlite3.connect(":memory:") as database:
         database.execute("PRAGMA case_sensitive_like = ON")
         query = f"SELECT count(*) FROM (SELECT {row}, NULL AS missing, NULL AS absent) WHERE {condition}"
-        (found,) = database.execute(query, (colour, "it's")).fetchone()
-    assert parse(condition).matches(message) is bool(found)
+        (answer,) = database.execute(query, (colour, "it's")).fetchone()
+    assert parse(condition).matches(message) is bool(answer)
 
 
 @pytest.mark.parametrize(

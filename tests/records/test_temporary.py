@@ -51,9 +51,9 @@ def test_the_folder_of_a_killed_process_goes_with_the_next_and_that_of_a_running
 
 
 def test_a_folder_of_this_very_process_stays(tmp_path: Path) -> None:
-    first = make_folder(PREFIX, tmp_path)
+    own_folder = make_folder(PREFIX, tmp_path)
     make_folder(PREFIX, tmp_path)
-    assert first.exists()
+    assert own_folder.exists()
 
 
 def test_what_others_made_stays(tmp_path: Path) -> None:

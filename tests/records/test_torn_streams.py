@@ -47,10 +47,10 @@ def test_a_stream_cut_at_any_byte_keeps_exactly_its_whole_batches(stream: Path) 
     for size in range(len(whole)):
         stream.write_bytes(whole[:size])
         reading = Stream(stream, EVENT_TABLES["sends"])
-        kept = sum(end <= size for end in ends) * ROWS_A_BATCH
-        assert _seqs(reading) == list(range(kept)), f"cut at byte {size}"
+        kept_rows = sum(end <= size for end in ends) * ROWS_A_BATCH
+        assert _seqs(reading) == list(range(kept_rows)), f"cut at byte {size}"
         assert not reading.complete, f"cut at byte {size}"
-        assert reading.rows == kept
+        assert reading.rows == kept_rows
 
 
 def test_a_whole_stream_is_complete(stream: Path) -> None:
@@ -75,11 +75,12 @@ def test_a_stream_without_its_end_mark_tells_a_killed_process(run: RunDirectory,
 
 
 def test_a_stream_torn_in_mid_batch_tells_where(run: RunDirectory, stream: Path) -> None:
-    second, third = _batch_ends(stream)[1:]
-    stream.write_bytes(stream.read_bytes()[: third - 1])
+    second_end, third_end = _batch_ends(stream)[1:]
+    stream.write_bytes(stream.read_bytes()[: third_end - 1])
     assert seal(run).problems == (
-        f"streams/sends/worker-1.arrows: is torn in mid-batch at byte {second} of {third - 1}: worker-1 was killed "
-        "while writing, or its disk is full or damaged; 4 rows before that are kept, later ones of sends are missing",
+        f"streams/sends/worker-1.arrows: is torn in mid-batch at byte {second_end} of {third_end - 1}: worker-1 was "
+        "killed while writing, or its disk is full or damaged; 4 rows before that are kept, later ones of sends are "
+        "missing",
     )
     assert read_events(run, "sends").column("seq").to_pylist() == [0, 1, 2, 3]
 

@@ -169,8 +169,8 @@ def received(plan: Plan, messages: Messages) -> pa.Table:
 def counted(columns: dict[str, Any]) -> dict[str, list[Any]]:
     """Rows grouped by all columns, with their count."""
     table = pa.table(columns)
-    found = table.group_by(table.schema.names).aggregate([([], "count_all")])
-    return {name.replace("count_all", "count"): found[name].to_pylist() for name in found.schema.names}
+    counts = table.group_by(table.schema.names).aggregate([([], "count_all")])
+    return {name.replace("count_all", "count"): counts[name].to_pylist() for name in counts.schema.names}
 
 
 def phase_of(plan: Plan, at_ns: np.ndarray) -> np.ndarray:
@@ -201,7 +201,7 @@ def latency(plan: Plan, messages: Messages) -> dict[str, list[Any]]:
     began, ended = plan.fault_s or (0.0, 0.0)
     forwarded = (messages.sender != messages.receiver).astype(np.int32)
     parts = []
-    for measure, took, counts in (
+    for measure, took_ns, counts in (
         ("due_to_received", messages.received - messages.due, (1, 0)),
         ("due_to_received", less_own(messages), (0, 1)),
         ("sent_to_received", messages.received - messages.sent, (1, 1)),
@@ -212,12 +212,12 @@ def latency(plan: Plan, messages: Messages) -> dict[str, list[Any]]:
         part: dict[str, list[Any]] = counted(
             {
                 "from_broker": named(plan, messages.sender),
-                "to_broker": named(plan, messages.receiver) if path else np.full(len(took), ""),
-                "hops": pa.array(forwarded if path and plan.hops_known else [None] * len(took), pa.int32()),
+                "to_broker": named(plan, messages.receiver) if path else np.full(len(took_ns), ""),
+                "hops": pa.array(forwarded if path and plan.hops_known else [None] * len(took_ns), pa.int32()),
                 "phase": phase_of(plan, messages.due),
                 "second": (messages.due // SECOND_NS).astype(np.int32),
                 "in_fault": (messages.due >= began * SECOND_NS) & (messages.due < ended * SECOND_NS),
-                "bucket": np.asarray([bucket_of(int(ns)) for ns in took], dtype=np.int32),
+                "bucket": np.asarray([bucket_of(int(ns)) for ns in took_ns], dtype=np.int32),
             }
         )
         of_both = {name: [n * by for n in part["count"]] for name, by in zip(BOTH_COUNTS, counts, strict=True)}
@@ -233,13 +233,13 @@ def less_own(messages: Messages) -> np.ndarray:
 def timing(plan: Plan, messages: Messages, load: np.ndarray) -> dict[str, Any]:
     """As the analysis judges it; only from due to received is ever doubtful here."""
     due = percentiles((messages.received - messages.due)[load])
-    less = percentiles(less_own(messages)[load])
+    less_own_ms = percentiles(less_own(messages)[load])
     names = [name for name in due if name not in ("count", "negative")]
-    late = [name for name in names if due[name] is not None and differs(due[name], less[name])]
+    late = [name for name in names if due[name] is not None and differs(due[name], less_own_ms[name])]
     return {
         "sound": [f"latency_ms.due_to_received.{name}" for name in names if name not in late],
         "doubtful": {f"latency_ms.due_to_received.{name}": GENERATOR_LATE for name in late},
-        "less_own_time_ms": {name: less[name] for name in names},
+        "less_own_time_ms": {name: less_own_ms[name] for name in names},
         "note": f"Do not rely on these latencies: due → received {', '.join(late)} ({GENERATOR_LATE})." if late else "",
     }
 
@@ -308,8 +308,8 @@ def paths(plan: Plan, messages: Messages) -> dict[str, list[Any]]:
     forwarded = (messages.sender != messages.receiver).astype(np.int32)
     hops = pa.array(forwarded if plan.hops_known else [None] * len(forwarded), pa.int32())
     sides = {"from_broker": named(plan, messages.sender), "to_broker": named(plan, messages.receiver)}
-    found = counted(sides | {"hops": hops})
-    return {"messages" if name == "count" else name: values for name, values in found.items()}
+    counts = counted(sides | {"hops": hops})
+    return {"messages" if name == "count" else name: values for name, values in counts.items()}
 
 
 def links(plan: Plan, messages: Messages) -> dict[str, list[Any]]:
@@ -317,7 +317,7 @@ def links(plan: Plan, messages: Messages) -> dict[str, list[Any]]:
     for i, sender in enumerate(plan.names):
         for j, receiver in enumerate(plan.names):
             carried[sender, receiver] = int(((messages.sender == i) & (messages.receiver == j)).sum())
-    ways = [way for a, b in plan.pairs for way in ((a, b), (b, a))]
+    ways = [direction for a, b in plan.pairs for direction in ((a, b), (b, a))]
     return as_columns("links", [(a, b, f"{min(a, b)}-to-{max(a, b)}", carried[a, b]) for a, b in ways])
 
 
@@ -423,13 +423,15 @@ def recovery(plan: Plan) -> dict[str, Any]:
     return {**some, "faults": [{**some, **fault}]}
 
 
-def percentiles(took: np.ndarray) -> dict[str, Any]:
+def percentiles(took_ns: np.ndarray) -> dict[str, Any]:
     levels = {"p50": 50, "p90": 90, "p99": 99, "p99_9": 99.9, "p99_99": 99.99}
-    if not len(took):
+    if not len(took_ns):
         return {"count": 0, "negative": 0, "min": None, **dict.fromkeys(levels), "max": None}
-    found = {name: float(np.percentile(took, level, method="inverted_cdf")) / 1e6 for name, level in levels.items()}
-    ends = {"min": float(took.min()) / 1e6, "max": float(took.max()) / 1e6}
-    return {"count": len(took), "negative": int((took < 0).sum()), **found, **ends}
+    values_ms = {
+        name: float(np.percentile(took_ns, level, method="inverted_cdf")) / 1e6 for name, level in levels.items()
+    }
+    ends = {"min": float(took_ns.min()) / 1e6, "max": float(took_ns.max()) / 1e6}
+    return {"count": len(took_ns), "negative": int((took_ns < 0).sum()), **values_ms, **ends}
 
 
 def checks(plan: Plan) -> list[dict[str, Any]]:
@@ -453,8 +455,8 @@ def checks(plan: Plan) -> list[dict[str, Any]]:
 
 def offered_rate(plan: Plan, per_s: float) -> dict[str, Any]:
     """Of a rate that was held."""
-    known = {"owed_per_s": per_s, "received_per_s": per_s, "backlog": 0, "limited_by": None, "why": "", "note": ""}
-    return {"held": True, "from_s": 0.0, "until_s": float(plan.load_s), **known}
+    figures = {"owed_per_s": per_s, "received_per_s": per_s, "backlog": 0, "limited_by": None, "why": "", "note": ""}
+    return {"held": True, "from_s": 0.0, "until_s": float(plan.load_s), **figures}
 
 
 def summary(plan: Plan, messages: Messages) -> dict[str, Any]:
@@ -462,7 +464,7 @@ def summary(plan: Plan, messages: Messages) -> dict[str, Any]:
     lag = percentiles((messages.sent - messages.due)[load])
     per_s = float(load.sum() / plan.load_s) if plan.load_s else None
     info = run_info(plan)
-    more = dict.fromkeys(NOT_PLANTED, 0) | {"expected": len(messages.due), "redelivered": plan.duplicated}
+    further_counts = dict.fromkeys(NOT_PLANTED, 0) | {"expected": len(messages.due), "redelivered": plan.duplicated}
     failed = bool(plan.lost)
     return {
         "summary_version": SUMMARY_VERSION,
@@ -473,7 +475,7 @@ def summary(plan: Plan, messages: Messages) -> dict[str, Any]:
         "protocol": info.protocol,
         "verdict": plan.verdict,
         "reasons": [f"messages.lost is {plan.lost}, and no more than 0 are allowed."] if failed else [],
-        "messages": counts(plan, messages) | more,
+        "messages": counts(plan, messages) | further_counts,
         "throughput": {
             "due_per_s": per_s,
             "sent_per_s": per_s,

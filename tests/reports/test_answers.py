@@ -20,9 +20,11 @@ from reports.run.page import latency_section
 from tests.reports.run_folder import Plan, made_up, summary
 
 
-def division(of: dict[str, list[int]], destination: str = "queue://q", subscription: str = "q") -> Division:
-    """``of``: the messages of each consumer, by broker."""
-    counts = [count for each in of.values() for count in each]
+def division(
+    messages_by_broker: dict[str, list[int]], destination: str = "queue://q", subscription: str = "q"
+) -> Division:
+    """``messages_by_broker``: the messages of each consumer, by broker."""
+    counts = [count for consumer_counts in messages_by_broker.values() for count in consumer_counts]
     return Division(
         **evenness(counts),
         destination=destination,
@@ -32,7 +34,7 @@ def division(of: dict[str, list[int]], destination: str = "queue://q", subscript
         least=min(counts),
         most=max(counts),
         idle=counts.count(0),
-        brokers={broker: sum(each) for broker, each in of.items()},
+        brokers={broker: sum(consumer_counts) for broker, consumer_counts in messages_by_broker.items()},
     )
 
 
@@ -53,7 +55,7 @@ def test_an_uneven_share_is_told_with_the_least_and_the_most_of_a_consumer() -> 
 
 
 @pytest.mark.parametrize(
-    "of",
+    "messages_by_broker",
     [
         pytest.param({"a": [10], "b": [10, 10]}, id="even"),
         pytest.param({"a": [12], "b": [8, 9]}, id="nearly even"),
@@ -62,8 +64,8 @@ def test_an_uneven_share_is_told_with_the_least_and_the_most_of_a_consumer() -> 
         pytest.param({"a": [1, 0], "b": [1]}, id="fewer messages than consumers"),
     ],
 )
-def test_nothing_is_told_of_consumers_that_share_as_one_expects(of: dict[str, list[int]]) -> None:
-    assert shares(division(of)) == ""
+def test_nothing_is_told_of_consumers_that_share_as_one_expects(messages_by_broker: dict[str, list[int]]) -> None:
+    assert shares(division(messages_by_broker)) == ""
 
 
 def test_a_consumer_without_messages_is_told_also_if_all_are_at_one_broker() -> None:
@@ -73,17 +75,17 @@ def test_a_consumer_without_messages_is_told_also_if_all_are_at_one_broker() -> 
 
 
 def test_of_many_brokers_the_one_with_most_and_the_one_with_fewest_messages_are_told() -> None:
-    of = {f"broker-{n}": [n] for n in range(1, 6)} | {"broker-9": [100]}
-    assert shares(division(of)) == (
+    messages_by_broker = {f"broker-{n}": [n] for n in range(1, 6)} | {"broker-9": [100]}
+    assert shares(division(messages_by_broker)) == (
         "Of queue://q the consumers at broker-9 got 100 of 115 messages, the most of 6 brokers, those at broker-1 1; "
         "each of 6 consumers got 1 to 100."
     )
 
 
 def test_of_many_subscriptions_the_two_most_uneven_are_told() -> None:
-    told = shares(*(division({"a": [40], "b": [n, n]}, f"queue://q{n}", f"q{n}") for n in (9, 1, 5)))
-    assert told.count("Of queue://") == 2
-    assert told.index("queue://q1 ") < told.index("queue://q5 ")
+    sentences = shares(*(division({"a": [40], "b": [n, n]}, f"queue://q{n}", f"q{n}") for n in (9, 1, 5)))
+    assert sentences.count("Of queue://") == 2
+    assert sentences.index("queue://q1 ") < sentences.index("queue://q5 ")
 
 
 def destinations(reached: int, count: int) -> Destinations:
@@ -94,7 +96,7 @@ def destinations(reached: int, count: int) -> Destinations:
 
 
 @pytest.mark.parametrize(
-    ("found", "told"),
+    ("counts", "sentence"),
     [
         (destinations(1, 1), ""),
         (
@@ -105,8 +107,8 @@ def destinations(reached: int, count: int) -> Destinations:
         (destinations(1, 3), "Messages were received from 1 of 3 destinations."),
     ],
 )
-def test_a_run_with_several_destinations_says_when_messages_flowed_on_all(found: Destinations, told: str) -> None:
-    assert destinations_sentence(found) == told
+def test_a_run_with_several_destinations_says_when_messages_flowed_on_all(counts: Destinations, sentence: str) -> None:
+    assert destinations_sentence(counts) == sentence
 
 
 def test_the_figures_of_several_destinations_are_in_a_table(mesh_run: Path) -> None:
@@ -147,19 +149,19 @@ def test_nothing_is_told_of_regions_if_no_message_crossed() -> None:
 
 
 def test_a_doubtful_figure_of_all_messages_is_marked_in_the_sentence_on_regions() -> None:
-    told = regions(WITHIN, ACROSS, "latency_ms.due_to_received.p50", "latency_ms.sent_to_received.min")
-    assert "took 0.614 ms at least and 3.87 ms (doubtful) at the median" in told
-    assert told.endswith("took 43.2 ms at least and 50.5 ms (doubtful) at the median.")
+    sentence = regions(WITHIN, ACROSS, "latency_ms.due_to_received.p50", "latency_ms.sent_to_received.min")
+    assert "took 0.614 ms at least and 3.87 ms (doubtful) at the median" in sentence
+    assert sentence.endswith("took 43.2 ms at least and 50.5 ms (doubtful) at the median.")
 
 
 def test_the_answer_has_what_became_of_the_messages_first_and_the_latency_last() -> None:
     plan = Plan(load_s=2, per_s=10)
-    found: Any = summary(plan, made_up(plan)) | {
+    run_summary: Any = summary(plan, made_up(plan)) | {
         "destinations": destinations(20, 20),
         "regions": Regions(within=WITHIN, across=ACROSS, across_per_s=30.0),
         "consumers": {"subscriptions": [division({"a": [30], "b": [0]})]},
     }
-    told = answer(found)
+    sentences = answer(run_summary)
     parts = ("All 120 messages", "Of queue://q", "Messages flowed", "Messages that stayed", "Half arrived")
-    places = [told.index(part) for part in parts]
+    places = [sentences.index(part) for part in parts]
     assert places == sorted(places)

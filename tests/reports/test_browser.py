@@ -114,8 +114,8 @@ def test_dark_differs_from_light_and_ink_stands_off_the_ground(browser: Browser,
     for scheme in ("light", "dark"):
         page = Opened(browser, mesh_run, WIDE, scheme=scheme).page
         ground, ink = (
-            page.evaluate(f"getComputedStyle(document.body).{what}.match(/\\d+/g).map(Number)")
-            for what in ("backgroundColor", "color")
+            page.evaluate(f"getComputedStyle(document.body).{property_name}.match(/\\d+/g).map(Number)")
+            for property_name in ("backgroundColor", "color")
         )
         assert abs(sum(ground) - sum(ink)) > 500
         grounds.append(ground)

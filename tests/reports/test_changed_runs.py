@@ -104,25 +104,25 @@ CHANGES = pytest.mark.parametrize(
 
 def test_a_run_that_nobody_changed_keeps_its_verdict(run: Path) -> None:
     assert read_results(run).summary["verdict"] == "pass"
-    told = brokerbench("report", run)
-    assert (told.exit_code, told.output) == (0, f"{run}/report.html\n")
+    outcome = brokerbench("report", run)
+    assert (outcome.exit_code, outcome.output) == (0, f"{run}/report.html\n")
 
 
 @CHANGES
 def test_a_changed_run_is_invalid_and_says_which_file_was_changed(
-    run: Path, change: Callable[[Path], None], told: str
+    run: Path, change: Callable[[Path], None], reason: str
 ) -> None:
     change(run)
     summary = read_results(run).summary
     assert summary["verdict"] == "invalid"
-    assert summary["reasons"][0].replace(str(run), "RUN") == told
+    assert summary["reasons"][0].replace(str(run), "RUN") == reason
 
 
 def test_page_terminal_junit_and_markdown_say_that_a_run_was_changed(run: Path, tmp_path: Path) -> None:
     edit_summary(run)
-    told = brokerbench("report", run, "--junit", tmp_path / "junit.xml", "--markdown", tmp_path / "run.md")
-    assert told.exit_code == 0
-    assert f"warning: summary.json was changed after the analysis: run `brokerbench analyse {run}`" in told.output
+    outcome = brokerbench("report", run, "--junit", tmp_path / "junit.xml", "--markdown", tmp_path / "run.md")
+    assert outcome.exit_code == 0
+    assert f"warning: summary.json was changed after the analysis: run `brokerbench analyse {run}`" in outcome.output
     assert "summary.json was changed after the analysis" in parse((run / "report.html").read_text()).text()
     assert "summary.json was changed after the analysis" in (tmp_path / "run.md").read_text()
     cases = {case.attrib["name"]: case for case in ET.parse(tmp_path / "junit.xml").getroot().iter("testcase")}
@@ -137,16 +137,16 @@ def test_a_comparison_with_a_changed_run_is_invalid_on_its_page_and_in_its_answe
             write_planted(tmp_path, f"run-{block}-{topology}", Planted(topology, doubtful={}))
     edit(tmp_path / "run-0-tree" / "summary.json", "latency_ms", "due_to_received", "p99", value=7.5e7)
     runs = [tmp_path / f"run-{block}-{topology}" for block in range(7) for topology in ("mesh", "tree")]
-    told = brokerbench("compare", *runs, "--out", tmp_path / "comparison.html")
-    assert told.exit_code == 3
-    assert "run-0-tree is an invalid run: summary.json was changed after the analysis" in told.output
+    outcome = brokerbench("compare", *runs, "--out", tmp_path / "comparison.html")
+    assert outcome.exit_code == 3
+    assert "run-0-tree is an invalid run: summary.json was changed after the analysis" in outcome.output
     page = parse((tmp_path / "comparison.html").read_text()).text()
     assert "run-0-tree is an invalid run: summary.json was changed after the analysis" in page
     assert "75,000,000" not in page
 
 
 @pytest.mark.parametrize(
-    ("keys", "value", "told"),
+    ("keys", "value", "reason"),
     [
         (("messages", "lost"), "many", "messages.lost: 'many' is not of type int"),
         (("recovery",), [], "recovery: [] is not a JSON object"),
@@ -155,21 +155,21 @@ def test_a_comparison_with_a_changed_run_is_invalid_on_its_page_and_in_its_answe
     ],
 )
 def test_a_summary_that_no_analysis_writes_is_refused_by_the_name_of_its_key(
-    run: Path, keys: tuple[str, ...], value: object, told: str
+    run: Path, keys: tuple[str, ...], value: object, reason: str
 ) -> None:
     edit(run / "summary.json", *keys, value=value)
     with pytest.raises(RunUnreadable) as refused:
         write_report(run)
-    assert told in str(refused.value)
+    assert reason in str(refused.value)
     assert str(refused.value).endswith(f"changed after the analysis: run `brokerbench analyse {run}`")
 
 
 def test_a_run_json_that_no_report_can_be_made_of_is_refused_as_changed(run: Path) -> None:
     edit(run / "run.json", "users", 0, "settings", value={"destinations": "many"})
-    told = brokerbench("report", run)
-    assert told.exit_code == 2
-    assert "run.json was changed after the analysis" in told.output
-    assert "\n" not in told.output.strip()
+    outcome = brokerbench("report", run)
+    assert outcome.exit_code == 2
+    assert "run.json was changed after the analysis" in outcome.output
+    assert "\n" not in outcome.output.strip()
 
 
 def test_an_analysis_that_did_not_reach_its_end_is_not_believed(run: Path) -> None:

@@ -41,15 +41,16 @@ Stay = tuple[int, str, float, float, str]
 def planted(stays: list[Stay], brokers: str = "abc", clients: int = 0, *, fault: bool = True) -> Results:
     """(client, broker, from, to, cause), seconds. Broker b is killed at 10 s and back at 20 s."""
     ns = [
-        (client, client, "g", broker, int(left * S), int(right * S), why) for client, broker, left, right, why in stays
+        (client, client, "g", broker, int(from_s * S), int(to_s * S), why)
+        for client, broker, from_s, to_s, why in stays
     ]
     table = pa.Table.from_pylist([dict(zip(STAYS.names, row, strict=True)) for row in ns], STAYS)
     infos, groups = tuple(map(BrokerInfo, brokers)), (GroupInfo("g", tuple(brokers)),)
     total = clients or len({stay[0] for stay in stays})
     faults = (KILL,) if fault else ()
-    found = rebalance(table, {"g": total}, faults, Places(infos, groups), 0, LOAD_S * S)
+    rebalanced = rebalance(table, {"g": total}, faults, Places(infos, groups), 0, LOAD_S * S)
     of_faults = [{"fault": "F1", "kind": "kill", "target": "b"}] if fault else []
-    summary = cast(Summary, {"rebalance": found, "recovery": {"faults": of_faults}})
+    summary = cast(Summary, {"rebalance": rebalanced, "recovery": {"faults": of_faults}})
     run = RunInfo("r", "s", "t", "p", "openwire", brokers=infos, groups=groups)
     distribution = pa.table({"second": [0], "group": ["g"], "broker": ["a"], "clients": [total]})
     return Results(run, summary, {"stays": table, "distribution": distribution}, None)
@@ -93,8 +94,8 @@ def test_the_areas_are_labelled_with_the_clients_at_the_end_and_after_the_fault(
 
 def test_a_cell_is_the_broker_and_no_gap_is_too_short_to_be_seen() -> None:
     stays: list[Stay] = [(1, "a", 0, 10.013, "lost"), (1, "b", 10.017, LOAD_S, "load_end")]
-    found = timeline(planted(stays), BACKDROP)
-    (rows,) = found.groups
+    drawn = timeline(planted(stays), BACKDROP)
+    (rows,) = drawn.groups
     cells = rows.cells[0]
     at = int(10.013 / LOAD_S * COLUMNS)
     assert (cells[at - 1], cells[at], cells[at + 1]) == (0, NOWHERE, 1)
@@ -102,13 +103,13 @@ def test_a_cell_is_the_broker_and_no_gap_is_too_short_to_be_seen() -> None:
 
 
 def test_a_client_that_opens_before_it_leaves_has_no_gap() -> None:
-    found = timeline(planted([(1, "a", 0, 10.013, "order"), (1, "b", 10.013, LOAD_S, "load_end")]), BACKDROP)
-    assert NOWHERE not in found.groups[0].cells[0]
+    drawn = timeline(planted([(1, "a", 0, 10.013, "order"), (1, "b", 10.013, LOAD_S, "load_end")]), BACKDROP)
+    assert NOWHERE not in drawn.groups[0].cells[0]
 
 
 def test_rows_are_sorted_by_the_brokers_at_each_moment_and_the_missing_are_told() -> None:
-    found = timeline(planted([*killed(6), (9, "a", 0, 5, "lost")], clients=8), BACKDROP)
-    (rows,) = found.groups
+    drawn = timeline(planted([*killed(6), (9, "a", 0, 5, "lost")], clients=8), BACKDROP)
+    (rows,) = drawn.groups
     assert rows.clients == (0, 3, 9, 1, 4, 2, 5)  # a for all of the load, a and then none, b and then a, c
     assert rows.never == 1
 
@@ -147,16 +148,16 @@ def test_runs_are_the_cells_of_a_value(cells: list[int], value: int) -> None:
 
 
 def test_a_pixel_of_no_connection_is_transparent() -> None:
-    found = timeline(planted(killed(3)), BACKDROP)
-    image = pixels(((0, NOWHERE, 2),), found.brokers)
+    drawn = timeline(planted(killed(3)), BACKDROP)
+    image = pixels(((0, NOWHERE, 2),), drawn.brokers)
     assert image[0, :, 3].tolist() == [255, 0, 255]
     assert len({tuple(pixel) for pixel in image[0].tolist()}) == 3
 
 
 def test_tables_have_the_moments_the_moves_and_the_stays_of_those_that_moved() -> None:
     results = planted([*killed(6), (9, "a", 0, 5, "lost")], clients=8)
-    found: Rebalance = results.summary["rebalance"]
-    rows = balance_table(found["groups"][0], found["faults"]).rows
+    rebalanced: Rebalance = results.summary["rebalance"]
+    rows = balance_table(rebalanced["groups"][0], rebalanced["faults"]).rows
     assert [row[0] for row in rows] == [
         "the load begins",
         "before F1",
@@ -166,7 +167,7 @@ def test_tables_have_the_moments_the_moves_and_the_stays_of_those_that_moved() -
     ]
     assert rows[0][2:6] == (3, 2, 2, 1)
     assert rows[-1][2:6] == (4, 0, 2, 2)
-    moves = moves_table(found).rows
+    moves = moves_table(rebalanced).rows
     assert [(*row[:5], *row[7:9]) for row in moves] == [
         ("F1", "applied", 10.0, 2, 2, 0.5, "did not settle"),
         ("F1", "mended", 20.0, 0, 0, None, "did not settle"),

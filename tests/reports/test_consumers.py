@@ -13,22 +13,22 @@ def divided_consumers(*rows: tuple[str, int, str, int]) -> pa.Table:
     """Rows of (queue, consumer, broker, messages)."""
     columns = ("destination", "subscription", "consumer", "broker", "messages")
     return pa.Table.from_pylist(
-        [dict(zip(columns, (f"queue://{name}", name, *others), strict=True)) for name, *others in rows],
+        [dict(zip(columns, (f"queue://{name}", name, *cells), strict=True)) for name, *cells in rows],
         RESULT_TABLES["consumers"],
     )
 
 
 def test_the_messages_of_each_consumer_stand_by_broker_beside_an_even_split() -> None:
     brokers = (NamedColour("there", 1), NamedColour("here", 0))
-    found = divided_consumers(
+    consumers = divided_consumers(
         ("q", 1, "here", 15),
         ("q", 2, "there", 8),
         ("q", 3, "there", 7),
         ("alone", 4, "here", 99),
         ("idle", 5, "here", 0),
     )
-    assert bars_of_consumers(found, brokers) == (ConsumerBars("q", (2, 3, 1), (0, 0, 1), (8, 7, 15), 10.0),)
-    rows: tuple[object, ...] = consumers_table(found).rows
+    assert bars_of_consumers(consumers, brokers) == (ConsumerBars("q", (2, 3, 1), (0, 0, 1), (8, 7, 15), 10.0),)
+    rows: tuple[object, ...] = consumers_table(consumers).rows
     assert rows == (
         ("queue://alone", 4, "here", 99, 100.0, 100.0),
         ("queue://idle", 5, "here", 0, None, None),
@@ -39,8 +39,8 @@ def test_the_messages_of_each_consumer_stand_by_broker_beside_an_even_split() ->
 
 
 def test_of_many_consumers_the_table_has_those_with_the_most_messages() -> None:
-    found = divided_consumers(*(("q", number, "here", number) for number in range(400)))
-    table = consumers_table(found)
+    consumers = divided_consumers(*(("q", number, "here", number) for number in range(400)))
+    table = consumers_table(consumers)
     assert table.caption == "Messages of each consumer (the first 300 of 400)"
     assert [row[1] for row in table.rows] == list(range(100, 400))
 

@@ -64,11 +64,11 @@ def test_no_edit_of_a_file_is_believed(run: Path, name: str, data: st.DataObject
     place = data.draw(st.sampled_from(list(places(json.loads(original)))))
     file.write_text(edited(original, place, data.draw(st.sampled_from(ODD)), data.draw(st.booleans())))
     try:
-        told = refusal(run)
+        sentence = refusal(run)
         same = json.loads(file.read_text()) == json.loads(original)
-        assert told or same
-        assert "\n" not in told
-        assert len(told) < 1_000
+        assert sentence or same
+        assert "\n" not in sentence
+        assert len(sentence) < 1_000
     finally:
         file.write_text(original)
 
@@ -120,9 +120,9 @@ def test_no_damaged_file_is_believed(run: Path, tmp_path: Path, damage: str) -> 
         copy = tmp_path / "copy"
         shutil.copytree(run, copy)
         DAMAGES[damage](copy / name)
-        told = refusal(copy)
-        assert told, name
-        assert "\n" not in told, name
+        sentence = refusal(copy)
+        assert sentence, name
+        assert "\n" not in sentence, name
         shutil.rmtree(copy)
 
 
@@ -138,7 +138,7 @@ def test_a_run_without_a_whole_run_json_is_refused_in_one_sentence(
 ) -> None:
     DAMAGES[damage](run / "run.json")
     options = ["--to", "csv", "--out", str(tmp_path / "out")] if command == "export" else []
-    told = CliRunner().invoke(main, [command, str(run), *options])
-    assert told.exit_code == 2
-    assert told.output.startswith("brokerbench: ")
-    assert told.output.count("\n") == 1
+    outcome = CliRunner().invoke(main, [command, str(run), *options])
+    assert outcome.exit_code == 2
+    assert outcome.output.startswith("brokerbench: ")
+    assert outcome.output.count("\n") == 1

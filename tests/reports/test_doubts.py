@@ -36,7 +36,7 @@ FILLING: dict[str, str | int | float | bool] = {"transaction_size": 20}
 RUN = RunInfo("run", "steady", "mesh", "processes", "stomp")
 
 
-def told(**changes: Any) -> Any:
+def summary_with(**changes: Any) -> Any:
     plan = Plan(load_s=60, per_s=20, fault_s=None)
     return summary(plan, made_up(plan)) | changes
 
@@ -51,15 +51,19 @@ def doubts_of(parent: Path, plan: Plan) -> str:
 
 
 def test_what_the_harness_found_comes_first_and_once(tmp_path: Path) -> None:
-    found = {"problems": ("a worker was lost",), "unknowns": ("q was not browsed",), "warnings": ("a worker was lost",)}
-    lines = doubts_of(tmp_path, Plan(load_s=3, run=found)).splitlines()
+    findings = {
+        "problems": ("a worker was lost",),
+        "unknowns": ("q was not browsed",),
+        "warnings": ("a worker was lost",),
+    }
+    lines = doubts_of(tmp_path, Plan(load_s=3, run=findings)).splitlines()
     assert lines[:2] == ["A worker was lost.", "Q was not browsed."]
     assert lines.count("A worker was lost.") == 1
 
 
 def test_brokers_on_one_machine_are_labelled_host_limited(tmp_path: Path) -> None:
-    found = doubts_of(tmp_path, Plan(load_s=3))
-    assert "Host-limited: 3 brokers and the load generator share the 2 cores of one machine." in found
+    sentences = doubts_of(tmp_path, Plan(load_s=3))
+    assert "Host-limited: 3 brokers and the load generator share the 2 cores of one machine." in sentences
 
 
 def test_brokers_elsewhere_are_not_host_limited(tmp_path: Path) -> None:
@@ -82,7 +86,9 @@ def test_no_machine_is_more_than_100_per_cent_busy_or_stolen(busy: float, stolen
         for metric, share in (("cpu_busy_ns", busy), ("steal_ns", stolen))
     ]
     table = pa.Table.from_pylist([dict(zip(RESOURCES.names, row, strict=True)) for row in rows], RESOURCES)
-    shares = [float(found) for text in of_the_machine(run, table, 10.2) for found in re.findall(r"([\d.]+) %", text)]
+    shares = [
+        float(share_text) for text in of_the_machine(run, table, 10.2) for share_text in re.findall(r"([\d.]+) %", text)
+    ]
     assert all(share <= 100 for share in shares)
     assert len(shares) >= (busy > 0.9) + (stolen > 0.02)
 
@@ -99,7 +105,7 @@ def test_a_stalled_generator_is_told_with_the_verdict_and_both_figures_are_shown
     assert "Do not rely on these latencies: due → received" in text
     assert "doubtful: not to be relied on" in text, "the legend of the curves"
     assert "due → received, less the generator's own delay" in text
-    (figure,) = (each for each in key_figures(stalled.summary) if each.label == "Latency, p99.9")
+    (figure,) = (key_figure for key_figure in key_figures(stalled.summary) if key_figure.label == "Latency, p99.9")
     assert figure.tone == "doubtful"
     assert "Doubtful: the load generator itself was late." in figure.note
 
@@ -114,9 +120,9 @@ def test_a_generator_in_time_leaves_every_figure_as_it_is(tmp_path: Path) -> Non
 
 
 def test_blocked_slots_and_clocks_are_told() -> None:
-    lag = told()["lag_ms"] | {"blocked_slots": 1}
-    found = list(of_the_generator(told(lag_ms=lag, clocks={"error_bound_ms": 0.25})))
-    assert found == [
+    lag = summary_with()["lag_ms"] | {"blocked_slots": 1}
+    sentences = list(of_the_generator(summary_with(lag_ms=lag, clocks={"error_bound_ms": 0.25})))
+    assert sentences == [
         "The in-flight cap, or a commit, made 1 send wait: the brokers confirmed too slowly for the rate.",
         "Clocks of several hosts were compared: latencies across hosts may be off by 0.250 ms.",
     ]
@@ -124,25 +130,25 @@ def test_blocked_slots_and_clocks_are_told() -> None:
 
 def test_producers_that_a_broker_blocked_are_told_with_the_broker_and_for_how_long() -> None:
     held = {"periods": 3, "total_ms": 12_345.0, "longest_ms": 10_000.0, "brokers": ["hub", "spoke-1"]}
-    assert list(of_the_generator(told(blocked=held))) == [
+    assert list(of_the_generator(summary_with(blocked=held))) == [
         "Producers were blocked 3 times, for 12.3 s in all and 10 s at most: hub and spoke-1 took nothing from them. "
         "A broker that is full does that, and so does one that stands still."
     ]
 
 
 def test_few_samples_and_negative_latencies_are_told() -> None:
-    latency = told()["latency_ms"]
+    latency = summary_with()["latency_ms"]
     latency["due_to_received"] |= {"count": 900, "negative": 2}
-    assert list(of_the_samples(told(latency_ms=latency))) == [
+    assert list(of_the_samples(summary_with(latency_ms=latency))) == [
         "2 latencies came out negative: the clocks disagree. None was dropped.",
         "900 samples: fewer than ten lie beyond p99, so from there on the tail has no figures.",
     ]
 
 
 def test_a_broker_that_counts_other_clients_than_there_are_is_named() -> None:
-    assert list(of_connections(told())) == []
+    assert list(of_connections(summary_with())) == []
     counts = {"compared": 240, "differed": 12, "brokers": ["broker-1", "broker-2"]}
-    assert list(of_connections(told(connection_counts=counts))) == [
+    assert list(of_connections(summary_with(connection_counts=counts))) == [
         "Of 240 counts of client connections by the brokers, 12 were not the clients' (broker-1 and broker-2): "
         "others used the broker, or it or a client had not yet noticed that a connection was gone."
     ]
@@ -162,17 +168,17 @@ def test_a_long_run_with_a_long_warm_up_is_not_called_short() -> None:
     ],
 )
 def test_a_warm_up_that_settled_is_not_doubted_and_another_is_in_words(end: str, words: str) -> None:
-    found = list(of_time(60.0, warm_up(6.0, end)))
-    assert [line[: len(words)] for line in found] == ([words] if words else [])
+    sentences = list(of_time(60.0, warm_up(6.0, end)))
+    assert [line[: len(words)] for line in sentences] == ([words] if words else [])
 
 
 def test_unconfirmed_and_doubtful_sends_limit_what_is_claimed() -> None:
-    messages = told()["messages"] | {"unconfirmed": 3, "in_doubt": 1, "recovered": 1}
+    messages = summary_with()["messages"] | {"unconfirmed": 3, "in_doubt": 1, "recovered": 1}
     paths = made_up_paths()
-    found = list(of_what_was_claimed(told(messages=messages), paths))
-    assert found[0].startswith("3 messages were sent without asking for a confirmation")
-    assert found[1].startswith("1 message stayed in doubt")
-    assert len(found) == 2
+    sentences = list(of_what_was_claimed(summary_with(messages=messages), paths))
+    assert sentences[0].startswith("3 messages were sent without asking for a confirmation")
+    assert sentences[1].startswith("1 message stayed in doubt")
+    assert len(sentences) == 2
 
 
 def made_up_paths() -> Any:
@@ -182,18 +188,21 @@ def made_up_paths() -> Any:
 
 def test_a_figure_is_bad_when_its_check_failed_and_neutral_when_its_check_allows_it() -> None:
     def tone(label: str, **changes: Any) -> str:
-        return next(figure.tone for figure in key_figures(told(**changes)) if figure.label == label)
+        return next(figure.tone for figure in key_figures(summary_with(**changes)) if figure.label == label)
 
-    twice = told()["messages"] | {"duplicated": 7}
+    twice = summary_with()["messages"] | {"duplicated": 7}
     assert tone("Duplicated", messages=twice) == ""
     assert tone("Duplicated", messages=twice, checks=[]) == "bad"
     assert tone("Duplicated") == "good"
-    assert tone("Generator lag, p99", lag_ms=told()["lag_ms"] | {"p99": 5_000.0}) == ""
+    assert tone("Generator lag, p99", lag_ms=summary_with()["lag_ms"] | {"p99": 5_000.0}) == ""
 
 
 def test_a_figure_that_is_not_known_has_no_unit() -> None:
-    throughput = told()["throughput"] | {"cpu_ms_per_message_brokers": None, "cpu_ms_per_message_generator": None}
-    figures = {figure.label: figure for figure in key_figures(told(latency_ms={}, throughput=throughput))}
+    throughput = summary_with()["throughput"] | {
+        "cpu_ms_per_message_brokers": None,
+        "cpu_ms_per_message_generator": None,
+    }
+    figures = {figure.label: figure for figure in key_figures(summary_with(latency_ms={}, throughput=throughput))}
     units = {label: figure.unit for label, figure in figures.items() if figure.value == "–"}
     assert units == dict.fromkeys(("Latency, median", "Latency, p99", "Latency, p99.9", "CPU per message"), "")
     assert figures["CPU per message"].note.startswith("All brokers together.")
@@ -214,16 +223,16 @@ def test_the_length_of_the_load_is_that_between_its_marks(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize(("received_per_s", "doubted"), [(120.0, False), (125.0, False), (159.0, True)])
 def test_a_backlog_from_the_warm_up_is_no_steady_throughput(received_per_s: float, doubted: bool) -> None:
-    rates = told()["throughput"] | {"due_per_s": 120.0, "received_per_s": received_per_s}
-    lines = list(of_the_generator(told(throughput=rates)))
+    rates = summary_with()["throughput"] | {"due_per_s": 120.0, "received_per_s": received_per_s}
+    lines = list(of_the_generator(summary_with(throughput=rates)))
     assert any("backlog from the warm-up" in line for line in lines) == doubted
 
 
 @pytest.mark.parametrize(("received_per_s", "doubted"), [(240.0, False), (318.0, True)])
 def test_two_subscriptions_that_each_receive_what_is_due_are_no_backlog(received_per_s: float, doubted: bool) -> None:
-    rates = told()["throughput"] | {"due_per_s": 120.0, "received_per_s": received_per_s}
-    messages = told()["messages"] | {"expected": 2 * told()["messages"]["sent"]}
-    lines = list(of_the_generator(told(throughput=rates, messages=messages)))
+    rates = summary_with()["throughput"] | {"due_per_s": 120.0, "received_per_s": received_per_s}
+    messages = summary_with()["messages"] | {"expected": 2 * summary_with()["messages"]["sent"]}
+    lines = list(of_the_generator(summary_with(throughput=rates, messages=messages)))
     assert any("backlog from the warm-up" in line for line in lines) == doubted
 
 

@@ -66,11 +66,11 @@ def summary(mesh_run: Path) -> Summary:
 
 def intervals_of(log: Path) -> list[HdrHistogram]:
     reader = HistogramLogReader(str(log), HdrHistogram(1, HOUR_NS, 3))
-    found = []
+    intervals = []
     while (interval := reader.get_next_interval_histogram()) is not None:
-        found.append(interval)
+        intervals.append(interval)
     reader.close()
-    return found
+    return intervals
 
 
 def logged(folder: Path, text: str) -> Path:
@@ -85,17 +85,17 @@ def test_the_forms_of_the_command_are_those_that_there_are() -> None:
 
 def test_planted_latencies_are_read_back_second_by_second(tmp_path: Path, summary: Summary) -> None:
     text = hdr_log(planted(), summary)
-    first, empty, third, last = intervals_of(logged(tmp_path, text))
-    assert [one.get_total_count() for one in (first, empty, third, last)] == [100, 0, 50, 1]
-    assert first.get_value_at_percentile(90) == pytest.approx(2 * MS, rel=WITHIN)
-    assert first.get_value_at_percentile(91) == pytest.approx(40 * MS, rel=WITHIN)
+    first_second, empty, third_second, last = intervals_of(logged(tmp_path, text))
+    assert [interval.get_total_count() for interval in (first_second, empty, third_second, last)] == [100, 0, 50, 1]
+    assert first_second.get_value_at_percentile(90) == pytest.approx(2 * MS, rel=WITHIN)
+    assert first_second.get_value_at_percentile(91) == pytest.approx(40 * MS, rel=WITHIN)
     assert last.get_max_value() == pytest.approx(2 * HOUR_NS, rel=WITHIN)
     assert "# 4 negative latencies are left out" in text
     began_ms = 1_795_271_561_000  # 2026-11-21T14:32:41Z, as the summary says
-    assert [one.get_start_time_stamp() - began_ms for one in (first, third)] == [0, 2_000]
-    assert third.get_end_time_stamp() - began_ms == 3_000
+    assert [interval.get_start_time_stamp() - began_ms for interval in (first_second, third_second)] == [0, 2_000]
+    assert third_second.get_end_time_stamp() - began_ms == 3_000
     maxima = [line.split(",")[2] for line in text.splitlines() if line[0].isdigit()]
-    assert [float(one) for one in maxima] == pytest.approx([40, 0, 7, 7_200_000], rel=WITHIN)
+    assert [float(interval) for interval in maxima] == pytest.approx([40, 0, 7, 7_200_000], rel=WITHIN)
 
 
 def test_a_load_without_latencies_has_no_interval(tmp_path: Path, summary: Summary) -> None:
@@ -103,14 +103,14 @@ def test_a_load_without_latencies_has_no_interval(tmp_path: Path, summary: Summa
 
 
 def test_a_runs_log_has_the_percentiles_of_its_summary(mesh_run: Path, tmp_path: Path, summary: Summary) -> None:
-    done = CliRunner().invoke(main, ["export", str(mesh_run), "--to", "hdr", "--out", str(tmp_path / "new" / "out")])
-    assert done.exit_code == 0, done.output
-    intervals = intervals_of(Path(done.output.strip()))
+    outcome = CliRunner().invoke(main, ["export", str(mesh_run), "--to", "hdr", "--out", str(tmp_path / "new" / "out")])
+    assert outcome.exit_code == 0, outcome.output
+    intervals = intervals_of(Path(outcome.output.strip()))
     assert len(intervals) == 20
-    assert {one.get_total_count() for one in intervals} == {300}
+    assert {interval.get_total_count() for interval in intervals} == {300}
     whole = HdrHistogram(1, HOUR_NS, 3)
-    for one in intervals:
-        whole.add(one)
+    for interval in intervals:
+        whole.add(interval)
     expected = summary["latency_ms"]["due_to_received"]
     assert whole.get_total_count() == expected["count"]
     for share, figure in ((50, expected["p50"]), (90, expected["p90"]), (99, expected["p99"])):
@@ -172,10 +172,10 @@ def test_a_comparisons_csv_has_no_formula_either() -> None:
 
 
 def test_a_runs_csv_has_every_message_of_its_tables(mesh_run: Path, tmp_path: Path) -> None:
-    done = CliRunner().invoke(main, ["export", str(mesh_run), "--to", "csv", "--out", str(tmp_path)])
-    assert done.exit_code == 0, done.output
+    outcome = CliRunner().invoke(main, ["export", str(mesh_run), "--to", "csv", "--out", str(tmp_path)])
+    assert outcome.exit_code == 0, outcome.output
     latency, rates = (
-        list(csv.DictReader(Path(path).read_text(encoding="utf-8").splitlines())) for path in done.output.split()
+        list(csv.DictReader(Path(path).read_text(encoding="utf-8").splitlines())) for path in outcome.output.split()
     )
     tables = read_results(mesh_run).tables
     assert sum(int(row["messages"]) for row in latency) == sum(tables["latency"]["count"].to_pylist())
@@ -186,16 +186,16 @@ def test_a_runs_csv_has_every_message_of_its_tables(mesh_run: Path, tmp_path: Pa
 def test_what_cannot_be_exported_is_one_error_that_names_it(mesh_run: Path, tmp_path: Path, form: str) -> None:
     file = tmp_path / "file"
     file.touch()
-    done = CliRunner().invoke(main, ["export", str(mesh_run), "--to", form, "--out", str(file / "out")])
-    assert (done.exit_code, done.output.count("\n")) == (2, 1)
-    assert f"{file / 'out'}: the folder cannot be made" in done.output
-    old = tmp_path / "old"
-    old.mkdir()
+    outcome = CliRunner().invoke(main, ["export", str(mesh_run), "--to", form, "--out", str(file / "out")])
+    assert (outcome.exit_code, outcome.output.count("\n")) == (2, 1)
+    assert f"{file / 'out'}: the folder cannot be made" in outcome.output
+    old_run = tmp_path / "old"
+    old_run.mkdir()
     for name in ("run.json", "summary.json"):
-        (old / name).write_text(json.dumps({"summary_version": 1}), encoding="utf-8")
-    done = CliRunner().invoke(main, ["export", str(old), "--to", form, "--out", str(tmp_path / "out")])
-    assert (done.exit_code, done.output.count("\n")) == (2, 1)
-    assert "summary_version is 1" in done.output
+        (old_run / name).write_text(json.dumps({"summary_version": 1}), encoding="utf-8")
+    outcome = CliRunner().invoke(main, ["export", str(old_run), "--to", form, "--out", str(tmp_path / "out")])
+    assert (outcome.exit_code, outcome.output.count("\n")) == (2, 1)
+    assert "summary_version is 1" in outcome.output
     assert not (tmp_path / "out").exists()
 
 

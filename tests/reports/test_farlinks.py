@@ -35,18 +35,18 @@ def test_each_way_has_its_bytes_beside_what_the_link_was_set_to() -> None:
         row(12, "whole_run_forth_bytes", 14_000),
         row(12, "whole_run_back_bytes", 600),
     )
-    found = links_table(run_of(link), measured)
-    assert found is not None
-    assert found.rows == (
+    links = links_table(run_of(link), measured)
+    assert links is not None
+    assert links.rows == (
         ("a", "b", "a-to-b", 40, 5, 80, 80.4, "80.0 – 95.0", 1000, 14_000),
         ("b", "a", "a-to-b", 40, 5, 80, 80.4, "80.0 – 95.0", 1000, 600),
     )
 
 
 def test_what_was_not_set_or_not_measured_is_left_empty() -> None:
-    found = links_table(run_of(LinkInfo("a-to-b", "a", "b", False, proxied=True)), resources())
-    assert found is not None
-    assert found.rows[0] == ("a", "b", "a-to-b", 0, 0, 0, None, None, None, None)
+    links = links_table(run_of(LinkInfo("a-to-b", "a", "b", False, proxied=True)), resources())
+    assert links is not None
+    assert links.rows[0] == ("a", "b", "a-to-b", 0, 0, 0, None, None, None, None)
 
 
 def test_a_link_that_took_a_good_deal_longer_than_it_was_set_to_is_doubted() -> None:
@@ -67,5 +67,5 @@ def test_of_many_late_links_three_are_named() -> None:
     names = [f"a-to-{n}" for n in range(5)]
     run = run_of(*(LinkInfo(name, "a", name[-1], True, proxied=True) for name in names))
     late = resources(*((-1, "", "link", name, "round_trip_median_ns", 9_000_000) for name in names))
-    (told,) = link_doubts(run, late)
-    assert "a-to-2 9.0 ms, set to 0 ms, and 2 more." in told
+    (sentence,) = link_doubts(run, late)
+    assert "a-to-2 9.0 ms, set to 0 ms, and 2 more." in sentence

@@ -14,18 +14,18 @@ from tests.reports.run_folder import Plan, made_up, summary
 SENT = 120
 
 
-def found(**changed: Any) -> Any:
+def summary_with(**changed: Any) -> Any:
     plan = Plan(load_s=2, per_s=10)
     return summary(plan, made_up(plan)) | changed
 
 
 def counts(**changed: int) -> dict[str, int]:
-    of: dict[str, int] = found()["messages"]
-    return of | changed
+    messages: dict[str, int] = summary_with()["messages"]
+    return messages | changed
 
 
 @pytest.mark.parametrize(
-    ("failed", "refused", "told"),
+    ("failed", "refused", "sentence"),
     [
         (60, {"broker-2": 60}, "60 refused by broker-2"),
         (60, {"broker-1": 20, "broker-2": 40}, "60 refused by broker-2 (40) and broker-1 (20)"),
@@ -35,64 +35,76 @@ def counts(**changed: int) -> dict[str, int]:
     ],
 )
 def test_refused_messages_are_told_with_the_brokers_that_refused_them(
-    failed: int, refused: dict[str, int], told: str
+    failed: int, refused: dict[str, int], sentence: str
 ) -> None:
-    of = found(messages=counts(failed=failed, failed_not_received=failed, received=SENT - failed), refused=refused)
-    assert fate_sentence(of) == f"Of 120 messages sent, {SENT - failed} were received; {told}."
+    run_summary = summary_with(
+        messages=counts(failed=failed, failed_not_received=failed, received=SENT - failed), refused=refused
+    )
+    assert fate_sentence(run_summary) == f"Of 120 messages sent, {SENT - failed} were received; {sentence}."
 
 
-def left(queue: str, broker: str, outcome: str, messages: int) -> LeftBehind:
+def left_behind_at(queue: str, broker: str, outcome: str, messages: int) -> LeftBehind:
     return LeftBehind(queue=queue, broker=broker, outcome=outcome, messages=messages)
 
 
-STRANDED = (left("ttl.third", "broker-2", "stranded", 40), left("ttl.second", "broker-1", "stranded", 20))
+STRANDED = (
+    left_behind_at("ttl.third", "broker-2", "stranded", 40),
+    left_behind_at("ttl.second", "broker-1", "stranded", 20),
+)
 
 
 def told_of(count: int, *places: LeftBehind, outcome: str = "stranded") -> str:
-    of = found(messages=counts(**{outcome: count, "received": SENT - count}), left_behind=[*places])
-    return fate_sentence(of).partition("; ")[2]
+    run_summary = summary_with(messages=counts(**{outcome: count, "received": SENT - count}), left_behind=[*places])
+    return fate_sentence(run_summary).partition("; ")[2]
 
 
 def test_the_queue_and_broker_with_most_of_what_was_left_behind_are_named() -> None:
-    more = (left("ttl.first", "broker-1", "stranded", 10), *STRANDED)
-    assert told_of(70, *more) == "70 left on a queue (40 of them on ttl.third at broker-2)."
+    rows = (left_behind_at("ttl.first", "broker-1", "stranded", 10), *STRANDED)
+    assert told_of(70, *rows) == "70 left on a queue (40 of them on ttl.third at broker-2)."
 
 
 def test_two_places_with_what_was_left_behind_are_both_named() -> None:
-    told = "60 left on a queue (40 of them on ttl.third at broker-2 and 20 on ttl.second at broker-1)."
-    assert told_of(60, *STRANDED) == told
+    sentence = "60 left on a queue (40 of them on ttl.third at broker-2 and 20 on ttl.second at broker-1)."
+    assert told_of(60, *STRANDED) == sentence
 
 
 def test_one_place_is_said_to_have_all_only_if_all_were_found_there() -> None:
     assert told_of(40, STRANDED[0]) == "40 left on a queue (all on ttl.third at broker-2)."
-    expired = left("ttl.third", "broker-2", "expired", 40)
-    told = "60 expired (40 of them on ttl.third at broker-2)."
-    assert told_of(60, expired, outcome="expired") == told, "brokers counted the others"
+    expired = left_behind_at("ttl.third", "broker-2", "expired", 40)
+    sentence = "60 expired (40 of them on ttl.third at broker-2)."
+    assert told_of(60, expired, outcome="expired") == sentence, "brokers counted the others"
 
 
 def test_messages_that_are_more_or_fewer_than_the_receptions_that_they_miss_are_no_part_of_them() -> None:
     """One message is kept once for all subscriptions, another lies twice on a queue."""
-    kept_once, twice = left("sf.cluster", "broker-2", "stranded", 1), left("orders", "broker-2", "stranded", 4)
+    kept_once, twice = (
+        left_behind_at("sf.cluster", "broker-2", "stranded", 1),
+        left_behind_at("orders", "broker-2", "stranded", 4),
+    )
     assert told_of(6, kept_once) == "6 left on a queue (as 1 message on sf.cluster at broker-2)."
     assert told_of(2, twice) == "2 left on a queue (as 4 messages on orders at broker-2)."
 
 
 def test_each_outcome_of_messages_left_behind_has_its_place() -> None:
-    places = [*STRANDED[:1], left("DLQ", "broker-1", "dead_lettered", 5), left("q", "broker-1", "copy", 90)]
-    of = found(messages=counts(stranded=40, dead_lettered=5, received=75), left_behind=places)
-    assert fate_sentence(of) == (
+    places = [
+        *STRANDED[:1],
+        left_behind_at("DLQ", "broker-1", "dead_lettered", 5),
+        left_behind_at("q", "broker-1", "copy", 90),
+    ]
+    run_summary = summary_with(messages=counts(stranded=40, dead_lettered=5, received=75), left_behind=places)
+    assert fate_sentence(run_summary) == (
         "Of 120 messages sent, 75 were received; 40 left on a queue (all on ttl.third at broker-2) "
         "and 5 sent to a dead-letter queue (all on DLQ at broker-1)."
     )
 
 
 def test_what_was_left_behind_is_in_a_table_by_queue_and_broker() -> None:
-    assert left_behind_table([*STRANDED, left("q", "broker-3", "unselected", 1)]).rows == (
+    assert left_behind_table([*STRANDED, left_behind_at("q", "broker-3", "unselected", 1)]).rows == (
         ("ttl.third", "broker-2", 40, "stranded"),
         ("ttl.second", "broker-1", 20, "stranded"),
         ("q", "broker-3", 1, "no selector matches"),
     )
-    many = left_behind_table([left(f"q.{n}", "a", "stranded", 1) for n in range(MOST_ROWS + 1)])
+    many = left_behind_table([left_behind_at(f"q.{n}", "a", "stranded", 1) for n in range(MOST_ROWS + 1)])
     assert (len(many.rows), many.caption) == (50, "Left behind after the drain, the first 50 of 51 rows")
 
 
@@ -100,8 +112,8 @@ def test_a_run_that_left_nothing_behind_has_no_table_of_it(mesh_run: Path) -> No
     results = read_results(mesh_run)
 
     def captions(summary: Any) -> list[str]:
-        of = Results(results.run, summary, results.tables, None)
-        return [table.caption for table in accounting_section(of).tables]
+        changed_results = Results(results.run, summary, results.tables, None)
+        return [table.caption for table in accounting_section(changed_results).tables]
 
     assert "Left behind after the drain" not in captions(results.summary)
     assert "Left behind after the drain" in captions({**results.summary, "left_behind": [*STRANDED]})

@@ -36,7 +36,7 @@ ANSWERED_BY = {
 REGIONS = {"within": WITHIN, "across": latency(43.16, 50.46), "across_per_s": 3.0}
 
 
-def told(scenario: str, run: RunInfo = RUN, **changed: Any) -> str:
+def sentences_of(scenario: str, run: RunInfo = RUN, **changed: Any) -> str:
     top = headline(replace(run, answered_by=ANSWERED_BY[scenario]), {**MADE_UP, **changed})
     return " ".join((top.answer, *top.further))
 
@@ -52,7 +52,7 @@ def test_reliability_begins_with_the_kinds_of_messages_that_were_not_delivered_a
         topic_non_persistent={"undelivered": 9, "missing_unconfirmed": 8},
         durable_topic_persistent={"undelivered": 7, "pending": 6, "lost": 1, "duplicated": 2},
     )
-    assert told("reliability", kinds=lost, destinations=destinations(6, 6)).startswith(
+    assert sentences_of("reliability", kinds=lost, destinations=destinations(6, 6)).startswith(
         "2 of 6 kinds of messages did not reach every subscription that was owed them: "
         "non-persistent messages of topics (9 of 100: 8 unconfirmed and missing and 1 expired or dead letters) and "
         "persistent messages of durable subscriptions (7 of 100: 1 lost and 6 pending on a broker). "
@@ -84,11 +84,11 @@ def test_the_slowest_destination_is_told_only_where_a_class_has_several_destinat
     flows = {"destinations": destinations(6, 6)}
     one_each = replace(RUN, users=(UserInfo("A", "producer", "producers", "queue://a", 1, {}),))
     several = replace(RUN, users=(UserInfo("A", "producer", "producers", "queue://a.{n}", 6, {"destinations": 6}),))
-    assert "slowest" not in told("steady", one_each, **flows)
-    assert "slowest" in told("steady", several, **flows)
-    assert told("many_destinations", several, **flows).startswith("Messages flowed on all 6 destinations")
+    assert "slowest" not in sentences_of("steady", one_each, **flows)
+    assert "slowest" in sentences_of("steady", several, **flows)
+    assert sentences_of("many_destinations", several, **flows).startswith("Messages flowed on all 6 destinations")
     none_of_some = {"destinations": destinations(2, 3)}
-    assert "Messages were received from 2 of 3 destinations." in told("ttl", one_each, **none_of_some)
+    assert "Messages were received from 2 of 3 destinations." in sentences_of("ttl", one_each, **none_of_some)
 
 
 REBALANCE = cast(
@@ -129,8 +129,8 @@ def test_rebalance_begins_with_where_the_clients_were_and_what_their_moves_cost(
     assert moves_sentences(REBALANCE, JOINED) == whereabouts + cost
     begin = f"a, b and c had 6/6/0 clients when the load began. {end}"
     assert moves_sentences(REBALANCE, []) == begin + cost
-    assert told("rebalance", rebalance=REBALANCE).startswith(begin)
-    assert "settled" not in told("failover", rebalance=REBALANCE)
+    assert sentences_of("rebalance", rebalance=REBALANCE).startswith(begin)
+    assert "settled" not in sentences_of("failover", rebalance=REBALANCE)
     unsettled = cast(Rebalance, {**REBALANCE, "not_settled": 1, "settled_s": None})
     assert moves_sentences(unsettled, []).endswith(". After 1 change the clients did not settle.")
     assert moves_sentences(cast(Rebalance, {**REBALANCE, "moves": 0}), []) == ""
@@ -145,7 +145,7 @@ def test_the_answer_is_what_the_scenario_asks_and_the_rest_is_a_list() -> None:
 
 
 @pytest.mark.parametrize(
-    ("scenario", "changed", "first"),
+    ("scenario", "changed", "first_words"),
     [
         ("churn", {}, "The brokers used "),
         ("parallel_connectors", {}, "60.0 messages a second were received, and 60.0 were due. "),
@@ -161,10 +161,10 @@ def test_the_answer_is_what_the_scenario_asks_and_the_rest_is_a_list() -> None:
     ],
 )
 def test_the_first_sentence_answers_the_question_of_the_scenario(
-    scenario: str, changed: dict[str, Any], first: str
+    scenario: str, changed: dict[str, Any], first_words: str
 ) -> None:
     throughput = MADE_UP["throughput"] | {"received_per_s": 60.0, "due_per_s": 60.0}
-    assert told(scenario, **{"throughput": throughput, **changed}).startswith(first)
+    assert sentences_of(scenario, **{"throughput": throughput, **changed}).startswith(first_words)
 
 
 TTL = "a message sent at 'eu-1' cannot reach a consumer at 'us-1': raise message_ttl of link 'eu-us' from 1 to 2"
@@ -186,9 +186,13 @@ def test_what_the_run_was_warned_of_is_the_probable_cause_of_what_it_explains() 
     silence = {**MADE_UP, "unplanned": [silent("us-1", -10.7)]}
     cause = f"Probable cause of the silence of us-1: {TTL} (and 1 warning more below)."
     assert probable_cause(warned, cast(Any, silence)) == cause
-    assert cause in told("steady", warned, unplanned=[silent("us-1", -10.7)])
-    left = {**MADE_UP, "messages": MADE_UP["messages"] | {"stranded": 3}, "consumers": {"idle": 2, "subscriptions": []}}
-    assert probable_cause(replace(RUN, warnings=(TTL,)), cast(Any, left)) == (
+    assert cause in sentences_of("steady", warned, unplanned=[silent("us-1", -10.7)])
+    run_summary = {
+        **MADE_UP,
+        "messages": MADE_UP["messages"] | {"stranded": 3},
+        "consumers": {"idle": 2, "subscriptions": []},
+    }
+    assert probable_cause(replace(RUN, warnings=(TTL,)), cast(Any, run_summary)) == (
         f"Probable cause of the messages left on queues and the consumers without messages: {TTL}."
     )
 

@@ -27,7 +27,7 @@ NS_PER_MS = 1_000_000
 samples = st.lists(st.integers(-(10**9), 10**11), min_size=1, max_size=200)
 
 
-def rows(*found: dict[str, object]) -> pa.Table:
+def rows(*columns: dict[str, object]) -> pa.Table:
     """Latency rows with defaults for what a test does not care about."""
     usual: dict[str, object] = {
         "measure": "due_to_received",
@@ -41,7 +41,7 @@ def rows(*found: dict[str, object]) -> pa.Table:
         "count": 1,
         "count_less_own": 0,
     }
-    return pa.Table.from_pylist([usual | row for row in found], schema=LATENCY)
+    return pa.Table.from_pylist([usual | row for row in columns], schema=LATENCY)
 
 
 def of_values(values_ns: list[int]) -> pa.Table:
@@ -92,18 +92,18 @@ def test_a_fault_gets_a_second_curve_without_its_window() -> None:
 
 
 def test_the_same_messages_less_the_generators_own_delay_have_a_curve_of_their_own() -> None:
-    found = dict(by_measure(rows({"count": 7}, {"bucket": 3, "count": 0, "count_less_own": 7})))
-    assert list(found) == ["due → received", LESS_OWN]
-    assert (found["due → received"].maximum, found[LESS_OWN].maximum) == (pytest.approx(1, rel=0.008), 3e-6)
+    histograms = dict(by_measure(rows({"count": 7}, {"bucket": 3, "count": 0, "count_less_own": 7})))
+    assert list(histograms) == ["due → received", LESS_OWN]
+    assert (histograms["due → received"].maximum, histograms[LESS_OWN].maximum) == (pytest.approx(1, rel=0.008), 3e-6)
 
 
 @given(samples, samples)
 def test_a_point_is_doubtful_just_if_the_own_delay_changes_it(values_ns: list[int], others_ns: list[int]) -> None:
-    whole, less = Histogram.of(of_values(values_ns)), Histogram.of(of_values(others_ns))
-    found = curve("x", whole, 0, Reliance({"x": less, "y": whole}))
-    expected = [differs(ms, less.percentile(fraction) or 0) for fraction, ms in found.points[:-1]]
-    assert list(found.doubtful) == [*expected, differs(whole.maximum or 0, less.maximum or 0)]
-    assert not any(curve("y", whole, 0, Reliance({"x": less, "y": whole})).doubtful)
+    whole, less_own = Histogram.of(of_values(values_ns)), Histogram.of(of_values(others_ns))
+    drawn = curve("x", whole, 0, Reliance({"x": less_own, "y": whole}))
+    expected = [differs(ms, less_own.percentile(fraction) or 0) for fraction, ms in drawn.points[:-1]]
+    assert list(drawn.doubtful) == [*expected, differs(whole.maximum or 0, less_own.maximum or 0)]
+    assert not any(curve("y", whole, 0, Reliance({"x": less_own, "y": whole})).doubtful)
     assert all(curve("x", whole, 0, Reliance(wholly=frozenset("x"))).doubtful)
 
 
@@ -124,7 +124,7 @@ def test_the_warm_up_is_no_part_of_the_spectrum() -> None:
 
 
 def test_latency_is_told_apart_by_hops_and_without_them_by_whether_the_broker_was_left() -> None:
-    known = rows({"hops": 0}, {"hops": 2}, {"hops": 1})
-    assert [name for name, _ in by_distance(known)] == ["0 hops (same broker)", "1 hop", "2 hops"]
+    with_hops = rows({"hops": 0}, {"hops": 2}, {"hops": 1})
+    assert [name for name, _ in by_distance(with_hops)] == ["0 hops (same broker)", "1 hop", "2 hops"]
     unknown = rows({"hops": None}, {"hops": None, "to_broker": "a"})
     assert [name for name, _ in by_distance(unknown)] == ["other broker (hops unknown)", "same broker (hops unknown)"]

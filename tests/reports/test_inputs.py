@@ -60,9 +60,9 @@ def test_a_summary_of_another_version(run: Path) -> None:
 
 
 def test_a_summary_without_one_of_its_keys(run: Path) -> None:
-    found = json.loads((run / "summary.json").read_text())
-    del found["lag_ms"]
-    (run / "summary.json").write_text(json.dumps(found))
+    document = json.loads((run / "summary.json").read_text())
+    del document["lag_ms"]
+    (run / "summary.json").write_text(json.dumps(document))
     assert "the key 'lag_ms' is missing" in refusal(run)
 
 
@@ -78,7 +78,7 @@ def test_a_result_table_that_is_missing(run: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("table", "said"),
+    ("table", "reason"),
     [
         (pa.table({"from_broker": ["a"]}), "the column 'to_broker' of 'links' is missing"),
         (
@@ -87,9 +87,9 @@ def test_a_result_table_that_is_missing(run: Path) -> None:
         ),
     ],
 )
-def test_a_result_table_of_another_schema(run: Path, table: pa.Table, said: str) -> None:
+def test_a_result_table_of_another_schema(run: Path, table: pa.Table, reason: str) -> None:
     pq.write_table(table, run / "results" / "links" / "part-0.parquet")
-    assert said in refusal(run)
+    assert reason in refusal(run)
 
 
 def test_a_damaged_result_table(run: Path) -> None:

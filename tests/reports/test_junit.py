@@ -62,15 +62,15 @@ def test_a_run_is_a_suite_and_a_check_a_case(results: Results) -> None:
     assert cases_of(results) == {"no acked send lost": "failure", "duplicates at most 20": "passed"}
     failure = suite.findall("testcase/failure")[0]
     assert failure.attrib == {"message": "messages.lost is 12, it must be <= 0", "type": "fail"}
-    properties = {one.attrib["name"]: one.attrib["value"] for one in suite.findall("properties/property")}
+    properties = {element.attrib["name"]: element.attrib["value"] for element in suite.findall("properties/property")}
     assert (properties["verdict"], properties["topology"]) == ("fail", "mesh(brokers=3)")
 
 
 def test_an_undecided_check_is_skipped_with_its_reason(results: Results) -> None:
     timing = {**results.summary["timing"], "doubtful": {"latency_ms.due_to_received.p99": "the generator was late"}}
     doubtful = changed(results, verdict="unknown", checks=[check("unknown")], timing=timing)
-    told = suite_of(doubtful).findall("testcase/skipped")[0].attrib["message"]
-    assert told.endswith("is 7.5, it must be < 5; the figure is doubtful: the generator was late")
+    message = suite_of(doubtful).findall("testcase/skipped")[0].attrib["message"]
+    assert message.endswith("is 7.5, it must be < 5; the figure is doubtful: the generator was late")
     absent = changed(results, verdict="unknown", checks=[check("unknown", metric="a.b", value=None)])
     assert suite_of(absent).findall("testcase/skipped")[0].attrib["message"] == (
         "the run has no figure a.b, it must be < 5"
@@ -79,7 +79,7 @@ def test_an_undecided_check_is_skipped_with_its_reason(results: Results) -> None
 
 
 @pytest.mark.parametrize(
-    ("verdict", "outcomes", "found"),
+    ("verdict", "outcomes", "counts"),
     [
         ("invalid", ["pass"], {"soon": "passed", "verdict": "error"}),
         ("interrupted", ["fail"], {"soon": "failure", "verdict": "error"}),
@@ -90,12 +90,14 @@ def test_an_undecided_check_is_skipped_with_its_reason(results: Results) -> None
     ],
 )
 def test_the_verdict_is_a_case_where_no_check_says_the_same(
-    results: Results, verdict: str, outcomes: list[str], found: dict[str, str]
+    results: Results, verdict: str, outcomes: list[str], counts: dict[str, str]
 ) -> None:
-    run = changed(results, verdict=verdict, reasons=["worker 2 was lost"], checks=[check(one) for one in outcomes])
-    assert cases_of(run) == found
-    told = [one.attrib["message"] for one in suite_of(run).findall("testcase[@name='verdict']/*")]
-    assert told in ([], ["Worker 2 was lost."])
+    run = changed(
+        results, verdict=verdict, reasons=["worker 2 was lost"], checks=[check(element) for element in outcomes]
+    )
+    assert cases_of(run) == counts
+    messages = [element.attrib["message"] for element in suite_of(run).findall("testcase[@name='verdict']/*")]
+    assert messages in ([], ["Worker 2 was lost."])
 
 
 def test_odd_names_stay_text_in_xml(results: Results) -> None:
@@ -145,9 +147,9 @@ def test_odd_names_are_no_markup_in_the_markdown(results: Results) -> None:
 def test_the_report_command_writes_both(tmp_path: Path) -> None:
     run = write_run_folder(tmp_path, Plan(load_s=2, fault_s=None))
     files = [tmp_path / "checks.xml", tmp_path / "summary.md"]
-    asked = ["--junit", str(files[0]), "--markdown", str(files[1])]
-    done = CliRunner().invoke(main, ["report", str(run), *asked])
-    assert done.exit_code == 0, done.output
+    options = ["--junit", str(files[0]), "--markdown", str(files[1])]
+    outcome = CliRunner().invoke(main, ["report", str(run), *options])
+    assert outcome.exit_code == 0, outcome.output
     assert files[0].read_text(encoding="utf-8") == junit(read_results(run).summary)
     assert files[1].read_text(encoding="utf-8") == run_markdown(read_results(run), run / "report.html")
 

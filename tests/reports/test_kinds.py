@@ -9,7 +9,7 @@ from reports.messages import kinds_table
 
 def summary_of(**kinds: dict[str, int]) -> Summary:
     none = dict.fromkeys(KindCounts.__annotations__, 0)
-    return cast(Summary, {"kinds": {name: {**none, **found} for name, found in kinds.items()}})
+    return cast(Summary, {"kinds": {name: {**none, **counts} for name, counts in kinds.items()}})
 
 
 def test_each_kind_of_messages_has_a_row_in_words() -> None:
@@ -26,9 +26,9 @@ def test_each_kind_of_messages_has_a_row_in_words() -> None:
 
 
 def test_a_row_says_what_was_lost_what_was_left_behind_and_what_nobody_owed() -> None:
-    found: dict[str, Any] = {"lost": 1, "missing_unconfirmed": 2, "pending": 3, "unaccounted": 4, "missed_away": 5}
-    found |= {"undelivered": 12, "unselected": 4, "failed_not_received": 5, "unowed_yet_received": 9}
-    table = kinds_table(summary_of(topic_persistent=found))
+    counts: dict[str, Any] = {"lost": 1, "missing_unconfirmed": 2, "pending": 3, "unaccounted": 4, "missed_away": 5}
+    counts |= {"undelivered": 12, "unselected": 4, "failed_not_received": 5, "unowed_yet_received": 9}
+    table = kinds_table(summary_of(topic_persistent=counts))
     shown = dict(zip((column.title for column in table.columns), table.rows[0], strict=True))
     assert {title: shown[title] for title in shown if shown[title] and isinstance(shown[title], int)} == {
         "Confirmed and lost": 1,

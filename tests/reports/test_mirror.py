@@ -11,12 +11,12 @@ def at_kill(lag_messages: int, lag_s: float | None, broker: str = "dc-1") -> Mir
     return MirrorAtKill(fault="F1", broker=broker, link=link, sampled_s=9.5, lag_messages=lag_messages, lag_s=lag_s)
 
 
-def told(*rows: MirrorAtKill) -> str:
+def sentences_of(*rows: MirrorAtKill) -> str:
     return mirror_sentences(Mirror(lag_messages={"max": 99}, lag_s={"max": 9}, at_kill=list(rows)))
 
 
 @pytest.mark.parametrize(
-    ("row", "rest"),
+    ("row", "ending"),
     [
         (at_kill(0, 0), "had repeated everything."),
         (at_kill(1, 1), "had 1 message left to repeat; none was older than 1.0 s."),
@@ -24,13 +24,13 @@ def told(*rows: MirrorAtKill) -> str:
         (at_kill(60, None), "had 60 messages left to repeat; it is not known how old they were."),
     ],
 )
-def test_a_report_says_what_a_mirror_had_left_to_repeat(row: MirrorAtKill, rest: str) -> None:
-    assert told(row) == f"At the last sample before dc-1 was killed, its mirror dc-1-to-copy {rest}"
+def test_a_report_says_what_a_mirror_had_left_to_repeat(row: MirrorAtKill, ending: str) -> None:
+    assert sentences_of(row) == f"At the last sample before dc-1 was killed, its mirror dc-1-to-copy {ending}"
 
 
 def test_a_run_without_a_killed_mirror_says_nothing_of_mirrors() -> None:
-    assert told() == ""
+    assert sentences_of() == ""
 
 
 def test_each_mirror_of_a_killed_broker_has_a_sentence() -> None:
-    assert told(at_kill(0, 0), at_kill(5, 1, "dc-2")).count("At the last sample") == 2
+    assert sentences_of(at_kill(0, 0), at_kill(5, 1, "dc-2")).count("At the last sample") == 2

@@ -36,7 +36,7 @@ def test_the_report_is_written_into_the_run_folder(mesh_run: Path, html: str) ->
     path = write_report(mesh_run)
     assert path == mesh_run / "report.html"
     assert path.read_text(encoding="utf-8") == html
-    assert [left.name for left in mesh_run.iterdir() if left.name.startswith(".")] == []
+    assert [path.name for path in mesh_run.iterdir() if path.name.startswith(".")] == []
 
 
 def test_size_and_time_are_told_on_demand(mesh_run: Path) -> None:
@@ -107,9 +107,9 @@ def test_every_verdict_has_its_word(tmp_path: Path, verdict: str, word: str) -> 
 
 
 def test_the_data_is_embedded_as_json(html: str, mesh_run: Path) -> None:
-    found = re.search(r'<script type="application/json" id="data">(.*?)</script>', html, flags=re.DOTALL)
-    assert found is not None
-    data = json.loads(found[1])
+    match = re.search(r'<script type="application/json" id="data">(.*?)</script>', html, flags=re.DOTALL)
+    assert match is not None
+    data = json.loads(match[1])
     assert data["summary"] == json.loads((mesh_run / "summary.json").read_text())
     assert sum(data["tables"]["paths"]["messages"]) == 9_000
     assert sum(data["latency_of_the_load"]["count"]) == 4 * 6_000
@@ -138,7 +138,7 @@ def test_a_name_that_begins_with_an_underscore_stands_in_the_legend(tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    ("plan", "said"),
+    ("plan", "words"),
     [
         (Plan(brokers=1, load_s=5, fault_s=None), "This topology has no links."),
         (Plan(load_s=5, fault_s=None), "No fault was injected."),
@@ -151,8 +151,8 @@ def test_a_name_that_begins_with_an_underscore_stands_in_the_legend(tmp_path: Pa
         (Plan(load_s=5, run={"rendered": {"big.xml": "x" * 300_000}}), "1 more files are in run.json"),
     ],
 )
-def test_what_is_missing_is_said_in_words(tmp_path: Path, plan: Plan, said: str) -> None:
-    assert said in parse(rendered(tmp_path, plan)).text()
+def test_what_is_missing_is_said_in_words(tmp_path: Path, plan: Plan, words: str) -> None:
+    assert words in parse(rendered(tmp_path, plan)).text()
 
 
 @pytest.mark.filterwarnings("error")

@@ -38,16 +38,18 @@ def summaries(draw: st.DrawFn) -> Any:
     parts = {name: draw(COUNT | st.just(0)) for name in NOT_RECEIVED}
     owed, beyond = draw(COUNT), draw(st.just(0) | COUNT)
     expected = owed + sum(parts.values())
-    other = [name for name in Messages.__annotations__ if name not in parts]
-    messages = {name: draw(st.just(0) | COUNT) for name in other}
+    other_names = [name for name in Messages.__annotations__ if name not in parts]
+    messages = {name: draw(st.just(0) | COUNT) for name in other_names}
     sent = expected if draw(st.booleans()) else draw(st.integers(1, 12_000))
     failed = parts["failed_not_received"] if draw(st.booleans()) else draw(COUNT)
     refused = draw(st.dictionaries(NAMES, st.integers(1, 50), max_size=4)) if failed else {}
     messages |= parts | {"expected": expected, "sent": max(sent, 1), "failed": failed}
     messages |= {"received": owed + beyond, "unowed_yet_received": beyond}
     row = st.tuples(NAMES, NAMES, st.sampled_from([*NOT_RECEIVED]), st.integers(1, 9_000))
-    left = [LeftBehind(queue=q, broker=b, outcome=o, messages=n) for q, b, o, n in draw(st.lists(row, max_size=4))]
-    return {**MADE_UP, "messages": messages, "refused": refused, "left_behind": left}
+    left_behind = [
+        LeftBehind(queue=q, broker=b, outcome=o, messages=n) for q, b, o, n in draw(st.lists(row, max_size=4))
+    ]
+    return {**MADE_UP, "messages": messages, "refused": refused, "left_behind": left_behind}
 
 
 def numbers(text: str) -> list[int]:
@@ -67,7 +69,7 @@ def check_fate(text: str, made_up: Summary) -> None:
     """The whole is what the sends ask for. One part is what was received; each count that is not 0 has another."""
     messages: dict[str, int] = {**cast(dict[str, int], made_up["messages"])}
     sentence = first_sentence(text)
-    whole, *rest = numbers(sentence)
+    whole, *parts = numbers(sentence)
     if "no subscription was owed any" in sentence:
         assert messages["expected"] == 0
         return
@@ -75,7 +77,7 @@ def check_fate(text: str, made_up: Summary) -> None:
     if not sentence.startswith("Of "):
         assert sum(messages[name] for name in NOT_RECEIVED) == 0
         return
-    parts = rest[1:] if " receptions of " in sentence else rest  # of so many messages
+    parts = parts[1:] if " receptions of " in sentence else parts  # of so many messages
     assert sum(parts) == whole, text
     assert len(parts) >= 1 + sum(messages[name] > 0 for name in NOT_RECEIVED)
 
@@ -131,10 +133,10 @@ def test_of_messages_in_doubt_no_more_were_received_than_there_were(
     in_doubt: int, recovered: int, missing: int
 ) -> None:
     messages = {"in_doubt": in_doubt, "recovered": recovered, "in_doubt_not_received": missing}
-    stayed, *others = numbers(of_messages_in_doubt(cast(Messages, messages)))
+    stayed, *receptions = numbers(of_messages_in_doubt(cast(Messages, messages)))
     assert stayed == in_doubt
-    assert others in ([recovered], [recovered + missing, recovered])
-    assert recovered <= [in_doubt, *others[:-1]][-1]
+    assert receptions in ([recovered], [recovered + missing, recovered])
+    assert recovered <= [in_doubt, *receptions[:-1]][-1]
 
 
 @given(st.integers(0, 60), st.integers(0, 60), st.data())
@@ -204,6 +206,6 @@ def test_the_gates_of_a_night_by_outcome_add_up_to_all_of_them(outcomes: list[st
         "tonight", "plan", (cell,), tuple(GateResult(cell, "arm", "gate", outcome) for outcome in outcomes), ""
     )
     last = answer(night).rpartition(". ")[2] if ". " in answer(night) else answer(night)
-    passed, whole, *others = numbers(last)
+    passed, whole, *other_counts = numbers(last)
     assert whole == len(outcomes)
-    assert passed + sum(others) == whole
+    assert passed + sum(other_counts) == whole

@@ -21,20 +21,22 @@ from tests.reports.run_folder import Plan, made_up, run_info, summary
 )
 def test_the_warm_up_says_how_long_it_took_and_what_ended_it(end: str, words: str) -> None:
     plan = Plan(load_s=3, per_s=20)
-    made: Any = summary(plan, made_up(plan)) | {"warm_up": {"end": end, "lasted_s": 6.5, "at_most_s": 15.0}}
+    run_summary: Any = summary(plan, made_up(plan)) | {"warm_up": {"end": end, "lasted_s": 6.5, "at_most_s": 15.0}}
     info = replace(run_info(plan), phases=Phases())
-    made["phases"]["warm_up"] = 6.5
-    assert dict(phases(info, made).rows)["warm-up"] == words
+    run_summary["phases"]["warm_up"] = 6.5
+    assert dict(phases(info, run_summary).rows)["warm-up"] == words
 
 
-def told(producers: dict[str, str | int], consumers: dict[str, str | int]) -> RunInfo:
+def run_with(producers: dict[str, str | int], consumers: dict[str, str | int]) -> RunInfo:
     info = run_info(Plan())
-    one, other = info.users
-    return replace(info, users=(replace(one, settings={**producers}), replace(other, settings={**consumers})))
+    producer_info, consumer_info = info.users
+    return replace(
+        info, users=(replace(producer_info, settings={**producers}), replace(consumer_info, settings={**consumers}))
+    )
 
 
 @pytest.mark.parametrize(
-    ("producers", "consumers", "said", "headed"),
+    ("producers", "consumers", "words", "headed"),
     [
         (
             {"connections": "one"},
@@ -57,13 +59,13 @@ def told(producers: dict[str, str | int], consumers: dict[str, str | int]) -> Ru
     ],
 )
 def test_the_connection_mode_stands_in_the_facts_and_an_unusual_one_below_the_title(
-    producers: dict[str, str | int], consumers: dict[str, str | int], said: tuple[str, ...], headed: str
+    producers: dict[str, str | int], consumers: dict[str, str | int], words: tuple[str, ...], headed: str
 ) -> None:
-    run = told(producers, consumers)
-    assert connection_modes(run) == said
-    found: Any = summary(Plan(), made_up(Plan()))
-    assert ("Connections", "; ".join(said)) in facts(run, found).rows
-    assert in_a_line(run, found).startswith(headed)
+    run = run_with(producers, consumers)
+    assert connection_modes(run) == words
+    run_summary: Any = summary(Plan(), made_up(Plan()))
+    assert ("Connections", "; ".join(words)) in facts(run, run_summary).rows
+    assert in_a_line(run, run_summary).startswith(headed)
 
 
 def test_a_run_of_before_says_nothing_of_it() -> None:

@@ -89,15 +89,15 @@ def test_no_sentence_on_a_fault_has_more_than_30_words(kind: str, never_back: in
     ended = {"restored_s": 25.6, "outage_ms": {"p50": 300.0, "max": None if never_back else 61_900.0}}
     waited = {"lost": 1_000, "stranded": 2, "backlog_highest": 1_800, "backlog_drained_s": 78.25, "drain_per_s": 900.0}
     longest = fault(kind=kind, target="source-to-sink", never_back=never_back, **ended, **waited)
-    told = fault_sentences(longest, outage_doubtful=True)
-    assert max(len(sentence.split()) for sentence in told.split(". ")) <= 30
+    sentences = fault_sentences(longest, outage_doubtful=True)
+    assert max(len(sentence.split()) for sentence in sentences.split(". ")) <= 30
 
 
-@pytest.mark.parametrize(("held", "told"), [(None, True), (True, True), (False, False)])
-def test_what_waited_is_not_laid_to_a_fault_if_the_rate_was_not_held_anyway(held: bool | None, told: bool) -> None:
-    one = fault(backlog_highest=14_064, backlog_drained_s=30.0)
-    (sentence,) = recovery_sentences(cast(Recovery, {"faults": [one]}), held=held)
-    assert ("Up to 14,064 messages waited" in sentence) == told
+@pytest.mark.parametrize(("held", "is_told"), [(None, True), (True, True), (False, False)])
+def test_what_waited_is_not_laid_to_a_fault_if_the_rate_was_not_held_anyway(held: bool | None, is_told: bool) -> None:
+    backlogged = fault(backlog_highest=14_064, backlog_drained_s=30.0)
+    (sentence,) = recovery_sentences(cast(Recovery, {"faults": [backlogged]}), held=held)
+    assert ("Up to 14,064 messages waited" in sentence) == is_told
     assert sentence.startswith("broker-2 was killed at 10 s: 34 of 100 clients were cut off")
 
 
@@ -107,9 +107,9 @@ def test_an_outage_that_is_doubtful_is_marked() -> None:
 
 
 def test_many_faults_are_not_all_told() -> None:
-    told = recovery_sentences(cast(Recovery, {"faults": [fault() for _ in range(5)]}))
-    assert sum("was killed" in line for line in told) == 3
-    assert told[-1] == "2 further faults followed."
+    sentences = recovery_sentences(cast(Recovery, {"faults": [fault() for _ in range(5)]}))
+    assert sum("was killed" in line for line in sentences) == 3
+    assert sentences[-1] == "2 further faults followed."
     assert recovery_sentences(cast(Recovery, {"faults": []})) == ()
 
 
@@ -138,11 +138,11 @@ def test_the_recovery_table_says_where_messages_were_stranded_and_for_how_long()
         {"broker": "broker-1", "messages": 3, "oldest_s": 31.0},
         {"broker": "broker-3", "messages": 1, "oldest_s": None},
     ]
-    told = cast(Recovery, {"faults": [fault(stranded=4, stranded_at=places, redelivered=5, reordered=7, late=9)]})
-    table = recovery_table(told)
-    of = dict(table.rows)
-    assert (of["Stranded"], of["Stranded at"]) == ("4", "broker-1: 3, the oldest for 31 s; broker-3: 1")
-    assert (of["Redelivered"], of["Reordered"], of["Late"]) == ("5", "7", "9")
+    stranded = cast(Recovery, {"faults": [fault(stranded=4, stranded_at=places, redelivered=5, reordered=7, late=9)]})
+    table = recovery_table(stranded)
+    cells = dict(table.rows)
+    assert (cells["Stranded"], cells["Stranded at"]) == ("4", "broker-1: 3, the oldest for 31 s; broker-3: 1")
+    assert (cells["Redelivered"], cells["Reordered"], cells["Late"]) == ("5", "7", "9")
 
 
 def test_the_page_begins_with_what_the_fault_did_and_shows_the_outages(mesh_run: Path) -> None:

@@ -64,14 +64,14 @@ def test_steps_are_few_however_long_the_run(span_s: int) -> None:
 
 def test_a_rate_over_a_step_that_the_run_cuts_short_is_divided_by_what_is_left_of_it() -> None:
     backdrop = Backdrop(first_s=-3, last_s=6, load_s=7, step_s=5)
-    found = rates(table(RATES, (-3, "warm-up", "due", "a", 30), (6, "load", "due", "a", 20)), backdrop)
-    assert found.starts == (-5, 0, 5)
-    assert found.panels[0].lines[0].values == (10.0, 0.0, 10.0)
+    series = rates(table(RATES, (-3, "warm-up", "due", "a", 30), (6, "load", "due", "a", 20)), backdrop)
+    assert series.starts == (-5, 0, 5)
+    assert series.panels[0].lines[0].values == (10.0, 0.0, 10.0)
 
 
 def test_an_event_that_never_happened_has_no_line() -> None:
-    found = rates(table(RATES, (0, "load", "sent", "a", 1)), Backdrop(0, 0, 1))
-    assert [line.name for line in found.panels[0].lines if line.values[0] is not None] == ["sent"]
+    series = rates(table(RATES, (0, "load", "sent", "a", 1)), Backdrop(0, 0, 1))
+    assert [line.name for line in series.panels[0].lines if line.values[0] is not None] == ["sent"]
 
 
 def test_cpu_is_a_share_of_one_core_and_the_generator_is_named() -> None:
@@ -121,9 +121,9 @@ def test_producers_with_most_messages_out_of_order_come_first() -> None:
 def test_of_many_lines_the_liveliest_keep_a_colour_each() -> None:
     lines = tuple(Line(f"b{at}", (0.0, float(at)), at) for at in range(12))
     (panel,) = mute_all_but_the_liveliest((Panel("", lines),))
-    kept = [line for line in panel.lines if not line.muted]
-    assert [line.name for line in kept] == [f"b{at}" for at in range(12 - MOST_LINES + 1, 12)]
-    assert len({line.style for line in kept}) == len(kept)
+    coloured = [line for line in panel.lines if not line.muted]
+    assert [line.name for line in coloured] == [f"b{at}" for at in range(12 - MOST_LINES + 1, 12)]
+    assert len({line.style for line in coloured}) == len(coloured)
 
 
 def test_a_flow_is_the_mean_over_the_seconds_in_which_messages_were_sent() -> None:
@@ -131,26 +131,26 @@ def test_a_flow_is_the_mean_over_the_seconds_in_which_messages_were_sent() -> No
     run = RunInfo("r", "s", "t", "memory", "memory", brokers=(BrokerInfo("a"), BrokerInfo("b")), links=(link,))
     links = table(LINKS, ("a", "b", "nc", 30), ("a", "b", "nc2", 10))
     connections = table(CONNECTIONS, (-2, "a", "producers", 4), (7, "a", "producers", 6))
-    found = network(run, links, connections, over_s=20, load_s=10)
-    there, back = found.edges[0].flows
+    drawn = network(run, links, connections, over_s=20, load_s=10)
+    there, back = drawn.edges[0].flows
     assert (there.forwarded, there.per_s) == (40, 2.0)
     assert (back.forwarded, back.per_s) == (None, None)
-    assert found.nodes[0].clients[0].text == "4 → 6"
+    assert drawn.nodes[0].clients[0].text == "4 → 6"
 
 
 def test_links_that_join_the_same_brokers_have_each_what_it_carried() -> None:
     links = tuple(LinkInfo(name, opened_by="a", to="b", duplex=False) for name in ("queues-1", "queues-2", "topics"))
     run = RunInfo("r", "s", "t", "p", "stomp", brokers=(BrokerInfo("a"), BrokerInfo("b")), links=links)
     carried = table(LINKS, ("a", "b", "queues-1", 30), ("a", "b", "queues-2", 10), ("a", "b", "of nobody", 5))
-    found = network(run, carried, table(CONNECTIONS), over_s=10, load_s=10)
-    assert [edge.flows[0].forwarded for edge in found.edges] == [30, 10, None]
+    drawn = network(run, carried, table(CONNECTIONS), over_s=10, load_s=10)
+    assert [edge.flows[0].forwarded for edge in drawn.edges] == [30, 10, None]
 
 
 def test_the_flow_of_a_link_that_pulls_comes_to_the_broker_that_opened_it() -> None:
     link = LinkInfo("sink-to-source", opened_by="sink", to="source", duplex=False, kind=RECEIVERS)
     run = RunInfo("r", "s", "t", "p", "stomp", brokers=(BrokerInfo("sink"), BrokerInfo("source")), links=(link,))
-    found = network(run, table(LINKS, ("source", "sink", "l", 30)), table(CONNECTIONS), over_s=10, load_s=10)
-    (flow,) = found.edges[0].flows
+    drawn = network(run, table(LINKS, ("source", "sink", "l", 30)), table(CONNECTIONS), over_s=10, load_s=10)
+    (flow,) = drawn.edges[0].flows
     assert (flow.sender, flow.receiver, flow.forwarded) == ("source", "sink", 30)
 
 
@@ -181,29 +181,32 @@ def test_a_hub_is_what_all_others_and_only_they_are_linked_to() -> None:
 
 def test_the_answer_names_every_fate_that_happened() -> None:
     plan = Plan(load_s=2, per_s=10, lost=2, duplicated=1)
-    found: Any = summary(plan, made_up(plan))
-    assert fate_sentence(found) == "Of 120 messages sent, 118 were received; 2 lost. Beside that: 1 duplicated."
-    found["latency_ms"] = {}
-    assert latency_sentence(found) == "No latency was measured."
+    run_summary: Any = summary(plan, made_up(plan))
+    assert fate_sentence(run_summary) == "Of 120 messages sent, 118 were received; 2 lost. Beside that: 1 duplicated."
+    run_summary["latency_ms"] = {}
+    assert latency_sentence(run_summary) == "No latency was measured."
 
 
 def test_the_answer_to_requests_is_their_round_trip() -> None:
     plan = Plan(load_s=2, per_s=10)
-    found: Any = summary(plan, made_up(plan))
-    found["latency_ms"]["round_trip"] = found["latency_ms"]["due_to_received"] | {"p50": 44.7, "p99": 150.5}
-    told = "Half of the replies came within 44.7 ms of the time their requests were due, 99 % within 150 ms."
-    assert latency_sentence(found) == told
-    found["latency_ms"]["round_trip"]["p50"] = None  # too few replies
-    assert latency_sentence(found).startswith("Half arrived within ")
+    run_summary: Any = summary(plan, made_up(plan))
+    run_summary["latency_ms"]["round_trip"] = run_summary["latency_ms"]["due_to_received"] | {"p50": 44.7, "p99": 150.5}
+    sentence = "Half of the replies came within 44.7 ms of the time their requests were due, 99 % within 150 ms."
+    assert latency_sentence(run_summary) == sentence
+    run_summary["latency_ms"]["round_trip"]["p50"] = None  # too few replies
+    assert latency_sentence(run_summary).startswith("Half arrived within ")
 
 
 def test_the_answer_counts_receptions_where_a_message_has_several_subscriptions() -> None:
-    found: Any = summary(Plan(load_s=2, per_s=10), made_up(Plan(load_s=2, per_s=10)))
-    both: Any = {**found, "messages": found["messages"] | {"expected": 240, "received": 240}}
-    assert fate_sentence(both) == "All 240 receptions of 120 messages sent took place, each exactly once."
-    one: Any = {**found, "messages": found["messages"] | {"expected": 240, "received": 120, "lost": 120}}
-    assert fate_sentence(one) == "Of 240 receptions of 120 messages sent, 120 took place; 120 lost."
-    assert latency_sentence(one).startswith("Of those that arrived, half came within ")
+    run_summary: Any = summary(Plan(load_s=2, per_s=10), made_up(Plan(load_s=2, per_s=10)))
+    all_received: Any = {**run_summary, "messages": run_summary["messages"] | {"expected": 240, "received": 240}}
+    assert fate_sentence(all_received) == "All 240 receptions of 120 messages sent took place, each exactly once."
+    one_missing: Any = {
+        **run_summary,
+        "messages": run_summary["messages"] | {"expected": 240, "received": 120, "lost": 120},
+    }
+    assert fate_sentence(one_missing) == "Of 240 receptions of 120 messages sent, 120 took place; 120 lost."
+    assert latency_sentence(one_missing).startswith("Of those that arrived, half came within ")
 
 
 def test_a_column_of_sentences_keeps_its_width_and_one_of_names_or_numbers_need_not() -> None:

@@ -21,5 +21,5 @@ def planted_runs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 @pytest.fixture(scope="session")
 def planted_comparison(planted_runs: list[Path]) -> Comparison:
-    (found,) = compared(Wanted(tuple(planted_runs), (), 5.0, allow_unlike=False))
-    return found
+    (comparison,) = compared(Wanted(tuple(planted_runs), (), 5.0, allow_unlike=False))
+    return comparison

@@ -97,8 +97,8 @@ def planted_summary(plan: Plan, planted: Planted, took_ns: "np.ndarray[Any, Any]
 def one_fault() -> list[dict[str, Any]]:
     """As ``recovery.faults`` of a run with a fault."""
     plan, due = Plan(), np.arange(1)
-    found: list[dict[str, Any]] = summary(plan, Times(due, due, due, due, due, due))["recovery"]["faults"]
-    return found
+    faults: list[dict[str, Any]] = summary(plan, Times(due, due, due, due, due, due))["recovery"]["faults"]
+    return faults
 
 
 def merged(whole: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
@@ -141,6 +141,6 @@ def noisy(seed: int, blocks: int, ratios: Sequence[float], deviation: float = 0.
     levels = np.exp(random.normal(0, 0.2, blocks))
     noise = np.exp(random.normal(0, deviation, (blocks, len(ratios))))
     return [
-        [float(level * ratio * each) for ratio, each in zip(ratios, row, strict=True)]
+        [float(level * ratio * noise) for ratio, noise in zip(ratios, row, strict=True)]
         for level, row in zip(levels, noise, strict=True)
     ]

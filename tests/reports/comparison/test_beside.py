@@ -57,7 +57,7 @@ def test_on_machines_of_their_own_more_brokers_cost_no_shared_cores() -> None:
 
 
 @pytest.mark.parametrize(
-    ("pairs", "told"),
+    ("pairs", "words"),
     [
         ((), "not known"),
         ((4,), "0"),
@@ -67,17 +67,17 @@ def test_on_machines_of_their_own_more_brokers_cost_no_shared_cores() -> None:
     ],
 )
 def test_the_links_that_messages_cross_are_told_with_their_mean_over_all_pairs(
-    pairs: tuple[int, ...], told: str
+    pairs: tuple[int, ...], words: str
 ) -> None:
-    assert replace(MESH, pairs_by_links=pairs).link_text == told
+    assert replace(MESH, pairs_by_links=pairs).link_text == words
 
 
 def test_brokers_that_stand_by_are_told() -> None:
     pairs = Shape("pairs", 6, 3, (3, 6), THREE, THREE)
-    one = Shape("one", 2, 1, (1,), frozenset("a"), frozenset("ab"))
-    told = differences_beside("topology", [pairs, one], 0)
-    assert told[0] == "Brokers: pairs: 6, of which 3 stand by; one: 2, of which 1 stands by."
-    assert "one: producers at 1 broker, consumers at 2 brokers, both at 1 of them" in told[2]
+    single_pair = Shape("one", 2, 1, (1,), frozenset("a"), frozenset("ab"))
+    sentences = differences_beside("topology", [pairs, single_pair], 0)
+    assert sentences[0] == "Brokers: pairs: 6, of which 3 stand by; one: 2, of which 1 stands by."
+    assert "one: producers at 1 broker, consumers at 2 brokers, both at 1 of them" in sentences[2]
 
 
 def test_a_standby_is_no_broker_where_clients_enter() -> None:
@@ -107,9 +107,9 @@ def unequal(tmp_path: Path) -> list[Path]:
 
 def test_it_stands_below_the_answer_of_page_markdown_json_and_terminal(unequal: list[Path], tmp_path: Path) -> None:
     comparisons = compared(Wanted(tuple(unequal), (), 5.0, False, nearest_equal=nearest_equal))
-    told = beside(comparisons)
-    assert told[0].startswith("Brokers on the same 2 cores: mesh: 3; hub-and-spoke: 5.")
-    assert told[-1] == (
+    sentences = beside(comparisons)
+    assert sentences[0].startswith("Brokers on the same 2 cores: mesh: 3; hub-and-spoke: 5.")
+    assert sentences[-1] == (
         "The nearest arms that are equal in brokers, 5 each: --topologies 'mesh(brokers=5),hub-and-spoke'. Links that "
         "a message crosses still differ there: mesh(brokers=5): 0 or 1, on average 0.80; hub-and-spoke: 2."
     )
@@ -117,10 +117,10 @@ def test_it_stands_below_the_answer_of_page_markdown_json_and_terminal(unequal: 
     assert page.index("What differs beside the topology") < page.index("Verdicts and their reasons")
     written = document(comparisons)
     jsonschema.validate(written, SCHEMA)
-    assert written["beside"] == list(told)
+    assert written["beside"] == list(sentences)
     result = CliRunner().invoke(main, ["compare", *map(str, unequal), "--out", str(tmp_path / "page.html")])
     text = markdown(comparisons)
-    for line in told:
+    for line in sentences:
         assert line in page
         assert f"beside the topology: {line}" in result.output
         assert plain(line) in text

@@ -43,13 +43,13 @@ def opened(browser: Browser, address: str, width: int, scripts: bool = False, sc
 
 
 def test_nothing_is_asked_for_and_nothing_is_complained_of(browser: Browser, address: str) -> None:
-    said: list[str] = []
-    asked: list[str] = []
+    complaints: list[str] = []
+    requests: list[str] = []
     page = browser.new_context(offline=True).new_page()
-    page.on("console", lambda message: said.append(message.text))
-    page.on("request", lambda request: asked.append(request.url))
+    page.on("console", lambda message: complaints.append(message.text))
+    page.on("request", lambda request: requests.append(request.url))
     page.goto(address)
-    assert (said, asked) == ([], [address])
+    assert (complaints, requests) == ([], [address])
 
 
 def test_the_answer_and_the_charts_are_seen_without_scripts(browser: Browser, address: str) -> None:

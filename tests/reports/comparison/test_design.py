@@ -20,18 +20,18 @@ def user(**settings: Any) -> tuple[UserInfo, ...]:
     return (UserInfo("P", "producer", "producers", "queue://orders", 12, {"body_bytes": 1_024, **settings}),)
 
 
-def pair(parent: Path, first: Planted, second: Planted) -> list[Path]:
-    return [write_planted(parent, "run-1", first), write_planted(parent, "run-2", second)]
+def pair(parent: Path, reference: Planted, compared: Planted) -> list[Path]:
+    return [write_planted(parent, "run-1", reference), write_planted(parent, "run-2", compared)]
 
 
 def test_runs_pair_by_their_order_and_the_first_topology_is_the_reference(tmp_path: Path) -> None:
-    found = design(read_runs(write_blocks(tmp_path, [[1, 1], [1, 1], [1, 1]])))
-    assert found.field == "topology"
-    assert [(arm.name, [run.name for run in arm.runs]) for arm in found.arms] == [
+    plan = design(read_runs(write_blocks(tmp_path, [[1, 1], [1, 1], [1, 1]])))
+    assert plan.field == "topology"
+    assert [(arm.name, [run.name for run in arm.runs]) for arm in plan.arms] == [
         ("mesh", ["run-1-0", "run-2-0", "run-3-0"]),
         ("hub-and-spoke", ["run-1-1", "run-2-1", "run-3-1"]),
     ]
-    assert (found.blocks, found.recorded, found.unlike) == (("1", "2", "3"), False, ())
+    assert (plan.blocks, plan.recorded, plan.unlike) == (("1", "2", "3"), False, ())
 
 
 def test_recorded_blocks_count_more_than_the_order(tmp_path: Path) -> None:
@@ -42,9 +42,9 @@ def test_recorded_blocks_count_more_than_the_order(tmp_path: Path) -> None:
         )
         for n, (topology, block) in enumerate(at)
     ]
-    found = design(read_runs(folders))
-    assert found.recorded
-    names = {block: tuple(arm.runs[i].name for arm in found.arms) for i, block in enumerate(found.blocks)}
+    plan = design(read_runs(folders))
+    assert plan.recorded
+    names = {block: tuple(arm.runs[i].name for arm in plan.arms) for i, block in enumerate(plan.blocks)}
     assert names == {"1": ("run-1", "run-2"), "2": ("run-0", "run-3")}
 
 
@@ -73,13 +73,13 @@ def test_a_block_that_is_not_complete_is_refused(tmp_path: Path) -> None:
 
 
 def test_further_runs_of_the_first_arm_are_its_control_and_no_arm(tmp_path: Path) -> None:
-    found = design(read_runs(write_with_controls(tmp_path, [(1, 1, 1), (1, 1, 1)])))
-    assert [(arm.name, [run.name for run in arm.runs]) for arm in found.rows] == [
+    plan = design(read_runs(write_with_controls(tmp_path, [(1, 1, 1), (1, 1, 1)])))
+    assert [(arm.name, [run.name for run in arm.runs]) for arm in plan.rows] == [
         ("mesh", ["run-0", "run-3"]),
         ("tree", ["run-2", "run-5"]),
         ("mesh again (A/A)", ["run-1", "run-4"]),
     ]
-    assert len(found.arms) == 2
+    assert len(plan.arms) == 2
 
 
 def test_a_control_that_is_not_in_every_block_or_not_of_the_first_arm_is_refused(tmp_path: Path) -> None:
@@ -106,15 +106,15 @@ def test_a_control_that_is_not_in_every_block_or_not_of_the_first_arm_is_refused
 def test_the_one_thing_that_differs_makes_the_arms(
     tmp_path: Path, fields: dict[str, Any], arm_field: str, names: list[str]
 ) -> None:
-    found = design(read_runs(pair(tmp_path, Planted(), Planted(run=fields))))
-    assert (found.field, [arm.name for arm in found.arms]) == (arm_field, names)
+    plan = design(read_runs(pair(tmp_path, Planted(), Planted(run=fields))))
+    assert (plan.field, [arm.name for arm in plan.arms]) == (arm_field, names)
 
 
 def test_connections_and_the_size_of_their_pool_are_one_thing(tmp_path: Path) -> None:
-    one = Planted(run={"users": user(connections="one")})
+    single = Planted(run={"users": user(connections="one")})
     pooled = Planted(run={"users": user(connections="pooled", pool_size=4), "options": {**OPTIONS, "pool_size": 4}})
-    found = design(read_runs(pair(tmp_path, one, pooled)))
-    assert (found.field, [arm.name for arm in found.arms]) == (
+    plan = design(read_runs(pair(tmp_path, single, pooled)))
+    assert (plan.field, [arm.name for arm in plan.arms]) == (
         "connections",
         ["connections one", "connections pooled of 4"],
     )
@@ -136,17 +136,17 @@ UNLIKE: list[tuple[str, dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("told", "fields"), UNLIKE, ids=[told.split(" ")[0] for told, _ in UNLIKE])
+@pytest.mark.parametrize(("refusal", "fields"), UNLIKE, ids=[refusal.split(" ")[0] for refusal, _ in UNLIKE])
 def test_unlike_runs_are_refused_by_the_field_that_differs_unless_allowed(
-    tmp_path: Path, told: str, fields: dict[str, Any]
+    tmp_path: Path, refusal: str, fields: dict[str, Any]
 ) -> None:
     runs = read_runs(pair(tmp_path, Planted(), Planted("ring", **fields)))
     with pytest.raises(ComparisonImpossible) as refused:
         design(runs)
     marked = design(runs, allow_unlike=True)
     assert marked.field == "topology"
-    assert told in [str(difference) for difference in marked.unlike]
-    assert told.split(" is ")[0] in str(refused.value)
+    assert refusal in [str(difference) for difference in marked.unlike]
+    assert refusal.split(" is ")[0] in str(refused.value)
     assert str(refused.value).endswith("or mark the page by --allow-unlike")
 
 
@@ -169,7 +169,7 @@ def test_brokers_of_another_product_belong_to_the_topology(tmp_path: Path) -> No
 
 
 def test_another_image_may_have_another_broker_and_another_java(tmp_path: Path) -> None:
-    first, second = (
+    reference, compared = (
         Planted(
             run={
                 "options": {**OPTIONS, "image": f"activemq:{version}"},
@@ -178,8 +178,8 @@ def test_another_image_may_have_another_broker_and_another_java(tmp_path: Path) 
         )
         for version in ("5", "6")
     )
-    found = design(read_runs(pair(tmp_path, first, second)))
-    assert (found.field, [arm.name for arm in found.arms]) == ("image", ["activemq:5", "activemq:6"])
+    plan = design(read_runs(pair(tmp_path, reference, compared)))
+    assert (plan.field, [arm.name for arm in plan.arms]) == ("image", ["activemq:5", "activemq:6"])
 
 
 def of_broker(version: str, **options: str) -> Planted:
@@ -198,15 +198,15 @@ def test_another_version_or_build_has_another_broker(
     tmp_path: Path, option: str, values: tuple[str, str], versions: tuple[str, str]
 ) -> None:
     arms = [of_broker(version, **{option: value}) for version, value in zip(versions, values, strict=True)]
-    found = design(read_runs(pair(tmp_path, *arms)))
-    assert (found.field, [arm.name for arm in found.arms]) == (option, [f"{option} {value}" for value in values])
+    plan = design(read_runs(pair(tmp_path, *arms)))
+    assert (plan.field, [arm.name for arm in plan.arms]) == (option, [f"{option} {value}" for value in values])
 
 
 def test_the_version_that_brokers_have_anyway_makes_no_arm_of_its_own(tmp_path: Path) -> None:
     arms = [of_broker("5.18.3"), of_broker("5.18.3", broker_version="5.18.3")]
     runs = [of_broker("5.16.6", broker_version="5.16.6"), *arms, of_broker("5.16.6", broker_version="5.16.6")]
-    found = design(read_runs([write_planted(tmp_path / "four", f"run-{n}", run) for n, run in enumerate(runs)]))
-    assert [(arm.name, [run.name for run in arm.runs]) for arm in found.arms] == [
+    plan = design(read_runs([write_planted(tmp_path / "four", f"run-{n}", run) for n, run in enumerate(runs)]))
+    assert [(arm.name, [run.name for run in arm.runs]) for arm in plan.arms] == [
         ("broker_version 5.16.6", ["run-0", "run-3"]),
         ("broker_version 5.18.3", ["run-1", "run-2"]),
     ]
@@ -219,8 +219,8 @@ def test_another_version_of_the_java_clients_is_told_by_their_version_too(tmp_pa
         Planted(run={"options": {**OPTIONS, "client_version": version}, "versions": {"openwire client": version}})
         for version in ("5.16.6", "5.18.3")
     ]
-    found = design(read_runs(pair(tmp_path, *arms)))
-    assert (found.field, [arm.name for arm in found.arms]) == (
+    plan = design(read_runs(pair(tmp_path, *arms)))
+    assert (plan.field, [arm.name for arm in plan.arms]) == (
         "client_version",
         ["client_version 5.16.6", "client_version 5.18.3"],
     )
@@ -235,9 +235,9 @@ def with_overlay(path: str | None, text: str = "", **fields: Any) -> Planted:
 def test_overlays_of_other_contents_are_the_arms_whatever_their_files_are_called(tmp_path: Path) -> None:
     runs = [with_overlay(None), with_overlay("a/tuned.yaml", "x"), with_overlay("b/tuned.yaml", "xx")]
     again = [with_overlay(None), with_overlay("c/copied.yaml", "x"), with_overlay("/tmp/tuned.yaml", "xx")]
-    found = design(read_runs([write_planted(tmp_path, f"run-{n}", run) for n, run in enumerate((*runs, *again))]))
-    assert found.field == "overlay"
-    assert [(arm.name, [run.name for run in arm.runs]) for arm in found.arms] == [
+    plan = design(read_runs([write_planted(tmp_path, f"run-{n}", run) for n, run in enumerate((*runs, *again))]))
+    assert plan.field == "overlay"
+    assert [(arm.name, [run.name for run in arm.runs]) for arm in plan.arms] == [
         ("overlay not set", ["run-0", "run-3"]),
         ("overlay tuned.yaml (000000000001)", ["run-1", "run-4"]),
         ("overlay tuned.yaml (000000000002)", ["run-2", "run-5"]),
@@ -251,10 +251,10 @@ def test_runs_with_one_content_under_two_names_are_alike(tmp_path: Path) -> None
 
 def test_another_overlay_beside_another_topology_is_unlike(tmp_path: Path) -> None:
     runs = [with_overlay("a.yaml", "x"), replace(with_overlay("a.yaml", "xx"), topology="ring")]
-    told = (
+    refusal = (
         r"^overlay is a\.yaml \(000000000002\) in run-2, but a\.yaml \(000000000001\) in run-1: arms differ in topology"
     )
-    with pytest.raises(ComparisonImpossible, match=told):
+    with pytest.raises(ComparisonImpossible, match=refusal):
         design(read_runs(pair(tmp_path, *runs)))
 
 
@@ -264,25 +264,25 @@ def test_runs_of_before_there_were_overlays_are_like_those_without(tmp_path: Pat
 
 
 def test_another_java_beside_another_version_of_the_brokers_is_unlike(tmp_path: Path) -> None:
-    first = of_broker("5.16.6", broker_version="5.16.6")
-    second = of_broker("5.18.3", broker_version="5.18.3")
-    newer_java = replace(second, run={**second.run, "versions": {"activemq": "5.18.3", "java": "21"}})
+    reference = of_broker("5.16.6", broker_version="5.16.6")
+    compared = of_broker("5.18.3", broker_version="5.18.3")
+    newer_java = replace(compared, run={**compared.run, "versions": {"activemq": "5.18.3", "java": "21"}})
     with pytest.raises(ComparisonImpossible, match=r"^versions\.java is 21 in run-2, but 17 in run-1: arms differ"):
-        design(read_runs(pair(tmp_path, first, newer_java)))
+        design(read_runs(pair(tmp_path, reference, newer_java)))
 
 
-@pytest.mark.parametrize("other", [{"protocol": "amqp"}, {}])
-def test_another_broker_that_no_option_asked_for_is_unlike(tmp_path: Path, other: dict[str, str]) -> None:
-    first, second = of_broker("5.16.6"), of_broker("5.18.3")
-    second = replace(second, run={**second.run, **other})
+@pytest.mark.parametrize("fields", [{"protocol": "amqp"}, {}])
+def test_another_broker_that_no_option_asked_for_is_unlike(tmp_path: Path, fields: dict[str, str]) -> None:
+    reference, compared = of_broker("5.16.6"), of_broker("5.18.3")
+    compared = replace(compared, run={**compared.run, **fields})
     with pytest.raises(ComparisonImpossible, match=r"^versions\.activemq is 5\.18\.3 in run-2, but 5\.16\.6 in run"):
-        design(read_runs(pair(tmp_path, first, second)))
+        design(read_runs(pair(tmp_path, reference, compared)))
 
 
 def test_what_an_older_harness_did_not_record_and_the_commit_are_no_differences(tmp_path: Path) -> None:
-    first = Planted(run={"machine": {"cores": 2}, "versions": {"commit": "a"}})
-    second = Planted("ring", run={"machine": {"cores": 2, "cpu_governor": "unknown"}, "versions": {"commit": "b"}})
-    assert design(read_runs(pair(tmp_path, first, second))).field == "topology"
+    older = Planted(run={"machine": {"cores": 2}, "versions": {"commit": "a"}})
+    newer = Planted("ring", run={"machine": {"cores": 2, "cpu_governor": "unknown"}, "versions": {"commit": "b"}})
+    assert design(read_runs(pair(tmp_path, older, newer))).field == "topology"
 
 
 def test_runs_that_are_alike_are_one_arm(tmp_path: Path) -> None:
@@ -299,7 +299,7 @@ def test_fewer_than_two_runs_or_one_named_twice_are_refused(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("spoil", "told"),
+    ("spoil", "refusal"),
     [
         (lambda run: (run / "summary.json").unlink(), "was not analysed: run `brokerbench analyse"),
         (lambda run: (run / "summary.json").write_text("{"), "cannot be read as JSON"),
@@ -313,12 +313,12 @@ def test_fewer_than_two_runs_or_one_named_twice_are_refused(tmp_path: Path) -> N
         (lambda run: (run / "results" / "latency" / "part-0.parquet").unlink(), "'latency' is missing"),
     ],
 )
-def test_a_run_that_cannot_be_read_is_told_in_one_sentence(tmp_path: Path, spoil: Any, told: str) -> None:
+def test_a_run_that_cannot_be_read_is_told_in_one_sentence(tmp_path: Path, spoil: Any, refusal: str) -> None:
     folders = pair(tmp_path, Planted(), Planted("ring"))
     spoil(folders[1])
     with pytest.raises(RunUnreadable, match="run-2") as refused:
         read_runs(folders)
-    assert told in str(refused.value)
+    assert refusal in str(refused.value)
 
 
 def test_an_unknown_figure_is_answered_with_the_nearest_known_one() -> None:

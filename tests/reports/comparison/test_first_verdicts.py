@@ -31,25 +31,25 @@ SCHEMA = json.loads((ROOT / "docs" / "comparison.schema.json").read_text(encodin
 
 
 def test_a_verdict_stands_when_blocks_are_added_that_would_change_it() -> None:
-    kept = first_verdicts(of_ratios(*WORSE))
-    assert [(first.blocks, first.word) for first in kept] == [(7, "worse")]
+    standing = first_verdicts(of_ratios(*WORSE))
+    assert [(verdict.blocks, verdict.word) for verdict in standing] == [(7, "worse")]
     later = of_ratios(*WORSE, *EVEN, *EVEN, *EVEN)
     assert words(later) == ["undecided"]
-    stands = let_stand(later, kept)
+    stands = let_stand(later, standing)
     assert words(stands) == ["worse"]
     reasons = stands.tests[0].verdict.reasons
     assert reasons[0] == "This is the verdict of the first 7 blocks, which could have one, and it stands."
-    assert reasons[1] == kept[0].reasons[0]
+    assert reasons[1] == standing[0].reasons[0]
     assert reasons[2].startswith("By all 31 blocks it is ")
     assert "(--session NAME)" in reasons[2]
 
 
 def test_that_a_comparison_was_undecided_stands_as_well() -> None:
-    kept = first_verdicts(of_ratios(1.03, 1.02, 1.045, 1.035, 1.07, 1.08, 1.085, 1.025))
-    assert [first.word for first in kept] == ["undecided"]
+    standing = first_verdicts(of_ratios(1.03, 1.02, 1.045, 1.035, 1.07, 1.08, 1.085, 1.025))
+    assert [verdict.word for verdict in standing] == ["undecided"]
     later = of_ratios(*(1.08 + 0.001 * n for n in range(14)))
     assert words(later) == ["worse"]
-    assert words(let_stand(later, kept)) == ["undecided"]
+    assert words(let_stand(later, standing)) == ["undecided"]
 
 
 def test_a_comparison_of_too_few_blocks_has_no_verdict_that_could_stand() -> None:
@@ -60,44 +60,44 @@ def test_a_comparison_of_too_few_blocks_has_no_verdict_that_could_stand() -> Non
 
 
 def test_the_same_blocks_again_are_told_as_they_were() -> None:
-    found = of_ratios(*WORSE)
-    assert let_stand(found, first_verdicts(found)) == found
+    comparison = of_ratios(*WORSE)
+    assert let_stand(comparison, first_verdicts(comparison)) == comparison
 
 
 def test_blocks_that_were_replaced_do_not_change_a_verdict_either() -> None:
-    kept = first_verdicts(of_ratios(*WORSE))
-    assert words(let_stand(of_ratios(*EVEN[:7]), kept)) == ["worse"]
+    standing = first_verdicts(of_ratios(*WORSE))
+    assert words(let_stand(of_ratios(*EVEN[:7]), standing)) == ["worse"]
 
 
 def test_another_question_has_a_verdict_of_its_own() -> None:
-    kept = first_verdicts(of_ratios(*WORSE))
-    other = of_ratios(*WORSE, *WORSE, same_within=60.0)
-    assert let_stand(other, kept) == other
-    assert [first.same_within for first in newly_decided([other], kept)] == [60.0]
-    assert newly_decided([of_ratios(*WORSE, *WORSE)], kept) == []
+    standing = first_verdicts(of_ratios(*WORSE))
+    wider = of_ratios(*WORSE, *WORSE, same_within=60.0)
+    assert let_stand(wider, standing) == wider
+    assert [verdict.same_within for verdict in newly_decided([wider], standing)] == [60.0]
+    assert newly_decided([of_ratios(*WORSE, *WORSE)], standing) == []
 
 
 def test_an_invalid_run_is_told_whatever_verdict_stands() -> None:
     random = np.random.default_rng(1)
     arms = planted(random, 8, [{}, {}])
-    kept = first_verdicts(compared([arm[:7] for arm in arms]))
+    standing = first_verdicts(compared([arm[:7] for arm in arms]))
     arms[1][7].summary["verdict"] = "invalid"
-    assert words(let_stand(compared(arms), kept)) == ["invalid"]
+    assert words(let_stand(compared(arms), standing)) == ["invalid"]
 
 
 def test_who_adds_blocks_until_a_verdict_comes_finds_no_more_than_the_level_says() -> None:
     """Two arms that do not differ, looked at after 7, 8, … 14 blocks: the first verdict is that of 7."""
     random, times, alarms, without = np.random.default_rng(8), 80, 0, 0
     for _ in range(times):
-        arms, kept = planted(random, 14, [{}, {}]), ()
-        seen: list[set[str]] = [set(), set()]
+        arms, standing = planted(random, 14, [{}, {}]), ()
+        words_of_arms: list[set[str]] = [set(), set()]
         for blocks in range(7, 15):
             now = compared([arm[:blocks] for arm in arms], same_within=0.0001)
-            kept = (*kept, *newly_decided([now], kept))
-            seen[0] |= set(words(let_stand(now, kept)))
-            seen[1] |= set(words(now))
-        alarms += bool({"better", "worse"} & seen[0])
-        without += bool({"better", "worse"} & seen[1])
+            standing = (*standing, *newly_decided([now], standing))
+            words_of_arms[0] |= set(words(let_stand(now, standing)))
+            words_of_arms[1] |= set(words(now))
+        alarms += bool({"better", "worse"} & words_of_arms[0])
+        without += bool({"better", "worse"} & words_of_arms[1])
     assert stats.binomtest(alarms, times, LEVEL, alternative="greater").pvalue > 0.001, alarms
     assert without > alarms, "else this test shows nothing"
 
@@ -106,9 +106,9 @@ def test_who_adds_blocks_until_a_verdict_comes_finds_no_more_than_the_level_says
     "wrong", [{"word": "fine"}, {"blocks": "7"}, {"centre": None}, {"reasons": "none"}, {"colour": "red"}]
 )
 def test_what_is_no_first_verdict_is_refused(wrong: dict[str, Any]) -> None:
-    (first,) = first_verdicts(of_ratios(*WORSE))
-    written = json.loads(json.dumps(asdict(first)))
-    assert FirstVerdict.of_json(written) == first
+    (verdict,) = first_verdicts(of_ratios(*WORSE))
+    written = json.loads(json.dumps(asdict(verdict)))
+    assert FirstVerdict.of_json(written) == verdict
     with pytest.raises(ValueError, match=f"{next(iter(wrong))}|other keys"):
         FirstVerdict.of_json(written | wrong)
 
@@ -140,75 +140,77 @@ class Made:
 
 
 @pytest.fixture
-def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Made:
+def session_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Made:
     return Made(tmp_path, monkeypatch)
 
 
-def test_the_gate_uses_the_first_verdict_which_is_kept_beside_the_runs(made: Made) -> None:
-    made.add(*WORSE[:3])
-    assert made.compare("--gate", "--strict").exit_code == 4
-    assert verdicts_in(made.folder) == ()
-    made.add(*WORSE[3:])
-    assert made.compare("--gate").exit_code == 1
-    assert made.tests()[0]["first_verdict"] is None
-    kept = (made.folder / FIRST_VERDICTS_FILE).read_text(encoding="utf-8")
+def test_the_gate_uses_the_first_verdict_which_is_kept_beside_the_runs(session_made: Made) -> None:
+    session_made.add(*WORSE[:3])
+    assert session_made.compare("--gate", "--strict").exit_code == 4
+    assert verdicts_in(session_made.folder) == ()
+    session_made.add(*WORSE[3:])
+    assert session_made.compare("--gate").exit_code == 1
+    assert session_made.tests()[0]["first_verdict"] is None
+    verdicts_text = (session_made.folder / FIRST_VERDICTS_FILE).read_text(encoding="utf-8")
 
-    made.add(*EVEN, *EVEN, *EVEN)
-    result = made.compare("--gate")
+    session_made.add(*EVEN, *EVEN, *EVEN)
+    result = session_made.compare("--gate")
     assert result.exit_code == 1, result.output
     assert "hub-and-spoke is worse than mesh, 32 % higher" in result.output
     assert "by the first 7 blocks, whose verdict stands (by all: " in result.output
-    (test,) = made.tests()
+    (test,) = session_made.tests()
     assert (test["verdict"], test["blocks_used"], test["first_verdict"]["blocks"]) == ("worse", 31, 7)
     assert test["first_verdict"]["ratio"]["estimate"] == pytest.approx(1.317, abs=0.01)
     assert test["ratio"]["estimate"] < 1.1
-    page = (made.out / "page.html").read_text(encoding="utf-8")
+    page = (session_made.out / "page.html").read_text(encoding="utf-8")
     assert "worse by the first 7 blocks: 32 % higher" in page
     assert "worse (first 7 blocks)" in page
-    assert (made.folder / FIRST_VERDICTS_FILE).read_text(encoding="utf-8") == kept
+    assert (session_made.folder / FIRST_VERDICTS_FILE).read_text(encoding="utf-8") == verdicts_text
 
 
-def test_the_first_verdict_stands_too_when_the_finished_runs_are_named(made: Made) -> None:
-    made.add(*WORSE)
-    made.compare()
-    made.add(*EVEN, *EVEN, *EVEN)
-    named = ["compare", *map(str, made.runs), "--gate", "--out", str(made.out / "page.html")]
+def test_the_first_verdict_stands_too_when_the_finished_runs_are_named(session_made: Made) -> None:
+    session_made.add(*WORSE)
+    session_made.compare()
+    session_made.add(*EVEN, *EVEN, *EVEN)
+    named = ["compare", *map(str, session_made.runs), "--gate", "--out", str(session_made.out / "page.html")]
     result = CliRunner().invoke(main, named)
     assert result.exit_code == 1, result.output
-    (made.folder / FIRST_VERDICTS_FILE).unlink()
+    (session_made.folder / FIRST_VERDICTS_FILE).unlink()
     assert CliRunner().invoke(main, named).exit_code == 0
-    assert not (made.folder / FIRST_VERDICTS_FILE).exists(), "only the command that makes the runs decides"
+    assert not (session_made.folder / FIRST_VERDICTS_FILE).exists(), "only the command that makes the runs decides"
 
 
-def test_kept_verdicts_that_cannot_be_read_are_one_error_and_no_page(made: Made) -> None:
-    made.add(*WORSE)
-    (made.folder / FIRST_VERDICTS_FILE).write_text('[{"word": "better"}]', encoding="utf-8")
-    result = made.compare()
+def test_kept_verdicts_that_cannot_be_read_are_one_error_and_no_page(session_made: Made) -> None:
+    session_made.add(*WORSE)
+    (session_made.folder / FIRST_VERDICTS_FILE).write_text('[{"word": "better"}]', encoding="utf-8")
+    result = session_made.compare()
     assert result.exit_code == 2
-    assert f"{made.folder / FIRST_VERDICTS_FILE}: cannot be read (scenario is None), and it holds" in result.output
-    assert not (made.out / "page.html").exists()
+    assert (
+        f"{session_made.folder / FIRST_VERDICTS_FILE}: cannot be read (scenario is None), and it holds" in result.output
+    )
+    assert not (session_made.out / "page.html").exists()
 
 
-def test_one_block_has_no_interval_anywhere(made: Made) -> None:
-    made.add(7.3)
-    result = made.compare()
+def test_one_block_has_no_interval_anywhere(session_made: Made) -> None:
+    session_made.add(7.3)
+    result = session_made.compare()
     assert "Seen was × 7.3." in result.output
     assert "The one block says × 7.3; one block has no interval." in result.output
     assert "0 % confidence" not in result.output
-    (test,) = made.tests()
+    (test,) = session_made.tests()
     assert test["ratio"] == {"estimate": pytest.approx(7.3, rel=0.01), "low": None, "high": None, "confidence": None}
 
 
-def test_a_ratio_and_its_interval_have_one_unit(made: Made) -> None:
-    made.add(7.0, 7.3, 7.6)
-    assert "Seen was × 7.3 (× 7.0 … × 7.6, 75 % confidence)" in made.compare().output
+def test_a_ratio_and_its_interval_have_one_unit(session_made: Made) -> None:
+    session_made.add(7.0, 7.3, 7.6)
+    assert "Seen was × 7.3 (× 7.0 … × 7.6, 75 % confidence)" in session_made.compare().output
 
 
-def test_who_asks_for_more_blocks_after_a_verdict_is_told_before_any_run(made: Made) -> None:
-    made.add(*WORSE)
-    made.compare()
-    asked = Asked("steady", "mesh,hub-and-spoke", (), 14, None, "mine", (), made.out)
-    (line,) = stands([planned_session(asked, 1)])
-    told = f"steady: hub-and-spoke is worse in {PRIMARY} by 7 blocks, and this verdict stands: more blocks describe"
-    assert line == told
-    assert stands([planned_session(replace(asked, blocks=7), 1)]) == []
+def test_who_asks_for_more_blocks_after_a_verdict_is_told_before_any_run(session_made: Made) -> None:
+    session_made.add(*WORSE)
+    session_made.compare()
+    request = Asked("steady", "mesh,hub-and-spoke", (), 14, None, "mine", (), session_made.out)
+    (line,) = stands([planned_session(request, 1)])
+    refusal = f"steady: hub-and-spoke is worse in {PRIMARY} by 7 blocks, and this verdict stands: more blocks describe"
+    assert line == refusal
+    assert stands([planned_session(replace(request, blocks=7), 1)]) == []

@@ -50,10 +50,10 @@ def downloads(page: Parsed) -> dict[str, list[dict[str, str]]]:
 
 
 def test_the_page_begins_with_the_answer_that_was_planted(planted_comparison: Comparison, page: Parsed) -> None:
-    said = answer((planted_comparison,))
-    assert said.startswith("Latency p99: hub-and-spoke is worse than mesh, 59 % higher (55 … 63 %)")
-    assert " concentrator is the same as mesh within 5 %, " in said
-    assert said in page.text()
+    answer_text = answer((planted_comparison,))
+    assert answer_text.startswith("Latency p99: hub-and-spoke is worse than mesh, 59 % higher (55 … 63 %)")
+    assert " concentrator is the same as mesh within 5 %, " in answer_text
+    assert answer_text in page.text()
     assert "Lost: 16 messages by mesh, 16 messages by hub-and-spoke, 16 messages by concentrator" in page.text()
 
 
@@ -66,14 +66,14 @@ def test_the_page_is_one_small_file_that_asks_for_nothing(html: str, page: Parse
 
 def test_a_control_tells_the_noise_that_was_planted_and_changes_no_verdict(tmp_path: Path) -> None:
     noise = (1.0, 1.1, 0.95, 1.0, 1.0, 1.02, 0.98)
-    folders = write_with_controls(tmp_path, [(1, each, 1.5) for each in noise], doubtful={})
+    folders = write_with_controls(tmp_path, [(1, ratio, 1.5) for ratio in noise], doubtful={})
     (with_control,) = compared(Wanted(tuple(folders), (), 5.0, allow_unlike=False))
     without = [folder for n, folder in enumerate(folders) if n % 3 != 1]
     (plain,) = compared(Wanted(tuple(without), (), 5.0, allow_unlike=False))
     assert with_control.tests == plain.tests
-    (told,) = noise_of(with_control)
-    assert told.startswith("Noise of latency p99: mesh against itself is ")
-    assert told.endswith(" over 7 blocks; the block that differs most: 10 % higher.")
+    (noise_sentence,) = noise_of(with_control)
+    assert noise_sentence.startswith("Noise of latency p99: mesh against itself is ")
+    assert noise_sentence.endswith(" over 7 blocks; the block that differs most: 10 % higher.")
     written = document((with_control,))
     jsonschema.validate(written, SCHEMA)
     (ratios,) = [f["ratios"] for f in written["scenarios"][0]["figures"] if (f["arm"], f["figure"]) == (AGAIN, PRIMARY)]
@@ -83,7 +83,7 @@ def test_a_control_tells_the_noise_that_was_planted_and_changes_no_verdict(tmp_p
     assert noise_of(plain) == ()
     for text in (parse(render((with_control,))).text(), markdown((with_control,))):
         assert AGAIN in text
-        assert told in text
+        assert noise_sentence in text
 
 
 def test_the_page_shows_each_overlay_once_with_its_content(tmp_path: Path) -> None:
@@ -146,7 +146,7 @@ def test_of_several_causes_of_doubt_the_commonest_is_told(tmp_path: Path) -> Non
     causes = ("clocks may differ by 1 ms", LATE, LATE, LATE)
     arms = ("mesh", "hub-and-spoke") * 2
     planted = [Planted(arm, doubtful={PRIMARY: why}) for arm, why in zip(arms, causes, strict=True)]
-    folders = [write_planted(tmp_path, f"run-{n}", each) for n, each in enumerate(planted)]
+    folders = [write_planted(tmp_path, f"run-{n}", planted_run) for n, planted_run in enumerate(planted)]
     table = arm_table(compared(Wanted(tuple(folders), (), 5.0, allow_unlike=False)))
     assert f"latency p99 (left out as doubtful in 4 of 4 runs: {LATE}, among other causes)" in table.left_out
 
@@ -178,9 +178,9 @@ def test_a_figure_that_is_0_in_runs_is_shown_as_measured(tmp_path: Path) -> None
 
     seconds = {"mesh": (0.0, 0.0, 0.0), "hub-and-spoke": (0.0, 4.0, 4.0)}
     runs = [
-        write_planted(tmp_path, f"{name}-{block}", Planted(name, summary=with_seconds(found[block])))
+        write_planted(tmp_path, f"{name}-{block}", Planted(name, summary=with_seconds(values[block])))
         for block in range(3)
-        for name, found in seconds.items()
+        for name, values in seconds.items()
     ]
     table = arm_table(compared(Wanted(tuple(runs), (), 5, allow_unlike=False)))
     cells = dict(zip(table.arms, table.row("time until throughput is back, s").cells, strict=True))
@@ -214,9 +214,9 @@ def test_the_table_says_latency_by_brokers_crossed_and_whom_one_more_broker_rest
     assert last["restarts to add a broker"] == ["of mesh", "of hub-and-spoke"]
 
 
-@pytest.mark.parametrize(("strays", "told"), [(19, ["1"]), (20, ["0", "1"])])
+@pytest.mark.parametrize(("strays", "hops"), [(19, ["1"]), (20, ["0", "1"])])
 def test_a_median_by_brokers_crossed_takes_twenty_messages_of_the_run(
-    strays: int, told: list[str], tmp_path: Path
+    strays: int, hops: list[str], tmp_path: Path
 ) -> None:
     """One message of a run on `source-and-sink` once came without its first broker's stamp."""
     folders = [
@@ -226,7 +226,7 @@ def test_a_median_by_brokers_crossed_takes_twenty_messages_of_the_run(
     ]
     table = arm_table(compared(Wanted(tuple(folders), (), 5.0, allow_unlike=False)))
     cell = table.row("latency p50 by brokers crossed, ms").cells[0].value
-    assert [each.partition(":")[0] for each in cell.split(" · ")] == told
+    assert [part.partition(":")[0] for part in cell.split(" · ")] == hops
 
 
 def test_a_scenario_of_three_blocks_is_described_and_does_not_make_the_others_verdict_harder(
@@ -242,16 +242,16 @@ def test_a_scenario_of_three_blocks_is_described_and_does_not_make_the_others_ve
 
 def test_several_scenarios_share_a_page_a_table_and_one_level(under_both: tuple[Comparison, ...]) -> None:
     steady, failover = under_both
-    assert [(each.scenario, len(each.design.blocks), each.together) for each in under_both] == [
+    assert [(comparison.scenario, len(comparison.design.blocks), comparison.together) for comparison in under_both] == [
         ("steady", 8, 2),
         ("failover", 7, 2),
     ]
-    assert [each.words() for each in under_both] == [{"same"}, {"worse"}]
+    assert [comparison.words() for comparison in under_both] == [{"same"}, {"worse"}]
     assert failover.tests[0].adjusted_p == pytest.approx(2 * failover.tests[0].p)
     assert steady.tests[0].figure.metric.path == PRIMARY
-    said = answer(under_both)
-    assert said.startswith("Under steady, latency p99: hub-and-spoke is the same as mesh within 5 %")
-    assert "Under failover, longest outage of a client: hub-and-spoke is worse than mesh" in said
+    answer_text = answer(under_both)
+    assert answer_text.startswith("Under steady, latency p99: hub-and-spoke is the same as mesh within 5 %")
+    assert "Under failover, longest outage of a client: hub-and-spoke is worse than mesh" in answer_text
     table = arm_table(under_both)
     assert [*dict.fromkeys(row.scenario for row in table.rows)] == ["steady", "failover", ""]
     titles = [row.title for row in table.rows]
@@ -273,7 +273,7 @@ def test_the_page_of_several_scenarios_has_each_ones_charts_runs_and_files(under
 
 
 @pytest.mark.parametrize(
-    ("run", "told"),
+    ("run", "refusal"),
     [
         ({"topology": "tree"}, "scenario failover has the arms mesh and tree, but steady has mesh and hub-and-spoke"),
         ({"protocol": "amqp"}, "protocol is amqp in f-0, but stomp in run-1-0: runs of all scenarios of one page"),
@@ -281,16 +281,19 @@ def test_the_page_of_several_scenarios_has_each_ones_charts_runs_and_files(under
     ],
 )
 def test_scenarios_of_other_arms_or_other_conditions_are_refused(
-    tmp_path: Path, run: dict[str, Any], told: str
+    tmp_path: Path, run: dict[str, Any], refusal: str
 ) -> None:
     runs = write_blocks(tmp_path, [[1, 1]])
-    other = {"scenario": "failover", **run}
-    second = run.get("topology", "hub-and-spoke")
-    of_both = {name: value for name, value in other.items() if name != "topology"}
-    runs += [write_planted(tmp_path, f"f-{at}", Planted(name, run=of_both)) for at, name in enumerate(("mesh", second))]
+    other_fields = {"scenario": "failover", **run}
+    second_topology = run.get("topology", "hub-and-spoke")
+    of_both = {name: value for name, value in other_fields.items() if name != "topology"}
+    runs += [
+        write_planted(tmp_path, f"f-{at}", Planted(name, run=of_both))
+        for at, name in enumerate(("mesh", second_topology))
+    ]
     with pytest.raises(ComparisonImpossible) as refused:
         compared(Wanted(tuple(runs), (), 5.0, allow_unlike=False))
-    assert told in str(refused.value)
+    assert refusal in str(refused.value)
 
 
 def test_several_commits_of_the_harness_are_doubted(tmp_path: Path) -> None:
@@ -306,8 +309,8 @@ def test_a_run_alone_of_its_scenario_cannot_be_compared(tmp_path: Path) -> None:
 
 
 def test_a_figure_may_be_primary_in_one_scenario_alone() -> None:
-    found = parted(["throughput.received_per_s", f"steady:{PRIMARY}"], ["steady", "failover"])
-    assert {name: [metric.path for metric in metrics] for name, metrics in found.items()} == {
+    metrics_by_scenario = parted(["throughput.received_per_s", f"steady:{PRIMARY}"], ["steady", "failover"])
+    assert {name: [metric.path for metric in metrics] for name, metrics in metrics_by_scenario.items()} == {
         "steady": ["throughput.received_per_s", PRIMARY],
         "failover": ["throughput.received_per_s"],
     }
@@ -323,18 +326,18 @@ def test_cells_have_their_interval_and_say_where_arms_cannot_be_told_apart(tmp_p
 
 
 def test_the_csv_files_hold_every_figure_of_every_run(planted_comparison: Comparison, page: Parsed) -> None:
-    found = downloads(page)
-    assert set(found) == {"effects.csv", "ratios.csv", "figures.csv", "spectra.csv"}
-    of_one = [row for row in found["figures.csv"] if row["run"] == "run-3-1"]
+    files = downloads(page)
+    assert set(files) == {"effects.csv", "ratios.csv", "figures.csv", "spectra.csv"}
+    of_one = [row for row in files["figures.csv"] if row["run"] == "run-3-1"]
     assert {row["figure"] for row in of_one} >= {*METRICS, "messages.lost"}
     assert {(row["arm"], row["block"]) for row in of_one} == {("hub-and-spoke", "3")}
     run = planted_comparison.design.arms[1].runs[2]
     value = next(row["value"] for row in of_one if row["figure"] == PRIMARY)
     assert float(value) == pytest.approx(run.summary["latency_ms"]["due_to_received"]["p99"])
-    ratios = [float(r["ratio"]) for r in found["ratios.csv"] if (r["figure"], r["arm"]) == (PRIMARY, "hub-and-spoke")]
+    ratios = [float(r["ratio"]) for r in files["ratios.csv"] if (r["figure"], r["arm"]) == (PRIMARY, "hub-and-spoke")]
     figure = planted_comparison.figures[PRIMARY, "hub-and-spoke"]
     assert ratios == pytest.approx([exp(ratio) for ratio in figure.used])
-    verdicts = {row["arm"]: row["verdict"] for row in found["effects.csv"] if row["figure"] == PRIMARY}
+    verdicts = {row["arm"]: row["verdict"] for row in files["effects.csv"] if row["figure"] == PRIMARY}
     assert verdicts == {"hub-and-spoke": "worse", "concentrator": "same"}
 
 
@@ -347,32 +350,32 @@ def test_the_spectrum_of_an_arm_spans_its_runs(planted_comparison: Comparison, p
 
 def test_the_json_keeps_its_schema_and_the_page_embeds_it(planted_comparison: Comparison, page: Parsed) -> None:
     jsonschema.Draft202012Validator.check_schema(SCHEMA)
-    found = document((planted_comparison,))
-    jsonschema.validate(found, SCHEMA)
+    json_document = document((planted_comparison,))
+    jsonschema.validate(json_document, SCHEMA)
     embedded = next(text for tags, text in page.texts if "script" in tags and text.strip().startswith("{"))
-    assert json.loads(embedded) == json.loads(json.dumps(found))
-    assert [(test["arm"], test["verdict"]) for test in found["scenarios"][0]["tests"]] == [
+    assert json.loads(embedded) == json.loads(json.dumps(json_document))
+    assert [(test["arm"], test["verdict"]) for test in json_document["scenarios"][0]["tests"]] == [
         ("hub-and-spoke", "worse"),
         ("concentrator", "same"),
     ]
 
 
 def test_every_key_of_the_schema_is_required_so_that_none_is_missed() -> None:
-    objects = [SCHEMA, *(each for each in SCHEMA["$defs"].values() if "properties" in each)]
+    objects = [SCHEMA, *(schema for schema in SCHEMA["$defs"].values() if "properties" in schema)]
     assert len(objects) == 8
     assert tuple(SCHEMA["$defs"]["test"]["properties"]["verdict"]["enum"]) == VERDICTS
-    for each in objects:
-        assert set(each["required"]) == set(each["properties"])
+    for schema in objects:
+        assert set(schema["required"]) == set(schema["properties"])
 
 
 def test_the_json_of_few_and_odd_runs_keeps_its_schema_too(tmp_path: Path) -> None:
     doubt = {PRIMARY: "the load generator itself was late"}
-    first = write_planted(tmp_path, "a", Planted(doubtful=doubt))
-    second = write_planted(tmp_path, "b", Planted("ring", verdict="invalid", run={"protocol": "amqp"}))
-    found = document(compared(Wanted((first, second), (), 5.0, allow_unlike=True)))
-    jsonschema.validate(found, SCHEMA)
-    assert found["scenarios"][0]["tests"][0]["verdict"] == "invalid"
-    assert found["scenarios"][0]["unlike"] == ["protocol is amqp in b, but stomp in a"]
+    doubtful_run = write_planted(tmp_path, "a", Planted(doubtful=doubt))
+    invalid_run = write_planted(tmp_path, "b", Planted("ring", verdict="invalid", run={"protocol": "amqp"}))
+    json_document = document(compared(Wanted((doubtful_run, invalid_run), (), 5.0, allow_unlike=True)))
+    jsonschema.validate(json_document, SCHEMA)
+    assert json_document["scenarios"][0]["tests"][0]["verdict"] == "invalid"
+    assert json_document["scenarios"][0]["unlike"] == ["protocol is amqp in b, but stomp in a"]
 
 
 def test_the_markdown_has_the_answer_a_table_and_no_markup_of_a_runs_own(tmp_path: Path) -> None:
@@ -405,10 +408,10 @@ def test_unlike_runs_are_marked_at_the_top(tmp_path: Path) -> None:
 def test_doubtful_figures_are_counted_on_the_page(tmp_path: Path) -> None:
     runs = write_blocks(tmp_path, [[1, 1], [1, 1]], doubtful={})
     late = write_planted(tmp_path, "late", Planted(doubtful={PRIMARY: "late"}))
-    other = write_planted(tmp_path, "other", Planted("hub-and-spoke", doubtful={}))
-    text = parse(render(compared(Wanted((*runs, late, other), (), 5.0, allow_unlike=False)))).text()
-    told = "Of 3 blocks 1 were left out of latency p99 of hub-and-spoke, as their timing is doubtful."
-    assert told in text
+    sound_run = write_planted(tmp_path, "other", Planted("hub-and-spoke", doubtful={}))
+    text = parse(render(compared(Wanted((*runs, late, sound_run), (), 5.0, allow_unlike=False)))).text()
+    sentence = "Of 3 blocks 1 were left out of latency p99 of hub-and-spoke, as their timing is doubtful."
+    assert sentence in text
     assert "is not known" not in text
 
 

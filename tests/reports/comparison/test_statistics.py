@@ -31,8 +31,8 @@ def enumerated_p(differences: list[float]) -> float:
     ranks = [r for r, d in zip(stats.rankdata(np.abs(differences)), differences, strict=True) if d != 0]
     every = product((0, 1), repeat=len(ranks))
     sums = np.array([sum(r for r, up in zip(ranks, signs, strict=True) if up) for signs in every])
-    seen = sum(r for r, d in zip(ranks, [d for d in differences if d != 0], strict=True) if d > 0)
-    return min(1.0, 2 * min(float(np.mean(sums <= seen + 1e-9)), float(np.mean(sums >= seen - 1e-9))))
+    observed = sum(r for r, d in zip(ranks, [d for d in differences if d != 0], strict=True) if d > 0)
+    return min(1.0, 2 * min(float(np.mean(sums <= observed + 1e-9)), float(np.mean(sums >= observed - 1e-9))))
 
 
 @FEW
@@ -53,19 +53,19 @@ def test_p_is_that_of_scipy_where_there_are_no_ties(differences: list[float]) ->
 def test_the_estimate_is_the_median_of_all_pairwise_means(values: list[float]) -> None:
     means = sorted((values[i] + values[j]) / 2 for i in range(len(values)) for j in range(i, len(values)))
     assert list(pairwise_means(values)) == pytest.approx(means)
-    found = estimate(values)
-    assert found.centre == pytest.approx(np.median(means))
-    assert found.low <= found.centre <= found.high
+    interval = estimate(values)
+    assert interval.centre == pytest.approx(np.median(means))
+    assert interval.low <= interval.centre <= interval.high
 
 
 @FEW
 @given(st.lists(REAL, min_size=6, max_size=14, unique=True), st.floats(-1, 1))
 def test_the_interval_holds_just_the_shifts_that_the_test_does_not_reject(values: list[float], shift: float) -> None:
-    found = estimate(values)
+    interval = estimate(values)
     moved = [value - shift for value in values]
     assume(len({abs(value) for value in moved}) == len(moved) and 0 not in moved)
     assume(min(abs(shift - mean) for mean in pairwise_means(values)) > 1e-9)
-    assert (found.low < shift < found.high) == (p_value(moved) > LEVEL)
+    assert (interval.low < shift < interval.high) == (p_value(moved) > LEVEL)
 
 
 @pytest.mark.parametrize(
@@ -74,18 +74,18 @@ def test_the_interval_holds_just_the_shifts_that_the_test_does_not_reject(values
 def test_the_interval_says_what_it_covers_and_is_the_whole_range_where_95_percent_cannot_be_had(
     values: int, confidence: float
 ) -> None:
-    found = estimate([float(n**2) for n in range(values)])
-    assert found.confidence == pytest.approx(confidence)
+    interval = estimate([float(n**2) for n in range(values)])
+    assert interval.confidence == pytest.approx(confidence)
     if values < 7:
-        assert (found.low, found.high) == (0, (values - 1) ** 2)
+        assert (interval.low, interval.high) == (0, (values - 1) ** 2)
 
 
 @pytest.mark.parametrize("blocks", [3, 6, 7, 10])
 def test_the_interval_covers_the_truth_as_often_as_it_says(blocks: int) -> None:
     random = np.random.default_rng(blocks)
-    found = [estimate(list(sample)) for sample in random.normal(0.3, 1, (800, blocks))]
-    covered = sum(each.low <= 0.3 <= each.high for each in found)
-    assert stats.binomtest(covered, len(found), found[0].confidence).pvalue > 0.001
+    intervals = [estimate(list(sample)) for sample in random.normal(0.3, 1, (800, blocks))]
+    covered = sum(interval.low <= 0.3 <= interval.high for interval in intervals)
+    assert stats.binomtest(covered, len(intervals), intervals[0].confidence).pvalue > 0.001
 
 
 def test_an_estimate_of_nothing_is_refused() -> None:
@@ -128,8 +128,8 @@ def test_of_pairs_with_the_usual_spread_as_many_are_told_as_the_project_states()
     stated = {(5, 1.1): 0.65, (7, 1.1): 0.83, (10, 1.1): 0.96, (5, 1.2): 0.98}
     for (pairs, ratio), power in stated.items():
         samples = random.normal(log(ratio), 0.0687, (800, pairs))
-        told = np.mean([estimate(list(sample)).low > 0 for sample in samples])
-        assert told == pytest.approx(power, abs=0.045), (pairs, ratio)
+        share_told = np.mean([estimate(list(sample)).low > 0 for sample in samples])
+        assert share_told == pytest.approx(power, abs=0.045), (pairs, ratio)
 
 
 @pytest.mark.parametrize(("blocks", "tests"), [(8, 1), (12, 1), (12, 3), (20, 2)])
@@ -137,8 +137,8 @@ def test_the_difference_that_would_probably_be_told_is_told_four_times_in_five(b
     random = np.random.default_rng(blocks)
     size = detectable(0.1, blocks, tests)
     assert size is not None
-    told = np.mean([p_value(list(s)) <= LEVEL / tests for s in random.normal(size, 0.1, (700, blocks))])
-    assert told == pytest.approx(0.8, abs=0.06)
+    share_told = np.mean([p_value(list(s)) <= LEVEL / tests for s in random.normal(size, 0.1, (700, blocks))])
+    assert share_told == pytest.approx(0.8, abs=0.06)
 
 
 def test_one_block_forecasts_nothing_and_blocks_that_agree_tell_anything() -> None:

@@ -50,11 +50,11 @@ def run(name: str, values: dict[str, float | None], verdict: str = "pass", doubt
 def compared(
     arms: Sequence[Sequence[FinishedRun]], primary: Sequence[str] = (PRIMARY,), same_within: float = 5.0
 ) -> Comparison:
-    made = tuple(Arm("abcdefgh"[at], tuple(runs)) for at, runs in enumerate(arms))
+    arms_of_runs = tuple(Arm("abcdefgh"[at], tuple(runs)) for at, runs in enumerate(arms))
     blocks = tuple(str(n + 1) for n in range(len(arms[0])))
-    asked = JudgedDesign(Design("topology", made, blocks, False), primary_metrics(primary))
-    (found,) = compare([asked], same_within)
-    return found
+    judged_design = JudgedDesign(Design("topology", arms_of_runs, blocks, False), primary_metrics(primary))
+    (comparison,) = compare([judged_design], same_within)
+    return comparison
 
 
 def planted(
@@ -81,9 +81,9 @@ def words(comparison: Comparison) -> list[str]:
 
 
 def of_ratios(*ratios: float, path: str = PRIMARY, same_within: float = 5.0) -> Comparison:
-    first = [run(f"a-{n}", {path: 10.0 + n}) for n in range(len(ratios))]
-    second = [run(f"b-{n}", {path: (10.0 + n) * ratio}) for n, ratio in enumerate(ratios)]
-    return compared([first, second], [path], same_within)
+    reference_runs = [run(f"a-{n}", {path: 10.0 + n}) for n in range(len(ratios))]
+    compared_runs = [run(f"b-{n}", {path: (10.0 + n) * ratio}) for n, ratio in enumerate(ratios)]
+    return compared([reference_runs, compared_runs], [path], same_within)
 
 
 @pytest.mark.parametrize(("arms", "primary", "blocks"), [(2, (P99,), 7), (3, (P50, P99), 8), (4, (P50, P99, MAX), 9)])
@@ -102,37 +102,39 @@ def test_arms_that_do_not_differ_raise_no_more_alarms_than_the_level_says(
 def test_a_difference_taken_as_the_same_makes_alarms_rarer_still() -> None:
     random = np.random.default_rng(3)
     times = 120
-    found = Counter(word for _ in range(times) for word in words(compared(planted(random, 10, [{}, {}]))))
-    alarms = found["worse"] + found["better"]
+    counts = Counter(word for _ in range(times) for word in words(compared(planted(random, 10, [{}, {}]))))
+    alarms = counts["worse"] + counts["better"]
     assert stats.binomtest(alarms, times, 0.025, alternative="greater").pvalue > 0.001, alarms
 
 
 @pytest.mark.parametrize(("effect", "blocks", "power"), [(1.10, 7, 0.83), (1.10, 10, 0.96), (1.20, 7, 0.99)])
 def test_a_planted_effect_is_found_with_the_power_that_is_stated(effect: float, blocks: int, power: float) -> None:
     random, times = np.random.default_rng(blocks), 200
-    found = Counter(
+    counts = Counter(
         word for _ in range(times) for word in words(compared(planted(random, blocks, [{}, {PRIMARY: effect}])))
     )
-    assert found["worse"] / times == pytest.approx(power, abs=0.06)
-    assert found["better"] == 0
+    assert counts["worse"] / times == pytest.approx(power, abs=0.06)
+    assert counts["better"] == 0
 
 
 def test_five_percent_more_is_seldom_worse_where_five_percent_count_as_the_same() -> None:
     random, times = np.random.default_rng(5), 120
-    found = Counter(word for _ in range(times) for word in words(compared(planted(random, 10, [{}, {PRIMARY: 1.05}]))))
-    assert found["better"] == 0
-    assert 0.2 < found["worse"] / times < 0.5
+    counts = Counter(word for _ in range(times) for word in words(compared(planted(random, 10, [{}, {PRIMARY: 1.05}]))))
+    assert counts["better"] == 0
+    assert 0.2 < counts["worse"] / times < 0.5
 
 
 def test_an_effect_is_found_in_its_arm_and_its_figure_and_nowhere_else() -> None:
     random, times, primary = np.random.default_rng(20), 100, (P50, P99)
-    found: dict[tuple[str, str], Counter[str]] = {(arm, path): Counter() for arm in "bc" for path in primary}
+    counts_by_place: dict[tuple[str, str], Counter[str]] = {(arm, path): Counter() for arm in "bc" for path in primary}
     for _ in range(times):
         comparison = compared(planted(random, 10, [{}, {}, {P99: 1.2}], primary), primary)
         for test in comparison.tests:
-            found[test.figure.arm, test.figure.metric.path][test.verdict.word] += 1
-    assert found["c", P99]["worse"] / times > 0.97
-    elsewhere = sum(each["worse"] + each["better"] for place, each in found.items() if place != ("c", P99))
+            counts_by_place[test.figure.arm, test.figure.metric.path][test.verdict.word] += 1
+    assert counts_by_place["c", P99]["worse"] / times > 0.97
+    elsewhere = sum(
+        counts["worse"] + counts["better"] for place, counts in counts_by_place.items() if place != ("c", P99)
+    )
     assert stats.binomtest(elsewhere, times, 0.05, alternative="greater").pvalue > 0.001, elsewhere
 
 
@@ -159,20 +161,20 @@ def test_a_difference_that_is_sure_but_smaller_than_the_limit_is_never_worse() -
 
 
 def test_runs_that_do_not_repeat_are_unstable_and_no_undecided() -> None:
-    found = of_ratios(0.3, 3.0, 0.5, 2.2, 0.9, 4.0, 0.25, 1.5)
-    assert words(found) == ["unstable"]
-    assert "Find out why the runs do not repeat" in found.tests[0].verdict.reasons[0]
+    comparison = of_ratios(0.3, 3.0, 0.5, 2.2, 0.9, 4.0, 0.25, 1.5)
+    assert words(comparison) == ["unstable"]
+    assert "Find out why the runs do not repeat" in comparison.tests[0].verdict.reasons[0]
 
 
 def test_three_blocks_give_no_verdict_but_say_what_could_have_been_told() -> None:
-    found = of_ratios(1.4, 1.5, 1.45)
-    assert words(found) == ["undecided"]
-    why, seen, forecast = found.tests[0].verdict.reasons
+    comparison = of_ratios(1.4, 1.5, 1.45)
+    assert words(comparison) == ["undecided"]
+    why, effect, forecast = comparison.tests[0].verdict.reasons
     assert why == (
         "3 blocks cannot give a verdict: the smallest p under Holm would be 0.25. "
         "With 1 test at 0.05 it takes 7 blocks."
     )
-    assert seen == "What was seen: 45 % higher (40 … 50 %, 75 % confidence); 3 of 3 blocks point the same way."
+    assert effect == "What was seen: 45 % higher (40 … 50 %, 75 % confidence); 3 of 3 blocks point the same way."
     assert forecast.startswith("With 7 blocks that spread as these do, a difference of 5 % or more would be told")
 
 
@@ -184,18 +186,18 @@ def test_more_tests_need_more_blocks() -> None:
     alike = [
         [run(f"{arm}-{n}", {P50: 10.0 * arm, P99: 10.0 * arm, MAX: 9.0}) for n in range(7)] for arm in (1, 2, 3, 4)
     ]
-    found = compared(alike, (P50, P99, MAX))
-    assert (len(found.tests), found.needed) == (9, 9)
-    assert set(words(found)) == {"undecided"}
+    comparison = compared(alike, (P50, P99, MAX))
+    assert (len(comparison.tests), comparison.needed) == (9, 9)
+    assert set(words(comparison)) == {"undecided"}
 
 
 @pytest.mark.parametrize("verdict", ["invalid", "interrupted"])
 def test_an_invalid_run_makes_the_verdicts_of_its_arm_invalid_and_no_others(verdict: str) -> None:
     arms = [[run(f"{arm}-{n}", {PRIMARY: 10.0 + n}) for n in range(7)] for arm in "abc"]
     arms[1][3] = run("b-3", {PRIMARY: 10.0}, verdict)
-    found = compared(arms)
-    assert words(found) == ["invalid", "same"]
-    assert found.tests[0].verdict.reasons[0].startswith(f"b-3 is an {verdict} run: The broker died.")
+    comparison = compared(arms)
+    assert words(comparison) == ["invalid", "same"]
+    assert comparison.tests[0].verdict.reasons[0].startswith(f"b-3 is an {verdict} run: The broker died.")
     arms[0][0] = run("a-0", {PRIMARY: 10.0}, verdict)
     assert words(compared(arms)) == ["invalid", "invalid"]
 
@@ -217,18 +219,18 @@ def test_doubtful_figures_are_left_out_with_their_block_and_counted() -> None:
 
 
 def test_no_figure_in_any_block_is_undecided_and_says_so() -> None:
-    found = compared([[run("a", {PRIMARY: None})], [run("b", {PRIMARY: 0.0})]])
-    assert found.tests[0].verdict.reasons == ("No block has this figure in both arms.",)
+    comparison = compared([[run("a", {PRIMARY: None})], [run("b", {PRIMARY: 0.0})]])
+    assert comparison.tests[0].verdict.reasons == ("No block has this figure in both arms.",)
 
 
 def test_every_figure_is_described_without_a_verdict() -> None:
-    found = of_ratios(1.2, 1.25, 1.3, 1.22, 1.27, 1.21, 1.24)
-    primary, rate = found.figures[PRIMARY, "b"], found.figures["throughput.received_per_s", "b"]
+    comparison = of_ratios(1.2, 1.25, 1.3, 1.22, 1.27, 1.21, 1.24)
+    primary, rate = comparison.figures[PRIMARY, "b"], comparison.figures["throughput.received_per_s", "b"]
     assert primary.told_apart
     assert not rate.told_apart
     assert primary.against is not None
     assert exp(primary.against.centre) == pytest.approx(1.24, abs=0.01)
-    assert [test.figure.metric.path for test in found.tests] == [PRIMARY]
+    assert [test.figure.metric.path for test in comparison.tests] == [PRIMARY]
 
 
 @pytest.mark.parametrize(
@@ -255,10 +257,10 @@ def held(*rates: bool | str | None, topology: str = "mesh", cpu_ms: float = 2.0)
     """A run for each: whether its rate was held, or what limited it if it was not; None: it was not judged."""
     runs = []
     for number, rate in enumerate(rates):
-        made = run(f"{topology}-{number}", {CPU: cpu_ms + number / 10})
+        planted_run = run(f"{topology}-{number}", {CPU: cpu_ms + number / 10})
         not_held = isinstance(rate, str)
         judged = {"held": False if not_held else rate, "limited_by": rate if not_held else None}
-        runs.append(replace(made, summary=cast(Summary, {**made.summary, "offered_rate": judged})))
+        runs.append(replace(planted_run, summary=cast(Summary, {**planted_run.summary, "offered_rate": judged})))
     return runs
 
 
@@ -280,7 +282,7 @@ def test_a_first_arm_that_alone_did_not_hold_the_rate_makes_the_other_better() -
 
 
 @pytest.mark.parametrize(
-    ("first", "second"),
+    ("reference_held", "compared_held"),
     [
         pytest.param([True] * 7, ["host"] * 7, id="the machine was the limit"),
         pytest.param([True] * 7, ["generator"] * 7, id="the load generator was the limit"),
@@ -291,18 +293,19 @@ def test_a_first_arm_that_alone_did_not_hold_the_rate_makes_the_other_better() -
     ],
 )
 def test_without_enough_blocks_that_all_point_one_way_the_figure_itself_decides(
-    first: Sequence[bool | str | None], second: Sequence[bool | str | None]
+    reference_held: Sequence[bool | str | None], compared_held: Sequence[bool | str | None]
 ) -> None:
-    (test,) = compared([held(*first), held(*second)], [CPU]).tests
+    (test,) = compared([held(*reference_held), held(*compared_held)], [CPU]).tests
     assert (test.verdict.word, test.verdict.by_rate) == ("same", False)
 
 
 def test_what_to_doubt_says_how_many_runs_of_which_arm_did_not_hold_the_rate_nor_settle() -> None:
-    first, second = held(*[True] * 3), held(True, "brokers", "host", topology="tree")
+    reference_runs, compared_runs = held(*[True] * 3), held(True, "brokers", "host", topology="tree")
     unsettled = [
-        replace(one, summary=cast(Summary, {**one.summary, "warm_up": {"end": "not_settled"}})) for one in first
+        replace(planted_run, summary=cast(Summary, {**planted_run.summary, "warm_up": {"end": "not_settled"}}))
+        for planted_run in reference_runs
     ]
-    assert unsteady(compared([unsettled[:2] + first[2:], second], [CPU])) == (
+    assert unsteady(compared([unsettled[:2] + reference_runs[2:], compared_runs], [CPU])) == (
         "The warm-up of a did not settle in 2 of 3 runs.",
         "b did not hold the offered rate in 2 of 3 runs. The limit: the brokers in 1 and the machine in 1.",
     )
@@ -310,5 +313,5 @@ def test_what_to_doubt_says_how_many_runs_of_which_arm_did_not_hold_the_rate_nor
 
 
 def test_a_run_whose_rate_was_not_judged_is_said_nothing_of() -> None:
-    one = run("one", {CPU: 1.0})
-    assert (one.rate_held, one.fell_short, one.warm_up_settled) == (None, False, True)
+    unjudged = run("one", {CPU: 1.0})
+    assert (unjudged.rate_held, unjudged.fell_short, unjudged.warm_up_settled) == (None, False, True)

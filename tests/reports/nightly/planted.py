@@ -29,8 +29,8 @@ def cell(
     runs = write_blocks(folder, noisy(seed, blocks, [1.0, ratio], deviation), doubtful={}, **planted)
     relative = tuple(map(relative_gate, gates))
     primary = tuple(dict.fromkeys(gate.metric.path for gate in relative))
-    (found,) = compared(Wanted(tuple(runs), primary, 5.0, allow_unlike=False))
-    return Cell(scenario, "", relative, tuple(checks), found)
+    (comparison,) = compared(Wanted(tuple(runs), primary, 5.0, allow_unlike=False))
+    return Cell(scenario, "", relative, tuple(checks), comparison)
 
 
 def with_check(name: str, outcome: str, value: float | None = 3.0) -> dict[str, Any]:

@@ -15,10 +15,10 @@ from tests.reports.nightly.planted import P99, cell, with_check
 LOST = "messages.lost == 0"
 
 
-def only(of: Cell, gate: str) -> tuple[str, str]:
+def only(judged_cell: Cell, gate: str) -> tuple[str, str]:
     """The outcome and the reasons of one gate."""
-    (found,) = [result for result in judged([of]) if result.gate == gate]
-    return found.outcome, " ".join(found.reasons)
+    (result,) = [result for result in judged([judged_cell]) if result.gate == gate]
+    return result.outcome, " ".join(result.reasons)
 
 
 def planned(*cells: Cell) -> Night:
@@ -26,20 +26,20 @@ def planned(*cells: Cell) -> Night:
 
 
 def test_a_candidate_that_is_slower_than_allowed_fails_and_is_named(tmp_path: Path) -> None:
-    found = planned(cell(tmp_path, 1.6))
-    (failed,) = found.of("fail")
+    planned_night = planned(cell(tmp_path, 1.6))
+    (failed,) = planned_night.results_with("fail")
     assert (failed.arm, failed.gate) == ("hub-and-spoke", f"{P99} vs reference < 20%")
     assert "higher" in failed.reasons[0]
     assert "under Holm over 1 test" in failed.reasons[0]
-    assert (found.colour, found.exit_status(strict=False)) == ("red", 1)
-    assert answer(found).startswith(f"Failed: {failed.gate} (steady, hub-and-spoke).")
+    assert (planned_night.colour, planned_night.exit_status(strict=False)) == ("red", 1)
+    assert answer(planned_night).startswith(f"Failed: {failed.gate} (steady, hub-and-spoke).")
 
 
 @pytest.mark.parametrize("ratio", [0.5, 1.0, 1.1])
 def test_a_candidate_that_is_faster_or_hardly_slower_passes(tmp_path: Path, ratio: float) -> None:
-    found = planned(cell(tmp_path, ratio))
-    assert (found.of("fail", "undecided"), found.colour) == ([], "green")
-    assert found.exit_status(strict=True) == 0
+    planned_night = planned(cell(tmp_path, ratio))
+    assert (planned_night.results_with("fail", "undecided"), planned_night.colour) == ([], "green")
+    assert planned_night.exit_status(strict=True) == 0
 
 
 def test_the_same_for_a_figure_of_which_more_is_better(tmp_path: Path) -> None:
@@ -51,19 +51,23 @@ def test_the_same_for_a_figure_of_which_more_is_better(tmp_path: Path) -> None:
 def test_a_difference_that_is_allowed_is_not_red_however_surely_it_is_one(tmp_path: Path) -> None:
     """19 % slower where 20 % is allowed: told to be more in 5 % of nights at most, which is one in twenty."""
     nights = [planned(cell(tmp_path / str(seed), 1.19, deviation=0.05, seed=seed)) for seed in range(20)]
-    assert sum(bool(each.of("fail")) for each in nights) <= 3
+    assert sum(bool(one_night.results_with("fail")) for one_night in nights) <= 3
 
 
 def test_too_few_blocks_are_undecided_and_say_how_many_it_takes(tmp_path: Path) -> None:
-    found = planned(cell(tmp_path, 1.6, blocks=3))
-    (result,) = found.of("undecided")
+    planned_night = planned(cell(tmp_path, 1.6, blocks=3))
+    (result,) = planned_night.results_with("undecided")
     assert "it takes 7 blocks" in " ".join(result.reasons)
-    assert (found.colour, found.exit_status(strict=False), found.exit_status(strict=True)) == ("yellow", 0, 4)
+    assert (planned_night.colour, planned_night.exit_status(strict=False), planned_night.exit_status(strict=True)) == (
+        "yellow",
+        0,
+        4,
+    )
 
 
 def test_runs_that_do_not_repeat_are_undecided(tmp_path: Path) -> None:
-    found = planned(cell(tmp_path, 1.2, deviation=0.4))
-    assert [result.gate for result in found.of("undecided")] == [f"{P99} vs reference < 20%"]
+    planned_night = planned(cell(tmp_path, 1.2, deviation=0.4))
+    assert [result.gate for result in planned_night.results_with("undecided")] == [f"{P99} vs reference < 20%"]
 
 
 def test_all_gates_of_a_night_share_one_level(tmp_path: Path) -> None:
@@ -74,13 +78,13 @@ def test_all_gates_of_a_night_share_one_level(tmp_path: Path) -> None:
 
 
 def test_a_check_that_failed_in_one_run_fails_the_gate_and_names_the_run(tmp_path: Path) -> None:
-    found = cell(tmp_path, checks=[LOST], summary=with_check(LOST, "fail"))
-    outcome, reasons = only(found, LOST)
+    failed_cell = cell(tmp_path, checks=[LOST], summary=with_check(LOST, "fail"))
+    outcome, reasons = only(failed_cell, LOST)
     assert outcome == "fail"
     assert "run-1-1: messages.lost is 3, it must be == 0." in reasons
     assert "run-1-0" not in reasons, "the reference is not judged"
     assert "8 checks of the reference's runs ended the same way." in reasons
-    assert only(found, OWN_CHECKS) == ("pass", "")
+    assert only(failed_cell, OWN_CHECKS) == ("pass", "")
 
 
 @pytest.mark.parametrize(
@@ -94,29 +98,29 @@ def test_a_check_that_failed_in_one_run_fails_the_gate_and_names_the_run(tmp_pat
     ],
 )
 def test_checks_of_single_runs(tmp_path: Path, planted: dict[str, Any], gate: str, outcome: str, says: str) -> None:
-    found, reasons = only(cell(tmp_path, checks=[LOST], **planted), gate)
-    assert found == outcome
+    outcome_found, reasons = only(cell(tmp_path, checks=[LOST], **planted), gate)
+    assert outcome_found == outcome
     assert says in reasons
 
 
 def test_runs_that_could_not_be_made_are_red_and_say_why(tmp_path: Path) -> None:
     broken = replace(cell(tmp_path), comparison=None, trouble="block 1, mesh: no such image; see run.log")
-    found = planned(broken)
-    assert (found.colour, found.exit_status(strict=False)) == ("red", 3)
-    assert found.results[0].reasons == ("block 1, mesh: no such image; see run.log",)
-    assert answer(found).startswith("Not to be judged: runs (steady).")
+    planned_night = planned(broken)
+    assert (planned_night.colour, planned_night.exit_status(strict=False)) == ("red", 3)
+    assert planned_night.results[0].reasons == ("block 1, mesh: no such image; see run.log",)
+    assert answer(planned_night).startswith("Not to be judged: runs (steady).")
 
 
-def with_rates(of: Cell, candidate: str | None, reference: str | None = None) -> Cell:
+def with_rates(judged_cell: Cell, candidate: str | None, reference: str | None = None) -> Cell:
     """What limited the rate of each run of either; None: it was held."""
-    assert of.comparison is not None
-    design = of.comparison.design
+    assert judged_cell.comparison is not None
+    design = judged_cell.comparison.design
     arms = []
     for arm, limit in zip(design.arms, (reference, candidate), strict=True):
         rate = {"held": limit is None, "limited_by": limit}
         runs = [replace(run, summary={**run.summary, "offered_rate": rate}) for run in arm.runs]  # type: ignore[arg-type]
         arms.append(replace(arm, runs=tuple(runs)))
-    return replace(of, comparison=replace(of.comparison, design=replace(design, arms=tuple(arms))))
+    return replace(judged_cell, comparison=replace(judged_cell.comparison, design=replace(design, arms=tuple(arms))))
 
 
 def test_a_candidate_whose_broker_became_too_slow_for_the_rate_turns_every_gate_red(tmp_path: Path) -> None:

@@ -31,8 +31,8 @@ def red(tmp_path_factory: pytest.TempPathFactory) -> Night:
 def test_the_document_is_as_its_schema_says(red: Night) -> None:
     schema = json.loads((ROOT / "docs" / "nightly.schema.json").read_text(encoding="utf-8"))
     jsonschema.validate(document(red), schema)
-    first = document(red)["gates"][0]
-    assert set(first) == set(schema["$defs"]["gate"]["required"])
+    first_gate = document(red)["gates"][0]
+    assert set(first_gate) == set(schema["$defs"]["gate"]["required"])
 
 
 def test_junit_has_a_case_for_each_gate_and_candidate(red: Night) -> None:
@@ -75,12 +75,12 @@ def test_the_page_has_the_answer_every_gate_and_links_to_the_comparisons(red: Ni
 
 def test_the_history_keeps_each_run_once_and_grows_by_those_that_are_new(red: Night, tmp_path: Path) -> None:
     few = cell(tmp_path / "runs", blocks=2)
-    first = history.append(tmp_path / "kept", "monday", [few], history.read(tmp_path / "kept"))
-    assert first == tmp_path / "kept" / "monday.parquet"
-    before = first.read_bytes()
+    first_file = history.append(tmp_path / "kept", "monday", [few], history.read(tmp_path / "kept"))
+    assert first_file == tmp_path / "kept" / "monday.parquet"
+    before = first_file.read_bytes()
     assert history.append(tmp_path / "kept", "monday", [few], history.read(tmp_path / "kept")) is None
-    more = history.append(tmp_path / "kept", "monday", red.cells[:1], history.read(tmp_path / "kept"))
-    assert (more, first.read_bytes()) == (tmp_path / "kept" / "monday-2.parquet", before)
+    second_file = history.append(tmp_path / "kept", "monday", red.cells[:1], history.read(tmp_path / "kept"))
+    assert (second_file, first_file.read_bytes()) == (tmp_path / "kept" / "monday-2.parquet", before)
     assert len(set(history.read(tmp_path / "kept").table["run_id"].to_pylist())) == 16
 
 
@@ -95,10 +95,10 @@ def test_a_damaged_file_of_the_history_is_set_aside_and_the_others_are_read(tmp_
     few = [cell(tmp_path / "runs", blocks=2)]
     history.append(tmp_path, "monday", few, history.History(history.SCHEMA.empty_table()))
     (tmp_path / "sunday.parquet").write_bytes(b"PAR1 torn")
-    found = history.read(tmp_path)
-    assert [path.name for path in found.damaged] == ["sunday.parquet.damaged"]
-    assert found.damaged[0].read_bytes() == b"PAR1 torn"
-    assert set(found.table["night"].to_pylist()) == {"monday"}
+    read_history = history.read(tmp_path)
+    assert [path.name for path in read_history.damaged] == ["sunday.parquet.damaged"]
+    assert read_history.damaged[0].read_bytes() == b"PAR1 torn"
+    assert set(read_history.table["night"].to_pylist()) == {"monday"}
     assert history.append(tmp_path, "sunday", few, history.History(history.SCHEMA.empty_table())) == (
         tmp_path / "sunday-2.parquet"
     )
@@ -108,8 +108,8 @@ def test_another_machine_is_another_environment(red: Night) -> None:
     assert red.cells[0].comparison is not None
     info = red.cells[0].comparison.reference.runs[0].info
     same = replace(info, machine={**info.machine, "load_average_1": 3.0}, run_id="other")
-    other = replace(info, machine={**info.machine, "cores": 64})
-    assert history.environment(info) == history.environment(same) != history.environment(other)
+    other_machine = replace(info, machine={**info.machine, "cores": 64})
+    assert history.environment(info) == history.environment(same) != history.environment(other_machine)
 
 
 def test_a_trend_has_the_middle_and_the_range_of_each_arm_night_by_night(red: Night, tmp_path: Path) -> None:
