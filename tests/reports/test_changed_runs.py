@@ -85,7 +85,7 @@ def remove_sends_and_edit_summary(run: Path) -> None:
 
 
 CHANGES = pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "reason"),
     [
         (edit_summary, f"summary.json was changed after the analysis: {AGAIN}"),
         (edit_run, f"run.json was changed after the analysis: {AGAIN}, which takes run.json as it is now"),
