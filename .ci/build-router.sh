@@ -6,7 +6,7 @@ set -euo pipefail
 sources=${1:+$(realpath --canonicalize-missing "$1")} # as the caller means it, who may be in another folder
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-router=qdrouterd version=1.19.0 # as topologies/artemis/router_launch.py names them
+router=qdrouterd version=1.19.0 # as topologies/artemis/router.py names them
 venv=$(realpath --no-symlinks "${VENV:-.venv}")
 home=$venv/lib/qpid-dispatch # its Python modules; the path is compiled in
 

@@ -29,12 +29,11 @@ from topologies.model.paths import Path as Route
 from topologies.model.topology import Topology
 from topologies.model.trust import Trust
 from topologies.model.validity import TopologyInvalid
-from topologies.runtimes.addresses import addresses_here, no_address_to_bind
-from topologies.runtimes.choice import choose, containers_for, look_here
+from topologies.runtimes.choice import Wanted, choose, containers_for, external_of, look_here, runtime_of, trust_in
 from topologies.runtimes.contract import Runtime
 from topologies.runtimes.own import proxies_of
+from topologies.runtimes.ports import addresses_here, no_address_to_bind
 from topologies.runtimes.proxies.link_proxies import no_proxies
-from topologies.runtimes.runtime_factory import Wanted, external_of, runtime_of, trust_in
 
 LOOK_EVERY_S = 0.5
 

@@ -10,10 +10,9 @@ from drivers import canary
 from topologies.management.link_traffic import tell_round_trips
 from topologies.management.links import prove_links
 from topologies.management.sampling import Row
-from topologies.model.joining_brokers import present_links
 from topologies.model.link import Link
 from topologies.model.paths import Path
-from topologies.model.topology import Topology
+from topologies.model.topology import Topology, present_links
 from topologies.runtimes.contract import Progress, Runtime
 from topologies.runtimes.own import proxies_of
 

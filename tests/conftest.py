@@ -13,8 +13,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.support.brokers import running
-from topologies.render.files import render_for_topics
 from topologies.runtimes.contract import Runtime
+from topologies.runtimes.prepared import render_for_topics
 
 pytest_plugins = ["tests.support.tiers", "tests.support.hiding"]
 

@@ -25,10 +25,10 @@ from topologies.catalogue.lookup import ENTRIES, build
 from topologies.classic.product import CLASSIC
 from topologies.model.client_groups import ClientGroup
 from topologies.model.topology import Topology
+from topologies.runtimes.choice import Wanted
 from topologies.runtimes.containers import engine
 from topologies.runtimes.external.credentials import find
 from topologies.runtimes.own import START_TIMEOUT_S
-from topologies.runtimes.runtime_factory import Wanted
 
 BROKERBENCH = str(Path(sys.executable).with_name("brokerbench"))
 UP_TIMEOUT_S = 120.0

@@ -29,8 +29,8 @@ from topologies.model.endpoints import Credentials
 from topologies.model.site import Site
 from topologies.model.topology import Topology
 from topologies.products import PRODUCTS
-from topologies.render.files import render
 from topologies.runtimes.contract import Runtime
+from topologies.runtimes.prepared import render
 
 pytestmark = pytest.mark.brokers
 NAME, FRAME_BYTES, SECRET = "broker-1", 65_536, "letmein"

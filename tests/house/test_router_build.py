@@ -8,7 +8,7 @@ import pytest
 
 from tests.house.test_ci_installs import tool, with_only
 from tests.house.tree import ROOT
-from topologies.artemis.router_launch import QDROUTERD, VERSION
+from topologies.artemis.router import QDROUTERD, VERSION
 
 NEEDED = (
     "bash",

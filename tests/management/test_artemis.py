@@ -24,14 +24,13 @@ from topologies.artemis.management import (
 )
 from topologies.artemis.product import ARTEMIS
 from topologies.artemis.router import Router
-from topologies.management.broker_queries import queries_of
+from topologies.management.contract import Figures, queries_of
 from topologies.management.jolokia import Answer, ManagementFailed
 from topologies.management.sampling import rows
-from topologies.management.values import Figures
 from topologies.model.client_groups import ClientGroup
 from topologies.model.link import Link
+from topologies.model.site import BRIDGE_USER
 from topologies.model.topology import Topology
-from topologies.render.site import BRIDGE_USER
 
 NODE_1, NODE_2 = "186c5c7e-e5d7-11f1-8eb0-02fc00000001", "1845257d-e5d7-11f1-a5be-02fc00000001"
 CONNECTOR = "TransportConfiguration(name={}, factory=NettyConnectorFactory)?port=32020&host=127-0-0-1"

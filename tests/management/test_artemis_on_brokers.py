@@ -20,7 +20,7 @@ from tests.support.waiting import until
 from tests.topologies.artemis_samples import every_artemis_feature, narrowed
 from topologies.artemis.management import broker_mbean, browse
 from topologies.catalogue.lookup import build
-from topologies.management.broker_queries import queries_of
+from topologies.management.contract import queries_of
 from topologies.management.jolokia import Jolokia
 from topologies.management.links import prove_links
 from topologies.model.client_groups import CONSUMERS, PRODUCERS

@@ -12,8 +12,8 @@ from topologies.classic.management import (
     link_end,
     started_connectors,
 )
+from topologies.management.contract import Bridge, LinkEnd, NetworkSubscription
 from topologies.management.jolokia import Answer, ManagementFailed
-from topologies.management.values import Bridge, LinkEnd, NetworkSubscription
 
 B = "org.apache.activemq:type=Broker,brokerName=n2"
 CONNECTION = f"{B},connector=clientConnectors,connectorName={{}},connectionViewType=clientId,connectionName={{}}"

@@ -8,7 +8,7 @@ import pytest
 from tests.support.loads import Load
 from tests.support.waiting import until
 from topologies.catalogue.lookup import build
-from topologies.management.broker_queries import queries_of
+from topologies.management.contract import queries_of
 from topologies.management.jolokia import Jolokia
 from topologies.management.sampling import sample
 from topologies.runtimes.contract import Runtime

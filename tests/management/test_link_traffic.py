@@ -10,8 +10,17 @@ from contextlib import contextmanager
 import pytest
 
 from topologies.catalogue.lookup import build
-from topologies.management.link_traffic import describe, round_trip_rows, round_trips, tell_round_trips, whole_run_rows
-from topologies.management.roundtrip import AMQP_SASL, KEEP_ALIVE_WANTED, RoundTrip, round_trip
+from topologies.management.link_traffic import (
+    AMQP_SASL,
+    KEEP_ALIVE_WANTED,
+    RoundTrip,
+    describe,
+    round_trip,
+    round_trip_rows,
+    round_trips,
+    tell_round_trips,
+    whole_run_rows,
+)
 from topologies.management.sampling import Row
 from topologies.model.link import Link
 from topologies.runtimes.proxies.link_proxies import Carried

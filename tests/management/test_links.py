@@ -11,8 +11,8 @@ from topologies.classic.link_proof import missing as missing_of
 from topologies.classic.network_connectors import NetworkConnector
 from topologies.classic.product import CLASSIC
 from topologies.management import links
+from topologies.management.contract import Bridge, LinkEnd, NetworkSubscription
 from topologies.management.links import LinksNotProven, doubtful, prove_links, relevant
-from topologies.management.values import Bridge, LinkEnd, NetworkSubscription
 from topologies.model.endpoints import ManagementEndpoint
 from topologies.model.topology import Topology
 

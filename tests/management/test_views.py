@@ -7,8 +7,7 @@ from topologies.classic.broker import Broker
 from topologies.classic.network_connectors import NetworkConnector
 from topologies.classic.product import CLASSIC
 from topologies.classic.queries import LinkNames
-from topologies.management.broker_queries import serving
-from topologies.management.contract import on_one_store
+from topologies.management.contract import on_one_store, serving
 from topologies.model.endpoints import ManagementEndpoint
 from topologies.model.topology import Topology
 

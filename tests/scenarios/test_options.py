@@ -25,9 +25,9 @@ from topologies.model.client_groups import ClientGroup
 from topologies.model.site import Site
 from topologies.model.topology import Topology
 from topologies.products import PRODUCTS
+from topologies.runtimes.choice import runtime_of
 from topologies.runtimes.own import OwnBrokers
 from topologies.runtimes.proxies import link_proxies as linkproxies
-from topologies.runtimes.runtime_factory import runtime_of
 
 
 class Producer(ProducerUser):

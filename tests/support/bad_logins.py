@@ -1,10 +1,9 @@
 """Renders brokers whose links log in with a wrong password."""
 
 from topologies.model.broker import AnyBroker
-from topologies.model.site import Site
+from topologies.model.site import BRIDGE_PASSWORD, Site
 from topologies.model.topology import Topology
-from topologies.render.files import render
-from topologies.render.site import BRIDGE_PASSWORD
+from topologies.runtimes.prepared import render
 
 
 def wrong_password_of_bridges(topology: Topology, broker: AnyBroker, site: Site) -> dict[str, str]:

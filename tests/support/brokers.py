@@ -8,8 +8,8 @@ from records.rundir import RunDirectory
 from tests.support.waiting import until
 from topologies.catalogue.lookup import build
 from topologies.model.topology import Topology
-from topologies.render.files import render
 from topologies.runtimes.contract import Runtime
+from topologies.runtimes.prepared import render
 from topologies.runtimes.processes.runtime import ProcessRuntime
 
 

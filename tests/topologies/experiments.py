@@ -14,7 +14,7 @@ from topologies.classic.broker import DEFAULT_POLICIES, Broker
 from topologies.classic.network_connectors import NetworkConnector
 from topologies.classic.policies import DestinationPolicy
 from topologies.classic.product import CLASSIC
-from topologies.management.broker_queries import queries_of
+from topologies.management.contract import queries_of
 from topologies.management.jolokia import Jolokia
 from topologies.management.links import prove_links
 from topologies.model.topology import Topology

@@ -14,20 +14,17 @@ from tests.topologies.golden_files import FOLDER, assert_golden
 from tests.topologies.samples import site_of
 from topologies.artemis.addresses import Address, AddressSetting
 from topologies.artemis.broker import Acceptor, ArtemisBroker, HaPolicy, Journal
-from topologies.artemis.links import BrokerConnection, ClusterConnection, ClusterLink, Mirror
+from topologies.artemis.links import BrokerConnection, ClusterConnection, ClusterLink, Mirror, lacks
 from topologies.artemis.render import names
 from topologies.artemis.render.broker_xml import BROKER_XML, core, listening_uri
 from topologies.artemis.render.files import BROKER_PROPERTIES, ROLES, USERS
 from topologies.artemis.render.links import connection_uri
-from topologies.artemis.since import lacks
 from topologies.catalogue.lookup import ENTRIES, build
 from topologies.model.broker import AnyBroker
-from topologies.model.site import Site
+from topologies.model.site import SECRET_KEYS, SECRETS_FOLDER, Site, filled
 from topologies.model.topology import Topology
-from topologies.render.files import render
-from topologies.render.secrets import SECRETS_FOLDER, filled
-from topologies.render.site import SECRET_KEYS
 from topologies.runtimes.distribution import pinned_versions
+from topologies.runtimes.prepared import render
 
 CORE = "{urn:activemq:core}"
 OF_ONE_BROKER = (BROKER_XML, BROKER_PROPERTIES, "qdrouterd.conf")

@@ -17,7 +17,7 @@ from topologies.catalogue.lookup import build
 from topologies.classic.broker import Broker
 from topologies.classic.network_connectors import NetworkConnector
 from topologies.classic.product import CLASSIC
-from topologies.management.broker_queries import queries_of
+from topologies.management.contract import queries_of
 from topologies.management.jolokia import Jolokia
 from topologies.model.topology import Topology
 from topologies.runtimes.contract import Runtime

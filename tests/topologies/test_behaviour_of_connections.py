@@ -16,7 +16,7 @@ from topologies.artemis.links import AddressMatch, BrokerConnection
 from topologies.artemis.management import broker_mbean, start_connection
 from topologies.artemis.product import ARTEMIS
 from topologies.catalogue.lookup import build
-from topologies.management.broker_queries import queries_of
+from topologies.management.contract import queries_of
 from topologies.management.jolokia import Jolokia
 from topologies.model.topology import Topology
 from topologies.runtimes.contract import Runtime

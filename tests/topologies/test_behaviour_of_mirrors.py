@@ -14,7 +14,7 @@ from tests.support.waiting import until
 from tests.topologies.experiments import SETTLES_S, client, depth, up
 from topologies.artemis.management import broker_mbean, start_connection
 from topologies.catalogue.lookup import build
-from topologies.management.broker_queries import queries_of
+from topologies.management.contract import queries_of
 from topologies.management.jolokia import Jolokia
 from topologies.management.links import prove_links
 from topologies.model.topology import Topology

@@ -26,12 +26,11 @@ from topologies.classic.render.broker_xml import (
 from topologies.classic.render.network_connectors import tellings
 from topologies.classic.transport_connectors import TransportConnector
 from topologies.model.client_groups import ClientGroup
-from topologies.model.site import Site
+from topologies.model.site import SECRET_KEYS, Site
 from topologies.model.topology import Topology
-from topologies.render.files import render_for_topics
-from topologies.render.site import SECRET_KEYS
 from topologies.render.xml import SPRING
 from topologies.runtimes.distribution import pinned_versions
+from topologies.runtimes.prepared import render_for_topics
 
 CLASSIC_ENTRIES = tuple(entry for entry in ENTRIES if build(entry).flavour == "classic")
 CORE = "{http://activemq.apache.org/schema/core}"

@@ -8,9 +8,9 @@ from topologies.artemis.broker import REPLICATION, ArtemisBroker, HaPolicy
 from topologies.artemis.links import ClusterConnection, ClusterLink, cluster_links
 from topologies.artemis.product import ARTEMIS
 from topologies.catalogue.lookup import build
-from topologies.model.cluster_connections import MemberConnection, cluster_connections, no_shared_proxies
 from topologies.model.impaired_links import impaired
 from topologies.model.impairment import Impairment
+from topologies.model.proxied_links import MemberConnection, cluster_connections, no_shared_proxies
 from topologies.model.topology import Topology
 from topologies.model.validity import TopologyInvalid
 

@@ -1,6 +1,6 @@
 """Checks the rules by which fields are spelled as brokers spell them."""
 
-from topologies.render.field_names import camel_case, hyphenated, spelled
+from topologies.render.xml import camel_case, hyphenated, spelled
 
 
 def test_a_field_loses_its_unit_and_keeps_its_acronyms() -> None:

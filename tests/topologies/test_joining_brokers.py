@@ -6,8 +6,7 @@ import pytest
 
 from topologies.catalogue.lookup import ENTRIES, build
 from topologies.classic.network_connectors import NetworkConnector
-from topologies.model.joining_brokers import opened_by_joining, present_links
-from topologies.model.topology import Topology
+from topologies.model.topology import Topology, opened_by_joining, present_links
 
 
 def opened(topology: Topology) -> list[tuple[str, str]]:

@@ -23,7 +23,7 @@ from topologies.classic.network_connectors import NetworkConnector
 from topologies.model.jvm import Jvm
 from topologies.model.topology import Topology
 from topologies.model.validity import TopologyInvalid
-from topologies.render.files import render, without_defaults
+from topologies.runtimes.prepared import render, without_defaults
 
 
 def over(topology: str | Topology, text: str) -> Topology:

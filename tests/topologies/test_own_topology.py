@@ -15,9 +15,8 @@ from tests.topologies.golden_files import assert_golden
 from tests.topologies.samples import every_feature, topologies
 from topologies.artemis.router import Router
 from topologies.catalogue.lookup import ENTRIES, build
-from topologies.catalogue.manual_words import HOPS_OF_LINKS, INSTEAD
 from topologies.catalogue.yaml_topology import BROKERS, LINKS, SECTIONS, hint, parse_topology
-from topologies.catalogue.yaml_words import ANYWHERE, fields_within, places, spellings, words_at
+from topologies.catalogue.yaml_words import ANYWHERE, HOPS_OF_LINKS, INSTEAD, fields_within, places, spellings, words_at
 from topologies.classic.broker import Broker
 from topologies.classic.product import CLASSIC
 from topologies.model.broker import AnyBroker

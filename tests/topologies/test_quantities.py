@@ -2,7 +2,7 @@
 
 import pytest
 
-from topologies.catalogue.quantities import unit_and_number
+from topologies.catalogue.yaml_words import unit_and_number
 
 
 @pytest.mark.parametrize(

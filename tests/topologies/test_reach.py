@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from tests.topologies.walks import can_reach
 from topologies.catalogue.lookup import ENTRIES, build
 from topologies.classic.broker import Broker
-from topologies.classic.destinations import matches
 from topologies.classic.network_connectors import NetworkConnector
 from topologies.classic.product import CLASSIC
+from topologies.classic.reachability import matches
 from topologies.model.topology import Topology
 from topologies.model.validity import TopologyInvalid
 

@@ -13,16 +13,16 @@ from tests.topologies.artemis_samples import clusters_and_connections
 from tests.topologies.conftest import activemq_xsd, artemis_configuration_xsd
 from tests.topologies.golden_files import assert_golden
 from tests.topologies.samples import every_feature, site_of, topologies
-from topologies.artemis.render import written as artemis
+from topologies.artemis.render import names as artemis
 from topologies.artemis.router import Router
 from topologies.catalogue.lookup import ENTRIES, build
 from topologies.catalogue.yaml_topology import parse_topology
 from topologies.classic.broker import Broker
-from topologies.classic.render import written as classic
+from topologies.classic.render import names as classic
 from topologies.model.impaired_links import as_they_come, impaired, through_proxies
 from topologies.model.topology import Topology
-from topologies.render.files import render, render_for_topics, without_defaults
 from topologies.runtimes.distribution import pinned_versions
+from topologies.runtimes.prepared import render, render_for_topics, without_defaults
 
 ROOT = Path(__file__).parents[2]
 FILES = {"classic": "activemq.xml", "artemis": "broker.xml"}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from topologies.runtimes.addresses import addresses_here, no_address_to_bind
+from topologies.runtimes.ports import addresses_here, no_address_to_bind
 
 HERE = ["127.0.0.1", "10.0.0.5", "172.17.0.1"]
 

@@ -15,7 +15,7 @@ from tests.support.runtimes import private_folder
 from tests.support.stomp_clients import Client, body
 from tests.support.waiting import until
 from topologies.catalogue.lookup import build
-from topologies.management.broker_queries import serving
+from topologies.management.contract import serving
 from topologies.management.links import prove_links
 from topologies.model.topology import Topology
 from topologies.runtimes.containers.runtime import ContainerRuntime

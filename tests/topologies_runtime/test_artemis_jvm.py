@@ -9,7 +9,7 @@ from brokerbench.compose import compose_files
 from topologies.artemis.launch import command
 from topologies.catalogue.lookup import build
 from topologies.model.launch import BrokerFolders, Launch
-from topologies.runtimes.pairs import store_of
+from topologies.runtimes.prepared import store_of
 
 LAUNCH = Launch(Path("/jdk/bin/java"), Path("/artemis"), Path("/agent.jar"), Path("/private/broker-hub"), 256)
 FOLDERS = BrokerFolders(Path("/run/brokers/hub"))

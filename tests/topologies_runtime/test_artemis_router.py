@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from records.rundir import RunDirectory
-from topologies.artemis.router_launch import Routers, RouterUnavailable, listens, version_of
+from topologies.artemis.router import Routers, RouterUnavailable, listens, version_of
 from topologies.catalogue.lookup import build
 from topologies.model.broker import AnyBroker
 from topologies.model.launch import LOOPBACK, BrokerFolders

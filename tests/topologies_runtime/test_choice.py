@@ -10,7 +10,8 @@ from topologies.classic.broker import Broker
 from topologies.classic.transport_connectors import TransportConnector
 from topologies.model.impaired_links import impaired
 from topologies.model.topology import Topology
-from topologies.runtimes.choice import Choice, RuntimeImpossible, Seen, choose, containers_for, no_containers
+from topologies.runtimes.capabilities import no_containers
+from topologies.runtimes.choice import Choice, RuntimeImpossible, Seen, choose, containers_for
 
 ALL_THERE = Seen(engine="Docker engine 20.10.24", image="apache/activemq-classic:5.18.3")
 NO_ENGINE = Seen(engine_problem="no Docker engine answers at unix:///x (No such file or directory)")

@@ -14,8 +14,13 @@ from topologies.catalogue.lookup import build
 from topologies.model.impaired_links import impaired
 from topologies.model.impairment import Impairment
 from topologies.runtimes.containers.broker_container import BrokerContainer
-from topologies.runtimes.containers.links import ProxyContainer, listeners
-from topologies.runtimes.containers.listening import BrokerListeners, listening_among, listening_in
+from topologies.runtimes.containers.links import (
+    BrokerListeners,
+    ProxyContainer,
+    listeners,
+    listening_among,
+    listening_in,
+)
 from topologies.runtimes.containers.runtime import ContainerRuntime
 from topologies.runtimes.contract import RuntimeFailed
 from topologies.runtimes.proxies.proxy_plan import PlannedProxy, ProxyEndpoint

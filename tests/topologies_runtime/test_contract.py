@@ -25,10 +25,9 @@ from topologies.classic.broker import Broker
 from topologies.classic.render.broker_xml import render
 from topologies.management.links import prove_links
 from topologies.management.sampling import process_rows
-from topologies.model.joining_brokers import opened_by_joining
 from topologies.model.launch import LOOPBACK
 from topologies.model.site import Site
-from topologies.model.topology import Topology
+from topologies.model.topology import Topology, opened_by_joining
 from topologies.model.trust import Trust
 from topologies.runtimes.containers.runtime import ContainerRuntime
 from topologies.runtimes.contract import LOG_TAIL_LINES, RuntimeFailed

@@ -14,7 +14,6 @@ from topologies.model.client_groups import ClientGroup
 from topologies.model.topology import BrokerProduct, Topology
 from topologies.products import PRODUCTS
 from topologies.runtimes.containers import image as container_image
-from topologies.runtimes.containers.broker_command import host_names
 from topologies.runtimes.containers.engine import (
     Engine,
     EngineTrouble,
@@ -26,6 +25,7 @@ from topologies.runtimes.containers.engine import (
     is_gone,
 )
 from topologies.runtimes.containers.image import RECIPES, cannot_be_had, wanted
+from topologies.runtimes.containers.runtime import host_names
 from topologies.runtimes.distribution import pinned
 
 

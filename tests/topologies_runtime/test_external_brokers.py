@@ -17,11 +17,10 @@ from topologies.management.links import LinksNotProven, prove_links
 from topologies.model.endpoints import Credentials
 from topologies.model.topology import Topology
 from topologies.model.trust import Trust
-from topologies.render.files import render
 from topologies.runtimes.external.credentials import ExternalCredentials
 from topologies.runtimes.external.file import BrokersFile, ExternalBroker
 from topologies.runtimes.external.runtime import ExternalRuntime
-from topologies.runtimes.prepared import Render
+from topologies.runtimes.prepared import Render, render
 from topologies.runtimes.processes.runtime import ProcessRuntime
 
 pytestmark = pytest.mark.brokers

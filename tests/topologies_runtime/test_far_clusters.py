@@ -13,7 +13,7 @@ from tests.topologies_runtime.far_links import CONTAINERS, NS_PER_MS, PROCESSES,
 from topologies.artemis.broker import ArtemisBroker, HaPolicy
 from topologies.artemis.links import ClusterConnection, cluster_links
 from topologies.artemis.product import ARTEMIS
-from topologies.management.broker_queries import serving
+from topologies.management.contract import serving
 from topologies.management.link_traffic import round_trips
 from topologies.management.links import prove_links
 from topologies.model.topology import Topology

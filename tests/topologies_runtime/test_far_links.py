@@ -42,7 +42,7 @@ from tests.topologies_runtime.far_links import (
 from topologies.catalogue.lookup import build
 from topologies.classic.broker import Broker
 from topologies.classic.network_connectors import NetworkConnector
-from topologies.management.broker_queries import serving
+from topologies.management.contract import serving
 from topologies.management.link_traffic import round_trips
 from topologies.management.links import prove_links
 from topologies.model.broker import AnyBroker

@@ -13,7 +13,7 @@ from topologies.model.jvm import Jvm
 from topologies.model.launch import BrokerFolders, Launch, agent_properties, environment
 from topologies.model.topology import BrokerProduct
 from topologies.products import PRODUCTS
-from topologies.runtimes.containers.broker_command import command_inside
+from topologies.runtimes.containers.runtime import command_inside
 from topologies.runtimes.java import JvmRefuses, require_taken
 
 LAUNCH = Launch(Path("/jdk/bin/java"), Path("/activemq"), Path("/agent.jar"), Path("/private/brokers.properties"), 256)

@@ -23,7 +23,7 @@ from topologies.runtimes.proxies.proxy_plan import (
     proxy_endpoints,
     proxy_plan,
 )
-from topologies.runtimes.proxies.sent_bytes import STREAMS
+from topologies.runtimes.proxies.toxiproxy import STREAMS
 
 ONE_TWO = "broker-1-to-broker-2"
 METRIC = "toxiproxy_proxy_sent_bytes_total"

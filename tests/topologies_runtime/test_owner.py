@@ -7,9 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from topologies.runtimes.containers.cleanup import OWNER_LABEL, abandoned, labels
+from topologies.runtimes.containers.cleanup import (
+    OWNER_LABEL,
+    Owner,
+    abandoned,
+    is_dead,
+    labels,
+    started_ticks,
+    this_process,
+)
 from topologies.runtimes.containers.guard import RUN_LABEL
-from topologies.runtimes.containers.owner import Owner, is_dead, started_ticks, this_process
 
 HERE = Owner("boot-1", "4026531836", 7, 500)
 

@@ -19,15 +19,14 @@ from tests.drivers.doubles import KeepingRecorder
 from tests.support.stomp_clients import Client, body
 from tests.support.waiting import until
 from topologies.catalogue.lookup import build
-from topologies.management.broker_queries import queries_of, serving
+from topologies.management.contract import HEAP, queries_of, serving
 from topologies.management.jolokia import Jolokia
 from topologies.management.links import prove_links
-from topologies.management.values import HEAP
 from topologies.model.client_groups import CONSUMERS
 from topologies.model.topology import Topology
 from topologies.runtimes.containers.runtime import ContainerRuntime
 from topologies.runtimes.own import OwnBrokers
-from topologies.runtimes.pairs import followers_of
+from topologies.runtimes.prepared import followers_of
 from topologies.runtimes.processes.runtime import ProcessRuntime
 
 TAKES_OVER_WITHIN_S = 45.0  # a standby tries the lock every ten seconds

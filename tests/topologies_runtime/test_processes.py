@@ -20,7 +20,7 @@ from topologies.model.launch import LOOPBACK
 from topologies.model.topology import Topology
 from topologies.runtimes.contract import RuntimeFailed
 from topologies.runtimes.distribution import DistributionUnavailable
-from topologies.runtimes.processes import broker_command
+from topologies.runtimes.processes import runtime as process_runtime
 from topologies.runtimes.processes.runtime import ProcessRuntime
 
 pytestmark = pytest.mark.brokers
@@ -141,7 +141,7 @@ def test_what_cannot_be_got_is_told_as_one_kind_of_failure(
     def fail(*_: object, **__: object) -> Path:
         raise error
 
-    monkeypatch.setattr(broker_command, "ensure", fail)
+    monkeypatch.setattr(process_runtime, "ensure", fail)
     with pytest.raises(RuntimeFailed) as failed:
         single(tmp_path).up(lambda _line: None)
     assert str(failed.value).startswith(told)

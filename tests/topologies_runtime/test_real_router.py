@@ -22,7 +22,7 @@ from tests.support.brokers import running
 from tests.support.locust_run import LocustRun, make_run, nothing_left, processes_of
 from tests.support.waiting import until
 from topologies.artemis.management import queue_mbean
-from topologies.artemis.router_launch import VERSION
+from topologies.artemis.router import VERSION
 from topologies.catalogue.lookup import build
 from topologies.management.jolokia import Jolokia
 from topologies.management.links import prove_links

@@ -15,8 +15,7 @@ from topologies.runtimes.ports import choose_ports
 from topologies.runtimes.processes.broker import BrokerProcess
 from topologies.runtimes.proxies.link_proxies import Carried, LinkProxies
 from topologies.runtimes.proxies.proxy_plan import PlannedProxy, ProxyEndpoint, Use
-from topologies.runtimes.proxies.sent_bytes import sent_bytes, with_open_connections
-from topologies.runtimes.proxies.toxiproxy import LOG_LEVEL, command, find_toxiproxy
+from topologies.runtimes.proxies.toxiproxy import LOG_LEVEL, command, find_toxiproxy, sent_bytes, with_open_connections
 
 RESET = struct.pack("ii", 1, 0)  # no lingering: to close is to reset
 METRICS = """\

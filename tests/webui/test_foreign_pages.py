@@ -13,7 +13,7 @@ import requests
 from playwright.sync_api import Page
 
 from tests.webui.running import WebUi, chromium_page, eventually, fill_in, web_ui
-from topologies.runtimes.addresses import addresses_here
+from topologies.runtimes.ports import addresses_here
 
 pytestmark = pytest.mark.browser
 

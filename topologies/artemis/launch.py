@@ -1,7 +1,7 @@
-"""Makes the command line that starts an Artemis broker as a Java process, and names the image with that broker.
+"""Makes the command line that starts an Artemis broker as a Java process, and the script that starts one in its image.
 
-It is the command that an instance's own ``bin/artemis run`` script runs, without the script and without an instance:
-same boot jar, same exports. Left out are its JMX switches and its web console (Jolokia's agent reads the MBeans from
+The command is that of an instance's own ``bin/artemis run`` script, without the script and without an instance: same
+boot jar, same exports. Left out are its JMX switches and its web console (Jolokia's agent reads the MBeans from
 inside). No password is among the arguments: they name files.
 """
 
@@ -9,10 +9,11 @@ import platform
 from pathlib import Path, PurePath, PurePosixPath
 
 from topologies.artemis.render.files import BROKER_PROPERTIES, LOG4J2, LOGIN_CONFIG
-from topologies.model.launch import BrokerFolders, Launch, jvm
-from topologies.model.product import ProductImage
+from topologies.model import site as names
+from topologies.model.launch import BrokerFolders, Launch, ProductImage, jvm
+from topologies.model.site import DATA_PROPERTY, SECRETS_PROPERTY, STORE_PROPERTY
 from topologies.render.log4j import LOG_CONFIG_PROPERTY
-from topologies.render.site import DATA_PROPERTY, SECRETS_PROPERTY, STORE_PROPERTY
+from topologies.render.start_script import CONF, HEAD, PRIVATE, SECRETS_SCRIPT, STORE, home_of, java, needed
 
 IMAGE = ProductImage(
     upstream="apache/activemq-artemis:2.44.0",
@@ -67,3 +68,19 @@ def started(home: str, conf: PurePath, secrets: PurePath) -> list[str]:
         "--properties",
         f"{secrets}/{PurePath(BROKER_PROPERTIES).name}",
     ]
+
+
+DATA = PurePosixPath("/var/lib/artemis-instance")
+"""Made by upstream's image for the user as whom it runs: a volume that is mounted there is that user's too."""
+
+
+def start_script() -> str:
+    home = home_of(IMAGE)
+    wanted = "\n".join(f': "{needed(key)}"' for key in names.SECRET_KEYS)
+    options = settings(home, CONF, DATA, STORE)
+    last = " ".join(f'"{argument}"' for argument in started(home, CONF, PRIVATE))
+    return (
+        f"{HEAD}{wanted}\n. {CONF / SECRETS_SCRIPT}\n"
+        + java(*options, f"-D{names.SECRETS_PROPERTY}={PRIVATE}")
+        + f"    {last}\n"
+    )

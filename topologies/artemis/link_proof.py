@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 from topologies.artemis.links import BrokerConnection, ClusterLink
 from topologies.artemis.management import CLUSTER_QUEUE, MIRROR_QUEUE, broker_mbean, members, queue_mbean
+from topologies.management.contract import value_of
 from topologies.management.jolokia import Answer, Jolokia, ManagementFailed, Request, read
-from topologies.management.values import value_of
 from topologies.model.link import Link
 
 NOTIFICATIONS = "notif."  # then a number, then the name of the broker that listens

@@ -3,13 +3,15 @@
 Defaults are those of Artemis 2.44.0.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, fields
 from typing import ClassVar
 
 from topologies.model.broker import AnyBroker
 from topologies.model.link import Link
+from topologies.model.site import is_before
 from topologies.model.stated import changed
+from topologies.model.topology import Topology
 from topologies.model.validity import (
     UNLIMITED,
     TopologyInvalid,
@@ -211,3 +213,16 @@ def cluster_links(members: Iterable[AnyBroker], cluster: ClusterConnection) -> t
         for index, earlier in enumerate(all_members)
         for later in all_members[index + 1 :]
     )
+
+
+TOPOLOGY_SCANNER = (2, 41)  # ARTEMIS-5382
+
+
+def lacks(topology: Topology, version: str) -> Iterator[str]:
+    """A sentence for each setting that a topology uses and that version does not know."""
+    if not is_before(version, TOPOLOGY_SCANNER):
+        return
+    clusters = dict.fromkeys(link.cluster for link in topology.links if isinstance(link, ClusterLink))
+    for cluster in clusters:
+        if cluster.topology_scanner_attempts != ClusterConnection.topology_scanner_attempts:
+            yield f"cluster {cluster.name!r} sets topology_scanner_attempts, which Artemis has since 2.41"

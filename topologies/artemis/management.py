@@ -16,11 +16,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from topologies.artemis.links import BrokerConnection, ClusterLink
-from topologies.management.contract import LyingMessage
+from topologies.management.contract import HEAP, Bridge, Figures, LyingMessage, heap_figures, named_figures, value_of
 from topologies.management.jolokia import Answer, Jolokia, ManagementFailed, Request, execute, read
-from topologies.management.values import HEAP, Bridge, Figures, heap_figures, named_figures, value_of
+from topologies.model.site import BRIDGE_USER
 from topologies.model.topology import Topology
-from topologies.render.site import BRIDGE_USER
 
 DOMAIN = "org.apache.activemq.artemis"
 CLUSTER_QUEUE = "$.artemis.internal.sf."  # and the cluster's name, a dot, the node id of the other member

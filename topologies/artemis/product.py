@@ -3,23 +3,19 @@
 from collections.abc import Sequence
 from itertools import chain, count
 
-from topologies.artemis import link_proof, management, router_launch
+from topologies.artemis import link_proof, management, router
 from topologies.artemis.broker import ArtemisBroker
-from topologies.artemis.launch import IMAGE, command
-from topologies.artemis.links import BrokerConnection, ClusterConnection, ClusterLink
+from topologies.artemis.launch import DATA, IMAGE, command, start_script
+from topologies.artemis.links import BrokerConnection, ClusterConnection, ClusterLink, lacks
 from topologies.artemis.manual_words import ARTEMIS_WORDS
 from topologies.artemis.queries import artemis_queries
 from topologies.artemis.reachability import carries_all, reaches
 from topologies.artemis.render import broker_xml
-from topologies.artemis.render import router as router_conf
-from topologies.artemis.render.start_script import DATA, start_script
-from topologies.artemis.router import Router
-from topologies.artemis.since import lacks
 from topologies.artemis.validation import artemis_problems, artemis_warnings
 from topologies.management.contract import ProductManagement
 from topologies.model.broker import AnyBroker
+from topologies.model.launch import ProductCompose, ProductLaunch
 from topologies.model.link import Link
-from topologies.model.product import ProductCompose, ProductLaunch
 from topologies.model.site import Site
 from topologies.model.topology import BrokerProduct, Topology
 
@@ -32,21 +28,21 @@ def _join(opened_by: AnyBroker, to: AnyBroker, links: Sequence[Link]) -> Link:
 
 
 def _render(topology: Topology, broker: AnyBroker, site: Site) -> dict[str, str]:
-    if isinstance(broker, Router):
-        return router_conf.render(broker, site)
+    if isinstance(broker, router.Router):
+        return router.render(broker, site)
     assert isinstance(broker, ArtemisBroker)  # a Topology has no other
     return broker_xml.render(topology, broker, site)
 
 
 def _no_container(topology: Topology, broker: AnyBroker) -> str:
-    if isinstance(broker, Router):
+    if isinstance(broker, router.Router):
         return f"router {broker.name!r} has no image, only brokers have one; use --runtime processes"
     return ""
 
 
 ARTEMIS = BrokerProduct(
     name="artemis",
-    brokers={"broker": ArtemisBroker, "router": Router},
+    brokers={"broker": ArtemisBroker, "router": router.Router},
     links={BrokerConnection.kind: BrokerConnection, ClusterLink.kind: ClusterLink},
     manual_words=ARTEMIS_WORDS,
     join=_join,
@@ -72,9 +68,9 @@ ARTEMIS = BrokerProduct(
         secrets="broker-{broker}",
         first_serves=False,
         image=IMAGE,
-        says_it_listens=router_launch.listens,
+        says_it_listens=router.listens,
     ),
-    executables=router_launch.Routers(),
+    executables=router.Routers(),
     compose=ProductCompose(
         variable="ARTEMIS_IMAGE",
         called="ActiveMQ Artemis 2.44",

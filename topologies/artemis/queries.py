@@ -7,9 +7,8 @@ from topologies.artemis import management
 from topologies.artemis.broker import ArtemisBroker
 from topologies.artemis.management import MOST_LISTED, broker_mbean, of_clients
 from topologies.artemis.router import Router
-from topologies.management.contract import BrokerQueries
+from topologies.management.contract import HEAP, BrokerQueries, Figures, heap_figures
 from topologies.management.jolokia import Jolokia, execute, object_name
-from topologies.management.values import HEAP, Figures, heap_figures
 from topologies.model.topology import Topology
 
 

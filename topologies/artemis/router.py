@@ -1,9 +1,20 @@
-"""Models a router beside Artemis brokers. It stores nothing: brokers are its waypoints, clients see only it."""
+"""Models a router beside Artemis brokers, renders its configuration, and finds and starts its program.
 
+It stores nothing: brokers are its waypoints, clients see only it. Its program is the Qpid Dispatch router on PATH, for
+no Java package brings one.
+"""
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import ClassVar
 
 from topologies.model.broker import AnyBroker
+from topologies.model.launch import LOOPBACK, BrokerFolders, BrokerUnavailable, Executables
+from topologies.model.site import Site
 from topologies.model.validity import TopologyInvalid, require_plain
 
 
@@ -31,3 +42,94 @@ class Router(AnyBroker):
     @property
     def protocols(self) -> tuple[str, ...]:
         return ("amqp",)
+
+
+QDROUTERD_CONF = "qdrouterd.conf"
+
+
+def render(router: Router, site: Site) -> dict[str, str]:
+    """qdrouterd.conf. One listener serves clients and brokers: a broker's peer says itself what it is.
+
+    The router asks no client for a password, so it is for loopback only.
+    """
+    waypoints = "".join(f"\naddress {{\n    prefix: {prefix}\n    waypoint: yes\n}}\n" for prefix in router.waypoints)
+    return {
+        QDROUTERD_CONF: f"""\
+router {{
+    mode: standalone
+    id: {router.name}
+}}
+
+listener {{
+    host: {site.bind_host}
+    port: {site.port(router.name, "amqp")}
+    role: normal
+    authenticatePeer: no
+    saslMechanisms: ANONYMOUS
+}}
+{waypoints}"""
+    }
+
+
+QDROUTERD = "qdrouterd"
+VERSION = "1.19.0"
+ASK_TIMEOUT_S = 10.0
+NEXT_STEP = "build it by bash .ci/build-router.sh SOURCES, as docs/topologies.md says, or choose another topology"
+
+
+class RouterUnavailable(BrokerUnavailable):
+    """There is no router on this machine: names the topology and its router, what was looked for and the next step."""
+
+
+def _find(topology: str, router: str) -> Path:
+    """On PATH, or beside this Python."""
+    beside = str(Path(sys.executable).parent)
+    found = shutil.which(QDROUTERD) or shutil.which(QDROUTERD, path=beside)
+    if found is None:
+        raise RouterUnavailable(
+            f"topology {topology!r}: router {router!r} needs {QDROUTERD} (Qpid Dispatch {VERSION}), and there is none"
+            f" on PATH or in {beside} (Skupper's skrouterd does not do: it has no waypoints); {NEXT_STEP}"
+        )
+    return Path(found)
+
+
+def version_of(executable: Path) -> str:
+    """The version that it prints.
+
+    Raises RouterUnavailable if it does not run, for example because a library is missing.
+    """
+    try:
+        asked = subprocess.run([executable, "--version"], capture_output=True, text=True, timeout=ASK_TIMEOUT_S)
+    except (OSError, subprocess.SubprocessError) as error:
+        raise RouterUnavailable(f"{executable} --version: {error}; {NEXT_STEP}") from None
+    if asked.returncode != 0:
+        told = asked.stderr.strip().rpartition("\n")[2] or "no reason given"
+        raise RouterUnavailable(f"{executable} --version ends with status {asked.returncode}: {told}; {NEXT_STEP}")
+    return asked.stdout.strip()
+
+
+def listens(lines: Iterable[str]) -> bool:
+    """Whether it says so in its log: a port that answers may belong to another process. Pure."""
+    return any(" (notice) Listening on " in line for line in lines)
+
+
+class Routers(Executables):
+    """The programs that run the routers of a topology."""
+
+    def find(self, topology: str, brokers: Iterable[object], bind_host: str) -> Mapping[str, Path]:
+        """The program of each router, by the router's name. Raises RouterUnavailable."""
+        routers = [each.name for each in brokers if isinstance(each, Router)]
+        if routers and bind_host != LOOPBACK:
+            raise RouterUnavailable(
+                f"topology {topology!r}: router {routers[0]!r} asks nobody for a password, so it listens on {LOOPBACK}"
+                f" and not on {bind_host}; leave --bind-host out"
+            )
+        return {router: _find(topology, router) for router in routers}
+
+    def versions(self, found: Mapping[str, Path]) -> dict[str, str]:
+        """The program's name and version; empty without routers. Raises RouterUnavailable."""
+        executable = next(iter(found.values()), None)
+        return {QDROUTERD: version_of(executable)} if executable else {}
+
+    def command(self, executable: Path, folders: BrokerFolders) -> list[str]:
+        return [str(executable), "--conf", f"{folders.conf}/{QDROUTERD_CONF}"]

@@ -17,8 +17,7 @@ from typing import Any, ClassVar, Union
 import yaml
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from topologies.catalogue.quantities import unit_and_number
-from topologies.catalogue.yaml_words import spellings
+from topologies.catalogue.yaml_words import spellings, unit_and_number
 from topologies.model.spelling import nearest
 from topologies.model.stated import changed, mark_stated
 from topologies.model.validity import TopologyInvalid

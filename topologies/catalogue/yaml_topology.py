@@ -19,9 +19,8 @@ from typing import Any
 
 from yaml.nodes import Node, ScalarNode
 
-from topologies.catalogue.manual_words import HOPS_OF_LINKS, instead
 from topologies.catalogue.yaml_nodes import Document, Reader, TextInvalid, read_text
-from topologies.catalogue.yaml_words import ANYWHERE, places, spellings, words_at
+from topologies.catalogue.yaml_words import ANYWHERE, HOPS_OF_LINKS, instead, places, spellings, words_at
 from topologies.model.broker import AnyBroker
 from topologies.model.client_groups import ClientGroup
 from topologies.model.impaired_links import impaired

@@ -1,12 +1,19 @@
-"""Finds which words may stand at one place of a YAML file: fields and kinds, spelt as in the model or a manual."""
+"""Finds which words may stand at one place of a YAML file, and what to write for a word of the brokers' manuals.
+
+Words are fields and kinds, spelt as in the model or a manual. Some words of a manual stand for several fields, and the
+model expresses some in another way. Some belong to another product: then the advice names that product and the
+replacement. The advice here is the same for every product.
+"""
 
 import dataclasses
 import re
 import typing
 from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
 
 from topologies.model.broker import AnyBroker
 from topologies.model.spelling import plainly
+from topologies.products import PRODUCTS
 
 ANYWHERE = ""
 UNITS = ("_ms", "_bytes")  # what our names carry, and the manuals' do not
@@ -86,3 +93,75 @@ def _dataclasses_in(hint: object) -> Iterator[type]:
         yield hint
     for each in typing.get_args(hint):
         yield from _dataclasses_in(each)
+
+
+KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
+MULTIPLES: dict[str, tuple[str, dict[str, int]]] = {
+    "bytes": ("bytes", {"": 1, "k": KIB, "m": MIB, "g": GIB}),
+    "mb": ("MiB", {"": 1, "m": 1, "g": KIB}),
+    "ms": ("milliseconds", {"": 1, "ms": 1, "s": 1_000, "sec": 1_000, "min": 60_000, "h": 3_600_000}),
+}
+"""By the last word of a field: its unit, and how many of it others are. As for the brokers, 1 kb is 1,024 bytes."""
+QUANTITY = re.compile(r"(\d+) *([a-z]*)")
+
+
+def unit_and_number(field: str, text: str) -> str:
+    """`` of bytes: write 33554432`` for the text ``32mb`` of a field that ends in ``_bytes``; '' without a unit."""
+    last = field.rpartition("_")[2]
+    if last not in MULTIPLES:
+        return ""
+    unit, multiples = MULTIPLES[last]
+    found = QUANTITY.fullmatch(text.strip().lower())
+    multiple = multiples.get(found[2].removesuffix("b").removesuffix("i")) if found else None
+    return f" of {unit}: write {int(found[1]) * multiple}" if found and multiple else f" of {unit}"
+
+
+ALMOST = 0.88  # a letter of ten is another; of short words every letter counts
+HOPS_OF_LINKS = ("networkttl", "messagettl", "consumerttl")
+"""Two are fields of every link, which those of some products do not let anybody choose."""
+CREDENTIALS = "brokers get the user and the passwords of the run; leave it out"
+PLACES = "a run chooses where brokers listen (--base-port, --bind-host), or a --brokers-file says so; leave it out"
+Words = dict[str, str]
+EVERYWHERE: Words = {
+    "username": CREDENTIALS,
+    "user": CREDENTIALS,
+    "password": CREDENTIALS,
+    "remoteusername": CREDENTIALS,
+    "remotepassword": CREDENTIALS,
+    "datadirectory": "a run keeps its stores where it is told to; leave it out",
+    "host": PLACES,
+    "port": PLACES,
+    "uri": PLACES,
+}
+OF_LINKS: Words = {
+    "from": "write opened_by",
+    "source": "write opened_by",
+    "target": "write to",
+    "bidirectional": "write duplex: true",
+}
+OF_BROKERS: Words = {
+    "brokername": "write name",
+    "master": "write standby_of on the broker that waits",
+    "slave": "write standby_of",
+    "backup": "write standby_of",
+    "backupof": "write standby_of",
+}
+COMMON: Mapping[str, Words] = {ANYWHERE: EVERYWHERE, "links": OF_LINKS, "brokers": OF_BROKERS}
+INSTEAD: Mapping[str, Mapping[str, Words]] = {
+    name: {section: words | dict(product.manual_words.get(section, {})) for section, words in COMMON.items()}
+    for name, product in PRODUCTS.items()
+}
+"""Product to a section, whose own entries it is told of alone, or `ANYWHERE`, to a word, without its hyphens and
+capitals, to the next step."""
+
+
+def instead(product: str, word: str, path: str) -> str:
+    """The replacement at ``path`` for a word, or for a nearly equal one; '' if the manuals do not have it.
+
+    `ANYWHERE`: as in an entry of any section.
+    """
+    of = INSTEAD[product]
+    sections = ("brokers", "links") if path == ANYWHERE else (INDEX.sub("", path),)
+    words = {word: told for section in (ANYWHERE, *sections) for word, told in of.get(section, {}).items()}
+    close = get_close_matches(plainly(word), list(words), n=1, cutoff=ALMOST)
+    return words[close[0]] if close else ""

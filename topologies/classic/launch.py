@@ -1,23 +1,29 @@
-"""Makes the command line that starts a Classic broker as a Java process, and names the image with that broker.
+"""Makes the command line that starts a Classic broker as a Java process, and says how one is started in its image.
 
-It is the command that the distribution's own ``bin/activemq`` script runs, without the script: same jar, same exports.
-Left out are its JMX switches (Jolokia's agent reads the MBeans from inside), added is only what keeps a run to itself.
-No password is among the arguments: they name files.
+The command is that of the distribution's own ``bin/activemq`` script, without the script: same jar, same exports. Left
+out are its JMX switches (Jolokia's agent reads the MBeans from inside), added is only what keeps a run to itself. No
+password is among the arguments: they name files.
 """
 
 from pathlib import Path, PurePosixPath
 
+from topologies.classic.broker import Broker
 from topologies.classic.render.broker_xml import LOG4J2_PROPERTIES
-from topologies.model.launch import BrokerFolders, Launch, jvm
-from topologies.model.product import ProductImage
-from topologies.render.log4j import LOG_CONFIG_PROPERTY
-from topologies.render.site import (
+from topologies.classic.render.network_connectors import looked_for
+from topologies.model import site as names
+from topologies.model.broker import AnyBroker
+from topologies.model.launch import BrokerFolders, Launch, ProductImage, jvm
+from topologies.model.site import (
     DATA_PROPERTY,
     KEYSTORE_PROPERTY,
     SECRETS_PROPERTY,
     STORE_PROPERTY,
     TRUSTSTORE_PROPERTY,
 )
+from topologies.model.stated import changed
+from topologies.model.topology import Topology
+from topologies.render.log4j import LOG_CONFIG_PROPERTY
+from topologies.render.start_script import CONF, HEAD, INSIDE, PRIVATE, STORE, home_of, java, needed
 
 IMAGE = ProductImage(
     upstream="apache/activemq-classic:5.18.3",
@@ -63,3 +69,49 @@ def command(launch: Launch, folders: BrokerFolders, agent_file: Path, store: Pat
         f"{home}/bin/activemq.jar",
         "start",
     ]
+
+
+DATA = INSIDE / "data"
+
+
+def start_script() -> str:
+    secrets, home = PRIVATE / "brokers.properties", home_of(IMAGE)
+    wanted = "\n".join(f"    printf '{key}=%s\\n' \"{needed(key)}\"" for key in names.SECRET_KEYS)
+    options = (
+        *OPENED,
+        f"-Dactivemq.classpath={CONF}",
+        f"-Dactivemq.home={home}",
+        f"-Dactivemq.base={home}",
+        f"-Dactivemq.conf={CONF}",
+        f"-D{names.DATA_PROPERTY}={DATA}",
+        f"-D{names.STORE_PROPERTY}={STORE}",
+        f"-D{LOG_CONFIG_PROPERTY}={CONF}/{LOG4J2_PROPERTIES}",
+        f"-D{names.SECRETS_PROPERTY}={secrets}",
+    )
+    return f"{HEAD}{{\n{wanted}\n}} >{secrets}\n" + java(*options) + f'    -jar "{home}/bin/activemq.jar" start\n'
+
+
+def no_container(topology: Topology, broker: AnyBroker) -> str:
+    """Why a broker cannot run in a container, with the next step; '' if it can. Pure."""
+    if isinstance(broker, Broker) and looked_for(topology, broker) and _tells_clients(broker):
+        return (
+            f"broker {broker.name!r} is found by multicast and has update_cluster_clients: in a container it has"
+            " one address for brokers and another for clients, and tells both the same; use --runtime processes, or"
+            " give the links that lead to it a static discovery"
+        )
+    return ""
+
+
+def in_container(topology: Topology, broker: AnyBroker) -> AnyBroker:
+    """It announces its address to clients. This machine publishes it at that address.
+
+    One that others find by multicast publishes its name, by which they reach it: it tells everyone the same.
+    """
+    if not isinstance(broker, Broker):
+        return broker
+    host = "hostname" if looked_for(topology, broker) else "ipaddress"
+    return changed(broker, connectors=tuple(changed(each, published_host=host) for each in broker.connectors))
+
+
+def _tells_clients(broker: Broker) -> bool:
+    return any(connector.update_cluster_clients for connector in broker.connectors)

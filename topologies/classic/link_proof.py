@@ -13,7 +13,7 @@ from collections.abc import Mapping
 
 from topologies.classic.management import bridge_client_id
 from topologies.classic.network_connectors import NetworkConnector
-from topologies.management.values import LinkEnd
+from topologies.management.contract import LinkEnd
 from topologies.model.link import Link
 
 DEMAND = "ActiveMQ.Advisory.Consumer."

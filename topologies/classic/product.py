@@ -2,23 +2,20 @@
 
 from collections.abc import Sequence
 
-from topologies.classic import link_proof, management, store_limit
+from topologies.classic import link_proof, management
 from topologies.classic.amazon_mq import templates
 from topologies.classic.broker import Broker, without_broker_path
-from topologies.classic.containers import in_container, no_container
-from topologies.classic.launch import IMAGE, command
+from topologies.classic.launch import DATA, IMAGE, command, in_container, no_container, start_script
 from topologies.classic.manual_words import CLASSIC_WORDS
 from topologies.classic.network_connectors import NetworkConnector
 from topologies.classic.queries import classic_queries
 from topologies.classic.reachability import carries_all, reaches
-from topologies.classic.render.broker_xml import render
-from topologies.classic.render.start_script import DATA, start_script
-from topologies.classic.render.tls import needs_tls
+from topologies.classic.render.broker_xml import needs_tls, render
 from topologies.classic.validation import classic_problems, classic_warnings
 from topologies.management.contract import ProductManagement, StoreLimit
 from topologies.model.broker import AnyBroker
+from topologies.model.launch import Executables, ProductCompose, ProductLaunch
 from topologies.model.link import Link
-from topologies.model.product import Executables, ProductCompose, ProductLaunch
 from topologies.model.site import Site
 from topologies.model.topology import BrokerProduct, Topology
 
@@ -77,6 +74,6 @@ CLASSIC = BrokerProduct(
         stop_link=management.stop_connector,
         browse_by="stomp",  # its management shows no more than the first 400 messages (maxBrowsePageSize)
         durable_subscriptions=management.durable_subscriptions,
-        store_limit=StoreLimit(store_limit.lower, store_limit.restore, store_limit.percent),
+        store_limit=StoreLimit(management.lower_store_limit, management.restore_store_limit, management.store_percent),
     ),
 )

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from topologies.classic import management
 from topologies.classic.management import BROKERS, broker_mbean, connections_asked, of_clients
 from topologies.classic.network_connectors import NetworkConnector
-from topologies.management.contract import BrokerQueries, on_one_store
+from topologies.management.contract import HEAP, BrokerQueries, Figures, heap_figures, on_one_store, value_of
 from topologies.management.jolokia import Jolokia, execute, object_name
-from topologies.management.values import HEAP, Figures, heap_figures, value_of
 from topologies.model.broker import AnyBroker
 from topologies.model.topology import Topology
 

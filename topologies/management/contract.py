@@ -1,15 +1,78 @@
-"""Says what management asks of a broker product: the questions to one broker, and the proof of one link."""
+"""Says what management asks of a broker product: questions to a broker, their answers, and the proof of a link."""
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from topologies.management.jolokia import Jolokia
-from topologies.management.values import Figures
+from topologies.management.jolokia import Answer, Jolokia, ManagementFailed
 from topologies.model.endpoints import ManagementEndpoint
 from topologies.model.link import Link
 from topologies.model.topology import Topology
+
+NOT_FOUND, OK = 404, 200
+HEAP = "java.lang:type=Memory"
+"""The MBean of a JVM's memory."""
+
+
+@dataclass(frozen=True)
+class Bridge:
+    """One end of a link, from its broker's data. The far end of a duplex link does not know the link's own name."""
+
+    connector: str  # the link's name; '#0', '#1', … at the far end of a duplex link
+    remote_broker: str
+    created_by_duplex: bool
+    counters: Mapping[str, int]  # by metric name: totals since the bridge came up, and backlogs
+
+
+@dataclass(frozen=True)
+class Figures:
+    """One broker's sampled figures. Counters are totals since it started; everything is an integer."""
+
+    broker: Mapping[str, int]  # by metric name
+    queues: Mapping[str, Mapping[str, int]]  # by queue and metric
+    bridges: tuple[Bridge, ...]
+    clients: Mapping[str, int]  # connections by transport connector, bridges left out
+
+
+@dataclass(frozen=True)
+class NetworkSubscription:
+    """A subscription that a broker holds, by the client id that made it."""
+
+    client_id: str
+    destination: str
+
+
+@dataclass(frozen=True)
+class LinkEnd:
+    """One broker's data on all links that begin or end there."""
+
+    broker: str
+    bridges: tuple[Bridge, ...] = ()
+    client_ids: frozenset[str] = frozenset()
+    subscriptions: tuple[NetworkSubscription, ...] = ()
+    failure: str = ""  # why it shows nothing
+
+
+def named_figures(figures: Mapping[str, str], attributes: Mapping[str, Any]) -> dict[str, int]:
+    """``figures``: each metric with the attribute of the MBean that has it. Pure."""
+    return {metric: int(attributes[attribute]) for metric, attribute in figures.items()}
+
+
+def heap_figures(memory: Mapping[str, Any]) -> dict[str, int]:
+    """``memory``: the attributes of HEAP."""
+    usage = memory["HeapMemoryUsage"]
+    return {"heap_used_bytes": int(usage["used"]), "heap_max_bytes": int(usage["max"])}
+
+
+def value_of(broker: str, answer: Answer) -> Any:
+    """The value; nothing where a pattern matches nothing."""
+    if answer.status == NOT_FOUND and "*" in answer.mbean:
+        return {}
+    if answer.status != OK:
+        raise ManagementFailed(f"broker {broker!r}, MBean {answer.mbean}: {answer.error or 'no value'}")
+    return answer.value
 
 
 class ManagedBrokers(Protocol):
@@ -122,3 +185,21 @@ def on_one_store(topology: Topology, name: str) -> tuple[str, ...]:
     """The brokers that can serve in one another's place: the active, then its standbys. KeyError for an unknown one."""
     active = topology.broker(name).active
     return (active, *(broker.name for broker in topology.brokers if broker.standby_of == active))
+
+
+def queries_of(topology: Topology, name: str) -> BrokerQueries:
+    """KeyError for a broker that the topology does not have."""
+    return management_of(topology).queries(topology, name)
+
+
+def queries_by_broker(topology: Topology) -> Mapping[str, BrokerQueries]:
+    return {broker.name: queries_of(topology, broker.name) for broker in topology.brokers}
+
+
+def serving(runtime: ManagedBrokers, topology: Topology, name: str, timeout_s: float) -> str:
+    """The broker that serves now: this one, or one that takes its place; '' if none says so."""
+    for member in on_one_store(topology, name):
+        with suppress(ManagementFailed), closing(Jolokia(runtime.management(member), timeout_s)) as agent:
+            if queries_of(topology, member).serves(agent):
+                return member
+    return ""

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from topologies.management.broker_queries import serving
-from topologies.management.contract import ManagedBrokers, management_of, on_one_store
+from topologies.management.contract import ManagedBrokers, management_of, on_one_store, serving
 from topologies.management.jolokia import Jolokia, ManagementFailed
 from topologies.model.link import Link
 from topologies.model.topology import Topology

@@ -15,11 +15,9 @@ from typing import NamedTuple, Protocol
 import psutil
 
 from records.units import NS_PER_S
-from topologies.management.broker_queries import queries_by_broker
-from topologies.management.contract import BrokerQueries, ManagedBrokers
+from topologies.management.contract import Bridge, BrokerQueries, Figures, ManagedBrokers, queries_by_broker
 from topologies.management.core_waits import PAUSE_S, CoreWaits
 from topologies.management.jolokia import Jolokia, ManagementFailed
-from topologies.management.values import Bridge, Figures
 from topologies.model.topology import Topology
 
 PERIOD_S = 1.0

@@ -5,16 +5,17 @@ Frozen values, checked when they are made: a `Topology` that exists is valid (`T
 `BrokerProduct`.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from topologies.model.broker import AnyBroker
 from topologies.model.client_groups import ClientGroup
+from topologies.model.launch import Executables, ProductCompose, ProductLaunch
 from topologies.model.link import Link
 from topologies.model.paths import Path, shortest_paths
-from topologies.model.product import Executables, ProductCompose, ProductLaunch
 from topologies.model.proxied_links import impairment_problems
 from topologies.model.site import Site
+from topologies.model.stated import changed
 from topologies.model.validation import active, kind_problems, part_problems, reach_problems, reach_warnings
 from topologies.model.validity import TopologyInvalid, require_destinations, require_name
 
@@ -164,3 +165,32 @@ class Topology:
 
 def _names(parts: tuple[AnyBroker, ...] | tuple[ClientGroup, ...]) -> str:
     return ", ".join(part.name for part in parts) or "none"
+
+
+def opened_by_joining(topology: Topology, joining: Collection[str]) -> Topology:
+    """The topology in which ``joining`` brokers open their duplex links to the others. ``joining``: names. Pure.
+
+    A broker that opens a link to an absent one tries again after 1, 2, 4 … 30 s. The join would take effect as late as
+    30 s after the broker is there. A joining broker opens at once, as a machine that is added brings its own links.
+
+    One-way links keep their opener, as it decides which way messages go. Members of a cluster call each other anyway.
+    """
+    links = tuple(_turned(link) if _is_opened_to_one(link, joining) else link for link in topology.links)
+    return topology if links == topology.links else replace(topology, links=links)
+
+
+def present_links(topology: Topology, absent: Collection[str]) -> tuple[Link, ...]:
+    """The links between brokers that are there. ``absent``: names. Pure."""
+    return tuple(link for link in topology.links if not {link.opened_by.name, link.to.name} & {*absent})
+
+
+def _is_opened_to_one(link: Link, joining: Collection[str]) -> bool:
+    turns = link.duplex and not link.cluster_name
+    return turns and link.to.name in joining and link.opened_by.name not in joining
+
+
+def _turned(link: Link) -> Link:
+    """Under its own name, if it was given one."""
+    turned = link.between(link.to, link.opened_by)
+    is_named = link.name != link.between(link.opened_by, link.to).name
+    return changed(turned, name=link.name) if is_named else turned

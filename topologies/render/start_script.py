@@ -8,10 +8,9 @@ import re
 from collections.abc import Mapping
 from pathlib import PurePosixPath
 
-from topologies.model.launch import KEPT_TO_ITSELF
-from topologies.model.product import ProductImage
-from topologies.render import site as names
-from topologies.render.secrets import SECRETS_FOLDER
+from topologies.model import site as names
+from topologies.model.launch import KEPT_TO_ITSELF, ProductImage
+from topologies.model.site import SECRETS_FOLDER
 
 INSIDE = PurePosixPath("/brokerbench")
 CONF, STORE, PRIVATE = (INSIDE / name for name in ("conf", "store", "private"))

@@ -16,20 +16,16 @@ from records.rundir import RunDirectory
 from topologies.management.contract import StoreLimit, management_of
 from topologies.management.jolokia import Jolokia, ManagementFailed
 from topologies.model.endpoints import Credentials, Endpoint, ManagementEndpoint
-from topologies.model.launch import LOOPBACK
-from topologies.model.product import BrokerUnavailable
+from topologies.model.launch import LOOPBACK, BrokerUnavailable
 from topologies.model.topology import Topology
-from topologies.render.files import Render, render
-from topologies.runtimes import readiness
-from topologies.runtimes.certificates import Authority
+from topologies.runtimes import startup
 from topologies.runtimes.contract import LOG_TAIL_LINES, NotUpInTime, Progress, Runtime, RuntimeFailed
 from topologies.runtimes.distribution import DistributionUnavailable
 from topologies.runtimes.java import NoJava
-from topologies.runtimes.pairs import followers_of
 from topologies.runtimes.ports import PortUnavailable, taken
-from topologies.runtimes.prepared import AHandle, Prepared, Wishes
+from topologies.runtimes.prepared import AHandle, Prepared, Render, Wishes, followers_of, render
+from topologies.runtimes.private import Authority
 from topologies.runtimes.proxies.link_proxies import LinkProxies
-from topologies.runtimes.startup import agent_failure, explain
 
 POLL_S = 0.1
 START_TIMEOUT_S = 90.0
@@ -287,15 +283,15 @@ class OwnBrokers(Generic[AHandle]):
         if not handle.alive:
             raise self._failed(name, f"died while starting (exit status {handle.exit_status})")
         log = handle.log_lines(of_this_start=True)
-        if why := agent_failure(log):
+        if why := startup.agent_failure(log):
             handle.kill()
             raise self._failed(name, f"started without its Jolokia agent ({why}) and was ended")
-        state = readiness.state(self, self._topology, name, log)
-        return state == readiness.STANDS_BY or (state == readiness.SERVES and self._listens(name))
+        state = startup.state(self, self._topology, name, log)
+        return state == startup.STANDS_BY or (state == startup.SERVES and self._listens(name))
 
     def _listens(self, name: str) -> bool:
         ports = self._ready.ports_of(name)
-        return all(readiness.accepts(self._wishes.address_of(protocol), port) for protocol, port in ports.items())
+        return all(startup.accepts(self._wishes.address_of(protocol), port) for protocol, port in ports.items())
 
     def _failed(self, name: str, happened: str) -> RuntimeFailed:
         return RuntimeFailed(self._what_failed(name, happened))
@@ -304,7 +300,7 @@ class OwnBrokers(Generic[AHandle]):
         lines = self._handle(name).log_lines(of_this_start=True)
         ports = self._ready.ports_of(name)
         address = {port: self._wishes.address_of(protocol) for protocol, port in ports.items()}
-        return explain(name, happened + self._no_room(), lines, ports, lambda port: taken(port, address[port]))
+        return startup.explain(name, happened + self._no_room(), lines, ports, lambda port: taken(port, address[port]))
 
     def _no_room(self) -> str:
         """A broker without room for its log cannot say so itself."""

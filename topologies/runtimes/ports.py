@@ -3,12 +3,15 @@
 It chooses all ports at once, and holds each open until the last is chosen. Thus no two brokers get the same port. Free
 ports are taken from *below* the range that the kernel hands to outgoing connections: while a broker is down, a client's
 own connection could otherwise sit on its port, and the broker could not come back.
+
+Brokers listen at one address, no host name and not "all": they announce it to clients, who must reach them there.
 """
 
 import random
 import socket
 from collections.abc import Hashable, Iterator, Sequence
 from contextlib import ExitStack
+from ipaddress import IPv4Address
 from pathlib import Path
 from typing import TypeVar
 
@@ -104,3 +107,21 @@ def _hold(held: ExitStack, port: int, address: str) -> bool:
     except OSError:
         return False
     return True
+
+
+ALL = ("0.0.0.0", "::", "*")
+
+
+def addresses_here() -> list[str]:
+    """The present IPv4 addresses of this machine's interfaces; loopback first."""
+    interfaces = psutil.net_if_addrs().values()
+    found = {each.address for addresses in interfaces for each in addresses if each.family == socket.AF_INET}
+    return sorted(found, key=lambda address: (not IPv4Address(address).is_loopback, IPv4Address(address)))
+
+
+def no_address_to_bind(host: str, here: Sequence[str]) -> str:
+    """Why brokers cannot be bound to ``host``, and what to write instead; '' if they can. Pure."""
+    if host in here:
+        return ""
+    what = "every address at once, which tells clients none" if host in ALL else "not an IPv4 address of this machine"
+    return f"{what}; write one of {', '.join(here)}"

@@ -1,16 +1,39 @@
-"""Holds what is chosen and prepared for one run's brokers before the first starts, and how each is then handled."""
+"""Holds what is chosen and made for one run's brokers before the first starts: ports, passwords and rendered files."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Generic, TypeVar
 
+from topologies.model import site as names
+from topologies.model.broker import AnyBroker
 from topologies.model.endpoints import Credentials, ManagementEndpoint
 from topologies.model.launch import LOOPBACK, BrokerFolders
-from topologies.render.files import Render, render
+from topologies.model.site import SECRETS_FOLDER, Site, filled
+from topologies.model.topology import Topology
 from topologies.runtimes.handle import Handle
-from topologies.runtimes.private import PrivateFolder
+from topologies.runtimes.private import PrivateFolder, new_password
 from topologies.runtimes.proxies.link_proxies import LinkProxies
 from topologies.runtimes.startup import MANAGEMENT
+
+Render = Callable[[Topology, AnyBroker, Site], Mapping[str, str]]
+"""(topology, broker, site) -> file name to text."""
+
+
+def render(topology: Topology, broker: AnyBroker, site: Site) -> Mapping[str, str]:
+    """File name to text. KeyError if the site lacks a port that is needed."""
+    return topology.product.render(topology, broker, site)
+
+
+def render_for_topics(topology: Topology, broker: AnyBroker, site: Site) -> Mapping[str, str]:
+    """As `render`, for subscribers of topics: without what breaks messages that several of them get."""
+    return render(topology, topology.product.for_topics(broker), site)
+
+
+def without_defaults(renderer: Render) -> Render:
+    """The same, but what nobody stated is left to the broker."""
+    return lambda topology, broker, site: renderer(topology, broker, replace(site, unset_defaults=True))
+
 
 Ports = Mapping[tuple[str, str], int]
 
@@ -55,3 +78,74 @@ class Prepared(Generic[AHandle]):
     def ports_of(self, broker: str) -> dict[str, int]:
         """The ports by protocol; the agent's port is under MANAGEMENT."""
         return {protocol: port for (name, protocol), port in self.ports.items() if name == broker}
+
+
+def store_of(topology: Topology, broker: str, data: Callable[[str], Path]) -> Path | None:
+    """For a standby the data folder of its active broker; None for any other broker."""
+    active = topology.broker(broker).standby_of
+    return data(active) if active else None
+
+
+def followers_of(topology: Topology) -> dict[str, tuple[str, ...]]:
+    """Broker to the standbys that must not start before it is up, or one of them would be the active. Pure."""
+    if not topology.product.launch.first_serves:
+        return {}
+    pairs = [(broker.standby_of, broker.name) for broker in topology.brokers if broker.standby_of]
+    return {active: tuple(standby for of, standby in pairs if of == active) for active, _ in pairs}
+
+
+CLIENT, AGENT = "brokerbench", "brokerbench-agent"
+JOLOKIA_AGENT = "jolokia-agent"
+SECRETS_FILE = "brokers.properties"
+
+
+def wanted_ports(topology: Topology) -> list[tuple[str, str]]:
+    listening = [(broker.name, protocol) for broker in topology.brokers for protocol in broker.protocols]
+    return listening + [(broker.name, MANAGEMENT) for broker in topology.brokers if broker.has_agent]
+
+
+def listening(ports: Ports) -> dict[tuple[str, str], int]:
+    """The brokers' own ports, without their agents'."""
+    return {key: port for key, port in ports.items() if key[1] != MANAGEMENT}
+
+
+def management_of(broker: str, port: int, password: str) -> ManagementEndpoint:
+    return ManagementEndpoint(broker, f"http://{LOOPBACK}:{port}/jolokia/", AGENT, password)
+
+
+def secrets_of(client: Credentials) -> dict[str, str]:
+    of_stores = new_password()
+    return {
+        names.CLIENT_USERNAME: client.username,
+        names.CLIENT_PASSWORD: client.password,
+        names.BRIDGE_USERNAME: names.BRIDGE_USER,
+        names.BRIDGE_PASSWORD: new_password(),
+        names.KEYSTORE_PASSWORD: of_stores,
+        names.TRUSTSTORE_PASSWORD: of_stores,
+    }
+
+
+def write_files(
+    topology: Topology,
+    renderer: Render,
+    site: Site,
+    folders: Mapping[str, BrokerFolders],
+    private: PrivateFolder,
+    secrets: Mapping[str, str],
+) -> dict[str, str]:
+    """Write every broker's rendered files to its ``conf``. Returns the rendered text by ``broker/file``.
+
+    Templates with secrets are filled and written to the private folder only, below the broker's name.
+    """
+    rendered = {}
+    for broker in topology.brokers:
+        folders[broker.name].make()
+        for filename, text in renderer(topology, broker, site).items():
+            rendered[f"{broker.name}/{filename}"] = text
+            if filename.startswith(f"{SECRETS_FOLDER}/"):
+                private.write(f"broker-{broker.name}/{Path(filename).name}", filled(text, secrets))
+            else:
+                path = folders[broker.name].conf / filename
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text, encoding="utf-8")
+    return rendered

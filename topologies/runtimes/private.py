@@ -1,15 +1,24 @@
-"""Keeps a run's passwords in one folder outside the run's, readable by its owner only, and gone with the run.
+"""Keeps a run's passwords and certificates in a folder outside the run's, for its owner only, and gone with the run.
 
 Passwords are new for every run. Brokers and agents are told the path of a file, never a password. If the harness is
 killed, the guards of its brokers remove the folder. At the latest the next run removes it when it makes its own.
+
+Certificates are by an authority that lives as long as the run. Its key is never written anywhere. Brokers get the two
+stores that `topologies.classic.render.broker_xml` names. Clients and bridges verify certificates and host names.
 """
 
 import os
 import secrets
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+import trustme
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import BestAvailableEncryption, load_pem_private_key, pkcs12
+
 from records.temporary import make_folder, remove_folder
+from topologies.model.launch import KEY_STORE, TRUST_STORE, Stores
 
 PREFIX = "brokerbench-private-"
 PASSWORD_BYTES = 24
@@ -42,3 +51,21 @@ class PrivateFolder:
 
     def remove(self) -> None:
         remove_folder(self.path)
+
+
+class Authority:
+    """``pem``: its certificate, for those who are to believe it."""
+
+    def __init__(self) -> None:
+        self._ca = trustme.CA(organization_name="brokerbench, for one run")
+        self.pem = self._ca.cert_pem.bytes().decode("ascii")
+
+    def write_stores(self, private: PrivateFolder, hosts: Iterable[str], password: str) -> Stores:
+        """One certificate for all brokers. ``hosts``: every name and address by which one of them is reached."""
+        locked, leaf = BestAvailableEncryption(password.encode("ascii")), self._ca.issue_cert(*hosts)
+        key = load_pem_private_key(leaf.private_key_pem.bytes(), None)
+        shown, *above = [x509.load_pem_x509_certificate(pem.bytes()) for pem in leaf.cert_chain_pems]
+        believed = pkcs12.PKCS12Certificate(x509.load_pem_x509_certificate(self._ca.cert_pem.bytes()), b"authority")
+        private.write(KEY_STORE, pkcs12.serialize_key_and_certificates(b"broker", key, shown, above, locked))  # type: ignore[arg-type]
+        private.write(TRUST_STORE, pkcs12.serialize_java_truststore([believed], locked))
+        return Stores.below(private.path)

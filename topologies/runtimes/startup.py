@@ -1,9 +1,51 @@
-"""Explains why a broker did not start: what its log tells, as sentences. Pure: lines in, text out."""
+"""Finds whether a broker serves, or waits behind one that does, and explains why one did not start.
+
+A broker says itself that it serves: a port alone may belong to another process. Why it did not start, its log tells.
+"""
 
 import re
+import socket
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import closing
 
+from topologies.management.contract import ManagedBrokers, queries_of, serving
+from topologies.management.jolokia import Jolokia, ManagementFailed
+from topologies.model.topology import Topology
 from topologies.runtimes.contract import LOG_TAIL_LINES
+
+ASK_TIMEOUT_S = 2.0
+CONNECT_TIMEOUT_S = 1.0
+SERVES, STANDS_BY = "serves", "stands by"
+
+
+def state(runtime: ManagedBrokers, topology: Topology, broker: str, log: Sequence[str]) -> str:
+    """SERVES, STANDS_BY, or '' while it does neither. ``log``: its lines of this start, by which one without an agent
+    is known to serve.
+
+    One that starts looks like one that waits, so waiting needs another that serves.
+    """
+    try:
+        endpoint = runtime.management(broker)
+    except ManagementFailed:
+        return SERVES if topology.product.launch.says_it_listens(log) else ""
+    queries = queries_of(topology, broker)
+    with closing(Jolokia(endpoint, ASK_TIMEOUT_S)) as agent:
+        try:
+            if queries.stands_by(agent):
+                return STANDS_BY if serving(runtime, topology, broker, ASK_TIMEOUT_S) else ""
+            return SERVES if queries.serves(agent) else ""
+        except ManagementFailed:
+            return ""
+
+
+def accepts(address: str, port: int) -> bool:
+    """Whether somebody listens there."""
+    try:
+        with socket.create_connection((address, port), CONNECT_TIMEOUT_S):
+            return True
+    except OSError:
+        return False
+
 
 LINE_LIMIT = 600
 NOISE = re.compile(

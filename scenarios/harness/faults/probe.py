@@ -21,13 +21,12 @@ from records.units import MS_PER_S, NS_PER_MS
 from records.writer import Recorder
 from topologies.management.contract import management_of
 from topologies.management.jolokia import Jolokia, ManagementFailed
+from topologies.management.link_traffic import round_trip
 from topologies.management.links import unproven
-from topologies.management.roundtrip import round_trip
 from topologies.model.endpoints import Endpoint
-from topologies.model.joining_brokers import present_links
 from topologies.model.link import Link
-from topologies.model.topology import Topology
-from topologies.runtimes import readiness
+from topologies.model.topology import Topology, present_links
+from topologies.runtimes import startup
 from topologies.runtimes.contract import Runtime
 from topologies.runtimes.own import proxies_of
 
@@ -160,7 +159,7 @@ def partners(topology: Topology, broker: str) -> Sequence[str]:
 
 def _accepts(endpoint: Endpoint) -> bool:
     port = _port(endpoint)
-    return port is not None and readiness.accepts(urlsplit(endpoint.uri).hostname or "", port)
+    return port is not None and startup.accepts(urlsplit(endpoint.uri).hostname or "", port)
 
 
 def _port(endpoint: Endpoint) -> int | None:

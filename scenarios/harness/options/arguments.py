@@ -15,7 +15,7 @@ from scenarios.harness.run.warm_up import AT_LEAST_S, AT_MOST_S
 from scenarios.harness.scenario import Scenario
 from topologies.model.launch import LOOPBACK
 from topologies.products import PRODUCTS
-from topologies.runtimes.choice import RUNTIMES
+from topologies.runtimes.capabilities import RUNTIMES
 from topologies.runtimes.distribution import pinned_versions
 from topologies.runtimes.own import START_TIMEOUT_S
 

@@ -31,9 +31,8 @@ from scenarios.harness.memory_runtime import NO_JOIN, NO_MANAGEMENT
 from scenarios.harness.options.run_options import OptionError, Options
 from topologies.management.contract import management_of
 from topologies.model.impairment import SETTINGS, parse_impairment
-from topologies.model.joining_brokers import opened_by_joining
 from topologies.model.spelling import nearest
-from topologies.model.topology import Topology
+from topologies.model.topology import Topology, opened_by_joining
 from topologies.model.validity import TopologyInvalid
 from topologies.runtimes.external.runtime import UNTOUCHABLE
 

@@ -36,9 +36,9 @@ from topologies.model.impaired_links import through_proxies
 from topologies.model.paths import count_by_links
 from topologies.model.topology import Topology
 from topologies.model.validity import TopologyInvalid
+from topologies.runtimes.choice import external_of
 from topologies.runtimes.external.credentials import CredentialsUnusable
 from topologies.runtimes.proxies.link_proxies import no_proxies
-from topologies.runtimes.runtime_factory import external_of
 
 TOPIC = "topic://"
 HELD = "throughput.held_per_s"  # of a load whose rate changes only

@@ -35,12 +35,20 @@ from topologies.model.spelling import shortened
 from topologies.model.topology import Topology
 from topologies.model.trust import Trust, TrustInvalid
 from topologies.model.validity import TopologyInvalid
-from topologies.runtimes.addresses import addresses_here, no_address_to_bind
-from topologies.runtimes.choice import RUNTIMES, Look, RuntimeImpossible, choose, containers_for, look_here
+from topologies.runtimes.capabilities import RUNTIMES
+from topologies.runtimes.choice import (
+    Look,
+    RuntimeImpossible,
+    Wanted,
+    WishesConflict,
+    choose,
+    containers_for,
+    look_here,
+)
 from topologies.runtimes.java import JvmRefuses
 from topologies.runtimes.own import START_TIMEOUT_S
+from topologies.runtimes.ports import addresses_here, no_address_to_bind
 from topologies.runtimes.release import ReleaseImpossible
-from topologies.runtimes.runtime_factory import Wanted, WishesConflict
 
 log = logging.getLogger("brokerbench")
 

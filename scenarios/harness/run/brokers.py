@@ -33,9 +33,9 @@ from topologies.management.sampling import PERIOD_S, Reading, Series
 from topologies.model.client_groups import ClientGroup
 from topologies.model.endpoints import Endpoint
 from topologies.model.trust import Trust
+from topologies.runtimes.choice import runtime_of, trust_in
 from topologies.runtimes.contract import Progress, Runtime, RuntimeFailed
 from topologies.runtimes.own import proxies_of
-from topologies.runtimes.runtime_factory import runtime_of, trust_in
 
 log = logging.getLogger("brokerbench")
 

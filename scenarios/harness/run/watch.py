@@ -9,8 +9,7 @@ from drivers.protocols import connector_of
 from records.writer import Recorder
 from scenarios.harness.memory_runtime import MemoryRuntime
 from scenarios.harness.run.browsing import Browser, ManagementBrowser, OtherProtocolBrowser
-from topologies.management.broker_queries import queries_by_broker, serving
-from topologies.management.contract import DurableSubscription, management_of
+from topologies.management.contract import DurableSubscription, management_of, queries_by_broker, serving
 from topologies.management.jolokia import Jolokia, ManagementFailed
 from topologies.management.sampling import Reading, Sampler, Series
 from topologies.model.topology import Topology

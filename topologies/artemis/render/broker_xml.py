@@ -1,7 +1,7 @@
 """Renders the configuration of an Artemis 2.44.0 broker. Text out of values; no file is touched.
 
 Every setting that a benchmark depends on is written out, default or not. With `Site.unset_defaults` only what somebody
-stated is, and what a run needs (see `written`). broker.xml holds no user and no password:
+stated is, and what a run needs (see `names.NEEDED`). broker.xml holds no user and no password:
 passwords are in the files below `SECRETS_FOLDER` as ``${…}`` placeholders. A runtime fills them in a folder of its own
 (see topologies.artemis.render.files).
 """
@@ -13,12 +13,10 @@ from topologies.artemis.broker import ACCEPTED, ALL, SHARED_STORE, Acceptor, Art
 from topologies.artemis.render import names
 from topologies.artemis.render.files import files_beside
 from topologies.artemis.render.links import add_links
-from topologies.artemis.render.written import DISPENSABLE, written_at
-from topologies.artemis.render.xml import CONFIGURATION, CORE, add, add_all, element
-from topologies.model.site import Site
+from topologies.artemis.render.names import CONFIGURATION, CORE, DISPENSABLE, add, add_all, element, written_at
+from topologies.model.site import DATA_PROPERTY, STORE_PROPERTY, Site
 from topologies.model.stated import Written
 from topologies.model.topology import Topology
-from topologies.render.site import DATA_PROPERTY, STORE_PROPERTY
 from topologies.render.xml import attributes_of, text, to_text
 
 BROKER_XML = "broker.xml"

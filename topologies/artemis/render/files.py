@@ -8,16 +8,16 @@ by the system property `SECRETS_PROPERTY`, and reads broker.properties by ``arte
 from topologies.artemis.broker import ArtemisBroker
 from topologies.artemis.render.links import clusters_of, connections_of
 from topologies.artemis.router import Router
-from topologies.model.topology import Topology
-from topologies.render.log4j import log4j2_properties
-from topologies.render.secrets import SECRETS_FOLDER
-from topologies.render.site import (
+from topologies.model.site import (
     BRIDGE_PASSWORD,
     BRIDGE_USERNAME,
     CLIENT_PASSWORD,
     CLIENT_USERNAME,
+    SECRETS_FOLDER,
     SECRETS_PROPERTY,
 )
+from topologies.model.topology import Topology
+from topologies.render.log4j import log4j2_properties
 
 BROKER_PROPERTIES = f"{SECRETS_FOLDER}/broker.properties"
 USERS, ROLES = f"{SECRETS_FOLDER}/artemis-users.properties", f"{SECRETS_FOLDER}/artemis-roles.properties"

@@ -8,11 +8,16 @@ from collections.abc import Sequence
 from lxml import etree
 
 from topologies.artemis.broker import ArtemisBroker, HaPolicy
-from topologies.artemis.links import AddressMatch, BrokerConnection, ClusterConnection, ClusterLink, Mirror
+from topologies.artemis.links import (
+    TOPOLOGY_SCANNER,
+    AddressMatch,
+    BrokerConnection,
+    ClusterConnection,
+    ClusterLink,
+    Mirror,
+)
 from topologies.artemis.render import names
-from topologies.artemis.render.written import written_at
-from topologies.artemis.render.xml import add, add_all
-from topologies.artemis.since import TOPOLOGY_SCANNER
+from topologies.artemis.render.names import add, add_all, written_at
 from topologies.model.broker import AnyBroker
 from topologies.model.site import Site, is_before
 from topologies.model.stated import Written

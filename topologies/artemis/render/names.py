@@ -2,12 +2,21 @@
 
 Spellings are those of the broker's own schema (artemis-configuration.xsd of 2.44.0). Fields that need more than a name
 are handled in the renderer; a test holds that no field is forgotten.
+
+It also says which settings a rendered broker has: all, or by `--unset-defaults` those that somebody stated.
+Elements are made over lxml: nothing is escaped by hand.
 """
 
+from collections.abc import Mapping
+
+from lxml import etree
+
 from topologies.artemis.addresses import AddressSetting
-from topologies.artemis.broker import ArtemisBroker, HaPolicy, Journal
-from topologies.artemis.links import ClusterConnection, Mirror
-from topologies.render.field_names import camel_case, every_field_spelled, hyphenated, spelled
+from topologies.artemis.broker import Acceptor, ArtemisBroker, HaPolicy, Journal
+from topologies.artemis.links import BrokerConnection, ClusterConnection, Mirror
+from topologies.model.site import Site
+from topologies.model.stated import Written, every_field, stated_or
+from topologies.render.xml import camel_case, every_field_spelled, hyphenated, spelled
 
 BROKER = every_field_spelled(
     hyphenated,
@@ -106,3 +115,52 @@ HA = {
 BROKER_CONNECTION = spelled(hyphenated, "name retry_interval_ms reconnect_attempts auto_start")
 
 MIRROR = every_field_spelled(hyphenated, Mirror, without="address_filter properties")
+
+
+NEEDED = {
+    ArtemisBroker: ("name",),
+    Acceptor: ("anycast_prefix", "multicast_prefix"),
+    AddressSetting: (
+        "dead_letter_address",
+        "expiry_address",
+        "auto_delete_queues",
+        "auto_delete_addresses",
+        "default_routing",
+        "management_message_attribute_size_limit",
+    ),
+    HaPolicy: ("check_for_active_server",),
+    BrokerConnection: ("name",),
+    ClusterConnection: ("max_hops",),
+}
+"""Fields that a run needs as they are: names, where messages go, what it counts and browses, who of a pair serves."""
+
+DISPENSABLE = ("message-counter-enabled",)
+"""Of the elements that no field has: those that no run needs."""
+
+
+def written_at(site: Site) -> Written:
+    return stated_or(NEEDED) if site.unset_defaults else every_field
+
+
+CONFIGURATION, CORE = "urn:activemq", "urn:activemq:core"
+
+
+def element(namespace: str, tag: str) -> etree._Element:
+    """An element without a parent. Its namespace is the default below it."""
+    prefixes: dict[str | None, str] = {None: namespace}
+    return etree.Element(f"{{{namespace}}}{tag}", nsmap=prefixes)  # type: ignore[arg-type]
+
+
+def add(
+    parent: etree._Element, tag: str, attributes: Mapping[str, str] | None = None, text: str | None = None
+) -> etree._Element:
+    """A child of ``parent`` in the namespace of ``core``."""
+    child = etree.SubElement(parent, f"{{{CORE}}}{tag}", dict(attributes or {}))
+    child.text = text
+    return child
+
+
+def add_all(parent: etree._Element, values: Mapping[str, str]) -> None:
+    """A child for each entry: tag to text."""
+    for tag, value in values.items():
+        add(parent, tag, {}, value)

@@ -1,9 +1,9 @@
 """Renders the configuration of an ActiveMQ Classic 5.18.3 broker. Text out of values; no file is touched.
 
 Every property that a benchmark depends on is written out, default or not, since defaults changed between versions. With
-`Site.unset_defaults` only what somebody stated is, and what a run needs (see `written`).
+`Site.unset_defaults` only what somebody stated is, and what a run needs (see `names.NEEDED`).
 Secrets are ``${…}`` placeholders. Spring fills them from the file that the system property `SECRETS_PROPERTY` names.
-render/site.py has the values that a runtime must pass. The broker's own elements are in alphabetical order: every
+model/site.py names the values that a runtime must pass. The broker's own elements are in alphabetical order: every
 version of its schema accepts that.
 """
 
@@ -14,25 +14,58 @@ from lxml import etree
 from topologies.classic.broker import Broker
 from topologies.classic.policies import BridgeFilter, DeadLetters, DestinationPolicy
 from topologies.classic.render import names
-from topologies.classic.render.discovery_agents import add_discovery_agents, add_services
-from topologies.classic.render.network_connectors import add_network_connectors, telling_uri
-from topologies.classic.render.tls import add_tls
-from topologies.classic.render.written import DISPENSABLE, written_at
+from topologies.classic.render.names import DISPENSABLE, written_at
+from topologies.classic.render.network_connectors import (
+    add_discovery_agents,
+    add_network_connectors,
+    add_services,
+    telling_uri,
+)
 from topologies.classic.transport_connectors import TransportConnector
-from topologies.model.site import Site, is_before
-from topologies.model.stated import Written
-from topologies.model.topology import Topology
-from topologies.render.log4j import log4j1_properties, log4j2_properties
-from topologies.render.site import (
+from topologies.model.broker import AnyBroker
+from topologies.model.site import (
     BRIDGE_PASSWORD,
     BRIDGE_USERNAME,
     CLIENT_PASSWORD,
     CLIENT_USERNAME,
     DATA_PROPERTY,
+    KEYSTORE_PASSWORD,
+    KEYSTORE_PROPERTY,
     SECRETS_PROPERTY,
     STORE_PROPERTY,
+    TRUSTSTORE_PASSWORD,
+    TRUSTSTORE_PROPERTY,
+    Site,
+    is_before,
 )
+from topologies.model.stated import Written
+from topologies.model.topology import Topology
+from topologies.render.log4j import log4j1_properties, log4j2_properties
 from topologies.render.xml import ACTIVEMQ, SCHEMA_LOCATION, SPRING, add, attributes_of, root_of, text, to_text
+
+
+def needs_tls(topology: Topology, broker: AnyBroker) -> bool:
+    """Whether it listens by TLS or opens a link to one that does."""
+    if not isinstance(broker, Broker):
+        return False
+    called = [link.to for link in topology.opened_by(broker.active)]
+    connectors = [end.connector("openwire") for end in called if isinstance(end, Broker)]
+    return any(connector.is_secure for connector in (*broker.connectors, *connectors))
+
+
+def add_tls(parent: etree._Element, topology: Topology, broker: Broker) -> None:
+    """Both stores at once: a broker of a pair shows its certificate, and verifies the others' certificates."""
+    if needs_tls(topology, broker):
+        stores = {
+            "keyStore": f"file:${{{KEYSTORE_PROPERTY}}}",
+            "keyStorePassword": f"${{{KEYSTORE_PASSWORD}}}",
+            "keyStoreType": "pkcs12",
+            "trustStore": f"file:${{{TRUSTSTORE_PROPERTY}}}",
+            "trustStorePassword": f"${{{TRUSTSTORE_PASSWORD}}}",
+            "trustStoreType": "pkcs12",
+        }
+        add(add(parent, "sslContext"), "sslContext", stores)
+
 
 BROKER_PATH_PROPERTY = "bbBrokerPath"
 """Message property (a STOMP header) with the names of the brokers that a message has left, comma-joined."""

@@ -2,12 +2,17 @@
 
 Spellings are those of the broker's own schema (activemq.xsd of 5.18.3), its mistakes included. Fields that need more
 than a name (lists, nested values, URIs) are handled in the renderer; a test holds that no field is forgotten.
+
+It also says which settings a rendered broker has: all, or by `--unset-defaults` those that somebody stated.
 """
 
-from topologies.classic.broker import KahaDb
+from topologies.classic.broker import Broker, KahaDb
 from topologies.classic.network_connectors import MulticastDiscovery, NetworkConnector, StaticDiscovery
 from topologies.classic.policies import BridgeFilter, DeadLetters, DestinationPolicy
-from topologies.render.field_names import camel_case, every_field_spelled, spelled
+from topologies.classic.transport_connectors import TransportConnector
+from topologies.model.site import Site
+from topologies.model.stated import Written, every_field, stated_or
+from topologies.render.xml import camel_case, every_field_spelled, spelled
 
 BROKER = spelled(
     camel_case,
@@ -66,3 +71,20 @@ NETWORK_CONNECTOR = every_field_spelled(
 )
 STATIC_DISCOVERY = every_field_spelled(camel_case, StaticDiscovery)
 MULTICAST_DISCOVERY = every_field_spelled(camel_case, MulticastDiscovery, without="address port")
+
+
+NEEDED = {
+    Broker: ("name", "use_jmx", "trace_broker_path"),
+    # An agreed interval of heart-beats is all the time that the broker's own default leaves a busy load generator.
+    TransportConnector: ("name", "published_host", "heartbeat_grace_multiplier"),
+    DestinationPolicy: ("max_browse_page_size",),
+    NetworkConnector: ("name", "duplex", "message_ttl", "consumer_ttl"),
+}
+"""Fields that a run needs as they are: names, what it asks brokers for, and the hops by which it predicts paths."""
+
+DISPENSABLE = ("populateJMSXUserID", "useMirroredQueues")
+"""Of the attributes that no field has: those that no run needs."""
+
+
+def written_at(site: Site) -> Written:
+    return stated_or(NEEDED) if site.unset_defaults else every_field

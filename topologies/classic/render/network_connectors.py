@@ -1,4 +1,10 @@
-"""Renders a link as a ``networkConnector``, with the URI that it calls."""
+"""Renders a link as a ``networkConnector``, with the URI that it calls, and what announces its address by multicast.
+
+A transport connector announces one address in one group. If each link has its own proxy, there is a discovery agent for
+each link, of the class that the connector would have. It announces the link's address in the link's group. The agents
+are services of the broker. It starts them once its connectors listen (a standby, once it has taken over) and stops them
+with itself.
+"""
 
 from collections.abc import Iterator, Mapping
 
@@ -7,13 +13,12 @@ from lxml import etree
 from topologies.classic.broker import Broker
 from topologies.classic.network_connectors import MulticastDiscovery, NetworkConnector
 from topologies.classic.render import names
-from topologies.classic.render.written import written_at
+from topologies.classic.render.names import written_at
 from topologies.model.broker import AnyBroker
-from topologies.model.site import Site
+from topologies.model.site import BRIDGE_PASSWORD, BRIDGE_USERNAME, Site
 from topologies.model.stated import Written
 from topologies.model.topology import Topology
-from topologies.render.site import BRIDGE_PASSWORD, BRIDGE_USERNAME
-from topologies.render.xml import add, attributes_of
+from topologies.render.xml import SPRING, add, attributes_of
 
 INACTIVITY = "wireFormat.maxInactivityDuration"
 
@@ -129,3 +134,35 @@ def _add_destinations(parent: etree._Element, tag: str, destinations: tuple[str,
         for destination in destinations:
             kind, _, name = destination.partition("://")
             add(listed, kind, {"physicalName": name})
+
+
+FACTORY = "org.apache.activemq.transport.discovery.DiscoveryAgentFactory"
+INVOKING = "org.springframework.beans.factory.config.MethodInvokingBean"
+
+
+def add_discovery_agents(root: etree._Element, topology: Topology, broker: Broker, site: Site) -> None:
+    """To the ``beans``, before the broker that names them."""
+    for link, (group_uri, told_uri) in tellings(topology, broker, site).items():
+        agent = _spring(root, "bean", {"id": _id(link), "class": FACTORY, "factory-method": "createDiscoveryAgent"})
+        _spring(agent, "constructor-arg", {"value": group_uri})
+        registering = _spring(root, "bean", {"class": INVOKING})
+        _spring(registering, "property", {"name": "targetObject", "ref": _id(link)})
+        _spring(registering, "property", {"name": "targetMethod", "value": "registerService"})
+        _spring(registering, "property", {"name": "arguments", "value": told_uri})
+
+
+def add_services(parent: etree._Element, topology: Topology, broker: Broker, site: Site) -> None:
+    """To the broker."""
+    links = tellings(topology, broker, site)
+    if links:
+        services = add(parent, "services")
+        for link in links:
+            _spring(services, "ref", {"bean": _id(link)})
+
+
+def _id(link: str) -> str:
+    return f"tells-{link}"
+
+
+def _spring(parent: etree._Element, tag: str, attributes: dict[str, str]) -> etree._Element:
+    return etree.SubElement(parent, f"{{{SPRING}}}{tag}", attributes)

@@ -2,8 +2,9 @@
 
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +12,45 @@ import psutil
 from docker.errors import APIError, NotFound
 from testcontainers.core.container import DockerContainer
 from testcontainers.core.exceptions import ContainerConnectException, ContainerStartException
+from testcontainers.core.network import Network
 
-from topologies.runtimes.broker_log import BrokerLog
+from topologies.model.launch import ProductLaunch
 from topologies.runtimes.containers import engine as docker_engine
-from topologies.runtimes.containers.engine import FAILURES, EngineTrouble, explained
+from topologies.runtimes.containers.engine import FAILURES, Engine, EngineTrouble, explained
+from topologies.runtimes.containers.image import Image
+from topologies.runtimes.handle import BrokerLog, pause
 from topologies.runtimes.ports import taken
-from topologies.runtimes.waiting import pause
+
+EVERYWHERE = "0.0.0.0"  # inside a container; its ports are published only on chosen addresses of this machine
+
+
+@dataclass(frozen=True)
+class ContainerContext:
+    """``labels``: by which a run's guard finds what it has to remove."""
+
+    engine: Engine
+    image: Image
+    launch: ProductLaunch
+    agent: Path  # Jolokia's jar
+    network: Network
+    names: Mapping[str, str]  # broker -> its name on the network
+    labels: Mapping[str, str]
+
+    def options(self, log_file: Path, *more: tuple[str, str]) -> dict[str, Any]:
+        """The settings with which every container is created. ``log_file``: in there. ``more``: labels."""
+        return {
+            "entrypoint": ["/bin/sh", "-c", into_the_log(log_file), "broker"],
+            "labels": {**self.labels, **dict(more)},
+            "user": self.engine.user,
+            "userns_mode": self.engine.userns_mode,
+            "security_opt": ["label=disable"],  # files are mounted from folders that SELinux has labelled for others
+        }
+
+
+def into_the_log(log_file: Path) -> str:
+    """By the container's own process: complete whatever becomes of us."""
+    return f'exec "$@" >>{log_file} 2>&1'
+
 
 ASK_AGAIN_S = 1.0
 NOTICE_LIMIT_S = 5.0  # within which the engine knows what happened to a process

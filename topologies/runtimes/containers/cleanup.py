@@ -1,20 +1,71 @@
 """Removes containers and networks: a run's own guard removes its own, the next run removes those of a dead harness.
 
-Everything that a run creates on the engine is labelled with the run and with the process that made it.
+Everything that a run creates on the engine is labelled with the run and with the process that made it. A process is
+known by the machine's boot, its namespace of process numbers, its number, and when it started in clock ticks since the
+boot: unlike a time of day, that stays the same when the clock is set.
 """
 
+import os
 import subprocess
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 from topologies.runtimes.containers import guard as container_guard
 from topologies.runtimes.containers.engine import FAILURES, Engine, EngineTrouble, client_of, explained
 from topologies.runtimes.containers.guard import LEFT_OVER, RUN_LABEL, Removal
-from topologies.runtimes.containers.owner import Owner, is_dead, this_process
 from topologies.runtimes.contract import Progress
-from topologies.runtimes.waiting import has_ended, pause
+from topologies.runtimes.handle import has_ended, pause
+
+PROC = Path("/proc")
+START_FIELD = 19  # of /proc/PID/stat after the name: its 22nd field in all
+
+
+@dataclass(frozen=True)
+class Owner:
+    """``boot`` and ``namespace`` say on which machine, and where on it, the number ``pid`` means this process."""
+
+    boot: str
+    namespace: str
+    pid: int
+    started_ticks: int
+
+    def __str__(self) -> str:
+        return f"{self.boot}/{self.namespace}/{self.pid}/{self.started_ticks}"
+
+    @classmethod
+    def parse(cls, text: str) -> "Owner":
+        """ValueError if it is not one's text."""
+        boot, namespace, pid, started = text.split("/")
+        return cls(boot, namespace, int(pid), int(started))
+
+
+def this_process(proc: Path = PROC) -> Owner:
+    boot = (proc / "sys" / "kernel" / "random" / "boot_id").read_text(encoding="ascii").strip()
+    namespace = str((proc / "self" / "ns" / "pid").readlink()).strip("pid:[]")
+    return Owner(boot, namespace, os.getpid(), started_ticks(os.getpid(), proc) or 0)
+
+
+def started_ticks(pid: int, proc: Path = PROC) -> int | None:
+    """The start time of a process; None if no process has that pid, or if it is a zombie."""
+    with suppress(OSError, ValueError, IndexError):
+        stat = (proc / str(pid) / "stat").read_text(encoding="utf-8", errors="replace")
+        fields = stat.rpartition(")")[2].split()  # the name before may hold anything
+        return None if fields[0] in "ZX" else int(fields[START_FIELD])
+    return None
+
+
+def is_dead(owner: Owner, here: Owner, proc: Path = PROC) -> bool:
+    """Whether ``owner`` is known to be gone, asked by the process ``here`` on the same engine's machine.
+
+    After a boot all are gone. Another namespace's processes cannot be seen from here: they are taken to live.
+    """
+    if owner.boot != here.boot:
+        return True
+    return owner.namespace == here.namespace and started_ticks(owner.pid, proc) != owner.started_ticks
+
 
 OWNER_LABEL = "brokerbench.owner"
 RUN_ID_LABEL = "brokerbench.run-id"

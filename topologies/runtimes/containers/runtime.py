@@ -7,23 +7,257 @@ inside. A guard (topologies.runtimes.containers.guard) removes everything by lab
 """
 
 import logging
-from collections.abc import Collection
+import re
+import secrets
+from collections.abc import Collection, Mapping
 from contextlib import closing, suppress
+from dataclasses import astuple, dataclass, replace
+from pathlib import Path
 from typing import Any
 
+from testcontainers.core.container import DockerContainer
+from testcontainers.core.network import Network
+
 from records.rundir import RunDirectory
-from topologies.management.broker_queries import queries_of
+from topologies.management.contract import queries_of
 from topologies.management.jolokia import Jolokia, ManagementFailed
+from topologies.model import site as names
+from topologies.model.broker import AnyBroker
+from topologies.model.endpoints import Credentials, ManagementEndpoint
+from topologies.model.launch import LOOPBACK, BrokerFolders, Launch, ProductLaunch, Stores, agent_properties, properties
+from topologies.model.site import Site
 from topologies.model.topology import Topology
-from topologies.runtimes.choice import no_containers
-from topologies.runtimes.containers.broker_command import ContainersPrepared, prepare
-from topologies.runtimes.containers.broker_container import BrokerContainer
-from topologies.runtimes.containers.cleanup import left_behind, lost_with
-from topologies.runtimes.containers.engine import answers
+from topologies.runtimes.capabilities import no_containers
+from topologies.runtimes.containers.broker_container import EVERYWHERE, BrokerContainer, ContainerContext
+from topologies.runtimes.containers.cleanup import BROKER_LABEL, Guard, labels, left_behind, lost_with, remove_leftovers
+from topologies.runtimes.containers.engine import FAILURES, Engine, EngineTrouble, answers, explained, find
+from topologies.runtimes.containers.image import obtain, use_reaper_if_it_can_be_had
+from topologies.runtimes.containers.links import LINKS_HOST, links_in_containers
 from topologies.runtimes.contract import Progress
+from topologies.runtimes.distribution import ensure, pinned
 from topologies.runtimes.own import OwnBrokers
-from topologies.runtimes.prepared import Prepared
-from topologies.runtimes.readiness import ASK_TIMEOUT_S
+from topologies.runtimes.ports import choose_ports
+from topologies.runtimes.prepared import (
+    CLIENT,
+    JOLOKIA_AGENT,
+    SECRETS_FILE,
+    Ports,
+    Prepared,
+    Wishes,
+    listening,
+    management_of,
+    secrets_of,
+    store_of,
+    wanted_ports,
+    write_files,
+)
+from topologies.runtimes.private import Authority, PrivateFolder, new_password
+from topologies.runtimes.proxies.link_proxies import LinkProxies, find_for
+from topologies.runtimes.proxies.proxy_plan import API, Members, ProxyEndpoint, proxy_endpoints, proxy_plan
+from topologies.runtimes.startup import ASK_TIMEOUT_S, MANAGEMENT
+
+INSIDE = BrokerFolders(Path("/brokerbench"))
+AGENT_INSIDE = INSIDE.root / "jolokia-agent.jar"
+STORE_INSIDE = INSIDE.root / "store"
+SECRETS_INSIDE = INSIDE.root / "private" / "secrets"
+STORES_INSIDE = Stores.below(INSIDE.root / "private")
+AGENT_FILE_INSIDE = INSIDE.root / "private" / "agent.properties"
+
+
+@dataclass(frozen=True)
+class ContainersPrepared(Prepared[BrokerContainer]):
+    guard: Guard
+
+
+def prepare(
+    topology: Topology,
+    directory: RunDirectory,
+    wishes: Wishes,
+    authority: Authority | None,
+    asked_image: str | None,
+    progress: Progress,
+) -> ContainersPrepared:
+    """Raises EngineTrouble, ToxiproxyUnavailable, DistributionUnavailable, PortUnavailable or OSError; leaves nothing
+    behind then."""
+    logging.getLogger("testcontainers").setLevel(logging.WARNING)  # it tells each step, as we do in our own words
+    toxiproxy, engine = find_for(topology), find()
+    progress(f"asking Docker engine {engine.version} for the image")
+    product = topology.product
+    image = obtain(engine, product, asked_image, progress)
+    use_reaper_if_it_can_be_had(engine, progress)
+    remove_leftovers(engine, progress)
+    agent = ensure(pinned(JOLOKIA_AGENT), progress=progress)
+    folders = {
+        broker.name: BrokerFolders(directory.broker_folder(broker.name).absolute()) for broker in topology.brokers
+    }
+    progress(f"containers to be made from {image.name}: {len(topology.brokers)}")
+    token, private = secrets.token_hex(4), PrivateFolder.create()
+    try:
+        going = [private.path, *([] if wishes.keep_data else [folder.data for folder in folders.values()])]
+        guard = Guard(engine, token, stop_first=wishes.keep_data, remove=going)
+        try:
+            made = labels(token, directory.path.name)
+            network = _network(engine, f"brokerbench-{plain(directory.path.name)}-{token}", made)
+            context = ContainerContext(engine, image, product.launch, agent, network, host_names(topology), made)
+            log = directory.path.absolute() / "links" / "toxiproxy.log"
+            return _prepared(topology, wishes, authority, context, folders, private, guard, toxiproxy, log)
+        except BaseException:
+            guard.finish()
+            raise
+    except BaseException:
+        private.remove()
+        raise
+
+
+def host_names(topology: Topology) -> dict[str, str]:
+    """A name on the network for each broker: its own, as far as host names allow. Pure."""
+    found: dict[str, str] = {}
+    for broker in topology.brokers:
+        name = plain(broker.name)[:60]
+        found[broker.name] = name if name not in found.values() else f"{name}-{len(found)}"
+    return found
+
+
+def plain(name: str) -> str:
+    """Small letters, digits and '-' only, beginning and ending with none of the latter."""
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "broker"
+
+
+def _prepared(
+    topology: Topology,
+    wishes: Wishes,
+    authority: Authority | None,
+    context: ContainerContext,
+    folders: Mapping[str, BrokerFolders],
+    private: PrivateFolder,
+    guard: Guard,
+    toxiproxy: Path | None,
+    links_log: Path,
+) -> ContainersPrepared:
+    needed: list[tuple[str, str] | ProxyEndpoint] = [
+        *wanted_ports(topology),
+        *proxy_endpoints(topology, Members.SHARED),
+    ]
+    chosen = choose_ports(needed, wishes.base_port, wishes.addresses)
+    ports = {key: port for key, port in chosen.items() if not isinstance(key, ProxyEndpoint)}
+    client, agent_password = Credentials(CLIENT, new_password()), new_password()
+    management = {name: management_of(name, ports[name, MANAGEMENT], agent_password) for name in folders}
+    secrets = secrets_of(client)
+    private.write(SECRETS_FILE, properties(secrets))
+    if authority:
+        hosts = (wishes.bind_host, *context.names.values(), *([LINKS_HOST] if toxiproxy else []))
+        authority.write_stores(private, hosts, secrets[names.KEYSTORE_PASSWORD])
+    site = Site(listening(ports), bind_host=EVERYWHERE, hosts=context.names)
+    handles: dict[str, BrokerContainer] = {}
+    links = toxiproxy and _links(toxiproxy, topology, context, chosen, site, handles, links_log)
+    if links:
+        site = replace(site, link_addresses=links.addresses, announced=links.announced)
+    rendered = write_files(
+        topology,
+        lambda t, b, s: wishes.renderer(t, t.product.in_container(t, b), s),
+        site,
+        folders,
+        private,
+        secrets,
+    )
+    for broker in topology.brokers:
+        handles[broker.name] = _container(
+            broker, wishes, context, folders[broker.name], private, ports, management[broker.name],
+            store_of(topology, broker.name, lambda active: folders[active].data), authority is not None,
+        )  # fmt: skip
+    versions = {
+        "image": context.image.name,
+        "image-id": context.image.id,
+        "docker-engine": context.engine.version,
+        "jolokia-agent": pinned(JOLOKIA_AGENT).version,
+    }
+    return ContainersPrepared(
+        private, ports, client, management, folders, handles, rendered, versions, guard, links=links or None
+    )
+
+
+def _links(
+    toxiproxy: Path,
+    topology: Topology,
+    context: ContainerContext,
+    chosen: Mapping[tuple[str, str] | ProxyEndpoint, int],
+    site: Site,
+    brokers: Mapping[str, BrokerContainer],
+    log: Path,
+) -> LinkProxies:
+    log.parent.mkdir(exist_ok=True)
+    at = {key: port for key, port in chosen.items() if isinstance(key, ProxyEndpoint)}
+    upstream = {listener: site.address(*listener) for listener in site.ports}
+    every = proxy_plan(topology, at, upstream, Members.SHARED)
+    return links_in_containers(toxiproxy, context, every, at[API], brokers, log)
+
+
+def _network(engine: Engine, name: str, made: Mapping[str, str]) -> Network:
+    network = Network(docker_network_kw={"driver": "bridge", "labels": dict(made)})
+    network.name = name
+    try:
+        return network.create()
+    except FAILURES as error:
+        raise EngineTrouble(f"network {name} cannot be made: {explained(error, engine.host)}") from error
+
+
+def command_inside(
+    product: ProductLaunch, home: Path, broker: AnyBroker, memory_mb: int, *, tls: bool, shares_store: bool
+) -> list[str]:
+    """The argument list of a broker's Java, by the places inside its container. ``home``: the distribution's. Pure."""
+    stores = STORES_INSIDE if tls else None
+    launch = Launch(Path("java"), home, AGENT_INSIDE, SECRETS_INSIDE, memory_mb, stores, jvm=broker.java)
+    return product.command(launch, INSIDE, AGENT_FILE_INSIDE, STORE_INSIDE if shares_store else None)
+
+
+def _container(
+    broker: AnyBroker,
+    wishes: Wishes,
+    context: ContainerContext,
+    folders: BrokerFolders,
+    private: PrivateFolder,
+    ports: Ports,
+    management: ManagementEndpoint,
+    store: Path | None,
+    tls: bool,
+) -> BrokerContainer:
+    """The container, not yet created.
+
+    Inside, the broker's own host name resolves to the address at which it is published. The broker announces that
+    address to clients. The ports are the same inside and outside.
+    """
+    host, agent_file = context.names[broker.name], private.path / f"agent-{plain(broker.name)}-{len(broker.name)}"
+    inside = ManagementEndpoint(
+        broker.name, management.url.replace(LOOPBACK, EVERYWHERE), management.username, management.password
+    )
+    private.write(agent_file.name, agent_properties(inside))
+    line = command_inside(
+        context.launch, Path(context.image.home), broker, wishes.memory_mb, tls=tls, shares_store=store is not None
+    )
+    container = DockerContainer(context.image.name, network=context.network, network_aliases=[host])
+    container.with_name(f"{context.network.name}-{host}").with_command(line)
+    for (name, protocol), port in ports.items():
+        if name == broker.name:
+            container.ports[f"{port}/tcp"] = (wishes.address_of(protocol), port)  # type: ignore[assignment]
+    for outside, place, mode in (
+        (folders.conf, INSIDE.conf, "ro"),
+        (folders.data, INSIDE.data, "rw"),
+        (folders.log, INSIDE.log, "rw"),
+        (private.path / context.launch.secrets.format(broker=broker.name), SECRETS_INSIDE, "ro"),
+        (agent_file, AGENT_FILE_INSIDE, "ro"),
+        (context.agent, AGENT_INSIDE, "ro"),
+        *([(private.path / path.name, path, "ro") for path in astuple(STORES_INSIDE)] if tls else []),
+        *([(store, STORE_INSIDE, "rw")] if store else []),  # one kernel, so the lock on it holds between containers
+    ):
+        container.with_volume_mapping(outside, str(place), mode)
+    container.with_kwargs(
+        hostname=host,
+        extra_hosts={host: wishes.bind_host},
+        working_dir=str(INSIDE.data),
+        **context.options(INSIDE.log_file, (BROKER_LABEL, broker.name)),
+    )
+    return BrokerContainer(f"broker {broker.name!r}", container, line, log=folders.log_file, host=context.engine.host)
+
 
 log = logging.getLogger("brokerbench")
 

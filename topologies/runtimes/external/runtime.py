@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NoReturn
 from urllib.parse import urlsplit
 
-from topologies.management.broker_queries import queries_of
+from topologies.management.contract import queries_of
 from topologies.management.jolokia import Jolokia, ManagementFailed
 from topologies.model.endpoints import Credentials, Endpoint, ManagementEndpoint
 from topologies.model.topology import Topology

@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from topologies.runtimes.broker_log import BrokerLog
+from topologies.runtimes.handle import BrokerLog, has_ended, pause
 from topologies.runtimes.processes import guard
-from topologies.runtimes.waiting import has_ended, pause
 
 GUARD_START_LIMIT_S = 10.0
 REAP_LIMIT_S = 1.0

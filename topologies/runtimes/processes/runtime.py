@@ -5,17 +5,155 @@ the death of the harness leaves it in an unintended state.
 """
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 from records.rundir import RunDirectory
+from topologies.model import site as names
+from topologies.model.broker import AnyBroker
+from topologies.model.endpoints import Credentials
+from topologies.model.launch import BrokerFolders, Launch, agent_properties, environment, properties
+from topologies.model.site import Site
 from topologies.model.topology import Topology
 from topologies.runtimes.contract import Progress
+from topologies.runtimes.distribution import ensure, pinned
+from topologies.runtimes.java import Java, find_java
 from topologies.runtimes.own import KILL_TIMEOUT_S, STOP_TIMEOUT_S, OwnBrokers
-from topologies.runtimes.prepared import Prepared
+from topologies.runtimes.ports import choose_ports
+from topologies.runtimes.prepared import (
+    CLIENT,
+    JOLOKIA_AGENT,
+    SECRETS_FILE,
+    Prepared,
+    Render,
+    Wishes,
+    listening,
+    management_of,
+    secrets_of,
+    store_of,
+    wanted_ports,
+    write_files,
+)
+from topologies.runtimes.private import Authority, PrivateFolder, new_password
 from topologies.runtimes.processes.broker import BrokerProcess
-from topologies.runtimes.processes.broker_command import prepare
-from topologies.runtimes.release import Release, release_of
+from topologies.runtimes.proxies.link_proxies import LinkProxies, Place, find_for
+from topologies.runtimes.proxies.listening import listening_ports
+from topologies.runtimes.proxies.proxy_plan import API, ProxyEndpoint, hosts_file, proxy_endpoints, proxy_plan
+from topologies.runtimes.proxies.toxiproxy import LOG_LEVEL
+from topologies.runtimes.proxies.toxiproxy import command as toxiproxy_line
+from topologies.runtimes.release import OwnBuild, Release, release_of
+from topologies.runtimes.startup import MANAGEMENT
+
+HOSTS = "hosts"
+
+
+def prepare(
+    topology: Topology,
+    directory: RunDirectory,
+    wishes: Wishes,
+    authority: Authority | None,
+    release: Release,
+    progress: Progress,
+) -> Prepared[BrokerProcess]:
+    """Raises one of `OwnBrokers.user_errors` or OSError; leaves no secret then."""
+    executables = topology.product.executables
+    found = executables.find(topology.name, topology.brokers, wishes.bind_host)
+    their_versions = executables.versions(found)
+    toxiproxy, java, launched = find_for(topology), find_java(), topology.product.launch
+    home = release.home if isinstance(release, OwnBuild) else ensure(release, progress=progress)
+    agent = ensure(pinned(JOLOKIA_AGENT), progress=progress)
+    brokers = [broker.name for broker in topology.brokers]
+    wanted: list[tuple[str, str] | ProxyEndpoint] = [*wanted_ports(topology), *proxy_endpoints(topology)]
+    chosen = choose_ports(wanted, wishes.base_port, wishes.addresses)
+    ports = {key: port for key, port in chosen.items() if not isinstance(key, ProxyEndpoint)}
+    client, agent_password = Credentials(CLIENT, new_password()), new_password()
+    management = {
+        name: management_of(name, ports[name, MANAGEMENT], agent_password) for name in brokers if name not in found
+    }
+    folders = {name: BrokerFolders(directory.broker_folder(name).absolute()) for name in brokers}
+    private = PrivateFolder.create()
+    try:
+        secrets = secrets_of(client)
+        stores = None
+        if authority:
+            stores = authority.write_stores(private, wishes.addresses, secrets[names.KEYSTORE_PASSWORD])
+        private.write(SECRETS_FILE, properties(secrets))
+        site = Site(listening(ports), bind_host=wishes.bind_host, version=release.version)
+        links = toxiproxy and _links(toxiproxy, topology, chosen, site, directory, private)
+        site = replace(site, link_addresses=links.addresses, announced=links.announced) if links else site
+        rendered = write_files(topology, _and_hosts(wishes.renderer), site, folders, private, secrets)
+        launch = Launch(java.executable, home, agent, private.path, wishes.memory_mb, stores)
+        lines = {name: executables.command(each, folders[name]) for name, each in found.items()}
+        for name in management:
+            secrets_file = private.path / launched.secrets.format(broker=name)
+            of_broker = replace(launch, secrets_file=secrets_file, jvm=topology.broker(name).java)
+            if f"{name}/{HOSTS}" in rendered:
+                of_broker = replace(of_broker, hosts_file=folders[name].conf / HOSTS)
+            store = store_of(topology, name, lambda active: folders[active].data)
+            agent_file = private.write(f"agent-{name}.properties", agent_properties(management[name]))
+            lines[name] = launched.command(of_broker, folders[name], agent_file, store)
+        handles = {name: _process(lines[name], name, folders[name], private, wishes.keep_data) for name in brokers}
+    except BaseException:
+        private.remove()
+        raise
+    versions = _versions(java, launched.name, release) | their_versions
+    return Prepared(private, ports, client, management, folders, handles, rendered, versions, links=links or None)
+
+
+def _and_hosts(renderer: Render) -> Render:
+    """The same, with the names that a broker takes for others where links need it."""
+
+    def rendered(topology: Topology, broker: AnyBroker, site: Site) -> Mapping[str, str]:
+        hosts = hosts_file(topology, broker.name)
+        return {**renderer(topology, broker, site), **({HOSTS: hosts} if hosts else {})}
+
+    return rendered
+
+
+def _process(
+    line: list[str], broker: str, folders: BrokerFolders, private: PrivateFolder, keep_data: bool
+) -> BrokerProcess:
+    return BrokerProcess(
+        line,
+        environment(),
+        log=folders.log_file,
+        pid_file=private.path / f"{broker}.pid",
+        remove=[private.path] if keep_data else [private.path, folders.data],
+    )
+
+
+def _links(
+    toxiproxy: Path,
+    topology: Topology,
+    chosen: Mapping[tuple[str, str] | ProxyEndpoint, int],
+    site: Site,
+    directory: RunDirectory,
+    private: PrivateFolder,
+) -> LinkProxies:
+    """Toxiproxy with its doors, not yet started; it writes into the run's folder ``links``."""
+    log = directory.path.absolute() / "links" / "toxiproxy.log"
+    log.parent.mkdir(exist_ok=True)
+    at = {key: port for key, port in chosen.items() if isinstance(key, ProxyEndpoint)}
+    line = toxiproxy_line(toxiproxy, at[API])
+    pid_file = private.path / "toxiproxy.pid"
+    process = BrokerProcess(line, environment() | LOG_LEVEL, log=log, pid_file=pid_file, remove=[private.path])
+    upstream = {(broker, listener): site.address(broker, listener) for broker, listener in site.ports}
+    every = proxy_plan(topology, at, upstream)
+    doors_at = frozenset(way.address for way in every if way.address)  # doors there have the ports of brokers
+    return LinkProxies(process, at[API], every, Place(partial(listening_ports, doors_at)))
+
+
+def _versions(java: Java, product: str, release: Release) -> dict[str, str]:
+    return {
+        product: release.version,
+        **(release.recorded(product) if isinstance(release, OwnBuild) else {}),
+        "jolokia-agent": pinned(JOLOKIA_AGENT).version,
+        "java": java.version,
+        "java-source": java.source,
+    }
 
 
 class ProcessRuntime(OwnBrokers[BrokerProcess]):

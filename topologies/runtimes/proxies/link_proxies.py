@@ -22,12 +22,21 @@ from topologies.model.launch import LOOPBACK
 from topologies.model.link import Link
 from topologies.model.proxied_links import proxied
 from topologies.model.topology import Topology
+from topologies.runtimes.capabilities import Capability, why_not
 from topologies.runtimes.contract import RuntimeFailed
 from topologies.runtimes.handle import Handle
 from topologies.runtimes.proxies.listening import listening_ports
 from topologies.runtimes.proxies.proxy_plan import LOCALHOST, PlannedProxy, ProxyEndpoint
-from topologies.runtimes.proxies.sent_bytes import STREAMS, sent_bytes, with_open_connections
-from topologies.runtimes.proxies.toxiproxy import Api, ToxiproxyUnavailable, find_toxiproxy, swallowing, toxics
+from topologies.runtimes.proxies.toxiproxy import (
+    STREAMS,
+    Api,
+    ToxiproxyUnavailable,
+    find_toxiproxy,
+    sent_bytes,
+    swallowing,
+    toxics,
+    with_open_connections,
+)
 
 START_TIMEOUT_S = 15.0
 END_TIMEOUT_S = 5.0
@@ -35,7 +44,6 @@ COUNT_TIMEOUT_S = 6.0  # longer than any delay and its jitter
 POLL_S = 0.05
 LOOK_EVERY_S = 0.1
 LOG_LINES = 5
-NOT_BETWEEN = {"external": "brokers that run already", "memory": "brokers in memory"}
 log = logging.getLogger("brokerbench")
 
 
@@ -66,10 +74,10 @@ def no_proxies(topology: Topology, runtime: str) -> str:
     through = proxied(topology.links)
     if not through:
         return ""
-    if runtime in NOT_BETWEEN:
+    if brokers := why_not(runtime, Capability.PROXIES_LINKS):
         return (
             f"link {through[0].name!r} goes through Toxiproxy, which gets between brokers that a run starts, not"
-            f" between {NOT_BETWEEN[runtime]}; use --runtime containers or processes, or leave the links as they are"
+            f" between {brokers}; use --runtime containers or processes, or leave the links as they are"
         )
     try:
         find_toxiproxy(through[0].name)

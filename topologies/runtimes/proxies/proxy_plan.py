@@ -20,11 +20,10 @@ from enum import Enum
 from ipaddress import IPv4Address
 from typing import NamedTuple
 
-from topologies.model.cluster_connections import AS_IT_COMES, MemberConnection, cluster_connections
 from topologies.model.impairment import Impairment
 from topologies.model.launch import LOOPBACK
 from topologies.model.link import Link
-from topologies.model.proxied_links import proxied
+from topologies.model.proxied_links import AS_IT_COMES, MemberConnection, cluster_connections, proxied
 from topologies.model.topology import Topology
 
 LOCALHOST = "localhost"

@@ -1,4 +1,4 @@
-"""Finds Toxiproxy, starts it and tells it what to do. One server a run, by its API on loopback.
+"""Finds Toxiproxy, tells it what to do, and counts the bytes that it carried. One server a run, by its API on loopback.
 
 A *proxy* is between two brokers. A *toxic* changes the data in one direction:
 
@@ -7,10 +7,18 @@ A *proxy* is between two brokers. A *toxic* changes the data in one direction:
 
 Data is delayed before it is narrowed: the other way round Toxiproxy takes the time that data waited for its turn off
 its delay.
+
+Its metrics and its log count a connection's bytes when it ends, in each direction: the metrics if all of it was sent
+on, the log if a write failed. The metric of received bytes lacks some of the latter: a reader that waits for such a
+write never ends.
 """
 
+import json
+import re
 import shutil
 import sys
+from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 
 import requests
@@ -18,7 +26,6 @@ import requests
 from topologies.model.impairment import Impairment
 from topologies.model.launch import LOOPBACK
 from topologies.runtimes.contract import RuntimeFailed
-from topologies.runtimes.proxies.sent_bytes import STREAMS
 
 SERVER = "toxiproxy-server"
 VERSION = "2.5.0"
@@ -121,3 +128,30 @@ class Api:
 
 def _toxic(kind: str, stream: str, attributes: dict[str, int]) -> Toxic:
     return {"name": f"{kind}-{stream}", "type": kind, "stream": stream, "toxicity": 1.0, "attributes": attributes}
+
+
+STREAMS = ("upstream", "downstream")  # towards the broker that is called, and back from it
+SENT = re.compile(
+    r'^toxiproxy_proxy_sent_bytes_total\{direction="(\w+)",.*,proxy="(.*)",upstream=".*"\} (\S+)$', re.MULTILINE
+)
+BEGAN, WRITE_FAILED, ENDED = "Setup connection", "Could not write to destination", "Remove link "
+
+
+def sent_bytes(metrics: str, log: Iterable[str]) -> Counter[tuple[str, str]]:
+    """The bytes of ended connections, by (proxy, stream). Pure."""
+    found = Counter({(proxy, stream): int(float(count)) for stream, proxy, count in SENT.findall(metrics)})
+    for told in (json.loads(line) for line in log if WRITE_FAILED in line):
+        (stream,) = (each for each in STREAMS if told["link"].endswith(each))
+        found[told["proxy"], stream] += told["bytes"]
+    return found
+
+
+def with_open_connections(log: Iterable[str]) -> set[str]:
+    """The proxies with connections that have not ended. Pure."""
+    found = Counter[str]()
+    for line in log:
+        if BEGAN in line:
+            found[json.loads(line)["name"]] += 1
+        elif ENDED in line:
+            found[json.loads(line)["proxy"]] -= 1
+    return {proxy for proxy, count in found.items() if count}
