@@ -8,11 +8,10 @@ from pathlib import Path
 
 from drivers.memory.connector import MemoryNetwork
 from topologies.model.endpoints import Credentials, Endpoint, ManagementEndpoint
+from topologies.runtimes.capabilities import Capability, why_not
 from topologies.runtimes.contract import Progress, RuntimeFailed
 
 NOBODY = Credentials("memory", "")
-NO_MANAGEMENT = "brokers in memory have no management; use --runtime processes or containers for that"
-NO_JOIN = "brokers in memory have no links that could come up; use --runtime processes or containers for that"
 
 
 class MemoryRuntime:
@@ -28,7 +27,8 @@ class MemoryRuntime:
 
     def up(self, progress: Progress, absent: Collection[str] = ()) -> None:
         if absent:
-            raise RuntimeFailed(f"broker {', '.join(absent)} in memory cannot be absent: {NO_JOIN}")
+            why = why_not(self.name, Capability.LINKS_BROKERS)
+            raise RuntimeFailed(f"broker {', '.join(absent)} in memory cannot be absent: {why}")
         progress("brokers in memory: nothing to start")
 
     def start(self, broker: str) -> None:
@@ -47,19 +47,6 @@ class MemoryRuntime:
 
     def resume(self, broker: str) -> None:
         self.network.thaw(broker)
-
-    def disconnect_clients(self, broker: str) -> int:
-        raise RuntimeFailed(f"broker {broker!r}: {NO_MANAGEMENT}")
-
-    def stop_link(self, link: str) -> None:
-        raise RuntimeFailed(f"link {link!r}: {NO_MANAGEMENT}")
-
-    start_link = stop_link
-
-    def lower_store_limit(self, broker: str) -> None:
-        raise RuntimeFailed(f"broker {broker!r}: {NO_MANAGEMENT}")
-
-    restore_store_limit = lower_store_limit
 
     def alive(self, broker: str) -> bool:
         return broker not in self._down

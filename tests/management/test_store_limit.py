@@ -11,6 +11,7 @@ from topologies.catalogue.lookup import build
 from topologies.classic.management import broker_mbean
 from topologies.management.jolokia import Jolokia
 from topologies.runtimes.contract import Runtime
+from topologies.runtimes.own import operations_of
 
 pytestmark = pytest.mark.brokers
 
@@ -29,7 +30,7 @@ def client(runtime: Runtime) -> Client:
 def test_durable_messages_wait_while_the_store_is_full_and_others_do_not(single_broker: Runtime) -> None:
     probe, before_bytes = RuntimeProbe(single_broker, build("single"), {}), limit_bytes(single_broker)
     with closing(client(single_broker)) as waiting, closing(client(single_broker)) as passing:
-        single_broker.lower_store_limit(NAME)
+        operations_of(single_broker).lower_store_limit(NAME)
         try:
             full_percent = probe.store_percent(NAME)
             waiting.send(queue("durable"), body(1))
@@ -39,7 +40,7 @@ def test_durable_messages_wait_while_the_store_is_full_and_others_do_not(single_
             assert [reading.seq for reading in passing.received(1)] == [2]
             assert waiting.settled == []
         finally:
-            single_broker.restore_store_limit(NAME)
+            operations_of(single_broker).restore_store_limit(NAME)
         assert waiting.outcomes(1) == [Outcome.ACKED]
     assert full_percent is not None
     assert full_percent >= 100

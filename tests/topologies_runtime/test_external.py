@@ -116,7 +116,7 @@ def test_a_management_address_where_nobody_answers_is_refused() -> None:
         runtime_of(broker(port, management=f"http://127.0.0.1:{free_port()}/")).up(lambda line: None)
 
 
-@pytest.mark.parametrize("operation", ["start", "stop", "kill", "pause", "resume", "lower_store_limit"])
+@pytest.mark.parametrize("operation", ["start", "stop", "kill", "pause", "resume"])
 def test_nothing_can_be_done_to_a_broker_that_is_not_ours(operation: str) -> None:
     with pytest.raises(
         RuntimeFailed, match=r"^broker 'broker-1' cannot be [\w ]+: it is not ours, and --runtime external"

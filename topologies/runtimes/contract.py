@@ -48,21 +48,6 @@ class Runtime(Protocol):
         """Freeze the broker where it stands (SIGSTOP): sockets stay open, nobody answers."""
 
     def resume(self, broker: str) -> None: ...
-    def disconnect_clients(self, broker: str) -> int:
-        """End the connections of all its clients by management; how many. Raises RuntimeFailed, also if it has none."""
-
-    def stop_link(self, link: str) -> None:
-        """Stop what opens a link, by management of its opener. Raises RuntimeFailed."""
-
-    def start_link(self, link: str) -> None:
-        """Start what `stop_link` stopped. Raises RuntimeFailed."""
-
-    def lower_store_limit(self, broker: str) -> None:
-        """Lower the limit of its store below what it holds, by management. Raises RuntimeFailed, also if it cannot."""
-
-    def restore_store_limit(self, broker: str) -> None:
-        """Restore the limit that it had before `lower_store_limit`. Raises RuntimeFailed."""
-
     def alive(self, broker: str) -> bool: ...
 
     def outage(self) -> str:

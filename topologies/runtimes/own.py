@@ -5,20 +5,20 @@ is up, where it is reached, and what can be done to it.
 """
 
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from shutil import disk_usage, rmtree
-from typing import ClassVar, Generic, TypeVar
+from typing import ClassVar, Generic
 
 from records.errors import RunUnwritable, explained
 from records.rundir import RunDirectory
-from topologies.management.contract import StoreLimit, management_of
-from topologies.management.jolokia import Jolokia, ManagementFailed
+from topologies.management.jolokia import ManagementFailed
+from topologies.management.operations import ManagedOperations
 from topologies.model.endpoints import Credentials, Endpoint, ManagementEndpoint
 from topologies.model.launch import LOOPBACK, BrokerUnavailable
 from topologies.model.topology import Topology
 from topologies.runtimes import startup
+from topologies.runtimes.capabilities import Capability, why_not
 from topologies.runtimes.contract import LOG_TAIL_LINES, NotUpInTime, Progress, Runtime, RuntimeFailed
 from topologies.runtimes.distribution import DistributionUnavailable
 from topologies.runtimes.java import NoJava
@@ -31,10 +31,8 @@ POLL_S = 0.1
 START_TIMEOUT_S = 90.0
 STOP_TIMEOUT_S = 15.0
 KILL_TIMEOUT_S = 20.0
-DISCONNECT_TIMEOUT_S = 10.0
 LEAST_MEMORY_MB = 64
 LEAST_FREE_BYTES = 1 << 20
-AResult = TypeVar("AResult")
 
 
 class OwnBrokers(Generic[AHandle]):
@@ -77,7 +75,7 @@ class OwnBrokers(Generic[AHandle]):
         self.trusted_pem = self._authority.pem if self._authority else ""
         self._start_timeout_s = start_timeout_s
         self._prepared: Prepared[AHandle] | None = None
-        self._store_limits_bytes: dict[str, int] = {}  # of brokers whose limit is lowered, as it was before
+        self.operations = ManagedOperations(self, topology)
         self._closed = False
 
     def __repr__(self) -> str:
@@ -136,49 +134,6 @@ class OwnBrokers(Generic[AHandle]):
 
     def resume(self, broker: str) -> None:
         self._require_running(broker, self._handle(broker).thaw())
-
-    def disconnect_clients(self, broker: str) -> int:
-        queries = management_of(self._topology).queries(self._topology, broker)
-        try:
-            with closing(Jolokia(self.management(broker))) as agent:
-                connections = queries.connected(agent)
-                queries.disconnect(agent, connections)
-                _wait_until(lambda: connections.isdisjoint(queries.connected(agent)), DISCONNECT_TIMEOUT_S)
-        except (ManagementFailed, TimeoutError) as error:
-            raise RuntimeFailed(f"broker {broker!r} did not end its clients' connections: {error}") from error
-        if not connections:
-            raise RuntimeFailed(f"broker {broker!r} has no client whose connection could be ended")
-        return len(connections)
-
-    def stop_link(self, link: str) -> None:
-        self._by_management(link, management_of(self._topology).stop_link)
-
-    def start_link(self, link: str) -> None:
-        self._by_management(link, management_of(self._topology).start_link)
-
-    def _by_management(self, name: str, do: Callable[[Jolokia, str], None]) -> None:
-        link = next(link for link in self._topology.links if link.name == name)
-        try:
-            with closing(Jolokia(self.management(link.opened_by.name))) as agent:
-                do(agent, name)
-        except ManagementFailed as error:
-            raise RuntimeFailed(f"link {name!r}: {error}") from error
-
-    def lower_store_limit(self, broker: str) -> None:
-        self._store_limits_bytes[broker] = self._with_store_limit(broker, lambda limit, agent: limit.lower(agent))
-
-    def restore_store_limit(self, broker: str) -> None:
-        limit_bytes = self._store_limits_bytes.pop(broker)
-        self._with_store_limit(broker, lambda limit, agent: limit.restore(agent, limit_bytes))
-
-    def _with_store_limit(self, broker: str, do: Callable[[StoreLimit, Jolokia], AResult]) -> AResult:
-        if (limit := management_of(self._topology).store_limit) is None:
-            raise RuntimeFailed(f"broker {broker!r} takes no other store limit while it runs")
-        try:
-            with closing(Jolokia(self.management(broker))) as agent:
-                return do(limit, agent)
-        except ManagementFailed as error:
-            raise RuntimeFailed(f"the store limit of broker {broker!r} was not changed: {error}") from error
 
     def alive(self, broker: str) -> bool:
         """True for a paused broker too: it is there."""
@@ -328,15 +283,14 @@ class OwnBrokers(Generic[AHandle]):
             raise RuntimeFailed(f"broker {broker!r} does not run, so it cannot be paused or resumed: start it first")
 
 
-def _wait_until(holds: Callable[[], bool], timeout_s: float) -> None:
-    """Raises TimeoutError."""
-    deadline_s = time.monotonic() + timeout_s
-    while not holds():
-        if time.monotonic() >= deadline_s:
-            raise TimeoutError(f"some were still there after {timeout_s:g} s")
-        time.sleep(POLL_S)
-
-
 def proxies_of(runtime: Runtime) -> LinkProxies | None:
     """The proxies of a runtime's links; None for direct links, and for brokers that are not ours."""
     return runtime.link_proxies if isinstance(runtime, OwnBrokers) else None
+
+
+def operations_of(runtime: Runtime) -> ManagedOperations:
+    """What can be done to a runtime's brokers by management. Raises RuntimeFailed for brokers of which nothing can."""
+    if isinstance(runtime, OwnBrokers):
+        return runtime.operations
+    whys = (why_not(runtime.name, needed) for needed in (Capability.OPERATES_BROKERS, Capability.MANAGES_BROKERS))
+    raise RuntimeFailed(f"brokers of --runtime {runtime.name} stay as they are: {next(filter(None, whys), '')}")

@@ -96,10 +96,10 @@ class Fault(Protocol):
         """The same fault, so many seconds later."""
 
     def begin(self, runtime: Runtime) -> None:
-        """Make it happen. Raises RuntimeFailed when it cannot be done: the run is then invalid."""
+        """Make it happen. Raises RuntimeFailed or ManagementFailed if it cannot be done: the run is then invalid."""
 
     def end(self, runtime: Runtime) -> None:
-        """Mend it. Raises RuntimeFailed."""
+        """Mend it. Raises RuntimeFailed or ManagementFailed."""
 
     def in_effect(self, probe: Probe) -> bool:
         """Whether it has taken effect, as measured."""

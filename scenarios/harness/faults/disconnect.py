@@ -9,6 +9,7 @@ from typing import ClassVar
 from scenarios.harness.faults.bases import BrokerFault
 from scenarios.harness.faults.contract import Probe
 from topologies.runtimes.contract import Runtime
+from topologies.runtimes.own import operations_of
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,7 @@ class DisconnectClients(BrokerFault):
 
     def begin(self, runtime: Runtime) -> None:
         """Returns once the broker shows none of these connections any more."""
-        runtime.disconnect_clients(self.target)
+        operations_of(runtime).disconnect_clients(self.target)
 
     def end(self, runtime: Runtime) -> None:
         pass

@@ -9,6 +9,7 @@ from typing import ClassVar
 from scenarios.harness.faults.bases import BrokerFault
 from scenarios.harness.faults.contract import Probe
 from topologies.runtimes.contract import Runtime
+from topologies.runtimes.own import operations_of
 
 FULL_PERCENT = 100
 
@@ -23,10 +24,10 @@ class FullStore(BrokerFault):
     not_mended_as: ClassVar[str] = "had no room in its store"
 
     def begin(self, runtime: Runtime) -> None:
-        runtime.lower_store_limit(self.target)
+        operations_of(runtime).lower_store_limit(self.target)
 
     def end(self, runtime: Runtime) -> None:
-        runtime.restore_store_limit(self.target)
+        operations_of(runtime).restore_store_limit(self.target)
 
     def in_effect(self, probe: Probe) -> bool:
         percent = probe.store_percent(self.target)

@@ -19,6 +19,7 @@ from records.units import NS_PER_S
 from records.writer import Recorder
 from scenarios.harness.faults.contract import Fault, Probe
 from scenarios.harness.faults.join import absent_at_start
+from topologies.management.jolokia import ManagementFailed
 from topologies.runtimes.contract import Runtime, RuntimeFailed
 
 log = logging.getLogger("brokerbench")
@@ -162,7 +163,7 @@ class FaultSchedule:
         try:
             error = self._happen(fault, moments)
         except Exception as failed:
-            return str(failed) if isinstance(failed, RuntimeFailed) else repr(failed)
+            return str(failed) if isinstance(failed, RuntimeFailed | ManagementFailed) else repr(failed)
         if fault.takes_down and moments.restored_ns is not None:
             self._down.discard(fault.target)
         return error

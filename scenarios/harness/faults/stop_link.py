@@ -9,6 +9,7 @@ from typing import ClassVar
 from scenarios.harness.faults.bases import LinkFault
 from scenarios.harness.faults.contract import Probe
 from topologies.runtimes.contract import Runtime
+from topologies.runtimes.own import operations_of
 
 
 @dataclass(frozen=True)
@@ -20,10 +21,10 @@ class StopLink(LinkFault):
     through_proxy: ClassVar[bool] = False
 
     def begin(self, runtime: Runtime) -> None:
-        runtime.stop_link(self.target)
+        operations_of(runtime).stop_link(self.target)
 
     def end(self, runtime: Runtime) -> None:
-        runtime.start_link(self.target)
+        operations_of(runtime).start_link(self.target)
 
     def in_effect(self, probe: Probe) -> bool:
         return not probe.link_is_up(self.target)

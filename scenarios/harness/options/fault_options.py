@@ -27,14 +27,13 @@ from scenarios.harness.faults import (
 from scenarios.harness.faults.command import EXPECT_S
 from scenarios.harness.faults.probe import partners
 from scenarios.harness.faults.rolling_restart import PAUSE_S, earliest_s, in_turn
-from scenarios.harness.memory_runtime import NO_JOIN, NO_MANAGEMENT
 from scenarios.harness.options.run_options import OptionError, Options
 from topologies.management.contract import management_of
 from topologies.model.impairment import SETTINGS, parse_impairment
 from topologies.model.spelling import nearest
 from topologies.model.topology import Topology, opened_by_joining
 from topologies.model.validity import TopologyInvalid
-from topologies.runtimes.external.runtime import UNTOUCHABLE
+from topologies.runtimes.capabilities import Capability, why_not
 
 EXAMPLE = "kill(broker-2, at=10, for=15)"
 HOW = f"write KIND(BROKER or LINK, at=SECONDS, for=SECONDS), such as {EXAMPLE}"
@@ -251,10 +250,11 @@ def _require_ours(faults: Sequence[Fault], runtime: str) -> None:
     """Brokers that run already are taken down by the user's own command only, and brokers of ours by no command."""
     for fault in faults:
         by_command = isinstance(fault, CommandFault)
-        if runtime == "external" and not by_command:
+        why = why_not(runtime, Capability.OPERATES_BROKERS)
+        if why and not by_command:
             how = "a command of yours may: --fault 'command(./reboot.sh, target=BROKER, at=10, expect=60)'"
-            raise OptionError(f"fault {fault.kind} of {fault.target}: {UNTOUCHABLE}; or {how}")
-        if runtime != "external" and by_command:
+            raise OptionError(f"fault {fault.kind} of {fault.target}: {why}; or {how}")
+        if by_command and not why:
             rule = "a command is for brokers that run already (--runtime external)"
             raise OptionError(f"fault {fault.kind} of {fault.target}: {rule}; write kill, stop, restart or freeze")
 
@@ -291,8 +291,8 @@ def _require_management(faults: Sequence[Fault], options: Options, topology: Top
     links = {link.name: link for link in topology.links}
     for fault in faults:
         told = f"fault {fault.kind} of {fault.target}"
-        if fault.by_management and options.runtime == "memory":
-            raise OptionError(f"{told}: {NO_MANAGEMENT}")
+        if fault.by_management and (why := why_not(options.runtime, Capability.MANAGES_BROKERS)):
+            raise OptionError(f"{told}: {why}")
         if isinstance(fault, DisconnectClients):
             _require_clients(fault.target, told, topology)
         if isinstance(fault, FullStore):
@@ -334,8 +334,8 @@ def _require_active(fault: Fault, faults: Sequence[Fault], told: str, topology: 
 def _require_joins(faults: Sequence[Fault], options: Options, topology: Topology) -> None:
     """Brokers that join can be absent, and each fault of one finds it as the fault needs it."""
     joining = absent_at_start(faults)
-    if joining and options.runtime == "memory":
-        raise OptionError(f"fault join of {min(joining)}: {NO_JOIN}")
+    if joining and (why := why_not(options.runtime, Capability.LINKS_BROKERS)):
+        raise OptionError(f"fault join of {min(joining)}: {why}")
     for broker in sorted(joining):
         _require_alone(broker, topology)
         _require_in_turn([fault for fault in faults if fault.target == broker])

@@ -15,12 +15,12 @@ from topologies.management.contract import queries_of
 from topologies.management.jolokia import Jolokia, ManagementFailed
 from topologies.model.endpoints import Credentials, Endpoint, ManagementEndpoint
 from topologies.model.topology import Topology
+from topologies.runtimes.capabilities import Capability, why_not
 from topologies.runtimes.contract import Progress, RuntimeFailed
 from topologies.runtimes.external.credentials import ExternalCredentials
 from topologies.runtimes.external.file import BrokersFile
 
 CONNECT_TIMEOUT_S = 5.0
-UNTOUCHABLE = "--runtime external only talks to brokers; start it by --runtime processes or containers for that"
 
 
 class ExternalRuntime:
@@ -73,20 +73,6 @@ class ExternalRuntime:
     def resume(self, broker: str) -> None:
         self._refuse("resumed", broker)
 
-    def disconnect_clients(self, broker: str) -> int:
-        self._refuse("asked to end connections", broker)
-
-    def stop_link(self, link: str) -> None:
-        raise RuntimeFailed(f"link {link!r} cannot be stopped: its brokers are not ours, and {UNTOUCHABLE}")
-
-    def start_link(self, link: str) -> None:
-        raise RuntimeFailed(f"link {link!r} cannot be started: its brokers are not ours, and {UNTOUCHABLE}")
-
-    def lower_store_limit(self, broker: str) -> None:
-        self._refuse("given another store limit", broker)
-
-    restore_store_limit = lower_store_limit
-
     def alive(self, broker: str) -> bool:
         """Always true: nothing here knows; the clients' connections tell when one goes."""
         self._topology.broker(broker)  # KeyError, naming those there are
@@ -135,7 +121,8 @@ class ExternalRuntime:
 
     def _refuse(self, done: str, broker: str) -> NoReturn:
         self._topology.broker(broker)
-        raise RuntimeFailed(f"broker {broker!r} cannot be {done}: it is not ours, and {UNTOUCHABLE}")
+        why = why_not(self.name, Capability.OPERATES_BROKERS)
+        raise RuntimeFailed(f"broker {broker!r} cannot be {done}: it is not ours, and {why}")
 
     def _reach(self, broker: str, protocol: str, uri: str) -> None:
         """That something listens there. The canaries check its identity, TLS and the login."""
