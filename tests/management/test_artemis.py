@@ -87,7 +87,7 @@ def test_members_of_a_cluster_are_told_by_their_connectors() -> None:
 
 
 def test_a_clusters_queue_is_the_bridge_to_the_other_member_and_its_messages_are_on_their_way() -> None:
-    links = LinksOfBroker.of(topology(ClusterLink(ONE, TWO)), "broker-1")
+    links = LinksOfBroker.in_topology(topology(ClusterLink(ONE, TWO)), "broker-1")
     shown = seen(links, queue(f"{CLUSTER_QUEUE}cluster.{NODE_2}", internal=True, depth=2, added=5))
     told = {row.metric: row.value for row in rows("broker-1", 1, shown, {}) if row.kind == "bridge"}
     assert told == {"enqueue_count": 5, "dequeue_count": 3, "backlog": 2}
@@ -111,7 +111,7 @@ def test_the_queue_of_a_member_that_is_gone_is_still_told_unless_it_may_be_of_se
 def test_a_mirrors_queue_counts_events_and_holds_no_message_of_anybody() -> None:
     link = BrokerConnection(ONE, TWO, mirror=Mirror())
     shown = seen(
-        LinksOfBroker.of(topology(link), "broker-1"),
+        LinksOfBroker.in_topology(topology(link), "broker-1"),
         queue(f"{MIRROR_QUEUE}{link.name}", internal=True, depth=2, added=9),
         queue("$sys.mqtt.sessions", internal=True),
         queue("orders", depth=4, added=4),
@@ -135,11 +135,11 @@ def test_what_a_sender_or_a_receiver_took_is_told_by_its_consumers(link: BrokerC
         {"user": "brokerbench", "queue": "orders", "messagesAcknowledged": "100"},
     )
     queues = (queue("orders", depth=3, added=9), queue("prices", depth=4, added=9), queue("others", depth=8, added=9))
-    shown = seen(LinksOfBroker.of(topology(link), "broker-1"), *queues, consumers=consumers)
+    shown = seen(LinksOfBroker.in_topology(topology(link), "broker-1"), *queues, consumers=consumers)
     (bridge,) = shown.bridges
     assert (bridge.connector, bridge.remote_broker) == (link.name, "broker-2")
     assert bridge.counters == {"dequeue_count": 7, "queue_backlog": 7}
-    (down,) = seen(LinksOfBroker.of(topology(link), "broker-1"), *queues).bridges
+    (down,) = seen(LinksOfBroker.in_topology(topology(link), "broker-1"), *queues).bridges
     assert down.counters == {"dequeue_count": 0}
 
 

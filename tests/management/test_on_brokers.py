@@ -70,7 +70,7 @@ def test_clients_are_counted_without_bridges_and_messages_where_they_are(
     pair: ProcessRuntime, topology: Topology
 ) -> None:
     prove_links(pair, topology, timeout_s=60)
-    names = LinkNames.of(topology)
+    names = LinkNames.in_topology(topology)
     source, sink = (Jolokia(pair.management(broker)) for broker in ("source", "sink"))
     producer, consumer = connected(pair, "source"), connected(pair, "sink")
     try:

@@ -104,7 +104,7 @@ def figures() -> Figures:
 
 
 def test_figures_become_rows_with_a_bridge_named_by_its_link_at_both_ends() -> None:
-    duplex = LinkNames.of(Topology("t", (N1, N2), (LINK,), (), CLASSIC)).duplex
+    duplex = LinkNames.in_topology(Topology("t", (N1, N2), (LINK,), (), CLASSIC)).duplex
     taken = [row[2:] for row in rows("n2", 5, figures(), duplex)]
     assert taken == [
         ("broker", "", "connections", 3),
@@ -121,7 +121,7 @@ def test_figures_become_rows_with_a_bridge_named_by_its_link_at_both_ends() -> N
 
 def test_of_two_duplex_links_with_the_same_ends_neither_is_taken_for_the_other() -> None:
     second = NetworkConnector(opened_by=N1, to=N2, duplex=True, name="second")
-    names = LinkNames.of(Topology("t", (N1, N2), (LINK, second), (), CLASSIC))
+    names = LinkNames.in_topology(Topology("t", (N1, N2), (LINK, second), (), CLASSIC))
     assert names.duplex == {}
     assert names.client_ids == {"n1-to-n2_n1_outbound", "second_n1_outbound"}
 

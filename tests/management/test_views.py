@@ -26,12 +26,12 @@ def test_the_brokers_of_a_pair_are_the_same_whichever_is_asked_for(asked: str, m
 
 
 def test_the_login_of_a_standby_is_a_bridge_too_and_no_client() -> None:
-    names = LinkNames.of(topology(NetworkConnector(opened_by=HUB, to=SPOKE, name="out")))
+    names = LinkNames.in_topology(topology(NetworkConnector(opened_by=HUB, to=SPOKE, name="out")))
     assert names.client_ids == {"out_hub_outbound", "out_spare_outbound"}
 
 
 def test_a_duplex_bridge_is_known_by_its_link_whoever_of_the_pair_has_it() -> None:
-    names = LinkNames.of(topology(NetworkConnector(opened_by=SPOKE, to=HUB, name="in", duplex=True)))
+    names = LinkNames.in_topology(topology(NetworkConnector(opened_by=SPOKE, to=HUB, name="in", duplex=True)))
     assert names.duplex == {("spoke", "hub"): "in", ("spoke", "spare"): "in"}
 
 

@@ -58,10 +58,10 @@ class AddressSetting:
     management_browse_page_size: int = number(200, least=1)
 
     def __post_init__(self) -> None:
-        of = f"address setting {self.match!r}"
-        require_rules(of, self)
+        subject = f"address setting {self.match!r}"
+        require_rules(subject, self)
         if not self.match.strip():
-            require_choice(of, ("#", "an address"), match=self.match)
+            require_choice(subject, ("#", "an address"), match=self.match)
 
 
 DEFAULT_ADDRESS_SETTINGS = (AddressSetting(),)
@@ -78,11 +78,11 @@ class Address:
     queue: str = ""  # anycast: the queue's name, where it is another
 
     def __post_init__(self) -> None:
-        of = f"address {self.name!r}"
-        require_plain(of, name=self.name, queue=self.queue)
+        subject = f"address {self.name!r}"
+        require_plain(subject, name=self.name, queue=self.queue)
         if not self.name.strip():
-            require_choice(of, ("a name",), name=self.name)
-        require_rules(of, self)
+            require_choice(subject, ("a name",), name=self.name)
+        require_rules(subject, self)
 
     @property
     def queues(self) -> tuple[str, ...]:

@@ -56,8 +56,8 @@ class Acceptor:
     suppress_internal_management_objects: bool = True  # openwire
 
     def __post_init__(self) -> None:
-        of = f"acceptor {self.name or self.protocol!r}"
-        require_rules(of, self)
+        subject = f"acceptor {self.name or self.protocol!r}"
+        require_rules(subject, self)
         anycast, multicast = PREFIXES.get(self.protocol, ("", ""))
         for name, default in (("name", self.protocol), ("anycast_prefix", anycast), ("multicast_prefix", multicast)):
             if not getattr(self, name):
@@ -169,16 +169,16 @@ class ArtemisBroker(AnyBroker):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        of = f"broker {self.name!r}"
+        subject = f"broker {self.name!r}"
         if not self.acceptors:
-            raise TopologyInvalid(f"{of} has no acceptor: give it one, e.g. core")
+            raise TopologyInvalid(f"{subject} has no acceptor: give it one, e.g. core")
         parts = {
             "acceptors of name": [acceptor.name for acceptor in self.acceptors],
             "acceptors of protocol": [acceptor.protocol for acceptor in self.acceptors],
             "address settings for": [setting.match for setting in self.address_settings],
             "addresses named": [address.name for address in self.addresses],
         }
-        require_distinct(of, parts)
+        require_distinct(subject, parts)
 
     @property
     def protocols(self) -> tuple[str, ...]:
@@ -191,13 +191,13 @@ class ArtemisBroker(AnyBroker):
 
     @property
     def dead_letter_queues(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(filter(None, (each.dead_letter_address for each in self.address_settings))))
+        return tuple(dict.fromkeys(filter(None, (setting.dead_letter_address for setting in self.address_settings))))
 
     @property
     def expiry_queues(self) -> tuple[str, ...]:
         dead = self.dead_letter_queues
-        found = (each.expiry_address for each in self.address_settings)
-        return tuple(dict.fromkeys(name for name in found if name and name not in dead))
+        addresses = (setting.expiry_address for setting in self.address_settings)
+        return tuple(dict.fromkeys(name for name in addresses if name and name not in dead))
 
     @property
     def copies_store(self) -> bool:

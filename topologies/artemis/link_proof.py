@@ -57,15 +57,15 @@ def link_end(broker: str, answers: Sequence[Answer]) -> ArtemisEnd:
         broker,
         sends_to=frozenset(nodes[node] for node in bridges if node in nodes),
         heard_by=frozenset(name.rpartition("=")[2] for name in read_now if name.startswith(NOTIFICATIONS)),
-        connected=frozenset(str(each["Name"]) for each in connections.values() if each["Connected"]),
+        connected=frozenset(str(connection["Name"]) for connection in connections.values() if connection["Connected"]),
         mirroring=frozenset(name.removeprefix(MIRROR_QUEUE) for name in read_now if name.startswith(MIRROR_QUEUE)),
     )
 
 
 def missing(link: Link, ends: Mapping[str, ArtemisEnd]) -> tuple[str, ...]:
     """A sentence for each missing proof; empty if the link is proven. ``ends``: of all brokers except routers. Pure."""
-    asked = [ends[name] for name in (link.opened_by.name, link.to.name) if name in ends]
-    if failures := tuple(end.failure for end in asked if end.failure):
+    link_ends = [ends[name] for name in (link.opened_by.name, link.to.name) if name in ends]
+    if failures := tuple(end.failure for end in link_ends if end.failure):
         return failures
     opener = ends[link.opened_by.name]
     if isinstance(link, ClusterLink):
@@ -76,13 +76,13 @@ def missing(link: Link, ends: Mapping[str, ArtemisEnd]) -> tuple[str, ...]:
     return ()
 
 
-def _half_missing(sender: ArtemisEnd, other: ArtemisEnd) -> tuple[str, ...]:
-    found = []
-    if other.broker not in sender.sends_to:
-        found.append(f"{sender.broker} has no bridge to {other.broker}")
-    if sender.broker not in other.heard_by:
-        found.append(f"{sender.broker} does not listen to what {other.broker} tells of its consumers")
-    return tuple(found)
+def _half_missing(sender: ArtemisEnd, receiver: ArtemisEnd) -> tuple[str, ...]:
+    problems = []
+    if receiver.broker not in sender.sends_to:
+        problems.append(f"{sender.broker} has no bridge to {receiver.broker}")
+    if sender.broker not in receiver.heard_by:
+        problems.append(f"{sender.broker} does not listen to what {receiver.broker} tells of its consumers")
+    return tuple(problems)
 
 
 def _connection_missing(link: BrokerConnection, opener: ArtemisEnd) -> tuple[str, ...]:

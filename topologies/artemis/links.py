@@ -195,13 +195,13 @@ class BrokerConnection(Link):
         return (forth,) if self._forth else (forth[::-1],)
 
 
-def _follows(link: Link, why: str, **made: int) -> None:
+def _follows(link: Link, why: str, **derived: int) -> None:
     """Set what follows from the rest of a link. A given value has to be equal to it, or to the default of links."""
     usual = {field.name: field.default for field in fields(Link)}
-    for name, value in made.items():
-        given = getattr(link, name)
-        if given not in (usual[name], value):
-            raise TopologyInvalid(f"link {link.name!r}: {name}={given}, but {why}; leave it out", field=name)
+    for name, value in derived.items():
+        stated = getattr(link, name)
+        if stated not in (usual[name], value):
+            raise TopologyInvalid(f"link {link.name!r}: {name}={stated}, but {why}; leave it out", field=name)
         object.__setattr__(link, name, value)
 
 

@@ -41,7 +41,7 @@ class Flow:
         return self.mirrors, self.matching
 
     @property
-    def what(self) -> str:
+    def content(self) -> str:
         return "what is mirrored" if self.mirrors else repr(self.matching)
 
 
@@ -56,14 +56,14 @@ def loop_problems(links: Sequence[BrokerConnection]) -> Iterator[str]:
 
     Without that limit each direction on a loop would be in a sentence.
     """
-    ways = _ways_round(_going_on([flow for link in links for flow in flows_of(link)]))
-    yield from islice(map(_described, ways), MOST_TOLD)
+    loops = _ways_round(_going_on([flow for link in links for flow in flows_of(link)]))
+    yield from islice(map(_described, loops), MOST_TOLD)
 
 
 def flows_of(link: BrokerConnection) -> Iterator[Flow]:
     """The flows of a link with its end and with each alternate. A standby counts as its active broker."""
     here, there = link.opened_by.name, link.to.name
-    for end in dict.fromkeys(each.active for each in (link.to, *link.alternates)):
+    for end in dict.fromkeys(broker.active for broker in (link.to, *link.alternates)):
         instead_of = "" if end == there else there
         for match in link.senders:
             yield Flow(link.name, here, end, _pattern(match, link.opened_by), instead_of=instead_of)
@@ -93,10 +93,10 @@ def _going_on(flows: Sequence[Flow]) -> Sequence[Flow]:
 
 def _kinds(flows: Sequence[Flow], end: str) -> dict[str, dict[Kind, None]]:
     """For each broker the kinds that leave it ("begin") or come to it ("end"), each once, in the order of the links."""
-    found: dict[str, dict[Kind, None]] = defaultdict(dict)
+    kinds_by_broker: dict[str, dict[Kind, None]] = defaultdict(dict)
     for flow in flows:
-        found[getattr(flow, end)][flow.kind] = None
-    return found
+        kinds_by_broker[getattr(flow, end)][flow.kind] = None
+    return kinds_by_broker
 
 
 def _ways_round(flows: Sequence[Flow]) -> Iterator[FlowPath]:
@@ -127,30 +127,30 @@ class _Search:
 
     def _followed_by(self, kind: Kind) -> int:
         """The kinds that some address has in common with this one, a bit each."""
-        return sum(bit for other, bit in self._bit.items() if _meet(kind, other))
+        return sum(bit for follower, bit in self._bit.items() if _meet(kind, follower))
 
     def paths_on(self, start: str, kind: Kind) -> dict[str, FlowPath]:
         """The shortest path to each broker for messages that a flow of ``kind`` has brought to ``start``."""
-        found: dict[str, FlowPath] = {}
-        known: dict[str, list[int]] = defaultdict(list)
+        paths: dict[str, FlowPath] = {}
+        kinds_by_broker: dict[str, list[int]] = defaultdict(list)
         waiting: deque[tuple[str, int, FlowPath]] = deque([(start, self._followers(kind), ())])
-        while waiting and len(found) < len(self._leaving):
-            here, kinds, way = waiting.popleft()
-            if len(known[here]) < MOST_SETS and all(kinds & ~others for others in known[here]):
-                known[here].append(kinds)
-                found.setdefault(here, way)
-                waiting.extend(self._steps(here, kinds, way))
-        return found
+        while waiting and len(paths) < len(self._leaving):
+            here, kinds, path = waiting.popleft()
+            if len(kinds_by_broker[here]) < MOST_SETS and all(kinds & ~earlier for earlier in kinds_by_broker[here]):
+                kinds_by_broker[here].append(kinds)
+                paths.setdefault(here, path)
+                waiting.extend(self._steps(here, kinds, path))
+        return paths
 
-    def _steps(self, here: str, kinds: int, way: FlowPath) -> Iterator[tuple[str, int, FlowPath]]:
+    def _steps(self, here: str, kinds: int, path: FlowPath) -> Iterator[tuple[str, int, FlowPath]]:
         for flow in self._leaving[here]:
             if kinds & self._bit[flow.kind]:
-                yield flow.end, kinds & self._followers(flow.kind), (*way, flow)
+                yield flow.end, kinds & self._followers(flow.kind), (*path, flow)
 
 
-def _meet(one: Kind, other: Kind) -> bool:
+def _meet(kind: Kind, other_kind: Kind) -> bool:
     """Whether some address is moved by both."""
-    (one_mirrors, one_matching), (other_mirrors, other_matching) = one, other
+    (one_mirrors, one_matching), (other_mirrors, other_matching) = kind, other_kind
     if one_mirrors and other_mirrors:
         return filters_overlap(one_matching, other_matching)
     if one_mirrors:
@@ -158,14 +158,15 @@ def _meet(one: Kind, other: Kind) -> bool:
     return filter_overlaps(other_matching, one_matching) if other_mirrors else overlap(one_matching, other_matching)
 
 
-def _described(way: FlowPath) -> str:
-    links = list(dict.fromkeys(repr(flow.link) for flow in way))
+def _described(path: FlowPath) -> str:
+    links = list(dict.fromkeys(repr(flow.link) for flow in path))
     where = f"link {links[0]}" if len(links) == 1 else f"links {', '.join(links[:-1])} and {links[-1]}"
-    first, *between, last = way
-    then = "".join(f", {flow.what} on to {flow.end!r}{_alternate(flow)}" for flow in between)
+    start, *between, last = path
+    then = "".join(f", {flow.content} on to {flow.end!r}{_alternate(flow)}" for flow in between)
     return (
-        f"{where}: {first.what} goes from {first.begin!r} to {first.end!r}{_alternate(first)}{then} and {last.what}"
-        f" comes back{_alternate(last)}, so messages go round for ever; let them match different addresses"
+        f"{where}: {start.content} goes from {start.begin!r} to {start.end!r}{_alternate(start)}{then} and"
+        f" {last.content} comes back{_alternate(last)}, so messages go round for ever; let them match different"
+        " addresses"
     )
 
 

@@ -60,7 +60,7 @@ class LinksOfBroker:
     sent_from: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, topology: Topology, broker: str) -> "LinksOfBroker":
+    def in_topology(cls, topology: Topology, broker: str) -> "LinksOfBroker":
         me = topology.broker(broker).active
         members = {}
         connections = [link for link in topology.links if isinstance(link, BrokerConnection)]
@@ -91,13 +91,15 @@ def figures_of(agent: Jolokia, links: LinksOfBroker) -> Figures:
     try:
         return figures(agent.broker, answers, links)
     except (KeyError, TypeError, ValueError) as error:  # an MBean may be going while it is read
-        what = f"{type(error).__name__}: {error}"
-        raise ManagementFailed(f"broker {agent.broker!r}: its figures are not as 2.44.0 gives them ({what})") from None
+        reason = f"{type(error).__name__}: {error}"
+        raise ManagementFailed(
+            f"broker {agent.broker!r}: its figures are not as 2.44.0 gives them ({reason})"
+        ) from None
 
 
 def figures_asked(broker: str, links: LinksOfBroker) -> tuple[Request, ...]:
     mbean = broker_mbean(broker)
-    asked = [
+    requests = [
         read(mbean, *BROKER_FIGURES.values(), DISK_USAGE),
         read(HEAP, "HeapMemoryUsage"),
         read(queue_mbean(broker, "*", "*", "*"), "Name", "InternalQueue", *QUEUE_FIGURES.values()),
@@ -105,8 +107,8 @@ def figures_asked(broker: str, links: LinksOfBroker) -> tuple[Request, ...]:
         execute(mbean, "listConnections(java.lang.String,int,int)", "", 1, MOST_LISTED),
     ]
     if links.sends_on or links.sent_from:
-        asked.append(execute(mbean, "listConsumers(java.lang.String,int,int)", _AMQP_ONLY, 1, MOST_LISTED))
-    return tuple(asked)
+        requests.append(execute(mbean, "listConsumers(java.lang.String,int,int)", _AMQP_ONLY, 1, MOST_LISTED))
+    return tuple(requests)
 
 
 def figures(broker: str, answers: Sequence[Answer], links: LinksOfBroker) -> Figures:
@@ -139,7 +141,7 @@ def _holds_messages(queue: Mapping[str, Any]) -> bool:
 def _queued(queues: Sequence[Mapping[str, Any]], nodes: Mapping[str, str], links: LinksOfBroker) -> Iterator[Bridge]:
     """A cluster forgets a member that is gone, and keeps its queue: one such queue is that of the one such member."""
     gone = [member for member in links.members if member not in nodes.values()]
-    names = [str(each["Name"]) for each in queues]
+    names = [str(queue["Name"]) for queue in queues]
     of_gone = [name for name in names if name.startswith(CLUSTER_QUEUE) and _node(name) not in nodes]
     if len(gone) == len(of_gone) == 1:
         nodes = {**nodes, _node(of_gone[0]): gone[0]}
@@ -170,25 +172,29 @@ def _carried(listed: Sequence[str], links: LinksOfBroker, depths: Counter[str]) 
 
     If several links have one direction, none gets the row's figures: it is not known which link carried what.
     """
-    consumers = [each for text in listed for each in json.loads(text)["data"]]
+    consumers = [consumer for text in listed for consumer in json.loads(text)["data"]]
     for of_links, user in ((links.sends_on, ""), (links.sent_from, BRIDGE_USER)):
-        its = [each for each in consumers if each["user"] == user and not str(each["queue"]).startswith(MIRROR_QUEUE)]
+        consumers_of_links = [
+            consumer
+            for consumer in consumers
+            if consumer["user"] == user and not str(consumer["queue"]).startswith(MIRROR_QUEUE)
+        ]
         if len(of_links) == 1:
             ((link, remote),) = of_links.items()
-            carried = sum(int(each["messagesAcknowledged"]) for each in its)
-            waiting = sum(depths[queue] for queue in {str(each["queue"]) for each in its})
-            backlog = {"queue_backlog": waiting} if its else {}
+            carried = sum(int(consumer["messagesAcknowledged"]) for consumer in consumers_of_links)
+            waiting = sum(depths[queue] for queue in {str(consumer["queue"]) for consumer in consumers_of_links})
+            backlog = {"queue_backlog": waiting} if consumers_of_links else {}
             yield Bridge(link, remote, False, {"dequeue_count": carried, **backlog})
 
 
 def _clients(connections: Sequence[Mapping[str, Any]]) -> dict[str, int]:
     """The number of clients by protocol."""
-    return dict(Counter(str(each["protocol"]).lower() for each in of_clients(connections)))
+    return dict(Counter(str(connection["protocol"]).lower() for connection in of_clients(connections)))
 
 
 def of_clients(connections: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
     """Connections that have logged in and are no broker's. A connection to another broker has no user."""
-    return [each for each in connections if each["users"] not in ("", BRIDGE_USER)]
+    return [connection for connection in connections if connection["users"] not in ("", BRIDGE_USER)]
 
 
 def start_connection(agent: Jolokia, link: str) -> None:
@@ -207,13 +213,13 @@ def browse(agent: Jolokia, queue: str, *, page_messages: int = 500) -> list[Lyin
     It raises for a large message too: Artemis shows nothing of its body, so nobody could tell which message it is.
     """
     pattern = queue_mbean(agent.broker, "*", queue, "*")
-    found: list[LyingMessage] = []
+    messages: list[LyingMessage] = []
     for name in agent.search(pattern):
         page = 1
         while shown := agent.execute(name, "browse(int,int)", page, page_messages):
-            found += [_lying(agent.broker, queue, each) for each in shown]
+            messages += [_lying(agent.broker, queue, message) for message in shown]
             page += 1
-    return found
+    return messages
 
 
 def _lying(broker: str, queue: str, shown: Mapping[str, Any]) -> LyingMessage:

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 Words = tuple[str, ...]
 
 
-def overlap(first: str, second: str) -> bool:
+def overlap(pattern: str, other_pattern: str) -> bool:
     """Whether some address matches both patterns. An address without wildcards may stand for a pattern."""
-    return _overlap(tuple(first.split(".")), tuple(second.split(".")))
+    return _overlap(tuple(pattern.split(".")), tuple(other_pattern.split(".")))
 
 
 def filter_passes(address_filter: str, address: str) -> bool:
@@ -29,15 +29,24 @@ def filter_overlaps(address_filter: str, pattern: str) -> bool:
     """
     words = tuple(pattern.split("."))
     taken, left_out = _beginnings(address_filter)
-    begun = (max(each, _literal_beginning(words), key=len) for each in taken if _begins(words, tuple(each.split("."))))
-    return any(not each.startswith(tuple(left_out)) for each in begun)
+    begun = (
+        max(beginning, _literal_beginning(words), key=len)
+        for beginning in taken
+        if _begins(words, tuple(beginning.split(".")))
+    )
+    return any(not beginning.startswith(tuple(left_out)) for beginning in begun)
 
 
-def filters_overlap(first: str, second: str) -> bool:
+def filters_overlap(address_filter: str, other_filter: str) -> bool:
     """Whether some address passes both filters."""
-    (taken, left_out), (also_taken, also_left_out) = _beginnings(first), _beginnings(second)
-    begun = (max(one, other, key=len) for one in taken for other in also_taken if _one_begins(one, other))
-    return any(not each.startswith((*left_out, *also_left_out)) for each in begun)
+    (taken, left_out), (also_taken, also_left_out) = _beginnings(address_filter), _beginnings(other_filter)
+    begun = (
+        max(beginning, other_beginning, key=len)
+        for beginning in taken
+        for other_beginning in also_taken
+        if _one_begins(beginning, other_beginning)
+    )
+    return any(not longer.startswith((*left_out, *also_left_out)) for longer in begun)
 
 
 def _beginnings(address_filter: str) -> tuple[Sequence[str], Sequence[str]]:
@@ -47,8 +56,8 @@ def _beginnings(address_filter: str) -> tuple[Sequence[str], Sequence[str]]:
     return taken or [""], [part[1:] for part in parts if part.startswith("!")]
 
 
-def _one_begins(one: str, other: str) -> bool:
-    return one.startswith(other) or other.startswith(one)
+def _one_begins(text: str, other_text: str) -> bool:
+    return text.startswith(other_text) or other_text.startswith(text)
 
 
 def _begins(pattern: Words, beginning: Words) -> bool:
@@ -70,11 +79,11 @@ def _literal_beginning(pattern: Words) -> str:
     return ".".join(pattern[:wild]) + ("." if follows else "")
 
 
-def _overlap(first: Words, second: Words) -> bool:
-    if not first or not second:
-        return all(word == "#" for word in first + second)
-    if first[0] == "#":
-        return _overlap(first[1:], second) or _overlap(first, second[1:])
-    if second[0] == "#":
-        return _overlap(second, first)
-    return (first[0] == second[0] or "*" in (first[0], second[0])) and _overlap(first[1:], second[1:])
+def _overlap(words: Words, other_words: Words) -> bool:
+    if not words or not other_words:
+        return all(word == "#" for word in words + other_words)
+    if words[0] == "#":
+        return _overlap(words[1:], other_words) or _overlap(words, other_words[1:])
+    if other_words[0] == "#":
+        return _overlap(other_words, words)
+    return (words[0] == other_words[0] or "*" in (words[0], other_words[0])) and _overlap(words[1:], other_words[1:])

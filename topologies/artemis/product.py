@@ -23,7 +23,9 @@ from topologies.model.topology import BrokerProduct, Topology
 def _join(opened_by: AnyBroker, to: AnyBroker, links: Sequence[Link]) -> Link:
     """A cluster of its own: links of one cluster have to have the same settings."""
     taken = {link.cluster_name for link in links}
-    name = next(each for each in chain(["cluster"], map("cluster-{}".format, count(2))) if each not in taken)
+    name = next(
+        candidate for candidate in chain(["cluster"], map("cluster-{}".format, count(2))) if candidate not in taken
+    )
     return ClusterLink(opened_by, to, cluster=ClusterConnection(name=name))
 
 

@@ -49,11 +49,13 @@ class ArtemisQueries:
         """The id of each client's connection."""
         listing = "listConnections(java.lang.String,int,int)"
         shown = agent.execute(broker_mbean(agent.broker), listing, "", 1, MOST_LISTED)
-        return frozenset(str(each["connectionID"]) for each in of_clients(json.loads(shown)["data"]))
+        return frozenset(str(connection["connectionID"]) for connection in of_clients(json.loads(shown)["data"]))
 
     def disconnect(self, agent: Jolokia, connections: Iterable[str]) -> None:
         mbean = broker_mbean(agent.broker)
-        if ends := [execute(mbean, "closeConnectionWithID(java.lang.String)", each) for each in connections]:
+        if ends := [
+            execute(mbean, "closeConnectionWithID(java.lang.String)", connection) for connection in connections
+        ]:
             agent.bulk(ends)
 
 
@@ -88,6 +90,6 @@ def artemis_queries(topology: Topology, name: str) -> BrokerQueries:
     """KeyError for a broker that the topology does not have."""
     broker = topology.broker(name)
     if isinstance(broker, ArtemisBroker):
-        return ArtemisQueries(broker, management.LinksOfBroker.of(topology, name))
+        return ArtemisQueries(broker, management.LinksOfBroker.in_topology(topology, name))
     assert isinstance(broker, Router)  # what else could be there
     return RouterQueries()

@@ -74,21 +74,21 @@ def carries_all(brokers: Sequence[AnyBroker], links: Sequence[Link], destination
 def _moves(link: BrokerConnection, destination: str, consumer: str) -> Iterator[Move]:
     here, there = link.opened_by.name, link.to.name
     kind, _, address = destination.partition("://")
-    made = _made_with(link.opened_by, address) if kind == "queue" else ()
-    queues = made or (address,)  # as a client's message makes it
+    queues_at_start = _queues_at_start(link.opened_by, address) if kind == "queue" else ()
+    queues = queues_at_start or (address,)  # as a client's message makes it
     if kind == "queue" and any(_takes(match, address, queues) for match in (*link.senders, *link.peers)):
-        yield Move(here, there, asks=bool(made))
+        yield Move(here, there, asks=bool(queues_at_start))
     if kind == "queue" and link.mirror and filter_passes(link.mirror.address_filter, address):
         yield Move(here, there, asks=False)
     pulled = any(_takes(match, address, queues) for match in (*link.receivers, *link.peers))
-    if pulled and (made or here == consumer) and (kind == "queue" or _subscribes(link.to, address)):
+    if pulled and (queues_at_start or here == consumer) and (kind == "queue" or _subscribes(link.to, address)):
         yield Move(there, here, asks=True)
 
 
 def _subscribes(broker: AnyBroker, address: str) -> bool:
     """Whether a queue that a receiver makes at the broker is one of a topic."""
     settings = broker.address_settings if isinstance(broker, ArtemisBroker) else ()
-    matching = [each for each in settings if overlap(each.match, address)]
+    matching = [setting for setting in settings if overlap(setting.match, address)]
     return bool(matching) and max(matching, key=_specific).default_routing == "MULTICAST"
 
 
@@ -98,10 +98,10 @@ def _specific(setting: AddressSetting) -> tuple[int, int]:
     return sum(word not in ("*", "#") for word in words), len(words)
 
 
-def _made_with(broker: AnyBroker, address: str) -> tuple[str, ...]:
+def _queues_at_start(broker: AnyBroker, address: str) -> tuple[str, ...]:
     """The queues of an address that are there from the start."""
     declared = broker.addresses if isinstance(broker, ArtemisBroker) else ()
-    return tuple(queue for each in declared if each.name == address for queue in each.queues)
+    return tuple(queue for entry in declared if entry.name == address for queue in entry.queues)
 
 
 def _takes(match: AddressMatch, address: str, queues: Sequence[str]) -> bool:

@@ -84,13 +84,13 @@ class RouterUnavailable(BrokerUnavailable):
 def _find(topology: str, router: str) -> Path:
     """On PATH, or beside this Python."""
     beside = str(Path(sys.executable).parent)
-    found = shutil.which(QDROUTERD) or shutil.which(QDROUTERD, path=beside)
-    if found is None:
+    executable = shutil.which(QDROUTERD) or shutil.which(QDROUTERD, path=beside)
+    if executable is None:
         raise RouterUnavailable(
             f"topology {topology!r}: router {router!r} needs {QDROUTERD} (Qpid Dispatch {VERSION}), and there is none"
             f" on PATH or in {beside} (Skupper's skrouterd does not do: it has no waypoints); {NEXT_STEP}"
         )
-    return Path(found)
+    return Path(executable)
 
 
 def version_of(executable: Path) -> str:
@@ -99,13 +99,13 @@ def version_of(executable: Path) -> str:
     Raises RouterUnavailable if it does not run, for example because a library is missing.
     """
     try:
-        asked = subprocess.run([executable, "--version"], capture_output=True, text=True, timeout=ASK_TIMEOUT_S)
+        answer = subprocess.run([executable, "--version"], capture_output=True, text=True, timeout=ASK_TIMEOUT_S)
     except (OSError, subprocess.SubprocessError) as error:
         raise RouterUnavailable(f"{executable} --version: {error}; {NEXT_STEP}") from None
-    if asked.returncode != 0:
-        told = asked.stderr.strip().rpartition("\n")[2] or "no reason given"
-        raise RouterUnavailable(f"{executable} --version ends with status {asked.returncode}: {told}; {NEXT_STEP}")
-    return asked.stdout.strip()
+    if answer.returncode != 0:
+        reason = answer.stderr.strip().rpartition("\n")[2] or "no reason given"
+        raise RouterUnavailable(f"{executable} --version ends with status {answer.returncode}: {reason}; {NEXT_STEP}")
+    return answer.stdout.strip()
 
 
 def listens(lines: Iterable[str]) -> bool:
@@ -118,7 +118,7 @@ class Routers(Executables):
 
     def find(self, topology: str, brokers: Iterable[object], bind_host: str) -> Mapping[str, Path]:
         """The program of each router, by the router's name. Raises RouterUnavailable."""
-        routers = [each.name for each in brokers if isinstance(each, Router)]
+        routers = [broker.name for broker in brokers if isinstance(broker, Router)]
         if routers and bind_host != LOOPBACK:
             raise RouterUnavailable(
                 f"topology {topology!r}: router {routers[0]!r} asks nobody for a password, so it listens on {LOOPBACK}"
@@ -126,9 +126,9 @@ class Routers(Executables):
             )
         return {router: _find(topology, router) for router in routers}
 
-    def versions(self, found: Mapping[str, Path]) -> dict[str, str]:
+    def versions(self, executables: Mapping[str, Path]) -> dict[str, str]:
         """The program's name and version; empty without routers. Raises RouterUnavailable."""
-        executable = next(iter(found.values()), None)
+        executable = next(iter(executables.values()), None)
         return {QDROUTERD: version_of(executable)} if executable else {}
 
     def command(self, executable: Path, folders: BrokerFolders) -> list[str]:

@@ -34,8 +34,8 @@ def artemis_warnings(brokers: Sequence[AnyBroker], links: Sequence[Link]) -> Ite
         for setting in broker.address_settings if isinstance(broker, ArtemisBroker) else ():
             yield from _no_pattern(f"broker {broker.name!r}: address_settings have the match", setting.match)
         for address in broker.addresses if isinstance(broker, ArtemisBroker) else ():
-            for what, name in (("address", address.name), ("queue", address.queue)):
-                yield from _without_kind(f"broker {broker.name!r} has the {what} {name!r}", name)
+            for part, name in (("address", address.name), ("queue", address.queue)):
+                yield from _without_kind(f"broker {broker.name!r} has the {part} {name!r}", name)
     for link in links:
         if isinstance(link, BrokerConnection) and isinstance(link.opened_by, ArtemisBroker):
             yield from _wildcards(link)
@@ -62,10 +62,10 @@ def _pairs(brokers: Sequence[AnyBroker]) -> Iterator[str]:
 def _clusters(links: Sequence[ClusterLink]) -> Iterator[str]:
     settings: dict[str, ClusterLink] = {}
     for link in links:
-        first = settings.setdefault(link.cluster.name, link)
-        if link.cluster != first.cluster:
+        earlier = settings.setdefault(link.cluster.name, link)
+        if link.cluster != earlier.cluster:
             yield (
-                f"links {first.name!r} and {link.name!r} are of cluster {link.cluster.name!r} but differ in its"
+                f"links {earlier.name!r} and {link.name!r} are of cluster {link.cluster.name!r} but differ in its"
                 " settings; give both the same"
             )
         for end in (link.opened_by, link.to):
@@ -111,37 +111,37 @@ def _alternates(link: BrokerConnection) -> Iterator[str]:
 
 def _strangers(link: BrokerConnection) -> list[str]:
     """Alternates with stores of their own."""
-    known = (link.to.name, link.opened_by.name)
-    return [end.name for end in link.alternates if end.standby_of != link.to.name and end.name not in known]
+    own_ends = (link.to.name, link.opened_by.name)
+    return [end.name for end in link.alternates if end.standby_of != link.to.name and end.name not in own_ends]
 
 
 def _wildcards(link: BrokerConnection) -> Iterator[str]:
     """Text that Classic, or another field, would read as a pattern, but 2.44.0 reads as a name."""
     for match in (*link.senders, *link.receivers, *link.peers):
         yield from _no_pattern(f"link {link.name!r} has the address_match", match.address_match)
-        of = f"link {link.name!r} has the queue_name {match.queue_name!r}"
+        subject = f"link {link.name!r} has the queue_name {match.queue_name!r}"
         if {"*", "#", ">"} & {*_bare(match.queue_name).split(".")}:
-            yield f"{of}: it has no wildcards; write address_match"
+            yield f"{subject}: it has no wildcards; write address_match"
         else:
-            yield from _without_kind(of, match.queue_name)
+            yield from _without_kind(subject, match.queue_name)
     if link.mirror:
         yield from _prefixes(link.name, link.mirror.address_filter)
 
 
-def _no_pattern(of: str, pattern: str) -> Iterator[str]:
+def _no_pattern(subject: str, pattern: str) -> Iterator[str]:
     """One sentence with what to write for all of it."""
     name = _bare(pattern)
     words = ["#" if word == ">" else word for word in name.split(".")]
     wrong = [NO_KIND] if name != pattern else []
     wrong += ["'>' is Classic's wildcard, and a word like others here"] if words != name.split(".") else []
     if wrong:
-        yield f"{of} {pattern!r}: {'; '.join(wrong)}; write {'.'.join(words)!r}"
+        yield f"{subject} {pattern!r}: {'; '.join(wrong)}; write {'.'.join(words)!r}"
 
 
-def _without_kind(of: str, *names: str) -> Iterator[str]:
-    """``of``: the field with the names. They have the form of a client's destination."""
+def _without_kind(subject: str, *names: str) -> Iterator[str]:
+    """``subject``: the field with the names. They have the form of a client's destination."""
     if any(_bare(name) != name for name in names):
-        yield f"{of}: {NO_KIND}; write {','.join(map(_bare, names))!r}"
+        yield f"{subject}: {NO_KIND}; write {','.join(map(_bare, names))!r}"
 
 
 def _bare(name: str) -> str:
@@ -150,12 +150,12 @@ def _bare(name: str) -> str:
 
 
 def _prefixes(link: str, address_filter: str) -> Iterator[str]:
-    of, parts = f"link {link!r} has the address_filter {address_filter!r}", address_filter.split(",")
-    if any({"*", "#", ">"} & {*_bare(each).lstrip("!").split(".")} for each in parts):
-        yield f"{of}: it has no wildcards, but beginnings of addresses, such as 'eu.' for 'eu.#'; write those"
-    if any(each != each.strip() for each in parts):
-        yield f"{of}: spaces belong to the names; leave them out"
-    yield from _without_kind(of, *parts)
+    subject, parts = f"link {link!r} has the address_filter {address_filter!r}", address_filter.split(",")
+    if any({"*", "#", ">"} & {*_bare(part).lstrip("!").split(".")} for part in parts):
+        yield f"{subject}: it has no wildcards, but beginnings of addresses, such as 'eu.' for 'eu.#'; write those"
+    if any(part != part.strip() for part in parts):
+        yield f"{subject}: spaces belong to the names; leave them out"
+    yield from _without_kind(subject, *parts)
 
 
 def _other_ends(link: BrokerConnection) -> Iterator[str]:
@@ -171,9 +171,9 @@ def _other_ends(link: BrokerConnection) -> Iterator[str]:
 
 
 def _receivers_queues(link: BrokerConnection, opener: ArtemisBroker) -> Iterator[str]:
-    made = {queue for address in opener.addresses for queue in address.queues}
+    queues = {queue for address in opener.addresses for queue in address.queues}
     for receiver in link.receivers:
-        if receiver.queue_name and receiver.queue_name not in made:
+        if receiver.queue_name and receiver.queue_name not in queues:
             yield (
                 f"link {link.name!r} receives into queue {receiver.queue_name!r}, which {opener.name!r} does not have"
                 " when it starts: nothing comes until somebody makes it; name it in its addresses"
@@ -188,14 +188,14 @@ def _receivers_queues(link: BrokerConnection, opener: ArtemisBroker) -> Iterator
 
 def _peers_queues(link: BrokerConnection, opener: ArtemisBroker, router: Router) -> Iterator[str]:
     for peer in link.peers:
-        kept = [address for address, _ in _received_into(peer, opener)]
-        if not kept:
+        addresses = [address for address, _ in _received_into(peer, opener)]
+        if not addresses:
             yield (
                 f"link {link.name!r} has a peer for {peer.address_match or peer.queue_name!r}, of which {opener.name!r}"
                 f" has no queue when it starts: what is sent at {router.name!r} waits until somebody makes one; name it"
                 " in its addresses"
             )
-        for address in kept:
+        for address in addresses:
             if not router.is_waypoint(address):
                 yield (
                     f"link {link.name!r} has a peer for {address!r}, which is no waypoint of {router.name!r}: messages"

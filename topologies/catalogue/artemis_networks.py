@@ -43,9 +43,9 @@ def live_backup(ha: str = SHARED_STORE, failover_on_shutdown: bool = False) -> T
     consumers <--  (live)   store
     """
     policy = HaPolicy(ha, failover_on_shutdown=failover_on_shutdown)
-    both = (ArtemisBroker("broker-1", ha=policy), ArtemisBroker("broker-1-backup", standby_of="broker-1", ha=policy))
+    brokers = (ArtemisBroker("broker-1", ha=policy), ArtemisBroker("broker-1-backup", standby_of="broker-1", ha=policy))
     name = "live-backup" if ha == SHARED_STORE else f"live-backup-{ha}"
-    return _topology(name, both, (), _at(both, both, IN_ORDER))
+    return _topology(name, brokers, (), _at(brokers, brokers, IN_ORDER))
 
 
 def cluster(
@@ -100,8 +100,8 @@ def receivers(
 
     producers --> source <-- receiver -- sink --> consumers
     """
-    made = tuple(Address(name) for name in (*_listed("receivers", queues), f"{CANARY_PREFIX}sink"))
-    sink = ArtemisBroker("sink", addresses=made)
+    addresses = tuple(Address(name) for name in (*_listed("receivers", queues), f"{CANARY_PREFIX}sink"))
+    sink = ArtemisBroker("sink", addresses=addresses)
     brokers, ends = _ends(sink, ArtemisBroker("source"), alternate)
     link = BrokerConnection(
         sink, ends[0],
@@ -131,10 +131,10 @@ def mirror(
     """
     used = ArtemisBroker("broker-1")
     brokers, ends = _ends(used, ArtemisBroker("broker-2"), alternate)
-    what = Mirror(message_acknowledgements, queue_creation, queue_removal, durable, sync, address_filter)
+    mirrored = Mirror(message_acknowledgements, queue_creation, queue_removal, durable, sync, address_filter)
     link = BrokerConnection(
         used, ends[0],
-        mirror=what, alternates=ends[1:], retry_interval_ms=retry_interval_ms,
+        mirror=mirrored, alternates=ends[1:], retry_interval_ms=retry_interval_ms,
         reconnect_attempts=reconnect_attempts, auto_start=auto_start,
     )  # fmt: skip
     # In order: the copy has clients only once the broker in use is gone.
@@ -159,12 +159,12 @@ def dual_mirror(
     clients <--> dc-1 -- mirror --> dc-2 <-- (clients, afterwards)
                       <-- mirror --
     """
-    what = Mirror(message_acknowledgements, queue_creation, queue_removal, durable, sync, address_filter)
+    mirrored = Mirror(message_acknowledgements, queue_creation, queue_removal, durable, sync, address_filter)
     centres = tuple(_pair(name) if alternate else (ArtemisBroker(name),) for name in ("dc-1", "dc-2"))
     links = tuple(
         BrokerConnection(
             here[0], there[0],
-            mirror=what, alternates=there[1:], retry_interval_ms=retry_interval_ms,
+            mirror=mirrored, alternates=there[1:], retry_interval_ms=retry_interval_ms,
             reconnect_attempts=reconnect_attempts, auto_start=auto_start,
         )
         for here, there in (centres, centres[::-1])
@@ -206,10 +206,10 @@ def _listed(entry: str, queues: str) -> tuple[str, ...]:
 
 
 def _ends(
-    opener: ArtemisBroker, other: ArtemisBroker, alternate: bool
+    opener: ArtemisBroker, end: ArtemisBroker, alternate: bool
 ) -> tuple[tuple[ArtemisBroker, ...], tuple[ArtemisBroker, ...]]:
     """All brokers, and those that the opener's link may end at: a live-backup pair, where it has an alternate."""
-    ends = _pair(other.name) if alternate else (other,)
+    ends = _pair(end.name) if alternate else (end,)
     return (opener, *ends), ends
 
 

@@ -132,9 +132,9 @@ def chain(links: int = 1, bridge_temp_destinations: bool = True, static_queue: s
     return Topology(name, row, joined, clients(row[:1], row[-1:]), CLASSIC)
 
 
-def _limited(what: str, links: int) -> str:
+def _limited(limit: str, links: int) -> str:
     """A part of a topology's name; empty for 0."""
-    return f"-{what}-{links if links > 0 else 'unlimited'}" if links else ""
+    return f"-{limit}-{links if links > 0 else 'unlimited'}" if links else ""
 
 
 def _both_ways(opener: Broker, to: Broker, hops: int) -> NetworkConnector:

@@ -116,24 +116,28 @@ def _parameter(text: str, call: EntryCall, name: str) -> inspect.Parameter:
     return parameters[name]
 
 
-def _meant(call: EntryCall, name: str, known: list[str]) -> str:
+def _meant(call: EntryCall, name: str, parameters: list[str]) -> str:
     """A parameter in another spelling; else the entry that has it, or a file's replacement for it; else the nearest."""
-    same = [each for each in known if spellings(each) & spellings(name) or each in MEANT.get(plainly(name), ())]
+    same = [
+        parameter
+        for parameter in parameters
+        if spellings(parameter) & spellings(name) or parameter in MEANT.get(plainly(name), ())
+    ]
     if same:
         return f"; did you mean {same[0]!r}?"
-    if near := nearest(name, known, NEARLY_THE_SAME):
+    if near := nearest(name, parameters, NEARLY_THE_SAME):
         return near
     flavour = _function(call)().flavour
-    if others := [entry for entry, function in ENTRIES.items() if name in inspect.signature(function).parameters]:
-        return f", which {_listed(others)} {'has' if len(others) == 1 else 'have'}"
-    if told := known_elsewhere(name, flavour) or known_to_the_other(name, flavour):
-        return f"; in a YAML file of your own: {told}"
-    return nearest(name, known)
+    if entries := [entry for entry, function in ENTRIES.items() if name in inspect.signature(function).parameters]:
+        return f", which {_listed(entries)} {'has' if len(entries) == 1 else 'have'}"
+    if advice := known_elsewhere(name, flavour) or known_to_the_other(name, flavour):
+        return f"; in a YAML file of your own: {advice}"
+    return nearest(name, parameters)
 
 
-def _nearest(name: str, known: Iterable[str]) -> str:
+def _nearest(name: str, names: Iterable[str]) -> str:
     """``; did you mean 'mesh'? (known: single, mesh)``."""
-    return f"{nearest(name, list(known))} (known: {_listed(known)})"
+    return f"{nearest(name, list(names))} (known: {_listed(names)})"
 
 
 def _listed(names: Iterable[str]) -> str:

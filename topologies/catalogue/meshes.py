@@ -81,8 +81,8 @@ def mesh(
         + "-replaying" * replay
         + "-not-conduit" * (not conduit)
     )
-    found = tuple(replace(link, discovery=DISCOVERIES[discovery]) for link in links)
-    return Topology(name, members, found, clients(members, members), CLASSIC)
+    discovering_links = tuple(replace(link, discovery=DISCOVERIES[discovery]) for link in links)
+    return Topology(name, members, discovering_links, clients(members, members), CLASSIC)
 
 
 def mesh_of_pairs(pairs: int = 3) -> Topology:
@@ -108,11 +108,14 @@ def cross_region_mesh() -> Topology:
         |   broker-3 -----------|-'  |
         '-----------------------|----'
     """
-    one, two, three = numbered("broker", 3, region="region-1")
-    four = Broker("broker-4", region="region-2")
-    opened = ((one, two), (one, three), (one, four), (two, three), (four, three), (four, two))
+    broker_1, broker_2, broker_3 = numbered("broker", 3, region="region-1")
+    broker_4 = Broker("broker-4", region="region-2")
+    opened = (
+        (broker_1, broker_2), (broker_1, broker_3), (broker_1, broker_4),
+        (broker_2, broker_3), (broker_4, broker_3), (broker_4, broker_2),
+    )  # fmt: skip
     links = tuple(NetworkConnector(opened_by=opener, to=target, duplex=True) for opener, target in opened)
-    everyone = (one, two, three, four)
+    everyone = (broker_1, broker_2, broker_3, broker_4)
     return Topology("cross-region-mesh", everyone, links, clients(everyone, everyone), CLASSIC)
 
 

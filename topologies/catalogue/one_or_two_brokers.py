@@ -33,8 +33,8 @@ def active_standby() -> Topology:
     producers --> broker-1 ======== broker-1-standby
     consumers <--  (active)  store
     """
-    both = pair("broker-1")
-    return Topology("active-standby", both, (), clients(both, both), CLASSIC)
+    brokers = pair("broker-1")
+    return Topology("active-standby", brokers, (), clients(brokers, brokers), CLASSIC)
 
 
 def source_and_sink(
@@ -56,7 +56,7 @@ def source_and_sink(
         for connector in DEFAULT_CONNECTORS
     )
     source = Broker("source", policies=_throttled(rate_limit))
-    sinks = tuple(replace(each, connectors=called) for each in (pair("sink") if sink_standby else (Broker("sink"),)))
+    sinks = tuple(replace(sink, connectors=called) for sink in (pair("sink") if sink_standby else (Broker("sink"),)))
     by = "" if transport == "tcp" else f"-{transport.replace('+', '-')}"
     link = NetworkConnector(
         opened_by=source,
@@ -93,9 +93,11 @@ def two_one_way() -> Topology:
     clients <--> broker-1 --------> broker-2 <--> clients
                           <--------
     """
-    one, two = Broker("broker-1"), Broker("broker-2")
-    links = (NetworkConnector(opened_by=one, to=two), NetworkConnector(opened_by=two, to=one))
-    return Topology("two-one-way", (one, two), links, clients((one, two), (one, two)), CLASSIC)
+    broker_1, broker_2 = Broker("broker-1"), Broker("broker-2")
+    links = (NetworkConnector(opened_by=broker_1, to=broker_2), NetworkConnector(opened_by=broker_2, to=broker_1))
+    return Topology(
+        "two-one-way", (broker_1, broker_2), links, clients((broker_1, broker_2), (broker_1, broker_2)), CLASSIC
+    )
 
 
 def parallel_connectors(queue_connectors: int = 2, duplex: bool = False) -> Topology:

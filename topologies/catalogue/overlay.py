@@ -110,10 +110,10 @@ def _lay(
     fixed: Collection[str],
 ) -> None:
     """Changes ``parts``. A later entry of the file is laid over an earlier one."""
-    for which, (key, settings) in reader.document.mapping(node, section).items():
-        path = f"{section}[{which}]"
+    for selector, (key, settings) in reader.document.mapping(node, section).items():
+        path = f"{section}[{selector}]"
         try:
-            names = meant(which)
+            names = meant(selector)
         except TopologyInvalid as error:
             raise reader.document.wrong(key, section, str(error)) from error
         for name in names:
@@ -124,20 +124,20 @@ def _brokers_meant(topology: Topology) -> Callable[[str], Collection[str]]:
     groups = {group.name: [broker.name for broker in group.enter_at] for group in topology.groups}
     usual = next(iter(topology.product.brokers.values()))
     of_all = [broker.name for broker in topology.brokers if isinstance(broker, usual)]
-    known = {ALL: of_all} | groups | {broker.name: [broker.name] for broker in topology.brokers}
+    names_by_selector = {ALL: of_all} | groups | {broker.name: [broker.name] for broker in topology.brokers}
 
-    def meant(which: str) -> Collection[str]:
-        if which not in known:
+    def meant(selector: str) -> Collection[str]:
+        if selector not in names_by_selector:
             names = f"(brokers: {', '.join(broker.name for broker in topology.brokers)}; groups: {', '.join(groups)})"
-            told = f"{which!r} is no broker of topology {topology.name!r}, no client group, and not {ALL!r}"
-            raise TopologyInvalid(f"{told}{nearest(which, list(known))} {names}")
-        return known[which]
+            problem = f"{selector!r} is no broker of topology {topology.name!r}, no client group, and not {ALL!r}"
+            raise TopologyInvalid(f"{problem}{nearest(selector, list(names_by_selector))} {names}")
+        return names_by_selector[selector]
 
     return meant
 
 
 def _links_meant(topology: Topology) -> Callable[[str], Collection[str]]:
-    return lambda which: [link.name for link in links_meant(topology, EVERY_LINK if which == ALL else which)]
+    return lambda selector: [link.name for link in links_meant(topology, EVERY_LINK if selector == ALL else selector)]
 
 
 def _with_brokers(part: Any, brokers: Mapping[str, AnyBroker]) -> Any:
@@ -150,14 +150,14 @@ def _named(part: Link, brokers: Mapping[str, AnyBroker]) -> Iterator[tuple[str, 
         value = getattr(part, field.name)
         if isinstance(value, AnyBroker):
             yield field.name, brokers[value.name]
-        elif isinstance(value, tuple) and value and all(isinstance(each, AnyBroker) for each in value):
-            yield field.name, tuple(brokers[each.name] for each in value)
+        elif isinstance(value, tuple) and value and all(isinstance(broker, AnyBroker) for broker in value):
+            yield field.name, tuple(brokers[broker.name] for broker in value)
 
 
 def _reader(document: Document, flavour: str, kinds: Mapping[str, Mapping[str, type]]) -> Reader:
     """A reader whose errors know the words of other places, of the other product and of the manuals."""
 
-    def told(word: str, path: str, is_spelt_otherwise: bool) -> str:
+    def advise(word: str, path: str, is_spelt_otherwise: bool) -> str:
         return "" if is_spelt_otherwise else hint(word, path, flavour, kinds, chosen_here=False)
 
-    return Reader(document, hint=told, last_hint=lambda word: known_to_the_other(word, flavour, chosen_here=False))
+    return Reader(document, hint=advise, last_hint=lambda word: known_to_the_other(word, flavour, chosen_here=False))

@@ -80,8 +80,8 @@ class Document:
         except yaml.MarkedYAMLError as error:
             at = error.problem_mark or error.context_mark
             where = f"{name}:{at.line + 1}:{at.column + 1}" if at else name
-            said = " ".join(filter(None, (error.context, error.problem)))
-            raise TextInvalid(where, f"{where}: this is no YAML: {said}") from error
+            reason = " ".join(filter(None, (error.context, error.problem)))
+            raise TextInvalid(where, f"{where}: this is no YAML: {reason}") from error
         except yaml.YAMLError as error:
             raise TextInvalid(name, f"{name}: this is no YAML: {' '.join(str(error).split())}") from error
 
@@ -121,7 +121,7 @@ class Document:
         if id(node) in self._mappings:
             return self._mappings[id(node)]
         if not isinstance(node, MappingNode):
-            raise self.wrong(node, path, f"{_told(node)}, but it must be a mapping, i.e. lines of FIELD: VALUE")
+            raise self.wrong(node, path, f"{_shown(node)}, but it must be a mapping, i.e. lines of FIELD: VALUE")
         own: dict[str, tuple[Node, Node]] = {}
         merged: dict[str, tuple[Node, Node]] = {}
         for key, value in node.value:
@@ -134,8 +134,8 @@ class Document:
                     merged |= self._merged(part, path, (*around, node))
                 continue
             if key.value in own:
-                first = own[key.value][0].start_mark.line + 1
-                raise self.wrong(key, path, f"{key.value!r} is given twice, first in line {first}; keep one")
+                first_line = own[key.value][0].start_mark.line + 1
+                raise self.wrong(key, path, f"{key.value!r} is given twice, first in line {first_line}; keep one")
             own[key.value] = (key, value)
         return self._mappings.setdefault(id(node), merged | own)
 
@@ -148,7 +148,7 @@ class Document:
     def items(self, node: Node | None, path: str) -> list[tuple[Node, str]]:
         """The entries of a list, each with its path: ``links[0]``."""
         if not isinstance(node, SequenceNode):
-            raise self.wrong(node, path, f"{_told(node)}, but it must be a list, i.e. lines that begin with '- '")
+            raise self.wrong(node, path, f"{_shown(node)}, but it must be a list, i.e. lines that begin with '- '")
         self._count(len(node.value), node, path)
         return [(item, f"{path}[{n}]") for n, item in enumerate(node.value)]
 
@@ -189,16 +189,18 @@ class Reader:
         """One of several kinds of values. ``kind`` in the file says which; the first is the default."""
         usual = next(iter(kinds.values()))
         if isinstance(node, ScalarNode) and node.tag == f"{TAG}str" and _required(usual) == ["name"]:
-            return self._made(usual, {"name": (node, node)}, node, path)
+            return self._build(usual, {"name": (node, node)}, node, path)
         if isinstance(node, ScalarNode) and node.value:
-            raise self.document.wrong(node, path, f"{_told(node)}, but it must be a mapping, {_as_a_part(node, kinds)}")
-        given = dict(self.document.mapping(node, path))
-        kind = self._kind(given, kinds, path)
-        self._require_known(kind, given, path)
+            raise self.document.wrong(
+                node, path, f"{_shown(node)}, but it must be a mapping, {_as_a_part(node, kinds)}"
+            )
+        fields = dict(self.document.mapping(node, path))
+        kind = self._kind(fields, kinds, path)
+        self._require_known(kind, fields, path)
         for name in _required(kind):
-            if name not in given:
+            if name not in fields:
                 raise self.document.wrong(node, path, f"{name} is missing; add a line {name}: …")
-        return self._made(kind, given, node, path)
+        return self._build(kind, fields, node, path)
 
     def laid_over(self, base: Any, node: Node, path: str, fixed: Collection[str] = ()) -> Any:
         """``base`` with the fields that ``node`` has; parts within it are laid over its own parts in the same way.
@@ -206,68 +208,70 @@ class Reader:
         In a list an entry is laid over the one with the same `KEY`, and else added. A list of plain values takes the
         place of the other. ``fixed``: fields that cannot be changed.
         """
-        given = self.document.mapping(node, path)
-        self._require_known(type(base), given, path, fixed)
-        return self._made(type(base), given, node, path, base)
+        fields = self.document.mapping(node, path)
+        self._require_known(type(base), fields, path, fixed)
+        return self._build(type(base), fields, node, path, base)
 
     def _require_known(
-        self, kind: type, given: Mapping[str, tuple[Node, Node]], path: str, fixed: Collection[str] = ()
+        self, kind: type, fields: Mapping[str, tuple[Node, Node]], path: str, fixed: Collection[str] = ()
     ) -> None:
-        known = [field.name for field in dataclasses.fields(kind) if field.name not in fixed]
-        for name, (key, _) in given.items():
+        names = [field.name for field in dataclasses.fields(kind) if field.name not in fixed]
+        for name, (key, _) in fields.items():
             if name in fixed:
-                told = f"{name!r} is what a topology is made of; change it there, and leave it out here"
-                raise self.document.wrong(key, path, told)
-            if name not in known:
-                raise self.document.wrong(key, path, f"{name!r} is not known here{self._hint(name, known, path)}")
+                rule = f"{name!r} is what a topology is made of; change it there, and leave it out here"
+                raise self.document.wrong(key, path, rule)
+            if name not in names:
+                raise self.document.wrong(key, path, f"{name!r} is not known here{self._hint(name, names, path)}")
 
-    def _kind(self, given: dict[str, tuple[Node, Node]], kinds: Mapping[str, type], path: str) -> type:
+    def _kind(self, fields: dict[str, tuple[Node, Node]], kinds: Mapping[str, type], path: str) -> type:
         usual = next(iter(kinds.values()))
-        if "kind" not in given or "" in kinds or "kind" in {field.name for field in dataclasses.fields(usual)}:
+        if "kind" not in fields or "" in kinds or "kind" in {field.name for field in dataclasses.fields(usual)}:
             return usual
-        _, value = given["kind"]
+        _, value = fields["kind"]
         name = self._plain(value, str, f"{path}.kind")
         if name not in kinds:
-            other = self.last_hint(name)
-            told = f": {other}" if other else nearest(name, list(kinds))
+            hint = self.last_hint(name)
+            advice = f": {hint}" if hint else nearest(name, list(kinds))
             raise self.document.wrong(
-                value, f"{path}.kind", f"{name!r}, but it must be one of {', '.join(kinds)}{told}"
+                value, f"{path}.kind", f"{name!r}, but it must be one of {', '.join(kinds)}{advice}"
             )
-        del given["kind"]
+        del fields["kind"]
         return kinds[name]
 
-    def _made(self, kind: type, given: Mapping[str, tuple[Node, Node]], node: Node, path: str, base: Any = None) -> Any:
+    def _build(
+        self, kind: type, fields: Mapping[str, tuple[Node, Node]], node: Node, path: str, base: Any = None
+    ) -> Any:
         """A value of the given fields; those of ``base`` where it has others."""
         hints = _field_types(kind)
-        at = {name: value for name, (_, value) in given.items()}
+        at = {name: value for name, (_, value) in fields.items()}
         values = {
             name: self.read(value, hints[name], f"{path}.{name}", getattr(base, name, None))
             for name, value in at.items()
         }
         try:
-            made = kind(**values) if base is None else changed(base, **values)
+            part = kind(**values) if base is None else changed(base, **values)
         except TopologyInvalid as error:
             named = f"{path}.{error.field}" if error.field else path
             problem = "; ".join(error.problems)
             raise self.document.wrong(at.get(error.field, node), named, problem) from error
         for name, value in values.items():
-            if (followed := getattr(made, name)) != value:
+            if (followed := getattr(part, name)) != value:
                 rule = f"{value!r}, but it follows from the other fields that it is {followed!r}; leave it out"
                 raise self.document.wrong(at.get(name, node), f"{path}.{name}", rule)
-        mark_stated(made, values)
-        return made
+        mark_stated(part, values)
+        return part
 
     def _plain(self, node: Node, wanted: type, path: str) -> Any:
         value: Any = self.document.scalar(node) if isinstance(node, ScalarNode) else None
         if type(value) is int and wanted is int and value.bit_length() > BITS:
-            raise self.document.wrong(node, path, f"{_told(node)}, but a number has at most {BITS} bits; write less")
+            raise self.document.wrong(node, path, f"{_shown(node)}, but a number has at most {BITS} bits; write less")
         if wanted is float and type(value) in (int, float):
             if not -FINITE <= value <= FINITE:  # not a number is neither
-                raise self.document.wrong(node, path, f"{_told(node)}, but it must be a finite number")
+                raise self.document.wrong(node, path, f"{_shown(node)}, but it must be a finite number")
             return float(value)
         if type(value) is not wanted:
             rule = f"{PLAIN[wanted]}{_how(node, wanted, path)}"
-            raise self.document.wrong(node, path, f"{_told(node)}, but it must be {rule}")
+            raise self.document.wrong(node, path, f"{_shown(node)}, but it must be {rule}")
         return value
 
     def _either(self, node: Node, wanted: tuple[Any, ...], path: str, over: Any) -> Any:
@@ -292,31 +296,31 @@ class Reader:
         items = self.document.items(node, path)
         if not (key := getattr(wanted, "KEY", ())):
             return tuple(self.read(item, wanted, at) for item, at in items)
-        found: dict[object, Any] = {tuple(getattr(each, name) for name in key): each for each in over}
+        parts_by_key: dict[object, Any] = {tuple(getattr(part, name) for name in key): part for part in over}
         for item, at in items:
-            same = found.get(self._key(item, wanted, key, at))
-            made = self.read(item, wanted, at, same)
-            found[tuple(getattr(made, name) for name in key) if over else len(found)] = made
-        return tuple(found.values())
+            same = parts_by_key.get(self._key(item, wanted, key, at))
+            part = self.read(item, wanted, at, same)
+            parts_by_key[tuple(getattr(part, name) for name in key) if over else len(parts_by_key)] = part
+        return tuple(parts_by_key.values())
 
     def _key(self, node: Node, wanted: type, key: Sequence[str], path: str) -> tuple[Any, ...]:
         """By which an entry of a list is found again; a field that is left out has its default."""
         if not isinstance(node, MappingNode):
             return ()
-        given = self.document.mapping(node, path)
-        if not all(isinstance(given[name][1], ScalarNode) for name in key if name in given):
+        fields = self.document.mapping(node, path)
+        if not all(isinstance(fields[name][1], ScalarNode) for name in key if name in fields):
             return ()  # it is refused when it is read
         usual = {field.name: field.default for field in dataclasses.fields(wanted)}
-        return tuple(self.document.scalar(given[name][1]) if name in given else usual[name] for name in key)
+        return tuple(self.document.scalar(fields[name][1]) if name in fields else usual[name] for name in key)
 
-    def _hint(self, name: str, known: list[str], path: str) -> str:
-        is_spelt_otherwise = any(spellings(name) & spellings(one) for one in known)
-        if told := self.hint(name, path, is_spelt_otherwise):
-            return f": {told}"
-        if near := nearest(name, known):
+    def _hint(self, name: str, names: list[str], path: str) -> str:
+        is_spelt_otherwise = any(spellings(name) & spellings(known_name) for known_name in names)
+        if advice := self.hint(name, path, is_spelt_otherwise):
+            return f": {advice}"
+        if near := nearest(name, names):
             return near
-        told = self.last_hint(name)
-        return f": {told}" if told else f"; known are {', '.join(known)}"
+        advice = self.last_hint(name)
+        return f": {advice}" if advice else f"; known are {', '.join(names)}"
 
 
 @lru_cache
@@ -327,7 +331,7 @@ def _field_types(kind: type) -> dict[str, Any]:
 def _required(kind: type) -> list[str]:
     missing = dataclasses.MISSING
     fields = dataclasses.fields(kind)
-    return [it.name for it in fields if it.default is missing and it.default_factory is missing]
+    return [field.name for field in fields if field.default is missing and field.default_factory is missing]
 
 
 def _how(node: Node, wanted: type, path: str) -> str:
@@ -347,17 +351,17 @@ def _as_a_text(node: Node) -> str:
 def _as_a_part(node: ScalarNode, kinds: Mapping[str, type]) -> str:
     """How a text that stands for a whole part is to be written: as its kind, or as its first field."""
     usual = next(iter(kinds.values()))
-    first = dataclasses.fields(usual)[0]
+    first_field = dataclasses.fields(usual)[0]
     if node.value in kinds:
         return f"e.g. {{kind: {node.value}}}"
-    if node.tag == f"{TAG}str" and first.type in (str, "str"):
-        return f"e.g. {{{first.name}: {node.value!r}}}"
+    if node.tag == f"{TAG}str" and first_field.type in (str, "str"):
+        return f"e.g. {{{first_field.name}: {node.value!r}}}"
     if node.tag != f"{TAG}null" and _required(usual) == ["name"]:
         return f"or a name{_as_a_text(node)}"
     return "i.e. lines of FIELD: VALUE" + ("" if _required(usual) else ", or {} for one with all defaults")
 
 
-def _told(node: Node | None) -> str:
+def _shown(node: Node | None) -> str:
     """A short description of the text there."""
     if node is None:
         return "nothing is written here"

@@ -77,8 +77,8 @@ def parse_topology(text: str, name: str) -> Topology:
     document = Document(name, text)
     sections = document.mapping(document.root, "")
     for section, (key, _) in sections.items():
-        if section not in (known := (*SECTIONS, IMPAIRMENTS)):
-            hint = nearest(section, list(known)) or f"; known are {', '.join(known)}"
+        if section not in (known_sections := (*SECTIONS, IMPAIRMENTS)):
+            hint = nearest(section, list(known_sections)) or f"; known are {', '.join(known_sections)}"
             raise document.wrong(key, "", f"{section!r} is not known here{hint}")
     for needed in ("name", "brokers"):
         if needed not in sections:
@@ -92,8 +92,8 @@ def _topology(document: Document, sections: dict[str, Node]) -> Topology:
     if flavour not in BROKERS:
         rule = f"{flavour!r}, but it must be one of {', '.join(BROKERS)}"
         raise document.wrong(sections["flavour"], "flavour", rule)
-    seen: Places = {}
-    brokers = _parts(_reader(document, flavour, BROKERS), sections, "brokers", BROKERS[flavour], seen)
+    places_by_part: Places = {}
+    brokers = _parts(_reader(document, flavour, BROKERS), sections, "brokers", BROKERS[flavour], places_by_part)
     named: dict[str, AnyBroker] = {broker.name: broker for broker in brokers}
 
     def broker(node: Node, path: str) -> AnyBroker:
@@ -106,18 +106,20 @@ def _topology(document: Document, sections: dict[str, Node]) -> Topology:
         return named[name]
 
     reader = _reader(document, flavour, LINKS, {AnyBroker: broker})
-    links = _parts(reader, sections, "links", LINKS[flavour], seen)
+    links = _parts(reader, sections, "links", LINKS[flavour], places_by_part)
     for link in links:
         if link.cluster_name:
-            seen.setdefault(("cluster", link.cluster_name), seen["link", link.name])
-    groups = _parts(reader, sections, "groups", {"group": ClientGroup}, seen)
+            places_by_part.setdefault(("cluster", link.cluster_name), places_by_part["link", link.name])
+    groups = _parts(reader, sections, "groups", {"group": ClientGroup}, places_by_part)
     name = plain.read(sections["name"], str, "name")
     if not NAME.fullmatch(name):
         raise document.wrong(sections["name"], "name", f"{name!r}; {NAME_RULE}")
     try:
         topology = Topology(name, tuple(brokers), tuple(links), tuple(groups), PRODUCTS[flavour])
     except TopologyInvalid as error:
-        raise TextInvalid(document.name, *(_placed(document, problem, seen) for problem in error.problems)) from error
+        raise TextInvalid(
+            document.name, *(_placed(document, problem, places_by_part) for problem in error.problems)
+        ) from error
     return _impaired(plain, sections, topology)
 
 
@@ -137,26 +139,26 @@ def _impaired(plain: Reader, sections: dict[str, Node], topology: Topology) -> T
 
 
 def _parts(
-    reader: Reader, sections: dict[str, Node], section: str, kinds: Mapping[str, type], seen: Places
+    reader: Reader, sections: dict[str, Node], section: str, kinds: Mapping[str, type], places_by_part: Places
 ) -> list[Any]:
     """The values of one section; a section that is left out has none."""
     if section not in sections:
         return []
-    what = {"brokers": "broker", "links": "link", "groups": "client group"}[section]
-    found = []
+    kind = {"brokers": "broker", "links": "link", "groups": "client group"}[section]
+    parts = []
     for node, path in reader.document.items(sections[section], section):
         part = reader.part(node, kinds, path)
-        seen[what, part.name] = (node, path)  # of two with one name, the second is the one too many
-        found.append(part)
-    return found
+        places_by_part[kind, part.name] = (node, path)  # of two with one name, the second is the one too many
+        parts.append(part)
+    return parts
 
 
-def _placed(document: Document, problem: str, seen: Places) -> str:
+def _placed(document: Document, problem: str, places_by_part: Places) -> str:
     """A sentence about the whole, at the line of the first part that it names."""
     sentence = problem.partition(": ")[2]
-    for what, name in PART.findall(sentence):
-        if (what, name) in seen:
-            return str(document.wrong(*seen[what, name], sentence))
+    for kind, name in PART.findall(sentence):
+        if (kind, name) in places_by_part:
+            return str(document.wrong(*places_by_part[kind, name], sentence))
     return str(document.wrong(document.root, "", sentence))
 
 
@@ -168,12 +170,12 @@ def _reader(
 ) -> Reader:
     """A reader for a section with parts of those kinds. It knows words of other sections and of the manuals."""
 
-    def told(word: str, path: str, is_spelt_otherwise: bool) -> str:
+    def advise(word: str, path: str, is_spelt_otherwise: bool) -> str:
         if is_spelt_otherwise:
             return instead(flavour, word, path) if plainly(word) in HOPS_OF_LINKS else ""
         return hint(word, path, flavour, kinds)
 
-    return Reader(document, references or {}, told, lambda word: known_to_the_other(word, flavour))
+    return Reader(document, references or {}, advise, lambda word: known_to_the_other(word, flavour))
 
 
 def hint(word: str, path: str, flavour: str, kinds: Mapping[str, Mapping[str, type]], chosen_here: bool = True) -> str:
@@ -195,23 +197,23 @@ def known_elsewhere(word: str, flavour: str, path: str = ANYWHERE) -> str:
 
 
 def _elsewhere(word: str, flavour: str) -> str:
-    found = places(word, {"broker": BROKERS[flavour], "link": LINKS[flavour]})
-    told = found and len(found) <= MOST_PLACES and word not in COMMON
-    return f"it belongs {' or '.join(found)}; write it there" if told else ""
+    owners = places(word, {"broker": BROKERS[flavour], "link": LINKS[flavour]})
+    is_helpful = owners and len(owners) <= MOST_PLACES and word not in COMMON
+    return f"it belongs {' or '.join(owners)}; write it there" if is_helpful else ""
 
 
 def known_to_the_other(word: str, flavour: str, chosen_here: bool = True) -> str:
     """A sentence if topologies of the other flavour have this word; '' otherwise."""
-    told = (_other_flavours(word, ANYWHERE, flavour, each, chosen_here) for each in (BROKERS, LINKS))
-    return next(filter(None, told), "")
+    hints = (_other_flavours(word, ANYWHERE, flavour, kinds, chosen_here) for kinds in (BROKERS, LINKS))
+    return next(filter(None, hints), "")
 
 
 def _other_flavours(
     word: str, path: str, flavour: str, kinds: Mapping[str, Mapping[str, type]], chosen_here: bool
 ) -> str:
     """A sentence if brokers or links of the other flavour have this word and ours do not; '' otherwise."""
-    for other, classes in kinds.items():
-        if other != flavour and (spellings(word) & words_at(path, classes)) - words_at(path, kinds[flavour]):
-            or_else = f", or write flavour: {other}" if chosen_here else ""
-            return f"it belongs to flavour {other}, and this topology's is {flavour}; leave it out{or_else}"
+    for other_flavour, classes in kinds.items():
+        if other_flavour != flavour and (spellings(word) & words_at(path, classes)) - words_at(path, kinds[flavour]):
+            or_else = f", or write flavour: {other_flavour}" if chosen_here else ""
+            return f"it belongs to flavour {other_flavour}, and this topology's is {flavour}; leave it out{or_else}"
     return ""

@@ -31,7 +31,7 @@ def words_at(path: str, kinds: Mapping[str, type]) -> frozenset[str]:
     for field in fields:
         parts = [part for kind in parts for part in fields_within(kind).get(field, ())]
     words = (_all_words if path == ANYWHERE else _words)(parts)
-    return frozenset(one for word in (*words, *(() if fields else kinds)) for one in spellings(word))
+    return frozenset(spelling for word in (*words, *(() if fields else kinds)) for spelling in spellings(word))
 
 
 def places(word: str, sections: Mapping[str, Mapping[str, type]]) -> list[str]:
@@ -39,16 +39,16 @@ def places(word: str, sections: Mapping[str, Mapping[str, type]]) -> list[str]:
 
     ``sections``: "link" to its kinds.
     """
-    found: dict[str, None] = {}
+    descriptions: dict[str, None] = {}
     for part, kinds in sections.items():
         trails = {
-            kind: [trail for trail, field in _trails(of, ()) if spellings(word) & spellings(field)]
-            for kind, of in kinds.items()
+            kind: [trail for trail, field in _trails(part_type, ()) if spellings(word) & spellings(field)]
+            for kind, part_type in kinds.items()
         }
         for kind, trails_there in trails.items():
-            whose = f"a {part}" if all(trails.values()) or kind == part else f"a {part} of kind {kind}"
-            found |= {f"in {' of '.join([*reversed(trail), whose])}": None for trail in trails_there}
-    return list(found)
+            owner = f"a {part}" if all(trails.values()) or kind == part else f"a {part} of kind {kind}"
+            descriptions |= {f"in {' of '.join([*reversed(trail), owner])}": None for trail in trails_there}
+    return list(descriptions)
 
 
 def _trails(kind: type, above: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
@@ -56,8 +56,8 @@ def _trails(kind: type, above: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...
     for field, parts in fields_within(kind).items():
         yield above, field
         for part in parts:
-            whose = f"{field} of kind {getattr(part, 'kind', '')}" if len(parts) > 1 else field
-            yield from _trails(part, (*above, whose))
+            owner = f"{field} of kind {getattr(part, 'kind', '')}" if len(parts) > 1 else field
+            yield from _trails(part, (*above, owner))
 
 
 def spellings(word: str) -> frozenset[str]:
@@ -91,8 +91,8 @@ def fields_within(kind: type) -> dict[str, list[type]]:
 def _dataclasses_in(hint: object) -> Iterator[type]:
     if isinstance(hint, type) and dataclasses.is_dataclass(hint):
         yield hint
-    for each in typing.get_args(hint):
-        yield from _dataclasses_in(each)
+    for argument in typing.get_args(hint):
+        yield from _dataclasses_in(argument)
 
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
@@ -111,9 +111,9 @@ def unit_and_number(field: str, text: str) -> str:
     if last not in MULTIPLES:
         return ""
     unit, multiples = MULTIPLES[last]
-    found = QUANTITY.fullmatch(text.strip().lower())
-    multiple = multiples.get(found[2].removesuffix("b").removesuffix("i")) if found else None
-    return f" of {unit}: write {int(found[1]) * multiple}" if found and multiple else f" of {unit}"
+    quantity = QUANTITY.fullmatch(text.strip().lower())
+    multiple = multiples.get(quantity[2].removesuffix("b").removesuffix("i")) if quantity else None
+    return f" of {unit}: write {int(quantity[1]) * multiple}" if quantity and multiple else f" of {unit}"
 
 
 ALMOST = 0.88  # a letter of ten is another; of short words every letter counts
@@ -160,8 +160,10 @@ def instead(product: str, word: str, path: str) -> str:
 
     `ANYWHERE`: as in an entry of any section.
     """
-    of = INSTEAD[product]
+    words_by_section = INSTEAD[product]
     sections = ("brokers", "links") if path == ANYWHERE else (INDEX.sub("", path),)
-    words = {word: told for section in (ANYWHERE, *sections) for word, told in of.get(section, {}).items()}
+    words = {
+        word: advice for section in (ANYWHERE, *sections) for word, advice in words_by_section.get(section, {}).items()
+    }
     close = get_close_matches(plainly(word), list(words), n=1, cutoff=ALMOST)
     return words[close[0]] if close else ""

@@ -63,22 +63,22 @@ def _template(topology: Topology, region: str) -> Json:
     resources: Json = {}
     for broker in here:
         resources |= _resources(topology, broker)
-    made: Json = {
+    template: Json = {
         "AWSTemplateFormatVersion": "2010-09-09",
         "Description": f"Topology {topology.name}{', region ' + region if region else ''}, made by brokerbench render",
-        "Parameters": PARAMETERS | {_endpoints_parameter(broker): _asked_for(broker) for broker in elsewhere},
+        "Parameters": PARAMETERS | {_endpoints_parameter(broker): _endpoints_declared(broker) for broker in elsewhere},
     }
     if elsewhere:
-        made["Conditions"] = {_known(broker): _is_given(broker) for broker in elsewhere}
-    return made | {"Resources": resources, "Outputs": dict(_outputs(topology, here))}
+        template["Conditions"] = {_condition(broker): _is_given(broker) for broker in elsewhere}
+    return template | {"Resources": resources, "Outputs": dict(_outputs(topology, here))}
 
 
 def _resources(topology: Topology, broker: Broker) -> Json:
     """The broker and its configuration. If brokers open links in a circle, an association joins the two."""
     name = logical(broker.name)
-    made: Json = {name: {"Type": "AWS::AmazonMQ::Broker", "Properties": _broker(topology, broker)}}
+    resources: Json = {name: {"Type": "AWS::AmazonMQ::Broker", "Properties": _broker(topology, broker)}}
     links = topology.opened_by(broker.name)
-    made[f"{name}Configuration"] = {
+    resources[f"{name}Configuration"] = {
         "Type": "AWS::AmazonMQ::Configuration",
         "Properties": {
             "Name": _named(broker),
@@ -93,15 +93,15 @@ def _resources(topology: Topology, broker: Broker) -> Json:
     }
     if _is_in_a_circle(topology, broker):  # the broker must be there before the configurations of the others can be
         association = {"Broker": {"Ref": name}, "Configuration": reference}
-        made[f"{name}Association"] = {"Type": "AWS::AmazonMQ::ConfigurationAssociation", "Properties": association}
+        resources[f"{name}Association"] = {"Type": "AWS::AmazonMQ::ConfigurationAssociation", "Properties": association}
     else:
-        made[name]["Properties"]["Configuration"] = reference
-    return made
+        resources[name]["Properties"]["Configuration"] = reference
+    return resources
 
 
 def _broker(topology: Topology, broker: Broker) -> Json:
     paired = is_paired(topology, broker)
-    first, second = ({"Fn::Select": [at, {"Ref": "SubnetIds"}]} for at in (0, 1))
+    subnet, other_subnet = ({"Fn::Select": [at, {"Ref": "SubnetIds"}]} for at in (0, 1))
     return {
         "BrokerName": _named(broker),
         "EngineType": "ACTIVEMQ",
@@ -111,15 +111,15 @@ def _broker(topology: Topology, broker: Broker) -> Json:
         "StorageType": "EFS" if paired else "EBS",
         "HostInstanceType": {"Ref": "HostInstanceType"},
         "PubliclyAccessible": False,
-        "SubnetIds": [first, second] if paired else [first],
+        "SubnetIds": [subnet, other_subnet] if paired else [subnet],
         "SecurityGroups": {"Ref": "SecurityGroupIds"},
         "Logs": {"General": True},
         "Users": [_user("Client"), _user("Bridge")],
     }
 
 
-def _user(who: str) -> Json:
-    return {"Username": {"Ref": f"{who}Username"}, "Password": {"Ref": f"{who}Password"}}
+def _user(role: str) -> Json:
+    return {"Username": {"Ref": f"{role}Username"}, "Password": {"Ref": f"{role}Password"}}
 
 
 def _endpoints(topology: Topology, broker: Broker, link: Link) -> Endpoints:
@@ -127,7 +127,7 @@ def _endpoints(topology: Topology, broker: Broker, link: Link) -> Endpoints:
     paired = is_paired(topology, link.to)
     if link.to.region == broker.region:
         return Endpoints({"Fn::Join": [",", {"Fn::GetAtt": [logical(link.to.name), "OpenWireEndpoints"]}]}, paired)
-    return Endpoints({"Ref": _endpoints_parameter(link.to)}, paired, condition=_known(link.to))
+    return Endpoints({"Ref": _endpoints_parameter(link.to)}, paired, condition=_condition(link.to))
 
 
 def _outputs(topology: Topology, here: list[Broker]) -> Iterator[tuple[str, Json]]:
@@ -137,7 +137,10 @@ def _outputs(topology: Topology, here: list[Broker]) -> Iterator[tuple[str, Json
     for group in topology.groups:
         entries = [broker for broker in here if broker in group.enter_at]
         if entries:
-            yield f"{logical(group.name)}FailoverUri", _whose(group, entries) | {"Value": _failover_uri(group, entries)}
+            yield (
+                f"{logical(group.name)}FailoverUri",
+                _description(group, entries) | {"Value": _failover_uri(group, entries)},
+            )
     circular = [broker.name for broker in here if _is_in_a_circle(topology, broker)]
     if circular:
         yield (
@@ -146,13 +149,13 @@ def _outputs(topology: Topology, here: list[Broker]) -> Iterator[tuple[str, Json
         )
 
 
-def _whose(group: ClientGroup, entries: list[Broker]) -> Json:
+def _description(group: ClientGroup, entries: list[Broker]) -> Json:
     """Said of a group that enters in several regions: a template knows the addresses of its own."""
-    others = [broker.name for broker in group.enter_at if broker not in entries and not broker.standby_of]
-    if not others:
+    missing = [broker.name for broker in group.enter_at if broker not in entries and not broker.standby_of]
+    if not missing:
         return {}
     own = ", ".join(broker.name for broker in entries)
-    return {"Description": f"Of {own}; add {', '.join(others)}, whose addresses other stacks have as outputs"}
+    return {"Description": f"Of {own}; add {', '.join(missing)}, whose addresses other stacks have as outputs"}
 
 
 def _failover_uri(group: ClientGroup, entries: list[Broker]) -> Json:
@@ -168,12 +171,12 @@ def _called_elsewhere(topology: Topology, region: str) -> list[Broker]:
     return [broker for broker in dict.fromkeys(called) if isinstance(broker, Broker)]
 
 
-def _asked_for(broker: Broker) -> Json:
-    told = (
+def _endpoints_declared(broker: Broker) -> Json:
+    description = (
         f"OpenWire endpoints of {broker.name} in {broker.region or 'the other region'}: the output"
         f" {logical(broker.name)}OpenWireEndpoints of its stack. Empty while that does not exist; then update this one"
     )
-    return {"Type": "String", "Default": "", "Description": told}
+    return {"Type": "String", "Default": "", "Description": description}
 
 
 def _is_given(broker: Broker) -> Json:
@@ -182,24 +185,24 @@ def _is_given(broker: Broker) -> Json:
 
 def _is_in_a_circle(topology: Topology, broker: Broker) -> bool:
     """Whether links that are opened within its region lead from it back to it."""
-    seen: set[str] = set()
+    reached: set[str] = set()
     waiting = [broker.name]
     while waiting:
         for link in topology.opened_by(waiting.pop()):
-            if link.to.region == broker.region and link.to.name not in seen:
-                seen.add(link.to.name)
+            if link.to.region == broker.region and link.to.name not in reached:
+                reached.add(link.to.name)
                 waiting.append(link.to.name)
-    return broker.name in seen
+    return broker.name in reached
 
 
 def _require_distinct(topology: Topology) -> None:
     """Names that differ in signs only would be one there; a pair is one broker, so it is in one region."""
-    seen: dict[str, str] = {}
+    names_by_resource: dict[str, str] = {}
     for broker in topology.brokers:
-        other = seen.setdefault(logical(broker.name), broker.name)
-        if other != broker.name:
+        earlier = names_by_resource.setdefault(logical(broker.name), broker.name)
+        if earlier != broker.name:
             raise TopologyInvalid(
-                f"brokers {other!r} and {broker.name!r} are both {logical(broker.name)} in a template; rename one"
+                f"brokers {earlier!r} and {broker.name!r} are both {logical(broker.name)} in a template; rename one"
             )
         if broker.standby_of and topology.broker(broker.standby_of).region != broker.region:
             raise TopologyInvalid(
@@ -209,7 +212,7 @@ def _require_distinct(topology: Topology) -> None:
 
 
 def is_paired(topology: Topology, broker: AnyBroker) -> bool:
-    return any(other.standby_of == broker.name for other in topology.brokers)
+    return any(standby.standby_of == broker.name for standby in topology.brokers)
 
 
 def logical(name: str) -> str:
@@ -225,5 +228,5 @@ def _endpoints_parameter(broker: AnyBroker) -> str:
     return f"{logical(broker.name)}OpenWireEndpoints"
 
 
-def _known(broker: AnyBroker) -> str:
+def _condition(broker: AnyBroker) -> str:
     return f"Has{logical(broker.name)}"

@@ -81,9 +81,9 @@ def _link(link: NetworkConnector, endpoints: Endpoints) -> dict[str, Any]:
             kind, _, name = destination.partition("://")
             etree.SubElement(parent, kind, {"physicalName": name})
     before, _, after = etree.tostring(element, encoding="unicode").partition(URI)
-    user, _, rest = before.partition('userName=""')
+    user, _, attributes = before.partition('userName=""')
     agent = "masterslave" if endpoints.paired else "static"
-    start = [f'{user}userName="', {"Ref": "BridgeUsername"}, f'"{rest}{agent}:(']
+    start = [f'{user}userName="', {"Ref": "BridgeUsername"}, f'"{attributes}{agent}:(']
     whole = {"Fn::Join": ["", [*start, endpoints.joined, f"){after}"]]}
     return {"Fn::If": [endpoints.condition, whole, ""]} if endpoints.condition else whole
 
@@ -104,15 +104,17 @@ def _parts(topology: Topology) -> Iterable[Part]:
     for broker in topology.brokers:
         if not isinstance(broker, Broker):
             continue
-        of = f"broker {broker.name!r}"
-        yield of, broker, Broker(broker.name), (*own, *BROKER)
+        subject = f"broker {broker.name!r}"
+        yield subject, broker, Broker(broker.name), (*own, *BROKER)
         if broker.persistence is None:
-            raise TopologyInvalid(f"{of}: persistence=None, but an Amazon MQ broker always has a store; leave it out")
-        yield of, broker.persistence, KahaDb(), KAHADB
+            raise TopologyInvalid(
+                f"{subject}: persistence=None, but an Amazon MQ broker always has a store; leave it out"
+            )
+        yield subject, broker.persistence, KahaDb(), KAHADB
         for connector in broker.connectors:
             # Amazon MQ listens by TLS for all its protocols, regardless of their transport elsewhere.
             usual = TransportConnector(connector.protocol, connector.name)
-            yield f"{of}: connector {connector.name!r}", connector, usual, ("transport", *CONNECTOR)
+            yield f"{subject}: connector {connector.name!r}", connector, usual, ("transport", *CONNECTOR)
     for link in topology.links:
         if isinstance(link, NetworkConnector):
             usual_link = NetworkConnector(link.opened_by, link.to, discovery=link.discovery)
@@ -124,16 +126,16 @@ def _parts(topology: Topology) -> Iterable[Part]:
                 )
 
 
-def _refused(of: str, value: object, usual: object, permitted: Iterable[str]) -> Iterable[str]:
+def _refused(subject: str, value: object, usual: object, permitted: Iterable[str]) -> Iterable[str]:
     for field in fields(value):  # type: ignore[arg-type]
-        given, default = getattr(value, field.name), getattr(usual, field.name)
-        if given != default and field.name not in permitted:
-            plain = isinstance(given, bool | int | float | str)
-            told, instead = (f"={given!r}", f"at {default!r}") if plain else (" with settings of its own", "out")
-            yield f"{of}: {field.name}{told}, but Amazon MQ is not known to permit it; leave it {instead}"
+        stated, default = getattr(value, field.name), getattr(usual, field.name)
+        if stated != default and field.name not in permitted:
+            plain = isinstance(stated, bool | int | float | str)
+            setting, instead = (f"={stated!r}", f"at {default!r}") if plain else (" with settings of its own", "out")
+            yield f"{subject}: {field.name}{setting}, but Amazon MQ is not known to permit it; leave it {instead}"
 
 
 def _changed(value: object, usual: object, table: Mapping[str, str]) -> dict[str, str]:
     """The attributes that are not at their default."""
-    given, default = attributes_of(value, table), attributes_of(usual, table)
-    return {name: text for name, text in given.items() if text != default[name]}
+    attributes, default = attributes_of(value, table), attributes_of(usual, table)
+    return {name: text for name, text in attributes.items() if text != default[name]}

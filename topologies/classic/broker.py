@@ -45,11 +45,11 @@ class KahaDb:
     lock_keep_alive_period_ms: int = number(0, least=0)
 
     def __post_init__(self) -> None:
-        of = "KahaDB"
-        require_rules(of, self)
+        subject = "KahaDB"
+        require_rules(subject, self)
         # Below a write batch, one batch would not fit in a journal file.
         least = self.journal_max_write_batch_size_bytes
-        require_at_least(of, least, journal_max_file_length_bytes=self.journal_max_file_length_bytes)
+        require_at_least(subject, least, journal_max_file_length_bytes=self.journal_max_file_length_bytes)
 
 
 @dataclass(frozen=True)
@@ -84,22 +84,22 @@ class Broker(AnyBroker):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        of = f"broker {self.name!r}"
+        subject = f"broker {self.name!r}"
         if not self.connectors:
-            raise TopologyInvalid(f"{of} has no transport connector: give it one, e.g. openwire")
+            raise TopologyInvalid(f"{subject} has no transport connector: give it one, e.g. openwire")
         parts = {
             "transport connectors of name": [connector.name for connector in self.connectors],
             "transport connectors of protocol": [connector.protocol for connector in self.connectors],
         }
-        require_distinct(of, parts)
+        require_distinct(subject, parts)
 
     def connector(self, protocol: str) -> TransportConnector:
         """The connector of a protocol. Raises KeyError, which names the existing ones."""
         for connector in self.connectors:
             if connector.protocol == protocol:
                 return connector
-        has = ", ".join(self.protocols)
-        raise KeyError(f"broker {self.name!r} does not speak {protocol!r}; it speaks {has}")
+        protocols = ", ".join(self.protocols)
+        raise KeyError(f"broker {self.name!r} does not speak {protocol!r}; it speaks {protocols}")
 
     @property
     def protocols(self) -> tuple[str, ...]:
@@ -129,7 +129,9 @@ class Broker(AnyBroker):
 
     def largest_frame_bytes(self, protocol: str) -> int | None:
         """As the protocol's transport connector has it, in ``max_frame_size_bytes``."""
-        return next((each.max_frame_size_bytes for each in self.connectors if each.protocol == protocol), None)
+        return next(
+            (connector.max_frame_size_bytes for connector in self.connectors if connector.protocol == protocol), None
+        )
 
 
 def without_broker_path(broker: AnyBroker) -> AnyBroker:

@@ -110,7 +110,7 @@ def in_container(topology: Topology, broker: AnyBroker) -> AnyBroker:
     if not isinstance(broker, Broker):
         return broker
     host = "hostname" if looked_for(topology, broker) else "ipaddress"
-    return changed(broker, connectors=tuple(changed(each, published_host=host) for each in broker.connectors))
+    return changed(broker, connectors=tuple(changed(connector, published_host=host) for connector in broker.connectors))
 
 
 def _tells_clients(broker: Broker) -> bool:

@@ -26,14 +26,14 @@ def missing(link: Link, ends: Mapping[str, LinkEnd]) -> tuple[str, ...]:
     opener, far = ends[link.opened_by.name], ends[link.to.name]
     if failures := tuple(end.failure for end in (opener, far) if end.failure):
         return failures
-    found = [
+    problems = [
         _bridge_missing(link, opener, far),
         _far_end_missing(link, far, opener.broker),
         _demand_missing(link, far, opener),
     ]
     if link.duplex:
-        found.append(_demand_missing(link, opener, far))
-    return tuple(filter(None, found))
+        problems.append(_demand_missing(link, opener, far))
+    return tuple(filter(None, problems))
 
 
 def _bridge_missing(link: NetworkConnector, opener: LinkEnd, far: LinkEnd) -> str:

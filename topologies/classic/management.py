@@ -80,8 +80,8 @@ def started_connectors(agent: Jolokia) -> int:
     attribute by which they are found.
     """
     connectors = f"{broker_mbean(agent.broker)},connector=clientConnectors,connectorName=*"
-    found = agent.read(connectors, "Started", "StatisticsEnabled")
-    return sum(bool(connector.get("Started", True)) for connector in found.values())
+    answers = agent.read(connectors, "Started", "StatisticsEnabled")
+    return sum(bool(connector.get("Started", True)) for connector in answers.values())
 
 
 def figures_of(agent: Jolokia, bridge_client_ids: Collection[str]) -> Figures:
@@ -90,8 +90,10 @@ def figures_of(agent: Jolokia, bridge_client_ids: Collection[str]) -> Figures:
     try:
         return figures(agent.broker, answers, bridge_client_ids)
     except (KeyError, TypeError, ValueError) as error:  # an MBean may be going while it is read
-        what = f"{type(error).__name__}: {error}"
-        raise ManagementFailed(f"broker {agent.broker!r}: its figures are not as 5.18.3 gives them ({what})") from None
+        reason = f"{type(error).__name__}: {error}"
+        raise ManagementFailed(
+            f"broker {agent.broker!r}: its figures are not as 5.18.3 gives them ({reason})"
+        ) from None
 
 
 def end_of(agent: Jolokia) -> LinkEnd:
@@ -155,17 +157,17 @@ def durable_subscriptions(agent: Jolokia) -> list[DurableSubscription]:
     mbeans = f"{broker_mbean(agent.broker)},destinationType=Topic,{_CONSUMERS},consumerId=Durable*"
     attributes = ("ClientId", "SubscriptionName", "DestinationName", "Selector", "Active", "PendingQueueSize")
     (answer,) = agent.bulk([read(mbeans, *attributes)])
-    return [_durable_subscription(found) for found in value_of(agent.broker, answer).values()]
+    return [_durable_subscription(subscription) for subscription in value_of(agent.broker, answer).values()]
 
 
-def _durable_subscription(found: Mapping[str, Any]) -> DurableSubscription:
+def _durable_subscription(attributes: Mapping[str, Any]) -> DurableSubscription:
     return DurableSubscription(
-        client_id=found["ClientId"],
-        name=found["SubscriptionName"],
-        topic=found["DestinationName"],
-        selector=found["Selector"] or "",
-        active=bool(found["Active"]),
-        waiting=int(found["PendingQueueSize"]),
+        client_id=attributes["ClientId"],
+        name=attributes["SubscriptionName"],
+        topic=attributes["DestinationName"],
+        selector=attributes["Selector"] or "",
+        active=bool(attributes["Active"]),
+        waiting=int(attributes["PendingQueueSize"]),
     )
 
 

@@ -39,9 +39,9 @@ class StaticDiscovery:
     min_connect_time_ms: int = number(5000, least=0)
 
     def __post_init__(self) -> None:
-        of = "static discovery"
-        require_rules(of, self)
-        require_at_least(of, self.initial_reconnect_delay_ms, max_reconnect_delay_ms=self.max_reconnect_delay_ms)
+        subject = "static discovery"
+        require_rules(subject, self)
+        require_at_least(subject, self.initial_reconnect_delay_ms, max_reconnect_delay_ms=self.max_reconnect_delay_ms)
 
 
 @dataclass(frozen=True)
@@ -66,14 +66,14 @@ class MulticastDiscovery:
     max_reconnect_attempts: int = number(0, least=0)  # 0: for ever
 
     def __post_init__(self) -> None:
-        of = "multicast discovery"
+        subject = "multicast discovery"
         if not _is_multicast(self.address):
             raise TopologyInvalid(
-                f"{of}: address={self.address!r}, but it must be an address of multicast, e.g. 239.255.2.3",
+                f"{subject}: address={self.address!r}, but it must be an address of multicast, e.g. 239.255.2.3",
                 field="address",
             )
-        require_rules(of, self)
-        require_at_least(of, self.initial_reconnect_delay_ms, max_reconnect_delay_ms=self.max_reconnect_delay_ms)
+        require_rules(subject, self)
+        require_at_least(subject, self.initial_reconnect_delay_ms, max_reconnect_delay_ms=self.max_reconnect_delay_ms)
 
 
 def _is_multicast(address: str) -> bool:

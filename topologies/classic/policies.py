@@ -99,10 +99,10 @@ class DestinationPolicy:
     bridge_filter: BridgeFilter = field(default_factory=BridgeFilter)
 
     def __post_init__(self) -> None:
-        of = f"policy of {self.kind} {self.pattern!r}"
-        require_rules(of, self)
+        subject = f"policy of {self.kind} {self.pattern!r}"
+        require_rules(subject, self)
         if not self.pattern.strip():
-            require_choice(of, (">", "a destination's name"), pattern=self.pattern)
+            require_choice(subject, (">", "a destination's name"), pattern=self.pattern)
 
 
 DEFAULT_POLICIES = (DestinationPolicy(kind="queue"), DestinationPolicy(kind="topic"))

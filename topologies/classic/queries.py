@@ -24,7 +24,7 @@ class LinkNames:
         return management.figures_of(agent, self.client_ids)
 
     @classmethod
-    def of(cls, topology: Topology) -> "LinkNames":
+    def in_topology(cls, topology: Topology) -> "LinkNames":
         """A standby opens and answers its active's links in its own name."""
         links = [link for link in topology.links if isinstance(link, NetworkConnector)]
         ends = Counter((link.opened_by.name, link.to.name) for link in links if link.duplex)
@@ -86,4 +86,4 @@ class ClassicQueries:
 def classic_queries(topology: Topology, name: str) -> BrokerQueries:
     """KeyError for a broker that the topology does not have."""
     paired = len(on_one_store(topology, name)) > 1
-    return ClassicQueries(topology.broker(name), LinkNames.of(topology), paired=paired)
+    return ClassicQueries(topology.broker(name), LinkNames.in_topology(topology), paired=paired)

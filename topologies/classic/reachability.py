@@ -43,13 +43,13 @@ def matches_any(patterns: Iterable[str], destination: str) -> bool:
 
 def matches(pattern: str, name: str) -> bool:
     """By levels, which dots part: ``orders.>`` means ``orders`` and all below it, ``orders.*`` what is one below."""
-    wanted, given = pattern.split("."), name.split(".")
+    wanted, levels = pattern.split("."), name.split(".")
     for at, part in enumerate(wanted):
         if part == ">" and at == len(wanted) - 1:
-            return len(given) >= at
-        if at >= len(given) or part not in ("*", given[at]):
+            return len(levels) >= at
+        if at >= len(levels) or part not in ("*", levels[at]):
             return False
-    return len(wanted) == len(given)
+    return len(wanted) == len(levels)
 
 
 def is_advised(link: NetworkConnector, destination: str) -> bool:
@@ -61,8 +61,8 @@ def is_advised(link: NetworkConnector, destination: str) -> bool:
     advisory = f"{ADVISORIES}{kind.capitalize()}.{name}"
     filters = link.destination_filter.split(",")
     # The broker puts the prefix before the whole text, so only the first one may go without it.
-    first = filters[0] if link.destination_filter.startswith(ADVISORIES) else ADVISORIES + filters[0]
-    return any(matches(pattern.strip(), advisory) for pattern in (first, *filters[1:]))
+    first_filter = filters[0] if link.destination_filter.startswith(ADVISORIES) else ADVISORIES + filters[0]
+    return any(matches(pattern.strip(), advisory) for pattern in (first_filter, *filters[1:]))
 
 
 @dataclass(frozen=True)
@@ -85,18 +85,25 @@ def reaches(brokers: Sequence[AnyBroker], links: Sequence[Link], begin: str, end
     """
     advised = {broker.name: broker.advisory_support for broker in brokers if isinstance(broker, Broker)}
     bridges = [link for link in links if isinstance(link, NetworkConnector)]
-    ways = [way for link in bridges for way in _ways(link, destination, advised) if way.passes]
-    return end in _hops(_by(_asked_for(ways, end), lambda way: way.sender), begin)
+    directions = [
+        direction for link in bridges for direction in _directions(link, destination, advised) if direction.passes
+    ]
+    subscribed = _subscribed_directions(directions, end)
+    return end in _hops(_group_by_end(subscribed, lambda direction: direction.sender), begin)
 
 
 def carries_all(brokers: Sequence[AnyBroker], links: Sequence[Link], destination: str) -> bool:
     """Whether each link carries messages to ``destination`` on demand, so that only TTLs can stop them."""
     advised = {broker.name: broker.advisory_support for broker in brokers if isinstance(broker, Broker)}
     bridges = [link for link in links if isinstance(link, NetworkConnector)]
-    return all(way.passes and way.hears for link in bridges for way in _ways(link, destination, advised))
+    return all(
+        direction.passes and direction.hears
+        for link in bridges
+        for direction in _directions(link, destination, advised)
+    )
 
 
-def _ways(link: NetworkConnector, destination: str, advised: Mapping[str, bool]) -> Iterable[Direction]:
+def _directions(link: NetworkConnector, destination: str, advised: Mapping[str, bool]) -> Iterable[Direction]:
     for sender, receiver in link.directions:
         ttls = (sender, receiver, link.message_ttl, link.consumer_ttl)
         hears = not link.static_bridge and advised[receiver] and is_advised(link, destination)
@@ -118,23 +125,31 @@ def _permits(link: NetworkConnector, destination: str) -> bool:
     return not dynamic or matches_any(dynamic, destination) or _is_static(link, destination)
 
 
-def _asked_for(ways: Sequence[Direction], consumer: str) -> Iterator[Direction]:
+def _subscribed_directions(directions: Sequence[Direction], consumer: str) -> Iterator[Direction]:
     """The directions with a subscription at their sending end.
 
     It is static, or follows news that came by another direction.
     """
-    towards = _by(ways, lambda way: way.receiver)
-    static = [(way.sender, way.receiver) for way in ways if way.static]
-    for sender, leaving in _by(ways, lambda way: way.sender).items():
-        news = [_told(towards, consumer, 0, {sender})]
-        news += [_told(towards, source, 1, {sender, end}) for source, end in static]
-        for way in leaving:
-            heard = (told[way.receiver] for told in news if way.receiver in told)
-            if way.static or (way.hears and any(_is_below(crossed, way.consumer_ttl) for crossed in heard)):
-                yield way
+    towards = _group_by_end(directions, lambda direction: direction.receiver)
+    static = [(direction.sender, direction.receiver) for direction in directions if direction.static]
+    for sender, leaving in _group_by_end(directions, lambda direction: direction.sender).items():
+        news = [_spread_news(towards, consumer, 0, {sender})]
+        news += [_spread_news(towards, source, 1, {sender, end}) for source, end in static]
+        for direction in leaving:
+            heard = (
+                crossed_by_broker[direction.receiver]
+                for crossed_by_broker in news
+                if direction.receiver in crossed_by_broker
+            )
+            if direction.static or (
+                direction.hears and any(_is_below(crossed, direction.consumer_ttl) for crossed in heard)
+            ):
+                yield direction
 
 
-def _told(towards: Mapping[str, Sequence[Direction]], source: str, crossed: int, without: set[str]) -> dict[str, int]:
+def _spread_news(
+    towards: Mapping[str, Sequence[Direction]], source: str, crossed: int, without: set[str]
+) -> dict[str, int]:
     """Broker to the fewest brokers that news of a subscription at ``source`` crossed to get there.
 
     ``without``: brokers that ignore it, or need not pass it on because it has crossed them already.
@@ -143,11 +158,11 @@ def _told(towards: Mapping[str, Sequence[Direction]], source: str, crossed: int,
     waiting = deque(news)
     while waiting:
         here = waiting.popleft()
-        for way in towards.get(here, ()):
-            listens = way.hears and way.sender not in without and way.sender not in news
-            if listens and _is_below(news[here], way.consumer_ttl):
-                news[way.sender] = news[here] + 1
-                waiting.append(way.sender)
+        for direction in towards.get(here, ()):
+            listens = direction.hears and direction.sender not in without and direction.sender not in news
+            if listens and _is_below(news[here], direction.consumer_ttl):
+                news[direction.sender] = news[here] + 1
+                waiting.append(direction.sender)
     return news
 
 
@@ -156,19 +171,19 @@ def _hops(leaving: Mapping[str, Sequence[Direction]], begin: str) -> dict[str, i
     hops, waiting = {begin: 0}, deque([begin])
     while waiting:
         here = waiting.popleft()
-        for way in leaving.get(here, ()):
-            if way.receiver not in hops and _is_below(hops[here], way.message_ttl):
-                hops[way.receiver] = hops[here] + 1
-                waiting.append(way.receiver)
+        for direction in leaving.get(here, ()):
+            if direction.receiver not in hops and _is_below(hops[here], direction.message_ttl):
+                hops[direction.receiver] = hops[here] + 1
+                waiting.append(direction.receiver)
     return hops
 
 
-def _by(ways: Iterable[Direction], end: Callable[[Direction], str]) -> dict[str, list[Direction]]:
+def _group_by_end(directions: Iterable[Direction], end: Callable[[Direction], str]) -> dict[str, list[Direction]]:
     """The ways by one of their ends."""
-    found: dict[str, list[Direction]] = {}
-    for way in ways:
-        found.setdefault(end(way), []).append(way)
-    return found
+    directions_by_broker: dict[str, list[Direction]] = {}
+    for direction in directions:
+        directions_by_broker.setdefault(end(direction), []).append(direction)
+    return directions_by_broker
 
 
 def _is_below(crossed: int, ttl: int) -> bool:

@@ -59,17 +59,17 @@ class TransportConnector:
     transport_options: tuple[tuple[str, str], ...] = field(default=())  # ("transport.soTimeout", "0")
 
     def __post_init__(self) -> None:
-        of = f"transport connector {self.name or self.protocol!r}"
-        require_rules(of, self)
+        subject = f"transport connector {self.name or self.protocol!r}"
+        require_rules(subject, self)
         choices = OPENWIRE_TRANSPORTS if self.protocol == "openwire" else TRANSPORTS
-        require_choice(of, choices, transport=self.transport)
+        require_choice(subject, choices, transport=self.transport)
         if not self.name:
             object.__setattr__(self, "name", self.protocol)
         require_name("transport connector", self.name)
         self._require_telling_clients()
         for option, value in self.transport_options:
-            require_name(f"{of}: transport option", option)
-            require_plain(of, **{option: value})
+            require_name(f"{subject}: transport option", option)
+            require_plain(subject, **{option: value})
 
     def _require_telling_clients(self) -> None:
         """The other two do nothing without it: the broker would send clients an empty list."""

@@ -71,12 +71,12 @@ def _wildcards(links: Sequence[Link]) -> Iterator[str]:
 
 def _told_apart(links: Sequence[Link]) -> Iterator[str]:
     """A broker tells where it is in one way only, so all that look for it by multicast must look there."""
-    seen: dict[str, tuple[str, MulticastDiscovery]] = {}
+    discoveries: dict[str, tuple[str, MulticastDiscovery]] = {}
     for link in links:
         if isinstance(link, NetworkConnector) and isinstance(link.discovery, MulticastDiscovery):
-            first, discovery = seen.setdefault(link.to.name, (link.name, link.discovery))
+            earlier, discovery = discoveries.setdefault(link.to.name, (link.name, link.discovery))
             if discovery != link.discovery:
                 yield (
-                    f"links {first!r} and {link.name!r} look for {link.to.name!r} by different multicast discoveries;"
+                    f"links {earlier!r} and {link.name!r} look for {link.to.name!r} by different multicast discoveries;"
                     " give both the same"
                 )

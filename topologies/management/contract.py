@@ -176,9 +176,9 @@ class ProductManagement:
 
 def management_of(topology: Topology) -> ProductManagement:
     """How brokers of the topology's product are asked."""
-    found = topology.product.management
-    assert isinstance(found, ProductManagement), f"product {topology.product.name!r} has no management"
-    return found
+    management = topology.product.management
+    assert isinstance(management, ProductManagement), f"product {topology.product.name!r} has no management"
+    return management
 
 
 def on_one_store(topology: Topology, name: str) -> tuple[str, ...]:

@@ -80,23 +80,23 @@ class Jolokia:
 
     def read(self, mbean: str, *attributes: str) -> Any:
         """The attributes by name (by MBean and name, for a pattern). Raises ManagementFailed, also if none is there."""
-        return self._one(read(mbean, *attributes))
+        return self._single(read(mbean, *attributes))
 
     def search(self, mbean: str) -> list[str]:
         """Names of the matching MBeans; empty if none matches."""
-        return list(self._one(search(mbean)))
+        return list(self._single(search(mbean)))
 
     def execute(self, mbean: str, operation: str, *arguments: object) -> Any:
-        return self._one(execute(mbean, operation, *arguments))
+        return self._single(execute(mbean, operation, *arguments))
 
     def write(self, mbean: str, attribute: str, value: object) -> Any:
         """Sets an attribute. Its value before. Raises ManagementFailed."""
-        return self._one(write(mbean, attribute, value))
+        return self._single(write(mbean, attribute, value))
 
     def close(self) -> None:
         self._session.close()
 
-    def _one(self, request: Request) -> Any:
+    def _single(self, request: Request) -> Any:
         (answer,) = self.bulk([request])
         if answer.status != requests.codes.ok:
             raise self._failed(answer.mbean, answer.error)

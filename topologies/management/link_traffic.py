@@ -52,8 +52,8 @@ def round_trip(link: Link, door: tuple[str, int], slack_s: float = SLACK_S, time
     if exchange is None:
         return None
     set_ms = 0 if link.impairment is None else link.impairment.delay_ms + link.impairment.jitter_ms
-    took = exchange(door, 2 * set_ms / 1000 + slack_s, times)
-    return RoundTrip(min(took), round(median(took)), max(took))
+    durations_ns = exchange(door, 2 * set_ms / 1000 + slack_s, times)
+    return RoundTrip(min(durations_ns), round(median(durations_ns)), max(durations_ns))
 
 
 def _by_openwire(door: tuple[str, int], timeout_s: float, times: int) -> list[int]:
@@ -72,11 +72,11 @@ def _by_core(door: tuple[str, int], timeout_s: float, times: int) -> list[int]:
 
 def _by_amqp(door: tuple[str, int], timeout_s: float, times: int) -> list[int]:
     """A connection each: there is one header at the beginning. To connect takes no way over the link."""
-    found = []
+    durations_ns = []
     for _ in range(times):
         with _connection(door, timeout_s) as link:
-            found.append(_timed(link, AMQP_SASL, lambda answered: _exactly(answered, len(AMQP_SASL))))
-    return found
+            durations_ns.append(_timed(link, AMQP_SASL, lambda answered: _exactly(answered, len(AMQP_SASL))))
+    return durations_ns
 
 
 def _connection(door: tuple[str, int], timeout_s: float) -> socket.socket:
@@ -98,13 +98,13 @@ def _command(link: socket.socket) -> bytes:
 
 
 def _exactly(link: socket.socket, size: int) -> bytes:
-    found = b""
-    while len(found) < size:
-        more = link.recv(size - len(found))
-        if not more:
+    received = b""
+    while len(received) < size:
+        chunk = link.recv(size - len(received))
+        if not chunk:
             raise ConnectionResetError("the broker hung up instead of answering")
-        found += more
-    return found
+        received += chunk
+    return received
 
 
 EXCHANGES: Mapping[str, Exchange] = {"openwire": _by_openwire, "core": _by_core, "amqp": _by_amqp}
@@ -145,20 +145,20 @@ def round_trips(proxies: Proxies, links: Iterable[Link]) -> tuple[dict[str, Roun
     The second value has a sentence for each link without an answer. All links are asked at the same time.
     """
     doors = [(link, door) for link in links if (door := proxies.proxy_endpoint_of(link))]
-    found: dict[str, RoundTrip] = {}
+    trips: dict[str, RoundTrip] = {}
     silent: list[str] = []
 
     def ask(link: Link, door: tuple[str, int]) -> None:
         try:
             if trip := round_trip(link, door):
-                found[link.name] = trip
+                trips[link.name] = trip
         except OSError as error:
             silent.append(f"link {link.name!r}: no round trip could be measured ({error})")
 
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        for asked in [pool.submit(ask, *each) for each in doors]:
-            asked.result()
-    return found, sorted(silent)
+        for pending in [pool.submit(ask, *link_and_door) for link_and_door in doors]:
+            pending.result()
+    return trips, sorted(silent)
 
 
 def tell_round_trips(proxies: Proxies, links: Iterable[Link], progress: Callable[[str], None]) -> list[Row]:

@@ -61,12 +61,12 @@ def prove_links(
     _start_links(runtime, topology, wanted)
     while doubts := unproven(runtime, topology, wanted):
         if time.monotonic() - began >= timeout_s:
-            raise LinksNotProven(_told(doubts, timeout_s, runtime))
+            raise LinksNotProven(_describe(doubts, timeout_s, runtime))
         time.sleep(POLL_S)
-    took = time.monotonic() - began
+    elapsed_s = time.monotonic() - began
     if progress:
-        progress(f"links proven after {took:.1f} s: {len(wanted)}")
-    return took
+        progress(f"links proven after {elapsed_s:.1f} s: {len(wanted)}")
+    return elapsed_s
 
 
 def unproven(runtime: ManagedBrokers, topology: Topology, links: Sequence[Link]) -> list[Doubt]:
@@ -118,13 +118,13 @@ def _ends(
     ends = {}
     for broker in _at_ends(links):
         alone = len(on_one_store(topology, broker)) == 1
-        asked = broker if alone else serving(runtime, topology, broker, ANSWER_TIMEOUT_S) or broker
-        with closing(Jolokia(runtime.management(asked), ANSWER_TIMEOUT_S)) as agent:
+        member = broker if alone else serving(runtime, topology, broker, ANSWER_TIMEOUT_S) or broker
+        with closing(Jolokia(runtime.management(member), ANSWER_TIMEOUT_S)) as agent:
             ends[broker] = end(agent)
     return ends
 
 
-def _told(doubts: Sequence[Doubt], timeout_s: float, runtime: ManagedBrokers) -> str:
+def _describe(doubts: Sequence[Doubt], timeout_s: float, runtime: ManagedBrokers) -> str:
     lines = [
         f"{len(doubts)} of the links did not come up within {timeout_s:g} s; see the brokers' logs, or allow more time"
     ]

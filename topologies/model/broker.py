@@ -24,13 +24,13 @@ class AnyBroker:
     standby_of: str = ""
 
     def __post_init__(self) -> None:
-        of = f"broker {self.name!r}"
+        subject = f"broker {self.name!r}"
         require_name("broker", self.name)
-        require_rules(of, self)
+        require_rules(subject, self)
         if self.region:
-            require_name(f"{of}: region", self.region)
+            require_name(f"{subject}: region", self.region)
         if self.standby_of:
-            require_name(f"{of}: standby_of", self.standby_of)
+            require_name(f"{subject}: standby_of", self.standby_of)
 
     @property
     def active(self) -> str:
@@ -84,8 +84,8 @@ class AnyBroker:
     def require_spoken(self, protocol: str) -> None:
         """Raises KeyError for a protocol that clients cannot use; it names those that they can."""
         if protocol not in self.spoken:
-            has = ", ".join(self.spoken)
-            raise KeyError(f"broker {self.name!r} does not speak {protocol!r} to clients; it speaks {has}")
+            protocols = ", ".join(self.spoken)
+            raise KeyError(f"broker {self.name!r} does not speak {protocol!r} to clients; it speaks {protocols}")
 
     def listener(self, protocol: str) -> str:
         """The entry of `protocols` with the port for clients of this protocol.

@@ -25,11 +25,11 @@ def impaired(topology: Topology, text: str | None) -> Topology:
     """The topology with its links as ``text`` says. Raises `TopologyInvalid`."""
     wanted = {link.name: link.impairment for link in topology.links}
     for part in filter(None, map(str.strip, (text or "").split(";"))):
-        which, _, settings = (piece.strip() for piece in part.partition(":"))
-        if not which:
+        selector, _, settings = (piece.strip() for piece in part.partition(":"))
+        if not selector:
             raise TopologyInvalid(f"{part!r} names no link; {HOW}")
         impairment = _read(part, settings)
-        for link in links_meant(topology, which):
+        for link in links_meant(topology, selector):
             wanted[link.name] = impairment
     links = tuple(changed(link, impairment=wanted[link.name]) for link in topology.links)
     return replace(topology, links=links)
@@ -54,48 +54,48 @@ def _read(part: str, settings: str) -> Impairment:
         raise TopologyInvalid(f"{part!r}: {error}") from error
 
 
-def links_meant(topology: Topology, which: str) -> list[Link]:
+def links_meant(topology: Topology, selector: str) -> list[Link]:
     """At least one."""
     if not topology.links:
         raise TopologyInvalid(
-            f"{which!r}: topology {topology.name!r} has no links; choose a topology with links, or name none"
+            f"{selector!r}: topology {topology.name!r} has no links; choose a topology with links, or name none"
         )
-    if which == ALL:
+    if selector == ALL:
         return list(topology.links)
-    if BETWEEN in which:
-        return _between(topology, which)
-    if which == REGIONS:
+    if BETWEEN in selector:
+        return _between(topology, selector)
+    if selector == REGIONS:
         return _between_regions(topology)
-    found = [link for link in topology.links if link.name == which]
-    if not found:
+    links = [link for link in topology.links if link.name == selector]
+    if not links:
         names = [link.name for link in topology.links]
-        raise TopologyInvalid(f"{which!r}: there is no such link{nearest(which, names)} (links: {_few(names)})")
-    return found
+        raise TopologyInvalid(f"{selector!r}: there is no such link{nearest(selector, names)} (links: {_few(names)})")
+    return links
 
 
-def _between(topology: Topology, which: str) -> list[Link]:
-    one, _, other = (name.strip() for name in which.partition(BETWEEN))
-    known = _places(topology)
-    for name in (one, other):
-        if name not in known:
-            hint = f"{nearest(name, list(known))} (known: {_few(list(known))})"
-            raise TopologyInvalid(f"{which!r}: no broker or region is called {name!r}{hint}")
-    ends = {frozenset((a, b)) for a in known[one] for b in known[other]}
-    found = [link for link in topology.links if frozenset((link.opened_by.name, link.to.name)) in ends]
-    if not found:
+def _between(topology: Topology, selector: str) -> list[Link]:
+    begin, _, end = (name.strip() for name in selector.partition(BETWEEN))
+    brokers_by_place = _places(topology)
+    for name in (begin, end):
+        if name not in brokers_by_place:
+            hint = f"{nearest(name, list(brokers_by_place))} (known: {_few(list(brokers_by_place))})"
+            raise TopologyInvalid(f"{selector!r}: no broker or region is called {name!r}{hint}")
+    ends = {frozenset((a, b)) for a in brokers_by_place[begin] for b in brokers_by_place[end]}
+    links = [link for link in topology.links if frozenset((link.opened_by.name, link.to.name)) in ends]
+    if not links:
         joined = [f"{link.opened_by.name}{BETWEEN}{link.to.name}" for link in topology.links]
-        raise TopologyInvalid(f"{which!r}: no link joins these two; there are {_few(joined)}")
-    return found
+        raise TopologyInvalid(f"{selector!r}: no link joins these two; there are {_few(joined)}")
+    return links
 
 
 def _between_regions(topology: Topology) -> list[Link]:
-    found = [link for link in topology.links if link.joins_regions]
-    if not found:
+    links = [link for link in topology.links if link.joins_regions]
+    if not links:
         raise TopologyInvalid(
             f"{REGIONS!r}: no link of topology {topology.name!r} joins two regions; choose a topology with "
             "several, such as two-regions"
         )
-    return found
+    return links
 
 
 def _places(topology: Topology) -> dict[str, set[str]]:

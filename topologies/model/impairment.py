@@ -42,17 +42,17 @@ class Impairment:
     bandwidth_kb_per_s: int = number(0, least=0, most=MOST_KB_PER_S)
 
     def __post_init__(self) -> None:
-        of = "impairment"
-        require_rules(of, self)
+        subject = "impairment"
+        require_rules(subject, self)
         if self.jitter_ms > self.delay_ms:
             rule = f"it must be at most delay_ms ({self.delay_ms}): nothing arrives before it was sent"
-            raise TopologyInvalid(f"{of}: jitter_ms={self.jitter_ms}, but {rule}", field="jitter_ms")
+            raise TopologyInvalid(f"{subject}: jitter_ms={self.jitter_ms}, but {rule}", field="jitter_ms")
 
     def __str__(self) -> str:
-        told = [f"delay={self.delay_ms}ms"] if self.delay_ms else []
-        told += [f"jitter={self.jitter_ms}ms"] if self.jitter_ms else []
-        told += [f"bandwidth={self.bandwidth_kb_per_s}kB/s"] if self.bandwidth_kb_per_s else []
-        return ",".join(told) or "measured only"
+        settings = [f"delay={self.delay_ms}ms"] if self.delay_ms else []
+        settings += [f"jitter={self.jitter_ms}ms"] if self.jitter_ms else []
+        settings += [f"bandwidth={self.bandwidth_kb_per_s}kB/s"] if self.bandwidth_kb_per_s else []
+        return ",".join(settings) or "measured only"
 
 
 def parse_impairment(text: str) -> Impairment:
@@ -74,11 +74,11 @@ def parse_impairment(text: str) -> Impairment:
 
 def _amount(name: str, text: str, units: dict[str, Fraction], example: str) -> int:
     """In the field's own unit, whole numbers only: so Toxiproxy has it."""
-    found = AMOUNT.fullmatch(text)
-    if found is None or found[2] not in units:
+    match = AMOUNT.fullmatch(text)
+    if match is None or match[2] not in units:
         rule = f"it must be a number with a unit ({', '.join(units)}), e.g. {name}={example}"
         raise TopologyInvalid(f"{name}={text}, but {rule}")
-    amount, least = Fraction(found[1]) * units[found[2]], next(iter(units))
+    amount, least = Fraction(match[1]) * units[match[2]], next(iter(units))
     if amount.denominator != 1:
         raise TopologyInvalid(f"{name}={text}, but it must be a whole number of {least}")
     return int(amount)

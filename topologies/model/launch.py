@@ -191,7 +191,7 @@ class Executables:
         """By broker. ``topology``: its name. Raises BrokerUnavailable."""
         return {}
 
-    def versions(self, found: Mapping[str, Path]) -> dict[str, str]:
+    def versions(self, executables: Mapping[str, Path]) -> dict[str, str]:
         """Raises BrokerUnavailable."""
         return {}
 

@@ -18,16 +18,16 @@ class EntryCall:
 
 def parse_call(text: str) -> EntryCall:
     """Raises `TopologyInvalid` for anything but a name with keyword arguments that are plain values."""
-    name, bracket, rest = text.strip().partition("(")
+    name, bracket, arguments = text.strip().partition("(")
     name = name.strip()
     if not name or not name.replace("-", "").replace("_", "").isalnum():
         raise _malformed(text)
-    return EntryCall(name, _arguments(text, rest) if bracket else {})
+    return EntryCall(name, _arguments(text, arguments) if bracket else {})
 
 
-def _arguments(text: str, rest: str) -> dict[str, object]:
+def _arguments(text: str, after_bracket: str) -> dict[str, object]:
     try:
-        tree = ast.parse(f"f({rest}", mode="eval").body
+        tree = ast.parse(f"f({after_bracket}", mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise _malformed(text) from error
     if not isinstance(tree, ast.Call) or not isinstance(tree.func, ast.Name) or tree.args:

@@ -51,16 +51,16 @@ def shortest_paths(brokers: Iterable[str], links: Iterable[Link]) -> dict[tuple[
     names, all_links = tuple(brokers), tuple(links)
     if not all(link.limits.keys() >= TTLS for link in all_links):
         return {pair: path for name in names for pair, path in _paths_by_clusters(name, all_links)}
-    found = {(name, name): Path((name,)) for name in names}
+    paths = {(name, name): Path((name,)) for name in names}
     most = joined(names, all_links)
     for hops in range(1, _most_hops(len(names), all_links) + 1):
-        if len(found) == len(most):
+        if len(paths) == len(most):
             break
         steps = [_following(link for link in all_links if _lets_pass(link, crossed, hops)) for crossed in range(hops)]
         for start in names:
             for route in _routes(start, steps):
-                found.setdefault((start, route[-1]), Path(route))
-    return found
+                paths.setdefault((start, route[-1]), Path(route))
+    return paths
 
 
 def joined(brokers: Iterable[str], links: Iterable[Link]) -> set[tuple[str, str]]:
@@ -108,15 +108,15 @@ def too_near(begin: str, end: str, links: Iterable[Link]) -> list[tuple[str, Lin
 
     Call it only if there is no path: a longer path than the shortest may be open. Empty if no link leads there.
     """
-    way = _fewest(begin, end, tuple(links))
-    found, cluster, hops = [], "", 0
-    for crossed, link in enumerate(way):
+    shortest = _fewest(begin, end, tuple(links))
+    limits, cluster, hops = [], "", 0
+    for crossed, link in enumerate(shortest):
         cluster, hops = _counted(link, cluster, hops)
-        needed = {MESSAGE_TTL: crossed + 1, CONSUMER_TTL: len(way) - crossed, MAX_HOPS: hops}
+        needed = {MESSAGE_TTL: crossed + 1, CONSUMER_TTL: len(shortest) - crossed, MAX_HOPS: hops}
         for limit, value in link.limits.items():
             if UNLIMITED != value < needed[limit]:
-                found.append((limit, link, needed[limit]))
-    return found
+                limits.append((limit, link, needed[limit]))
+    return limits
 
 
 def _fewest(begin: str, end: str, links: tuple[Link, ...]) -> tuple[Link, ...]:
@@ -136,9 +136,9 @@ def _fewest(begin: str, end: str, links: tuple[Link, ...]) -> tuple[Link, ...]:
 def _most_hops(brokers: int, links: tuple[Link, ...]) -> int:
     """No path is longer: it would meet a broker twice, or end at a link with an exhausted TTL."""
     ttls = [brokers - 1]
-    for of in ("message_ttl", "consumer_ttl"):
-        given = [getattr(link, of) for link in links]
-        ttls.append(brokers - 1 if UNLIMITED in given else max(given, default=0))
+    for field in ("message_ttl", "consumer_ttl"):
+        limits = [getattr(link, field) for link in links]
+        ttls.append(brokers - 1 if UNLIMITED in limits else max(limits, default=0))
     return min(ttls)
 
 
@@ -171,9 +171,9 @@ def _routes(start: str, steps: list[dict[str, list[str]]]) -> Iterator[tuple[str
 
 
 def _downstream(start: str, following: dict[str, list[str]]) -> set[str]:
-    seen, waiting = {start}, [start]
+    reached, waiting = {start}, [start]
     while waiting:
-        fresh = [target for target in following.get(waiting.pop(), ()) if target not in seen]
-        seen.update(fresh)
+        fresh = [target for target in following.get(waiting.pop(), ()) if target not in reached]
+        reached.update(fresh)
         waiting.extend(fresh)
-    return seen
+    return reached

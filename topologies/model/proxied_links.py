@@ -43,28 +43,30 @@ class MemberConnection:
 def cluster_connections(links: Iterable[Link], brokers: Iterable[AnyBroker]) -> tuple[MemberConnection, ...]:
     """Each connection once, including standbys'; the links' connections come first."""
     everyone = tuple(brokers)
-    found: list[MemberConnection] = []
+    connections: list[MemberConnection] = []
     members: list[AnyBroker] = []
     for link in links:
         if link.cluster_name:
-            one, other = (_pair(end, everyone) for end in (link.opened_by, link.to))
-            found += [MemberConnection(*ends, link) for a in one for b in other for ends in ((a, b), (b, a))]
-            members += [*one, *other]
+            opener_pair, end_pair = (_pair(end, everyone) for end in (link.opened_by, link.to))
+            connections += [
+                MemberConnection(*ends, link) for a in opener_pair for b in end_pair for ends in ((a, b), (b, a))
+            ]
+            members += [*opener_pair, *end_pair]
     joined = tuple(dict.fromkeys(members))
     return (
-        *found,
+        *connections,
         *(MemberConnection(a, b, None) for a in joined for b in joined if a != b and a.active == b.active),
     )
 
 
 def called_twice(links: Iterable[Link]) -> Iterator[tuple[Link, Link]]:
     """Two links of clusters that join the same two brokers: by one connector of each."""
-    seen: dict[frozenset[str], Link] = {}
+    link_by_ends: dict[frozenset[str], Link] = {}
     for link in links:
         if link.cluster_name:
-            first = seen.setdefault(frozenset((link.opened_by.name, link.to.name)), link)
-            if first is not link:
-                yield first, link
+            earlier = link_by_ends.setdefault(frozenset((link.opened_by.name, link.to.name)), link)
+            if earlier is not link:
+                yield earlier, link
 
 
 def no_shared_proxies(links: Iterable[Link], brokers: Iterable[AnyBroker]) -> str:
@@ -73,7 +75,7 @@ def no_shared_proxies(links: Iterable[Link], brokers: Iterable[AnyBroker]) -> st
     This applies to containers: there callers cannot be distinguished.
     """
     instead = "use --runtime processes, where each caller has a proxy of its own"
-    first: dict[str, MemberConnection] = {}
+    first_calls: dict[str, MemberConnection] = {}
     for call in cluster_connections(links, brokers):
         if call.link is None:
             if call.called.copies_store:
@@ -82,11 +84,11 @@ def no_shared_proxies(links: Iterable[Link], brokers: Iterable[AnyBroker]) -> st
                     f" containers would go through the proxy of their cluster's links too; {instead}"
                 )
             continue
-        other = first.setdefault(call.called.name, call)
-        if other.impairment != call.impairment:
+        earlier = first_calls.setdefault(call.called.name, call)
+        if earlier.impairment != call.impairment:
             return (
                 f"broker {call.called.name!r} tells its whole cluster one address, so in containers one proxy is before"
-                f" it, for every link that leads to it: {other.link_name!r} is to have {other.impairment} and"
+                f" it, for every link that leads to it: {earlier.link_name!r} is to have {earlier.impairment} and"
                 f" {call.link_name!r} {call.impairment}; make them alike, or {instead}"
             )
     return ""
@@ -104,9 +106,9 @@ def proxied(links: Iterable[Link]) -> tuple[Link, ...]:
 
 def impairment_problems(links: Iterable[Link]) -> Iterator[str]:
     """Why links cannot be as they are asked to be."""
-    for one, other in called_twice(proxied(links)):
+    for link, duplicate in called_twice(proxied(links)):
         yield (
-            f"links {one.name!r} and {other.name!r} both join {one.opened_by.name!r} and {one.to.name!r}, each of which"
-            " has one address for all its clusters, so no proxy can tell them apart; keep one, or leave both as they"
-            " are"
+            f"links {link.name!r} and {duplicate.name!r} both join {link.opened_by.name!r} and {link.to.name!r}, each"
+            " of which has one address for all its clusters, so no proxy can tell them apart; keep one, or leave both"
+            " as they are"
         )

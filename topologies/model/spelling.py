@@ -9,15 +9,15 @@ LONG_WORD = re.compile(rf"\S{{{LONGEST + 1},}}")
 UNPRINTABLE = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 
-def nearest(name: str, known: list[str], cutoff: float = 0.6) -> str:
+def nearest(name: str, names: list[str], cutoff: float = 0.6) -> str:
     """``; did you mean 'message_ttl'?``, also for ``messageTTL``; else nothing.
 
     Capitals, hyphens and underscores do not count.
     """
     if len(name) > LONGEST:
         return ""
-    by_letters = {plainly(one): one for one in known}
-    begun = [each for each in by_letters if len(name) >= SHORTEST and each.startswith(plainly(name))]
+    by_letters = {plainly(known_name): known_name for known_name in names}
+    begun = [letters for letters in by_letters if len(name) >= SHORTEST and letters.startswith(plainly(name))]
     close = begun[:1] or difflib.get_close_matches(plainly(name), list(by_letters), n=1, cutoff=cutoff)
     return f"; did you mean {by_letters[close[0]]!r}?" if close else ""
 
@@ -28,5 +28,5 @@ def plainly(word: str) -> str:
 
 def shortened(sentence: str) -> str:
     """``sentence`` with its very long words cut, and its control characters and lone surrogates written out."""
-    plain = UNPRINTABLE.sub(lambda found: repr(found[0])[1:-1], sentence)
-    return LONG_WORD.sub(lambda found: f"{found[0][:SHOWN]}… ({len(found[0]):,} characters)", plain)
+    plain = UNPRINTABLE.sub(lambda match: repr(match[0])[1:-1], sentence)
+    return LONG_WORD.sub(lambda match: f"{match[0][:SHOWN]}… ({len(match[0]):,} characters)", plain)

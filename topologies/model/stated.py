@@ -32,9 +32,9 @@ def mark_stated_below(value: object, fields: Collection[str], stop: type | tuple
 
 def changed(value: Value, **changes: Any) -> Value:
     """`dataclasses.replace` that keeps what was stated, and marks the changes as stated."""
-    made = dataclasses.replace(value, **changes)  # type: ignore[type-var]
-    mark_stated(made, _marked(value) | changes.keys())
-    return made
+    copy = dataclasses.replace(value, **changes)  # type: ignore[type-var]
+    mark_stated(copy, _marked(value) | changes.keys())
+    return copy
 
 
 def is_stated(value: object, field: str) -> bool:
@@ -53,10 +53,10 @@ def stated_or(needed: Mapping[type, Collection[str]]) -> Written:
 
 
 def _marked(value: object) -> frozenset[str]:
-    found: frozenset[str] = getattr(value, _STATED, frozenset())
-    return found
+    marked: frozenset[str] = getattr(value, _STATED, frozenset())
+    return marked
 
 
-def _default(of: type, name: str) -> object:
-    (field,) = (each for each in dataclasses.fields(of) if each.name == name)
+def _default(kind: type, name: str) -> object:
+    (field,) = (candidate for candidate in dataclasses.fields(kind) if candidate.name == name)
     return field.default_factory() if field.default_factory is not dataclasses.MISSING else field.default

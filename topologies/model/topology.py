@@ -82,20 +82,20 @@ class Topology:
 
     def __post_init__(self) -> None:
         require_name("topology", self.name)
-        for what, several, most in (("brokers", self.brokers, MOST_BROKERS), ("links", self.links, MOST_LINKS)):
-            if len(several) > most:
-                told = f"it has {len(several):,} {what}; write at most {most:,}"
-                raise TopologyInvalid(f"topology {self.name!r}: {told}")
+        for kind, members, most in (("brokers", self.brokers, MOST_BROKERS), ("links", self.links, MOST_LINKS)):
+            if len(members) > most:
+                rule = f"it has {len(members):,} {kind}; write at most {most:,}"
+                raise TopologyInvalid(f"topology {self.name!r}: {rule}")
         parts, kinds = (self.brokers, self.links), self.product
-        found = (
+        problems = (
             # Of links, the special kinds are named before the one that goes without saying.
             *kind_problems(kinds.name, *parts, kinds.brokers.values(), tuple(kinds.links.values())[::-1]),
             *part_problems(*parts, self.groups),
             *kinds.problems(*parts),
         )
-        found = (*(found or reach_problems(*parts, self.groups)), *impairment_problems(self.links))
-        if found:
-            raise TopologyInvalid(*(f"topology {self.name!r}: {problem}" for problem in found))
+        problems = (*(problems or reach_problems(*parts, self.groups)), *impairment_problems(self.links))
+        if problems:
+            raise TopologyInvalid(*(f"topology {self.name!r}: {problem}" for problem in problems))
 
     @property
     def flavour(self) -> str:
@@ -157,10 +157,10 @@ class Topology:
 
     def paths_between(self, producers: str, consumers: str) -> tuple[Path, ...]:
         """The paths that clients of two groups may use, by group name, in the order the brokers are listed."""
-        known = self.paths()
+        paths = self.paths()
         begins, ends = self.group(producers).enter_at, self.group(consumers).enter_at
         pairs = ((begin.name, end.name) for begin in begins for end in ends)
-        return tuple(known[pair] for pair in pairs if pair in known)
+        return tuple(paths[pair] for pair in pairs if pair in paths)
 
 
 def _names(parts: tuple[AnyBroker, ...] | tuple[ClientGroup, ...]) -> str:

@@ -46,15 +46,15 @@ class Trust:
 
 def untrusted(error: BaseException) -> str:
     """The cause of a failed handshake, and the next step; '' if the cause is not a certificate."""
-    found = _certificate_error(error)
-    if found is None:
+    certificate_error = _certificate_error(error)
+    if certificate_error is None:
         return ""
     step = "if its authority is your own, name that one's certificate by --ca-file"
-    if found.verify_code in (HOST_NAME, ADDRESS):
+    if certificate_error.verify_code in (HOST_NAME, ADDRESS):
         step = "reach it by a name that its certificate has, or have a certificate made for this one"
-    elif found.verify_code == EXPIRED:
+    elif certificate_error.verify_code == EXPIRED:
         step = "have it renewed"
-    return f"its certificate is not to be trusted ({found.verify_message.rstrip('.')}); {step}"
+    return f"its certificate is not to be trusted ({certificate_error.verify_message.rstrip('.')}); {step}"
 
 
 def _certificate_error(error: BaseException | None) -> ssl.SSLCertVerificationError | None:

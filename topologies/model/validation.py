@@ -22,13 +22,13 @@ def kind_problems(
     product: str, brokers: Brokers, links: Links, of_brokers: Iterable[type], of_links: Iterable[type]
 ) -> Iterator[str]:
     """Parts of another product's."""
-    for what, parts, kinds in (("broker", brokers, tuple(of_brokers)), ("link", links, tuple(of_links))):
+    for part_name, parts, kinds in (("broker", brokers, tuple(of_brokers)), ("link", links, tuple(of_links))):
         for part in parts:
             if not isinstance(part, kinds):
                 fitting = " or ".join(kind.__name__ for kind in kinds)
                 yield (
-                    f"{what} {part.name!r} is of kind {type(part).__name__}, which flavour {product!r} does not have;"
-                    f" use {fitting}"
+                    f"{part_name} {part.name!r} is of kind {type(part).__name__}, which flavour {product!r} does not"
+                    f" have; use {fitting}"
                 )
 
 
@@ -125,9 +125,9 @@ def _twice(links: Links) -> Iterator[str]:
     duplex = [link for link in links if link.duplex and link.on_demand]
     opened = {(link.opened_by.name, link.to.name): link.name for link in duplex}
     for (opener, target), name in opened.items():
-        other = opened.get((target, opener))
-        if other and opener < target:
-            yield f"duplex links {name!r} and {other!r} join the same two brokers from both ends; keep one of them"
+        opposite = opened.get((target, opener))
+        if opposite and opener < target:
+            yield f"duplex links {name!r} and {opposite!r} join the same two brokers from both ends; keep one of them"
 
 
 def _groups(brokers: Brokers, groups: Groups) -> Iterator[str]:
@@ -148,13 +148,13 @@ def _to_raise(begin: str, end: str, links: Links) -> str:
     """
     least_of: dict[tuple[str, str], int] = {}
     for limit, link, least in too_near(begin, end, links):
-        of, where = f"link {link.name!r}", ""
+        subject, where = f"link {link.name!r}", ""
         if link.cluster_name:
-            of, where = f"cluster {link.cluster_name!r}", ", in each of its links"
-        raised = f"{limit} of {of} from {link.limits[limit]}", where
+            subject, where = f"cluster {link.cluster_name!r}", ", in each of its links"
+        raised = f"{limit} of {subject} from {link.limits[limit]}", where
         least_of[raised] = max(least, least_of.get(raised, 0))
-    told = [f"{what} to {least}{where}" for (what, where), least in least_of.items()]
-    return f"raise {', '.join(told[:MOST_TOLD])}{', …' if told[MOST_TOLD:] else ''}"
+    steps = [f"{raised} to {least}{where}" for (raised, where), least in least_of.items()]
+    return f"raise {', '.join(steps[:MOST_TOLD])}{', …' if steps[MOST_TOLD:] else ''}"
 
 
 def _needed(groups: Groups) -> Iterator[tuple[str, str]]:
@@ -176,7 +176,7 @@ def _repeated(names: Iterable[str]) -> list[str]:
 
 
 def _unknown(brokers: Brokers, broker: AnyBroker) -> str:
-    names = [known.name for known in brokers]
+    names = [member.name for member in brokers]
     if broker.name in names:
         return "but the topology's broker of that name has other settings; use one and the same value"
     return f"which is not among its brokers ({', '.join(names) or 'none'})"

@@ -30,14 +30,14 @@ _PLACEHOLDER = re.compile(r"\$\{([a-z.]+)\}")
 def with_secrets_script(files: Mapping[str, str]) -> dict[str, str]:
     """A broker's files with one script in place of its templates of secrets, if it has any. Pure."""
     templates = {name: text for name, text in files.items() if name.startswith(f"{SECRETS_FOLDER}/")}
-    others = {name: text for name, text in files.items() if name not in templates}
+    plain_files = {name: text for name, text in files.items() if name not in templates}
     if not templates:
-        return others
+        return plain_files
     written = "".join(
         f"cat >{PRIVATE / PurePosixPath(name).name} <<END\n{_by_environment(text)}END\n"
         for name, text in templates.items()
     )
-    return others | {SECRETS_SCRIPT: f"# Read by {START}.\n{written}"}
+    return plain_files | {SECRETS_SCRIPT: f"# Read by {START}.\n{written}"}
 
 
 def variable(key: str) -> str:
@@ -47,13 +47,13 @@ def variable(key: str) -> str:
 
 def _by_environment(template: str) -> str:
     """A here-document of a shell: it does not read the value of a variable again."""
-    return _PLACEHOLDER.sub(lambda found: f"${{{variable(found[1])}}}", template)
+    return _PLACEHOLDER.sub(lambda match: f"${{{variable(match[1])}}}", template)
 
 
 def java(*options: str) -> str:
     unset = " ".join(map(variable, names.SECRET_KEYS))
-    given = ("-Xms${BROKER_MEMORY_MB}m", "-Xmx${BROKER_MEMORY_MB}m", *KEPT_TO_ITSELF, *options)
-    return f"unset {unset}\nexec java \\\n" + "".join(f'    "{option}" \\\n' for option in given)
+    jvm_options = ("-Xms${BROKER_MEMORY_MB}m", "-Xmx${BROKER_MEMORY_MB}m", *KEPT_TO_ITSELF, *options)
+    return f"unset {unset}\nexec java \\\n" + "".join(f'    "{option}" \\\n' for option in jvm_options)
 
 
 def needed(key: str) -> str:

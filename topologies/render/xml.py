@@ -54,8 +54,8 @@ ACRONYMS = {"dlq": "DLQ", "gc": "GC", "jms": "JMS", "ttl": "TTL"}
 
 def camel_case(field: str) -> str:
     """``max_page_size`` as ``maxPageSize``."""
-    first, *others = _without_unit(field).split("_")
-    return first + "".join(ACRONYMS.get(word, word.capitalize()) for word in others)
+    first_word, *later_words = _without_unit(field).split("_")
+    return first_word + "".join(ACRONYMS.get(word, word.capitalize()) for word in later_words)
 
 
 def hyphenated(field: str) -> str:
@@ -68,9 +68,11 @@ def spelled(rule: Callable[[str], str], fields: str, **exceptions: str) -> dict[
     return {field: exceptions.get(field) or rule(field) for field in fields.split()}
 
 
-def every_field_spelled(rule: Callable[[str], str], of: type, without: str = "", **exceptions: str) -> dict[str, str]:
+def every_field_spelled(
+    rule: Callable[[str], str], model: type, without: str = "", **exceptions: str
+) -> dict[str, str]:
     """The same for all fields of a dataclass, ``without`` those that white space separates there."""
-    fields = (field.name for field in dataclasses.fields(of) if field.name not in without.split())
+    fields = (field.name for field in dataclasses.fields(model) if field.name not in without.split())
     return spelled(rule, " ".join(fields), **exceptions)
 
 

@@ -60,7 +60,7 @@ Of `PROXIES_LINKS`: the brokers that nothing gets between.
 RUNTIMES = tuple(LACKS)
 
 
-def has(runtime: str, capability: Capability) -> bool:
+def can(runtime: str, capability: Capability) -> bool:
     return capability not in LACKS[runtime]
 
 

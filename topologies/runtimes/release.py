@@ -44,11 +44,11 @@ class OwnBuild:
     @property
     def digest(self) -> str:
         """Of its jars: two builds of one version, in one place, are not alike."""
-        found = hashlib.sha256()
+        digest = hashlib.sha256()
         for jar in sorted(self.home.rglob("*.jar")):
-            found.update(str(jar.relative_to(self.home)).encode())
-            found.update(jar.read_bytes())
-        return found.hexdigest()[:12]
+            digest.update(str(jar.relative_to(self.home)).encode())
+            digest.update(jar.read_bytes())
+        return digest.hexdigest()[:12]
 
     def recorded(self, product: str) -> dict[str, str]:
         """What run.json has of it beside the version; ``product``: under which it has the version."""
@@ -61,22 +61,22 @@ Release = Distribution | OwnBuild
 def release_of(topology: Topology, version: str | None = None, path: Path | None = None) -> Release:
     """``version``: of those that are pinned, the default if None; ``path``: a build. Raises ReleaseImpossible."""
     if version and path:
-        told = "a distribution has its own version; leave one out"
-        raise ReleaseImpossible(f"--broker-version {version} --distribution {path}: {told}")
-    found = _own_build(path, topology) if path else _pinned(version, topology.product)
-    if lacking := list(topology.product.lacks(topology, found.version)):
+        rule = "a distribution has its own version; leave one out"
+        raise ReleaseImpossible(f"--broker-version {version} --distribution {path}: {rule}")
+    release = _own_build(path, topology) if path else _pinned(version, topology.product)
+    if lacking := list(topology.product.lacks(topology, release.version)):
         raise ReleaseImpossible(
             f"{f'--distribution {path}' if path else f'--broker-version {version}'}: {'; '.join(lacking)}, and this is "
-            f"{found.version}; leave the setting out, or choose a later version"
+            f"{release.version}; leave the setting out, or choose a later version"
         )
-    return found
+    return release
 
 
 def _pinned(version: str | None, product: BrokerProduct) -> Distribution:
-    known = pinned_versions(product.launch.distribution)
-    if version and version not in known:
+    versions = pinned_versions(product.launch.distribution)
+    if version and version not in versions:
         raise ReleaseImpossible(
-            f"--broker-version {version}: not known of {product.name} brokers; write one of {', '.join(known)}, or "
+            f"--broker-version {version}: not known of {product.name} brokers; write one of {', '.join(versions)}, or "
             "name a distribution of another version by --distribution"
         )
     return pinned(product.launch.distribution, version)
@@ -91,10 +91,12 @@ def _own_build(path: Path, topology: Topology) -> OwnBuild:
 def _version_of(home: Path, path: Path, topology: Topology) -> str:
     """What the unpacked folder ``home`` of ``path`` says of itself. Raises ReleaseImpossible if it is no such build."""
     product, launch = topology.product, topology.product.launch
-    for other in PRODUCTS.values():
-        if other is not product and (home / other.launch.jar).is_file():
-            those = f"those of topology {topology.name!r} are {product.name}"
-            raise _refused(path, f"has {other.name} brokers, but {those}; choose another topology or distribution")
+    for other_product in PRODUCTS.values():
+        if other_product is not product and (home / other_product.launch.jar).is_file():
+            own_brokers = f"those of topology {topology.name!r} are {product.name}"
+            raise _refused(
+                path, f"has {other_product.name} brokers, but {own_brokers}; choose another topology or distribution"
+            )
     for pattern in (launch.jar, *launch.needs):
         if not any(home.glob(pattern)):
             where = "" if path.is_dir() else f" in its folder {home.name}"
@@ -123,7 +125,7 @@ def _home_of(path: Path, check: Callable[[Path], object]) -> Path:
 
 def _unpacked(path: Path, check: Callable[[Path], object]) -> Path:
     """Into the cache, in a folder that is named by the archive's digest."""
-    packaging = next((each for each in ARCHIVES if path.name.endswith(f".{each}")), None)
+    packaging = next((ending for ending in ARCHIVES if path.name.endswith(f".{ending}")), None)
     if packaging is None:
         raise _refused(path, f"is neither a folder nor a .tar.gz or .zip; {NAME_ONE}")
     with path.open("rb") as file:
@@ -164,7 +166,7 @@ def _top_folder(archive: Path, packaging: str) -> str:
 def _first_below(names: Iterable[str]) -> str:
     """The first part of the first name that has one; '' if none has."""
     parts = (PurePosixPath(name.lstrip("/")).parts for name in names)
-    return next((first for first, *_ in filter(None, parts)), "")
+    return next((part for part, *_ in filter(None, parts)), "")
 
 
 def _manifest_version(jar: Path) -> str:

@@ -62,18 +62,18 @@ MANAGEMENT = "management"  # the agent's port, among the ports of a broker by pr
 
 def telling(lines: Iterable[str]) -> list[str]:
     """The last lines with information: no stack frames, no list of JVM arguments, none longer than LINE_LIMIT."""
-    kept = [line.rstrip()[:LINE_LIMIT] for line in lines if not NOISE.search(line)]
-    return kept[-LOG_TAIL_LINES:]
+    informative = [line.rstrip()[:LINE_LIMIT] for line in lines if not NOISE.search(line)]
+    return informative[-LOG_TAIL_LINES:]
 
 
 def agent_failure(lines: Iterable[str]) -> str:
     """The Jolokia agent's message about its own failure ('' if it did not fail): the broker runs on without it."""
-    return next((found.group(1) for line in lines if (found := AGENT_FAILED.search(line))), "")
+    return next((match.group(1) for line in lines if (match := AGENT_FAILED.search(line))), "")
 
 
 def refused_ports(lines: Sequence[str], ports: Mapping[str, int]) -> list[int]:
     """Ports that could not be bound. The agent's own message does not name its port, so ``ports`` is needed too."""
-    named = [int(port) for line in lines if (found := BIND_FAILED.search(line)) for port in found.groups() if port]
+    named = [int(port) for line in lines if (match := BIND_FAILED.search(line)) for port in match.groups() if port]
     if "BindException" in agent_failure(lines) and MANAGEMENT in ports:
         named.append(ports[MANAGEMENT])
     return list(dict.fromkeys(named))
@@ -89,6 +89,6 @@ def explain(
     refused = refused_ports(lines, ports)
     reasons = "".join(f"; {taken(port)}" for port in refused)
     step = ". End that process or choose other ports" if refused else ""
-    told = telling(lines)
-    log = "\n".join(f"    {line}" for line in told) if told else "    (it logged nothing)"
+    informative = telling(lines)
+    log = "\n".join(f"    {line}" for line in informative) if informative else "    (it logged nothing)"
     return f"broker {broker!r} {happened}{reasons}{step}. Its log ends:\n{log}"

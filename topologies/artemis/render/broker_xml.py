@@ -89,8 +89,8 @@ def _add_store(parent: etree._Element, broker: ArtemisBroker, written: Written) 
     add(parent, "persistence-enabled", {}, text(broker.persistence is not None))
     shared = broker.standby_of and broker.ha is not None and broker.ha.kind == SHARED_STORE
     folder = f"${{{STORE_PROPERTY if shared else DATA_PROPERTY}}}"
-    for what in ("bindings", "journal", "paging", "large-messages"):
-        add(parent, f"{what}-directory", {}, f"{folder}/{what}")
+    for part in ("bindings", "journal", "paging", "large-messages"):
+        add(parent, f"{part}-directory", {}, f"{folder}/{part}")
     if broker.persistence is not None:
         values = attributes_of(broker.persistence, names.JOURNAL, written)
         by_kind = names.JOURNAL_BY_KIND["ASYNCIO" if broker.persistence.kind == "ASYNCIO" else "NIO"]
@@ -114,9 +114,11 @@ def _add_setting(parent: etree._Element, setting: AddressSetting, written: Writt
 
 def _addresses(broker: ArtemisBroker) -> list[Address]:
     """The model's addresses, and those for dead and expired messages; nothing else would make the latter."""
-    wanted = [name for each in broker.address_settings for name in (each.dead_letter_address, each.expiry_address)]
-    given = [address.name for address in broker.addresses]
-    return [*(Address(name) for name in dict.fromkeys(wanted) if name and name not in given), *broker.addresses]
+    wanted = [
+        name for setting in broker.address_settings for name in (setting.dead_letter_address, setting.expiry_address)
+    ]
+    declared = [address.name for address in broker.addresses]
+    return [*(Address(name) for name in dict.fromkeys(wanted) if name and name not in declared), *broker.addresses]
 
 
 def _add_address(parent: etree._Element, address: Address) -> None:

@@ -72,8 +72,8 @@ def broker_properties(topology: Topology, broker: ArtemisBroker) -> str:
     for link in connections_of(topology, broker):
         if isinstance(link.to, Router):
             continue  # it asks no client for a login
-        of = f'AMQPConnections."{link.name}"'  # quoted: a name may have dots
-        lines += [_line(f"{of}.user", BRIDGE_USERNAME), _line(f"{of}.password", BRIDGE_PASSWORD)]
+        prefix = f'AMQPConnections."{link.name}"'  # quoted: a name may have dots
+        lines += [_line(f"{prefix}.user", BRIDGE_USERNAME), _line(f"{prefix}.password", BRIDGE_PASSWORD)]
     return "".join(lines)
 
 

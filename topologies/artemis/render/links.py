@@ -33,8 +33,8 @@ def add_links(parent: etree._Element, topology: Topology, broker: ArtemisBroker,
     if clusters:
         _add_connectors(parent, topology, broker, clusters, site)
         connections = add(parent, "cluster-connections")
-        for cluster, others in clusters.items():
-            _add_cluster(connections, broker, cluster, others, site)
+        for cluster, members in clusters.items():
+            _add_cluster(connections, broker, cluster, members, site)
     if broker.ha is not None:
         _add_ha(parent, broker.ha, written_at(site), backup=bool(broker.standby_of))
     opened = connections_of(topology, broker)
@@ -47,15 +47,15 @@ def add_links(parent: etree._Element, topology: Topology, broker: ArtemisBroker,
 def clusters_of(topology: Topology, broker: ArtemisBroker) -> dict[ClusterConnection, tuple[AnyBroker, ...]]:
     """Each cluster that a broker is a member of, with the other members; a standby is in its active's clusters."""
     me = broker.active
-    found: dict[ClusterConnection, list[AnyBroker]] = {}
+    members_by_cluster: dict[ClusterConnection, list[AnyBroker]] = {}
     for link in topology.links:
         if isinstance(link, ClusterLink) and me in (link.opened_by.name, link.to.name):
             far = link.to if link.opened_by.name == me else link.opened_by
-            found.setdefault(link.cluster, []).extend(_pair_of(topology, far.name))
-    partners = tuple(each for each in _pair_of(topology, me) if each.name != broker.name)
-    if not found and partners:
+            members_by_cluster.setdefault(link.cluster, []).extend(_pair_of(topology, far.name))
+    partners = tuple(partner for partner in _pair_of(topology, me) if partner.name != broker.name)
+    if not members_by_cluster and partners:
         return {PAIR: partners}
-    return {cluster: (*partners, *others) for cluster, others in found.items()}
+    return {cluster: (*partners, *members) for cluster, members in members_by_cluster.items()}
 
 
 def connections_of(topology: Topology, broker: ArtemisBroker) -> list[BrokerConnection]:
@@ -65,14 +65,14 @@ def connections_of(topology: Topology, broker: ArtemisBroker) -> list[BrokerConn
 
 def connection_uri(link: BrokerConnection, site: Site) -> str:
     """``tcp://host:port``, alternates behind ``#``."""
-    first, *others = (
-        f"tcp://{site.address_for(link.name, each.name, each.listener('amqp'))}" for each in (link.to, *link.alternates)
+    end_uri, *alternate_uris = (
+        f"tcp://{site.address_for(link.name, end.name, end.listener('amqp'))}" for end in (link.to, *link.alternates)
     )
-    return f"{first}#{','.join(others)}" if others else first
+    return f"{end_uri}#{','.join(alternate_uris)}" if alternate_uris else end_uri
 
 
 def _pair_of(topology: Topology, active: str) -> list[AnyBroker]:
-    return [each for each in topology.brokers if active in (each.name, each.standby_of)]
+    return [broker for broker in topology.brokers if active in (broker.name, broker.standby_of)]
 
 
 def _add_connectors(
@@ -82,19 +82,19 @@ def _add_connectors(
     clusters: dict[ClusterConnection, tuple[AnyBroker, ...]],
     site: Site,
 ) -> None:
-    wanted = {broker.name, *(other.name for others in clusters.values() for other in others)}
+    wanted = {broker.name, *(member.name for members in clusters.values() for member in members)}
     connectors = add(parent, "connectors")
-    for each in topology.brokers:
-        if each.name in wanted:
-            address = site.announced.get(each.name) or site.address(each.name, each.listener("core"))
-            add(connectors, "connector", {"name": each.name}, f"tcp://{address}")
+    for member in topology.brokers:
+        if member.name in wanted:
+            address = site.announced.get(member.name) or site.address(member.name, member.listener("core"))
+            add(connectors, "connector", {"name": member.name}, f"tcp://{address}")
 
 
 def _add_cluster(
     parent: etree._Element,
     broker: ArtemisBroker,
     cluster: ClusterConnection,
-    others: Sequence[AnyBroker],
+    members: Sequence[AnyBroker],
     site: Site,
 ) -> None:
     connection = add(parent, "cluster-connection", {"name": cluster.name})
@@ -104,8 +104,8 @@ def _add_cluster(
         settings.pop("topology-scanner-attempts", None)
     add_all(connection, settings)
     static = add(connection, "static-connectors")
-    for other in others:
-        add(static, "connector-ref", {}, other.name)
+    for member in members:
+        add(static, "connector-ref", {}, member.name)
 
 
 def _add_ha(parent: etree._Element, policy: HaPolicy, written: Written, *, backup: bool) -> None:

@@ -44,8 +44,8 @@ def bridge_uri(topology: Topology, link: NetworkConnector, site: Site) -> str:
     standbys = [broker for broker in topology.brokers if broker.standby_of == link.to.name]
     called = (link.to, *standbys)
     uris = ",".join(
-        _with_options(link, _called_uri(each, site.address_for(link.name, each.name, "openwire")), written_at(site))
-        for each in called
+        _with_options(link, _called_uri(end, site.address_for(link.name, end.name, "openwire")), written_at(site))
+        for end in called
     )
     options = attributes_of(link.discovery, names.STATIC_DISCOVERY, written_at(site))
     return f"{'masterslave' if standbys else 'static'}:({uris}){'?' if options else ''}{_query(options)}"
@@ -106,12 +106,14 @@ def _group(link: NetworkConnector, site: Site) -> tuple[str, str]:
     return link.name if proxied else link.to.name, link.to.name
 
 
-def _multicast_uri(discovery: MulticastDiscovery, group: str, reached: str, site: Site, more: Mapping[str, str]) -> str:
+def _multicast_uri(
+    discovery: MulticastDiscovery, group: str, reached: str, site: Site, query: Mapping[str, str]
+) -> str:
     # With the port in it, no other run on this machine has the same group.
     options = {"group": f"{group}-{site.port(reached, 'openwire')}"}
     if site.bind_host.startswith("127."):
         options |= {"joinNetworkInterface": site.loopback_interface, "networkInterface": site.loopback_interface}
-    options |= attributes_of(discovery, names.MULTICAST_DISCOVERY, written_at(site)) | dict(more)
+    options |= attributes_of(discovery, names.MULTICAST_DISCOVERY, written_at(site)) | dict(query)
     return f"multicast://{discovery.address}:{discovery.port}?{_query(options)}"
 
 

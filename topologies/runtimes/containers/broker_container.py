@@ -36,11 +36,11 @@ class ContainerContext:
     names: Mapping[str, str]  # broker -> its name on the network
     labels: Mapping[str, str]
 
-    def options(self, log_file: Path, *more: tuple[str, str]) -> dict[str, Any]:
-        """The settings with which every container is created. ``log_file``: in there. ``more``: labels."""
+    def options(self, log_file: Path, *labels: tuple[str, str]) -> dict[str, Any]:
+        """The settings with which every container is created. ``log_file``: in there. ``labels``: labels."""
         return {
             "entrypoint": ["/bin/sh", "-c", into_the_log(log_file), "broker"],
-            "labels": {**self.labels, **dict(more)},
+            "labels": {**self.labels, **dict(labels)},
             "user": self.engine.user,
             "userns_mode": self.engine.userns_mode,
             "security_opt": ["label=disable"],  # files are mounted from folders that SELinux has labelled for others
@@ -68,8 +68,10 @@ class BrokerContainer:
     machine is the right one.
     """
 
-    def __init__(self, what: str, container: DockerContainer, command: Sequence[str], *, log: Path, host: str) -> None:
-        self._what, self._container, self._command, self._host = what, container, list(command), host
+    def __init__(
+        self, description: str, container: DockerContainer, command: Sequence[str], *, log: Path, host: str
+    ) -> None:
+        self._description, self._container, self._command, self._host = description, container, list(command), host
         self._created = self._asked_to_end = False
         self._process: psutil.Process | None = None  # None where the engine's processes cannot be seen from here
         self._asked_s, self._answered = 0.0, True
@@ -77,7 +79,7 @@ class BrokerContainer:
         self.log = log
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} of {self._what} pid={self.pid} alive={self.alive}>"
+        return f"<{type(self).__name__} of {self._description} pid={self.pid} alive={self.alive}>"
 
     def start(self) -> None:
         """Return once the engine has started it; the log and `alive` tell what becomes of the broker."""
@@ -94,7 +96,7 @@ class BrokerContainer:
         except (*FAILURES, ContainerConnectException, ContainerStartException) as error:
             if not self._created:
                 self.discard()
-            raise EngineTrouble(f"{self._what} cannot be started: {self._why(error)}") from error
+            raise EngineTrouble(f"{self._description} cannot be started: {self._why(error)}") from error
 
     @property
     def alive(self) -> bool:
@@ -220,7 +222,7 @@ class BrokerContainer:
         except FAILURES as error:
             if isinstance(error, NotFound) or (isinstance(error, APIError) and "is not running" in str(error)):
                 return False
-            raise EngineTrouble(f"{self._what}: {explained(error, self._host)}") from error
+            raise EngineTrouble(f"{self._description}: {explained(error, self._host)}") from error
         return True
 
 

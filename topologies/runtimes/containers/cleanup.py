@@ -140,12 +140,12 @@ def remove_leftovers(engine: Engine, progress: Progress) -> None:
             )
 
 
-def abandoned(found: Iterable[Mapping[str, str]], here: Owner) -> set[str]:
+def abandoned(all_labels: Iterable[Mapping[str, str]], here: Owner) -> set[str]:
     """The tokens of runs with a dead harness, from the labels of containers and networks on the engine."""
     tokens = set()
-    for each in found:
+    for labels in all_labels:
         with suppress(KeyError, ValueError):  # not ours after all, or of a version with other labels
-            token, owner = each[RUN_LABEL], Owner.parse(each[OWNER_LABEL])
+            token, owner = labels[RUN_LABEL], Owner.parse(labels[OWNER_LABEL])
             if is_dead(owner, here):
                 tokens.add(token)
     return tokens
@@ -156,7 +156,7 @@ def _labels_on(engine: Engine) -> list[dict[str, str]]:
     ours = {"label": [OWNER_LABEL]}
     try:
         with client_of(engine.host) as client:
-            found = [*client.api.containers(all=True, filters=ours), *client.api.networks(filters=ours)]
+            parts = [*client.api.containers(all=True, filters=ours), *client.api.networks(filters=ours)]
     except FAILURES as error:
         raise EngineTrouble(explained(error, engine.host)) from error
-    return [dict(each.get("Labels") or {}) for each in found]
+    return [dict(part.get("Labels") or {}) for part in parts]

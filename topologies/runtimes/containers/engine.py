@@ -97,11 +97,11 @@ def answers(host: str) -> bool:
 
 def is_gone(error: BaseException) -> bool:
     """Whether the error means that no engine listens. docker-py wraps it several times."""
-    seen: BaseException | None = error
-    while seen is not None:
-        if isinstance(seen, CONNECTION_FAILURES) and not isinstance(seen, requests.Timeout):
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, CONNECTION_FAILURES) and not isinstance(cause, requests.Timeout):
             return True
-        seen = seen.__cause__ or seen.__context__
+        cause = cause.__cause__ or cause.__context__
     return False
 
 
@@ -132,9 +132,9 @@ def _step(error: BaseException) -> str:
     return "see the engine's own log"
 
 
-def step_for(said: str) -> str:
+def step_for(message: str) -> str:
     """The next step after an engine's error; '' if it is not known. Pure."""
-    return next((step for sign, step in SIGNS if sign in said.lower()), "")
+    return next((step for sign, step in SIGNS if sign in message.lower()), "")
 
 
 def _not_local(host: str) -> str:

@@ -49,24 +49,24 @@ class Removal:
 
     def once(self, *, stop_first: bool = False) -> bool:
         """One pass over everything; True when there was nothing any more. OSError if the engine does not answer."""
-        containers = [str(one["Id"]) for one in self._ask("GET", f"/containers/json?all=1&filters={self._filters}")]
+        containers = [str(part["Id"]) for part in self._ask("GET", f"/containers/json?all=1&filters={self._filters}")]
         if containers:
             with ThreadPoolExecutor(len(containers)) as pool:
                 list(pool.map(lambda name: self._remove_container(name, stop_first), containers))
-        networks = [str(one["Id"]) for one in self._ask("GET", f"/networks?filters={self._filters}")]
+        networks = [str(part["Id"]) for part in self._ask("GET", f"/networks?filters={self._filters}")]
         for network in networks:
             self._ask("DELETE", f"/networks/{network}")
         return not containers and not networks
 
     def until_nothing_is_left(self, *, quiet_s: float, refusal_limit_s: float, stop_first: bool = False) -> bool:
         """Repeat until nothing was left for ``quiet_s``; False if that takes too long or no engine answers."""
-        began = seen = answered = time.monotonic()
+        began = last_seen = answered = time.monotonic()
         while time.monotonic() - began < CLOSING_LIMIT_S + STOP_TIMEOUT_S * stop_first:
             try:
                 nothing = self.once(stop_first=stop_first)
                 answered = time.monotonic()
-                seen = seen if nothing else answered
-                if nothing and answered - seen >= quiet_s:
+                last_seen = last_seen if nothing else answered
+                if nothing and answered - last_seen >= quiet_s:
                     return True
             except (OSError, ValueError, http.client.HTTPException):  # no answer, or a broken one
                 if time.monotonic() - answered > refusal_limit_s:
@@ -153,15 +153,15 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
 
 def _signals() -> Callable[[], bool]:
     """Whether SIGTERM has come. Signals from a terminal are ignored."""
-    told: list[int] = []
+    received: list[int] = []
 
     def note(number: int, _frame: FrameType | None) -> None:
-        told.append(number)
+        received.append(number)
 
     signal.signal(signal.SIGTERM, note)
     for number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
         signal.signal(number, signal.SIG_IGN)
-    return lambda: bool(told)
+    return lambda: bool(received)
 
 
 if __name__ == "__main__":

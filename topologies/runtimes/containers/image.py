@@ -47,21 +47,21 @@ class Image:
     home: PurePosixPath
 
 
-def wanted(product: BrokerProduct, asked: str | None, is_here: Callable[[str], bool]) -> str:
+def wanted(product: BrokerProduct, name: str | None, is_here: Callable[[str], bool]) -> str:
     """The requested image; else upstream's, or the one built here if only that is on the engine.
 
     Pure but for asking.
     """
-    if asked:
-        return asked
+    if name:
+        return name
     ours, upstream = product.launch.image.built, product.launch.image.upstream
     return ours if not is_here(upstream) and is_here(ours) else upstream
 
 
-def look(engine: Engine, product: BrokerProduct, asked: str | None) -> tuple[str, str]:
+def look(engine: Engine, product: BrokerProduct, wanted_name: str | None) -> tuple[str, str]:
     """(name, '' if the image is on the engine or a registry has it, else why it cannot be had)."""
     with client_of(engine.host, REGISTRY_TIMEOUT_S) as client:
-        name = wanted(product, asked, lambda image: is_here(client, image))
+        name = wanted(product, wanted_name, lambda image: is_here(client, image))
         if is_here(client, name):
             return name, ""
         try:
@@ -71,21 +71,21 @@ def look(engine: Engine, product: BrokerProduct, asked: str | None) -> tuple[str
     return name, ""
 
 
-def obtain(engine: Engine, product: BrokerProduct, asked: str | None, progress: Progress) -> Image:
+def obtain(engine: Engine, product: BrokerProduct, wanted_name: str | None, progress: Progress) -> Image:
     """The image, pulled first where the engine does not have it. Raises EngineTrouble."""
     with client_of(engine.host, PULL_TIMEOUT_S) as client:
         try:
-            name = wanted(product, asked, lambda image: is_here(client, image))
+            name = wanted(product, wanted_name, lambda image: is_here(client, image))
             if not is_here(client, name):
                 progress(f"pulling image {name} (once; later runs find it on the engine)")
                 client.images.pull(_with_prefix(name))
-            found = client.images.get(_with_prefix(name))
+            docker_image = client.images.get(_with_prefix(name))
         except FAILURES as error:
             raise EngineTrouble(cannot_be_had(product, name, reason(error))) from error
-    variables = dict(entry.partition("=")[::2] for entry in found.attrs["Config"].get("Env") or ())
+    variables = dict(entry.partition("=")[::2] for entry in docker_image.attrs["Config"].get("Env") or ())
     return Image(
         name,
-        str(found.id),
+        str(docker_image.id),
         PurePosixPath(variables.get(product.launch.image.home_variable) or product.launch.image.home),
     )
 

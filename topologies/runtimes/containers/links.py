@@ -56,7 +56,7 @@ class ProxyContainer(BrokerContainer):
 def links_in_containers(
     toxiproxy: Path,
     context: ContainerContext,
-    every: tuple[PlannedProxy, ...],
+    proxies: tuple[PlannedProxy, ...],
     api_port: int,
     brokers: Mapping[str, BrokerContainer],
     log: Path,
@@ -66,21 +66,21 @@ def links_in_containers(
     container = DockerContainer(context.image.name, network=context.network, network_aliases=[LINKS_HOST])
     container.with_name(f"{context.network.name}-{LINKS_HOST}")
     container.with_command(line).with_envs(**LOG_LEVEL)
-    for port in (api_port, *(way.port for way in every)):
+    for port in (api_port, *(proxy.port for proxy in proxies)):
         container.ports[f"{port}/tcp"] = (LOOPBACK, port)  # type: ignore[assignment]
     container.with_volume_mapping(toxiproxy.resolve(), str(SERVER_INSIDE), "ro")
     container.with_volume_mapping(log.parent, str(LOG_INSIDE.parent), "rw")
     container.with_kwargs(**context.options(LOG_INSIDE))
     server = ProxyContainer("Toxiproxy's container", container, line, log=log, host=context.engine.host)
     return LinkProxies(
-        server, api_port, every, Place(BrokerListeners(brokers, listeners(every)).listening, LINKS_HOST, EVERYWHERE)
+        server, api_port, proxies, Place(BrokerListeners(brokers, listeners(proxies)).listening, LINKS_HOST, EVERYWHERE)
     )
 
 
-def listeners(every: tuple[PlannedProxy, ...]) -> dict[str, frozenset[int]]:
+def listeners(proxies: tuple[PlannedProxy, ...]) -> dict[str, frozenset[int]]:
     """The ports by which links call each broker that they call. Pure."""
-    called = {way.door.broker for way in every}
-    return {name: frozenset(way.upstream_port for way in every if way.door.broker == name) for name in called}
+    called = {proxy.door.broker for proxy in proxies}
+    return {name: frozenset(proxy.upstream_port for proxy in proxies if proxy.door.broker == name) for name in called}
 
 
 SETTLED_S, UNSETTLED_S, LEAVING_S = 5.0, 0.5, 0.1
@@ -90,14 +90,14 @@ LISTENS = "0A"
 
 def listening_in(pid: int, wanted: frozenset[int], proc: Path = Path("/proc")) -> frozenset[int]:
     """Those of these ports with a listener in the network namespace of a process; none once the process has ended."""
-    found: set[int] = set()
+    ports: set[int] = set()
     for table in TABLES:
-        if not wanted <= found:
+        if not wanted <= ports:
             try:
-                found |= listening_among((proc / str(pid) / "net" / table).read_text(encoding="ascii").splitlines())
+                ports |= listening_among((proc / str(pid) / "net" / table).read_text(encoding="ascii").splitlines())
             except OSError:
                 return frozenset()
-    return wanted & found
+    return wanted & ports
 
 
 def listening_among(lines: Iterable[str]) -> set[int]:
@@ -127,24 +127,24 @@ class BrokerListeners:
     ) -> None:
         self._brokers, self._wanted = brokers, wanted
         self._look, self._clock = look, clock
-        self._seen: dict[str, Look] = {}
+        self._looks: dict[str, Look] = {}
 
     def listening(self) -> frozenset[int]:
         """Every port of a topology is another one, in containers too."""
-        return frozenset(port for broker in self._wanted for port in self._of(broker))
+        return frozenset(port for broker in self._wanted for port in self._ports_of(broker))
 
-    def _of(self, broker: str) -> frozenset[int]:
+    def _ports_of(self, broker: str) -> frozenset[int]:
         handle, pid = self._brokers[broker], self._brokers[broker].pid
         if pid is None:
-            self._seen.pop(broker, None)
+            self._looks.pop(broker, None)
             return frozenset()
-        seen = self._seen.get(broker)
-        if seen is None or seen.pid != pid or self._clock() - seen.at_s >= self._holds_s(broker, handle, seen):
-            seen = self._seen[broker] = Look(pid, self._look(pid, self._wanted[broker]), self._clock())
-        return seen.ports
+        latest = self._looks.get(broker)
+        if latest is None or latest.pid != pid or self._clock() - latest.at_s >= self._holds_s(broker, handle, latest):
+            latest = self._looks[broker] = Look(pid, self._look(pid, self._wanted[broker]), self._clock())
+        return latest.ports
 
-    def _holds_s(self, broker: str, handle: BrokerContainer, seen: Look) -> float:
+    def _holds_s(self, broker: str, handle: BrokerContainer, latest: Look) -> float:
         """For how many seconds a look stays valid: a broker that is up stays up as long as its process lives."""
         if handle.is_leaving:
             return LEAVING_S
-        return SETTLED_S if seen.ports >= self._wanted[broker] else UNSETTLED_S
+        return SETTLED_S if latest.ports >= self._wanted[broker] else UNSETTLED_S

@@ -96,9 +96,9 @@ def prepare(
         going = [private.path, *([] if wishes.keep_data else [folder.data for folder in folders.values()])]
         guard = Guard(engine, token, stop_first=wishes.keep_data, remove=going)
         try:
-            made = labels(token, directory.path.name)
-            network = _network(engine, f"brokerbench-{plain(directory.path.name)}-{token}", made)
-            context = ContainerContext(engine, image, product.launch, agent, network, host_names(topology), made)
+            run_labels = labels(token, directory.path.name)
+            network = _network(engine, f"brokerbench-{plain(directory.path.name)}-{token}", run_labels)
+            context = ContainerContext(engine, image, product.launch, agent, network, host_names(topology), run_labels)
             log = directory.path.absolute() / "links" / "toxiproxy.log"
             return _prepared(topology, wishes, authority, context, folders, private, guard, toxiproxy, log)
         except BaseException:
@@ -111,11 +111,11 @@ def prepare(
 
 def host_names(topology: Topology) -> dict[str, str]:
     """A name on the network for each broker: its own, as far as host names allow. Pure."""
-    found: dict[str, str] = {}
+    host_by_broker: dict[str, str] = {}
     for broker in topology.brokers:
         name = plain(broker.name)[:60]
-        found[broker.name] = name if name not in found.values() else f"{name}-{len(found)}"
-    return found
+        host_by_broker[broker.name] = name if name not in host_by_broker.values() else f"{name}-{len(host_by_broker)}"
+    return host_by_broker
 
 
 def plain(name: str) -> str:
@@ -192,8 +192,8 @@ def _links(
     return links_in_containers(toxiproxy, context, every, at[API], brokers, log)
 
 
-def _network(engine: Engine, name: str, made: Mapping[str, str]) -> Network:
-    network = Network(docker_network_kw={"driver": "bridge", "labels": dict(made)})
+def _network(engine: Engine, name: str, run_labels: Mapping[str, str]) -> Network:
+    network = Network(docker_network_kw={"driver": "bridge", "labels": dict(run_labels)})
     network.name = name
     try:
         return network.create()
@@ -274,15 +274,17 @@ class ContainerRuntime(OwnBrokers[BrokerContainer]):
         if why := no_containers(topology):
             raise ValueError(why)
         self._image = image
-        self._seen: dict[str, str] = {}
+        self._reported_versions: dict[str, str] = {}
         self._told_what_is_left = False
 
     def up(self, progress: Progress, absent: Collection[str] = ()) -> None:
         super().up(progress, absent)
-        self._seen = self._versions_told(next(each.name for each in self._topology.brokers if each.name not in absent))
+        self._reported_versions = self._versions_told(
+            next(broker.name for broker in self._topology.brokers if broker.name not in absent)
+        )
 
     def versions(self) -> dict[str, str]:
-        return {**super().versions(), **self._seen}
+        return {**super().versions(), **self._reported_versions}
 
     def outage(self) -> str:
         """By the engine: containers cannot be asked about without it. It is asked now, as handles ask it rarely."""

@@ -60,8 +60,8 @@ def _read(file: Path) -> dict[str, str]:
             state = os.fstat(opened.fileno())
             if state.st_mode & OTHERS or state.st_uid != os.geteuid():
                 mode = f"{state.st_mode & 0o777:o}"
-                told = f"mode {mode} lets others read it" if state.st_mode & OTHERS else "it is somebody else's"
-                raise CredentialsUnusable(f"credentials_file {file}: {told}; own it, and chmod 600 {file}")
+                problem = f"mode {mode} lets others read it" if state.st_mode & OTHERS else "it is somebody else's"
+                raise CredentialsUnusable(f"credentials_file {file}: {problem}; own it, and chmod 600 {file}")
             lines = opened.read().splitlines()
     except OSError as error:
         raise CredentialsUnusable(

@@ -57,13 +57,13 @@ class BrokersFile:
     def check(self, topology: Topology, protocols: Iterable[str] = ()) -> None:
         """That it tells of exactly the topology's brokers, each with all ``protocols``. Raises BrokersFileInvalid."""
         names = [broker.name for broker in topology.brokers]
-        has = f"topology {topology.name!r} has {', '.join(names)}"
+        brokers_there = f"topology {topology.name!r} has {', '.join(names)}"
         for broker in self.brokers.values():
             if broker.name not in names:
-                raise _invalid(self.path, broker.line, f"{BROKERS}.{broker.name}", f"no such broker: {has}")
+                raise _invalid(self.path, broker.line, f"{BROKERS}.{broker.name}", f"no such broker: {brokers_there}")
         if missing := [name for name in names if name not in self.brokers]:
             raise BrokersFileInvalid(
-                f"{self.path}: {BROKERS}: where is {', '.join(missing)}? {has}: say where each one is"
+                f"{self.path}: {BROKERS}: where is {', '.join(missing)}? {brokers_there}: say where each one is"
             )
         for broker in self.brokers.values():
             for protocol in protocols:
@@ -71,9 +71,9 @@ class BrokersFile:
 
     def _require(self, broker: ExternalBroker, protocol: str) -> None:
         if protocol not in broker.uris:
-            told = f"no {protocol} URI, and the clients are to speak it; add one, or choose another --protocol"
-            known = ", ".join(broker.uris)
-            raise _invalid(self.path, broker.line, f"{BROKERS}.{broker.name}", f"{told} (there is: {known})")
+            problem = f"no {protocol} URI, and the clients are to speak it; add one, or choose another --protocol"
+            protocols = ", ".join(broker.uris)
+            raise _invalid(self.path, broker.line, f"{BROKERS}.{broker.name}", f"{problem} (there is: {protocols})")
 
 
 def read(path: Path) -> BrokersFile:
@@ -111,21 +111,21 @@ class _Reader:
         where = f"{BROKERS}.{name}"
         fields = self._fields(value, where, (*SCHEMES, MANAGEMENT))
         management = fields.pop(MANAGEMENT, None)
-        uris = {known: self._uri(uri, f"{where}.{known}", SCHEMES[known]) for known, uri in fields.items()}
+        uris = {spoken: self._uri(uri, f"{where}.{spoken}", SCHEMES[spoken]) for spoken, uri in fields.items()}
         if not uris:
             raise self.document.wrong(key, where, f"no URI; write one for a protocol, of {', '.join(SCHEMES)}")
         url = "" if management is None else self._url(management, f"{where}.{MANAGEMENT}")
         return ExternalBroker(name, key.start_mark.line + 1, uris, url)
 
-    def _fields(self, node: Node | None, where: str, known: tuple[str, ...]) -> dict[str, Node]:
-        """Values by name; no other than the ``known``."""
+    def _fields(self, node: Node | None, where: str, allowed: tuple[str, ...]) -> dict[str, Node]:
+        """Values by name; no other than the ``allowed``."""
         fields = self.document.mapping(node, where)
         for name, (key, _) in fields.items():
             if name in SECRETS:
-                told = f"no credentials in this file; put them into the environment, or into the {CREDENTIALS_FILE}"
-                raise self.document.wrong(key, f"{where}.{name}".strip("."), told)
-            if name not in known:
-                hint = nearest(name, [*known]) or f"; known are {', '.join(known)}"
+                rule = f"no credentials in this file; put them into the environment, or into the {CREDENTIALS_FILE}"
+                raise self.document.wrong(key, f"{where}.{name}".strip("."), rule)
+            if name not in allowed:
+                hint = nearest(name, [*allowed]) or f"; known are {', '.join(allowed)}"
                 raise self.document.wrong(key, where, f"{name!r} is not known here{hint}")
         return {name: value for name, (_, value) in fields.items()}
 
@@ -155,8 +155,8 @@ class _Reader:
 
     def _require_no_login(self, parts: SplitResult, node: Node, where: str, rule: str) -> None:
         if parts.username is not None or parts.password is not None:
-            told = f"holds a user name or password; {rule}, and the credentials elsewhere"
-            raise self.document.wrong(node, where, told)
+            problem = f"holds a user name or password; {rule}, and the credentials elsewhere"
+            raise self.document.wrong(node, where, problem)
 
     def _text(self, node: Node, where: str) -> str:
         if not isinstance(node, ScalarNode) or not node.value.strip():
@@ -170,5 +170,5 @@ def _address(parts: SplitResult) -> str:
     return f"[{host}]:{parts.port}" if ":" in host else f"{host}:{parts.port}"
 
 
-def _invalid(path: Path, line: int, where: str, told: str) -> BrokersFileInvalid:
-    return BrokersFileInvalid(f"{path}:{line}: {where}: {told}")
+def _invalid(path: Path, line: int, where: str, problem: str) -> BrokersFileInvalid:
+    return BrokersFileInvalid(f"{path}:{line}: {where}: {problem}")

@@ -110,8 +110,8 @@ class ExternalRuntime:
 
     def versions(self) -> dict[str, str]:
         """The versions of the brokers that reported one."""
-        told = sorted(set(self._versions.values()))
-        return {self._topology.product.launch.name: ", ".join(told)} if told else {}
+        versions = sorted(set(self._versions.values()))
+        return {self._topology.product.launch.name: ", ".join(versions)} if versions else {}
 
     def rendered(self) -> dict[str, str]:
         return {}
@@ -119,10 +119,10 @@ class ExternalRuntime:
     def close(self) -> None:
         """Nothing here was started."""
 
-    def _refuse(self, done: str, broker: str) -> NoReturn:
+    def _refuse(self, operation: str, broker: str) -> NoReturn:
         self._topology.broker(broker)
         why = why_not(self.name, Capability.OPERATES_BROKERS)
-        raise RuntimeFailed(f"broker {broker!r} cannot be {done}: it is not ours, and {why}")
+        raise RuntimeFailed(f"broker {broker!r} cannot be {operation}: it is not ours, and {why}")
 
     def _reach(self, broker: str, protocol: str, uri: str) -> None:
         """That something listens there. The canaries check its identity, TLS and the login."""
@@ -131,8 +131,8 @@ class ExternalRuntime:
             socket.create_connection((parts.hostname, parts.port), CONNECT_TIMEOUT_S).close()
         except OSError as error:
             why = error.strerror or str(error)
-            told = f"broker {broker!r} cannot be reached for {protocol} at {parts.hostname}:{parts.port}: {why}"
-            raise RuntimeFailed(f"{told}; start it, or correct its URI in {self._file.path}") from None
+            problem = f"broker {broker!r} cannot be reached for {protocol} at {parts.hostname}:{parts.port}: {why}"
+            raise RuntimeFailed(f"{problem}; start it, or correct its URI in {self._file.path}") from None
 
     def _identify(self, broker: str) -> None:
         """That the broker behind the management address has the name by which its MBeans will be asked for."""
@@ -144,10 +144,10 @@ class ExternalRuntime:
                     self._versions[broker] = queries.version(agent)
                     return
         except ManagementFailed as error:
-            told = f"correct the management address of {broker!r} in {self._file.path}, or leave it out"
-            raise RuntimeFailed(f"{error}; {told}") from None
-        found = ", ".join(names) or "none at all"
+            step = f"correct the management address of {broker!r} in {self._file.path}, or leave it out"
+            raise RuntimeFailed(f"{error}; {step}") from None
+        listed = ", ".join(names) or "none at all"
         raise RuntimeFailed(
-            f"broker {broker!r}: its management address in {self._file.path} tells of a broker named {found}; "
+            f"broker {broker!r}: its management address in {self._file.path} tells of a broker named {listed}; "
             "call the brokers in the topology as they call themselves, or leave the address out"
         )

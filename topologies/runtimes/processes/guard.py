@@ -156,13 +156,13 @@ def _kill_all(child: subprocess.Popen[bytes]) -> None:
 
 def _children() -> list[int]:
     """Pids of this process's children, from /proc; none without /proc."""
-    me, found = os.getpid(), []
+    me, children = os.getpid(), []
     for entry in Path("/proc").glob("[0-9]*"):
         with suppress(OSError, ValueError, IndexError):
             stat = (entry / "stat").read_text(encoding="utf-8", errors="replace")
             if int(stat.rpartition(")")[2].split()[1]) == me:  # pid (name, may hold anything) state ppid …
-                found.append(int(entry.name))
-    return found
+                children.append(int(entry.name))
+    return children
 
 
 def _reap() -> None:

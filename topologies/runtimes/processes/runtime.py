@@ -60,8 +60,8 @@ def prepare(
 ) -> Prepared[BrokerProcess]:
     """Raises one of `OwnBrokers.user_errors` or OSError; leaves no secret then."""
     executables = topology.product.executables
-    found = executables.find(topology.name, topology.brokers, wishes.bind_host)
-    their_versions = executables.versions(found)
+    executable_by_broker = executables.find(topology.name, topology.brokers, wishes.bind_host)
+    their_versions = executables.versions(executable_by_broker)
     toxiproxy, java, launched = find_for(topology), find_java(), topology.product.launch
     home = release.home if isinstance(release, OwnBuild) else ensure(release, progress=progress)
     agent = ensure(pinned(JOLOKIA_AGENT), progress=progress)
@@ -71,7 +71,9 @@ def prepare(
     ports = {key: port for key, port in chosen.items() if not isinstance(key, ProxyEndpoint)}
     client, agent_password = Credentials(CLIENT, new_password()), new_password()
     management = {
-        name: management_of(name, ports[name, MANAGEMENT], agent_password) for name in brokers if name not in found
+        name: management_of(name, ports[name, MANAGEMENT], agent_password)
+        for name in brokers
+        if name not in executable_by_broker
     }
     folders = {name: BrokerFolders(directory.broker_folder(name).absolute()) for name in brokers}
     private = PrivateFolder.create()
@@ -86,7 +88,9 @@ def prepare(
         site = replace(site, link_addresses=links.addresses, announced=links.announced) if links else site
         rendered = write_files(topology, _and_hosts(wishes.renderer), site, folders, private, secrets)
         launch = Launch(java.executable, home, agent, private.path, wishes.memory_mb, stores)
-        lines = {name: executables.command(each, folders[name]) for name, each in found.items()}
+        lines = {
+            name: executables.command(executable, folders[name]) for name, executable in executable_by_broker.items()
+        }
         for name in management:
             secrets_file = private.path / launched.secrets.format(broker=name)
             of_broker = replace(launch, secrets_file=secrets_file, jvm=topology.broker(name).java)
@@ -141,9 +145,9 @@ def _links(
     pid_file = private.path / "toxiproxy.pid"
     process = BrokerProcess(line, environment() | LOG_LEVEL, log=log, pid_file=pid_file, remove=[private.path])
     upstream = {(broker, listener): site.address(broker, listener) for broker, listener in site.ports}
-    every = proxy_plan(topology, at, upstream)
-    doors_at = frozenset(way.address for way in every if way.address)  # doors there have the ports of brokers
-    return LinkProxies(process, at[API], every, Place(partial(listening_ports, doors_at)))
+    proxies = proxy_plan(topology, at, upstream)
+    doors_at = frozenset(proxy.address for proxy in proxies if proxy.address)  # doors there have the ports of brokers
+    return LinkProxies(process, at[API], proxies, Place(partial(listening_ports, doors_at)))
 
 
 def _versions(java: Java, product: str, release: Release) -> dict[str, str]:

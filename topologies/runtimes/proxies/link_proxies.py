@@ -96,10 +96,10 @@ class LinkProxies:
     """The proxies of one run. `close` may be called at any moment and more than once."""
 
     def __init__(
-        self, server: Handle, api_port: int, every: Sequence[PlannedProxy], place: Place | None = None
+        self, server: Handle, api_port: int, proxies: Sequence[PlannedProxy], place: Place | None = None
     ) -> None:
         """``server``: Toxiproxy below a guard, not yet started. ``place``: loopback, if it is not told."""
-        self._server, self._ways = server, tuple(every)
+        self._server, self._proxies = server, tuple(proxies)
         self._place = place or Place()
         self._api = Api(api_port)
         self._open: set[str] = set()
@@ -110,24 +110,24 @@ class LinkProxies:
         self._closed = threading.Event()
 
     def __repr__(self) -> str:
-        return f"<LinkProxies of {len(self._ways)} ways, alive={self._server.alive}>"
+        return f"<LinkProxies of {len(self._proxies)} ways, alive={self._server.alive}>"
 
     @property
     def addresses(self) -> dict[tuple[str, str], str]:
         """The door that a link calls instead of a broker, by (link, broker)."""
         return {
-            (way.door.link, way.door.broker): f"{self._place.host}:{way.port}"
-            for way in self._ways
-            if not way.is_announced
+            (proxy.door.link, proxy.door.broker): f"{self._place.host}:{proxy.port}"
+            for proxy in self._proxies
+            if not proxy.is_announced
         }
 
     @property
     def announced(self) -> dict[str, str]:
         """The addresses that members of a cluster announce to each other and to clients."""
         return {
-            way.door.broker: f"{LOCALHOST if way.door.caller else self._place.host}:{way.port}"
-            for way in self._ways
-            if way.is_announced
+            proxy.door.broker: f"{LOCALHOST if proxy.door.caller else self._place.host}:{proxy.port}"
+            for proxy in self._proxies
+            if proxy.is_announced
         }
 
     @property
@@ -139,8 +139,10 @@ class LinkProxies:
         end = link.to.name
         wanted = [ProxyEndpoint(link.name, end), ProxyEndpoint(link.name, end, link.opened_by.name)]
         wanted += [ProxyEndpoint("", end)] if link.cluster_name else []
-        found = [(way.address or LOOPBACK, way.port) for door in wanted for way in self._ways if way.door == door]
-        return found[0] if found else None
+        places = [
+            (proxy.address or LOOPBACK, proxy.port) for door in wanted for proxy in self._proxies if proxy.door == door
+        ]
+        return places[0] if places else None
 
     def start(self) -> None:
         """Returns when all proxies are there. Raises ToxiproxyUnavailable or OSError."""
@@ -153,11 +155,11 @@ class LinkProxies:
             if not self._server.alive or time.monotonic() > end:
                 raise ToxiproxyUnavailable(f"Toxiproxy does not start; {self._log_end()}")
             time.sleep(POLL_S)
-        for way in self._ways:
-            listen = f"{way.address or self._place.address}:{way.port}"
-            self._api.add_proxy(way.name, listen, way.upstream, enabled=False)
-            for toxic in toxics(way.impairment):
-                self._api.add_toxic(way.name, toxic)
+        for proxy in self._proxies:
+            listen = f"{proxy.address or self._place.address}:{proxy.port}"
+            self._api.add_proxy(proxy.name, listen, proxy.upstream, enabled=False)
+            for toxic in toxics(proxy.impairment):
+                self._api.add_toxic(proxy.name, toxic)
         self._place.listening()  # where the kernel does not tell, no door would ever open
         threading.Thread(target=self._keep_proxies, name="link-doors", daemon=True).start()
 
@@ -169,7 +171,7 @@ class LinkProxies:
 
     def cut(self, link: str) -> None:
         """Close the link's doors: its connections end, and new ones are refused. Raises RuntimeFailed or OSError."""
-        self._own_ways(link)
+        self._own_proxies(link)
         self._cut.add(link)
         self._set_doors(self._place.listening())
 
@@ -180,16 +182,16 @@ class LinkProxies:
 
     def swallow(self, link: str) -> None:
         """Discard all that the link's connections carry, both ways; they stay open. Raises RuntimeFailed."""
-        for way in self._own_ways(link):
+        for proxy in self._own_proxies(link):
             for toxic in swallowing():
-                self._api.add_toxic(way.name, toxic)
+                self._api.add_toxic(proxy.name, toxic)
 
     def swallow_no_more(self, link: str) -> None:
         """Let the link carry again. Its connections, which have lost bytes, end. Raises RuntimeFailed or OSError."""
         self.cut(link)
-        for way in self._own_ways(link):
+        for proxy in self._own_proxies(link):
             for toxic in swallowing():
-                self._api.remove_toxic(way.name, toxic)
+                self._api.remove_toxic(proxy.name, toxic)
         self.mend(link)
 
     def shape(self, link: str, impairment: Impairment | None) -> None:
@@ -197,52 +199,52 @@ class LinkProxies:
 
         Connections stay open. Raises RuntimeFailed or ToxiproxyUnavailable.
         """
-        for way in self._own_ways(link):
-            before = self._shaped.get(way.name, way.impairment)
-            wanted = way.impairment if impairment is None else impairment
+        for proxy in self._own_proxies(link):
+            before = self._shaped.get(proxy.name, proxy.impairment)
+            wanted = proxy.impairment if impairment is None else impairment
             for toxic in toxics(before):
-                self._api.remove_toxic(way.name, toxic)
-            self._shaped[way.name] = Impairment()  # should the next step fail, there is nothing to take away
+                self._api.remove_toxic(proxy.name, toxic)
+            self._shaped[proxy.name] = Impairment()  # should the next step fail, there is nothing to take away
             for toxic in toxics(wanted):
-                self._api.add_toxic(way.name, toxic)
-            self._shaped[way.name] = wanted
+                self._api.add_toxic(proxy.name, toxic)
+            self._shaped[proxy.name] = wanted
 
-    def _own_ways(self, link: str) -> list[PlannedProxy]:
+    def _own_proxies(self, link: str) -> list[PlannedProxy]:
         """At least one, used by no other link. Raises RuntimeFailed."""
-        ways = [way for way in self._ways if link in way.links]
-        if not ways:
+        own_proxies = [proxy for proxy in self._proxies if link in proxy.links]
+        if not own_proxies:
             raise RuntimeFailed(f"link {link!r} goes through no proxy, so it stays as it is: use --link '*:delay=0ms'")
-        if shared := sorted({other for way in ways for other in way.links} - {link}):
+        if shared := sorted({name for proxy in own_proxies for name in proxy.links} - {link}):
             raise RuntimeFailed(
                 f"link {link!r} cannot have a fault alone: it shares the door to a member of its cluster with"
                 f" {', '.join(shared)}; use --runtime processes, where each has its own"
             )
-        return ways
+        return own_proxies
 
     def is_shut(self, link: str) -> bool:
         """Whether every door of the link refuses callers."""
-        return all(way.name not in self._open for way in self._ways if link in way.links)
+        return all(proxy.name not in self._open for proxy in self._proxies if link in proxy.links)
 
     def _set_doors(self, listening: Collection[int]) -> None:
         with self._setting:
             open_to = () if self._closed.is_set() else listening
-            for way in self._ways:
-                wanted = way.upstream_port in open_to and self._cut.isdisjoint(way.links)
-                if wanted != (way.name in self._open):
-                    self._set_door(way, wanted)
+            for proxy in self._proxies:
+                wanted = proxy.upstream_port in open_to and self._cut.isdisjoint(proxy.links)
+                if wanted != (proxy.name in self._open):
+                    self._set_door(proxy, wanted)
 
-    def _set_door(self, way: PlannedProxy, wanted: bool) -> None:
+    def _set_door(self, proxy: PlannedProxy, wanted: bool) -> None:
         """One that cannot be set keeps no other from it; each new reason is told once."""
         try:
-            self._api.enable(way.name, wanted)
+            self._api.enable(proxy.name, wanted)
         except ToxiproxyUnavailable as error:
-            if not self._closed.is_set() and self._shut.get(way.name) != str(error):
-                self._shut[way.name] = str(error)
-                links = ", ".join(dict.fromkeys(way.links)) or "of a pair"
-                log.warning("link %s: its door to %s cannot be set: %s", links, way.door.broker, error)
+            if not self._closed.is_set() and self._shut.get(proxy.name) != str(error):
+                self._shut[proxy.name] = str(error)
+                links = ", ".join(dict.fromkeys(proxy.links)) or "of a pair"
+                log.warning("link %s: its door to %s cannot be set: %s", links, proxy.door.broker, error)
             return
-        (self._open.add if wanted else self._open.discard)(way.name)
-        self._shut.pop(way.name, None)
+        (self._open.add if wanted else self._open.discard)(proxy.name)
+        self._shut.pop(proxy.name, None)
 
     def loss(self) -> str:
         """A sentence if Toxiproxy ended though nobody stopped it, with the end of its log; '' while it runs."""
@@ -267,11 +269,11 @@ class LinkProxies:
             time.sleep(POLL_S)
         sent = sent_bytes(self._api.metrics(), self._whole_log())
         totals, unknown = dict[str, Carried](), set[str]()
-        for way in self._ways:
-            if way.is_shared or way.name in still_open:
-                unknown |= {*way.links}
-            for use in way.uses:
-                sizes = [sent[way.name, stream] for stream in (STREAMS[::-1] if use.is_back else STREAMS)]
+        for proxy in self._proxies:
+            if proxy.is_shared or proxy.name in still_open:
+                unknown |= {*proxy.links}
+            for use in proxy.uses:
+                sizes = [sent[proxy.name, stream] for stream in (STREAMS[::-1] if use.is_back else STREAMS)]
                 before = totals.get(use.link, Carried(0, 0))
                 totals[use.link] = Carried(before.forth_bytes + sizes[0], before.back_bytes + sizes[1])
         return {link: carried for link, carried in totals.items() if link not in unknown}

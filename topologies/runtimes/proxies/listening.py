@@ -20,8 +20,8 @@ BUFFER_BYTES = 1 << 16
 
 def listening_ports(besides: Collection[str] = ()) -> set[int]:
     """Raises OSError. ``besides``: addresses that are left out."""
-    found = (listener for family in (socket.AF_INET, socket.AF_INET6) for listener in _listeners(family))
-    return {port for port, address in found if address not in besides}
+    listeners = (listener for family in (socket.AF_INET, socket.AF_INET6) for listener in _listeners(family))
+    return {port for port, address in listeners if address not in besides}
 
 
 def _listeners(family: int) -> Iterator[tuple[int, str]]:

@@ -97,16 +97,16 @@ def proxy_endpoints(topology: Topology, members: Members = Members.CALLERS) -> l
 
     A caller's own door has the port of the broker behind it, at another address.
     """
-    through = proxied(topology.links)
-    found = [
-        ProxyEndpoint(link.name, each.name)
-        for link in _with_addresses(through)
-        for each in link.called(topology.brokers)
+    proxied_links = proxied(topology.links)
+    endpoints = [
+        ProxyEndpoint(link.name, broker.name)
+        for link in _with_addresses(proxied_links)
+        for broker in link.called(topology.brokers)
     ]
     if members is Members.SHARED:
-        calls = cluster_connections(through, topology.brokers)
-        found += [ProxyEndpoint("", called) for called in dict.fromkeys(call.called.name for call in calls)]
-    return [API, *found] if through else []
+        calls = cluster_connections(proxied_links, topology.brokers)
+        endpoints += [ProxyEndpoint("", called) for called in dict.fromkeys(call.called.name for call in calls)]
+    return [API, *endpoints] if proxied_links else []
 
 
 def proxy_plan(
@@ -116,19 +116,19 @@ def proxy_plan(
     members: Members = Members.CALLERS,
 ) -> tuple[PlannedProxy, ...]:
     """``upstream``: address by (broker, listener). Pure."""
-    through = proxied(topology.links)
+    proxied_links = proxied(topology.links)
     plain = (
         PlannedProxy(
-            door := ProxyEndpoint(link.name, each.name),
+            door := ProxyEndpoint(link.name, broker.name),
             ports[door],
-            upstream[each.name, each.listener(link.carried_by)],
-            _of(link),
+            upstream[broker.name, broker.listener(link.carried_by)],
+            _impairment_of(link),
             (Use(link.name),),
         )
-        for link in _with_addresses(through)
-        for each in link.called(topology.brokers)
+        for link in _with_addresses(proxied_links)
+        for broker in link.called(topology.brokers)
     )
-    calls = cluster_connections(through, topology.brokers)
+    calls = cluster_connections(proxied_links, topology.brokers)
     if members is Members.SHARED:
         return (*plain, *_shared_ways(calls, ports, upstream))
     return (*plain, *_callers_ways(topology, calls, upstream))
@@ -147,7 +147,7 @@ def hosts_file(topology: Topology, broker: str) -> str:
 
 def callers_address(topology: Topology, broker: str) -> str:
     """Where the doors of one caller are."""
-    return str(FIRST_OF_CALLERS + [each.name for each in topology.brokers].index(broker))
+    return str(FIRST_OF_CALLERS + [member.name for member in topology.brokers].index(broker))
 
 
 def _with_addresses(links: tuple[Link, ...]) -> list[Link]:
@@ -184,5 +184,5 @@ def _core(call: MemberConnection, upstream: Mapping[tuple[str, str], str]) -> st
     return upstream[call.called.name, call.called.listener("core")]
 
 
-def _of(link: Link) -> Impairment:
+def _impairment_of(link: Link) -> Impairment:
     return link.impairment or AS_IT_COMES

@@ -46,13 +46,13 @@ class ToxiproxyUnavailable(RuntimeFailed):
 def find_toxiproxy(link: str) -> Path:
     """On PATH, or beside this Python. ``link``: what needs it. Raises ToxiproxyUnavailable."""
     beside = str(Path(sys.executable).parent)
-    found = shutil.which(SERVER) or shutil.which(SERVER, path=beside)
-    if found is None:
+    executable = shutil.which(SERVER) or shutil.which(SERVER, path=beside)
+    if executable is None:
         raise ToxiproxyUnavailable(
             f"link {link!r} is to go through Toxiproxy, and there is no {SERVER} on PATH or in {beside}: install it by"
             f" {INSTALL}, or leave the links as they are"
         )
-    return Path(found)
+    return Path(executable)
 
 
 def command(executable: Path, port: int, address: str = LOOPBACK) -> list[str]:
@@ -61,14 +61,14 @@ def command(executable: Path, port: int, address: str = LOOPBACK) -> list[str]:
 
 def toxics(impairment: Impairment) -> list[Toxic]:
     """The toxics that give a proxy this impairment, in the order in which they are added. Pure."""
-    found: list[Toxic] = []
+    wanted: list[Toxic] = []
     for stream in STREAMS:
         if impairment.delay_ms:
             attributes = {"latency": impairment.delay_ms, "jitter": impairment.jitter_ms}
-            found.append(_toxic("latency", stream, attributes))
+            wanted.append(_toxic("latency", stream, attributes))
         if impairment.bandwidth_kb_per_s:
-            found.append(_toxic("bandwidth", stream, {"rate": impairment.bandwidth_kb_per_s}))
-    return found
+            wanted.append(_toxic("bandwidth", stream, {"rate": impairment.bandwidth_kb_per_s}))
+    return wanted
 
 
 def swallowing() -> list[Toxic]:
@@ -139,19 +139,19 @@ BEGAN, WRITE_FAILED, ENDED = "Setup connection", "Could not write to destination
 
 def sent_bytes(metrics: str, log: Iterable[str]) -> Counter[tuple[str, str]]:
     """The bytes of ended connections, by (proxy, stream). Pure."""
-    found = Counter({(proxy, stream): int(float(count)) for stream, proxy, count in SENT.findall(metrics)})
-    for told in (json.loads(line) for line in log if WRITE_FAILED in line):
-        (stream,) = (each for each in STREAMS if told["link"].endswith(each))
-        found[told["proxy"], stream] += told["bytes"]
-    return found
+    sizes = Counter({(proxy, stream): int(float(count)) for stream, proxy, count in SENT.findall(metrics)})
+    for event in (json.loads(line) for line in log if WRITE_FAILED in line):
+        (stream,) = (stream for stream in STREAMS if event["link"].endswith(stream))
+        sizes[event["proxy"], stream] += event["bytes"]
+    return sizes
 
 
 def with_open_connections(log: Iterable[str]) -> set[str]:
     """The proxies with connections that have not ended. Pure."""
-    found = Counter[str]()
+    connections = Counter[str]()
     for line in log:
         if BEGAN in line:
-            found[json.loads(line)["name"]] += 1
+            connections[json.loads(line)["name"]] += 1
         elif ENDED in line:
-            found[json.loads(line)["proxy"]] -= 1
-    return {proxy for proxy, count in found.items() if count}
+            connections[json.loads(line)["proxy"]] -= 1
+    return {proxy for proxy, count in connections.items() if count}
