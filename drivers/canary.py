@@ -18,8 +18,7 @@ from random import Random
 from typing import Any, Protocol
 
 from drivers.broker_errors import out_of_reach
-from drivers.client.contract import ClientConnector, LoadClient, NoStatistics
-from drivers.client.events import Received, ScheduledSend, Settled
+from drivers.client.contract import ClientConnector, LoadClient, NoStatistics, Received, ScheduledSend, Settled
 from drivers.contract import Destination, DriverError, Outcome, Subscription
 from drivers.failover.uri import FailoverUri
 from drivers.protocols import Spoken

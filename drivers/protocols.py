@@ -5,16 +5,16 @@ Producers and consumers may speak two of them: ``stomp:amqp`` is producers by ST
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 
-from drivers.amqp.options import AMQP_OPTIONS
+from drivers.amqp.addresses import AMQP_OPTIONS
 from drivers.client.contract import ClientConnector, SpokenProtocols
 from drivers.failover.supported_options import SupportedOptions
 from drivers.failover.uri import FailoverUri
-from drivers.jvm.supported_options import CORE_OPTIONS, OPENWIRE_OPTIONS
+from drivers.jvm.java_protocol import CORE, OPENWIRE, JavaProtocol
 from drivers.memory.connector import MEMORY_OPTIONS
-from drivers.stomp.connector import StompConnector
-from drivers.stomp.options import STOMP_OPTIONS
+from drivers.stomp.connector import STOMP_OPTIONS, StompConnector
 from topologies.model.trust import Trust
 
 
@@ -57,16 +57,10 @@ def _amqp(trust: Trust) -> ClientConnector:
     return AmqpConnector(trust=trust)
 
 
-def _openwire(trust: Trust) -> ClientConnector:
-    from drivers.jvm.openwire import OpenWireConnector  # other protocols need no Java bridge
+def _java(protocol: JavaProtocol, trust: Trust) -> ClientConnector:
+    from drivers.jvm.connector import JavaConnector  # other protocols need no Java bridge
 
-    return OpenWireConnector(trust)
-
-
-def _core(trust: Trust) -> ClientConnector:
-    from drivers.jvm.core import CoreConnector
-
-    return CoreConnector(trust)
+    return JavaConnector(protocol, trust)
 
 
 def _no_proton() -> str:
@@ -90,8 +84,8 @@ class _Driver:
 _DRIVERS: Mapping[str, _Driver] = {
     "stomp": _Driver(lambda trust: StompConnector(trust=trust), STOMP_OPTIONS),
     "amqp": _Driver(_amqp, AMQP_OPTIONS, _no_proton),
-    "openwire": _Driver(_openwire, OPENWIRE_OPTIONS),
-    "core": _Driver(_core, CORE_OPTIONS),
+    "openwire": _Driver(partial(_java, OPENWIRE), OPENWIRE.supported_options),
+    "core": _Driver(partial(_java, CORE), CORE.supported_options),
     "memory": _Driver(None, MEMORY_OPTIONS),
 }
 PROTOCOLS: tuple[str, ...] = tuple(_DRIVERS)

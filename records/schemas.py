@@ -27,7 +27,7 @@ TIME_NS = pa.int64()
 
 # One row an attempt, written when its outcome is known.
 # outcome: acked | failed | in_doubt | unconfirmed (see drivers/contract.py)
-# ready_ns: when the generator could have sent it: due, and not held back by the brokers (drivers/client/readiness.py)
+# ready_ns: when it was due and no broker held its producer back (drivers/client/backpressure.py)
 # blocked: the in-flight cap, or the commit of the transaction before, made this slot wait
 SENDS = _table(
     ("producer", pa.int32()),
@@ -79,7 +79,7 @@ SUBSCRIPTIONS = _table(
 # event: attempt | connected | ready | lost | moved | closed | blocked | unblocked. broker: its name, never its URI;
 # null if not known yet. ready: the client's subscriptions and sends in doubt are restored; not of its first connection.
 # blocked and the unblocked of the same client and reason: from when until when, a second or more, the broker took
-# nothing from a producer (drivers/client/blocked_detection.py); both are written when it is over.
+# nothing from a producer (drivers/client/backpressure.py); both are written when it is over.
 # from_broker, of connected, moved and ready: the broker that the client used before; null for its first connection.
 # cause: lost | order | priority | redirect | refused | untrusted | unreachable | closed (records/connection_events.py).
 # Of lost and closed: why it ended; of connected, moved and ready: why the one before ended; of an attempt: why it gave

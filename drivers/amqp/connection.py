@@ -13,11 +13,11 @@ from typing import ClassVar
 from proton import Event, Session
 
 from drivers.amqp import engine
+from drivers.amqp.addresses import REDIRECT, Address, address_of, successors
 from drivers.amqp.engine import Transfer
 from drivers.amqp.links import TEMPORARY_QUEUE, Attachments, PeerReply, words
-from drivers.amqp.messages import Address, Incoming
+from drivers.amqp.messages import Incoming
 from drivers.amqp.receiving import Receiving
-from drivers.amqp.redirects import REDIRECT, address_of, successors
 from drivers.amqp.sending import Sending
 from drivers.amqp.transactions import AmqpTransaction, AmqpTransactions
 from drivers.amqp.wire import Call, Wire

@@ -5,21 +5,24 @@ A connection is opened once and never reopened: failing over, resubscribing and 
 """
 
 import ssl
+import threading
 import time
 from functools import partial
 from uuid import uuid4
 
-from drivers.amqp.browsing import Browser
+from drivers.amqp.addresses import AMQP_OPTIONS, read_address
 from drivers.amqp.connection import AmqpConnection
-from drivers.amqp.messages import read_address
-from drivers.amqp.options import AMQP_OPTIONS
+from drivers.amqp.messages import Incoming
+from drivers.amqp.receiving import Receiving
 from drivers.broker_errors import answered, nothing_sent
-from drivers.client.makes_clients import MakesPythonClients
+from drivers.client.client import MakesPythonClients
 from drivers.contract import Browsed, Destination, DriverError, OnLost, OnSettled, Refused
 from topologies.model.endpoints import Credentials, Endpoint
 from topologies.model.trust import Trust
 
 IDLE_TIMEOUT_MS = 20_000
+MOST_BROWSED = 1_000_000  # messages asked for at once
+QUIET_S, FIRST_QUIET_S = 0.25, 1.0
 
 
 class AmqpConnector(MakesPythonClients):
@@ -84,7 +87,54 @@ class AmqpConnector(MakesPythonClients):
             connection.close()
         if trouble:
             raise DriverError(
-                f"browsing queue {queue} of broker {endpoint.broker}: {trouble[0]}, {len(browser.found)} messages had "
-                "come; is the broker alive, or the time too short for what lies there?"
+                f"browsing queue {queue} of broker {endpoint.broker}: {trouble[0]}, {len(browser.messages)} messages "
+                "had come; is the broker alive, or the time too short for what lies there?"
             )
-        return browser.found
+        return browser.messages
+
+
+class Browser:
+    """One look at one queue. ``messages`` has those seen so far, in order.
+
+    A broker sends its browser the messages that it has at hand, and fetches more meanwhile. Draining only shows that no
+    message is at hand. A Classic broker may still be fetching then. Therefore the browser waits until no message has
+    come for a while, and drains. If the broker sends more after that, it goes on.
+    """
+
+    def __init__(self, queue: Destination) -> None:
+        self.messages: list[Browsed] = []
+        self._queue = queue
+        self._drained = threading.Event()
+        self._stopped = False
+
+    def run(self, receiving: Receiving, deadline_s: float) -> bool:
+        """Browse to the end; False when that is not reached by then. Raises `Refused` and ConnectionError."""
+        name = receiving.browse(self._queue, MOST_BROWSED, self._take, self._drained.set)
+        while True:
+            if not self._wait_until_quiet(deadline_s):
+                return False
+            count = len(self.messages)
+            self._drained.clear()
+            receiving.drain(name)
+            if not self._drained.wait(max(0.0, deadline_s - time.monotonic())):
+                return False
+            if self._stopped or len(self.messages) == count:
+                return True
+            receiving.go_on(name, MOST_BROWSED)
+
+    def stop(self) -> None:
+        """Nothing more will come."""
+        self._stopped = True
+        self._drained.set()
+
+    def _wait_until_quiet(self, deadline_s: float) -> bool:
+        while time.monotonic() < deadline_s and not self._stopped:
+            count = len(self.messages)
+            time.sleep(min(QUIET_S if count else FIRST_QUIET_S, max(0.0, deadline_s - time.monotonic())))
+            if len(self.messages) == count:
+                return True
+        return self._stopped
+
+    def _take(self, message: Incoming, _received_ns: int, _number: int) -> None:
+        age_ns = None if not message.created_ms else time.time_ns() - message.created_ms * 1_000_000
+        self.messages.append(Browsed(message.body, age_ns, message.expired))

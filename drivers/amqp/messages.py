@@ -9,16 +9,13 @@ codec.
 import itertools
 import struct
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
-from urllib.parse import parse_qsl, urlsplit
 
 from drivers.contract import DEFAULT_PRIORITY, EXPIRED_CAUSE, PLAIN, Destination, MessageHeaders
 from records.message_properties import Value
 
 BROKER_PATH_PROPERTY = "bbBrokerPath"  # as the renderers name it; a test holds the two together
-LEAST_IDLE_TIMEOUT_MS = 100
 
 _HEADER, _PROPERTIES, _APPLICATION_PROPERTIES, _DATA, _VALUE = 0x70, 0x73, 0x74, 0x75, 0x77
 _HEADER_SECTION, _PROPERTIES_SECTION = bytes.fromhex("005370"), bytes.fromhex("005374")
@@ -46,34 +43,6 @@ class Incoming(NamedTuple):
     expired: bool = False
     reply_to: str = ""
     correlation_id: str = ""
-
-
-@dataclass(frozen=True)
-class Address:
-    """Where to connect. ``idle_timeout_ms``: silence after which the broker is given up; 0: never."""
-
-    host: str
-    port: int
-    tls: bool
-    idle_timeout_ms: int
-
-    def __str__(self) -> str:
-        return f"{self.host}:{self.port}"
-
-
-def read_address(uri: str, idle_timeout_ms: int) -> Address:
-    """Read ``amqp://HOST:PORT[?idle_timeout_ms=N]``, or ``amqps://`` for TLS; ValueError says what to write instead."""
-    parts = urlsplit(uri)
-    if parts.scheme not in ("amqp", "amqps", "amqp+ssl") or not parts.hostname or parts.port is None:
-        raise ValueError(f"{uri}: write amqp://HOST:PORT, or amqps://HOST:PORT for TLS")
-    options = dict(parse_qsl(parts.query, keep_blank_values=True))
-    timeout = options.pop("idle_timeout_ms", str(idle_timeout_ms))
-    if options:
-        raise ValueError(f"{uri}: AMQP has no option {', '.join(sorted(options))}; it knows idle_timeout_ms")
-    if not (timeout.isascii() and timeout.isdigit()) or 0 < int(timeout) < LEAST_IDLE_TIMEOUT_MS:
-        rule = f"write a whole number of milliseconds, {LEAST_IDLE_TIMEOUT_MS} at least, or 0 for never"
-        raise ValueError(f"{uri}: idle_timeout_ms={timeout}: {rule}")
-    return Address(parts.hostname, parts.port, parts.scheme != "amqp", int(timeout))
 
 
 def node_address(destination: Destination, prefixes: Mapping[str, str]) -> str:

@@ -20,9 +20,9 @@ from collections.abc import Callable
 
 from proton import Collector, Connection, Event, Transport
 
+from drivers.amqp.addresses import Address
 from drivers.amqp.engine import Transfer, take_events
-from drivers.amqp.messages import Address
-from drivers.client.turns import let_others_run
+from drivers.client.loop_waits import let_others_run
 
 CHUNK_BYTES = 65_536
 JOIN_S = 5.0

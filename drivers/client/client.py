@@ -8,16 +8,14 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from random import Random
-from typing import Protocol
+from typing import Protocol, Unpack
 from uuid import uuid4
 
 from drivers.client.consumer import Consumer
-from drivers.client.contract import NO_STATISTICS, LoadStatistics
-from drivers.client.events import Received, Settled
+from drivers.client.contract import NO_STATISTICS, ClientSettings, LoadStatistics, Received, Settled
 from drivers.client.message_settings import PLAIN_MESSAGES, MessageSettings
-from drivers.client.producer import Producer
+from drivers.client.producer import BrokerAnswer, Producer, SendAttempt
 from drivers.client.request_reply import ReplyProducer, RequestProducer, replies_of
-from drivers.client.sends import BrokerAnswer, SendAttempt
 from drivers.client.transacted_producer import TransactedProducer
 from drivers.client.work import Work
 from drivers.contract import (
@@ -32,9 +30,9 @@ from drivers.contract import (
     Untrusted,
 )
 from drivers.failover.client_connection import ClientConnection
-from drivers.failover.reconnector import Reconnector, ReconnectorCallbacks
-from drivers.failover.redirects import Redirects
+from drivers.failover.reconnector import Reconnector
 from drivers.failover.supported_options import SupportedOptions
+from drivers.failover.updated_uris import UpdatedUris
 from drivers.failover.uri import FailoverUri, ServerUri
 from records.connection_events import ConnectionEvent
 from records.units import MS_PER_S
@@ -80,7 +78,7 @@ class Client:
         self.recorder = recorder
         self.clock = clock
         self._statistics = statistics
-        self._name = f"{group} client {number}"
+        self.name = f"{group} client {number}"
         self._uri = uri
         self._brokers = brokers
         self._connector = connector
@@ -91,20 +89,12 @@ class Client:
         self._connect_timeout_s, self._close_timeout_s = connect_timeout_s, close_timeout_s
         self._producers: list[Producer] = []
         self._consumers: list[Consumer] = []
-        self._redirects = Redirects(self._name, uri, brokers)
-        callbacks = ReconnectorCallbacks(
-            connect=self._connect,
-            restore=self._restore,
-            dropped=self._dropped,
-            gave_up=self._gave_up,
-            record=self._record,
-            refresh=self._redirects.refresh,
-            server_of=self._redirects.server,
-        )
-        self._reconnector = Reconnector(self._name, uri, self._broker_of, callbacks, rng, clock, close_timeout_s)
+        self._updated_uris = UpdatedUris(self.name, uri, brokers)
+        self._reconnector = Reconnector(self, self._updated_uris, rng, close_timeout_s)
 
     def __repr__(self) -> str:
-        return f"Client({self.group} {self.number}, {self._state()})"
+        state = f"on {self.broker}" if self.broker else self._reconnector.over or "disconnected"
+        return f"Client({self.group} {self.number}, {state})"
 
     @property
     def _send_timeout_s(self) -> float | None:
@@ -190,7 +180,15 @@ class Client:
             )
         reply = self._replies(subscription, number, run).reply if subscription.replies else None
         consumer = Consumer(
-            self, subscription, number=number, run=run, on_receipt=on_receipt, work=work, rng=work_rng, reply=reply
+            subscription,
+            number=number,
+            run=run,
+            recorder=self.recorder,
+            clock=self.clock,
+            on_receipt=on_receipt,
+            work=work,
+            rng=work_rng,
+            reply=reply,
         )
         self._consumers.append(consumer)
         while True:
@@ -232,7 +230,7 @@ class Client:
             consumer.finish_work(max(0.0, deadline_s - time.monotonic()))
         self._reconnector.close(self._close_users)
 
-    # For producers and consumers (drivers.client.access.ClientAccess).
+    # For producers (drivers.client.producer.ClientAccess).
 
     def usable(self, timeout_s: float | None = None) -> ClientConnection:
         """The connection to use now; waits until there is one. Raises DriverError: timed out, given up or closed."""
@@ -244,13 +242,16 @@ class Client:
 
     def blocked(self, broker: str, began_ns: int, ended_ns: int, reason: str) -> None:
         """Two events, with the same reason: they belong together."""
-        self._record(ConnectionEvent(broker, "blocked", began_ns, reason))
-        self._record(ConnectionEvent(broker, "unblocked", ended_ns, reason))
+        self.record(ConnectionEvent(broker, "blocked", began_ns, reason))
+        self.record(ConnectionEvent(broker, "unblocked", ended_ns, reason))
 
-    # For the reconnector (drivers.failover.reconnector.ReconnectorCallbacks).
+    # For the reconnector (drivers.failover.reconnector.ReconnectedClient).
 
-    def _connect(self, server: ServerUri, on_lost: OnLost) -> Connection:
-        broker = self._broker_of(server)
+    def broker_of(self, server: ServerUri) -> str:
+        return self._brokers[server.address]
+
+    def connect(self, server: ServerUri, on_lost: OnLost) -> Connection:
+        broker = self.broker_of(server)
         self._connections += 1
         try:
             connection = self._connector.connect(
@@ -265,26 +266,26 @@ class Client:
             raise  # the refusal is our own
         except Refused as error:
             raise self._refusal(broker, error) from error
-        self._redirects.hear(connection)
+        self._updated_uris.hear(connection)
         return connection
 
-    def _restore(self, connection: ClientConnection) -> None:
+    def restore(self, connection: ClientConnection) -> None:
         for consumer in list(self._consumers):
             consumer.attach(connection)
         for producer in list(self._producers):
             producer.send_again(connection)
 
-    def _dropped(self, connection: ClientConnection) -> None:
+    def dropped(self, connection: ClientConnection) -> None:
         for producer in list(self._producers):
             producer.connection_lost(connection)
 
-    def _gave_up(self) -> None:
+    def gave_up(self) -> None:
         for producer in list(self._producers):
             producer.give_up()
 
-    def _record(self, told: ConnectionEvent) -> None:
-        self.recorder.connection(self.number, self.group, self._connector.protocol, told)
-        self._statistics.connection_changed(self.number, told.event, told.at_ns)
+    def record(self, event: ConnectionEvent) -> None:
+        self.recorder.connection(self.number, self.group, self._connector.protocol, event)
+        self._statistics.connection_changed(self.number, event.event, event.at_ns)
 
     def _close_users(self) -> int:
         in_doubt = sum(producer.close() for producer in list(self._producers))
@@ -292,16 +293,18 @@ class Client:
             consumer.close()
         return in_doubt
 
-    def _broker_of(self, server: ServerUri) -> str:
-        return self._brokers[server.address]
-
     def _refusal(self, broker: str, error: Refused) -> Refused:
-        return Refused(f"{self._name}: broker {broker} refused user {self._credentials.username!r}: {error}")
-
-    def _state(self) -> str:
-        return f"on {self.broker}" if self.broker else self._reconnector.over or "disconnected"
+        return Refused(f"{self.name}: broker {broker} refused user {self._credentials.username!r}: {error}")
 
 
 def _settle(token: object, outcome: Outcome, settled_ns: int, reason: str) -> None:
     if isinstance(token, SendAttempt):
         token.producer.answered(token, BrokerAnswer(outcome, settled_ns, reason))
+
+
+class MakesPythonClients:
+    """The part of a `drivers.client.contract.ClientConnector` that makes clients."""
+
+    def client(self: ReconnectingConnector, **settings: Unpack[ClientSettings]) -> Client:
+        """See `drivers.client.contract.ClientConnector`."""
+        return Client(connector=self, **settings)

@@ -11,12 +11,12 @@ from functools import partial
 from queue import SimpleQueue
 from random import Random
 
-from drivers.client.access import ClientAccess
-from drivers.client.events import Received
+from drivers.client.contract import Received
 from drivers.client.work import Work
 from drivers.contract import Delivery, Subscription
 from drivers.failover.client_connection import ClientConnection
 from records.identity import read
+from records.writer import Recorder
 
 NO_WORK = Work(0, 0)
 
@@ -41,11 +41,12 @@ class Consumer:
 
     def __init__(
         self,
-        access: ClientAccess,
         subscription: Subscription,
         *,
         number: int,
         run: int,
+        recorder: Recorder,
+        clock: Callable[[], int],
         on_receipt: Callable[[Received], None],
         work: Work | None = None,
         rng: Random | None = None,
@@ -59,7 +60,7 @@ class Consumer:
         self.number = number
         self.name = name_of(subscription, number)
         self.received = 0
-        self._access = access
+        self._recorder, self._clock = recorder, clock
         self._destination = str(subscription.destination)
         self._run = run
         self._on_receipt = on_receipt
@@ -103,7 +104,7 @@ class Consumer:
             self._connection = connection
             if not self._known:
                 self._known = True
-                self._access.recorder.subscription(
+                self._recorder.subscription(
                     self.number,
                     self.name,
                     self._destination,
@@ -135,7 +136,7 @@ class Consumer:
             if self._reply is not None:
                 self._reply(delivery, received)
             self._acknowledge(connection, delivery, received)
-            free_ns = self._access.clock()
+            free_ns = self._clock()
 
     def _record(self, connection: ClientConnection, delivery: Delivery, received_ns: int) -> Received:
         """Before it is acknowledged: a receipt that is not recorded must come again."""
@@ -155,7 +156,7 @@ class Consumer:
             delivery.hops,
             len(body),
         )
-        self._access.recorder.receipt(*received[:-1])
+        self._recorder.receipt(*received[:-1])
         return received
 
     def _acknowledge(self, connection: ClientConnection, delivery: Delivery, received: Received) -> None:

@@ -7,21 +7,74 @@
 Users and their session know these classes only. There are two implementations: `drivers.client.client` follows the
 failover URI in Python; `drivers.jvm.client` leaves that to the broker's own Java client, and its loops are in the JVM.
 Both record every attempt and every receipt by themselves, and tell a `LoadStatistics` what they did.
+
+`Settled` and `Received` begin with the fields of their event table (records.schemas), in its order. So one value is
+recorded and handed on: ``settled[:-2]`` is the row of ``sends``, ``received[:-1]`` that of ``receipts``.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from random import Random
-from typing import Any, NotRequired, Protocol, TypedDict, Unpack
+from typing import Any, NamedTuple, NotRequired, Protocol, TypedDict, Unpack
 
-from drivers.client.events import Received, ScheduledSend, Settled
 from drivers.client.message_settings import PLAIN_MESSAGES, MessageSettings
 from drivers.client.pacing import Schedule
 from drivers.client.work import Work
-from drivers.contract import Destination, DriverError, Subscription
+from drivers.contract import Destination, DriverError, Outcome, Subscription
 from drivers.failover.supported_options import SupportedOptions
 from drivers.failover.uri import FailoverUri
 from records.writer import Recorder
 from topologies.model.endpoints import Credentials
+
+
+class ScheduledSend(NamedTuple):
+    """A message that is due. ``blocked``: the cap on what may be in flight made it wait.
+
+    ``begun_ns``: when the sender began with the message, if it first had to connect. Connecting is a part of the
+    sending. 0: the time of the write counts. ``ready_ns``: since when it could have begun; comes with
+    ``begun_ns``.
+    """
+
+    seq: int
+    due_ns: int
+    blocked: bool = False
+    begun_ns: int = 0
+    ready_ns: int = 0
+
+
+class Settled(NamedTuple):
+    """The outcome of one attempt. ``settled_ns`` is None unless the broker answered; ``final``: no attempt follows."""
+
+    producer: int
+    seq: int
+    attempt: int
+    destination: str
+    broker: str
+    due_ns: int
+    ready_ns: int
+    sent_ns: int
+    settled_ns: int | None
+    outcome: Outcome
+    body_bytes: int
+    blocked: bool
+    reason: str
+    final: bool
+
+
+class Received(NamedTuple):
+    """One delivery, and its size."""
+
+    consumer: int
+    subscription: str
+    producer: int
+    seq: int
+    attempt: int
+    destination: str
+    broker: str
+    received_ns: int
+    redelivered: bool
+    integrity: str
+    hops: int | None
+    body_bytes: int
 
 
 class NoSenderError(DriverError):

@@ -14,8 +14,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from drivers.client.contract import LoadClient, LoadStatistics, NoSenderError
-from drivers.client.events import ScheduledSend, Settled
+from drivers.client.contract import LoadClient, LoadStatistics, NoSenderError, ScheduledSend, Settled
 from drivers.client.message_settings import PLAIN_MESSAGES, MessageSettings
 from drivers.client.pacing import until_due
 from drivers.client.schedule_loop import ScheduleLoop

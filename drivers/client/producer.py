@@ -13,18 +13,64 @@ in_doubt and tried again, as in the Java client.
 
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
 
-from drivers.client.access import ClientAccess
-from drivers.client.blocked_detection import BlockedDetector
-from drivers.client.contract import NO_STATISTICS, LoadStatistics
-from drivers.client.events import ScheduledSend, Settled
+from drivers.client.backpressure import BlockedDetector
+from drivers.client.contract import NO_STATISTICS, LoadStatistics, ScheduledSend, Settled
 from drivers.client.message_settings import PLAIN_MESSAGES, MessageSettings
 from drivers.client.pacing import until_due
 from drivers.client.schedule_loop import ScheduleLoop
-from drivers.client.sends import UNCONFIRMED, BrokerAnswer, SendAttempt
 from drivers.contract import Destination, DriverError, Outcome, Outgoing
 from drivers.failover.client_connection import ClientConnection
 from records.identity import Identity, stamp
+from records.writer import Recorder
+
+
+class ClientAccess(Protocol):
+    """`drivers.client.client.Client`, as its producers see it."""
+
+    recorder: Recorder
+    clock: Callable[[], int]
+
+    def usable(self, timeout_s: float | None = None) -> ClientConnection:
+        """The connection to use now; waits until there is one. Raises DriverError: timed out, given up or closed."""
+
+    def broken(self, connection: ClientConnection, reason: str) -> None:
+        """That connection is gone. Only the first call for a connection counts."""
+
+    def blocked(self, broker: str, began_ns: int, ended_ns: int, reason: str) -> None:
+        """Record that a broker took nothing from a producer between these times."""
+
+
+class BrokerAnswer(NamedTuple):
+    """What became of an attempt. ``settled_ns`` is None unless the broker answered."""
+
+    outcome: Outcome
+    settled_ns: int | None
+    reason: str
+
+
+UNCONFIRMED = BrokerAnswer(Outcome.UNCONFIRMED, None, "")
+
+
+@dataclass(eq=False, slots=True)
+class SendAttempt:
+    """One attempt to send one message. ``connection`` is None while it waits to be sent again."""
+
+    producer: "Producer"
+    seq: int
+    number: int
+    due_ns: int
+    body_bytes: int
+    blocked: bool
+    begun_ns: int = 0
+    ready_ns: int = 0
+    connection: ClientConnection | None = None
+    sent_ns: int = 0
+    written: bool = False
+    answer: BrokerAnswer | None = None  # came before the write returned
+
 
 Send = Callable[[Sequence[Outgoing]], int]
 

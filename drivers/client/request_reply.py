@@ -13,10 +13,8 @@ name: replies to ``queue://orders`` under ``queue://orders.replies``.
 import contextlib
 from typing import Any
 
-from drivers.client.access import ClientAccess
-from drivers.client.events import Received, ScheduledSend
-from drivers.client.producer import Producer
-from drivers.client.sends import SendAttempt
+from drivers.client.contract import Received, ScheduledSend
+from drivers.client.producer import ClientAccess, Producer, SendAttempt
 from drivers.contract import Delivery, Destination, DriverError, MessageHeaders, Outgoing
 from records.destination_pattern import replies_to
 

@@ -7,10 +7,9 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 
-from drivers.client.contract import LoadControl, LoadStatistics
-from drivers.client.events import ScheduledSend
+from drivers.client.backpressure import LONG_WRITE_NS, Readiness
+from drivers.client.contract import LoadControl, LoadStatistics, ScheduledSend
 from drivers.client.pacing import Schedule
-from drivers.client.readiness import LONG_WRITE_NS, Readiness
 from records.units import NS_PER_S
 
 # Of late messages in one write: so few that they are as good as sent one by one.

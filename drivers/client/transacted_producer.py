@@ -8,9 +8,7 @@ connection puts all of them in doubt, and they go again together, in a transacti
 from dataclasses import dataclass
 from typing import Any
 
-from drivers.client.access import ClientAccess
-from drivers.client.producer import Producer
-from drivers.client.sends import SendAttempt
+from drivers.client.producer import ClientAccess, Producer, SendAttempt
 from drivers.contract import Destination, Transaction
 from drivers.failover.client_connection import ClientConnection
 

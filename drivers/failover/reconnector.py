@@ -20,11 +20,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from random import Random
+from typing import Protocol
 
 from drivers.broker_errors import cause_of_loss, too_large
 from drivers.contract import Connection, DriverError, OnLost, Redirected, Refused, TurnedAway, Untrusted
 from drivers.failover import reconnect_schedule as reconnect
 from drivers.failover.client_connection import ClientConnection
+from drivers.failover.updated_uris import UpdatedUris
 from drivers.failover.uri import FailoverOptions, FailoverUri, ServerUri
 from records.connection_events import Cause, ConnectionEvent
 from records.units import MS_PER_S
@@ -34,37 +36,42 @@ _Step = tuple[reconnect.State, ClientConnection | None]  # the next step, and th
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class ReconnectorCallbacks:
-    """The reconnector's calls to its client."""
+class ReconnectedClient(Protocol):
+    """`drivers.client.client.Client`, as its reconnector sees it. ``name`` begins errors."""
 
-    connect: Callable[[ServerUri, OnLost], Connection]  # one attempt; raises DriverError or OSError
-    restore: Callable[[ClientConnection], None]  # subscribe and send again; raises DriverError or OSError
-    dropped: Callable[[ClientConnection], None]  # sends that are open on that connection are in doubt
-    gave_up: Callable[[], None]  # there will be no further connection
-    record: Callable[[ConnectionEvent], None]
-    refresh: Callable[[FailoverUri], FailoverUri]  # with the servers that came since; asked before every pass
-    server_of: Callable[[str], ServerUri | None]  # of the host:port that a broker sends its clients to
+    name: str
+    clock: Callable[[], int]
+
+    def broker_of(self, server: ServerUri) -> str:
+        """The broker's name."""
+
+    def connect(self, server: ServerUri, on_lost: OnLost) -> Connection:
+        """One attempt. Raises DriverError or OSError."""
+
+    def restore(self, connection: ClientConnection) -> None:
+        """Subscribe and send again. Raises DriverError or OSError."""
+
+    def dropped(self, connection: ClientConnection) -> None:
+        """Sends that are open on that connection are in doubt."""
+
+    def gave_up(self) -> None:
+        """There will be no further connection."""
+
+    def record(self, event: ConnectionEvent) -> None:
+        """Record a change of the client's connection."""
 
 
 class Reconnector:
-    """Keeps one client connected. ``name`` begins its errors, ``brokers`` is asked for the broker of an address."""
+    """Keeps one client connected. ``updated_uris`` has its failover URI with the brokers that it learned of since."""
 
     def __init__(
-        self,
-        name: str,
-        uri: FailoverUri,
-        broker_of: Callable[[ServerUri], str],
-        callbacks: ReconnectorCallbacks,
-        rng: Random,
-        clock: Callable[[], int],
-        close_timeout_s: float,
+        self, client: ReconnectedClient, updated_uris: UpdatedUris, rng: Random, close_timeout_s: float
     ) -> None:
-        self._name = name
-        self._uri = uri
-        self._callbacks = callbacks
+        self._client = client
+        self._name, self._clock = client.name, client.clock
+        self._updated_uris = updated_uris
+        self._uri = updated_uris.uri
         self._rng = rng
-        self._clock = clock
         self._close_timeout_s = close_timeout_s
         self._changed = threading.Condition()
         self._connection: ClientConnection | None = None  # the one in use; None while disconnected
@@ -73,9 +80,9 @@ class Reconnector:
         self._wake = threading.Event()  # the connection was lost, or the client is to close
         self._closing = threading.Event()
         self._last: ClientConnection | None = None  # the last one that came into use
-        self._attempts = ConnectionAttempts(name, broker_of, callbacks.connect, callbacks.record, self._went, clock)
-        self._ender = ConnectionEnder(self._changed, callbacks.record, callbacks.dropped, clock, close_timeout_s)
-        self._worker = threading.Thread(target=self._follow, name=name, daemon=True)
+        self._attempts = ConnectionAttempts(client, self._went)
+        self._ender = ConnectionEnder(client, self._changed, close_timeout_s)
+        self._worker = threading.Thread(target=self._follow, name=client.name, daemon=True)
 
     @property
     def broker(self) -> str | None:
@@ -121,13 +128,11 @@ class Reconnector:
             self._fitted = None if self._fitted is connection else self._fitted
         self._wake.set()
 
-    def close(self, before_it_is_told: Callable[[], int]) -> None:
-        """Close, and wait a limited time for the answers. Then call ``before_it_is_told`` and record the end.
-
-        Idempotent.
+    def close(self, close_users: Callable[[], int]) -> None:
+        """Close, and wait a limited time for the answers. Then call ``close_users`` and record the end. Idempotent.
 
         A connection that is still being prepared is closed in the same way: it may be resending a transaction.
-        ``before_it_is_told``: how many messages were in doubt by then.
+        ``close_users`` closes producers and consumers, and returns how many messages were in doubt by then.
         """
         with self._changed:
             if self._closing.is_set():
@@ -140,7 +145,7 @@ class Reconnector:
             self._changed.notify_all()
         self._wake.set()
         problem = self._ender.leave(connection) if connection else ""
-        in_doubt = before_it_is_told()
+        in_doubt = close_users()
         if connection:
             self._ender.ended(connection, last_words(problem, in_doubt))
         if self._worker.is_alive():
@@ -151,7 +156,7 @@ class Reconnector:
     def _follow(self) -> None:
         connection: ClientConnection | None = None
         try:
-            self._refresh()
+            self._uri = self._updated_uris.refresh()
             state = reconnect.begin(self._uri, self._rng)
             while not self._closing.is_set() and not isinstance(state.action, reconnect.GiveUp):
                 state, connection = self._step(state, connection)
@@ -170,7 +175,7 @@ class Reconnector:
                 return self._attempt(state, server)
             case reconnect.Sleep(ms):
                 self._sleep(ms)
-                self._refresh()
+                self._uri = self._updated_uris.refresh()
                 return reconnect.slept(self._uri, state, self._rng), None
             case reconnect.Poll(ms, servers) if connection:
                 return self._pause_and_poll(state, connection, ms, servers)
@@ -186,7 +191,7 @@ class Reconnector:
     def _lose(self, state: reconnect.State, connection: ClientConnection, pause_ms: int = 0) -> reconnect.State:
         self._ender.drop(connection)
         self._attempts.refuse_to_repeat(connection)
-        self._refresh()
+        self._uri = self._updated_uris.refresh()
         after = reconnect.lost(self._uri, state, self._rng, connection.reason, pause_ms)
         return self._sent_on(after, connection.redirected_to) or after
 
@@ -207,7 +212,7 @@ class Reconnector:
 
     def _sent_on(self, state: reconnect.State, address: str) -> reconnect.State | None:
         """The state of a client that its broker redirected; None without a redirect or for an unknown broker."""
-        server = self._callbacks.server_of(address) if address else None
+        server = self._updated_uris.server(address) if address else None
         return reconnect.redirected(state, server) if server else None
 
     def _pause_and_poll(
@@ -247,7 +252,7 @@ class Reconnector:
         self._record("connected", connection, self._clock())
         try:
             if self._fit(connection):
-                self._callbacks.restore(connection)
+                self._client.restore(connection)
             if self._install(connection):
                 return ""
         except (DriverError, OSError) as error:
@@ -285,7 +290,7 @@ class Reconnector:
     def _record(self, event: str, connection: ClientConnection, at_ns: int, reason: str = "") -> None:
         """A change after which the client is on ``connection``: where it comes from, and why it left there."""
         from_broker, cause = (self._last.broker, self._last.cause) if self._last else (None, None)
-        self._callbacks.record(ConnectionEvent(connection.broker, event, at_ns, reason, from_broker, cause))
+        self._client.record(ConnectionEvent(connection.broker, event, at_ns, reason, from_broker, cause))
 
     def _part_from(self, old: ClientConnection) -> None:
         """Close ``old`` in order to move to a better broker. Sends that stay unanswered are repeated there."""
@@ -301,9 +306,6 @@ class Reconnector:
         self._wake.clear()
         return not connection.alive and not self._closing.is_set()
 
-    def _refresh(self) -> None:
-        self._uri = self._callbacks.refresh(self._uri)
-
     def _sleep(self, ms: int) -> None:
         if ms > 0:
             self._closing.wait(ms / MS_PER_S)
@@ -317,7 +319,7 @@ class Reconnector:
                 return
             self._over = reason
             self._changed.notify_all()
-        self._callbacks.gave_up()
+        self._client.gave_up()
 
 
 class RetryIsUselessError(Exception):
@@ -334,35 +336,22 @@ class Failure:
 
 
 class ConnectionAttempts:
-    """The connection attempts of one client. ``name`` begins its errors. One thread makes all of them.
+    """The connection attempts of one client. One thread makes all of them.
 
-    ``connect`` raises DriverError or OSError; ``went`` is called by a connection's connection once it is lost, with the
-    reason.
+    ``went`` is called by the protocol's connection once it is lost, with the reason.
     """
 
-    def __init__(
-        self,
-        name: str,
-        broker_of: Callable[[ServerUri], str],
-        connect: Callable[[ServerUri, OnLost], Connection],
-        record: Callable[[ConnectionEvent], None],
-        went: Callable[[ClientConnection, str], None],
-        clock: Callable[[], int],
-    ) -> None:
-        self._name = name
-        self._broker_of = broker_of
-        self._connect = connect
-        self._record = record
+    def __init__(self, client: ReconnectedClient, went: Callable[[ClientConnection, str], None]) -> None:
+        self._client, self._name, self._clock = client, client.name, client.clock
         self._went = went
-        self._clock = clock
         self._doubted: dict[str, str] = {}  # by address: why its certificate was not believed when it was last tried
 
     def make(self, server: ServerUri, *, ever_connected: bool) -> tuple[ClientConnection | None, Failure]:
         """One attempt: a connection, or None and why not. Raises `RetryIsUselessError`."""
-        connection, began_ns, failure = ClientConnection(self._broker_of(server)), self._clock(), Failure()
+        connection, began_ns, failure = ClientConnection(self._client.broker_of(server)), self._clock(), Failure()
         self._doubted.pop(server.address, None)
         try:
-            connection.carry(self._connect(server, partial(self._went, connection)))
+            connection.carry(self._client.connect(server, partial(self._went, connection)))
             return connection, failure
         except Untrusted as error:
             failure = Failure(str(error), cause=Cause.UNTRUSTED)
@@ -379,8 +368,8 @@ class ConnectionAttempts:
             cause = Cause.REFUSED if isinstance(error, TurnedAway) else Cause.UNREACHABLE
             failure = Failure(str(error) or type(error).__name__, cause=cause)
         finally:
-            told = ConnectionEvent(connection.broker, "attempt", began_ns, failure.reason, cause=failure.cause)
-            self._record(told._replace(ended_ns=self._clock()))
+            event = ConnectionEvent(connection.broker, "attempt", began_ns, failure.reason, cause=failure.cause)
+            self._client.record(event._replace(ended_ns=self._clock()))
         return None, failure
 
     def require_trust(self, uri: FailoverUri) -> None:
@@ -409,23 +398,11 @@ def passes_to_tell(options: FailoverOptions, before: int, now: int) -> str:
 class ConnectionEnder:
     """The ends of one client's connections. ``lock`` guards their ``alive`` and ``ended``.
 
-    ``dropped`` gets a connection: its open sends are in doubt from now on. It and ``record`` are called without the
-    lock.
+    The client is called without the lock.
     """
 
-    def __init__(
-        self,
-        lock: threading.Condition,
-        record: Callable[[ConnectionEvent], None],
-        dropped: Callable[[ClientConnection], None],
-        clock: Callable[[], int],
-        timeout_s: float,
-    ) -> None:
-        self._lock = lock
-        self._record = record
-        self._dropped = dropped
-        self._clock = clock
-        self._timeout_s = timeout_s
+    def __init__(self, client: ReconnectedClient, lock: threading.Condition, timeout_s: float) -> None:
+        self._client, self._lock, self._timeout_s = client, lock, timeout_s
 
     def leave(self, connection: ClientConnection) -> str:
         """Close the connection, and wait a limited time for the broker. Returns the problem, or ''."""
@@ -441,7 +418,7 @@ class ConnectionEnder:
         self.ended(connection, reason, cause)
         if not connection.gone:  # we noticed first: let go of the connection, without waiting for a goodbye
             _goodbye(connection, [])
-        self._dropped(connection)
+        self._client.dropped(connection)
 
     def ended(self, connection: ClientConnection, reason: str = "", cause: Cause = Cause.CLOSED) -> None:
         """Record the end of a connection, once: as lost, or as closed by us for that ``reason`` and ``cause``."""
@@ -453,12 +430,12 @@ class ConnectionEnder:
         if closed:
             connection.gone = True
             connection.reason, connection.cause = reason or "closed before the answer came", cause
-            told = ConnectionEvent(connection.broker, "closed", self._clock(), reason)
+            event = ConnectionEvent(connection.broker, "closed", self._client.clock(), reason)
         else:
             if connection.redirected_to:
                 connection.cause = Cause.REDIRECT
-            told = ConnectionEvent(connection.broker, "lost", connection.lost_ns, connection.reason)
-        self._record(told._replace(cause=connection.cause))
+            event = ConnectionEvent(connection.broker, "lost", connection.lost_ns, connection.reason)
+        self._client.record(event._replace(cause=connection.cause))
 
 
 def last_words(problem: str, in_doubt: int) -> str:
@@ -468,13 +445,12 @@ def last_words(problem: str, in_doubt: int) -> str:
 
 
 def _goodbye(connection: ClientConnection, problems: list[str]) -> threading.Thread:
-    thread = threading.Thread(target=_close, args=(connection, problems), daemon=True)
+    def close() -> None:
+        try:
+            connection.protocol_connection.close()
+        except (DriverError, OSError) as error:
+            problems.append(str(error))
+
+    thread = threading.Thread(target=close, daemon=True)
     thread.start()
     return thread
-
-
-def _close(connection: ClientConnection, problems: list[str]) -> None:
-    try:
-        connection.protocol_connection.close()
-    except (DriverError, OSError) as error:
-        problems.append(str(error))

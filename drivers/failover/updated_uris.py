@@ -1,17 +1,23 @@
-"""Reads the brokers in the file behind ``updateURIsURL`` before every pass, as the Java client does.
+"""Collects the brokers that a client learns of after its failover URI was written: from a file, or from a broker.
 
-The file (a URL, or a path) holds URIs separated by commas; line ends are ignored. These URIs come before the failover
-URI's own. An unreadable file leaves the list unchanged. An entry that is no URI, or no broker of this run, is ignored.
-Each causes one warning.
+These brokers come before the URI's brokers, those that a broker named first.
+
+The file behind ``updateURIsURL`` (a URL, or a path) is read before every pass, as the Java client does. It holds URIs
+separated by commas; line ends are ignored. An unreadable file leaves the list unchanged. An entry that is no URI, or no
+broker of this run, is ignored. Each causes one warning.
+
+A broker names another one by an address of its own network. If the failover URI also has that broker, the client uses
+the URI's address.
 """
 
 import logging
-from collections.abc import Container
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from urllib.error import URLError
 from urllib.request import urlopen
 
+from drivers.contract import Connection, NamesOthers
 from drivers.failover.uri import BadFailoverUriError, FailoverUri, ServerUri
 
 READ_TIMEOUT_S = 5.0
@@ -19,28 +25,54 @@ log = logging.getLogger(__name__)
 
 
 class UpdatedUris:
-    """Looks the file up for one client. ``known``: the addresses of the run's brokers."""
+    """Those of one client. ``name`` begins its warnings, ``brokers`` names the broker behind each ``host:port``."""
 
-    def __init__(self, name: str, known: Container[str]) -> None:
-        self._name = name
-        self._known = known
-        self._told: set[str] = set()
+    def __init__(self, name: str, uri: FailoverUri, brokers: Mapping[str, str]) -> None:
+        self._name, self.uri, self._brokers = name, uri, brokers
+        self._by_file: tuple[ServerUri, ...] = ()
+        self._by_broker: tuple[ServerUri, ...] = ()
+        self._warned_of: set[str] = set()
 
-    def refresh(self, uri: FailoverUri) -> FailoverUri:
-        """The URI with the servers that the file names now; unchanged if it names no file."""
-        options = uri.options
-        if not options.update_uris_url or not options.update_uris_supported:
-            return uri
+    def refresh(self) -> FailoverUri:
+        """The URI with all that came later; reads the file, if it has one. Asked before every pass."""
+        if self.uri.options.update_uris_url and self.uri.options.update_uris_supported:
+            self._by_file = self._read_file(self.uri.options.update_uris_url) or self._by_file
+        return replace(self.uri, updated=tuple(dict.fromkeys((*self._by_broker, *self._by_file))))
+
+    def hear(self, connection: Connection) -> None:
+        """Take the other brokers that the broker of a new connection names. If it names none, the list stays."""
+        if isinstance(connection, NamesOthers) and self.uri.options.update_uris_supported:
+            successors = map(self.server, connection.successors)
+            self._by_broker = tuple(server for server in successors if server) or self._by_broker
+
+    def server(self, address: str) -> ServerUri | None:
+        """How to reach the broker that another one named; None, with a warning, for no broker of this run."""
+        broker = self._brokers.get(address)
+        if broker is None:
+            self._warn(f"a broker names {address}, which is no broker of this run; it is left out")
+            return None
+        for server in self.uri.servers:
+            if self._brokers.get(server.address) == broker:
+                return server
+        host, _, port = address.rpartition(":")
+        return replace(self.uri.servers[0], host=host.strip("[]"), port=int(port))
+
+    def _read_file(self, where: str) -> tuple[ServerUri, ...]:
+        """The brokers that the file lists; none, with a warning, if it cannot be read."""
         try:
-            listed = _read(options.update_uris_url)
+            if "://" in where or where.startswith("file:"):
+                with urlopen(where, timeout=READ_TIMEOUT_S) as answer:
+                    text = answer.read().decode()
+            else:
+                text = Path(where).read_text()
         except (OSError, URLError, ValueError) as error:
-            self._warn(f"updateURIsURL={options.update_uris_url} cannot be read ({error}); the list stays as it was")
-            return uri
-        found = [server for part in listed.split(",") if part and (server := self._server(part))]
-        return replace(uri, updated=tuple(dict.fromkeys(found))) if listed.strip() and found else uri
+            self._warn(f"updateURIsURL={where} cannot be read ({error}); the list stays as it was")
+            return ()
+        parts = "".join(text.splitlines()).split(",")
+        return tuple(server for part in parts if part and (server := self._listed(part)))
 
-    def _server(self, part: str) -> ServerUri | None:
-        """The broker of one entry; None, with a warning, if the entry is no broker."""
+    def _listed(self, part: str) -> ServerUri | None:
+        """The broker of one entry of the file; None, with a warning, if the entry is no broker."""
         try:
             if part != part.strip():
                 raise ValueError(f"{part!r} begins or ends with a space, which the Java client refuses")
@@ -48,22 +80,12 @@ class UpdatedUris:
         except (BadFailoverUriError, ValueError) as error:
             self._warn(f"updateURIsURL: {getattr(error, 'advice', error)}; this entry is left out")
             return None
-        if server.address not in self._known:
+        if server.address not in self._brokers:
             self._warn(f"updateURIsURL: {server.address} is no broker of this run; this entry is left out")
             return None
         return server
 
-    def _warn(self, what: str) -> None:
-        if what not in self._told:
-            self._told.add(what)
-            log.warning("%s: %s", self._name, what)
-
-
-def _read(where: str) -> str:
-    """The file in one line. Raises OSError or ValueError."""
-    if "://" in where or where.startswith("file:"):
-        with urlopen(where, timeout=READ_TIMEOUT_S) as answer:
-            text = answer.read().decode()
-    else:
-        text = Path(where).read_text()
-    return "".join(text.splitlines())
+    def _warn(self, warning: str) -> None:
+        if warning not in self._warned_of:
+            self._warned_of.add(warning)
+            log.warning("%s: %s", self._name, warning)

@@ -18,11 +18,9 @@ from drivers.client.work import Work
 from drivers.contract import Destination, DriverError, Refused, Subscription
 from drivers.failover.uri import FailoverUri
 from drivers.jvm.event_buffers import EventBuffers
-from drivers.jvm.hub import JavaHub, JavaReply, hub
+from drivers.jvm.hub import ENDED, UNHEARD, JavaHub, JavaReply, Requests, hub
 from drivers.jvm.java_protocol import JavaProtocol
-from drivers.jvm.options import refuse_unknown
 from drivers.jvm.producer import JavaProducer, SendSettings
-from drivers.jvm.requests import ENDED, UNHEARD, Requests
 from drivers.jvm.trust import DOUBTED, CertificateDoubts, failed_handshakes, not_believed
 from records.connection_events import Cause, ConnectionEvent
 from records.packing import NULL_INT32
@@ -354,6 +352,22 @@ class JavaClient:
         self._recorder.connection(self.number, self.group, self._protocol.name, told)
         if self._buffers and told.event not in ("moved", "ready"):
             self._buffers.statistics.connection_changed(self.number, told.event, told.at_ns)
+
+
+def refuse_unknown(java_hub: JavaHub, uri: FailoverUri, protocol: JavaProtocol) -> None:
+    """Raises `Refused`, with the library's words, for options of a broker's own URI that the library would not take.
+
+    Else it would try for ever, without a word (OpenWire), or leave them out (Core).
+    """
+    for server in dict.fromkeys(map(uri.effective, uri.servers)):
+        if not server.query:
+            continue
+        words = str(java_hub.java_class("ServerOptions").misread(protocol.connection_uri(str(server))))
+        if words:
+            raise Refused(
+                f"{protocol.display_name} clients do not take {server.query!r} as options of {server.address}: "
+                f"{words}; correct them in its URI, or as nested.… of the failover URI, or leave them out"
+            )
 
 
 def _cause_of_end(event: str, reason: str) -> Cause | None:

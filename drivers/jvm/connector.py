@@ -8,8 +8,6 @@ from typing import Unpack
 
 from drivers.client.contract import ClientSettings
 from drivers.contract import Refused
-from drivers.failover.supported_options import SupportedOptions
-from drivers.failover.uri import FailoverUri
 from drivers.jvm.client import JavaClient
 from drivers.jvm.event_buffers import EventBuffers
 from drivers.jvm.hub import JavaHub
@@ -17,13 +15,15 @@ from drivers.jvm.java_protocol import JavaProtocol
 from records.schemas import CLIENTS_PER_PROCESS
 from topologies.model.trust import Trust
 
+SCHEMES = ("tcp", "ssl")
+
 
 class JavaConnector:
     """Makes clients of one protocol; see `drivers.client.contract.ClientConnector`."""
 
-    def __init__(self, protocol: JavaProtocol, supported_options: SupportedOptions, trust: Trust | None = None) -> None:
+    def __init__(self, protocol: JavaProtocol, trust: Trust | None = None) -> None:
         self.protocol = protocol.name
-        self.supported_options = supported_options
+        self.supported_options = protocol.supported_options
         self._protocol = protocol
         self._trusted_pem = trusted_pem(trust or Trust())
         self._buffers: EventBuffers | None = None
@@ -38,7 +38,9 @@ class JavaConnector:
                 self._buffers = EventBuffers(java_hub, recorder, brokers, settings["statistics"], process_index)
             return self._buffers
 
-        self._refuse_other_uris(uri)
+        for server in uri.servers:
+            if server.scheme not in SCHEMES:
+                raise Refused(f"{server} is no {self._protocol.display_name} URI; write tcp://HOST:PORT or ssl://…")
         self.supported_options.refuse_unusable(uri, brokers)
         return JavaClient(
             number=settings["number"],
@@ -52,11 +54,6 @@ class JavaConnector:
             trusted_pem=self._trusted_pem,
             client_id=settings.get("client_id", ""),
         )
-
-    def _refuse_other_uris(self, uri: FailoverUri) -> None:
-        for server in uri.servers:
-            if server.scheme not in self._protocol.schemes:
-                raise Refused(f"{server} is no {self._protocol.display_name} URI; write tcp://HOST:PORT or ssl://…")
 
 
 def trusted_pem(trust: Trust) -> str:

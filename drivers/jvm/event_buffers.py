@@ -2,6 +2,11 @@
 
 Java packs rows like the recorder, with the recorder's numbers for texts. Python takes the rows about fifty times a
 second, at any message rate. The session's statistics (`drivers.users.locust_stats`) count each batch.
+
+It also takes the times when the JVM stood still, so that messages that its clients read late do not count as slow.
+A thread of the JVM (StallSampler.java) sleeps for 5 ms, again and again. If it wakes more than 10 ms late, then
+something stopped the whole JVM: its garbage collector, or the machine. No client there could read meanwhile. The thread
+notes the times itself, because Python has stalls of its own. `drivers.users.stall_sampler` records those.
 """
 
 import threading
@@ -13,7 +18,6 @@ import numpy as np
 from drivers.client.contract import LoadStatistics
 from drivers.contract import Outcome
 from drivers.jvm.hub import JavaHub
-from drivers.jvm.stall_sampler import JvmStallSampler
 from records.packing import packed_dtype
 from records.schemas import RECEIPTS, SENDS
 from records.writer import Recorder
@@ -93,3 +97,38 @@ def _names(hub: JavaHub, recorder: Recorder, brokers: Mapping[str, str]) -> Any:
     for address, broker in brokers.items():
         names.addBroker(address, recorder.number(broker))
     return names
+
+
+class JvmStallSampler:
+    """Samples the JVM from `start` to `stop`, for the clients of one protocol."""
+
+    def __init__(self, hub: JavaHub, recorder: Recorder, process_index: int) -> None:
+        self._hub, self._recorder, self._process_index = hub, recorder, process_index
+        self._number = 0
+        self._java: Any = None
+
+    def start(self) -> None:
+        """Raises DriverError where the thread cannot be started."""
+        self._number = self._hub.listen(lambda *_: self._take())
+        self._java = self._hub.make("StallSampler", self._hub.java, self._number)
+
+    def stop(self) -> None:
+        """Before the recorder is closed. Records a stall that has ended just now; may be repeated."""
+        java = self._java
+        if java is not None:
+            java.stop()
+            self._take()
+            self._java = None
+        self._hub.forget(self._number)
+
+    def _take(self) -> None:
+        """Called by the hub after a stall. The recorder of a run that was abandoned takes no more rows."""
+        java = self._java
+        if java is None:
+            return
+        if self._recorder.closed:
+            java.stop()
+            return
+        times = [int(time_ns) for time_ns in java.take()]
+        for began_ns, ended_ns in zip(times[::2], times[1::2], strict=True):
+            self._recorder.stall(self._process_index, self._hub.protocol, began_ns, ended_ns)

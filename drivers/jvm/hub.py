@@ -5,11 +5,13 @@ by events. One greenlet (or thread, without gevent) hands each event to its rece
 """
 
 import atexit
+import itertools
 import logging
 import os
 import select
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,10 +22,14 @@ from drivers.jvm.vm import edition_of, java_class
 
 END_TIMEOUT_S = 1.0
 ROWS_EVERY_MS = 20
+ENDED, UNHEARD = "ended", "unheard"
 log = logging.getLogger(__name__)
 
 OnEvent = Callable[[str, Any, Any, Any], None]
 """(what happened, up to three values)"""
+
+OnLate = Callable[..., None]
+"""(what the answer is, its values), of an answer that nobody waits for any more"""
 
 
 @dataclass(eq=False)
@@ -44,6 +50,43 @@ class JavaReply:
 
     def wait(self, timeout_s: float | None) -> bool:
         return self._came.wait(timeout_s)
+
+
+class Requests:
+    """Requests to the JVM without an answer yet. Each has a number, which comes back with its answer.
+
+    Any thread may ask; the hub answers. Users share a client, and one may have stopped waiting before its answer comes:
+    no other thread may take that answer. Late answers go to a handler that the requester supplied.
+    """
+
+    def __init__(self) -> None:
+        self._numbers = itertools.count(1)
+        self._open: dict[int, tuple[JavaReply, OnLate]] = {}
+
+    @contextmanager
+    def new(self, on_late: OnLate) -> Iterator[tuple[int, JavaReply]]:
+        """A number for one request, and the place of its answer, until the wait ends."""
+        number, answer = next(self._numbers), JavaReply()
+        self._open[number] = answer, on_late
+        try:
+            yield number, answer
+        finally:
+            answer.give(UNHEARD)
+            if answer.what != UNHEARD:
+                del self._open[number]
+
+    def answered(self, number: int, what: str, *values: Any) -> None:
+        """Hand the answer over, or what it brings to ``on_late``."""
+        answer, on_late = self._open.get(number, (JavaReply(), None))
+        answer.give(what, *values)
+        if answer.what == UNHEARD and on_late:
+            del self._open[number]
+            on_late(what, *values)
+
+    def end(self) -> None:
+        """There will be no answers any more: who waits is told `ENDED`."""
+        for answer, _ in tuple(self._open.values()):
+            answer.give(ENDED)
 
 
 class JavaHub:

@@ -1,21 +1,113 @@
-"""Describes how the protocols of Java clients differ, seen from Python: by their names and their URIs."""
+"""Describes the protocols of Java clients, OpenWire and Core: names, failover options, and URIs. Needs no JVM.
 
-from collections.abc import Callable
+OpenWire's failover transport takes a failover URI as it is. For Core's own client the URI is translated into Core's own
+form, with the options that mean the same to it.
+
+    failover:(tcp://a:1,tcp://b:2)?randomize=false&timeout=3000
+        becomes (tcp://a:1,tcp://b:2)?reconnectAttempts=0&failoverAttempts=-1&callFailoverTimeout=3000&…
+
+`reconnectAttempts` counts tries of the lost broker, `failoverAttempts` counts passes over the list. A failover URI
+means no tries of the lost broker, and as many passes as the URI says. If a user writes Core's own options, only these
+are used.
+"""
+
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from urllib.parse import quote_plus
 
-from drivers.failover.uri import FailoverUri
+from drivers.failover.core_options import REFUSED, misread
+from drivers.failover.supported_options import SupportedOptions
+from drivers.failover.uri import NO_LIMIT, FailoverOptions, FailoverUri
 
 
 @dataclass(frozen=True)
 class JavaProtocol:
-    """``display_name``: the protocol's name for people.
+    """``display_name``: the protocol's name for people; ``supported_options`` has its name for options and rows.
 
     ``load_uri``: a failover URI as the library's own failover follows it; ``connection_uri``: the URI of one broker as
     the library connects to it, once.
     """
 
-    name: str
     display_name: str
-    schemes: tuple[str, ...]
+    supported_options: SupportedOptions
     load_uri: Callable[[FailoverUri], str]
     connection_uri: Callable[[str], str]
+
+    @property
+    def name(self) -> str:
+        return self.supported_options.protocol
+
+
+IN_ORDER, SHUFFLED = "brokerbench.InOrderPolicy", "brokerbench.ShuffledPolicy"  # drivers/java/core/
+WITHOUT_MEANING = (
+    "initialReconnectDelay",
+    "priorityBackup",
+    "priorityURIs",
+    "updateURIsURL",
+    "warnAfterReconnectAttempts",
+)
+TLS = "sslEnabled=true&useDefaultSslContext=true&verifyHost=true"
+
+
+def load_uri(uri: FailoverUri) -> str:
+    """A failover URI as Core's own client follows it."""
+    own_uris = map(uri.effective, uri.servers)
+    servers = ",".join(_written(server.scheme, server.address, server.query) for server in own_uris)
+    pairs = uri.core or tuple(_translated(uri.options))
+    return f"({servers})?" + "&".join(f"{quote_plus(name)}={quote_plus(value)}" for name, value in pairs)
+
+
+def connection_uri(uri: str) -> str:
+    """The URI of one broker as Core's own client connects to it."""
+    scheme, _, rest = uri.partition("://")
+    where, _, query = rest.partition("?")
+    return _written(scheme, where, query)
+
+
+def _written(scheme: str, where: str, query: str) -> str:
+    options = "&".join(part for part in (TLS if scheme == "ssl" else "", query) if part)
+    return f"tcp://{where}" + (f"?{options}" if options else "")
+
+
+def _translated(options: FailoverOptions) -> Iterator[tuple[str, str]]:
+    passes = options.max_reconnect_attempts
+    at_start = passes if options.startup_max_reconnect_attempts == NO_LIMIT else options.startup_max_reconnect_attempts
+    growth = options.reconnect_delay_exponent if options.use_exponential_back_off else 1.0
+    yield "reconnectAttempts", "0"
+    yield "failoverAttempts", str(_tries(passes))
+    yield "initialConnectAttempts", str(_tries(at_start))
+    yield "retryInterval", str(options.reconnect_delay_ms)
+    yield "retryIntervalMultiplier", str(growth)
+    yield "maxRetryInterval", str(options.max_reconnect_delay_ms)
+    yield "callFailoverTimeout", str(options.timeout_ms)
+    yield "useTopologyForLoadBalancing", "false"
+    yield "connectionLoadBalancingPolicyClassName", SHUFFLED if options.randomize else IN_ORDER
+
+
+def _tries(passes: int) -> int:
+    """In a failover URI 0 is one try; in Core it is none."""
+    return passes if passes == NO_LIMIT else max(1, passes)
+
+
+def refusals(uri: FailoverUri) -> Iterator[str]:
+    """A sentence for each option of such a URI that a Core client cannot fulfil."""
+    for name, value in uri.core:
+        if name in REFUSED:
+            yield f"option {name} is not honoured by CORE clients: {REFUSED[name]}; remove it"
+        elif rule := misread(name, value):
+            yield f"option {name}={value} of Core's is not understood; write {rule}"
+    if uri.core and uri.explicit:
+        failover_option, core_option = sorted(uri.explicit)[0], uri.core[0][0]
+        yield (
+            f"failover option {failover_option} beside Core's own {core_option}: a client follows one of the two; "
+            "write failover options, or Core's, alone"
+        )
+    for name in WITHOUT_MEANING:
+        if name in uri.explicit:
+            yield f"failover option {name} is not supported by CORE: its client knows nothing like it; remove it"
+
+
+OPENWIRE = JavaProtocol("OpenWire", SupportedOptions("openwire", openwire_only=True), load_uri=str, connection_uri=str)
+CORE = JavaProtocol(
+    "Core", SupportedOptions("core", core_problems=refusals), load_uri=load_uri, connection_uri=connection_uri
+)

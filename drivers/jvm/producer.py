@@ -7,8 +7,7 @@ import time
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from drivers.client.contract import LoadControl, NoSenderError
-from drivers.client.events import ScheduledSend
+from drivers.client.contract import LoadControl, NoSenderError, ScheduledSend
 from drivers.client.message_settings import PLAIN_MESSAGES, MessageSettings
 from drivers.client.pacing import Schedule
 from drivers.contract import Destination, DriverError

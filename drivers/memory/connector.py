@@ -6,11 +6,11 @@ back, like a socket's reader.
 
 import queue
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from urllib.parse import urlsplit
 
-from drivers.client.makes_clients import MakesPythonClients
+from drivers.client.client import MakesPythonClients
 from drivers.contract import (
     Browsed,
     ConnectFailed,
@@ -26,7 +26,7 @@ from drivers.contract import (
 from drivers.failover.supported_options import SupportedOptions
 from drivers.memory.network import MemoryNetwork
 from drivers.memory.queues import Taker, Waiting
-from drivers.memory.transactions import MemoryTransaction
+from drivers.transactions import ABORTED, Held
 from topologies.model.endpoints import Credentials, Endpoint
 
 MEMORY_OPTIONS = SupportedOptions("memory")
@@ -71,7 +71,7 @@ class MemoryConnection:
         """The queue of this connection's own that stands for a temporary one."""
         return f"{name}.{self.client_id}"
 
-    def begin(self) -> MemoryTransaction:
+    def begin(self) -> "MemoryTransaction":
         """Raises ConnectionError when the connection is gone."""
         if not self.is_open():
             raise ConnectionError(f"the connection to {self.broker} is gone")
@@ -143,6 +143,43 @@ class MemoryConnection:
     def _lose_transactions(self) -> None:
         for transaction in self._transactions:
             transaction.held.lose()
+
+
+class MemoryTransaction:
+    """See `drivers.contract.Transaction`. It keeps messages aside, and the network takes all at once."""
+
+    def __init__(self, network: MemoryNetwork, member: MemoryConnection, on_settled: OnSettled) -> None:
+        self.held = Held(on_settled)
+        self._network, self._member = network, member
+        self._messages: list[Outgoing] = []
+
+    def send_batch(self, messages: Sequence[Outgoing]) -> int:
+        self._require_open()
+        sent_ns = self._network.clock()
+        self._messages += messages
+        for message in messages:
+            self.held.add(message.token)
+        return sent_ns
+
+    def commit(self) -> None:
+        self._network.commit(self._member, self._messages, self._settle_soon)
+        self._await_end()
+
+    def abort(self) -> None:
+        self._require_open()
+        self._settle_soon(Outcome.FAILED, ABORTED)
+        self._await_end()
+
+    def _settle_soon(self, outcome: Outcome, reason: str) -> None:
+        self._member.soon(lambda: self.held.settle(outcome, self._network.clock(), reason))
+
+    def _await_end(self) -> None:
+        if not self.held.wait():
+            raise ConnectionError(f"the connection to {self._member.broker} is gone")
+
+    def _require_open(self) -> None:
+        if not self._member.is_open():
+            raise ConnectionError(f"the connection to {self._member.broker} is gone")
 
 
 class MemoryConnector(MakesPythonClients):

@@ -13,17 +13,26 @@ One lock guards everything. Under the lock connections only receive callbacks; t
 
 import threading
 import time
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from typing import Protocol
 
 from drivers.contract import ConnectFailed, Destination, Outcome, Outgoing, Refused, Subscription
-from drivers.memory.delayed_delivery import DelayedDelivery
-from drivers.memory.places import Places
-from drivers.memory.queues import Stored, Taker, Waiting
-from drivers.memory.tampering import Tamperer, Tampering
+from drivers.memory.queues import Places, Stored, Taker, Waiting
 from records.selectors import BadSelectorError, Selector, parse
+from records.units import NS_PER_S
 from topologies.model.endpoints import Credentials, Endpoint
+
+
+class Tampering(StrEnum):
+    """The change that the network makes to a chosen message after it has confirmed it."""
+
+    DROP = "drop"
+    DUPLICATE = "duplicate"
+    HOLD_BACK = "hold back"  # delivered behind the message after it
+    CORRUPT = "corrupt"  # the last byte of the body is flipped
 
 
 class Member(Protocol):
@@ -282,3 +291,81 @@ class MemoryNetwork:
             taker.source.take_back(taker)
         self._places.end_unused()
         member.takers.clear()
+
+
+class Tamperer:
+    """Counts what is accepted for each destination (``queue://x``), and does to the chosen ones what was planned."""
+
+    def __init__(self) -> None:
+        self._planned: dict[tuple[str, int], Tampering] = {}
+        self._accepted: Counter[str] = Counter()
+        self._held_back: dict[str, list[Stored]] = {}
+
+    def plan(self, what: Tampering, destination: str, nth: int) -> None:
+        """Do that to the nth message (1, 2 …) for ``destination``."""
+        self._planned[destination, nth] = what
+
+    def passed(self, destination: str, stored: Stored) -> list[Stored]:
+        """The messages that go on in place of one that came in."""
+        self._accepted[destination] += 1
+        what = self._planned.get((destination, self._accepted[destination]))
+        if what is Tampering.DROP:
+            return []
+        if what is Tampering.HOLD_BACK:
+            self._held_back.setdefault(destination, []).append(stored)
+            return []
+        if what is Tampering.CORRUPT:
+            flipped = stored.body[:-1] + bytes([stored.body[-1] ^ 0xFF])
+            stored = replace(stored, body=flipped)
+        copies = 2 if what is Tampering.DUPLICATE else 1
+        return [stored] * copies + self._held_back.pop(destination, [])
+
+
+class DelayedDelivery:
+    """Calls ``deliver`` later, on a thread of its own, or at once where there is neither delay nor limit.
+
+    ``most_per_s``: of a broker that serves no more messages a second; None: any number.
+    ``changed`` is the lock of the network: it is held when a method is called, and when ``deliver`` is.
+    """
+
+    def __init__(
+        self,
+        delay_s: float,
+        most_per_s: float | None,
+        changed: threading.Condition,
+        clock: Callable[[], int],
+        deliver: Callable[[Destination, Stored], None],
+    ) -> None:
+        self._delay_ns = int(delay_s * NS_PER_S)
+        self._apart_ns = int(NS_PER_S / most_per_s) if most_per_s else 0
+        self._last_ns = 0
+        self._changed = changed
+        self._clock = clock
+        self._deliver = deliver
+        self._delayed: deque[tuple[int, Destination, Stored]] = deque()
+        self._postman: threading.Thread | None = None
+        self._closed = False
+
+    def forward(self, destination: Destination, stored: Stored) -> None:
+        if not self._delay_ns and not self._apart_ns:
+            return self._deliver(destination, stored)
+        self._last_ns = max(self._clock() + self._delay_ns, self._last_ns + self._apart_ns)
+        self._delayed.append((self._last_ns, destination, stored))
+        if self._postman is None:
+            self._postman = threading.Thread(target=self._deliver_delayed, name="memory-network", daemon=True)
+            self._postman.start()
+        return self._changed.notify_all()
+
+    def close(self) -> None:
+        """The thread ends with the next change. Messages that are not delivered by then never are."""
+        self._closed = True
+
+    def _deliver_delayed(self) -> None:
+        with self._changed:
+            while not self._closed:
+                early_ns = self._delayed[0][0] - self._clock() if self._delayed else None
+                if early_ns is None or early_ns > 0:
+                    self._changed.wait(None if early_ns is None else early_ns / NS_PER_S)
+                else:
+                    _, destination, stored = self._delayed.popleft()
+                    self._deliver(destination, stored)

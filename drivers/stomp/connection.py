@@ -10,6 +10,7 @@ import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import cast
 
 from stomp.utils import Frame
@@ -38,7 +39,6 @@ from drivers.stomp.frames import (
     send_head,
     subscribe_headers,
 )
-from drivers.stomp.pending_reply import PendingReply
 from drivers.stomp.stream import END, RawFrame
 from drivers.stomp.transactions import PREFIX, StompTransaction, StompTransactions
 from drivers.stomp.wire import Wire
@@ -52,6 +52,20 @@ SUBSCRIPTION, RECEIPT_ID, ACK, REDELIVERED = b"\nsubscription:", b"\nreceipt-id:
 BROKER_PATH = f"\n{BROKER_PATH_PROPERTY}:".encode()
 
 OnMessage = Callable[[RawFrame, int], None]
+
+
+@dataclass
+class PendingReply:
+    """The reply to a frame: a time (ns), or the broker's words, or neither when the connection is gone."""
+
+    came: threading.Event = field(default_factory=threading.Event)
+    at_ns: int = 0
+    refusal: str = ""
+    frame: Frame | None = None
+
+    def give(self, at_ns: int, refusal: str = "", frame: Frame | None = None) -> None:
+        self.at_ns, self.refusal, self.frame = at_ns, refusal, frame
+        self.came.set()
 
 
 class StompConnection:

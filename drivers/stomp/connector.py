@@ -9,7 +9,7 @@ import time
 from functools import partial
 
 from drivers.broker_errors import answered, nothing_sent
-from drivers.client.makes_clients import MakesPythonClients
+from drivers.client.client import MakesPythonClients
 from drivers.contract import (
     EXPIRED_CAUSE,
     Browsed,
@@ -19,12 +19,15 @@ from drivers.contract import (
     OnSettled,
     Refused,
 )
+from drivers.failover.supported_options import SupportedOptions
 from drivers.stomp.connection import StompConnection
 from drivers.stomp.frames import destination_header, read_address
-from drivers.stomp.options import STOMP_OPTIONS
 from drivers.stomp.stream import RawFrame
 from topologies.model.endpoints import Credentials, Endpoint
 from topologies.model.trust import Trust
+
+STOMP_OPTIONS = SupportedOptions("stomp", read_server_uri=partial(read_address, heartbeat_ms=0))
+
 
 HEARTBEAT_MS = 10_000
 BROWSE_PREFETCH = 1_000

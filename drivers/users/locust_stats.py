@@ -5,6 +5,7 @@ message. Clients with loops in the JVM report batches: Locust's request event fo
 than sending it.
 """
 
+import logging
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -14,7 +15,7 @@ import numpy as np
 from locust.env import Environment
 from locust.stats import RequestStats, bucket_response_time
 
-from drivers.client.events import Received, Settled
+from drivers.client.contract import Received, Settled
 from drivers.contract import DriverError, Outcome
 from drivers.users.connection_losses import ConnectionLosses
 from drivers.users.live_latency import RECEIVED, SETTLED, UNTIMED, LiveLatency, count_buckets
@@ -27,8 +28,7 @@ GOOD = (Outcome.ACKED, Outcome.UNCONFIRMED)
 
 LatencyNs = Callable[[int, int, int], int | None]
 """(producer, seq, received_ns) -> from due to received, where this process knows"""
-OnRefused = Callable[[str, str, str], None]
-"""(destination, broker, reason)"""
+log = logging.getLogger("brokerbench")
 
 
 class Counts(Protocol):
@@ -45,9 +45,9 @@ class Counts(Protocol):
 class LocustStatistics:
     """Counts for one session; see `drivers.client.contract.LoadStatistics`."""
 
-    def __init__(self, tally: Counts, recorder: Recorder, latency_ns: LatencyNs, refused: OnRefused) -> None:
-        """``refused`` is called for each message that a broker refused."""
-        self._tally, self._recorder, self._latency_ns, self.refused = tally, recorder, latency_ns, refused
+    def __init__(self, tally: Counts, recorder: Recorder, latency_ns: LatencyNs) -> None:
+        self._tally, self._recorder, self._latency_ns = tally, recorder, latency_ns
+        self._logged_refusals: set[tuple[str, str]] = set()  # destination and broker
         self._environment: Environment | None = None
         self._names: dict[str, str] = {}  # what is shown, by destination
         self._shown: dict[int, str] = {}  # the same, by the destinations' numbers in packed rows
@@ -69,6 +69,14 @@ class LocustStatistics:
 
     def connection_changed(self, client: int, event: str, at_ns: int) -> None:
         self._tally.losses.note(client, event, at_ns)
+
+    def refused(self, destination: str, broker: str, reason: str) -> None:
+        """Log it, once for each destination and broker; records count all."""
+        if (destination, broker) not in self._logged_refusals:
+            self._logged_refusals.add((destination, broker))
+            log.warning(
+                "broker %s refused a message to %s, which has failed: %s (told once)", broker, destination, reason
+            )
 
     # One by one.
 

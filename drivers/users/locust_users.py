@@ -18,10 +18,9 @@ from locust import task
 from drivers.client.connection_modes import PER_MESSAGE, PooledClient
 from drivers.client.contract import KeepsSchedule, LoadProducer
 from drivers.client.message_settings import MessageSettings
-from drivers.client.pacing import Schedule, ScheduleProgress, random_phase_ns, share
+from drivers.client.pacing import Schedule, ScheduleProgress, SteppedSchedule, random_phase_ns, share
 from drivers.client.per_message import PerMessageProducer
 from drivers.client.request_reply import replies_of
-from drivers.client.stepped_schedule import SteppedSchedule
 from drivers.client.work import Work
 from drivers.contract import DEFAULT_PRIORITY, Destination, DriverError, Subscription
 from drivers.users.broker_user import LOOK_EVERY_S, BrokerUser

@@ -17,14 +17,12 @@ from weakref import WeakKeyDictionary
 
 from drivers.client.connection_modes import POOLED, ClientPool, PooledClient, SharedClient
 from drivers.client.contract import ClientConnector, LoadClient, SpokenProtocols
-from drivers.client.pacing import LEAD_NS, Schedule
-from drivers.client.stepped_schedule import SteppedSchedule
+from drivers.client.loop_waits import due_timer
+from drivers.client.pacing import LEAD_NS, Schedule, SteppedSchedule
 from drivers.failover.uri import FailoverUri
 from drivers.users.connection_losses import ConnectionLosses
-from drivers.users.due_timer import due_timer
 from drivers.users.live_latency import LiveLatency
 from drivers.users.locust_stats import LocustStatistics
-from drivers.users.refusals import RefusalLog
 from records.rate_steps import RateStep
 from records.schemas import CLIENTS_PER_PROCESS
 from records.units import NS_PER_S
@@ -143,7 +141,7 @@ class Session:
         self.seed = seed
         self.clock = clock
         self.tally = Tally()
-        self.statistics = LocustStatistics(self.tally, recorder, self.latency_ns, RefusalLog().heard)
+        self.statistics = LocustStatistics(self.tally, recorder, self.latency_ns)
         self.producing = True
         self.problems: list[str] = []
         self._schedules: list[Schedule] = []

@@ -12,8 +12,8 @@ from typing import Any
 
 import gevent
 
+from drivers.client.client import MakesPythonClients
 from drivers.client.contract import ClientConnector
-from drivers.client.makes_clients import MakesPythonClients
 from records.units import NS_PER_S
 from records.writer import Recorder
 
@@ -25,7 +25,7 @@ LEAST_STALL_NS = 10_000_000
 class StallSampler:
     """Samples one process from `start` to `stop`, for the protocols with clients in Python.
 
-    Java clients have threads of their own, which go on while the loop stands still. `drivers.jvm.stall_sampler` watches
+    Java clients have threads of their own, which go on while the loop stands still. `drivers.jvm.event_buffers` watches
     them.
     """
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any, NamedTuple, Self, cast
 
-from drivers.client.client import Client
-from drivers.client.makes_clients import MakesPythonClients
+from drivers.client.client import Client, MakesPythonClients
 from drivers.contract import (
     Browsed,
+    Connection,
     Delivery,
     OnDelivery,
     OnLost,
@@ -19,9 +19,10 @@ from drivers.contract import (
     Outgoing,
     Subscription,
 )
-from drivers.failover.uri import FailoverUri
+from drivers.failover.client_connection import ClientConnection
+from drivers.failover.uri import FailoverUri, ServerUri
 from drivers.jvm.hub import OnEvent
-from drivers.stomp.options import STOMP_OPTIONS
+from drivers.stomp.connector import STOMP_OPTIONS
 from records.connection_events import ConnectionEvent
 from records.writer import Recorder
 from topologies.model.endpoints import Credentials, Endpoint
@@ -243,6 +244,29 @@ def eventually(condition: Callable[[], object], timeout_s: float = 60.0) -> None
     while not condition():
         assert time.monotonic() < ends, "it never came true"
         time.sleep(0.001)
+
+
+class UnconnectedClient:
+    """Stands where a reconnector's client stands, and keeps its rows. Brokers have their URIs as names."""
+
+    name = "client 1"
+
+    def __init__(self, clock: Callable[[], int]) -> None:
+        self.clock = clock
+        self.rows: list[ConnectionEvent] = []
+
+    def broker_of(self, server: ServerUri) -> str:
+        return str(server)
+
+    def connect(self, server: ServerUri, on_lost: OnLost) -> Connection:
+        raise NotImplementedError
+
+    def record(self, event: ConnectionEvent) -> None:
+        self.rows.append(event)
+
+    def restore(self, connection: ClientConnection) -> None: ...
+    def dropped(self, connection: ClientConnection) -> None: ...
+    def gave_up(self) -> None: ...
 
 
 class HubDouble:

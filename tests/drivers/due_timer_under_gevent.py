@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from drivers.client.loop_waits import MOST_SPIN_NS, SPIN_SHARE, DueTimer, SpinBudget, due_timer
 from drivers.client.pacing import LEAD_NS
-from drivers.users.due_timer import MOST_SPIN_NS, SPIN_SHARE, DueTimer, SpinBudget, due_timer
 
 MS = 1_000_000
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from drivers.client.client import Client
-from drivers.client.events import ScheduledSend
+from drivers.client.contract import ScheduledSend
 from drivers.client.per_message import PerMessageProducer
 from drivers.contract import DriverError
 from tests.drivers.conformance.conftest import REAL

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from drivers.client.blocked_detection import BLOCKED_AFTER_NS
+from drivers.client.backpressure import BLOCKED_AFTER_NS
 from drivers.contract import Destination, Outcome
 from drivers.memory.connector import MemoryConnector, MemoryNetwork
 from tests.drivers.doubles import (

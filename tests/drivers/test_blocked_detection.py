@@ -5,7 +5,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drivers.client.blocked_detection import BLOCKED_AFTER_NS, NO_ANSWER, WRITE_WAITED, BlockedDetector
+from drivers.client.backpressure import BLOCKED_AFTER_NS, NO_ANSWER, WRITE_WAITED, BlockedDetector
 
 S = BLOCKED_AFTER_NS
 Period = tuple[str, int, int, str]

@@ -4,7 +4,7 @@ import pytest
 
 from drivers.canary import PathsUnproven, Side, askable, describe, prove
 from drivers.memory.connector import MemoryConnector, MemoryNetwork
-from drivers.memory.tampering import Tampering
+from drivers.memory.network import Tampering
 from scenarios.harness.memory_runtime import NOBODY
 from topologies.catalogue.lookup import build
 from topologies.classic.broker import Broker

@@ -11,32 +11,27 @@ from drivers.failover.client_connection import ClientConnection
 from drivers.failover.reconnector import ConnectionAttempts, Failure, RetryIsUselessError, passes_to_tell
 from drivers.failover.uri import FailoverOptions, FailoverUri, ServerUri
 from records.connection_events import Cause, ConnectionEvent
-from tests.drivers.doubles import stomp_uri
+from tests.drivers.doubles import UnconnectedClient, stomp_uri
 
 URI = FailoverUri.parse(stomp_uri("ab"))
 A, B = URI.servers
 
 
-class Tries:
+class Tries(UnconnectedClient):
     """ConnectionAttempts at a broker that says what it is told to say, and the rows that they record."""
 
     def __init__(self, *answers: Exception) -> None:
-        self.rows: list[ConnectionEvent] = []
+        super().__init__(clock([7, 9]))
         self._answers = list(answers)
-        self.attempts = ConnectionAttempts(
-            "client 1", str, self._connect, self._record, lambda connection, reason: None, clock([7, 9])
-        )
+        self.attempts = ConnectionAttempts(self, lambda connection, reason: None)
 
     def fail(self, server: ServerUri, *, ever_connected: bool = True) -> Failure:
         connection, failure = self.attempts.make(server, ever_connected=ever_connected)
         assert connection is None
         return failure
 
-    def _connect(self, _server: ServerUri, _on_lost: OnLost) -> Connection:
+    def connect(self, server: ServerUri, on_lost: OnLost) -> Connection:
         raise self._answers.pop(0)
-
-    def _record(self, row: ConnectionEvent) -> None:
-        self.rows.append(row)
 
 
 def clock(times: list[int]) -> Callable[[], int]:

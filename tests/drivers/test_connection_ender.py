@@ -7,22 +7,23 @@ import pytest
 from drivers.failover.client_connection import ClientConnection
 from drivers.failover.reconnector import ConnectionEnder, last_words
 from records.connection_events import Cause, ConnectionEvent
+from tests.drivers.doubles import UnconnectedClient
 
 
-class Ends:
-    """What a parting told: rows of the connections table, and the connections that were dropped."""
+class Ends(UnconnectedClient):
+    """A client that keeps rows of the connections table, and the connections that were dropped."""
 
     def __init__(self) -> None:
-        self.rows: list[ConnectionEvent] = []
-        self.told: list[str] = []  # both, in their order
-        self.parting = ConnectionEnder(threading.Condition(), self._record, self._drop, lambda: 7, timeout_s=5.0)
+        super().__init__(lambda: 7)
+        self.calls: list[str] = []  # both, in their order
+        self.parting = ConnectionEnder(self, threading.Condition(), timeout_s=5.0)
 
-    def _record(self, row: ConnectionEvent) -> None:
-        self.rows.append(row)
-        self.told.append(row.event)
+    def record(self, event: ConnectionEvent) -> None:
+        super().record(event)
+        self.calls.append(event.event)
 
-    def _drop(self, connection: ClientConnection) -> None:
-        self.told.append(f"dropped {connection.broker}")
+    def dropped(self, connection: ClientConnection) -> None:
+        self.calls.append(f"dropped {connection.broker}")
 
 
 def lost_connection() -> ClientConnection:
@@ -48,7 +49,7 @@ def test_a_connection_that_still_lived_was_closed_by_us() -> None:
 def test_what_is_open_on_a_dropped_link_is_in_doubt_after_its_end_was_recorded() -> None:
     ends, connection = Ends(), lost_connection()
     ends.parting.drop(connection)
-    assert ends.told == ["lost", "dropped a"]
+    assert ends.calls == ["lost", "dropped a"]
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from drivers.client.client import Client
 from drivers.client.connection_modes import ClientPool, PooledClient, SharedClient
-from drivers.client.contract import NoSenderError, NoStatistics
-from drivers.client.events import ScheduledSend, Settled
+from drivers.client.contract import NoSenderError, NoStatistics, ScheduledSend, Settled
 from drivers.client.per_message import Numbers, PerMessageProducer
 from drivers.contract import Destination, DriverError, Refused, Subscription
 from drivers.failover.uri import FailoverUri

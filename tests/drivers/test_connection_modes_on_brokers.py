@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from drivers.client.events import ScheduledSend
+from drivers.client.contract import ScheduledSend
 from drivers.client.per_message import PerMessageProducer
 from tests.drivers.conformance.conftest import REAL
 from tests.drivers.java_bench import WAITED

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from drivers.client.events import Received
+from drivers.client.contract import Received
 from drivers.client.work import Work
 from drivers.contract import Delivery, Destination, DriverError, Refused, Subscription
 from drivers.memory.connector import MemoryConnector, MemoryNetwork

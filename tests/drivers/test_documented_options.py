@@ -7,7 +7,7 @@ from drivers.client.connection_modes import CONNECTION_MODES
 from drivers.contract import Outcome
 from drivers.failover.core_options import SUPPORTED
 from drivers.failover.uri import OPTION_FIELDS, written
-from drivers.jvm.core_uri import WITHOUT_MEANING
+from drivers.jvm.java_protocol import WITHOUT_MEANING
 from drivers.protocols import PROTOCOLS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "drivers.md").read_text(encoding="utf-8")

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from drivers.users.due_timer import due_timer
+from drivers.client.loop_waits import due_timer
 from tests.support.under_gevent import under_gevent
 
 

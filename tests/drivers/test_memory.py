@@ -19,7 +19,7 @@ from drivers.contract import (
     Subscription,
 )
 from drivers.memory.connector import MemoryConnection, MemoryConnector, MemoryNetwork
-from drivers.memory.tampering import Tampering
+from drivers.memory.network import Tampering
 from tests.drivers.doubles import BENCH, RUN, KeepingRecorder, client_of, eventually, memory_uri
 from topologies.model.endpoints import Credentials, Endpoint
 

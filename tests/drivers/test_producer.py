@@ -7,8 +7,7 @@ from typing import cast
 import pytest
 
 from drivers.client.client import Client
-from drivers.client.contract import NoStatistics
-from drivers.client.events import ScheduledSend, Settled
+from drivers.client.contract import NoStatistics, ScheduledSend, Settled
 from drivers.client.message_settings import MessageSettings
 from drivers.client.producer import Producer
 from drivers.contract import ConnectFailed, Destination, DriverError, Outcome, Outgoing, Refused

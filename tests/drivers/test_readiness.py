@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drivers.client.readiness import LONG_WRITE_NS, Readiness
+from drivers.client.backpressure import LONG_WRITE_NS, Readiness
 
 MS = 1_000_000
 times = st.integers(0, 10_000 * MS)

@@ -8,7 +8,7 @@ import pytest
 
 from drivers.contract import Connection, Redirected
 from drivers.failover import reconnect_schedule as reconnect
-from drivers.failover.redirects import Redirects
+from drivers.failover.updated_uris import UpdatedUris
 from drivers.failover.uri import FailoverUri, ServerUri
 from tests.drivers.doubles import KeepingRecorder, ScriptedConnection, ScriptedConnector, client_of, eventually
 
@@ -30,12 +30,8 @@ def naming(*successors: str) -> Naming:
     return connection
 
 
-def referrals(uri: str = URI) -> Redirects:
-    return Redirects("producers client 1", FailoverUri.parse(uri), BROKERS)
-
-
-def refreshed(heard: Redirects, uri: str = URI) -> tuple[ServerUri, ...]:
-    return heard.refresh(FailoverUri.parse(uri)).updated
+def referrals(uri: str = URI) -> UpdatedUris:
+    return UpdatedUris("producers client 1", FailoverUri.parse(uri), BROKERS)
 
 
 def test_a_named_broker_is_reached_as_the_failover_uri_says_and_any_other_as_it_was_named() -> None:
@@ -50,7 +46,7 @@ def test_what_is_no_broker_of_the_run_is_left_out_and_told_once(caplog: pytest.L
     with caplog.at_level(logging.WARNING):
         for _ in range(2):
             heard.hear(naming("elsewhere:1", "localhost:2"))
-    assert refreshed(heard) == (B,)
+    assert heard.refresh().updated == (B,)
     (record,) = caplog.records
     assert record.getMessage() == (
         "producers client 1: a broker names elsewhere:1, which is no broker of this run; it is left out"
@@ -64,14 +60,14 @@ def test_the_last_broker_that_names_others_counts_and_one_that_names_none_change
     heard.hear(naming())
     plain: Connection = ScriptedConnection("a", "c", print, print)
     heard.hear(plain)
-    assert refreshed(heard) == (C, B)
+    assert heard.refresh().updated == (C, B)
 
 
 def test_whoever_wants_no_updates_hears_none() -> None:
     uri = URI + "&updateURIsSupported=false"
     heard = referrals(uri)
     heard.hear(naming("localhost:2"))
-    assert refreshed(heard, uri) == ()
+    assert heard.refresh().updated == ()
 
 
 def test_a_client_is_sent_on_at_once_before_the_rest_of_the_pass_and_round_in_circles_no_more_than_once() -> None:

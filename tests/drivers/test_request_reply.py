@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from drivers.client.client import Client
-from drivers.client.events import ScheduledSend
+from drivers.client.contract import ScheduledSend
 from drivers.client.request_reply import replies_of
 from drivers.contract import Delivery, Destination, DriverError, Outgoing, Subscription
 from drivers.memory.connector import MemoryConnector, MemoryNetwork

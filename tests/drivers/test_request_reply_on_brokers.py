@@ -8,8 +8,7 @@ from typing import Any
 
 import pytest
 
-from drivers.client.contract import LoadClient, NoStatistics
-from drivers.client.events import Received, Settled
+from drivers.client.contract import LoadClient, NoStatistics, Received, Settled
 from drivers.client.pacing import Schedule
 from drivers.client.request_reply import replies_of
 from drivers.contract import Destination, Subscription

@@ -5,8 +5,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drivers.client.pacing import NS_PER_S, Schedule
-from drivers.client.stepped_schedule import SteppedSchedule
+from drivers.client.pacing import NS_PER_S, Schedule, SteppedSchedule
 from records.rate_steps import RateStep, ends_s
 
 RATES = st.floats(0.5, 50, allow_nan=False)

@@ -2,8 +2,8 @@
 
 import pytest
 
+from drivers.memory.network import Tamperer, Tampering
 from drivers.memory.queues import Stored
-from drivers.memory.tampering import Tamperer, Tampering
 
 
 def arrivals(what: Tampering) -> list[bytes]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from drivers.client.client import Client
-from drivers.client.events import Received, ScheduledSend, Settled
+from drivers.client.contract import Received, ScheduledSend, Settled
 from drivers.client.transacted_producer import TransactedProducer
 from drivers.contract import Destination, Outcome, Refused, Subscription
 from drivers.failover.client_connection import ClientConnection

@@ -9,7 +9,7 @@ from typing import cast
 import pytest
 
 from drivers.client.client import Client
-from drivers.client.events import Received, ScheduledSend, Settled
+from drivers.client.contract import Received, ScheduledSend, Settled
 from drivers.client.transacted_producer import TransactedProducer
 from drivers.contract import Outcome, Subscription
 from drivers.failover.uri import FailoverUri

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from drivers.client.turns import let_others_run
+from drivers.client.loop_waits import let_others_run
 from tests.support.under_gevent import under_gevent
 
 

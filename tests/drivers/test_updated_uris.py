@@ -9,17 +9,18 @@ from drivers.failover.updated_uris import UpdatedUris
 from drivers.failover.uri import FailoverUri, ServerUri
 from tests.drivers.doubles import KeepingRecorder, ScriptedConnector, client_of, stomp_uri
 
-KNOWN = {"a:1", "b:2", "c:3"}
+BROKERS = {"a:1": "a", "b:2": "b", "c:3": "c"}
 B, C = ServerUri("stomp", "b", 2), ServerUri("stomp", "c", 3)
 
 
-def uri_of(file: str, more: str = "") -> FailoverUri:
-    return FailoverUri.parse(f"failover:(stomp://a:1)?updateURIsURL={file}{more}")
+def updated_uris(file: str, more: str = "") -> UpdatedUris:
+    uri = FailoverUri.parse(f"failover:(stomp://a:1)?updateURIsURL={file}{more}")
+    return UpdatedUris("client 1", uri, BROKERS)
 
 
 def refreshed(file: Path, text: str, more: str = "") -> tuple[ServerUri, ...]:
     file.write_text(text)
-    return UpdatedUris("client 1", KNOWN).refresh(uri_of(file.as_uri(), more)).updated
+    return updated_uris(file.as_uri(), more).refresh().updated
 
 
 def test_the_file_is_a_list_with_commas_over_any_number_of_lines(tmp_path: Path) -> None:
@@ -28,18 +29,18 @@ def test_the_file_is_a_list_with_commas_over_any_number_of_lines(tmp_path: Path)
 
 def test_a_path_is_a_url_too(tmp_path: Path) -> None:
     (tmp_path / "list").write_text("stomp://c:3")
-    assert UpdatedUris("client 1", KNOWN).refresh(uri_of(str(tmp_path / "list"))).updated == (C,)
+    assert updated_uris(str(tmp_path / "list")).refresh().updated == (C,)
 
 
 def test_an_empty_file_or_one_that_went_leaves_the_list_as_it_was(tmp_path: Path) -> None:
     file = tmp_path / "list"
     file.write_text("stomp://b:2")
-    updating = UpdatedUris("client 1", KNOWN)
-    uri = updating.refresh(uri_of(file.as_uri()))
+    updating = updated_uris(file.as_uri())
+    assert updating.refresh().updated == (B,)
     file.write_text("\n")
-    assert updating.refresh(uri) == uri
+    assert updating.refresh().updated == (B,)
     file.unlink()
-    assert updating.refresh(uri).updated == (B,)
+    assert updating.refresh().updated == (B,)
 
 
 def test_a_file_that_is_not_to_be_followed_is_not_read(tmp_path: Path) -> None:
@@ -51,13 +52,13 @@ def test_what_is_no_broker_of_the_run_is_left_out_and_told_once(
 ) -> None:
     file = tmp_path / "list"
     file.write_text("stomp://z:9,nonsense, stomp://c:3,stomp://b:2")
-    updating = UpdatedUris("client 1", KNOWN)
+    updating = updated_uris(file.as_uri())
     with caplog.at_level(logging.WARNING):
         for _ in range(2):
-            assert updating.refresh(uri_of(file.as_uri())).updated == (B,)
-    told = [record.getMessage() for record in caplog.records]
-    assert len(told) == 3
-    assert told[0] == "client 1: updateURIsURL: z:9 is no broker of this run; this entry is left out"
+            assert updating.refresh().updated == (B,)
+    warnings = [record.getMessage() for record in caplog.records]
+    assert len(warnings) == 3
+    assert warnings[0] == "client 1: updateURIsURL: z:9 is no broker of this run; this entry is left out"
 
 
 def test_a_client_attempts_the_brokers_of_the_file_first(tmp_path: Path) -> None:

@@ -5,8 +5,7 @@ from collections.abc import Callable
 
 import gevent
 
-from drivers.client.turns import LoopTurns, let_others_run
-from drivers.users.due_timer import DueTimer
+from drivers.client.loop_waits import DueTimer, LoopTurns, let_others_run
 
 MS = 1_000_000
 TURNS = 400
@@ -38,7 +37,7 @@ def test_one_whose_time_has_come_goes_in_the_same_turn() -> None:
 
 
 def test_it_would_not_if_turns_ended_by_sleeping_for_no_time() -> None:
-    """Or else gevent has changed, and `drivers.client.turns` may go."""
+    """Or else gevent has changed, and `drivers.client.loop_waits` may go."""
     assert turns_until_woken(lambda: time.sleep(0)) > 10
 
 

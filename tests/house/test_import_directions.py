@@ -173,8 +173,8 @@ def test_a_part_of_drivers_imports_only_what_lies_below_it() -> None:
 @pytest.mark.parametrize(
     ("module", "line"),
     [
-        ("drivers.failover.uri", "from drivers.jvm.core_uri import load_uri"),
-        ("drivers.failover.redirects", "from drivers.client.access import ClientAccess"),
+        ("drivers.failover.uri", "from drivers.jvm.java_protocol import load_uri"),
+        ("drivers.failover.updated_uris", "from drivers.client.producer import ClientAccess"),
         ("drivers.client.client", "def late():\n    from drivers.users.session import Session"),
         ("drivers.client.producer", "from drivers import protocols"),
         ("drivers.users.session", "from drivers.stomp.connector import StompConnector"),

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drivers.client.pacing import NS_PER_S
-from drivers.client.stepped_schedule import SteppedSchedule
+from drivers.client.pacing import NS_PER_S, SteppedSchedule
 from drivers.users.session import RateChange, Tally, Window
 from records.rate_search import SearchSettings
 from records.rate_steps import LEAST_SHARE, RateStep, ends_s, judged_seconds

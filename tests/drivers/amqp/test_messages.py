@@ -7,15 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from proton import Message, symbol
 
-from drivers.amqp.messages import (
-    BROKER_PATH_PROPERTY,
-    Address,
-    node_address,
-    read_address,
-    read_message,
-    read_request,
-    write_message,
-)
+from drivers.amqp.addresses import Address, read_address
+from drivers.amqp.messages import BROKER_PATH_PROPERTY, node_address, read_message, read_request, write_message
 from drivers.contract import Destination, MessageHeaders
 from drivers.stomp.frames import BROKER_PATH_PROPERTY as STOMP_HAS
 from topologies.classic.render.broker_xml import BROKER_PATH_PROPERTY as RENDERED

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from proton import Condition, symbol
 
+from drivers.amqp.addresses import address_of, successors
 from drivers.amqp.connection import NOT_WELCOME, AmqpConnection
 from drivers.amqp.connector import AmqpConnector
-from drivers.amqp.redirects import address_of, successors
 from drivers.contract import Redirected
 from tests.support.fake_amqp import NOBODY, FakeBroker, Script
 from tests.support.waiting import until

@@ -7,7 +7,7 @@ from typing import cast
 
 from drivers.amqp.connector import AmqpConnector
 from drivers.client.client import Client
-from drivers.client.events import Settled
+from drivers.client.contract import Settled
 from drivers.contract import Connector, Destination, DriverError
 from drivers.failover.uri import FailoverUri
 from drivers.stomp.connector import StompConnector

@@ -6,7 +6,7 @@ import pytest
 
 from drivers.failover.core_options import CORE_OPTIONS, REFUSED, SUPPORTED, SWITCHES
 from drivers.failover.uri import OPTION_NAMES, FailoverUri
-from drivers.jvm.core_uri import IN_ORDER, SHUFFLED, connection_uri, load_uri
+from drivers.jvm.java_protocol import IN_ORDER, SHUFFLED, connection_uri, load_uri
 from drivers.protocols import unsupported
 
 A, B = "tcp://127.0.0.1:1001", "tcp://127.0.0.1:1002"

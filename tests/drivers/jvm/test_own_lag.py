@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from drivers.client.readiness import LONG_WRITE_NS, Readiness
+from drivers.client.backpressure import LONG_WRITE_NS, Readiness
 from drivers.jvm import vm
 from drivers.jvm.event_buffers import SEND_ROW
 from scenarios.java_parts import find_java_parts

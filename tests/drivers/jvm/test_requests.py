@@ -8,16 +8,15 @@ from typing import Any, cast
 
 import pytest
 
-from drivers.client.contract import NoSenderError
-from drivers.client.events import ScheduledSend
+from drivers.client.contract import NoSenderError, ScheduledSend
 from drivers.client.pacing import Schedule
 from drivers.contract import Destination, DriverError, Subscription
 from drivers.failover.uri import FailoverUri
 from drivers.jvm import client as java_client
 from drivers.jvm.client import JavaClient
-from drivers.jvm.core import CORE
+from drivers.jvm.hub import ENDED, UNHEARD, Requests
+from drivers.jvm.java_protocol import CORE
 from drivers.jvm.producer import SendSettings
-from drivers.jvm.requests import ENDED, UNHEARD, Requests
 from records.connection_events import ConnectionEvent
 from records.rundir import RunDirectory
 from records.writer import Recorder

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from drivers.jvm.core_uri import IN_ORDER, SHUFFLED
+from drivers.jvm.java_protocol import IN_ORDER, SHUFFLED
 from drivers.jvm.trust import DOUBTED
 from drivers.jvm.vm import SOURCES
 from records.packing import NULL_INT32, NULL_INT64, packed_dtype

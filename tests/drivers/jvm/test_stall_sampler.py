@@ -14,9 +14,8 @@ import pytest
 
 from drivers.client.contract import NoStatistics
 from drivers.jvm import vm
-from drivers.jvm.event_buffers import EventBuffers
+from drivers.jvm.event_buffers import EventBuffers, JvmStallSampler
 from drivers.jvm.hub import hub
-from drivers.jvm.stall_sampler import JvmStallSampler
 from drivers.users.stall_sampler import LEAST_STALL_NS, PERIOD_NS
 from records.reader import read_events, seal
 from records.rundir import RunDirectory

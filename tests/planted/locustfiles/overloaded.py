@@ -9,7 +9,7 @@ from typing import Any
 
 from gevent import monkey
 
-from drivers.client.events import ScheduledSend
+from drivers.client.contract import ScheduledSend
 from drivers.client.producer import Producer as ClientProducer
 from drivers.memory.network import MemoryNetwork
 from drivers.users.locust_users import ConsumerUser, ProducerUser

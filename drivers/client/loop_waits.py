@@ -1,7 +1,12 @@
-"""Wakes greenlets at the nanosecond that they wait for, where gevent's own timers wait in whole milliseconds.
+"""Lets greenlets wait in gevent's loop: until the next turn of the loop, or until a due time in nanoseconds.
 
-One Linux timerfd a process stands for all times that its greenlets wait for; gevent's loop watches it as it watches a
-socket. Elsewhere, and in a process that gevent has not patched, `due_timer` is None.
+gevent's ``sleep(0)`` does not end a turn: a greenlet that sleeps for 0 s runs again before gevent looks at sockets and
+timers, for as long as the 5 ms of Python's switch interval. A message that becomes due meanwhile is late by as much.
+`let_others_run` ends it.
+
+gevent's own timers wait in whole milliseconds. `DueTimer` is one Linux timerfd a process. It stands for all times that
+the greenlets of the process wait for; gevent's loop watches it as it watches a socket. Elsewhere, and in a process that
+gevent has not patched, `due_timer` is None.
 
 An idle core takes 0.1 to 0.3 ms to wake a process, and a message takes 0.1 ms to be made. So the timer wakes a greenlet
 up to `LEAD_NS` early. The greenlet makes its message and then reads the clock until the message is due
@@ -13,20 +18,90 @@ import ctypes
 import heapq
 import itertools
 import os
+import sys
 import time
+from collections.abc import Callable
+from typing import Generic, TypeVar
 
 import gevent
+from gevent import get_hub, monkey
 from gevent.hub import Waiter
 
-from drivers.client.of_process import OfProcess
 from drivers.client.pacing import LEAD_NS
 from records.units import NS_PER_S
 
-CLOCK_MONOTONIC, TFD_TIMER_ABSTIME = 1, 1
 READABLE = 1
+CLOCK_MONOTONIC, TFD_TIMER_ABSTIME = 1, 1
 SPIN_SHARE = 0.05
 MOST_SPIN_NS = 2_000_000
 """Budget that was not used is kept up to this much."""
+
+T = TypeVar("T")
+
+
+class OfProcess(Generic[T]):
+    """Makes it at its first use. A forked process makes its own, as it has another loop."""
+
+    def __init__(self, make: Callable[[], T]) -> None:
+        """``make``: may raise OSError."""
+        self._make = make
+        self._made: dict[int, T | None] = {}
+
+    def get(self) -> T | None:
+        """None where it cannot be made: not on Linux, or gevent has not patched this process."""
+        pid = os.getpid()
+        if pid not in self._made:
+            self._made.clear()
+            self._made[pid] = self._make_here()
+        return self._made[pid]
+
+    def _make_here(self) -> T | None:
+        if not sys.platform.startswith("linux") or not monkey.is_module_patched("threading"):
+            return None
+        try:
+            return self._make()
+        except OSError:
+            return None
+
+
+class LoopTurns:
+    """Wakes greenlets in the next turn of the loop, by a file that is always readable. Raises OSError."""
+
+    def __init__(self) -> None:
+        self._fd = os.eventfd(1, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
+        self._watcher = get_hub().loop.io(self._fd, READABLE)
+        self._waiting: list[Waiter[None]] = []
+
+    def wait(self) -> None:
+        """Until the loop has looked at every socket and timer once."""
+        mine: Waiter[None] = Waiter()
+        self._waiting.append(mine)
+        if len(self._waiting) == 1:
+            self._watcher.start(self._turned)
+        mine.get()
+
+    def close(self) -> None:
+        self._watcher.stop()
+        self._watcher.close()
+        os.close(self._fd)
+
+    def _turned(self) -> None:
+        """Called by gevent's loop. One that waits again is woken in the turn after this one."""
+        woken, self._waiting = self._waiting, []
+        self._watcher.stop()
+        for one in woken:
+            one.switch(None)
+
+
+_turns = OfProcess(LoopTurns)
+
+
+def let_others_run() -> None:
+    """Under gevent, until the other greenlets that could run had their turn; elsewhere other threads have it."""
+    if (turns := _turns.get()) is not None:
+        turns.wait()
+    else:
+        time.sleep(0)
 
 
 class _Timespec(ctypes.Structure):
@@ -123,9 +198,9 @@ class SpinBudget:
         self._left_ns -= early_ns
 
 
-_of_process = OfProcess(DueTimer)
+_due_timer = OfProcess(DueTimer)
 
 
 def due_timer() -> DueTimer | None:
     """This process's timer, made at its first use; a forked process makes its own."""
-    return _of_process.get()
+    return _due_timer.get()
