@@ -49,8 +49,8 @@ def no_selector(words: str) -> bool:
 
 def too_large(words: str) -> bool:
     """Whether a connection ended over a message that the broker takes in no frame: it would end the next one too."""
-    said = words.lower()
-    return "frame size" in said and "exceeded" in said
+    lower_case = words.lower()
+    return "frame size" in lower_case and "exceeded" in lower_case
 
 
 def cause_of_loss(words: str) -> Cause:
@@ -74,9 +74,9 @@ def refused_user(broker_at: str, username: str, words: str) -> Refused:
     )
 
 
-def out_of_reach(broker_at: str, what: str, port: str) -> ConnectFailed:
+def out_of_reach(broker_at: str, problem: str, port: str) -> ConnectFailed:
     """The error for a broker that did not answer as one. ``port``: what it should be listening on, "STOMP port"."""
-    return ConnectFailed(_out_of_reach(broker_at, what, port))
+    return ConnectFailed(_out_of_reach(broker_at, problem, port))
 
 
 def went_away(broker_at: str, reason: str, port: str, hung_up: bool) -> ConnectFailed:
@@ -85,8 +85,8 @@ def went_away(broker_at: str, reason: str, port: str, hung_up: bool) -> ConnectF
     return kind(_out_of_reach(broker_at, f"went away before it answered: {reason}", port))
 
 
-def _out_of_reach(broker_at: str, what: str, port: str) -> str:
-    return f"broker {broker_at} {what}; check that it is up and that this is its {port}"
+def _out_of_reach(broker_at: str, problem: str, port: str) -> str:
+    return f"broker {broker_at} {problem}; check that it is up and that this is its {port}"
 
 
 def nothing_sent(_token: object, _outcome: Outcome, _at_ns: int, _reason: str) -> None:

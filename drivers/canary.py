@@ -65,17 +65,20 @@ def sides(runtime: Reached, connectors: Mapping[str, ClientConnector], spoken: S
 def askable(topology: Topology, paths: Iterable[Path]) -> list[Path]:
     """The paths that a canary can take, as far as the links' own settings say. Pure."""
     every = list(paths)
-    of_end = {path.end: [each for each in every if each.end == path.end] for path in every}
-    stopped = {path for end, its in of_end.items() for path in topology.stopped(its, str(_queue(end)))}
+    stopped = {
+        path
+        for end in {path.end for path in every}
+        for path in topology.stopped([path for path in every if path.end == end], str(_queue(end)))
+    }
     return [path for path in every if path not in stopped]
 
 
-def describe(paths: Sequence[Path], asked: Sequence[Path]) -> str:
+def describe(paths: Sequence[Path], proven_paths: Sequence[Path]) -> str:
     """One line that names the proven paths, and the paths that no canary could prove."""
-    proven = set(asked)
-    left = [f"{path.begin} → {path.end}" for path in paths if path not in proven]
-    without = f"; not proven so, as their links let no canary pass: {', '.join(left)}" if left else ""
-    return f"paths proven by a canary each: {len(asked)}{without}"
+    proven = set(proven_paths)
+    unproven = [f"{path.begin} → {path.end}" for path in paths if path not in proven]
+    without = f"; not proven so, as their links let no canary pass: {', '.join(unproven)}" if unproven else ""
+    return f"paths proven by a canary each: {len(proven_paths)}{without}"
 
 
 def prove(
@@ -106,9 +109,9 @@ class _LossRecorder(Recorder):
         super().__init__(lambda _table, _rows: None, "canary")
         self._on_lost = on_lost
 
-    def connection(self, client: int, group: str, protocol: str, told: ConnectionEvent) -> None:
-        if told.event == "lost":
-            self._on_lost(str(told.broker), told.reason)
+    def connection(self, client: int, group: str, protocol: str, change: ConnectionEvent) -> None:
+        if change.event == "lost":
+            self._on_lost(str(change.broker), change.reason)
 
 
 class _Flock(NoStatistics):
@@ -184,8 +187,8 @@ class _Flock(NoStatistics):
             if not late.is_set():
                 raise
             at = f"{broker} at {_address(side.endpoint(broker))}"
-            what = f"did not answer within {CONNECT_TIMEOUT_S:g} s"
-            raise out_of_reach(at, what, f"{side.connector.protocol} port") from error
+            problem = f"did not answer within {CONNECT_TIMEOUT_S:g} s"
+            raise out_of_reach(at, problem, f"{side.connector.protocol} port") from error
         finally:
             timer.cancel()
 

@@ -54,8 +54,8 @@ class TurnedAway(ConnectFailed):
 class Redirected(ConnectFailed):
     """The broker redirects its clients to another broker. ``address``: that broker's ``host:port``."""
 
-    def __init__(self, told: str, address: str) -> None:
-        super().__init__(told)
+    def __init__(self, message: str, address: str) -> None:
+        super().__init__(message)
         self.address = address
 
 

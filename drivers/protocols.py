@@ -28,12 +28,12 @@ class Spoken:
     @classmethod
     def parse(cls, text: str) -> "Spoken":
         """Read ``PROTOCOL`` or ``PRODUCERS:CONSUMERS``; ValueError says what is wrong and what to write instead."""
-        producers, both, consumers = text.partition(":")
-        spoken = cls(producers, consumers if both else producers)
+        producers, colon, consumers = text.partition(":")
+        spoken = cls(producers, consumers if colon else producers)
         for protocol in spoken.distinct:
             if protocol not in PROTOCOLS:
-                known = ", ".join(PROTOCOLS)
-                raise ValueError(f"{protocol!r} is not known; write one of {known}, or two as PRODUCERS:CONSUMERS")
+                protocols = ", ".join(PROTOCOLS)
+                raise ValueError(f"{protocol!r} is not known; write one of {protocols}, or two as PRODUCERS:CONSUMERS")
         if len(spoken.distinct) > 1 and "memory" in spoken.distinct:
             raise ValueError("brokers in memory speak only memory; write memory alone")
         return spoken

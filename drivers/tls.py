@@ -67,10 +67,10 @@ class TlsSocket:
 
     def sendall(self, data: bytes | memoryview) -> None:
         with self._sending:
-            left = memoryview(data)
+            unwritten = memoryview(data)
             with self._thinking:
-                while left:
-                    left = left[self._tls.write(left) :]
+                while unwritten:
+                    unwritten = unwritten[self._tls.write(unwritten) :]
             self._send_out()
 
     def fileno(self) -> int:
@@ -123,15 +123,15 @@ def secured(plain: socket.socket, host: str, trust: Trust) -> TlsSocket:
     return tls
 
 
-def refused(who: str, error: ssl.SSLError) -> DriverError:
+def refused(broker_at: str, error: ssl.SSLError) -> DriverError:
     """The meaning of a failed handshake for a client: a certificate does not become better by trying again."""
     if doubt := untrusted(error):
-        return Untrusted(f"{who}: {doubt}")
+        return Untrusted(f"{broker_at}: {doubt}")
     why = (error.reason or str(error)).replace("_", " ").lower()
-    return ConnectFailed(f"{who}: no TLS there ({why}); check that this is its port for TLS")
+    return ConnectFailed(f"{broker_at}: no TLS there ({why}); check that this is its port for TLS")
 
 
-def doubted(who: str, host: str, port: int, trust: Trust, timeout_s: float) -> DriverError | None:
+def doubted(broker_at: str, host: str, port: int, trust: Trust, timeout_s: float) -> DriverError | None:
     """Why a handshake with that port fails, in the words of every protocol here; None where it does not.
 
     This is for libraries that report only a failure, or report it in words of their own.
@@ -139,7 +139,7 @@ def doubted(who: str, host: str, port: int, trust: Trust, timeout_s: float) -> D
     try:
         secured(socket.create_connection((host, port), timeout_s), host, trust).close()
     except ssl.SSLError as error:
-        return refused(who, error)
+        return refused(broker_at, error)
     except OSError:
         return None
     return None

@@ -49,11 +49,11 @@ def read_address(uri: str, idle_timeout_ms: int) -> Address:
 AMQP_OPTIONS = SupportedOptions("amqp", read_server_uri=partial(read_address, idle_timeout_ms=0))
 
 
-def address_of(told: object, default_port: int) -> str:
+def address_of(referral: object, default_port: int) -> str:
     """``host:port`` of a map with ``network-host`` and perhaps ``port``; '' where it names no host."""
-    if not isinstance(told, Mapping):
+    if not isinstance(referral, Mapping):
         return ""
-    by_name: dict[str, Any] = {str(name): value for name, value in told.items()}
+    by_name: dict[str, Any] = {str(name): value for name, value in referral.items()}
     host, port = by_name.get("network-host"), by_name.get("port", default_port)
     if not isinstance(host, str) or not host or not isinstance(port, int):
         return ""
@@ -64,4 +64,4 @@ def successors(properties: Mapping[Any, Any], default_port: int) -> tuple[str, .
     """The brokers that an Open lists, in order. Entries other than maps with a host are left out."""
     listed = next((value for name, value in properties.items() if str(name) == FAILOVER_SERVER_LIST), ())
     entries = listed if isinstance(listed, Iterable) and not isinstance(listed, str | bytes | Mapping) else ()
-    return tuple(dict.fromkeys(address for each in entries if (address := address_of(each, default_port))))
+    return tuple(dict.fromkeys(address for entry in entries if (address := address_of(entry, default_port))))

@@ -97,8 +97,8 @@ class AmqpConnection:
         if not self._welcome.came.wait(max(0.0, deadline_s - time.monotonic())):
             raise self._failed(f"did not answer within {self._timeout_s:g} s")
         if self._redirected_to:
-            told = f"broker {self.broker} at {self._address} sends its clients on to {self._redirected_to}"
-            raise Redirected(told, self._redirected_to)
+            words_of_redirect = f"broker {self.broker} at {self._address} sends its clients on to {self._redirected_to}"
+            raise Redirected(words_of_redirect, self._redirected_to)
         if self._welcome.refusal:
             raise self._turned_away(username, self._welcome.refusal)
         with self._wire.lock:  # from here on a loss is told by ``on_lost``; one that came first makes opening fail
@@ -107,8 +107,8 @@ class AmqpConnection:
             where, wire = f"{self.broker} at {self._address}", self._wire
             raise went_away(where, wire.reason, self._port_meant(), wire.hung_up)
 
-    def _failed(self, what: str) -> ConnectFailed:
-        return out_of_reach(f"{self.broker} at {self._address}", what, self._port_meant())
+    def _failed(self, problem: str) -> ConnectFailed:
+        return out_of_reach(f"{self.broker} at {self._address}", problem, self._port_meant())
 
     def _port_meant(self) -> str:
         return "AMQP port for TLS" if self._address.tls else "AMQP port"
@@ -118,8 +118,8 @@ class AmqpConnection:
             return refused(f"broker {self.broker} at {self._address}", error)
         return self._failed(f"could not be reached: {error}")
 
-    def _turned_away(self, username: str, said: str) -> DriverError:
-        return turned_away(f"{self.broker} at {self._address}", username, said)
+    def _turned_away(self, username: str, refusal: str) -> DriverError:
+        return turned_away(f"{self.broker} at {self._address}", username, refusal)
 
     def close(self) -> None:
         """Leave politely; bounded, also on a frozen broker. From a callback it leaves without waiting."""
@@ -205,22 +205,22 @@ class AmqpConnection:
         self._wire.lose(f"the broker ended the session: {words(event.session.remote_condition)}")
 
     def _on_open(self, event: Event) -> None:
-        told = event.connection.remote_properties or {}
-        prefixes = {str(name): str(value) for name, value in told.items() if str(name).endswith("-prefix")}
+        properties = event.connection.remote_properties or {}
+        prefixes = {str(name): str(value) for name, value in properties.items() if str(name).endswith("-prefix")}
         self._sending.prefixes = self._receiving.prefixes = prefixes
-        self._successors = successors(told, self._address.port)
-        if NOT_WELCOME not in told:
+        self._successors = successors(properties, self._address.port)
+        if NOT_WELCOME not in properties:
             self._welcome.give(time.perf_counter_ns())
 
     def _on_close(self, event: Event) -> None:
         condition = event.connection.remote_condition
-        said = words(condition)
+        reason = words(condition)
         if condition is not None and condition.name == REDIRECT:
             self._redirected_to = address_of(condition.info, self._address.port)
         if not self._welcome.came.is_set():
-            self._welcome.give(0, said)
+            self._welcome.give(0, reason)
         elif self._open:
-            self._wire.lose(f"the broker closed the connection: {said}")
+            self._wire.lose(f"the broker closed the connection: {reason}")
         event.connection.close()
         self._farewell.set()
 

@@ -41,8 +41,8 @@ class PeerReply:
 class Attachments:
     """Links that were asked for and not answered yet. ``who`` begins the errors: the broker and its address."""
 
-    def __init__(self, wire: Wire, who: str, timeout_s: float) -> None:
-        self._wire, self._who, self._timeout_s = wire, who, timeout_s
+    def __init__(self, wire: Wire, broker_at: str, timeout_s: float) -> None:
+        self._wire, self._who, self._timeout_s = wire, broker_at, timeout_s
         self._asked: dict[str, PeerReply] = {}
 
     def expect(self, name: str) -> PeerReply:
@@ -55,11 +55,11 @@ class Attachments:
         if self._wire.reason:
             raise self.lost()
 
-    def wait(self, answer: PeerReply, what: str) -> None:
+    def wait(self, answer: PeerReply, request: str) -> None:
         """Until granted or refused: a broker that does not answer in time is given up. Raises ConnectionError."""
         self._wire.write_out()
         if not answer.came.wait(self._timeout_s):
-            self._wire.lose(f"no answer {what} in {self._timeout_s:g} s")
+            self._wire.lose(f"no answer {request} in {self._timeout_s:g} s")
         if not answer.at_ns:
             raise self.lost()
 
@@ -76,12 +76,12 @@ class Attachments:
     def on_ended(self, link: Link) -> None:
         """The broker refuses a link, or ends one that stood: then nothing on it can be relied on, and the connection
         is given up."""
-        said = words(link.remote_condition)
+        reason = words(link.remote_condition)
         link.close()
         if link.name in self._asked:
-            self._asked.pop(link.name).give(time.perf_counter_ns(), said)
+            self._asked.pop(link.name).give(time.perf_counter_ns(), reason)
         else:
-            self._wire.lose(f"the broker ended {link.name}: {said}")
+            self._wire.lose(f"the broker ended {link.name}: {reason}")
 
     def on_gone(self) -> None:
         """No answer will come."""

@@ -66,8 +66,8 @@ def write_message(
 
 def _replying(reply_to: str, correlation_id: str) -> bytes:
     """The message properties of a request or a reply, up to the value of its creation time."""
-    told = (_encoded(reply_to) if reply_to else _NULL) + _encoded(correlation_id)
-    fields = _NULL * _REPLY_TO + told + _NULL * (9 - _CORRELATION_ID - 1) + b"\x83"
+    addresses = (_encoded(reply_to) if reply_to else _NULL) + _encoded(correlation_id)
+    fields = _NULL * _REPLY_TO + addresses + _NULL * (9 - _CORRELATION_ID - 1) + b"\x83"
     return _REPLYING + struct.pack(">II", len(fields) + 12, 10) + fields
 
 
@@ -92,7 +92,7 @@ def _ubyte(value: int) -> bytes:
 def _application_properties(properties: Mapping[str, Value]) -> bytes:
     if not properties:
         return b""
-    items = b"".join(_encoded(each) for item in properties.items() for each in item)
+    items = b"".join(_encoded(text) for item in properties.items() for text in item)
     return _PROPERTIES_SECTION + b"\xd1" + struct.pack(">II", len(items) + 4, 2 * len(properties)) + items
 
 
@@ -130,7 +130,7 @@ def read_request(raw: bytes) -> Incoming:
     """The same with the address for its reply, and its correlation id; '' of what it lacks."""
     message, reply_to, correlation_id = read_message(raw), b"", b""
     for at in (at for code, at, _ in _sections(raw) if code == _PROPERTIES):
-        reply_to, correlation_id = (_text(raw, _field(raw, at, each)) for each in (_REPLY_TO, _CORRELATION_ID))
+        reply_to, correlation_id = (_text(raw, _field(raw, at, index)) for index in (_REPLY_TO, _CORRELATION_ID))
     return message._replace(reply_to=reply_to.decode(), correlation_id=correlation_id.decode())
 
 
@@ -185,21 +185,21 @@ def _field(raw: bytes, at: int, index: int) -> int | None:
 
 def _delivery_count(raw: bytes, at: int) -> int:
     """The fifth field of a header: deliveries that failed before this one."""
-    found = _field(raw, at, 4)
-    if found is None or raw[found] in (0x40, 0x43):
+    start = _field(raw, at, 4)
+    if start is None or raw[start] in (0x40, 0x43):
         return 0
-    return raw[found + 1] if raw[found] == 0x52 else int(struct.unpack_from(">I", raw, found + 1)[0])
+    return raw[start + 1] if raw[start] == 0x52 else int(struct.unpack_from(">I", raw, start + 1)[0])
 
 
 def _created_ms(raw: bytes, at: int) -> int | None:
     """The tenth of the properties."""
-    found = _field(raw, at, 9)
-    return int(struct.unpack_from(">q", raw, found + 1)[0]) if found is not None and raw[found] == 0x83 else None
+    start = _field(raw, at, 9)
+    return int(struct.unpack_from(">q", raw, start + 1)[0]) if start is not None and raw[start] == 0x83 else None
 
 
 def _path(raw: bytes, at: int, end: int) -> bytes:
-    found = raw.find(_PATH_KEY, at, end)
-    return _bytes(raw, found + len(_PATH_KEY)) if found >= 0 else b""
+    start = raw.find(_PATH_KEY, at, end)
+    return _bytes(raw, start + len(_PATH_KEY)) if start >= 0 else b""
 
 
 def _bytes(raw: bytes, at: int) -> bytes:

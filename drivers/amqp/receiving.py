@@ -108,12 +108,12 @@ class Receiving:
         if not self._wire.reason:
             inlet.on_message(inlet.read(raw), received_ns, number)
 
-    def _receive(self, name: str, what: str, inlet: _Inlet, attach: Callable[[], Receiver]) -> int:
+    def _receive(self, name: str, address: str, inlet: _Inlet, attach: Callable[[], Receiver]) -> int:
         with self._wire.lock:
             answer = self._attachments.expect(name)
             self._inlets[name] = inlet
             self._links[name] = attach()
-        self._attachments.wait(answer, f"to the subscription of {what}")
+        self._attachments.wait(answer, f"to the subscription of {address}")
         if answer.refusal:
-            raise Refused(f"broker {self._broker} refused to subscribe {what}: {answer.refusal}")
+            raise Refused(f"broker {self._broker} refused to subscribe {address}: {answer.refusal}")
         return answer.at_ns

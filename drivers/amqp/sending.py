@@ -78,16 +78,22 @@ class Sending:
         """
         outlet, now_ms = self._outlet(messages[0].destination), time.time_ns() // 1_000_000
         encoded = [
-            write_message(each.body, each.durable, now_ms, each.headers, self._reply_to(each)) for each in messages
+            write_message(message.body, message.durable, now_ms, message.headers, self._reply_to(message))
+            for message in messages
         ]
-        return self._pass(outlet, deque(partial(self._put, *each) for each in zip(messages, encoded, strict=True)))
+        return self._pass(
+            outlet, deque(partial(self._put, *arguments) for arguments in zip(messages, encoded, strict=True))
+        )
 
     def send_in(self, transaction: bytes, messages: Sequence[Outgoing], on_answers: Sequence[OnAnswer]) -> int:
         """The same in a transaction; ``on_answers``: for each message, the callback for the broker's answer."""
         outlet, now_ms = self._outlet(messages[0].destination), time.time_ns() // 1_000_000
-        encoded = [write_message(each.body, each.durable, now_ms, each.headers) for each in messages]
+        encoded = [write_message(message.body, message.durable, now_ms, message.headers) for message in messages]
         return self._pass(
-            outlet, deque(partial(self._put_in, transaction, *each) for each in zip(encoded, on_answers, strict=True))
+            outlet,
+            deque(
+                partial(self._put_in, transaction, *arguments) for arguments in zip(encoded, on_answers, strict=True)
+            ),
         )
 
     def control(self, message: bytes, on_answer: OnAnswer) -> None:

@@ -83,7 +83,7 @@ class AmqpTransactions:
 
     def _opened(self, number: bytes) -> AmqpTransaction:
         transaction = AmqpTransaction(number, self._sending, self._attachments, Held(self._on_settled))
-        self._open = [each for each in self._open if not each.held.ended] + [transaction]
+        self._open = [*(earlier for earlier in self._open if not earlier.held.ended), transaction]
         self._attachments.require_open()  # after the insertion: the end of the connection loses all that it finds
         return transaction
 
@@ -112,6 +112,6 @@ def refusal(transfer: Delivery) -> str:
     return "" if transfer.remote_state == Delivery.ACCEPTED else rejection(transfer)
 
 
-def _control(what: symbol, values: list[object]) -> bytes:
-    encoded: bytes = Message(body=Described(what, values)).encode()
+def _control(descriptor: symbol, values: list[object]) -> bytes:
+    encoded: bytes = Message(body=Described(descriptor, values)).encode()
     return encoded

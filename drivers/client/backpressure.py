@@ -84,11 +84,11 @@ class BlockedDetector:
         if self._since_ns is None:
             self._broker, self._since_ns = broker, at_ns
 
-    def heard(self, at_ns: int, *, more: bool) -> None:
-        """An answer came; ``more``: others are awaited."""
+    def heard(self, at_ns: int, *, awaits_more: bool) -> None:
+        """An answer came; ``awaits_more``: others are awaited."""
         awaited = self._since_ns is not None
         self.ends(at_ns)
-        self._since_ns = at_ns if more and awaited else None
+        self._since_ns = at_ns if awaits_more and awaited else None
 
     def ends(self, at_ns: int) -> None:
         """No answer will come any more: the connection is gone, or the producer."""

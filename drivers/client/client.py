@@ -123,15 +123,15 @@ class Client:
         transaction_size: int = 0,
         message_settings: MessageSettings = PLAIN_MESSAGES,
         requests: bool = False,
-        others: Sequence[Destination] = (),
+        more_destinations: Sequence[Destination] = (),
         on_settled: Callable[[Settled], None] | None = None,
     ) -> Producer:
         """A producer of this number: give each seq once. ``run`` is the number stamped into the bodies.
 
         ``number``: by default the client's own number; different if several producers share the connection.
         ``transaction_size``: messages of a transaction; 0: each goes by itself. ``requests``: they ask for replies, to
-        the temporary queue of this connection that a `consumer` takes from. ``others``: it sends to ``destination``
-        and these in turn. ``on_settled`` hears of each attempt: the client's statistics by default.
+        the temporary queue of this connection that a `consumer` takes from. ``more_destinations``: it sends to
+        ``destination`` and these in turn. ``on_settled`` hears of each attempt: the client's statistics by default.
         """
         kind: Callable[..., Producer] = Producer
         if transaction_size:
@@ -147,7 +147,7 @@ class Client:
             timeout_s=self._send_timeout_s,
             resend_in_doubt=resend_in_doubt,
             message_settings=message_settings,
-            others=others,
+            more_destinations=more_destinations,
             on_settled=on_settled or self._statistics.settled,
             statistics=self._statistics,
         )

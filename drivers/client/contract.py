@@ -206,15 +206,15 @@ class LoadClient(Protocol):
         transaction_size: int = 0,
         message_settings: MessageSettings = PLAIN_MESSAGES,
         requests: bool = False,
-        others: Sequence[Destination] = (),
+        more_destinations: Sequence[Destination] = (),
     ) -> LoadProducer:
         """A producer of this number: by default the client's own number; different if several producers share its
         connection.
 
         ``run``: the number stamped into the bodies. ``transaction_size``: how many messages arrive together or not at
         all; 0: each by itself. ``requests``: replies are to come to the temporary queue of the same connection.
-        ``others``: it sends to ``destination`` and these in turn: message n goes to number n modulo their count.
-        Clients in the JVM send to one destination only.
+        ``more_destinations``: it sends to ``destination`` and these in turn: message n goes to number n modulo their
+        count. Clients in the JVM send to one destination only.
         """
 
     def consumer(

@@ -89,8 +89,8 @@ class LoopTurns:
         """Called by gevent's loop. One that waits again is woken in the turn after this one."""
         woken, self._waiting = self._waiting, []
         self._watcher.stop()
-        for one in woken:
-            one.switch(None)
+        for waiter in woken:
+            waiter.switch(None)
 
 
 _turns = OfProcess(LoopTurns)
@@ -141,8 +141,8 @@ class DueTimer:
         """Whoever waits goes on at once."""
         woken, self._waiting = self._waiting, []
         self._set_ns = 0
-        for _, _, one in woken:
-            self._loop.run_callback(one.switch, None)
+        for _, _, waiter in woken:
+            self._loop.run_callback(waiter.switch, None)
 
     def close(self) -> None:
         self.wake_all()

@@ -150,8 +150,8 @@ class SteppedSchedule(Schedule):
 
     def change(self, from_ns: int, steps: Sequence[RateStep]) -> None:
         """From then on these are the steps. No slot that is due later may have been asked for."""
-        kept = [each for each in self._plan.segments if each.from_ns < from_ns]
-        self._plan = _Plan([*kept, *_segments(steps, from_ns, kept[-1].slots_by(from_ns))])
+        segments = [segment for segment in self._plan.segments if segment.from_ns < from_ns]
+        self._plan = _Plan([*segments, *_segments(steps, from_ns, segments[-1].slots_by(from_ns))])
 
     def planned_ns(self, slot: int) -> int:
         """See `Schedule.planned_ns`."""
@@ -175,8 +175,8 @@ class _Plan:
 
     def __init__(self, segments: Sequence[_Segment]) -> None:
         self.segments = segments
-        self._slots_before = [-inf, *(each.slots_before for each in segments[1:])]
-        self._from_ns = [-inf, *(each.from_ns for each in segments[1:])]
+        self._slots_before = [-inf, *(segment.slots_before for segment in segments[1:])]
+        self._from_ns = [-inf, *(segment.from_ns for segment in segments[1:])]
 
     def with_slot(self, slot: int) -> _Segment:
         return self.segments[bisect_right(self._slots_before, slot) - 1]

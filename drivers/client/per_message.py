@@ -65,11 +65,11 @@ class PerMessageProducer(ScheduleLoop):
         durable: bool,
         resend_in_doubt: bool,
         message_settings: MessageSettings = PLAIN_MESSAGES,
-        others: Sequence[Destination] = (),
+        more_destinations: Sequence[Destination] = (),
     ) -> None:
-        """``others``: it sends to ``destination`` and these in turn."""
+        """``more_destinations``: it sends to ``destination`` and these in turn."""
         super().__init__(source.next_number(), source.statistics, source.clock)
-        self._source, self._group, self._destinations = source, group, (destination, *others)
+        self._source, self._group, self._destinations = source, group, (destination, *more_destinations)
         self._durable, self._resend = durable, resend_in_doubt
         self._message_settings = message_settings
         self._numbers = Numbers(source.next_number)

@@ -91,16 +91,17 @@ class Producer(ScheduleLoop):
         on_settled: Callable[[Settled], None],
         statistics: LoadStatistics = NO_STATISTICS,
         message_settings: MessageSettings = PLAIN_MESSAGES,
-        others: Sequence[Destination] = (),
+        more_destinations: Sequence[Destination] = (),
     ) -> None:
         """``on_settled`` is called for each attempt. ``statistics`` counts the messages that `keep` begins.
 
-        ``others``: it sends to ``destination`` and these in turn: message n goes to number n modulo their count.
+        ``more_destinations``: it sends to ``destination`` and these in turn: message n goes to number n modulo their
+        count.
         """
         super().__init__(number, statistics, access.clock)
         self.destination = destination
         self._access = access
-        self._destinations = (destination, *others)
+        self._destinations = (destination, *more_destinations)
         self._names = tuple(map(str, self._destinations))
         self._durable = durable
         self._run = run
@@ -282,7 +283,7 @@ class Producer(ScheduleLoop):
         with self._lock:
             if self._closed or not connection.alive:
                 return False
-            if any(each.number > 1 and self._open.get(each.seq) is not each for each in attempts):
+            if any(attempt.number > 1 and self._open.get(attempt.seq) is not attempt for attempt in attempts):
                 return False
             self._put_on(attempts, connection)
             self._open.update((attempt.seq, attempt) for attempt in attempts)
@@ -295,7 +296,7 @@ class Producer(ScheduleLoop):
 
     def _no_longer_blocked(self, answer: BrokerAnswer) -> None:
         at_ns = self._access.clock() if answer.settled_ns is None else answer.settled_ns
-        self._blocked_detector.heard(at_ns, more=bool(self._open))
+        self._blocked_detector.heard(at_ns, awaits_more=bool(self._open))
 
     def _blocked(self, broker: str, began_ns: int, ended_ns: int, reason: str) -> None:
         self._access.blocked(broker, began_ns, ended_ns, f"producer {self.number}: {reason}")
@@ -312,7 +313,7 @@ class Producer(ScheduleLoop):
         except DriverError as error:
             refusal = BrokerAnswer(Outcome.FAILED, self._access.clock(), str(error))
         with self._lock:
-            answered = [each for each in attempts if self._now_written(each, sent_ns, refusal)]
+            answered = [attempt for attempt in attempts if self._now_written(attempt, sent_ns, refusal)]
         for attempt in answered:
             if attempt.answer is not None:
                 self._record(attempt, attempt.answer)

@@ -56,8 +56,8 @@ class ScheduleLoop:
                 blocked = self._wait_for(due_ns, in_flight, control)
                 if not control.producing:
                     break
-                first = ScheduledSend(self.begun, due_ns, blocked)
-                batch = [first, *self._late_too(schedule, first, body_bytes, in_flight)]
+                next_send = ScheduledSend(self.begun, due_ns, blocked)
+                batch = [next_send, *self._late_too(schedule, next_send, body_bytes, in_flight)]
                 self._statistics.counted(len(batch), 0)
                 self.begun += len(batch)
                 self._writing_since_ns = self._clock()
@@ -69,11 +69,11 @@ class ScheduleLoop:
         return self.begun
 
     def _late_too(
-        self, schedule: Schedule, first: ScheduledSend, body_bytes: int, in_flight: int
+        self, schedule: Schedule, next_send: ScheduledSend, body_bytes: int, in_flight: int
     ) -> list[ScheduledSend]:
-        """The messages behind ``first`` that are late already and may go with it."""
+        """The messages behind ``next_send`` that are late already and may go with it."""
         room = min(MOST_AT_ONCE, BYTES_AT_ONCE // body_bytes, in_flight - self.outstanding)
-        return [ScheduledSend(*each) for each in schedule.due_by(self._clock(), first.seq + 1, room - 1)]
+        return [ScheduledSend(*each) for each in schedule.due_by(self._clock(), next_send.seq + 1, room - 1)]
 
     def _wait_for(self, due_ns: int, in_flight: int, control: LoadControl) -> bool:
         """Until the message is due and may be sent, or producing stops; True when the cap made it wait."""

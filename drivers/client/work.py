@@ -27,10 +27,10 @@ class Work:
     @classmethod
     def parse(cls, text: str) -> "Work | None":
         """``5``, ``2..8`` or ``exponential(5)``; None for 0: no work. Raises ValueError with the rule."""
-        found = FORM.fullmatch(text)
-        if not found:
+        match = FORM.fullmatch(text)
+        if not match:
             raise ValueError(f"{text!r} cannot be read; {RULE}")
-        mean, low, high, fixed = (found[name] for name in ("mean", "low", "high", "fixed"))
+        mean, low, high, fixed = (match[name] for name in ("mean", "low", "high", "fixed"))
         low_ms = _milliseconds(text, mean or low or fixed)
         high_ms = _milliseconds(text, high) if high else low_ms
         if high_ms < low_ms:
@@ -50,9 +50,9 @@ class Work:
 
 def _milliseconds(text: str, number: str) -> float:
     try:
-        found = float(number)
+        milliseconds = float(number)
     except ValueError:
-        found = math.nan
-    if not (math.isfinite(found) and found >= 0):
+        milliseconds = math.nan
+    if not (math.isfinite(milliseconds) and milliseconds >= 0):
         raise ValueError(f"{text!r}: {number!r} is no time in milliseconds; {RULE}")
-    return found
+    return milliseconds

@@ -118,8 +118,8 @@ def redirected(state: State, server: ServerUri) -> State | None:
     """
     if server in state.followed or isinstance(state.action, GiveUp):
         return None
-    rest = tuple(each for each in state.remaining if each != server)
-    return replace(state, action=Attempt(server), remaining=rest, followed=state.followed | {server})
+    remaining = tuple(untried for untried in state.remaining if untried != server)
+    return replace(state, action=Attempt(server), remaining=remaining, followed=state.followed | {server})
 
 
 def connected(uri: FailoverUri, state: State, server: ServerUri) -> State:
@@ -170,8 +170,8 @@ def _lost_while_polling(uri: FailoverUri, polling: State, after: State, rng: Ran
 
 def fallbacks(uri: FailoverUri, current: ServerUri | None) -> tuple[ServerUri, ...]:
     """The brokers that a client on ``current`` would rather not be on, but is as well on."""
-    others = (server for server in listed(uri) if server != current)
-    return tuple(server for server in others if not _is_priority(uri, server))
+    elsewhere = (server for server in listed(uri) if server != current)
+    return tuple(server for server in elsewhere if not _is_priority(uri, server))
 
 
 def pass_order(uri: FailoverUri, last_lost: ServerUri | None, rng: Random) -> tuple[ServerUri, ...]:
@@ -192,10 +192,10 @@ def listed(uri: FailoverUri) -> tuple[ServerUri, ...]:
 
 def distinct(servers: Iterable[ServerUri]) -> tuple[ServerUri, ...]:
     """The servers without repeated hosts and ports. Java compares resolved addresses; this compares the text."""
-    first: dict[str, ServerUri] = {}
+    by_address: dict[str, ServerUri] = {}
     for server in servers:
-        first.setdefault(server.address.lower(), server)
-    return tuple(first.values())
+        by_address.setdefault(server.address.lower(), server)
+    return tuple(by_address.values())
 
 
 def priority_servers(uri: FailoverUri) -> tuple[ServerUri, ...]:

@@ -223,7 +223,7 @@ class Reconnector:
             return self._lose(state, connection, max(0, round((polls_s - time.monotonic()) * MS_PER_S))), None
         return self._poll(state, connection, servers)
 
-    def _poll(self, state: reconnect.State, old: ClientConnection, servers: tuple[ServerUri, ...]) -> _Step:
+    def _poll(self, state: reconnect.State, current: ClientConnection, servers: tuple[ServerUri, ...]) -> _Step:
         """Try the brokers of priority. If one answers, move to it, but not before the next poll."""
         for server in servers if not self._closing.is_set() else ():
             connection, _ = self._attempts.make(server, ever_connected=True)
@@ -232,13 +232,13 @@ class Reconnector:
             self._sleep(state.delay_ms)
             if self._closing.is_set():
                 self._ender.leave(connection)
-                return state, old
-            self._part_from(old)
+                return state, current
+            self._part_from(current)
             reason = self._put_to_use(connection)
             if not reason:
                 return reconnect.connected(self._uri, state, server), connection
             return reconnect.lost(self._uri, state, self._rng, reason), None
-        return reconnect.poll_failed(self._uri, state), old
+        return reconnect.poll_failed(self._uri, state), current
 
     def _went(self, connection: ClientConnection, reason: str) -> None:
         connection.gone = True
@@ -292,12 +292,12 @@ class Reconnector:
         from_broker, cause = (self._last.broker, self._last.cause) if self._last else (None, None)
         self._client.record(ConnectionEvent(connection.broker, event, at_ns, reason, from_broker, cause))
 
-    def _part_from(self, old: ClientConnection) -> None:
-        """Close ``old`` in order to move to a better broker. Sends that stay unanswered are repeated there."""
+    def _part_from(self, connection: ClientConnection) -> None:
+        """Close ``connection`` in order to move to a better broker. Sends that stay unanswered are repeated there."""
         with self._changed:
-            self._connection, old.leaving = None, old.alive
-        problem = self._ender.leave(old) if old.alive else ""
-        self._ender.drop(old, "; ".join(filter(None, (PRIORITY_BACK, problem))), Cause.PRIORITY)
+            self._connection, connection.leaving = None, connection.alive
+        problem = self._ender.leave(connection) if connection.alive else ""
+        self._ender.drop(connection, "; ".join(filter(None, (PRIORITY_BACK, problem))), Cause.PRIORITY)
 
     def _lost_within(self, connection: ClientConnection, timeout_s: float | None) -> bool:
         """Wait until ``connection`` is lost; False after the timeout or when the client is to close."""

@@ -39,10 +39,12 @@ class SupportedOptions:
     def refuse_unusable(self, uri: FailoverUri, brokers: Mapping[str, str]) -> None:
         """Raise DriverError for a URI that this protocol or this topology cannot honour."""
         problems = list(self.problems(uri))
-        known = ", ".join(sorted(brokers)) or "none"
+        known_addresses = ", ".join(sorted(brokers)) or "none"
         for server in (*uri.servers, *uri.options.priority_uris):
             if server.address not in brokers:
-                problems.append(f"failover URI {uri}: {server.address} is no broker of this run; known are {known}")
+                problems.append(
+                    f"failover URI {uri}: {server.address} is no broker of this run; known are {known_addresses}"
+                )
         if problems:
             raise DriverError("; ".join(problems))
 

@@ -152,14 +152,14 @@ def written(value: Any) -> str:
 
 
 def _parse(text: str) -> FailoverUri:
-    scheme, colon, rest = text.strip().partition(":")
+    scheme, colon, body = text.strip().partition(":")
     if not colon or scheme != "failover":
         raise _bad(
             text, f"it begins with {scheme!r}, not with 'failover:'", "write failover:(URI,URI…)?option=value", 0
         )
-    if "#" in rest:
+    if "#" in body:
         raise _bad(text, "a fragment means nothing here", "remove everything from '#' on", text.index("#"))
-    listed, query = _split(text, rest.strip().removeprefix("//").strip())
+    listed, query = _split(text, body.strip().removeprefix("//").strip())
     servers = tuple(_server(text, part.strip()) for part in _components(text, listed))
     return _with_options(text, servers, _pairs(text, query))
 
@@ -249,21 +249,21 @@ def _with_options(text: str, servers: tuple[ServerUri, ...], pairs: list[tuple[s
         if name.startswith("nested."):
             nested[name.removeprefix("nested.")] = value
             continue
-        known = _known(text, name)
-        values[known] = _read(text, known, value)
+        option = _option_called(text, name)
+        values[option] = _read(text, option, value)
     options = FailoverOptions(**{OPTION_FIELDS[name].name: value for name, value in values.items()})
     return FailoverUri(servers, options, tuple(nested.items()), tuple(core.items()), frozenset(values))
 
 
-def _known(text: str, name: str) -> str:
+def _option_called(text: str, name: str) -> str:
     """The option of that name; Java finds the setter whichever case the first letter has."""
-    known = name[:1].lower() + name[1:]
-    if known in OPTION_FIELDS:
-        return known
+    option = name[:1].lower() + name[1:]
+    if option in OPTION_FIELDS:
+        return option
     near = get_close_matches(name, [*OPTION_NAMES, *sorted(CORE_OPTIONS)], n=1, cutoff=0.5)
     near = ["reconnectDelayExponent"] if name == "backOffMultiplier" else near  # its name in older documents
-    whose = ", an option of Core's own" if near and near[0] in CORE_OPTIONS else ""
-    hint = f"did you mean {near[0]}{whose}? " if near else ""
+    owner = ", an option of Core's own" if near and near[0] in CORE_OPTIONS else ""
+    hint = f"did you mean {near[0]}{owner}? " if near else ""
     raise _bad(
         text,
         f"unknown option {name!r}",
@@ -305,5 +305,5 @@ def _bad(text: str, wrong: str, next_step: str, where: int) -> BadFailoverUriErr
     return BadFailoverUriError(text, wrong, max(where, 0) + 1, next_step)
 
 
-def _without_password(told: str) -> str:
-    return re.sub(r"//[^/@,()]*@", "//…@", told)
+def _without_password(text: str) -> str:
+    return re.sub(r"//[^/@,()]*@", "//…@", text)

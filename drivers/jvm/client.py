@@ -92,17 +92,19 @@ class JavaClient:
             raise
         self._buffers = buffers
         buffers.open()
-        who = self._credentials
-        self._java.open(self._protocol.load_uri(self._uri), who.username, who.password, self._client_id, self._pem)
+        credentials = self._credentials
+        self._java.open(
+            self._protocol.load_uri(self._uri), credentials.username, credentials.password, self._client_id, self._pem
+        )
         self._wait_opened(self._java)
-        if self._opened.what == "opened":
+        if self._opened.event == "opened":
             return
         words = str(self._opened.values[0])
-        if self._opened.what == UNTRUSTED:
+        if self._opened.event == UNTRUSTED:
             self._over = f"{self._name}: {words}"
             raise Refused(self._over)
-        if self._opened.what == "refused":
-            refusal = refused_user(self._attempted_at, who.username, words)
+        if self._opened.event == "refused":
+            refusal = refused_user(self._attempted_at, credentials.username, words)
             self._over = f"{self._name}: {refusal}"
             raise Refused(self._over)
         self._over = f"{self._name}: no broker of {self._uri} could be reached: {words}; {self._next_step()}"
@@ -120,7 +122,7 @@ class JavaClient:
             patience_s *= 2
             if doubt := not_believed(self._uri.servers, self._brokers, self._pem):
                 self._opened.give(UNTRUSTED, str(doubt))
-                if self._opened.what == UNTRUSTED:
+                if self._opened.event == UNTRUSTED:
                     java.abandon()
 
     def producer(
@@ -134,14 +136,16 @@ class JavaClient:
         transaction_size: int = 0,
         message_settings: MessageSettings = PLAIN_MESSAGES,
         requests: bool = False,
-        others: Sequence[Destination] = (),
+        more_destinations: Sequence[Destination] = (),
     ) -> JavaProducer:
         """A producer of this number. ``run`` is the number stamped into the bodies.
 
-        Raises DriverError for ``others``: clients in the JVM send to one destination.
+        Raises DriverError for ``more_destinations``: clients in the JVM send to one destination.
         """
-        if others:
-            raise DriverError(f"{self._name} can send to {destination} only, not to {len(others)} more destinations")
+        if more_destinations:
+            raise DriverError(
+                f"{self._name} can send to {destination} only, not to {len(more_destinations)} more destinations"
+            )
         number = self.number if number is None else number
         reply_to = replies_of(destination).name if requests else ""
         settings = SendSettings(durable, resend_in_doubt, transaction_size, message_settings, reply_to)
@@ -174,8 +178,8 @@ class JavaClient:
             kind, selector = kind_of(subscription), subscription.selector
             self._recorder.subscription(number, name, str(wanted), kind, broker, int(began_ns), selector)
 
-        def late(what: str, began_ns: Any, address: Any) -> None:
-            if what == "subscribed":  # and it receives: others may hold the connection open
+        def late(event: str, began_ns: Any, address: Any) -> None:
+            if event == "subscribed":  # and it receives: others may hold the connection open
                 subscribed(began_ns, address)
 
         with self._requests.new(late) as (request, answer):
@@ -209,17 +213,17 @@ class JavaClient:
         java, self._java = self._java, None
         self._over = self._over or f"{self._name} is closed"
         self._requests.end()
-        if not self._opened.what:
+        if not self._opened.event:
             java.abandon()
             self._closed.wait(ABANDON_TIMEOUT_S)
-        elif self._opened.what == "opened":
+        elif self._opened.event == "opened":
             java.close()
             if not self._closed.wait(CLOSE_TIMEOUT_S):
                 java.abandon()
                 self._closed.wait(ABANDON_TIMEOUT_S)
-                doubt = str(self._closed.values[0] or "") if self._closed.what == "abandoned" else ""
-                told = "; ".join(filter(None, ("no answer to the goodbye", doubt)))
-                self._event("closed", time.perf_counter_ns(), told, "")
+                doubt = str(self._closed.values[0] or "") if self._closed.event == "abandoned" else ""
+                reason = "; ".join(filter(None, ("no answer to the goodbye", doubt)))
+                self._event("closed", time.perf_counter_ns(), reason, "")
         self._buffers.close()
         hub(self._protocol.name).forget(self._id)
         self.broker = None
@@ -254,61 +258,61 @@ class JavaClient:
                 [list(values) for _, values in settings.messages.properties.cycles],
                 settings.reply_to,
             )
-            made, _, _ = self._await(answer, "sender", f"to send to {destination}")
-            return made, finished
+            java_sender, _, _ = self._await(answer, "sender", f"to send to {destination}")
+            return java_sender, finished
 
     def _open_java(self) -> Any:
         if self._java is None:
             raise DriverError(self._over)
         return self._java
 
-    def _await(self, answer: JavaReply, wanted: str, what: str) -> tuple[Any, Any, Any]:
+    def _await(self, answer: JavaReply, wanted: str, purpose: str) -> tuple[Any, Any, Any]:
         if not answer.wait(SUBSCRIBE_TIMEOUT_S):
             answer.give(UNHEARD)
-        if answer.what == UNHEARD:
-            raise DriverError(f"{self._name}: no answer {what} within {SUBSCRIBE_TIMEOUT_S:g} s; is a broker alive?")
-        if answer.what == ENDED:
+        if answer.event == UNHEARD:
+            raise DriverError(f"{self._name}: no answer {purpose} within {SUBSCRIBE_TIMEOUT_S:g} s; is a broker alive?")
+        if answer.event == ENDED:
             raise DriverError(self._over)
-        if answer.what == wanted:
+        if answer.event == wanted:
             return answer.values
         words, refused, _ = answer.values
         if refused:
-            raise DriverError(f"{self._name}: broker {self.broker} refused {what}: {words}")
-        raise DriverError(f"{self._name}: there was no connection any more {what}: {words}")
+            raise DriverError(f"{self._name}: broker {self.broker} refused {purpose}: {words}")
+        raise DriverError(f"{self._name}: there was no connection any more {purpose}: {words}")
 
     # Called by the hub.
 
-    def _on_event(self, what: str, first: Any, second: Any, third: Any) -> None:
-        match what:
+    def _on_event(self, event: str, first: Any, second: Any, third: Any) -> None:
+        match event:
             case "opened" | "refused" | "unreachable":
-                self._opened.give(what, first)
+                self._opened.give(event, first)
             case "attempt" | "attempt refused":
-                self._attempted(first, str(second), str(third), refused=what == "attempt refused")
+                self._attempted(first, str(second), str(third), refused=event == "attempt refused")
             case "connected" | "lost" | "closed" | "blocked" | "unblocked":
-                self._event(what, int(first), str(second), str(third))
+                self._event(event, int(first), str(second), str(third))
             case "left":
                 cause, reason = LEFT[str(second)]
                 self._event("closed", int(first), reason, str(third), cause)
             case "sender" | "unsendable" | "subscribed" | "unsubscribed":
-                self._requests.answered(int(third), what, first, second)
+                self._requests.answered(int(third), event, first, second)
             case "finished" if int(second) in self._finished:
-                self._finished[int(second)].give(what, str(first))
+                self._finished[int(second)].give(event, str(first))
             case "message refused" if self._buffers:
                 self._buffers.statistics.refused(
                     str(self._destinations[int(second)]), self.broker or self._last_broker, str(first)
                 )
             case "over":
                 self._over = self._over or f"{self._name}: {first}{self._doubts.describe()}"
-        if what in ("closed", "abandoned"):
-            self._closed.give(what, first)
+        if event in ("closed", "abandoned"):
+            self._closed.give(event, first)
 
     def _attempted(self, times_ns: Any, reason: str, address: str, *, refused: bool) -> None:
-        began_ns, ended_ns = (int(each) for each in times_ns)
+        began_ns, ended_ns = (int(time_ns) for time_ns in times_ns)
         cause = _cause_of_failure(reason, refused=refused)
         self._record(ConnectionEvent(self._brokers.get(address), "attempt", began_ns, reason, None, cause, ended_ns))
         self._doubts.attempted(address, reason)
         self._attempted_at = f"{self._brokers.get(address, '')} at {address}"
-        if self._doubts.of_all() and self._opened.what == "opened" and self.broker is None and not self._looking:
+        if self._doubts.of_all() and self._opened.event == "opened" and self.broker is None and not self._looking:
             self._looking = True
             threading.Thread(target=self._look_at_them, daemon=True).start()
 
@@ -322,36 +326,36 @@ class JavaClient:
         finally:
             self._looking = False
 
-    def _event(self, what: str, at_ns: int, reason: str, address: str, cause: Cause | None = None) -> None:
+    def _event(self, event: str, at_ns: int, reason: str, address: str, cause: Cause | None = None) -> None:
         """Record a change of the connection, with the broker's name."""
         broker = self._brokers.get(address) if address else self._last_broker or None
-        if what == "closed" and self.broker is None:
+        if event == "closed" and self.broker is None:
             return  # it was lost before, or never there
-        if what == "connected":
+        if event == "connected":
             self._connected(broker, at_ns, reason)
             return
-        cause = cause or _cause_of_end(what, reason)
-        self._record(ConnectionEvent(broker, what, at_ns, reason, None, cause))
-        if what in ("lost", "closed"):
+        cause = cause or _cause_of_end(event, reason)
+        self._record(ConnectionEvent(broker, event, at_ns, reason, None, cause))
+        if event in ("lost", "closed"):
             self.broker, self._left = None, cause
 
     def _connected(self, broker: str | None, at_ns: int, left_for: str) -> None:
         from_broker = self._last_broker or None
-        told = ConnectionEvent(broker, "connected", at_ns, "", from_broker, self._left)
-        self._record(told)
+        change = ConnectionEvent(broker, "connected", at_ns, "", from_broker, self._left)
+        self._record(change)
         if not broker:
             return
         if from_broker not in (None, broker):
             moved = f"from {from_broker}" + (f", by the {left_for}" if left_for == BROKER else "")
-            self._record(told._replace(event="moved", reason=moved))
+            self._record(change._replace(event="moved", reason=moved))
         if from_broker:  # the library tells of a connection once it has restored what it had there
-            self._record(told._replace(event="ready"))
+            self._record(change._replace(event="ready"))
         self.broker = self._last_broker = broker
 
-    def _record(self, told: ConnectionEvent) -> None:
-        self._recorder.connection(self.number, self.group, self._protocol.name, told)
-        if self._buffers and told.event not in ("moved", "ready"):
-            self._buffers.statistics.connection_changed(self.number, told.event, told.at_ns)
+    def _record(self, change: ConnectionEvent) -> None:
+        self._recorder.connection(self.number, self.group, self._protocol.name, change)
+        if self._buffers and change.event not in ("moved", "ready"):
+            self._buffers.statistics.connection_changed(self.number, change.event, change.at_ns)
 
 
 def refuse_unknown(java_hub: JavaHub, uri: FailoverUri, protocol: JavaProtocol) -> None:
@@ -386,9 +390,9 @@ def _cause_of_failure(reason: str, *, refused: bool) -> Cause | None:
     return Cause.UNREACHABLE if reason else None
 
 
-def _stop(what: str, sender: Any, *_: Any) -> None:
+def _stop(event: str, sender: Any, *_: Any) -> None:
     """Nobody will ever hand it a due time."""
-    if what == "sender":
+    if event == "sender":
         sender.stop()
 
 

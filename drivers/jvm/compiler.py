@@ -87,13 +87,13 @@ class Compiler:
         path = os.pathsep.join(map(str, libraries))
         arguments = [*OPTIONS, NO_WARNINGS, "-cp", path, "-d", str(classes), *map(str, sources)]
         try:
-            done = self.run(arguments)
+            compiling = self.run(arguments)
         except (OSError, subprocess.TimeoutExpired) as error:
             raise DriverError(
                 f"the Java of {self.home} could not run the compiler {self.jar.name}: {error}; see `brokerbench doctor`"
             ) from None
-        if done.returncode:
-            raise DriverError(_told(done.stderr or done.stdout))
+        if compiling.returncode:
+            raise DriverError(_first_error(compiling.stderr or compiling.stdout))
 
 
 def _sources(folders: Sequence[Path]) -> list[Path]:
@@ -104,10 +104,10 @@ def _sources(folders: Sequence[Path]) -> list[Path]:
 def _release(home: Path) -> str:
     """The version that the Java of ``home`` prints. Compiled classes may need methods that an older version lacks."""
     try:
-        found = re.search(r'^JAVA_VERSION="([^"]*)"', (home / "release").read_text(encoding="utf-8"), re.MULTILINE)
+        version = re.search(r'^JAVA_VERSION="([^"]*)"', (home / "release").read_text(encoding="utf-8"), re.MULTILINE)
     except OSError:
-        found = None
-    return found.group(1) if found else str(home)
+        version = None
+    return version.group(1) if version else str(home)
 
 
 def _whole(archive: Path) -> bool:
@@ -123,15 +123,17 @@ def _whole(archive: Path) -> bool:
 
 def _pack(classes: Path, draft: Path) -> None:
     with zipfile.ZipFile(draft, "w", zipfile.ZIP_STORED) as archive:
-        for each in sorted(classes.rglob("*.class")):
-            archive.write(each, each.relative_to(classes))
+        for class_file in sorted(classes.rglob("*.class")):
+            archive.write(class_file, class_file.relative_to(classes))
 
 
-def _told(output: str) -> str:
+def _first_error(output: str) -> str:
     """The first error with its file and line, and how many more there are."""
     errors = list(ERROR.finditer(output))
     if not errors:
         return f"drivers/java/: the compiler failed: {output.strip() or 'it said nothing'}"
-    first = errors[0]
-    more = f"; and {len(errors) - 1} more" if len(errors) > 1 else ""
-    return f"{first['file']}:{first['line']}: {first['words'].strip()}{more}; this Java must compile: correct it there"
+    error = errors[0]
+    further = f"; and {len(errors) - 1} more" if len(errors) > 1 else ""
+    return (
+        f"{error['file']}:{error['line']}: {error['words'].strip()}{further}; this Java must compile: correct it there"
+    )

@@ -41,8 +41,8 @@ class EventBuffers:
         self.sends = hub.java_class("SendRows")(hub.java, ROWS_AHEAD)
         self.receipts = hub.java_class("ReceiptRows")(hub.java, ROWS_AHEAD)
         self.recorder, self.statistics, self._hub = recorder, statistics, hub
-        self._send_views = [memoryview(self.sends.buffer(which)) for which in (0, 1)]
-        self._receipt_views = [memoryview(self.receipts.buffer(which)) for which in (0, 1)]
+        self._send_views = [memoryview(self.sends.buffer(half)) for half in (0, 1)]
+        self._receipt_views = [memoryview(self.receipts.buffer(half)) for half in (0, 1)]
         self._begun = self._settled = 0
         self._stalls = JvmStallSampler(hub, recorder, process_index)
         self._users = 0
@@ -83,8 +83,8 @@ class EventBuffers:
 
 
 def _taken(rows: Any, views: list[memoryview]) -> bytes:
-    size, which = divmod(int(rows.take()), 2)
-    return bytes(views[which][:size])
+    size, half = divmod(int(rows.take()), 2)
+    return bytes(views[half][:size])
 
 
 def _names(hub: JavaHub, recorder: Recorder, brokers: Mapping[str, str]) -> Any:

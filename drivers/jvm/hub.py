@@ -36,16 +36,16 @@ OnLate = Callable[..., None]
 class JavaReply:
     """What somebody waits for: set once, by an event."""
 
-    what: str = ""
+    event: str = ""
     values: tuple[Any, Any, Any] = (None, None, None)
     _came: threading.Event = field(default_factory=threading.Event)
     _giving: threading.Lock = field(default_factory=threading.Lock)
 
-    def give(self, what: str, *values: Any) -> None:
+    def give(self, event: str, *values: Any) -> None:
         with self._giving:
             if not self._came.is_set():
                 first, second, third = (*values, None, None, None)[:3]
-                self.what, self.values = what, (first, second, third)
+                self.event, self.values = event, (first, second, third)
                 self._came.set()
 
     def wait(self, timeout_s: float | None) -> bool:
@@ -72,16 +72,16 @@ class Requests:
             yield number, answer
         finally:
             answer.give(UNHEARD)
-            if answer.what != UNHEARD:
+            if answer.event != UNHEARD:
                 del self._open[number]
 
-    def answered(self, number: int, what: str, *values: Any) -> None:
+    def answered(self, number: int, event: str, *values: Any) -> None:
         """Hand the answer over, or what it brings to ``on_late``."""
         answer, on_late = self._open.get(number, (JavaReply(), None))
-        answer.give(what, *values)
-        if answer.what == UNHEARD and on_late:
+        answer.give(event, *values)
+        if answer.event == UNHEARD and on_late:
             del self._open[number]
-            on_late(what, *values)
+            on_late(event, *values)
 
     def end(self) -> None:
         """There will be no answers any more: who waits is told `ENDED`."""
@@ -110,10 +110,10 @@ class JavaHub:
         """A class of drivers/java/ for this protocol. Raises DriverError."""
         return java_class(name, self.protocol)
 
-    def make(self, name: str, *what: Any) -> Any:
+    def make(self, name: str, *arguments: Any) -> Any:
         """A new one of that class. Raises DriverError: also where its thread cannot be started."""
         try:
-            return self.java_class(name)(*what)
+            return self.java_class(name)(*arguments)
         except jpype.JException as error:
             raise DriverError(f"{self.protocol}: the JVM of this process can do no more: {error}") from None
 
@@ -155,10 +155,10 @@ class JavaHub:
                 self._safely(take)
 
     def _hand_out(self) -> None:
-        for whom, what, first, second, third in self.java.take():
-            listener = self._listeners.get(int(whom))
+        for listener_number, event, *values in self.java.take():
+            listener = self._listeners.get(int(listener_number))
             if listener:
-                self._safely(listener, str(what), first, second, third)
+                self._safely(listener, str(event), *values)
 
     def _safely(self, act: Callable[..., None], *values: Any) -> None:
         """Whatever one client's callback raises, the others go on."""

@@ -59,8 +59,8 @@ def load_uri(uri: FailoverUri) -> str:
 
 def connection_uri(uri: str) -> str:
     """The URI of one broker as Core's own client connects to it."""
-    scheme, _, rest = uri.partition("://")
-    where, _, query = rest.partition("?")
+    scheme, _, address_and_query = uri.partition("://")
+    where, _, query = address_and_query.partition("?")
     return _written(scheme, where, query)
 
 

@@ -74,7 +74,7 @@ class JavaProducer:
         self._kept = sender
         slot, complete = 0, False
         try:
-            while control.producing and not finished.what:
+            while control.producing and not finished.event:
                 times = [] if complete else _due(schedule, slot)
                 slot += len(times)
                 ends = not complete and schedule.due_ns(slot) is None

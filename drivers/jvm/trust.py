@@ -32,9 +32,9 @@ class CertificateDoubts:
 
     def describe(self) -> str:
         """To be put behind an error."""
-        told = [f"broker {self._brokers.get(at, '')} at {at}: {doubt}" for at, doubt in self._last.items() if doubt]
+        doubts = [f"broker {self._brokers.get(at, '')} at {at}: {doubt}" for at, doubt in self._last.items() if doubt]
         step = "renew such a certificate, or name its authority by --ca-file"
-        return "".join(f"; {each}" for each in (*told, step)) if told else ""
+        return "".join(f"; {sentence}" for sentence in (*doubts, step)) if doubts else ""
 
 
 def not_believed(servers: Iterable[ServerUri], brokers: Mapping[str, str], trusted_pem: str) -> Untrusted | None:
@@ -52,6 +52,6 @@ def failed_handshakes(
     """Why no TLS comes about with some brokers that can be reached: Java's clients tell it darkly."""
     for server in servers:
         if "ssl" in server.scheme and server.port is not None:
-            who = f"broker {brokers.get(server.address, '')} at {server.address}"
-            if doubt := doubted(who, server.host, server.port, Trust(trusted_pem), HANDSHAKE_TIMEOUT_S):
+            broker_at = f"broker {brokers.get(server.address, '')} at {server.address}"
+            if doubt := doubted(broker_at, server.host, server.port, Trust(trusted_pem), HANDSHAKE_TIMEOUT_S):
                 yield doubt

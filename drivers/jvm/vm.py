@@ -83,7 +83,7 @@ def java_class(name: str, protocol: str) -> Any:
         return jpype.JClass(f"brokerbench.{name}", loader=_started(protocol))
     except (jpype.JException, TypeError) as error:
         raise DriverError(
-            f"drivers/java/: class {name} for {protocol}: {_said(error)}; this is a fault of brokerbench"
+            f"drivers/java/: class {name} for {protocol}: {_words(error)}; this is a fault of brokerbench"
         ) from None
 
 
@@ -111,7 +111,7 @@ def _start(protocol: str) -> Any:
         return loader((classes,), loader(parts.client, None))
     except (jpype.JException, TypeError, RuntimeError, OSError) as error:
         raise DriverError(
-            f"the Java of {parts.home} could not be started for the clients: {_said(error)}; "
+            f"the Java of {parts.home} could not be started for the clients: {_words(error)}; "
             "see `brokerbench doctor`, and JAVA_HOME"
         ) from None
 
@@ -135,8 +135,8 @@ def loader(jars: Iterable[Path], parent: Any) -> Any:
     """A class loader of these jars; ``parent`` is asked first, None for Java's own."""
     file = jpype.JClass("java.io.File")
     urls = jpype.JArray(jpype.JClass("java.net.URL"))([file(str(jar)).toURI().toURL() for jar in jars])
-    made = jpype.JClass("java.net.URLClassLoader")
-    return made(urls, parent) if parent is not None else made(urls)
+    class_loader = jpype.JClass("java.net.URLClassLoader")
+    return class_loader(urls, parent) if parent is not None else class_loader(urls)
 
 
 def _start_jvm(library: Path) -> None:
@@ -149,10 +149,10 @@ def _start_jvm(library: Path) -> None:
     hooks = list(gc.callbacks)
     jpype.startJVM(str(library), *JVM_OPTIONS, interrupt=False)
     gc.callbacks[:] = hooks
-    atexit.register(_rest)
+    atexit.register(_stop_jpype_thread)
 
 
-def _rest() -> None:
+def _stop_jpype_thread() -> None:
     """At the process's end: end JPype's thread, which runs Python after each of Java's collections.
 
     Python aborts an ending process if it finds such a thread. JPype itself ends the thread only with the JVM.
@@ -160,5 +160,5 @@ def _rest() -> None:
     jpype.JClass("org.jpype.ref.JPypeReferenceQueue").getInstance().stop()
 
 
-def _said(error: BaseException) -> str:
+def _words(error: BaseException) -> str:
     return (str(error).splitlines() or [type(error).__name__])[0]

@@ -76,7 +76,8 @@ class MemoryConnection:
         if not self.is_open():
             raise ConnectionError(f"the connection to {self.broker} is gone")
         transaction = MemoryTransaction(self._network, self, self._on_settled)
-        self._transactions = [each for each in self._transactions if not each.held.ended] + [transaction]
+        still_open = [earlier for earlier in self._transactions if not earlier.held.ended]
+        self._transactions = [*still_open, transaction]
         return transaction
 
     def subscribe(self, subscription: Subscription, on_delivery: OnDelivery) -> int:
@@ -85,8 +86,8 @@ class MemoryConnection:
         def take(taker: Taker, number: int, waiting: Waiting) -> None:
             stored, redelivered = waiting.stored, waiting.redelivered
             hops = 0 if stored.entered_at == self.broker else 1
-            of = stored.headers
-            reply = (Destination("queue", of.reply_to), of.correlation_id) if of.reply_to else ()
+            headers = stored.headers
+            reply = (Destination("queue", headers.reply_to), headers.correlation_id) if headers.reply_to else ()
             self._inbox.put(
                 lambda: on_delivery(Delivery(stored.body, self._clock(), redelivered, hops, (taker, number), *reply))
             )
@@ -215,9 +216,9 @@ class MemoryConnector(MakesPythonClients):
         connection = self.connect(
             endpoint, credentials, client_id="browser", timeout_s=timeout_s, on_settled=_ignore, on_lost=_ignore
         )
-        found, now_ns = self._network.browse(queue), self._network.clock()
+        messages, now_ns = self._network.browse(queue), self._network.clock()
         connection.close()
-        return [Browsed(stored.body, now_ns - stored.entered_ns, stored.expired) for stored in found]
+        return [Browsed(stored.body, now_ns - stored.entered_ns, stored.expired) for stored in messages]
 
 
 def _ignore(*_: object) -> None:

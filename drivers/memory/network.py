@@ -137,10 +137,10 @@ class MemoryNetwork:
         with self._changed:
             self._refused.add(str(Destination.parse(destination)))
 
-    def tamper(self, what: Tampering, destination: str, nth: int) -> None:
+    def tamper(self, tampering: Tampering, destination: str, nth: int) -> None:
         """Do that to the nth message (1, 2 …, resends included) that any broker accepts for ``destination``."""
         with self._changed:
-            self._tamperer.plan(what, str(Destination.parse(destination)), nth)
+            self._tamperer.plan(tampering, str(Destination.parse(destination)), nth)
 
     def browse(self, queue: str) -> list[Stored]:
         """What lies on a queue: delivered and not acknowledged, then waiting."""
@@ -301,23 +301,23 @@ class Tamperer:
         self._accepted: Counter[str] = Counter()
         self._held_back: dict[str, list[Stored]] = {}
 
-    def plan(self, what: Tampering, destination: str, nth: int) -> None:
+    def plan(self, tampering: Tampering, destination: str, nth: int) -> None:
         """Do that to the nth message (1, 2 …) for ``destination``."""
-        self._planned[destination, nth] = what
+        self._planned[destination, nth] = tampering
 
     def passed(self, destination: str, stored: Stored) -> list[Stored]:
         """The messages that go on in place of one that came in."""
         self._accepted[destination] += 1
-        what = self._planned.get((destination, self._accepted[destination]))
-        if what is Tampering.DROP:
+        tampering = self._planned.get((destination, self._accepted[destination]))
+        if tampering is Tampering.DROP:
             return []
-        if what is Tampering.HOLD_BACK:
+        if tampering is Tampering.HOLD_BACK:
             self._held_back.setdefault(destination, []).append(stored)
             return []
-        if what is Tampering.CORRUPT:
+        if tampering is Tampering.CORRUPT:
             flipped = stored.body[:-1] + bytes([stored.body[-1] ^ 0xFF])
             stored = replace(stored, body=flipped)
-        copies = 2 if what is Tampering.DUPLICATE else 1
+        copies = 2 if tampering is Tampering.DUPLICATE else 1
         return [stored] * copies + self._held_back.pop(destination, [])
 
 

@@ -89,19 +89,19 @@ class Queue:
     def dispatch(self) -> None:
         """Deliver waiting messages while a consumer that wants them has room."""
         self._expire()
-        kept: deque[Waiting] = deque()
+        unwanted: deque[Waiting] = deque()
         while self.waiting and any(len(taker.unacked) < taker.prefetch for taker in self.takers):
             waiting = self.waiting.popleft()
             taker = self._next_taker(waiting)
             if taker is None:
-                kept.append(waiting)
+                unwanted.append(waiting)
                 if not any(taker.selector for taker in self.takers):
                     break
                 continue
             number = next(_delivery_numbers)
             taker.unacked[number] = waiting
             taker.take(taker, number, waiting)
-        self.waiting.extendleft(reversed(kept))
+        self.waiting.extendleft(reversed(unwanted))
 
     def _expire(self) -> None:
         """Brokers look at what waits when they deliver, and when somebody browses."""

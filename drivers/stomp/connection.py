@@ -134,8 +134,8 @@ class StompConnection:
             self._open = not self._gone
             return self._open
 
-    def _unreachable(self, what: str) -> ConnectFailed:
-        return out_of_reach(f"{self.broker} at {self._address}", what, self._port_meant())
+    def _unreachable(self, problem: str) -> ConnectFailed:
+        return out_of_reach(f"{self.broker} at {self._address}", problem, self._port_meant())
 
     def _gone_away(self) -> ConnectFailed:
         wire = self._wire
@@ -173,7 +173,7 @@ class StompConnection:
     def send_batch(self, messages: Sequence[Outgoing]) -> int:
         pieces: list[bytes] = []
         receipts: list[bytes] = []
-        for message, head in [(each, self._head(each)) for each in messages]:
+        for message, head in [(message, self._head(message)) for message in messages]:
             if message.durable:
                 receipt = b"%d" % next(self._numbers)
                 receipts.append(receipt)
@@ -255,8 +255,8 @@ class StompConnection:
         elif receipt.startswith(PREFIX):
             self._transactions.on_receipt(receipt, at_ns)
             self._tell_if_all_settled()
-        elif asked := self._asked.pop(receipt.decode(), None):
-            asked.give(at_ns)
+        elif pending := self._asked.pop(receipt.decode(), None):
+            pending.give(at_ns)
 
     def _settle_send(self, receipt: bytes, outcome: Outcome, at_ns: int, why: str) -> None:
         self._on_settled(self._unsettled.pop(receipt), outcome, at_ns, why)

@@ -67,7 +67,7 @@ class StompConnector(MakesPythonClients):
 
     def browse(self, endpoint: Endpoint, credentials: Credentials, queue: str, *, timeout_s: float) -> list[Browsed]:
         """Every message on a queue as it lies there; ages are by the wall clocks of the sender and of this host."""
-        found: list[Browsed] = []
+        messages: list[Browsed] = []
         ended = threading.Event()
         trouble: list[str] = []
         deadline_s = time.monotonic() + timeout_s
@@ -78,7 +78,7 @@ class StompConnector(MakesPythonClients):
             else:
                 cause = frame.header("dlqDeliveryFailureCause") or ""
                 age_ns = _age_ns(frame.header("timestamp"), time.time_ns())
-                found.append(Browsed(frame.body, age_ns, EXPIRED_CAUSE in cause))
+                messages.append(Browsed(frame.body, age_ns, EXPIRED_CAUSE in cause))
 
         def on_lost(reason: str) -> None:
             trouble.append(reason)
@@ -104,10 +104,10 @@ class StompConnector(MakesPythonClients):
             connection.close()
         if trouble:
             raise DriverError(
-                f"browsing queue {queue} of broker {endpoint.broker}: {trouble[0]}, {len(found)} messages had come; "
+                f"browsing queue {queue} of broker {endpoint.broker}: {trouble[0]}, {len(messages)} messages had come; "
                 "is the broker alive, or the time too short for what lies there?"
             )
-        return found
+        return messages
 
 
 def _require_browsing(connection: StompConnection) -> None:

@@ -58,7 +58,9 @@ class Beats:
     @property
     def tick_s(self) -> float:
         """How often to look: often enough that a beat is never late; 0 when there is nothing to look after."""
-        return min((each for each in (self.send_every_s / 4, self.silent_after_s / 10) if each), default=0.0)
+        return min(
+            (period_s for period_s in (self.send_every_s / 4, self.silent_after_s / 10) if period_s), default=0.0
+        )
 
     def beat_due(self, quiet_s: float) -> bool:
         """Whether to write now, having written nothing for ``quiet_s``: early, as the broker grants no grace."""
@@ -117,32 +119,34 @@ def _expiring(message: Outgoing, head: bytes) -> bytes:
 
 
 @lru_cache(maxsize=4_096)
-def _send_head(destination: Destination, body_bytes: int, durable: bool, of: MessageHeaders) -> bytes:
-    headers = _message_headers(destination, body_bytes, of)
+def _send_head(destination: Destination, body_bytes: int, durable: bool, message_headers: MessageHeaders) -> bytes:
+    headers = _message_headers(destination, body_bytes, message_headers)
     if durable:
         return encode("SEND", headers | {"persistent": "true", "receipt": ""}).removesuffix(b"\n\n" + END)
     return encode("SEND", headers).removesuffix(END)
 
 
 @lru_cache(maxsize=4_096)
-def _transacted_head(destination: Destination, body_bytes: int, durable: bool, of: MessageHeaders) -> bytes:
-    headers = _message_headers(destination, body_bytes, of)
+def _transacted_head(
+    destination: Destination, body_bytes: int, durable: bool, message_headers: MessageHeaders
+) -> bytes:
+    headers = _message_headers(destination, body_bytes, message_headers)
     return encode("SEND", headers | ({"persistent": "true"} if durable else {})).removesuffix(b"\n" + END)
 
 
-def _message_headers(destination: Destination, body_bytes: int, of: MessageHeaders) -> dict[str, str]:
+def _message_headers(destination: Destination, body_bytes: int, message_headers: MessageHeaders) -> dict[str, str]:
     """Properties are headers like any other. ValueError for one that is no text: STOMP has no other type."""
-    for name, value in of.properties.items():
+    for name, value in message_headers.properties.items():
         if not isinstance(value, str):
             raise ValueError(f"property {name} = {value!r}: STOMP carries text only; write {str(value)!r}")
     headers = {"destination": destination_header(destination), "content-length": str(body_bytes)}
-    if of.priority != DEFAULT_PRIORITY:
-        headers["priority"] = str(of.priority)
-    if of.reply_to:
-        headers["reply-to"] = f"/temp-queue/{of.reply_to}"
-    if of.correlation_id:
-        headers["correlation-id"] = of.correlation_id
-    return headers | {name: str(value) for name, value in of.properties.items()}
+    if message_headers.priority != DEFAULT_PRIORITY:
+        headers["priority"] = str(message_headers.priority)
+    if message_headers.reply_to:
+        headers["reply-to"] = f"/temp-queue/{message_headers.reply_to}"
+    if message_headers.correlation_id:
+        headers["correlation-id"] = message_headers.correlation_id
+    return headers | {name: str(value) for name, value in message_headers.properties.items()}
 
 
 def login(address: Address, credentials: Credentials, client_id: str) -> bytes:

@@ -61,7 +61,7 @@ def unescaped(value: bytes) -> bytes:
     if b"\\" not in value:
         return value
     try:
-        return _ESCAPE.sub(lambda found: _MEANS[found[1]], value)
+        return _ESCAPE.sub(lambda match: _MEANS[match[1]], value)
     except KeyError as error:
         raise BrokenStream(f"header value {value!r} has an escape that STOMP 1.2 does not know") from error
 

@@ -28,9 +28,9 @@ class Writes(Protocol):
 class StompTransaction:
     """See `drivers.contract.Transaction`. ``who`` begins the errors: the broker and its address."""
 
-    def __init__(self, who: str, name: bytes, wire: Writes, on_settled: OnSettled) -> None:
+    def __init__(self, broker_at: str, name: bytes, wire: Writes, on_settled: OnSettled) -> None:
         self.held = Held(on_settled)
-        self._who, self._name, self._wire = who, name, wire
+        self._who, self._name, self._wire = broker_at, name, wire
         self._confirmed, self._why = Outcome.ACKED, ""  # the meaning of the receipt of its end
         self.ending = False  # somebody asked for that
 
@@ -73,8 +73,8 @@ class StompTransaction:
 class StompTransactions:
     """Those of one connection that have not ended. The reader calls the methods ``on_…``."""
 
-    def __init__(self, who: str, wire: Writes, on_settled: OnSettled) -> None:
-        self._who, self._wire, self._on_settled = who, wire, on_settled
+    def __init__(self, broker_at: str, wire: Writes, on_settled: OnSettled) -> None:
+        self._who, self._wire, self._on_settled = broker_at, wire, on_settled
         self._names: Iterator[int] = itertools.count(1)
         self._open: dict[bytes, StompTransaction] = {}
 

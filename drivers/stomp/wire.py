@@ -226,8 +226,8 @@ class Wire(Transport):  # type: ignore[misc]  # stomp.py has no type hints
             return 0
         poll = select.poll()
         poll.register(sock.fileno(), wanted)
-        found = poll.poll(None if timeout_s is None else timeout_s * 1_000)
-        return found[0][1] if found else 0
+        events = poll.poll(None if timeout_s is None else timeout_s * 1_000)
+        return events[0][1] if events else 0
 
     def receive(self) -> bytes:
         """The next frame for stomp.py's loop, all others being dealt with; empty when the connection has ended."""

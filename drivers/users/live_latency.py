@@ -26,8 +26,8 @@ def count_buckets(values_ns: Any) -> Counter[int]:
     magnitude = np.abs(values_ns)
     dropped_bits = np.maximum(np.frexp(magnitude.astype("float64"))[1] - LINEAR_BITS, 0)
     buckets = (dropped_bits * BUCKETS_PER_OCTAVE + (magnitude >> dropped_bits)) * np.sign(values_ns)
-    found, counts = np.unique(buckets, return_counts=True)
-    return Counter(dict(zip(found.tolist(), counts.tolist(), strict=True)))
+    distinct, counts = np.unique(buckets, return_counts=True)
+    return Counter(dict(zip(distinct.tolist(), counts.tolist(), strict=True)))
 
 
 class LiveLatency:

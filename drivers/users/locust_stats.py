@@ -117,38 +117,43 @@ class LocustStatistics:
     # In batches; texts in the rows are numbers of the recorder.
 
     def sends_recorded(self, rows: Any) -> None:
-        first = rows[rows["attempt"] == 1]
-        self._tally.lag.update(count_buckets(np.maximum(0, first["sent_ns"] - first["ready_ns"])))
+        first_attempts = rows[rows["attempt"] == 1]
+        self._tally.lag.update(count_buckets(np.maximum(0, first_attempts["sent_ns"] - first_attempts["ready_ns"])))
         if self._tally.live.counting:
-            self._note_settled(first)
+            self._note_settled(first_attempts)
         for destination, name in self._shown.items():
-            of = rows[rows["destination"] == destination]
-            if len(of):
-                settled_ns = np.where(of["settled_ns"] == NULL_INT64, of["sent_ns"], of["settled_ns"])
-                failures = int((~np.isin(of["outcome"], self._good)).sum())
-                times_ms = (settled_ns - of["sent_ns"]) / NS_PER_MS
-                self._log("SEND", name, times_ms, 0, int(of["body_bytes"][0]), failures)
+            sends = rows[rows["destination"] == destination]
+            if len(sends):
+                settled_ns = np.where(sends["settled_ns"] == NULL_INT64, sends["sent_ns"], sends["settled_ns"])
+                failures = int((~np.isin(sends["outcome"], self._good)).sum())
+                times_ms = (settled_ns - sends["sent_ns"]) / NS_PER_MS
+                self._log("SEND", name, times_ms, 0, int(sends["body_bytes"][0]), failures)
 
-    def _note_settled(self, first: Any) -> None:
-        known = first[first["settled_ns"] != NULL_INT64]
-        self._tally.live.note_many(SETTLED, known["settled_ns"], known["settled_ns"] - known["sent_ns"])
+    def _note_settled(self, first_attempts: Any) -> None:
+        confirmed = first_attempts[first_attempts["settled_ns"] != NULL_INT64]
+        self._tally.live.note_many(SETTLED, confirmed["settled_ns"], confirmed["settled_ns"] - confirmed["sent_ns"])
 
     def receipts_recorded(self, rows: Any) -> None:
         self._tally.received += len(rows)
         for destination, name in self._shown.items():
-            of = rows[rows["destination"] == destination]
+            receipts = rows[rows["destination"] == destination]
             taken_ns = [
-                self._latency_ns(*each)
-                for each in zip(of["producer"].tolist(), of["seq"].tolist(), of["received_ns"].tolist(), strict=True)
+                self._latency_ns(*receipt)
+                for receipt in zip(
+                    receipts["producer"].tolist(),
+                    receipts["seq"].tolist(),
+                    receipts["received_ns"].tolist(),
+                    strict=True,
+                )
             ]
             if self._tally.live.counting:
-                self._note_received(of["received_ns"], taken_ns)
-            times_ms = [each / NS_PER_MS for each in taken_ns if each is not None]
+                self._note_received(receipts["received_ns"], taken_ns)
+            times_ms = [latency_ns / NS_PER_MS for latency_ns in taken_ns if latency_ns is not None]
             self._log("RECEIVE", name, times_ms, len(taken_ns) - len(times_ms), 0, 0)
 
     def _note_received(self, at_ns: Any, taken_ns: Sequence[int | None]) -> None:
-        timed = np.array([each is not None for each in taken_ns], bool)
-        latencies_ns = np.array([each or 0 for each in taken_ns], "int64")
+        timed = np.array([latency_ns is not None for latency_ns in taken_ns], bool)
+        latencies_ns = np.array([latency_ns or 0 for latency_ns in taken_ns], "int64")
         self._tally.live.note_many(RECEIVED, at_ns[timed], latencies_ns[timed])
         self._tally.live.note_many(UNTIMED, at_ns[~timed], latencies_ns[~timed])
 
@@ -173,15 +178,15 @@ def _log(entry: Any, times: Any, unknown: int, body_bytes: int) -> None:
     if not count:
         return
     entry.log(float(times[0]) if len(times) else None, body_bytes)
-    rest, still_unknown = (times[1:], unknown) if len(times) else (times, unknown - 1)
+    other_times, still_unknown = (times[1:], unknown) if len(times) else (times, unknown - 1)
     entry.num_requests += count - 1
     entry.num_none_requests += still_unknown
     entry.num_reqs_per_sec[int(time.time())] += count - 1
     entry.total_content_length += body_bytes * (count - 1)
-    if not len(rest):
+    if not len(other_times):
         return
-    entry.total_response_time += float(rest.sum())
-    entry.min_response_time = min(entry.min_response_time or 0.0, float(rest.min()))
-    entry.max_response_time = max(entry.max_response_time, float(rest.max()))
-    for value, times_seen in zip(*np.unique(np.round(rest), return_counts=True), strict=True):
+    entry.total_response_time += float(other_times.sum())
+    entry.min_response_time = min(entry.min_response_time or 0.0, float(other_times.min()))
+    entry.max_response_time = max(entry.max_response_time, float(other_times.max()))
+    for value, times_seen in zip(*np.unique(np.round(other_times), return_counts=True), strict=True):
         entry.response_times[bucket_response_time(float(value))] += int(times_seen)

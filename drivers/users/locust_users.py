@@ -82,12 +82,12 @@ class ProducerUser(BrokerUser):
             client.close()  # the connection too, if this user is its last: once its answers under way were heard
 
     def _produce_per_message(self, session: Session) -> None:
-        first, *others = self.own_destinations(self.index(session))
+        destination, *more_destinations = self.own_destinations(self.index(session))
         producer = PerMessageProducer(
             session,
             self.group,
-            first,
-            others=others,
+            destination,
+            more_destinations=more_destinations,
             durable=self.durable,
             resend_in_doubt=self.resend_in_doubt,
             message_settings=self.message_settings(),
@@ -101,14 +101,14 @@ class ProducerUser(BrokerUser):
 
     def _producer(self, session: Session, client: PooledClient) -> LoadProducer:
         """Made before the start signal: with many users that takes seconds."""
-        first, *others = self.own_destinations(self.index(session))
+        destination, *more_destinations = self.own_destinations(self.index(session))
         if self.awaits_replies:
-            replies = replies_of(first)
+            replies = replies_of(destination)
             session.statistics.show(self.environment, str(replies))
             client.client.consumer(Subscription(replies, temporary=True), number=client.number, run=session.run_number)
         producer = client.client.producer(
-            first,
-            others=others,
+            destination,
+            more_destinations=more_destinations,
             number=client.number,
             durable=self.durable,
             run=session.run_number,
@@ -165,7 +165,7 @@ class ProducerUser(BrokerUser):
         count = None
         if go.messages is not None:
             classes = list(go.producers)
-            before = sum(go.producers[each] for each in classes[: classes.index(name)])
+            before = sum(go.producers[user_class] for user_class in classes[: classes.index(name)])
             count = share(go.messages, sum(go.producers.values()), before + go.first_index[name] + index)
         start_ns = session.clock() if self._joins_later else go.window.warm_up_began_ns
         phase_ns = random_phase_ns(self.sends_per_second, session.seed, client)

@@ -75,13 +75,15 @@ class RealTimePriority:
 
     def _cpu_s(self) -> float:
         """CPU time of the raised threads so far. One that has ended takes its time along."""
-        return sum(one.user_time + one.system_time for one in psutil.Process().threads() if one.id in self._raised)
+        return sum(
+            thread.user_time + thread.system_time for thread in psutil.Process().threads() if thread.id in self._raised
+        )
 
 
 def _java_threads() -> list[int]:
-    found = []
+    threads = []
     for task in Path("/proc/self/task").iterdir():
         with suppress(OSError):
             if JAVA_THREADS.match((task / "comm").read_text(encoding="utf-8")):
-                found.append(int(task.name))
-    return found
+                threads.append(int(task.name))
+    return threads

@@ -261,11 +261,11 @@ class Session:
 
         Users that share a connection count one by one.
         """
-        found: Counter[tuple[str, str]] = Counter()
+        clients: Counter[tuple[str, str]] = Counter()
         for client in self._clients:
             if (broker := client.broker) is not None:
-                found[client.group, broker] += len(self.tally.losses.users_of(client.number))
-        return found
+                clients[client.group, broker] += len(self.tally.losses.users_of(client.number))
+        return clients
 
     def ready(self, user_class: str) -> None:
         self.tally.ready[user_class] += 1

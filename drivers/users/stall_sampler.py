@@ -38,7 +38,7 @@ class StallSampler:
     ) -> None:
         self._recorder = recorder
         self._process_index = process_index
-        self._protocols = [name for name, made in connectors.items() if isinstance(made, MakesPythonClients)]
+        self._protocols = [name for name, connector in connectors.items() if isinstance(connector, MakesPythonClients)]
         self._clock = clock
         self._last_ns = 0  # when it was called last
         self._timer: Any = None

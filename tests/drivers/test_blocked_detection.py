@@ -19,14 +19,14 @@ def patience() -> tuple[BlockedDetector, list[Period]]:
 def test_an_answer_that_takes_a_second_was_waited_for_from_the_send_on() -> None:
     who, told = patience()
     who.awaits("a", 5)
-    who.heard(5 + S, more=False)
+    who.heard(5 + S, awaits_more=False)
     assert told == [("a", 5, 5 + S, NO_ANSWER)]
 
 
 def test_less_than_a_second_is_nothing() -> None:
     who, told = patience()
     who.awaits("a", 5)
-    who.heard(4 + S, more=False)
+    who.heard(4 + S, awaits_more=False)
     who.wrote("a", 0, S - 1)
     assert told == []
 
@@ -36,16 +36,16 @@ def test_answers_that_keep_coming_are_no_block_however_old_the_first_send_is() -
     who.awaits("a", 0)
     for tenth in range(1, 100):
         who.awaits("a", tenth * S // 10)
-        who.heard(tenth * S // 10, more=True)
+        who.heard(tenth * S // 10, awaits_more=True)
     assert told == []
 
 
 def test_a_pause_between_two_answers_is_timed_from_the_first_of_them() -> None:
     who, told = patience()
     who.awaits("a", 0)
-    who.heard(S // 2, more=True)
+    who.heard(S // 2, awaits_more=True)
     who.awaits("a", S)
-    who.heard(3 * S, more=False)
+    who.heard(3 * S, awaits_more=False)
     assert told == [("a", S // 2, 3 * S, NO_ANSWER)]
 
 
@@ -55,7 +55,7 @@ def test_a_lost_connection_ends_the_wait_and_the_next_one_begins_with_the_next_s
     who.ends(2 * S)
     who.ends(9 * S)
     who.awaits("b", 10 * S)
-    who.heard(12 * S, more=False)
+    who.heard(12 * S, awaits_more=False)
     assert told == [("a", 0, 2 * S, NO_ANSWER), ("b", 10 * S, 12 * S, NO_ANSWER)]
 
 
@@ -76,7 +76,7 @@ def test_periods_are_long_enough_in_order_and_never_overlap(steps: list[tuple[st
             unanswered += 1
         elif step == "answer" and unanswered:
             unanswered -= 1
-            who.heard(now_ns, more=unanswered > 0)
+            who.heard(now_ns, awaits_more=unanswered > 0)
         elif step == "lost":
             who.ends(now_ns)
             unanswered = 0
@@ -91,5 +91,5 @@ def test_answers_one_after_the_other_are_told_just_where_the_pause_was_long(paus
     who.awaits("a", 0)
     for nth, pause_ns in enumerate(pauses_ns, start=1):
         now_ns += pause_ns
-        who.heard(now_ns, more=nth < len(pauses_ns))
+        who.heard(now_ns, awaits_more=nth < len(pauses_ns))
     assert [ended - began for _, began, ended, _ in told] == [pause for pause in pauses_ns if pause >= S]

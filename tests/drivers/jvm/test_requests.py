@@ -45,7 +45,7 @@ def test_an_answer_that_nobody_waits_for_any_more_is_told_as_late_once_and_is_no
     with requests.new(nobody) as (_, answer):
         requests.answered(late, "sender", 1)
         requests.answered(late, "sender", 1)
-        assert answer.what == ""
+        assert answer.event == ""
     assert heard == [("sender", 1)]
 
 
@@ -66,7 +66,7 @@ def test_an_answer_that_comes_as_its_time_is_over_is_taken_by_one_of_the_two() -
             numbers.put(number)
             answer.wait(0)
             answer.give(UNHEARD)
-            if answer.what != UNHEARD:
+            if answer.event != UNHEARD:
                 taken.append(number)
     numbers.put(0)
     answering.join()
@@ -77,7 +77,7 @@ def test_who_waits_is_told_that_there_will_be_no_answer() -> None:
     requests = Requests()
     with requests.new(nobody) as (_, answer):
         requests.end()
-        assert answer.what == ENDED
+        assert answer.event == ENDED
 
 
 class Sender:
