@@ -31,8 +31,6 @@ from topologies.model.endpoints import Credentials, Endpoint
 
 MEMORY_OPTIONS = SupportedOptions("memory")
 
-__all__ = ["MEMORY_OPTIONS", "MemoryConnection", "MemoryConnector", "MemoryNetwork"]
-
 
 class MemoryConnection:
     """One connection to one broker in memory."""

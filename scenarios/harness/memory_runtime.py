@@ -6,7 +6,7 @@ The whole pipeline runs on it in seconds. It measures the harness, never a broke
 from collections.abc import Collection
 from pathlib import Path
 
-from drivers.memory.connector import MemoryNetwork
+from drivers.memory.network import MemoryNetwork
 from topologies.model.endpoints import Credentials, Endpoint, ManagementEndpoint
 from topologies.runtimes.capabilities import Capability, why_not
 from topologies.runtimes.contract import Progress, RuntimeFailed

@@ -99,8 +99,8 @@ class KeepingRecorder:
     def receipt(self, *row: Any) -> None:
         self.receipts.append(ReceiptRow(*row))
 
-    def connection(self, client: int, group: str, protocol: str, told: ConnectionEvent) -> None:
-        self.connections.append(ConnectionRow(client, group, protocol, *told))
+    def connection(self, client: int, group: str, protocol: str, change: ConnectionEvent) -> None:
+        self.connections.append(ConnectionRow(client, group, protocol, *change))
 
     def subscription(self, *row: Any) -> None:
         self.subscriptions.append(row)
@@ -212,7 +212,7 @@ def client_of(
     number: int = 1,
     group: str = "producers",
     brokers: Mapping[str, str] = NO_OTHERS,
-    **more: Any,
+    **settings: Any,
 ) -> Client:
     """A client to brokers a, b, c: ports 1, 2, 3 of localhost, or names in memory; and to ``brokers``, by address."""
     hosts = {f"localhost:{port}": name for port, name in enumerate("abc", start=1)}
@@ -225,7 +225,7 @@ def client_of(
         credentials=BENCH,
         recorder=cast(Recorder, recorder),
         rng=Random(1),
-        **more,
+        **settings,
     )
 
 

@@ -88,7 +88,7 @@ class Bench:
         self._clients: list[JavaClient] = []
 
     def client(self, client_id: str = "") -> JavaClient:
-        made: JavaClient = self._connector.client(
+        client: JavaClient = self._connector.client(
             number=len(self._clients),
             group="g",
             uri=FailoverUri.parse(self._uri),
@@ -98,8 +98,8 @@ class Bench:
             statistics=self.statistics,
             client_id=client_id,
         )
-        self._clients.append(made)
-        return made
+        self._clients.append(client)
+        return client
 
     def opened(self, client_id: str = "") -> JavaClient:
         client = self.client(client_id)
@@ -125,7 +125,7 @@ def bench_on(
     runtime: Runtime, folder: Path, brokers: list[str], options: str = "", protocol: str = "openwire"
 ) -> Bench:
     names = {address(runtime, broker, protocol): broker for broker in brokers}
-    uri = f"failover:({','.join(f'tcp://{each}' for each in names)}){options}"
+    uri = f"failover:({','.join(f'tcp://{name}' for name in names)}){options}"
     return Bench(folder, names, runtime.credentials(), uri, protocol)
 
 
@@ -214,11 +214,11 @@ def check_moved(tables: Mapping[str, list[dict[str, Any]]], begun: int) -> None:
     assert {(row["attempt"], row["broker"], row["settled_ns"]) for row in doubted} == {(1, "broker-1", None)}
     assert all(last[row["seq"]]["attempt"] == 2 and last[row["seq"]]["broker"] == "broker-2" for row in doubted)
     attempts = {row["seq"]: row["attempt"] for row in sends if row["broker"] == "broker-2"}
-    seen = [(row["seq"], row["attempt"]) for row in tables["receipts"]]
-    assert seen
-    assert all(attempts[seq] == attempt for seq, attempt in seen)
-    told = [(row["event"], row["broker"]) for row in tables["connections"] if row["client"] == 0]
-    events = [each for each in told if each[0] not in WAITED]
+    received = [(row["seq"], row["attempt"]) for row in tables["receipts"]]
+    assert received
+    assert all(attempts[seq] == attempt for seq, attempt in received)
+    changes = [(row["event"], row["broker"]) for row in tables["connections"] if row["client"] == 0]
+    events = [change for change in changes if change[0] not in WAITED]
     assert events[:3] == [("attempt", "broker-1"), ("connected", "broker-1"), ("lost", "broker-1")]
     assert events[-5:] == [
         ("attempt", "broker-2"),

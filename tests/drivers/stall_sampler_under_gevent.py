@@ -1,4 +1,4 @@
-"""Checks the sampler in a process that gevent has patched; `tests/drivers/test_stall_sampler.py` runs these."""
+"""Checks the sampler in a process that gevent has patched; `tests/drivers/test_under_gevent.py` runs these."""
 
 import time
 from collections.abc import Iterator, Sequence
@@ -8,7 +8,8 @@ import gevent
 import pytest
 from gevent import monkey
 
-from drivers.memory.connector import MemoryConnector, MemoryNetwork
+from drivers.memory.connector import MemoryConnector
+from drivers.memory.network import MemoryNetwork
 from drivers.users.stall_sampler import LEAST_STALL_NS, PERIOD_NS, StallSampler
 from records.reader import read_events, seal
 from records.rundir import RunDirectory
@@ -35,9 +36,9 @@ class Run:
 
 @pytest.fixture
 def run(tmp_path: Path) -> Iterator[Run]:
-    made = Run(tmp_path)
-    yield made
-    made.recorder.close()
+    new_run = Run(tmp_path)
+    yield new_run
+    new_run.recorder.close()
 
 
 def block() -> tuple[int, int]:

@@ -38,8 +38,8 @@ SMALL = Broker(
     NAME, connectors=tuple(TransportConnector(protocol, max_frame_size_bytes=FRAME_BYTES) for protocol in REAL)
 )
 NO_NEW_PLACES = tuple(
-    replace(each, auto_create_queues=False, auto_create_addresses=False)
-    for each in ArtemisBroker(NAME).address_settings
+    replace(setting, auto_create_queues=False, auto_create_addresses=False)
+    for setting in ArtemisBroker(NAME).address_settings
 )
 
 
@@ -111,30 +111,34 @@ ASKED: dict[str, tuple[Callable[[Path, Runtime, str], None], str]] = {
 
 
 TABLE = [
-    *((asked, protocol) for asked in ASKED for protocol in REAL),
+    *((request_name, protocol) for request_name in ASKED for protocol in REAL),
     # Artemis has no limit on what comes in one message by Core: its client sends a large body in pieces.
-    *(pytest.param(asked, "core", marks=pytest.mark.nightly) for asked in ASKED if asked != "body too large"),
+    *(
+        pytest.param(request_name, "core", marks=pytest.mark.nightly)
+        for request_name in ASKED
+        if request_name != "body too large"
+    ),
 ]
 
 
-@pytest.mark.parametrize(("asked", "protocol"), TABLE)
+@pytest.mark.parametrize(("request_name", "protocol"), TABLE)
 def test_what_cannot_be_is_one_error_with_the_next_step_and_others_go_on(
-    asked: str, protocol: str, request: pytest.FixtureRequest, tmp_path: Path
+    request_name: str, protocol: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     broker: Runtime = request.getfixturevalue("single_artemis" if protocol == "core" else "small")
-    others, place = Load(tmp_path, broker, protocol, [NAME]), queue("others")
-    others.consume(others.client("consumer"), place)
-    before = others.produce(others.client("producer"), place, 20)
-    ask, told = ASKED[asked]
+    neighbours, place = Load(tmp_path, broker, protocol, [NAME]), queue("others")
+    neighbours.consume(neighbours.client("consumer"), place)
+    before = neighbours.produce(neighbours.client("producer"), place, 20)
+    ask, sentence = ASKED[request_name]
     (tmp_path / "bad").mkdir()
-    with pytest.raises(DriverError, match=told) as caught:
+    with pytest.raises(DriverError, match=sentence) as caught:
         ask(tmp_path / "bad", broker, protocol)
     assert "\n" not in str(caught.value)
     assert SECRET not in str(caught.value)
     before.join(60)
-    others.produce(others.client("producer"), place, 20).join(60)
-    until(lambda: others.tally.received == 40)
-    assert {row["outcome"] for row in others.tables()["sends"]} == {"acked"}
+    neighbours.produce(neighbours.client("producer"), place, 20).join(60)
+    until(lambda: neighbours.tally.received == 40)
+    assert {row["outcome"] for row in neighbours.tables()["sends"]} == {"acked"}
 
 
 def outcomes(sends: list[dict[str, Any]]) -> dict[int, list[str]]:
@@ -167,10 +171,10 @@ def test_a_place_that_the_broker_refuses_fails_by_name_and_the_connection_lives_
     if not isinstance(producer.client, Client):  # those of others go by their users: users_under_gevent.py
         assert len(words) == 1
         assert words[0].startswith(f"broker {NAME} refused a message to {place}, which has failed: ")
-    assert {each[-1] for each in fates.values()} == {"failed"}
+    assert {attempts[-1] for attempts in fates.values()} == {"failed"}
     # Artemis ends a STOMP connection with its first refusal: what was under way then is in doubt, and asked for again.
     in_between = {"in_doubt"} if "artemis-stomp" in request.node.callspec.id else set()
-    assert {outcome for each in fates.values() for outcome in each[:-1]} <= in_between
+    assert {outcome for attempts in fates.values() for outcome in attempts[:-1]} <= in_between
     assert sorted(fates) == list(range(5))
 
 

@@ -6,7 +6,8 @@ import pytest
 
 from drivers.client.backpressure import BLOCKED_AFTER_NS
 from drivers.contract import Destination, Outcome
-from drivers.memory.connector import MemoryConnector, MemoryNetwork
+from drivers.memory.connector import MemoryConnector
+from drivers.memory.network import MemoryNetwork
 from tests.drivers.doubles import (
     BENCH,
     RUN,
@@ -31,11 +32,10 @@ class Bench:
         self.recorder, self.connector = KeepingRecorder(), ScriptedConnector()
         self.client = client_of(self.connector, self.recorder, stomp_uri("a"), clock=lambda: self.now_ns)
         self.client.open()
-        one, other = (
+        self.durable, self.one_way = (
             self.client.producer(ORDERS, number=number, durable=durable, run=RUN, on_settled=lambda _: None)
             for number, durable in ((7, True), (8, False))
         )
-        self.durable, self.one_way = one, other
 
     @property
     def connection(self) -> ScriptedConnection:
@@ -45,7 +45,7 @@ class Bench:
         token = self.connection.sent[nth].token
         self.connection.on_settled(token, Outcome.ACKED, self.now_ns, "")
 
-    def told(self) -> list[tuple[str, str | None, int, str]]:
+    def blocked_events(self) -> list[tuple[str, str | None, int, str]]:
         rows = [row for row in self.recorder.connections if "blocked" in row.event]
         assert {(row.client, row.group, row.protocol) for row in rows} <= {(1, "producers", "stomp")}
         return [(row.event, row.broker, row.at_ns, row.reason) for row in rows]
@@ -53,9 +53,9 @@ class Bench:
 
 @pytest.fixture
 def bench() -> Iterator[Bench]:
-    made = Bench()
-    yield made
-    made.client.close()
+    new_bench = Bench()
+    yield new_bench
+    new_bench.client.close()
 
 
 def test_a_broker_that_keeps_its_answers_back_blocks_and_says_so_with_the_first_answer(bench: Bench) -> None:
@@ -66,7 +66,7 @@ def test_a_broker_that_keeps_its_answers_back_blocks_and_says_so_with_the_first_
     bench.answer(0)
     bench.answer(1)
     reason = "producer 7: no answer"
-    assert bench.told() == [("blocked", "a", 1, reason), ("unblocked", "a", 1 + S // 2 + S, reason)]
+    assert bench.blocked_events() == [("blocked", "a", 1, reason), ("unblocked", "a", 1 + S // 2 + S, reason)]
 
 
 def test_a_broker_that_answers_each_send_within_a_second_blocks_nobody(bench: Bench) -> None:
@@ -75,7 +75,7 @@ def test_a_broker_that_answers_each_send_within_a_second_blocks_nobody(bench: Be
         bench.now_ns += S // 2
         bench.answer(seq)
         bench.now_ns += 5 * S  # nothing is due
-    assert bench.told() == []
+    assert bench.blocked_events() == []
 
 
 def test_a_write_that_waits_is_told_where_no_answer_is_expected(bench: Bench) -> None:
@@ -85,7 +85,7 @@ def test_a_write_that_waits_is_told_where_no_answer_is_expected(bench: Bench) ->
     bench.connection.on_send = wait
     bench.one_way.send(0, 64, due_ns=0)
     reason = "producer 8: the write waited"
-    assert bench.told() == [("blocked", "a", 1, reason), ("unblocked", "a", 1 + 3 * S, reason)]
+    assert bench.blocked_events() == [("blocked", "a", 1, reason), ("unblocked", "a", 1 + 3 * S, reason)]
 
 
 def test_a_write_that_waited_and_broke_is_told_too(bench: Bench) -> None:
@@ -96,22 +96,22 @@ def test_a_write_that_waited_and_broke_is_told_too(bench: Bench) -> None:
 
     bench.connection.on_send = wait
     bench.one_way.send(0, 64, due_ns=0)
-    assert [event for event, *_ in bench.told()] == ["blocked", "unblocked"]
+    assert [event for event, *_ in bench.blocked_events()] == ["blocked", "unblocked"]
 
 
 def test_what_is_unanswered_when_the_client_leaves_was_waited_for_until_then(bench: Bench) -> None:
     bench.durable.send(0, 64, due_ns=0)
     bench.now_ns += 4 * S
     bench.client.close()
-    assert [at_ns for _, _, at_ns, _ in bench.told()] == [1, 1 + 4 * S]
+    assert [at_ns for _, _, at_ns, _ in bench.blocked_events()] == [1, 1 + 4 * S]
 
 
 def test_a_loss_ends_the_wait(bench: Bench) -> None:
     bench.durable.send(0, 64, due_ns=0)
     bench.now_ns += 4 * S
     bench.connection.on_lost("reset by peer")
-    eventually(lambda: len(bench.told()) == 2)
-    assert bench.told() == [
+    eventually(lambda: len(bench.blocked_events()) == 2)
+    assert bench.blocked_events() == [
         ("blocked", "a", 1, "producer 7: no answer"),
         ("unblocked", "a", 1 + 4 * S, "producer 7: no answer"),
     ]
@@ -129,8 +129,8 @@ def test_a_broker_in_memory_that_stands_still_blocks_its_producer_and_takes_ever
     now_ns[0] += 7 * S
     network.thaw("a")
     assert producer.wait_settled(60)
-    told = [(row.event, row.broker, row.at_ns) for row in recorder.connections if "blocked" in row.event]
-    assert told == [("blocked", "a", 1), ("unblocked", "a", 1 + 7 * S)]
+    changes = [(row.event, row.broker, row.at_ns) for row in recorder.connections if "blocked" in row.event]
+    assert changes == [("blocked", "a", 1), ("unblocked", "a", 1 + 7 * S)]
     assert network.depths() == {"orders": 5}
     client.close()
     network.close()

@@ -3,8 +3,8 @@
 import pytest
 
 from drivers.canary import PathsUnproven, Side, askable, describe, prove
-from drivers.memory.connector import MemoryConnector, MemoryNetwork
-from drivers.memory.network import Tampering
+from drivers.memory.connector import MemoryConnector
+from drivers.memory.network import MemoryNetwork, Tampering
 from scenarios.harness.memory_runtime import NOBODY
 from topologies.catalogue.lookup import build
 from topologies.classic.broker import Broker
@@ -53,9 +53,9 @@ def test_no_canary_is_sent_where_the_links_keep_it_back_and_that_is_told() -> No
     a, b, c = (Broker(name) for name in "abc")
     links = (NetworkConnector(a, b, dynamically_included_destinations=("queue://orders",)), NetworkConnector(a, c))
     paths = [Path(("a",)), Path(("a", "b")), Path(("a", "c"))]
-    asked = askable(Topology("t", (a, b, c), links, (), CLASSIC), paths)
-    assert asked == [paths[0], paths[2]]
-    assert describe(paths, asked) == (
+    proven = askable(Topology("t", (a, b, c), links, (), CLASSIC), paths)
+    assert proven == [paths[0], paths[2]]
+    assert describe(paths, proven) == (
         "paths proven by a canary each: 2; not proven so, as their links let no canary pass: a → b"
     )
     assert describe(paths, paths) == "paths proven by a canary each: 3"

@@ -31,8 +31,8 @@ def protocol(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def broker(request: pytest.FixtureRequest, protocol: str) -> Runtime:
-    found: Runtime = request.getfixturevalue(BROKERS[protocol])
-    return found
+    runtime: Runtime = request.getfixturevalue(BROKERS[protocol])
+    return runtime
 
 
 def prove(where: Callable[[str], Endpoint], protocol: str, credentials: Credentials) -> None:

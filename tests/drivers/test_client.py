@@ -27,8 +27,8 @@ def test_attempts_go_down_the_list_until_one_connects() -> None:
     assert client.broker == "c"
     assert repr(client) == "Client(producers 1, on c)"
     client.close()
-    told = [(row.event, row.broker, row.reason) for row in recorder.connections]
-    assert told == [
+    changes = [(row.event, row.broker, row.reason) for row in recorder.connections]
+    assert changes == [
         ("attempt", "a", "refused"),
         ("attempt", "b", "no route"),
         ("attempt", "c", ""),
@@ -330,8 +330,8 @@ def test_a_client_goes_back_to_its_priority_broker() -> None:
         ("closed", "a"),
     ]
     assert connector.connections[0].closed
-    left = next(row for row in recorder.connections if row.event == "closed")
-    assert (left.reason, left.cause) == (PRIORITY_BACK, "priority")
+    closed = next(row for row in recorder.connections if row.event == "closed")
+    assert (closed.reason, closed.cause) == (PRIORITY_BACK, "priority")
     moved = next(row for row in recorder.connections if row.event == "moved")
     assert (moved.from_broker, moved.cause) == ("b", "priority")
 
@@ -415,10 +415,10 @@ def test_a_message_that_no_frame_holds_ends_its_client_and_is_not_sent_for_ever(
     producer.send(0, 64, due_ns=0)
     connector.connections[0].on_lost(words)
     eventually(lambda: client.broker is None and producer.outstanding == 0)
-    told = (
+    sentence = (
         r"broker a ended the connection, as a message was larger than it takes in a frame: .*frame size.*--body-bytes"
     )
-    with pytest.raises(DriverError, match=f"(?i){told}"):
+    with pytest.raises(DriverError, match=f"(?i){sentence}"):
         client.usable()
     assert recorder.events() == [("attempt", "a"), ("connected", "a"), ("lost", "a")]
     assert recorder.attempts(0)[0] == (1, "in_doubt")

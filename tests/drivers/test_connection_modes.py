@@ -15,7 +15,8 @@ from drivers.client.contract import NoSenderError, NoStatistics, ScheduledSend, 
 from drivers.client.per_message import Numbers, PerMessageProducer
 from drivers.contract import Destination, DriverError, Refused, Subscription
 from drivers.failover.uri import FailoverUri
-from drivers.memory.connector import MemoryConnector, MemoryNetwork
+from drivers.memory.connector import MemoryConnector
+from drivers.memory.network import MemoryNetwork
 from records.writer import Recorder
 from tests.drivers.doubles import BENCH, RUN, KeepingRecorder, client_of, eventually, memory_uri
 
@@ -69,10 +70,10 @@ class Bench:
 
 @pytest.fixture
 def bench() -> Iterator[Bench]:
-    made = Bench()
-    yield made
-    made.producer.close()
-    made.network.close()
+    new_bench = Bench()
+    yield new_bench
+    new_bench.producer.close()
+    new_bench.network.close()
 
 
 def test_each_message_connects_is_answered_and_leaves(bench: Bench) -> None:
@@ -144,9 +145,9 @@ def test_a_refused_login_fails_each_message_and_is_told_once(caplog: pytest.LogC
     bench.producer.send_batch(tuple(ScheduledSend(seq, seq) for seq in range(3)), 64)
     bench.done()
     assert [row.outcome for row in bench.recorder.sends] == ["failed"] * 3
-    told = [record.getMessage() for record in caplog.records if "could not be sent" in record.getMessage()]
-    assert len(told) == 1
-    assert "refused user 'bench'" in told[0]
+    warnings = [record.getMessage() for record in caplog.records if "could not be sent" in record.getMessage()]
+    assert len(warnings) == 1
+    assert "refused user 'bench'" in warnings[0]
     bench.network.close()
 
 
@@ -184,7 +185,7 @@ def test_a_message_that_its_own_client_could_not_begin_is_recorded_as_failed(
     bench.producer.send_batch((ScheduledSend(0, 7),), 64)
     bench.done()
     assert [(row.seq, row.due_ns, row.outcome) for row in bench.recorder.sends] == recorded
-    assert [each.reason for each in bench.settled] == [str(error)] * len(recorded)
+    assert [settled_send.reason for settled_send in bench.settled] == [str(error)] * len(recorded)
 
 
 def test_a_loss_before_the_answer_sends_the_message_again_on_the_next_broker(bench: Bench) -> None:
@@ -194,8 +195,8 @@ def test_a_loss_before_the_answer_sends_the_message_again_on_the_next_broker(ben
     bench.network.kill("a")
     bench.done()
     assert bench.recorder.attempts(0) == [(1, "in_doubt"), (2, "acked")]
-    first, second = bench.recorder.sends
-    assert first.sent_ns < second.sent_ns, "a later attempt is sent when it is written"
+    earlier, later = bench.recorder.sends
+    assert earlier.sent_ns < later.sent_ns, "a later attempt is sent when it is written"
 
 
 def test_what_is_under_way_at_the_end_is_recorded_in_doubt(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -213,8 +214,8 @@ def test_what_is_under_way_at_the_end_is_recorded_in_doubt(monkeypatch: pytest.M
 
 @given(st.lists(st.booleans(), max_size=60))
 def test_no_two_that_are_out_have_the_same_number_and_none_is_made_while_one_is_free(steps: list[bool]) -> None:
-    made = iter(range(100))
-    numbers = Numbers(lambda: next(made))
+    new_numbers = iter(range(100))
+    numbers = Numbers(lambda: next(new_numbers))
     out: list[int] = []
     most = 0
     for takes in steps:
@@ -224,7 +225,7 @@ def test_no_two_that_are_out_have_the_same_number_and_none_is_made_while_one_is_
             numbers.give_back(out.pop(0))
         most = max(most, len(out))
         assert len(set(out)) == len(out)
-    assert next(made) == most
+    assert next(new_numbers) == most
 
 
 # -- several users, one connection
@@ -255,15 +256,15 @@ def client(user: PooledClient) -> Client:
 
 @given(users=st.integers(1, 40), size=st.integers(1, 9))
 def test_users_spread_evenly_over_a_pool_that_is_no_larger_than_asked_for(users: int, size: int) -> None:
-    made: list[Any] = []
+    clients: list[Any] = []
 
     def make() -> Any:
-        made.append(object())
-        return made[-1]
+        clients.append(object())
+        return clients[-1]
 
     pool = ClientPool(size, make)
     shares = Counter(id(pool.take(number).client) for number in range(users))
-    assert len(made) == len(shares) == min(users, size)
+    assert len(clients) == len(shares) == min(users, size)
     assert max(shares.values()) - min(shares.values()) <= 1
 
 
@@ -293,14 +294,14 @@ def test_several_producers_and_consumers_share_one_connection_and_each_has_its_o
 
 def test_the_connection_stays_until_the_last_user_has_left() -> None:
     pooled = Pooled()
-    first, second = pooled.users(2)
-    first.open()
-    second.open()
-    first.close()
-    first.close()
+    earlier, later = pooled.users(2)
+    earlier.open()
+    later.open()
+    earlier.close()
+    earlier.close()
     assert pooled.network.connections("a") == 1
-    second.usable()
-    second.close()
+    later.usable()
+    later.close()
     assert pooled.network.connections("a") == 0
     assert pooled.recorder.events() == [("attempt", "a"), ("connected", "a"), ("closed", "a")]
     pooled.network.close()
@@ -319,9 +320,9 @@ def test_a_shared_connection_that_is_lost_puts_every_users_sends_in_doubt_and_se
     for producer in producers:
         producer.send(0, 64, due_ns=0)
     pooled.network.kill("a")
-    eventually(lambda: sum(each.final for each in settled) == 3)
-    found = Counter((row.producer, row.attempt, row.outcome) for row in pooled.recorder.sends)
-    assert found == Counter(
+    eventually(lambda: sum(settled_send.final for settled_send in settled) == 3)
+    outcomes = Counter((row.producer, row.attempt, row.outcome) for row in pooled.recorder.sends)
+    assert outcomes == Counter(
         {(n, attempt, out): 1 for n in range(3) for attempt, out in ((1, "in_doubt"), (2, "acked"))}
     )
     for user in users:
@@ -343,19 +344,21 @@ def test_each_user_of_a_connection_that_was_refused_is_told_and_the_broker_is_as
 def test_a_destination_refused_to_one_user_leaves_the_others_theirs() -> None:
     pooled, settled = Pooled(), []
     pooled.network.refuse("queue://forbidden")
-    one, other = pooled.users(2)
-    one.open()
+    user, neighbour = pooled.users(2)
+    user.open()
     with pytest.raises(Refused, match="queue://forbidden"):
-        client(one).consumer(
-            Subscription(Destination.parse("queue://forbidden")), number=one.number, run=RUN, on_receipt=print
+        client(user).consumer(
+            Subscription(Destination.parse("queue://forbidden")), number=user.number, run=RUN, on_receipt=print
         )
-    one.close()
-    other.open()
-    producer = client(other).producer(ORDERS, number=other.number, durable=True, run=RUN, on_settled=settled.append)
+    user.close()
+    neighbour.open()
+    producer = client(neighbour).producer(
+        ORDERS, number=neighbour.number, durable=True, run=RUN, on_settled=settled.append
+    )
     producer.send(0, 64, due_ns=0)
     eventually(lambda: bool(settled))
     assert settled[0].outcome == "acked"
-    other.close()
+    neighbour.close()
     pooled.network.close()
 
 

@@ -21,7 +21,9 @@ POOLED, PER_MESSAGE = ("pooled", "--pool-size", "2"), ("per-message",)
 
 
 def protocols(smoke: str) -> list[object]:
-    return [pytest.param(each, marks=() if each == smoke else pytest.mark.nightly) for each in (*REAL, "core")]
+    return [
+        pytest.param(protocol, marks=() if protocol == smoke else pytest.mark.nightly) for protocol in (*REAL, "core")
+    ]
 
 
 @pytest.fixture
@@ -76,9 +78,9 @@ def test_a_connection_for_each_message_carries_it_and_is_closed(
     load, place = Load(tmp_path, broker, protocol, ["broker-1"]), queue("per-message")
     load.consume(load.client("consumer"), place)
     producer = PerMessageProducer(load.session, "producers", place, durable=durable, resend_in_doubt=True)
-    for first in range(0, MESSAGES, 8):  # eight at a time
+    for from_seq in range(0, MESSAGES, 8):  # eight at a time
         now_ns = load.session.clock()
-        producer.send_batch([ScheduledSend(seq, now_ns) for seq in range(first, first + 8)], 64)
+        producer.send_batch([ScheduledSend(seq, now_ns) for seq in range(from_seq, from_seq + 8)], 64)
         until(lambda: producer.outstanding == 0)
     until(lambda: load.tally.received == MESSAGES)
     producer.close()
@@ -116,6 +118,6 @@ def test_a_whole_run_passes_and_its_report_says_how_clients_connected(
         assert connected == {"producers": 2, "consumers": 2}
     else:
         assert connected["producers"] == messages["sent"]
-    told = "2 shared by each group" if mode[0] == "pooled" else "one for each message"
-    assert told in (outcome.run / "report.html").read_text(encoding="utf-8")
+    sentence = "2 shared by each group" if mode[0] == "pooled" else "one for each message"
+    assert sentence in (outcome.run / "report.html").read_text(encoding="utf-8")
     assert nothing_left(outcome.runs)

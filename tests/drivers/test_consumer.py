@@ -8,7 +8,8 @@ import pytest
 from drivers.client.contract import Received
 from drivers.client.work import Work
 from drivers.contract import Delivery, Destination, DriverError, Refused, Subscription
-from drivers.memory.connector import MemoryConnector, MemoryNetwork
+from drivers.memory.connector import MemoryConnector
+from drivers.memory.network import MemoryNetwork
 from records.identity import Identity, stamp
 from tests.drivers.doubles import (
     BENCH,
@@ -35,11 +36,11 @@ def body_of(seq: int) -> bytes:
 
 def failing(times: int, error: Exception) -> Callable[[], None]:
     """Something that raises so many times, then works."""
-    left = [error] * times
+    errors = [error] * times
 
     def act() -> None:
-        if left:
-            raise left.pop()
+        if errors:
+            raise errors.pop()
 
     return act
 
@@ -164,8 +165,8 @@ def test_a_consumer_that_takes_time_records_one_message_at_a_time_and_acknowledg
     client.consumer(ORDERS, run=RUN, on_receipt=received.append, work=Work(300, 300))
     connection = connector.connections[0]
     came = [delivery(body_of(seq)) for seq in range(3)]
-    for each in came:
-        connection.subscriptions[0][1](each)
+    for message in came:
+        connection.subscriptions[0][1](message)
     eventually(lambda: recorder.receipts)
     assert (len(recorder.receipts), connection.settled) == (1, []), "the first is worked on, the others wait"
     eventually(lambda: len(received) == 3)

@@ -26,8 +26,8 @@ def test_every_option_of_a_failover_uri_is_there() -> None:
 
 def test_options_have_the_defaults_that_the_page_says() -> None:
     ours = {name: own for name, own in OPTION_FIELDS.items() if not own.metadata["openwire_only"] or name == ANY}
-    said = {name: BY_FIRST[name][1].strip("`") for name in ours}
-    assert said == {name: written(own.default) or "none" for name, own in ours.items()}
+    defaults = {name: BY_FIRST[name][1].strip("`") for name in ours}
+    assert defaults == {name: written(own.default) or "none" for name, own in ours.items()}
 
 
 def test_options_of_openwire_alone_are_said_to_be() -> None:

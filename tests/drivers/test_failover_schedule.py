@@ -35,7 +35,7 @@ def name_of(server: ServerUri) -> str:
     return next(name for name, port in PORTS.items() if port == server.port)
 
 
-def told(action: reconnect.Action) -> str:
+def words(action: reconnect.Action) -> str:
     match action:
         case Attempt(server):
             return f"attempt {name_of(server)}"
@@ -58,7 +58,7 @@ def replay(uri: FailoverUri, events: list[str]) -> list[str]:
         if event == "lost" or event.startswith("connected"):
             ours.append(event)
             continue
-        ours.append(told(state.action))
+        ours.append(words(state.action))
         if isinstance(state.action, Sleep):
             state = reconnect.slept(uri, state, RNG)
         elif following.startswith("connected") and isinstance(state.action, Attempt):
@@ -90,8 +90,8 @@ def test_the_shuffle_has_the_bias_of_the_java_client() -> None:
 
     four = tuple(ServerUri("tcp", "localhost", port) for port in range(4))
     uri = FailoverUri(four)
-    first = Counter(reconnect.pass_order(uri, None, Drawn(draws))[0].port for draws in product(range(4), repeat=4))
-    assert [round(first[port] * 100 / 256) for port in range(4)] == [25, 29, 25, 21]
+    ports = Counter(reconnect.pass_order(uri, None, Drawn(draws))[0].port for draws in product(range(4), repeat=4))
+    assert [round(ports[port] * 100 / 256) for port in range(4)] == [25, 29, 25, 21]
 
 
 def test_every_pass_is_shuffled_anew() -> None:
@@ -154,7 +154,7 @@ def test_a_loss_falls_back_at_once_on_a_broker_that_java_had_a_connection_to() -
 def replayed_pass(uri: FailoverUri, state: State) -> list[str]:
     state, attempts = reconnect.slept(uri, state, RNG), []
     while isinstance(state.action, Attempt):
-        attempts.append(told(state.action))
+        attempts.append(words(state.action))
         state = reconnect.attempt_failed(uri, state, "refused")
     return attempts
 

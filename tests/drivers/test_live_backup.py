@@ -62,10 +62,10 @@ def test_clients_of_a_live_broker_that_dies_go_to_its_backup_and_are_told_there_
         settled_for(lambda: load.tally.received, IDLE_S)
         tables = load.tables()
     for client in clients:
-        told = [row for row in tables["connections"] if row["client"] == client.number]
-        moves = [(row["broker"], row["reason"]) for row in told if row["event"] == "moved"]
+        changes = [row for row in tables["connections"] if row["client"] == client.number]
+        moves = [(row["broker"], row["reason"]) for row in changes if row["event"] == "moved"]
         assert moves == [(BACKUP, f"from {LIVE}")]
-        assert [row["broker"] for row in told if row["event"] == "connected"] == [LIVE, BACKUP]
+        assert [row["broker"] for row in changes if row["event"] == "connected"] == [LIVE, BACKUP]
     last = {row["seq"]: row for row in tables["sends"]}
     assert sorted(last) == list(range(MESSAGES))
     assert {row["outcome"] for row in last.values()} == {"acked"}

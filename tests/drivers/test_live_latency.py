@@ -19,13 +19,13 @@ def test_many_values_are_in_the_buckets_of_each(values_ns: list[int]) -> None:
 
 
 @given(st.lists(st.tuples(st.integers(-NS_PER_S, 9 * NS_PER_S), LATENCIES)))
-def test_a_batch_is_counted_by_second_as_its_latencies_one_by_one(known: list[tuple[int, int]]) -> None:
+def test_a_batch_is_counted_by_second_as_its_latencies_one_by_one(latencies: list[tuple[int, int]]) -> None:
     one_by_one, in_batches = LiveLatency(), LiveLatency()
     for live in (one_by_one, in_batches):
         live.begin(100, kept_s=20)
-    for at_ns, latency_ns in known:
+    for at_ns, latency_ns in latencies:
         one_by_one.note(SETTLED, 100 + at_ns, latency_ns)
-    at_ns, latencies_ns = np.array(known, "int64").reshape(-1, 2).T
+    at_ns, latencies_ns = np.array(latencies, "int64").reshape(-1, 2).T
     in_batches.note_many(SETTLED, 100 + at_ns, latencies_ns)
     assert in_batches.seconds(SETTLED) == one_by_one.seconds(SETTLED)
 

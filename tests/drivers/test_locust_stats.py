@@ -41,22 +41,22 @@ def recorder(tmp_path: Path) -> Recorder:
 def test_a_batch_in_locusts_statistics_is_as_its_messages_one_by_one(times_ms: list[float], unknown: int) -> None:
     at_once, one_by_one = RequestStats(), RequestStats()
     log_many(at_once, "SEND", "queue://q", times_ms, unknown, 100, 0)
-    for each in [*times_ms, *[None] * unknown]:
-        one_by_one.log_request("SEND", "queue://q", each, 100)  # type: ignore[arg-type]
-    for found, wanted in (
+    for time_ms in [*times_ms, *[None] * unknown]:
+        one_by_one.log_request("SEND", "queue://q", time_ms, 100)  # type: ignore[arg-type]
+    for batch, wanted in (
         (at_once.total, one_by_one.total),
         (at_once.entries["queue://q", "SEND"], one_by_one.entries["queue://q", "SEND"]),
     ):
-        assert found.num_requests == wanted.num_requests
-        assert found.num_none_requests == wanted.num_none_requests
-        assert found.total_content_length == wanted.total_content_length
-        assert found.total_response_time == pytest.approx(wanted.total_response_time)
-        assert (found.min_response_time, found.max_response_time) == (
+        assert batch.num_requests == wanted.num_requests
+        assert batch.num_none_requests == wanted.num_none_requests
+        assert batch.total_content_length == wanted.total_content_length
+        assert batch.total_response_time == pytest.approx(wanted.total_response_time)
+        assert (batch.min_response_time, batch.max_response_time) == (
             wanted.min_response_time,
             wanted.max_response_time,
         )
-        assert sum(found.num_reqs_per_sec.values()) == sum(wanted.num_reqs_per_sec.values())
-        assert sum(found.response_times.values()) == sum(wanted.response_times.values())
+        assert sum(batch.num_reqs_per_sec.values()) == sum(wanted.num_reqs_per_sec.values())
+        assert sum(batch.response_times.values()) == sum(wanted.response_times.values())
 
 
 def test_sends_are_counted_by_lag_and_shown_by_destination(
@@ -110,8 +110,8 @@ def test_packed_rows_are_recorded_as_if_each_had_been_given(tmp_path: Path) -> N
     recorder.send(1, 4, 1, "queue://q", "b1", 10, 15, 20, 30, "acked", 64, True)
     recorder.close()
     seal(directory)
-    first, second = read_events(directory, "sends").to_pylist()
-    assert first == second
+    packed, plain = read_events(directory, "sends").to_pylist()
+    assert packed == plain
 
 
 def test_half_a_packed_row_is_refused_and_told(recorder: Recorder) -> None:

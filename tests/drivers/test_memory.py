@@ -18,8 +18,8 @@ from drivers.contract import (
     Refused,
     Subscription,
 )
-from drivers.memory.connector import MemoryConnection, MemoryConnector, MemoryNetwork
-from drivers.memory.network import Tampering
+from drivers.memory.connector import MemoryConnection, MemoryConnector
+from drivers.memory.network import MemoryNetwork, Tampering
 from tests.drivers.doubles import BENCH, RUN, KeepingRecorder, client_of, eventually, memory_uri
 from topologies.model.endpoints import Credentials, Endpoint
 
@@ -60,9 +60,9 @@ class Bench:
 
 @pytest.fixture
 def bench() -> Iterator[Bench]:
-    made = Bench()
-    yield made
-    made.network.close()
+    new_bench = Bench()
+    yield new_bench
+    new_bench.network.close()
 
 
 def test_a_message_crosses_the_network_and_is_answered(bench: Bench) -> None:
@@ -96,11 +96,11 @@ def test_prefetch_limits_what_is_not_acknowledged(bench: Bench) -> None:
 
 
 def test_what_was_not_acknowledged_comes_again_marked_and_in_order(bench: Bench) -> None:
-    first = bench.connect("a")
-    bench.subscribe(first)
-    bench.send(first, b"1", b"2", b"3")
+    earlier = bench.connect("a")
+    bench.subscribe(earlier)
+    bench.send(earlier, b"1", b"2", b"3")
     eventually(lambda: len(bench.deliveries) == 3)
-    first.settle(bench.deliveries[0])
+    earlier.settle(bench.deliveries[0])
     bench.network.kill("a")
     bench.subscribe(bench.connect("b"))
     eventually(lambda: len(bench.deliveries) == 5)
@@ -167,7 +167,7 @@ def test_a_broker_that_holds_its_answers_keeps_the_message(bench: Bench) -> None
 
 
 @pytest.mark.parametrize(
-    ("what", "expected"),
+    ("tampering", "expected"),
     [
         (Tampering.DROP, [b"1", b"3"]),
         (Tampering.DUPLICATE, [b"1", b"2", b"2", b"3"]),
@@ -176,10 +176,10 @@ def test_a_broker_that_holds_its_answers_keeps_the_message(bench: Bench) -> None
     ],
 )
 def test_the_chosen_message_is_tampered_with_though_confirmed(
-    bench: Bench, what: Tampering, expected: list[bytes]
+    bench: Bench, tampering: Tampering, expected: list[bytes]
 ) -> None:
     connection = bench.connect()
-    bench.network.tamper(what, "queue://orders", 2)
+    bench.network.tamper(tampering, "queue://orders", 2)
     bench.send(connection, b"1", b"2", b"3")
     connection.close()
     assert [stored.body for stored in bench.network.browse("orders")] == expected
@@ -193,9 +193,9 @@ def test_refused_logins_and_wrong_passwords_are_refused() -> None:
         bench.connect("a")
     bench.network.refuse_logins("a", refuse=False)
     bench.connect("a").close()
-    other = Credentials("bench", "wrong")
+    stranger = Credentials("bench", "wrong")
     with pytest.raises(Refused):
-        bench.connector.browse(bench.network.endpoint("a"), other, "orders", timeout_s=60)
+        bench.connector.browse(bench.network.endpoint("a"), stranger, "orders", timeout_s=60)
 
 
 def test_a_refused_destination_fails_sends_and_subscriptions(bench: Bench) -> None:
@@ -243,9 +243,9 @@ def test_leftovers_are_browsed_with_their_age_and_stay(bench: Bench) -> None:
     connection = bench.connect("a")
     bench.send(connection, b"1")
     for _ in range(2):
-        (found,) = bench.connector.browse(bench.network.endpoint("b"), BENCH, "orders", timeout_s=60)
-        assert found.body == b"1"
-        assert (found.age_ns or 0) > 0
+        (leftover,) = bench.connector.browse(bench.network.endpoint("b"), BENCH, "orders", timeout_s=60)
+        assert leftover.body == b"1"
+        assert (leftover.age_ns or 0) > 0
     assert bench.connector.browse(bench.network.endpoint("b"), BENCH, "empty", timeout_s=60) == []
 
 
@@ -334,8 +334,8 @@ def test_under_random_losses_no_row_is_lost_or_doubled_and_no_acked_message_eith
     assert set(rows.values()) == {1}
     for number in (1, 2):
         for seq in range(300):
-            told = sorted((row.attempt, row.outcome) for row in recorder.sends if row[:2] == (number, seq))
-            assert told == [(n, "in_doubt") for n in range(1, len(told))] + [(len(told), "acked")]
+            outcomes = sorted((row.attempt, row.outcome) for row in recorder.sends if row[:2] == (number, seq))
+            assert outcomes == [(n, "in_doubt") for n in range(1, len(outcomes))] + [(len(outcomes), "acked")]
     assert consumer.received == len(recorder.receipts)
     assert {row.integrity for row in recorder.receipts} == {"intact"}
     balance = Counter(row.event for row in recorder.connections)

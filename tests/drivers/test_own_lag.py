@@ -10,7 +10,8 @@ from drivers.client.pacing import Schedule
 from drivers.client.per_message import PerMessageProducer
 from drivers.client.producer import Producer
 from drivers.contract import Destination, Outgoing
-from drivers.memory.connector import MemoryConnection, MemoryConnector, MemoryNetwork
+from drivers.memory.connector import MemoryConnection, MemoryConnector
+from drivers.memory.network import MemoryNetwork
 from tests.drivers.doubles import BENCH, RUN, KeepingRecorder, SendRow, client_of, eventually, memory_uri
 
 ORDERS = Destination.parse("queue://orders")
@@ -75,10 +76,10 @@ class Bench:
 
 @pytest.fixture
 def bench() -> Iterator[Bench]:
-    made = Bench()
-    yield made
-    made.client.close()
-    made.network.close()
+    new_bench = Bench()
+    yield new_bench
+    new_bench.client.close()
+    new_bench.network.close()
 
 
 def test_a_producer_that_wakes_late_is_late_with_all_that_was_due_meanwhile(bench: Bench) -> None:

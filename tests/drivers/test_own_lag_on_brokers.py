@@ -74,9 +74,9 @@ def test_what_was_due_while_there_was_no_connection_is_ready_with_the_next_one(
         name: [row["at_ns"] for row in tables["connections"] if row["event"] == name] for name in ("lost", "connected")
     }
     lost_ns, back_ns = at_ns["lost"][0], at_ns["connected"][-1]
-    first = [row for row in tables["sends"] if row["attempt"] == 1]
-    waited = [row for row in first if lost_ns < row["due_ns"] < back_ns < row["sent_ns"]]
+    first_attempts = [row for row in tables["sends"] if row["attempt"] == 1]
+    waited = [row for row in first_attempts if lost_ns < row["due_ns"] < back_ns < row["sent_ns"]]
     assert waited
     later = waited[len(waited) // 2 :]  # the first ones may have been due before their producer woke late
     assert all(back_ns <= row["ready_ns"] <= row["sent_ns"] for row in later)
-    assert all(row["ready_ns"] <= row["sent_ns"] for row in first)
+    assert all(row["ready_ns"] <= row["sent_ns"] for row in first_attempts)

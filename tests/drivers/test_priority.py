@@ -35,14 +35,16 @@ while not notes and time.monotonic() < ends:
 
 def in_a_process_of_its_own(then: str = "") -> str:
     """This process keeps its own priority, whatever the test does."""
-    done = subprocess.run([sys.executable, "-c", MADE.format(then=then)], capture_output=True, text=True, check=False)
-    return done.stdout.strip() or done.stderr.strip().splitlines()[-1]
+    process = subprocess.run(
+        [sys.executable, "-c", MADE.format(then=then)], capture_output=True, text=True, check=False
+    )
+    return process.stdout.strip() or process.stderr.strip().splitlines()[-1]
 
 
-def permitted(told: str) -> str:
+def permitted(text: str) -> str:
     """What a process says where real-time priority is permitted; else that it is refused, with the next step."""
     why = why_refused()
-    return f"drivers.realtime.PriorityRefused: {why}" if why else told
+    return f"drivers.realtime.PriorityRefused: {why}" if why else text
 
 
 def test_the_main_thread_has_it_and_its_children_have_not_and_it_is_given_back() -> None:

@@ -56,9 +56,9 @@ class Bench:
 
 @pytest.fixture
 def bench() -> Iterator[Bench]:
-    made = Bench(ScriptedConnector())
-    yield made
-    made.client.close()
+    new_bench = Bench(ScriptedConnector())
+    yield new_bench
+    new_bench.client.close()
 
 
 def test_an_answered_send_is_one_acked_row_with_its_four_times(bench: Bench) -> None:
@@ -148,11 +148,11 @@ def test_a_connection_lost_between_write_and_answer_gives_two_rows_of_one_messag
     bench.producer.send(3, 64, 1_000)
     bench.lose()
     bench.connection.ack()
-    first, second = bench.recorder.sends
-    assert (first.attempt, first.outcome, first.broker, first.settled_ns) == (1, "in_doubt", "a", None)
-    assert (second.attempt, second.outcome, second.broker) == (2, "acked", "b")
-    assert (first.producer, first.seq, first.due_ns) == (second.producer, second.seq, second.due_ns) == (1, 3, 1_000)
-    assert first.sent_ns < second.sent_ns
+    earlier, later = bench.recorder.sends
+    assert (earlier.attempt, earlier.outcome, earlier.broker, earlier.settled_ns) == (1, "in_doubt", "a", None)
+    assert (later.attempt, later.outcome, later.broker) == (2, "acked", "b")
+    assert (earlier.producer, earlier.seq, earlier.due_ns) == (later.producer, later.seq, later.due_ns) == (1, 3, 1_000)
+    assert earlier.sent_ns < later.sent_ns
     assert [settled.final for settled in bench.outcomes] == [False, True]
 
 
@@ -411,7 +411,7 @@ def test_a_one_way_send_refused_while_writing_has_failed() -> None:
     def too_large(message: Outgoing) -> None:
         raise Refused("the frame is larger than the broker takes")
 
-    bench = Bench(ScriptedConnector(lambda made: setattr(made, "on_send", too_large)), durable=False)
+    bench = Bench(ScriptedConnector(lambda connection: setattr(connection, "on_send", too_large)), durable=False)
     with pytest.raises(Refused, match="larger than the broker takes"):
         bench.producer.send(0, 64, 0)
     assert bench.recorder.attempts(0) == [(1, "failed")]

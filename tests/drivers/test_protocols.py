@@ -4,7 +4,8 @@ import pytest
 
 from drivers import protocols
 from drivers.failover.uri import FailoverUri
-from drivers.memory.connector import MEMORY_OPTIONS, MemoryConnector, MemoryNetwork
+from drivers.memory.connector import MEMORY_OPTIONS, MemoryConnector
+from drivers.memory.network import MemoryNetwork
 from drivers.protocols import PROTOCOLS, connector_of, unsupported
 from topologies.model.trust import Trust
 

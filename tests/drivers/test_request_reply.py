@@ -10,7 +10,8 @@ from drivers.client.client import Client
 from drivers.client.contract import ScheduledSend
 from drivers.client.request_reply import replies_of
 from drivers.contract import Delivery, Destination, DriverError, Outgoing, Subscription
-from drivers.memory.connector import MemoryConnector, MemoryNetwork
+from drivers.memory.connector import MemoryConnector
+from drivers.memory.network import MemoryNetwork
 from records.identity import Identity, stamp
 from tests.drivers.doubles import (
     BENCH,
@@ -43,9 +44,9 @@ class Bench:
             client.consumer(Subscription(ORDERS, replies=True), run=RUN)
 
     def client(self, number: int, broker: str) -> Client:
-        made = client_of(self.connector, self.recorder, memory_uri(broker), number=number)
-        made.open()
-        return made
+        client = client_of(self.connector, self.recorder, memory_uri(broker), number=number)
+        client.open()
+        return client
 
     def send(self, client: Client, *, requests: bool) -> None:
         """Requests due at 1,000 ns, 1,001 ns …"""
@@ -60,9 +61,9 @@ class Bench:
 
 @pytest.fixture
 def bench() -> Iterator[Bench]:
-    made = Bench()
-    yield made
-    made.close()
+    new_bench = Bench()
+    yield new_bench
+    new_bench.close()
 
 
 def test_each_request_gets_one_reply_on_the_connection_that_sent_it(bench: Bench) -> None:

@@ -37,17 +37,21 @@ vm.use(find_java_parts)
 
 def cells() -> list[Any]:
     """Each product's protocols: requesters and repliers by the same one, and by each two."""
-    made = []
+    pairs = []
     for product, parts in PRODUCTS.items():
-        for one in parts.temporary_queues_by:
-            for other in parts.temporary_queues_by:
-                if (one, other) in parts.unanswered:
+        for requests_by in parts.temporary_queues_by:
+            for replies_by in parts.temporary_queues_by:
+                if (requests_by, replies_by) in parts.unanswered:
                     continue
-                marks = [pytest.mark.amqp] if "amqp" in (one, other) else []
-                if one != other or (product, one) not in IN_CI:
+                marks = [pytest.mark.amqp] if "amqp" in (requests_by, replies_by) else []
+                if requests_by != replies_by or (product, requests_by) not in IN_CI:
                     marks.append(pytest.mark.nightly)
-                made.append(pytest.param(product, one, other, marks=marks, id=f"{product}-{one}:{other}"))
-    return made
+                pairs.append(
+                    pytest.param(
+                        product, requests_by, replies_by, marks=marks, id=f"{product}-{requests_by}:{replies_by}"
+                    )
+                )
+    return pairs
 
 
 class Tally(NoStatistics):
@@ -79,7 +83,7 @@ class Bench:
 
     def client(self, protocol: str, number: int) -> LoadClient:
         address = address_of(self._runtime, BROKER, protocol)
-        made = connector_of(protocol, Trust()).client(
+        client = connector_of(protocol, Trust()).client(
             number=number,
             group="g",
             uri=FailoverUri.parse(f"failover:({address})"),
@@ -90,9 +94,9 @@ class Bench:
             rng=Random(number),
             clock=time.perf_counter_ns,
         )
-        self._clients.append(made)
-        made.open()
-        return made
+        self._clients.append(client)
+        client.open()
+        return client
 
     def tables(self) -> dict[str, list[dict[str, Any]]]:
         for client in self._clients:

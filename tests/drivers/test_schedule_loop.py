@@ -9,7 +9,8 @@ from drivers.client.contract import NoStatistics
 from drivers.client.pacing import Schedule
 from drivers.client.producer import Producer
 from drivers.contract import Destination
-from drivers.memory.connector import MemoryConnector, MemoryNetwork
+from drivers.memory.connector import MemoryConnector
+from drivers.memory.network import MemoryNetwork
 from tests.drivers.doubles import BENCH, RUN, KeepingRecorder, client_of, eventually, memory_uri
 
 ORDERS = Destination.parse("queue://orders")
@@ -60,10 +61,10 @@ class Bench:
 
 @pytest.fixture
 def bench() -> Iterator[Bench]:
-    made = Bench()
-    yield made
-    made.client.close()
-    made.network.close()
+    new_bench = Bench()
+    yield new_bench
+    new_bench.client.close()
+    new_bench.network.close()
 
 
 def test_each_message_is_sent_once_and_never_before_it_is_due(bench: Bench) -> None:

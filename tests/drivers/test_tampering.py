@@ -6,10 +6,10 @@ from drivers.memory.network import Tamperer, Tampering
 from drivers.memory.queues import Stored
 
 
-def arrivals(what: Tampering) -> list[bytes]:
+def arrivals(tampering: Tampering) -> list[bytes]:
     """The messages that pass if the second of three is chosen. The second one of another destination is not."""
     tamperer, passed = Tamperer(), []
-    tamperer.plan(what, "queue://orders", 2)
+    tamperer.plan(tampering, "queue://orders", 2)
     for body in (b"a1", b"b1", b"c1"):
         passed += tamperer.passed("queue://orders", Stored(body, "broker-1", 0))
         assert tamperer.passed("queue://others", Stored(body, "broker-1", 0)) == [Stored(body, "broker-1", 0)]
@@ -17,7 +17,7 @@ def arrivals(what: Tampering) -> list[bytes]:
 
 
 @pytest.mark.parametrize(
-    ("what", "bodies"),
+    ("tampering", "bodies"),
     [
         (Tampering.DROP, [b"a1", b"c1"]),
         (Tampering.DUPLICATE, [b"a1", b"b1", b"b1", b"c1"]),
@@ -25,5 +25,5 @@ def arrivals(what: Tampering) -> list[bytes]:
         (Tampering.CORRUPT, [b"a1", b"b\xce", b"c1"]),
     ],
 )
-def test_only_the_chosen_message_is_tampered_with(what: Tampering, bodies: list[bytes]) -> None:
-    assert arrivals(what) == bodies
+def test_only_the_chosen_message_is_tampered_with(tampering: Tampering, bodies: list[bytes]) -> None:
+    assert arrivals(tampering) == bodies

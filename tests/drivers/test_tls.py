@@ -1,4 +1,4 @@
-"""Checks that TLS sockets carry data both ways at once, and that an untrusted server is refused."""
+"""Checks that TLS sockets carry data both ways at once. conformance/test_ports.py has servers that are not trusted."""
 
 import contextlib
 import socket
@@ -10,13 +10,11 @@ from contextlib import contextmanager
 import pytest
 import trustme
 
-from drivers.contract import ConnectFailed, Refused
-from drivers.tls import TlsSocket, refused, secured
+from drivers.tls import TlsSocket, secured
 from topologies.model.trust import Trust
 
 OURS = trustme.CA()
 TRUST = Trust(OURS.cert_pem.bytes().decode())
-WHO = "broker b at 127.0.0.1:1"
 
 
 def echo(connection: ssl.SSLSocket) -> None:
@@ -86,39 +84,6 @@ def test_a_shutdown_wakes_whoever_reads() -> None:
         client.close()
     assert len(read) == 1
     assert read[0] == b"" or isinstance(read[0], ConnectionError)
-
-
-@pytest.mark.parametrize(
-    ("certificate", "trust", "told"),
-    [
-        (trustme.CA().issue_cert("127.0.0.1"), TRUST, "name that one's certificate by --ca-file"),
-        (OURS.issue_cert("127.0.0.1"), Trust(), "name that one's certificate by --ca-file"),
-        (OURS.issue_cert("localhost"), TRUST, "reach it by a name that its certificate has"),
-    ],
-)
-def test_a_stranger_is_refused_for_good(certificate: trustme.LeafCert, trust: Trust, told: str) -> None:
-    with server(echo, certificate) as port, pytest.raises(ssl.SSLError) as failed:
-        connected(port, trust)
-    error = refused(WHO, failed.value)
-    assert isinstance(error, Refused)
-    assert str(error).startswith(f"{WHO}: its certificate is not to be trusted (")
-    assert told in str(error)
-
-
-def test_a_port_without_tls_is_told_as_such() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-
-        def answer() -> None:
-            with listening.accept()[0] as plain:
-                plain.sendall(b"ERROR\nmessage:what is this?\n\n\0")
-                plain.recv(1_000)
-
-        threading.Thread(target=answer, daemon=True).start()
-        with pytest.raises(ssl.SSLError) as failed:
-            connected(listening.getsockname()[1])
-    error = refused(WHO, failed.value)
-    assert isinstance(error, ConnectFailed)
-    assert str(error).endswith("; check that this is its port for TLS")
 
 
 def test_a_silent_port_is_given_up_within_the_sockets_time_out() -> None:

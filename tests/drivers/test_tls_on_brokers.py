@@ -1,6 +1,6 @@
 """Checks a load over a broker's own TLS, by each protocol, and the broker names in its records.
 
-Untrusted certificates are tested in stomp/test_tls.py, amqp/test_troubles.py and jvm/test_tls.py.
+Untrusted certificates are tested in conformance/test_ports.py and jvm/test_tls.py.
 """
 
 from collections import Counter

@@ -11,7 +11,8 @@ from drivers.client.contract import Received, ScheduledSend, Settled
 from drivers.client.transacted_producer import TransactedProducer
 from drivers.contract import Destination, Outcome, Refused, Subscription
 from drivers.failover.client_connection import ClientConnection
-from drivers.memory.connector import MemoryConnector, MemoryNetwork
+from drivers.memory.connector import MemoryConnector
+from drivers.memory.network import MemoryNetwork
 from tests.drivers.doubles import RUN, KeepingRecorder, ScriptedConnection, client_of, eventually, memory_uri
 
 ORDERS = Destination.parse("queue://orders")
@@ -30,7 +31,7 @@ class Bench:
         connector = MemoryConnector(self.network)
         self.client: Client = client_of(connector, self.recorder, memory_uri(), clock=clock)
         self.client.open()
-        made = self.client.producer(
+        producer = self.client.producer(
             ORDERS,
             durable=durable,
             run=RUN,
@@ -38,8 +39,8 @@ class Bench:
             transaction_size=3,
             on_settled=self.outcomes.append,
         )
-        assert isinstance(made, TransactedProducer)
-        self.producer = made
+        assert isinstance(producer, TransactedProducer)
+        self.producer = producer
         self.taker: Client = client_of(connector, KeepingRecorder(), memory_uri("b"), number=2)
         self.taker.open()
         self.taker.consumer(Subscription(ORDERS), run=RUN, on_receipt=self.received.append)
@@ -50,7 +51,7 @@ class Bench:
     def arrived(self, count: int) -> list[tuple[int, int]]:
         """(seq, attempt) of so many deliveries."""
         eventually(lambda: len(self.received) >= count)
-        return [(each.seq, each.attempt) for each in self.received]
+        return [(receipt.seq, receipt.attempt) for receipt in self.received]
 
     def once_arrived(self, count: int, act: Callable[[], None]) -> None:
         """Beside the test, which waits in a commit meanwhile."""
@@ -64,9 +65,9 @@ class Bench:
 
 @pytest.fixture
 def bench() -> Iterator[Bench]:
-    made = Bench()
-    yield made
-    made.close()
+    new_bench = Bench()
+    yield new_bench
+    new_bench.close()
 
 
 def test_messages_wait_for_the_last_of_their_transaction_and_are_acked_together(bench: Bench) -> None:
@@ -134,15 +135,15 @@ def test_without_resending_the_doubt_is_the_end() -> None:
     bench.send(2, 3, 4)
     assert bench.recorder.attempts(1) == [(1, "in_doubt")]
     assert bench.arrived(3) == [(2, 1), (3, 1), (4, 1)]
-    assert [each.final for each in bench.outcomes] == [True] * 5
+    assert [attempt.final for attempt in bench.outcomes] == [True] * 5
     bench.close()
 
 
 def test_a_refused_destination_fails_the_whole_transaction(bench: Bench) -> None:
     bench.network.refuse("queue://orders")
     bench.send(0, 1, 2)
-    assert [each.outcome for each in bench.outcomes] == [Outcome.FAILED] * 3
-    assert all("queue://orders" in each.reason for each in bench.outcomes)
+    assert [attempt.outcome for attempt in bench.outcomes] == [Outcome.FAILED] * 3
+    assert all("queue://orders" in attempt.reason for attempt in bench.outcomes)
 
 
 def test_a_client_that_leaves_with_a_transaction_open_leaves_its_messages_in_doubt() -> None:

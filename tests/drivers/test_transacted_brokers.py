@@ -71,14 +71,14 @@ def test_acked_messages_arrive_once_and_beside_them_only_what_is_in_doubt(
                 relay.cut()
         producer.commit()
         eventually(lambda: not producer.outstanding, 30)
-        eventually(lambda: len({each.seq for each in received}) == MESSAGES, 30)
+        eventually(lambda: len({receipt.seq for receipt in received}) == MESSAGES, 30)
         time.sleep(1)
         client.close()
         taker.close()
-    arrived = Counter((each.seq, each.attempt) for each in received)
-    told = {(row.seq, row.attempt): row.outcome for row in recorder.sends}
-    acked = {sent for sent, outcome in told.items() if outcome == Outcome.ACKED}
-    doubted = {sent for sent, outcome in told.items() if outcome == Outcome.IN_DOUBT}
+    arrived = Counter((receipt.seq, receipt.attempt) for receipt in received)
+    outcome_by_send = {(row.seq, row.attempt): row.outcome for row in recorder.sends}
+    acked = {sent for sent, outcome in outcome_by_send.items() if outcome == Outcome.ACKED}
+    doubted = {sent for sent, outcome in outcome_by_send.items() if outcome == Outcome.IN_DOUBT}
     assert len(acked) == MESSAGES
     assert all(arrived[sent] == 1 for sent in acked)
     assert set(arrived) <= acked | doubted

@@ -52,8 +52,8 @@ def test_what_is_no_time_is_refused_with_the_way_to_write_it(text: str, problem:
 
 
 @given(st.floats(0, 50), st.floats(0, 50), st.integers(0, 2**32))
-def test_what_is_drawn_lies_within_the_range(one: float, other: float, seed: int) -> None:
-    low, high = sorted((one, other))
+def test_what_is_drawn_lies_within_the_range(low_or_high: float, high_or_low: float, seed: int) -> None:
+    low, high = sorted((low_or_high, high_or_low))
     drawn_s = Work(low, high).draw_s(Random(seed))
     assert low / 1_000 <= drawn_s <= high / 1_000 or drawn_s == pytest.approx(low / 1_000)
 
@@ -62,4 +62,4 @@ def test_exponential_times_have_the_mean_that_was_asked_for() -> None:
     rng, work = Random(7), Work(5, 5, exponential=True)
     drawn_s = [work.draw_s(rng) for _ in range(20_000)]
     assert sum(drawn_s) / len(drawn_s) == pytest.approx(0.005, rel=0.03)
-    assert sum(each > 0.005 for each in drawn_s) / len(drawn_s) == pytest.approx(0.368, abs=0.02)
+    assert sum(seconds > 0.005 for seconds in drawn_s) / len(drawn_s) == pytest.approx(0.368, abs=0.02)

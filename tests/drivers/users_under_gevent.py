@@ -12,7 +12,8 @@ from locust.env import Environment
 
 from drivers.client.contract import LoadProducer
 from drivers.contract import DriverError
-from drivers.memory.connector import MemoryConnector, MemoryNetwork
+from drivers.memory.connector import MemoryConnector
+from drivers.memory.network import MemoryNetwork
 from drivers.protocols import Spoken
 from drivers.users.broker_user import BrokerUser
 from drivers.users.locust_users import ConsumerUser, ProducerUser, Stay
@@ -48,10 +49,10 @@ class Bench:
             "Orders", (ProducerUser,), {**settings, "group": "producers", "body_bytes": 64, "sends_per_second": 500.0}
         )
         self.consumer = type("Takers", (ConsumerUser,), {**settings, "group": "consumers", "stays": stays})
-        known = {"memory": {"producers": memory_uri("a"), "consumers": memory_uri("ba")}}
+        uris_by_protocol = {"memory": {"producers": memory_uri("a"), "consumers": memory_uri("ba")}}
         self.session = Session(
             network=Network(
-                Spoken.parse("memory"), BENCH, known, {name: name for name in "ab"}, not_alone=not_alone
+                Spoken.parse("memory"), BENCH, uris_by_protocol, {name: name for name in "ab"}, not_alone=not_alone
             ),
             connectors={"memory": MemoryConnector(self.network)}, recorder=cast(Recorder, self.recorder),
             run_number=RUN, seed=1, process_index=0, clock=time.perf_counter_ns,
@@ -66,8 +67,8 @@ class Bench:
 
     def spawn(self) -> None:
         for user in [self.consumer] * CONSUMERS + [self.producer] * PRODUCERS:
-            made: BrokerUser = user(self.environment)
-            work = made.consume if isinstance(made, ConsumerUser) else cast(ProducerUser, made).produce
+            new_user: BrokerUser = user(self.environment)
+            work = new_user.consume if isinstance(new_user, ConsumerUser) else cast(ProducerUser, new_user).produce
             self._running.append(gevent.spawn(work))
 
     def send_all(self) -> None:
@@ -84,9 +85,9 @@ class Bench:
 
 @pytest.fixture(params=[("one", 1), ("pooled", 1), ("pooled", 2), ("per-message", 1)], ids=str)
 def bench(request: pytest.FixtureRequest) -> Iterator[Bench]:
-    made = Bench(*request.param)
-    yield made
-    made.stop()
+    new_bench = Bench(*request.param)
+    yield new_bench
+    new_bench.stop()
 
 
 def test_every_message_is_sent_and_received_once_whatever_the_mode(bench: Bench) -> None:
@@ -135,7 +136,8 @@ def test_it_is_on_record_by_which_connection_each_user_sends_and_receives(bench:
         ("consumers", "Takers"),
     }
     connected = {
-        row.group: {each.client for each in recorder.connections if each.group == row.group} for row in recorder.members
+        row.group: {change.client for change in recorder.connections if change.group == row.group}
+        for row in recorder.members
     }
     assert {row.connection for row in of_role["consumer"]} == connected["consumers"]
     if mode == "per-message":
@@ -176,9 +178,9 @@ def test_producers_and_consumers_of_one_group_share_connections_only_with_their_
     handles = [
         bench.session.pooled_client(role, "producers", "pooled") for role in ("producer", "producer", "consumer")
     ]
-    one, other, consumer = (handle.client for handle in handles)
-    assert one is other
-    assert consumer is not one
+    client, neighbour, consumer = (handle.client for handle in handles)
+    assert client is neighbour
+    assert consumer is not client
     bench.stop()
 
 
@@ -406,7 +408,7 @@ def test_stays_that_cannot_be_are_refused_with_the_class(settings: dict[str, Any
 
 
 def test_a_user_that_may_fail_and_fails_in_its_on_start_is_done_without_and_not_stopped_again() -> None:
-    made = Bench("one")
+    new_bench = Bench("one")
     stopped = []
 
     class Guest(ConsumerUser):
@@ -418,10 +420,10 @@ def test_a_user_that_may_fail_and_fails_in_its_on_start_is_done_without_and_not_
         def on_stop(self) -> None:
             stopped.append(self)
 
-    gevent.spawn(Guest(made.environment).run).get(timeout=10)
-    assert made.session.tally.failed == Counter(Guest=1)
-    assert made.session.tally.ready == Counter(Guest=1)
-    error = made.session.tally.first_errors["Guest"]
+    gevent.spawn(Guest(new_bench.environment).run).get(timeout=10)
+    assert new_bench.session.tally.failed == Counter(Guest=1)
+    assert new_bench.session.tally.ready == Counter(Guest=1)
+    error = new_bench.session.tally.first_errors["Guest"]
     assert error.startswith("on_start raised KeyError: 'no\\nticket' (users_under_gevent.py:")
-    assert (made.session.problems, stopped) == ([], [])
-    made.stop()
+    assert (new_bench.session.problems, stopped) == ([], [])
+    new_bench.stop()

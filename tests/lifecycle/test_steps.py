@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.locust_run import Outcome, make_run, nothing_left
 
-# In every run: drivers/test_stepped_schedule.py has when messages are due, analysis/test_steps.py what is told of it.
+# In every run: drivers/test_pacing.py has when messages are due, analysis/test_steps.py what is told of it.
 pytestmark = [pytest.mark.brokers, pytest.mark.spark, pytest.mark.nightly]
 
 NS_PER_S = 1_000_000_000

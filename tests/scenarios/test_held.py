@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from drivers.contract import Destination, Outgoing, Subscription
-from drivers.memory.connector import MemoryConnection, MemoryConnector, MemoryNetwork
+from drivers.memory.connector import MemoryConnection, MemoryConnector
+from drivers.memory.network import MemoryNetwork
 from records.identity import Identity, stamp
 from records.reader import read_events, seal
 from records.run import RunInfo, UserInfo

@@ -62,9 +62,8 @@ SLOW = (
     r"topologies/test_classic_rendering\.py::test_what_is_rendered_is_valid_by_the_schema_of_each_older",
     r"topologies/test_artemis_rendering\.py::test_what_is_rendered_is_valid_by_the_schema_of_each_older",
     r"topologies_runtime/test_distribution\.py::test_every_pinned.*(5\.16\.6|2\.40\.0)",
-    # a folder's tests once more under gevent: tests/drivers/test_client_gevent.py does so in make test
-    r"drivers/(amqp|stomp)/test_gevent\.py::",
-    r"drivers/test_users\.py::test_the_tests_of_users",
+    # a folder's tests once more under gevent: the clients' in make test
+    r"drivers/test_under_gevent\.py::test_drivers_keep.*\[(stomp|users)",
     r"scenarios/test_any_input\.py::",  # test_refused_values.py has what is refused, without examples
     r"scenarios/test_refused_values\.py::test_locust_itself",  # the others refuse the same, without locust
     r"scenarios/test_failed_users\.py::test_the_loads_of_users",
@@ -78,9 +77,9 @@ SLOW = (
     r"topologies/test_own_topology\.py::test_any_topology_can_be_written_down",
     r"drivers/jvm/test_compiler\.py::(?!test_(our_own|what_is_compiled|records_lambdas))",
     # brokers that are killed, frozen or told to move: conformance/test_troubles.py loses connections in make test
-    r"drivers/stomp/test_brokers\.py::test_(an_idle|a_frozen|closing_towards)",
+    r"drivers/conformance/test_real_brokers\.py::test_(an_idle|a_frozen)",
+    r"drivers/conformance/test_real_brokers\.py::test_a_(broker_that_hangs_up_on_a|batch_is_settled).*\[amqp",
     r"drivers/stomp/test_proxy\.py::test_a_swallowed",
-    r"drivers/amqp/test_brokers\.py::test_(a_broker_that_hangs_up|a_batch_is_settled|an_idle|a_frozen)",
     r"drivers/jvm/test_openwire_client\.py::test_a_killed_broker",
     r"drivers/jvm/test_vm\.py::test_(a_process_ends_well|python_does_not)",
     r"drivers/conformance/test_flow_control\.py::",

@@ -64,12 +64,12 @@ def successors(runtime: Runtime, broker: str) -> tuple[str, ...]:
 def test_a_live_broker_names_its_backup_which_is_told_by_its_name_and_tried_first(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    both = ("broker-1", "broker-1-backup")
+    pair = ("broker-1", "broker-1-backup")
     with running("live-backup", tmp_path) as runtime, caplog.at_level(logging.WARNING):
         eventually(lambda: successors(runtime, "broker-1"))  # once the backup has announced itself
         (named,) = successors(runtime, "broker-1")
-        assert addresses(runtime, *both)[named] == "broker-1-backup"
-        client, recorder = client_to(runtime, *both)
+        assert addresses(runtime, *pair)[named] == "broker-1-backup"
+        client, recorder = client_to(runtime, *pair)
         client.open()
         runtime.kill("broker-1")
         eventually(lambda: client.broker == "broker-1-backup", 60)

@@ -1,5 +1,6 @@
 """Checks how the AMQP driver handles replies that real brokers give rarely, by a scripted broker."""
 
+import socket
 import threading
 import time
 from collections.abc import Callable
@@ -12,14 +13,15 @@ from proton import Delivery as Transfer
 from drivers.amqp.connection import CLOSE_TIMEOUT_S, NOT_WELCOME, AmqpConnection
 from drivers.amqp.connector import AmqpConnector
 from drivers.contract import ConnectFailed, Delivery, Destination, DriverError, Outcome, Outgoing, Refused, Subscription
+from tests.drivers.conformance.test_ports import listening, refusal
 from tests.support.fake_amqp import NOBODY, FakeBroker, Script
 from tests.support.waiting import until
 
 ORDERS = Destination("queue", "orders")
 
 
-class Told:
-    """A connection, and what its owner heard."""
+class Client:
+    """A connection, and what it told its owner."""
 
     def __init__(self, broker: FakeBroker, query: str = "", timeout_s: float = 60) -> None:
         self.settled: list[tuple[object, Outcome, str]] = []
@@ -70,12 +72,12 @@ def test_a_send_that_is_not_accepted_has_failed_with_the_brokers_words(
     answer: Callable[[Script, Any], None], expected: str
 ) -> None:
     with FakeBroker(answering(answer)) as broker:
-        told = Told(broker)
-        told.send(b"1")
-        until(lambda: bool(told.settled))
-        told.connection.close()
-    assert told.settled == [(b"1", Outcome.FAILED, expected)]
-    assert told.lost == []
+        client = Client(broker)
+        client.send(b"1")
+        until(lambda: bool(client.settled))
+        client.connection.close()
+    assert client.settled == [(b"1", Outcome.FAILED, expected)]
+    assert client.lost == []
 
 
 def test_a_send_of_which_the_broker_says_only_how_much_it_has_received_waits_for_its_outcome() -> None:
@@ -84,20 +86,20 @@ def test_a_send_of_which_the_broker_says_only_how_much_it_has_received_waits_for
         script.later.append(lambda: script.accept(delivery))
 
     with FakeBroker(answering(receive_then_accept)) as broker:
-        told = Told(broker)
-        told.send(b"1")
-        until(lambda: bool(told.settled))
-        told.connection.close()
-    assert told.settled == [(b"1", Outcome.ACKED, "")]
+        client = Client(broker)
+        client.send(b"1")
+        until(lambda: bool(client.settled))
+        client.connection.close()
+    assert client.settled == [(b"1", Outcome.ACKED, "")]
 
 
 def test_a_send_that_the_broker_settles_without_an_outcome_is_in_doubt() -> None:
     with FakeBroker(answering(lambda script, delivery: delivery.settle())) as broker:
-        told = Told(broker)
-        told.send(b"1")
-        until(lambda: bool(told.settled))
-        told.connection.close()
-    assert told.settled == [(b"1", Outcome.IN_DOUBT, "the broker settled it without an outcome")]
+        client = Client(broker)
+        client.send(b"1")
+        until(lambda: bool(client.settled))
+        client.connection.close()
+    assert client.settled == [(b"1", Outcome.IN_DOUBT, "the broker settled it without an outcome")]
 
 
 def test_a_sender_waits_for_credit_and_goes_on_with_it() -> None:
@@ -113,20 +115,20 @@ def test_a_sender_waits_for_credit_and_goes_on_with_it() -> None:
                 self.link.flow(1)
 
     with FakeBroker(Stingy(credit=1)) as broker:
-        told = Told(broker)
-        told.connection.send_batch([Outgoing(ORDERS, body, True, body) for body in (b"1", b"2", b"3")])
-        until(lambda: len(told.settled) == 3)
-        told.connection.close()
-    assert [token for token, _, _ in told.settled] == [b"1", b"2", b"3"]
+        client = Client(broker)
+        client.connection.send_batch([Outgoing(ORDERS, body, True, body) for body in (b"1", b"2", b"3")])
+        until(lambda: len(client.settled) == 3)
+        client.connection.close()
+    assert [token for token, _, _ in client.settled] == [b"1", b"2", b"3"]
 
 
 def test_a_sender_that_waits_for_credit_learns_of_the_loss() -> None:
     with FakeBroker(Script(credit=0)) as broker:
-        told, raised = Told(broker, "?idle_timeout_ms=0"), list[str]()
+        client, raised = Client(broker, "?idle_timeout_ms=0"), list[str]()
 
         def send() -> None:
             try:
-                told.send(b"1")
+                client.send(b"1")
             except ConnectionError as error:
                 raised.append(str(error))
 
@@ -134,10 +136,10 @@ def test_a_sender_that_waits_for_credit_learns_of_the_loss() -> None:
         sending.start()
         time.sleep(0.2)
         assert sending.is_alive()
-        told.connection._wire.lose("cut by the test")
+        client.connection._wire.lose("cut by the test")
         sending.join(60)
     assert raised == [f"broker b at 127.0.0.1:{broker.script.port}: cut by the test"]
-    assert told.lost == ["cut by the test"]
+    assert client.lost == ["cut by the test"]
 
 
 class Forbidding(Script):
@@ -147,15 +149,15 @@ class Forbidding(Script):
 
 def test_a_destination_that_is_refused_is_named_with_the_brokers_words_and_the_connection_stays() -> None:
     with FakeBroker(Forbidding()) as broker:
-        told = Told(broker)
+        client = Client(broker)
         words = "queue://orders: amqp:unauthorized-access: anna may not$"
         for _ in range(2):
             with pytest.raises(Refused, match=f"broker b takes no messages for {words}"):
-                told.send(b"1")
+                client.send(b"1")
             with pytest.raises(Refused, match=f"broker b refused to subscribe {words}"):
-                told.connection.subscribe(Subscription(ORDERS), told.got.append)
-        told.connection.close()
-    assert told.lost == []
+                client.connection.subscribe(Subscription(ORDERS), client.got.append)
+        client.connection.close()
+    assert client.lost == []
 
 
 def test_a_link_that_the_broker_ends_later_costs_the_connection() -> None:
@@ -165,11 +167,11 @@ def test_a_link_that_the_broker_ends_later_costs_the_connection() -> None:
             event.link.close()
 
     with FakeBroker(Changing()) as broker:
-        told = Told(broker)
-        told.send(b"1")
-        until(lambda: bool(told.lost))
-    assert told.lost[0].endswith("amqp:resource-deleted: the queue is gone")
-    assert told.settled == []
+        client = Client(broker)
+        client.send(b"1")
+        until(lambda: bool(client.lost))
+    assert client.lost[0].endswith("amqp:resource-deleted: the queue is gone")
+    assert client.settled == []
 
 
 def test_a_broker_that_closes_the_connection_is_quoted_once() -> None:
@@ -179,25 +181,25 @@ def test_a_broker_that_closes_the_connection_is_quoted_once() -> None:
             event.connection.close()
 
     with FakeBroker(Stopping()) as broker:
-        told = Told(broker)
-        told.send(b"1")
-        until(lambda: bool(told.lost))
-        told.connection.close()
-    assert told.lost == ["the broker closed the connection: amqp:connection:forced: the broker is about to stop"]
+        client = Client(broker)
+        client.send(b"1")
+        until(lambda: bool(client.lost))
+        client.connection.close()
+    assert client.lost == ["the broker closed the connection: amqp:connection:forced: the broker is about to stop"]
 
 
 @pytest.mark.parametrize(
-    ("said", "kind"),
+    ("reason", "kind"),
     [("client c already connected", ConnectFailed), ("no such virtual host", Refused)],
 )
-def test_a_broker_that_closes_at_once_refuses_for_good_or_for_now(said: str, kind: type[DriverError]) -> None:
+def test_a_broker_that_closes_at_once_refuses_for_good_or_for_now(reason: str, kind: type[DriverError]) -> None:
     class Unwelcoming(Script):
         def on_connection_opening(self, event: Any) -> None:
             event.connection.properties = {symbol(NOT_WELCOME): True}
-            self.end(event.connection, "amqp:invalid-field", said)
+            self.end(event.connection, "amqp:invalid-field", reason)
 
-    with FakeBroker(Unwelcoming()) as broker, pytest.raises(kind, match=said):
-        Told(broker)
+    with FakeBroker(Unwelcoming()) as broker, pytest.raises(kind, match=reason):
+        Client(broker)
 
 
 def test_a_silent_broker_is_given_up_after_the_idle_timeout_and_closing_is_bounded() -> None:
@@ -206,13 +208,13 @@ def test_a_silent_broker_is_given_up_after_the_idle_timeout_and_closing_is_bound
             time.sleep(4)
 
     with FakeBroker(Frozen()) as broker:
-        told = Told(broker, "?idle_timeout_ms=1500")
-        told.send(b"1")
-        until(lambda: bool(told.lost))
+        client = Client(broker, "?idle_timeout_ms=1500")
+        client.send(b"1")
+        until(lambda: bool(client.lost))
         began_s = time.monotonic()
-        told.connection.close()
+        client.connection.close()
     assert time.monotonic() - began_s < CLOSE_TIMEOUT_S
-    assert told.lost == ["no sign of life from the broker for 1.5 s"]
+    assert client.lost == ["no sign of life from the broker for 1.5 s"]
 
 
 def test_an_attachment_that_is_never_answered_is_given_up() -> None:
@@ -222,11 +224,11 @@ def test_an_attachment_that_is_never_answered_is_given_up() -> None:
             time.sleep(4)
 
     with FakeBroker(Ignoring()) as broker:
-        told = Told(broker)
-        told.connection._attachments._timeout_s = 0.5  # its patience from here on
+        client = Client(broker)
+        client.connection._attachments._timeout_s = 0.5  # its patience from here on
         with pytest.raises(ConnectionError, match=r"no answer to the subscription of queue://orders in 0\.5 s"):
-            told.connection.subscribe(Subscription(ORDERS), told.got.append)
-        until(lambda: bool(told.lost))
+            client.connection.subscribe(Subscription(ORDERS), client.got.append)
+        until(lambda: bool(client.lost))
 
 
 def test_an_answer_that_was_under_way_is_heard_before_the_goodbye() -> None:
@@ -236,10 +238,10 @@ def test_an_answer_that_was_under_way_is_heard_before_the_goodbye() -> None:
             self.accept(event.delivery)
 
     with FakeBroker(Slow()) as broker:
-        told = Told(broker)
-        told.send(b"1")
-        told.connection.close()
-    assert told.settled == [(b"1", Outcome.ACKED, "")]
+        client = Client(broker)
+        client.send(b"1")
+        client.connection.close()
+    assert client.settled == [(b"1", Outcome.ACKED, "")]
 
 
 def test_a_callback_may_close_the_connection() -> None:
@@ -249,17 +251,17 @@ def test_a_callback_may_close_the_connection() -> None:
             event.link.send(Message(body=b"1", inferred=True))
 
     with FakeBroker(Pushing()) as broker:
-        told = Told(broker)
+        client = Client(broker)
 
         def take(delivery: Delivery) -> None:
-            told.got.append(delivery)
-            told.connection.close()
+            client.got.append(delivery)
+            client.connection.close()
 
-        told.connection.subscribe(Subscription(ORDERS), take)
-        until(lambda: bool(told.got))
-        until(lambda: not told.connection._wire._reader.is_alive())
-    assert [delivery.body for delivery in told.got] == [b"1"]
-    assert told.lost == []
+        client.connection.subscribe(Subscription(ORDERS), take)
+        until(lambda: bool(client.got))
+        until(lambda: not client.connection._wire._reader.is_alive())
+    assert [delivery.body for delivery in client.got] == [b"1"]
+    assert client.lost == []
 
 
 def test_a_browser_goes_on_while_the_broker_finds_more() -> None:
@@ -275,9 +277,9 @@ def test_a_browser_goes_on_while_the_broker_finds_more() -> None:
                 link.drained()
 
     with FakeBroker(Fetching()) as broker:
-        found = AmqpConnector().browse(broker.endpoint(), NOBODY, "orders", timeout_s=20)
-    assert [each.body for each in found] == [b"1", b"2", b"3"]
-    assert all(each.age_ns is not None and 4e9 < each.age_ns < 30e9 for each in found)
+        messages = AmqpConnector().browse(broker.endpoint(), NOBODY, "orders", timeout_s=20)
+    assert [message.body for message in messages] == [b"1", b"2", b"3"]
+    assert all(message.age_ns is not None and 4e9 < message.age_ns < 30e9 for message in messages)
 
 
 def test_browsing_a_broker_that_never_comes_to_an_end_says_how_far_it_came() -> None:
@@ -290,3 +292,34 @@ def test_browsing_a_broker_that_never_comes_to_an_end_says_how_far_it_came() -> 
         pytest.raises(DriverError, match=r"queue orders of broker b: no end after 4 s, 0"),
     ):
         AmqpConnector().browse(broker.endpoint(), NOBODY, "orders", timeout_s=4)
+
+
+SASL_INIT = b"\x00\x53\x41"
+
+
+def offering(*mechanisms: str) -> Callable[[socket.socket], None]:
+    """How a broker begins that lets its clients in by any of these; it then says nothing more."""
+    names = b"".join(bytes([len(name)]) + name.encode() for name in mechanisms)
+    listed = bytes([0xE0, len(names) + 2, len(mechanisms), 0xA3]) + names  # an array of symbols
+    performative = b"\x00\x53\x40\xc0" + bytes([len(listed) + 1, 1]) + listed  # sasl-mechanisms: a list of one
+    frame = (len(performative) + 8).to_bytes(4, "big") + b"\x02\x01\x00\x00" + performative
+    return lambda client: client.sendall(b"AMQP\x03\x01\x00\x00" + frame)
+
+
+@pytest.mark.parametrize(
+    ("offered", "chosen"),
+    [(["PLAIN", "ANONYMOUS"], b"PLAIN"), (["ANONYMOUS", "PLAIN"], b"PLAIN"), (["ANONYMOUS"], b"ANONYMOUS")],
+)
+def test_a_password_is_given_to_whoever_asks_for_one_and_to_nobody_else(offered: list[str], chosen: bytes) -> None:
+    written: list[bytes] = []
+
+    def answer(client: socket.socket) -> None:
+        offering(*offered)(client)
+        while SASL_INIT not in b"".join(written) and (chunk := client.recv(1_024)):
+            written.append(chunk)
+        client.shutdown(socket.SHUT_RDWR)
+
+    with listening(answer) as port:
+        refusal("amqp", port, None)
+    assert b"\xa3" + bytes([len(chosen)]) + chosen in b"".join(written), "its sasl-init names the mechanism"
+    assert (b"s3cret" in b"".join(written)) == (chosen == b"PLAIN")

@@ -8,10 +8,10 @@ from drivers.amqp.engine import take_events
 Pair = tuple[Transport, Transport]
 
 
-def passed_on(told: Transport, to: Transport) -> None:
-    while (pending := told.pending()) > 0:
-        piece = told.peek(pending)
-        told.pop(len(piece))
+def passed_on(source: Transport, to: Transport) -> None:
+    while (pending := source.pending()) > 0:
+        piece = source.peek(pending)
+        source.pop(len(piece))
         to.push(piece)
 
 

@@ -82,9 +82,9 @@ def test_a_request_of_others_tells_where_its_reply_goes(body: bytes, reply_to: s
     st.booleans(),
 )
 def test_what_others_write_is_read_whatever_surrounds_it(
-    body: bytes, failed: int, path: str | None, created_ms: int, others: dict[str, object], as_data: bool
+    body: bytes, failed: int, path: str | None, created_ms: int, other_sections: dict[str, object], as_data: bool
 ) -> None:
-    properties = others | ({BROKER_PATH_PROPERTY: path} if path else {})
+    properties = other_sections | ({BROKER_PATH_PROPERTY: path} if path else {})
     message = Message(body=body, inferred=as_data, properties=properties, delivery_count=failed)
     message.id, message.user_id, message.content_type = 2**40, b"anna", symbol("application/octet-stream")
     message.address, message.reply_to, message.ttl, message.priority = "queue://x", "y" * 300, 7.0, 9
@@ -152,6 +152,6 @@ def test_an_address_that_cannot_be_says_what_to_write(uri: str, words: str) -> N
 
 
 def test_a_destination_gets_the_prefix_that_the_broker_told() -> None:
-    told = {"queue-prefix": "queue://", "topic-prefix": "topic://"}
-    assert node_address(Destination("topic", "prices"), told) == "topic://prices"
+    prefixes = {"queue-prefix": "queue://", "topic-prefix": "topic://"}
+    assert node_address(Destination("topic", "prices"), prefixes) == "topic://prices"
     assert node_address(Destination("queue", "orders"), {}) == "orders"

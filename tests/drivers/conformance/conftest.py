@@ -74,12 +74,18 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "stage" in metafunc.fixturenames:
         real = [pytest.param(name, marks=_marks(smoke, name)) for name in stages_of(metafunc)]
         metafunc.parametrize("stage", ["memory", *real], indirect=True)
+    if "broker_stage" in metafunc.fixturenames:
+        real = [pytest.param(name, marks=_marks(smoke, name)) for name in stages_of(metafunc)]
+        metafunc.parametrize("broker_stage", real, indirect=True)
     if "crossing" in metafunc.fixturenames:
         cells = [
             pytest.param(
-                (one, other), size, marks=_marks(smoke and size < 3 * MIB, one, other), id=f"{one}:{other}-{size}"
+                (sends, receives),
+                size,
+                marks=_marks(smoke and size < 3 * MIB, sends, receives),
+                id=f"{sends}:{receives}-{size}",
             )
-            for one, other, size in crossings()
+            for sends, receives, size in crossings()
         ]
         metafunc.parametrize(("crossing", "body_bytes"), cells, indirect=["crossing"])
 
@@ -89,7 +95,7 @@ def stages_of(metafunc: pytest.Metafunc) -> list[str]:
     name = metafunc.function.__name__
     named = metafunc.definition.get_closest_marker("on_artemis")
     chosen = named.args if named else (ALWAYS_NIGHTLY[zlib.adler32(name.encode()) % len(ALWAYS_NIGHTLY)],)
-    return [each for each in STAGES if each not in ALWAYS_NIGHTLY or each in chosen]
+    return [stage for stage in STAGES if stage not in ALWAYS_NIGHTLY or stage in chosen]
 
 
 def crossings() -> list[tuple[str, str, int]]:
@@ -108,7 +114,7 @@ def real_stage(request: pytest.FixtureRequest, name: str) -> Iterator[RealStage]
     runtime: Runtime = request.getfixturevalue(broker)
     scheme, _, address = runtime.endpoint(BROKER, protocol).uri.partition("://")
     host, _, port = address.partition("?")[0].rpartition(":")
-    other = CANNOT_BROWSE.get(name)
+    browsing = CANNOT_BROWSE.get(name)
     with Relay((host, int(port))) as relay:
         endpoint = Endpoint(BROKER, protocol, f"{scheme}://127.0.0.1:{relay.port}")
         yield RealStage(
@@ -116,7 +122,8 @@ def real_stage(request: pytest.FixtureRequest, name: str) -> Iterator[RealStage]
             runtime.credentials(),
             endpoint,
             relay,
-            looks_by=(connector_of(other, Trust()), runtime.endpoint(BROKER, other)) if other else None,
+            runtime,
+            looks_by=(connector_of(browsing, Trust()), runtime.endpoint(BROKER, browsing)) if browsing else None,
             **DIFFERS.get(name, {}),
         )
 
@@ -124,11 +131,17 @@ def real_stage(request: pytest.FixtureRequest, name: str) -> Iterator[RealStage]
 @pytest.fixture
 def stage(request: pytest.FixtureRequest) -> Iterator[Stage]:
     if request.param == "memory":
-        made = MemoryStage()
-        yield made
-        made.network.close()
+        memory = MemoryStage()
+        yield memory
+        memory.network.close()
     else:
         yield from real_stage(request, request.param)
+
+
+@pytest.fixture
+def broker_stage(request: pytest.FixtureRequest) -> Iterator[RealStage]:
+    """A stage of real brokers: for what brokers in memory do not have."""
+    yield from real_stage(request, request.param)
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 import random
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Protocol
 
@@ -19,14 +19,17 @@ from drivers.contract import (
     Outgoing,
     Subscription,
 )
-from drivers.memory.connector import MemoryConnector, MemoryNetwork
+from drivers.memory.connector import MemoryConnector
+from drivers.memory.network import MemoryNetwork
 from records.identity import Identity, Reading, read, stamp
 from tests.support.relay import Relay
 from tests.support.waiting import until
 from topologies.model.endpoints import Credentials, Endpoint
+from topologies.runtimes.contract import Runtime
 
 RUN = 91
 BROKER = "broker-1"
+IDLE_OPTION = {"stomp": "heartbeat_ms", "amqp": "idle_timeout_ms"}
 
 
 def queue(prefix: str) -> Destination:
@@ -80,6 +83,7 @@ class RealStage:
     credentials: Credentials
     endpoint: Endpoint
     relay: Relay
+    runtime: Runtime
     durable_selector: str = "JMSDeliveryMode = 'PERSISTENT'"
     dead_letters: str = "ActiveMQ.DLQ"
     hops_at_home: int | None = None
@@ -94,6 +98,19 @@ class RealStage:
     @property
     def browses(self) -> bool:
         return self.looks_by is None
+
+    @property
+    def upstream(self) -> tuple[str, int]:
+        """The host and port of the broker behind the relay."""
+        host, _, port = self.runtime.endpoint(BROKER, self.endpoint.protocol).uri.partition("?")[0].rpartition(":")
+        return host.partition("://")[2], int(port)
+
+    def silent_for(self, idle_ms: int) -> "RealStage":
+        """The same with connections that give the broker up after so long a silence; 0: never."""
+        return replace(
+            self,
+            endpoint=replace(self.endpoint, uri=f"{self.endpoint.uri}?{IDLE_OPTION[self.endpoint.protocol]}={idle_ms}"),
+        )
 
     def cut(self) -> None:
         self.relay.cut()
@@ -144,7 +161,7 @@ class Peer:
             self.stage.endpoint,
             self.credentials or self.stage.credentials,
             client_id=self.client_id or f"peer-{random.getrandbits(48):x}",
-            on_settled=lambda *what: self.settled.append(what),
+            on_settled=lambda *settlement: self.settled.append(settlement),
             on_lost=self.lost.append,
         )
         self.connection: Connection = answered(log_in, 60)
@@ -156,8 +173,8 @@ class Peer:
     def send_all(
         self, to: Destination, bodies: Iterable[bytes], *, durable: bool = True, headers: MessageHeaders = PLAIN
     ) -> list[int]:
-        written = (Outgoing(to, each, durable, number, headers) for number, each in enumerate(bodies))
-        return [self.connection.send(each) for each in written]
+        written = (Outgoing(to, content, durable, number, headers) for number, content in enumerate(bodies))
+        return [self.connection.send(message) for message in written]
 
     def outcomes(self, count: int) -> list[Outcome]:
         """Those of the first so many sends, once they are known."""

@@ -25,7 +25,7 @@ MESSAGES, BODY_BYTES = 1_500, 20_000  # 30 MB: thirty times what the broker take
 
 # The queue's limit, not the broker's: a broker without room has none for reading messages to its consumers either.
 SMALL = tuple(
-    replace(each, memory_limit_bytes=MIB, cursor_memory_high_water_mark_percent=1_000) for each in DEFAULT_POLICIES
+    replace(policy, memory_limit_bytes=MIB, cursor_memory_high_water_mark_percent=1_000) for policy in DEFAULT_POLICIES
 )
 FULL = Broker(NAME, persistence=None, policies=SMALL)
 
@@ -35,7 +35,9 @@ def when_full(policy: str) -> ArtemisBroker:
     settings = ArtemisBroker(NAME).address_settings
     return ArtemisBroker(
         NAME,
-        address_settings=tuple(replace(each, max_size_bytes=MIB, address_full_policy=policy) for each in settings),
+        address_settings=tuple(
+            replace(setting, max_size_bytes=MIB, address_full_policy=policy) for setting in settings
+        ),
     )
 
 

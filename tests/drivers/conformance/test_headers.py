@@ -19,7 +19,7 @@ def test_each_consumer_gets_what_its_selector_matches_and_the_rest_stays(stage: 
         producer.send(orders, body(seq), headers=MessageHeaders({"colour": colour, "size": size}))
     assert reds.seqs(1) == [0]
     assert blues.seqs(2) == [1, 4]
-    until(lambda: [each.body for each in stage.lying(orders)] == [body(2), body(3)])
+    until(lambda: [message.body for message in stage.lying(orders)] == [body(2), body(3)])
 
 
 @pytest.mark.smoke
@@ -35,7 +35,7 @@ def test_a_message_whose_time_to_live_is_over_is_delivered_to_nobody_and_is_a_de
     client.listen(orders)
     assert client.seqs(1) == [2]
     dead = stage.dead_letters
-    until(lambda: body(1) in [each.body for each in stage.lying(Destination("queue", dead))])
+    until(lambda: body(1) in [message.body for message in stage.lying(Destination("queue", dead))])
 
 
 @pytest.mark.smoke

@@ -12,12 +12,12 @@ from tests.support.waiting import until
 
 @pytest.mark.smoke
 def test_consumers_of_a_queue_share_its_messages(connect: Connect) -> None:
-    orders, producer, one, other = queue("shared"), connect(), connect(), connect()
-    one.listen(orders, prefetch=1)
-    other.listen(orders, prefetch=1)
+    orders, producer, consumer, neighbour = queue("shared"), connect(), connect(), connect()
+    consumer.listen(orders, prefetch=1)
+    neighbour.listen(orders, prefetch=1)
     producer.send(orders, *(body(seq) for seq in range(40)))
-    until(lambda: len(one.got) + len(other.got) == 40)
-    assert sorted(reading.seq or 0 for reading in one.received(1) + other.received(1)) == list(range(40))
+    until(lambda: len(consumer.got) + len(neighbour.got) == 40)
+    assert sorted(reading.seq or 0 for reading in consumer.received(1) + neighbour.received(1)) == list(range(40))
 
 
 @pytest.mark.smoke
@@ -87,9 +87,10 @@ def test_a_selector_on_a_header_selects_where_the_broker_knows_any_and_is_refuse
     assert client.seqs(2) == [1, 3]
 
     # Once the broker has heard of the others' acknowledgements.
-    until(lambda: [each.body for each in stage.lying(orders)] == [body(2)])
+    until(lambda: [message.body for message in stage.lying(orders)] == [body(2)])
 
 
+@pytest.mark.smoke
 @pytest.mark.on_artemis("stomp-on-artemis", "amqp-on-artemis")  # a refusal ends the connection by STOMP
 def test_a_selector_that_is_none_is_refused_and_the_connection_lives_on(stage: Stage, connect: Connect) -> None:
     orders, client = queue("wrong-selector"), connect()
@@ -126,21 +127,21 @@ def test_no_more_than_the_prefetch_is_sent_ahead_and_each_acknowledgement_makes_
 def test_each_message_is_acknowledged_by_itself_and_the_others_come_again_and_say_so(
     stage: Stage, connect: Connect
 ) -> None:
-    orders, producer, first = queue("one-by-one"), connect(), connect()
+    orders, producer, earlier = queue("one-by-one"), connect(), connect()
     producer.send(orders, *(body(seq) for seq in range(5)))
-    first.listen(orders, settle=False)
-    first.received(5)
+    earlier.listen(orders, settle=False)
+    earlier.received(5)
     for number in (3, 1):
-        first.connection.settle(first.got[number])
-    first.close()
+        earlier.connection.settle(earlier.got[number])
+    earlier.close()
 
-    second = connect()
-    second.listen(orders)
-    assert second.seqs(3) == [0, 2, 4]
-    assert [delivery.redelivered for delivery in first.got] == [False] * 5
+    later = connect()
+    later.listen(orders)
+    assert later.seqs(3) == [0, 2, 4]
+    assert [delivery.redelivered for delivery in earlier.got] == [False] * 5
     if stage.tells_returns is not None:
-        assert [delivery.redelivered for delivery in second.got] == [stage.tells_returns] * 3
-    assert [delivery.hops for delivery in second.got] == [stage.hops_at_home] * 3
+        assert [delivery.redelivered for delivery in later.got] == [stage.tells_returns] * 3
+    assert [delivery.hops for delivery in later.got] == [stage.hops_at_home] * 3
 
 
 @pytest.mark.smoke

@@ -35,12 +35,22 @@ def test_sends_that_are_not_durable_arrive_and_are_never_settled(connect: Connec
     assert producer.settled == []
 
 
+@pytest.mark.smoke
+def test_a_name_with_special_characters_is_one_queue(stage: Stage, connect: Connect) -> None:
+    # Classic names no queue with a line's end for a client by AMQP.
+    client, odd = connect(), queue("a:b\\c\nreceipt:x\r é" if stage.endpoint.protocol == "stomp" else "a:b\\c é")
+    client.listen(odd)
+    client.send(odd, body(5))
+    assert client.seqs(1) == [5]
+
+
 def test_durable_sends_to_a_topic_are_acked_though_nobody_listens(connect: Connect) -> None:
     client = connect()
     client.send(topic("nobody"), body(1))
     assert client.outcomes(1) == [Outcome.ACKED]
 
 
+@pytest.mark.smoke
 @pytest.mark.parametrize("durable", [True, False], ids=["durable", "one-way"])
 def test_a_body_of_any_size_and_any_bytes_comes_back_exactly(connect: Connect, durable: bool) -> None:
     client, places = connect(), queue("bodies")
@@ -84,6 +94,7 @@ def test_what_was_sent_before_a_goodbye_is_answered_before_it_and_nothing_is_los
     until(lambda: len(stage.lying(orders)) == 120)
 
 
+@pytest.mark.smoke
 @pytest.mark.on_artemis("stomp-on-artemis")  # which cannot browse
 def test_browsing_shows_every_message_whole_in_order_and_takes_none(stage: Stage, connect: Connect) -> None:
     client, orders = connect(), queue("browse")
@@ -94,9 +105,9 @@ def test_browsing_shows_every_message_whole_in_order_and_takes_none(stage: Stage
         with pytest.raises(DriverError, match="STOMP cannot browse a queue of Artemis"):
             stage.connector.browse(stage.endpoint, stage.credentials, orders.name, timeout_s=30)
     for _ in range(2):
-        found = stage.lying(orders)
-        assert [each.body for each in found] == bodies
-        assert all(each.age_ns is not None and -1e9 < each.age_ns < 300e9 for each in found)
+        messages = stage.lying(orders)
+        assert [message.body for message in messages] == bodies
+        assert all(message.age_ns is not None and -1e9 < message.age_ns < 300e9 for message in messages)
     client.listen(orders)
     assert client.seqs(3_000) == list(range(3_000))
 

@@ -21,7 +21,7 @@ def put(transaction: Transaction, to: Destination, *seqs: int, durable: bool = T
 
 
 def left_on(stage: Stage, orders: Destination) -> list[bytes]:
-    return [each.body for each in stage.lying(orders)]
+    return [message.body for message in stage.lying(orders)]
 
 
 @pytest.mark.smoke
@@ -37,8 +37,8 @@ def test_what_is_committed_arrives_in_order_and_not_before_and_is_acked_by_the_c
     assert client.got == []
     asked_ns = time.perf_counter_ns()
     transaction.commit()
-    told = [(token, outcome) for token, outcome, at_ns, _ in client.settled if at_ns > asked_ns]
-    assert told == [(seq, Outcome.ACKED) for seq in range(3)]
+    acked = [(token, outcome) for token, outcome, at_ns, _ in client.settled if at_ns > asked_ns]
+    assert acked == [(seq, Outcome.ACKED) for seq in range(3)]
     assert client.seqs(3) == [0, 1, 2]
 
 
@@ -69,9 +69,9 @@ def test_what_was_not_committed_when_the_connection_went_never_arrives(stage: St
     with pytest.raises(ConnectionError):
         transaction.commit()
     assert [token for token, *_ in client.settled] == [0]  # of the message beside it
-    other = connect()
-    other.send(orders, body(7))
-    other.outcomes(1)
+    later = connect()
+    later.send(orders, body(7))
+    later.outcomes(1)
     assert left_on(stage, orders) == [body(7)]
 
 
@@ -88,12 +88,12 @@ def test_one_transaction_holds_several_destinations(connect: Connect) -> None:
 
 def test_transactions_of_one_connection_end_each_by_itself(stage: Stage, connect: Connect) -> None:
     client, orders = connect(), queue("beside")
-    first, second, third = begin(client), begin(client), begin(client)
-    for seq, transaction in enumerate((first, second, third)):
+    late, aborted, early = begin(client), begin(client), begin(client)
+    for seq, transaction in enumerate((late, aborted, early)):
         put(transaction, orders, seq)
-    third.commit()
-    second.abort()
-    first.commit()
+    early.commit()
+    aborted.abort()
+    late.commit()
     assert [(token, outcome) for token, outcome, *_ in client.settled] == [
         (2, Outcome.ACKED),
         (1, Outcome.FAILED),
@@ -107,9 +107,9 @@ def test_an_empty_transaction_can_be_ended_and_another_begun_after_many(connect:
     begin(client).commit()
     begin(client).abort()
     client.listen(orders)
-    for first in range(0, 100, 10):
+    for from_seq in range(0, 100, 10):
         transaction = begin(client)
-        put(transaction, orders, *range(first, first + 10))
+        put(transaction, orders, *range(from_seq, from_seq + 10))
         transaction.commit()
     assert client.seqs(100) == list(range(100))
     assert client.outcomes(100) == [Outcome.ACKED] * 100

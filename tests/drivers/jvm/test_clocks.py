@@ -31,13 +31,13 @@ print(time.get_clock_info("perf_counter").implementation)
 @pytest.mark.java
 def test_each_reading_of_javas_clock_lies_between_two_of_pythons() -> None:
     command = [sys.executable, "-c", COMPARES]
-    said = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True, timeout=90).stdout
-    assert said.split() == ["True", "clock_gettime(CLOCK_MONOTONIC)"]
+    output = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True, timeout=90).stdout
+    assert output.split() == ["True", "clock_gettime(CLOCK_MONOTONIC)"]
 
 
 def reading(java_ns: int, *python_ns: int) -> None:
-    left = list(python_ns)
-    require_one_clock(lambda: java_ns, lambda: left.pop(0))
+    unread = list(python_ns)
+    require_one_clock(lambda: java_ns, lambda: unread.pop(0))
 
 
 @given(st.integers(0, 2**62), st.integers(0, 10**9), st.floats(0, 1))

@@ -88,8 +88,8 @@ def test_records_lambdas_and_generics_compile_and_run_on_either_java(tmp_path: P
 def test_what_is_compiled_is_not_compiled_again(workshop: Workshop) -> None:
     assert workshop.compiled() == workshop.compiled()
     assert workshop.compilations() == 1
-    kept = {each.name for each in workshop.compiler.cache.iterdir()}
-    assert kept == {workshop.compiled().name, "compiling.lock"}
+    cached = {file.name for file in workshop.compiler.cache.iterdir()}
+    assert cached == {workshop.compiled().name, "compiling.lock"}
 
 
 def test_another_source_or_library_or_java_is_compiled_for_itself(workshop: Workshop, tmp_path: Path) -> None:
@@ -136,20 +136,20 @@ def test_a_damaged_archive_is_made_anew(workshop: Workshop, damage: str) -> None
 def test_what_a_killed_process_left_half_made_is_cleared_away(workshop: Workshop) -> None:
     archive = workshop.compiled()
     archive.unlink()
-    left = archive.parent / f"{archive.stem}-half"
-    left.mkdir()
+    half_made = archive.parent / f"{archive.stem}-half"
+    half_made.mkdir()
     assert workshop.compiled().exists()
-    assert not left.exists()
+    assert not half_made.exists()
 
 
 def test_an_error_is_told_with_file_and_line_and_leaves_nothing_behind(workshop: Workshop) -> None:
     workshop.write(HELLO.replace("2 * number", "2 * nobody").replace("new Pair(1, 20)", "new Pair(1)"))
     with pytest.raises(DriverError) as caught:
         workshop.compiled()
-    told = str(caught.value)
-    assert told.startswith(f"{workshop.sources}/brokerbench/Hello.java:10: nobody cannot be resolved to a variable")
-    assert "; and 3 more; " in told
-    assert [each.name for each in workshop.compiler.cache.iterdir()] == ["compiling.lock"]
+    message = str(caught.value)
+    assert message.startswith(f"{workshop.sources}/brokerbench/Hello.java:10: nobody cannot be resolved to a variable")
+    assert "; and 3 more; " in message
+    assert [file.name for file in workshop.compiler.cache.iterdir()] == ["compiling.lock"]
 
 
 def test_a_java_that_cannot_be_run_is_named(workshop: Workshop) -> None:
@@ -173,5 +173,5 @@ def test_our_own_java_compiles_without_a_warning(tmp_path: Path, protocol: str, 
     sources = [str(source) for folder in folders for source in folder.glob("brokerbench/*.java")]
     path = os.pathsep.join(map(str, parts.client))
     compiler = Compiler(HOMES[home](), parts.compiler.jar, tmp_path)
-    done = compiler.run([*OPTIONS, *STRICT, "-cp", path, "-d", str(tmp_path), *sources])
-    assert (done.returncode, done.stderr) == (0, "")
+    compiling = compiler.run([*OPTIONS, *STRICT, "-cp", path, "-d", str(tmp_path), *sources])
+    assert (compiling.returncode, compiling.stderr) == (0, "")

@@ -16,7 +16,7 @@ def uri(options: str = "", *servers: str) -> FailoverUri:
     return FailoverUri.compose(servers or (A, B), options)
 
 
-def told(options: str) -> dict[str, str]:
+def core_options(options: str) -> dict[str, str]:
     """The options that the client gets for these of a failover URI."""
     return dict(parse_qsl(load_uri(uri(options)).rpartition("?")[2]))
 
@@ -45,11 +45,11 @@ def test_a_failover_uri_becomes_passes_over_the_list_and_no_try_of_the_lost_brok
     ],
 )
 def test_an_option_that_means_the_same_is_translated(options: str, name: str, value: str) -> None:
-    assert told(options)[name] == value
+    assert core_options(options)[name] == value
 
 
 def test_options_of_cores_own_go_to_it_as_they_are_and_alone() -> None:
-    assert told("ha=true&reconnectAttempts=-1") == {"ha": "true", "reconnectAttempts": "-1"}
+    assert core_options("ha=true&reconnectAttempts=-1") == {"ha": "true", "reconnectAttempts": "-1"}
 
 
 def test_options_of_cores_own_are_written_back() -> None:

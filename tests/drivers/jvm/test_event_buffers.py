@@ -36,8 +36,8 @@ class Keeps:
 
 
 def test_rows_that_several_threads_take_come_out_once_each() -> None:
-    kept = Keeps()
-    books = EventBuffers(hub("openwire"), kept, {}, kept, 0)  # type: ignore[arg-type]
+    keeper = Keeps()
+    books = EventBuffers(hub("openwire"), keeper, {}, keeper, 0)  # type: ignore[arg-type]
     added = threading.Event()
 
     def take() -> None:
@@ -53,4 +53,4 @@ def test_rows_that_several_threads_take_come_out_once_each() -> None:
     for taker in takers:
         taker.join()
     books.take()
-    assert sorted(kept.seqs) == list(range(ROWS))
+    assert sorted(keeper.seqs) == list(range(ROWS))

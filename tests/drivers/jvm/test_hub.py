@@ -45,7 +45,7 @@ def test_events_are_heard_by_a_descriptor_beyond_those_that_select_waits_for(
     monkeypatch.setattr("drivers.jvm.hub.os.pipe", lambda: ends)
     monkeypatch.setattr(JavaHub, "java_class", lambda _hub, _name: Bell)
     hub, heard = JavaHub("of a test"), queue.SimpleQueue[tuple[str, Any]]()
-    number = hub.listen(lambda what, first, _second, _third: heard.put((what, first)))
+    number = hub.listen(lambda event, value, _second, _third: heard.put((event, value)))
     for seq in range(3):
         hub.java.tell(number, "settled", seq)
     assert [heard.get(timeout=60) for _ in range(3)] == [("settled", seq) for seq in range(3)]

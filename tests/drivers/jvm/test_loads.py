@@ -12,7 +12,7 @@ import jpype
 import pytest
 
 from drivers.client.message_settings import MessageSettings
-from drivers.contract import Destination, DriverError, Subscription
+from drivers.contract import Destination, DriverError, Refused, Subscription
 from drivers.jvm import vm
 from drivers.jvm.client import JavaClient
 from drivers.jvm.vm import java_class
@@ -20,9 +20,10 @@ from records.message_properties import MessageProperties
 from records.selectors import parse
 from scenarios.java_parts import find_java_parts
 from tests.drivers.conformance.stages import queue, topic
-from tests.drivers.java_bench import BROKER, RUN, Bench, Producing, bench_on, every_ms
+from tests.drivers.java_bench import BROKER, RUN, Bench, Producing, bench_on, check_kept, every_ms
 from tests.support.loads import Load
 from tests.support.waiting import until
+from topologies.model.endpoints import Credentials
 from topologies.runtimes.contract import Runtime
 
 NIGHTLY = [pytest.mark.brokers, pytest.mark.nightly]
@@ -56,16 +57,16 @@ def send(
 ) -> JavaClient:
     """By a client of its own, if none is given. Returns once every outcome is known."""
     sender: JavaClient = client or bench.opened()
-    known = bench.statistics.settled + count
+    awaited = bench.statistics.settled + count
     producer = sender.producer(to, durable=durable, run=RUN)
     assert producer.keep(every_ms(count), body_bytes, 50, Producing()) == count
-    until(lambda: bench.statistics.settled == known)
+    until(lambda: bench.statistics.settled == awaited)
     return sender
 
 
-def receiving(bench: Bench, of: Destination, client_id: str = "", **options: Any) -> JavaClient:
+def receiving(bench: Bench, destination: Destination, client_id: str = "", **options: Any) -> JavaClient:
     client = bench.opened(client_id)
-    client.consumer(Subscription(of, **options), run=RUN)
+    client.consumer(Subscription(destination, **options), run=RUN)
     return client
 
 
@@ -75,10 +76,30 @@ def received(bench: Bench, count: int) -> None:
 
 def seqs_by_consumer(rows: list[dict[str, Any]]) -> dict[int, list[tuple[int, int]]]:
     """(producer, seq) of each delivery, in order."""
-    found = defaultdict(list)
+    seqs = defaultdict(list)
     for row in rows:
-        found[row["consumer"]].append((row["producer"], row["seq"]))
-    return found
+        seqs[row["consumer"]].append((row["producer"], row["seq"]))
+    return seqs
+
+
+@pytest.mark.parametrize("durable", [True, False])
+def test_a_schedule_is_kept_in_the_jvm_and_every_message_recorded(bench: Bench, durable: bool) -> None:
+    orders, schedule = queue("kept"), every_ms(300)
+    receiving(bench, orders)
+    producer = bench.opened().producer(orders, durable=durable, run=RUN)
+    assert producer.keep(schedule, 100, 50, Producing()) == 300
+    until(lambda: bench.statistics.receipts == 300 and bench.statistics.settled == 300)
+    assert bench.statistics.begun == 300
+    check_kept(bench.tables(), schedule, orders, durable=durable, hops=None)
+
+
+def test_a_wrong_password_ends_the_client_at_once(bench: Bench) -> None:
+    bench.credentials = Credentials(bench.credentials.username, "letmein")
+    with pytest.raises(Refused, match=r"refused user .*Check the user name and the password") as caught:
+        bench.client().open()
+    assert "letmein" not in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert [row["cause"] for row in bench.tables()["connections"]] == ["refused"]
 
 
 @pytest.mark.parametrize("to", [queue("one-way"), topic("one-way")], ids=["queue", "topic"])
@@ -164,12 +185,12 @@ def test_a_selector_selects_and_leaves_the_rest_to_others(bench: Bench) -> None:
     one_way = send(bench, orders, 1, durable=False)
     durable = send(bench, orders, 2)
     received(bench, 2)
-    other = receiving(bench, orders)
+    remainder = receiving(bench, orders)
     received(bench, 3)
     by_consumer = seqs_by_consumer(bench.tables()["receipts"])
     assert by_consumer == {
         choosy.number: [(durable.number, 0), (durable.number, 1)],
-        other.number: [(one_way.number, 0)],
+        remainder.number: [(one_way.number, 0)],
     }
 
 
@@ -206,11 +227,11 @@ def test_a_message_whose_time_to_live_is_over_comes_no_more_and_a_priority_can_b
     until(lambda: bench.statistics.settled == 4)
     time.sleep(0.6)
     consumer = receiving(bench, orders, selector="JMSPriority = 9")
-    rest = receiving(bench, orders)
+    remainder = receiving(bench, orders)
     received(bench, 2)
     time.sleep(0.3)
     by_consumer = seqs_by_consumer(bench.tables()["receipts"])
-    assert by_consumer == {consumer.number: [(51, 0), (51, 1)]}, rest.number
+    assert by_consumer == {consumer.number: [(51, 0), (51, 1)]}, remainder.number
 
 
 def test_a_selector_that_is_none_is_refused_and_the_connection_lives_on(bench: Bench) -> None:
@@ -230,13 +251,13 @@ def test_one_client_sends_and_receives_for_several_destinations(bench: Bench) ->
     for number, place in enumerate(places):
         client.producer(place, number=10 + number, durable=True, run=RUN).keep(every_ms(1), 64, 50, Producing())
     received(bench, 3)
-    found = {(row["producer"], row["destination"]) for row in bench.tables()["receipts"]}
-    assert found == {(10 + number, str(place)) for number, place in enumerate(places)}
+    pairs = {(row["producer"], row["destination"]) for row in bench.tables()["receipts"]}
+    assert pairs == {(10 + number, str(place)) for number, place in enumerate(places)}
 
 
 ON_CLASSIC = [("openwire", "stomp"), ("stomp", "openwire"), ("openwire", "amqp"), ("amqp", "openwire")]
 ON_ARTEMIS = [
-    pair for other in ("stomp", "amqp", "openwire") for pair in (("core", other), (other, "core"))
+    pair for protocol in ("stomp", "amqp", "openwire") for pair in (("core", protocol), (protocol, "core"))
 ]  # fmt: skip
 
 

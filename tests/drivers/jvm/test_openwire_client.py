@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from drivers.contract import DriverError, Outcome, Refused, Subscription
+from drivers.contract import DriverError, Outcome, Subscription
 from drivers.jvm import vm
 from records.identity import Identity, stamp
 from scenarios.java_parts import find_java_parts
@@ -16,7 +16,6 @@ from tests.drivers.java_bench import (
     Bench,
     Producing,
     bench_on,
-    check_kept,
     check_moved,
     every_ms,
     killed_under_a_load,
@@ -29,20 +28,6 @@ from topologies.runtimes.contract import Runtime
 
 pytestmark = pytest.mark.brokers
 vm.use(find_java_parts)
-
-
-@pytest.mark.parametrize("durable", [True, False])
-def test_a_schedule_is_kept_in_the_jvm_and_every_message_recorded(
-    single_broker: Runtime, tmp_path: Path, durable: bool
-) -> None:
-    bench, orders = bench_on(single_broker, tmp_path, ["broker-1"]), queue("kept")
-    bench.opened().consumer(Subscription(orders), run=RUN)
-    producer = bench.opened().producer(orders, durable=durable, run=RUN)
-    schedule = every_ms(300)
-    assert producer.keep(schedule, 100, 50, Producing()) == 300
-    until(lambda: bench.statistics.receipts == 300 and bench.statistics.settled == 300)
-    assert bench.statistics.begun == 300
-    check_kept(bench.tables(), schedule, orders, durable=durable, hops=None)
 
 
 def test_producing_that_is_stopped_begins_no_further_message(single_broker: Runtime, tmp_path: Path) -> None:
@@ -69,8 +54,8 @@ def test_bodies_that_are_not_as_sent_are_told_apart(single_broker: Runtime, tmp_
     bench.opened().consumer(Subscription(orders), run=RUN)
     until(lambda: bench.statistics.receipts == len(bodies))
     sender.close()
-    found = [(row["integrity"], row["producer"], row["seq"], row["attempt"]) for row in bench.tables()["receipts"]]
-    assert found == [
+    readings = [(row["integrity"], row["producer"], row["seq"], row["attempt"]) for row in bench.tables()["receipts"]]
+    assert readings == [
         ("intact", 4, 9, 2),
         ("corrupted", 4, 9, 2),
         ("unreadable", -1, -1, -1),
@@ -95,17 +80,6 @@ def test_a_dead_list_is_given_up_as_the_uri_says(tmp_path: Path) -> None:
     assert all(row["ended_ns"] >= row["at_ns"] for row in rows)
 
 
-def test_a_wrong_password_ends_the_client_at_once(single_broker: Runtime, tmp_path: Path) -> None:
-    bench = bench_on(single_broker, tmp_path, ["broker-1"])
-    bench.credentials = Credentials(single_broker.credentials().username, "letmein")
-    with pytest.raises(Refused) as caught:
-        bench.client().open()
-    words = str(caught.value)
-    assert "password is invalid" in words
-    assert "letmein" not in words
-    assert "\n" not in words
-
-
 def test_a_broker_of_another_run_is_refused_by_name(tmp_path: Path) -> None:
     bench = Bench(tmp_path, UNKNOWN_BROKER, Credentials("u", "p"), "failover:(tcp://10.9.8.7:61616)")
     with pytest.raises(DriverError, match=r"10\.9\.8\.7:61616 is no broker of this run; known are 127\.0\.0\.1:1"):
@@ -116,3 +90,16 @@ def test_a_killed_broker_leaves_attempts_in_doubt_that_the_next_one_acks(tmp_pat
     with running("mesh(brokers=2)", tmp_path / "brokers") as runtime:
         bench = bench_on(runtime, tmp_path, ["broker-1", "broker-2"], "?randomize=false")
         check_moved(*killed_under_a_load(runtime, bench))
+
+
+@pytest.mark.nightly
+def test_a_message_across_one_link_says_one_hop_and_one_from_this_broker_none(tmp_path: Path) -> None:
+    with running("source-and-sink", tmp_path) as runtime:
+        bench, orders = bench_on(runtime, tmp_path, ["sink"]), queue("hops")
+        bench.opened().consumer(Subscription(orders), run=RUN)
+        for seq, broker in enumerate(("source", "sink")):
+            client = Client(runtime.endpoint(broker, "stomp"), runtime.credentials())
+            client.send(orders, stamp(Identity(RUN, 1, seq, 0), 64))
+            client.close()
+        until(lambda: bench.statistics.receipts == 2)
+        assert {row["seq"]: row["hops"] for row in bench.tables()["receipts"]} == {0: 1, 1: 0}

@@ -30,7 +30,9 @@ REBALANCING = TransportConnector(
 def mesh(brokers: int, connector: TransportConnector) -> Topology:
     """All linked with all."""
     members = tuple(Broker(f"broker-{n}", connectors=(connector,)) for n in range(1, brokers + 1))
-    links = tuple(NetworkConnector(opened_by=one, to=other, duplex=True) for one, other in combinations(members, 2))
+    links = tuple(
+        NetworkConnector(opened_by=opener, to=target, duplex=True) for opener, target in combinations(members, 2)
+    )
     groups = tuple(ClientGroup(group, members[:1]) for group in ("producers", "consumers"))
     return Topology("telling", members, links, groups, CLASSIC)
 
@@ -66,15 +68,15 @@ def test_clients_are_told_to_spread_and_move_and_the_brokers_are_named(tmp_path:
         settled_for(lambda: spread(load), 1.0)
         runtime.kill("broker-2")
         until(lambda: spread(load) == {"broker-1": 4})
-        told = events(load)
-    there = told.count(("lost", "broker-2", None, "lost"))
-    moved = Counter(each[2:] for each in told if each[:2] == ("moved", "broker-2"))
+        changes = events(load)
+    there = changes.count(("lost", "broker-2", None, "lost"))
+    moved = Counter(change[2:] for change in changes if change[:2] == ("moved", "broker-2"))
     assert moved["broker-1", "order"] >= there > 0
     assert set(moved) == {("broker-1", "order")}
-    assert ("closed", "broker-1", None, "order") in told
-    back = told.count(("moved", "broker-1", "broker-2", "lost"))
+    assert ("closed", "broker-1", None, "order") in changes
+    back = changes.count(("moved", "broker-1", "broker-2", "lost"))
     assert back == there, "the loss of a broker is no move that a broker ordered"
-    assert {broker for _, broker, *_ in told} == {"broker-1", "broker-2"}
+    assert {broker for _, broker, *_ in changes} == {"broker-1", "broker-2"}
 
 
 def test_a_client_given_one_uri_learns_of_the_others_and_uses_them(tmp_path: Path) -> None:

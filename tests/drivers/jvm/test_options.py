@@ -44,9 +44,9 @@ def opening(folder: Path, protocol: str, uri: str) -> str:
 def test_an_option_that_the_library_does_not_know_is_refused_at_once(
     tmp_path: Path, protocol: str, words: str, uri: str, query: str
 ) -> None:
-    told = opening(tmp_path, protocol, uri)
-    assert f" do not take {query!r} as options of 127.0.0.1:" in told
-    assert f": {words}; correct them in its URI, or as nested.… of the failover URI" in told
+    error = opening(tmp_path, protocol, uri)
+    assert f" do not take {query!r} as options of 127.0.0.1:" in error
+    assert f": {words}; correct them in its URI, or as nested.… of the failover URI" in error
 
 
 @pytest.mark.parametrize(
@@ -65,5 +65,5 @@ def test_an_option_that_it_knows_is_followed_to_the_end(
 
 
 def test_an_option_of_openwires_wire_format_is_one_that_it_knows_or_does_not(tmp_path: Path) -> None:
-    told = opening(tmp_path, "openwire", "failover:(tcp://127.0.0.1:1)?nested.wireFormat.fooBar=1")
-    assert "Invalid connect parameters: {wireFormat.fooBar=1}" in told
+    error = opening(tmp_path, "openwire", "failover:(tcp://127.0.0.1:1)?nested.wireFormat.fooBar=1")
+    assert "Invalid connect parameters: {wireFormat.fooBar=1}" in error

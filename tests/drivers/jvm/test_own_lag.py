@@ -45,14 +45,14 @@ class Bench:
     def sender(self, in_flight: int = 100, transaction_size: int = 0) -> Any:
         body = jpype.JArray(jpype.JByte)(BODY_BYTES)
         self.client.sender(7, False, "orders", 1, 2, True, True, in_flight, transaction_size, body, *PLAIN)
-        return until(lambda: [first for _, what, first, _, _ in self._hub.take() if str(what) == "sender"])[0]
+        return until(lambda: [value for _, event, value, _, _ in self._hub.take() if str(event) == "sender"])[0]
 
     def sent(self, count: int) -> list[Any]:
         """So many rows of ``sends``, by number."""
 
         def enough() -> bool:
-            size, which = divmod(int(self.rows.take()), 2)
-            self._sent += list(np.frombuffer(bytes(memoryview(self.rows.buffer(which))[:size]), SEND_ROW))
+            size, half = divmod(int(self.rows.take()), 2)
+            self._sent += list(np.frombuffer(bytes(memoryview(self.rows.buffer(half))[:size]), SEND_ROW))
             return len(self._sent) >= count
 
         until(enough)
@@ -78,9 +78,9 @@ def test_the_rule_is_that_of_the_loops_in_python(
     java: Callable[[str], Any], happened: list[tuple[str, tuple[int, int, int]]], due_ns: int
 ) -> None:
     ours, theirs = Readiness(), java("brokerbench.JavaReadiness")()
-    for what, values in happened:
-        getattr(ours, what)(*values[: TAKES[what]])
-        getattr(theirs, what)(*values[: TAKES[what]])
+    for event, values in happened:
+        getattr(ours, event)(*values[: TAKES[event]])
+        getattr(theirs, event)(*values[: TAKES[event]])
     assert int(theirs.readyNs(due_ns)) == ours.ready_ns(due_ns)
 
 
@@ -99,10 +99,10 @@ def test_a_sender_that_waits_for_room_in_flight_is_not_late(bench: Bench) -> Non
     until(sender.heldBack)
     held_ns = time.perf_counter_ns()
     bench.client.answer()
-    first, second = bench.sent(2)
-    assert held_ns <= second["ready_ns"] <= second["sent_ns"]
-    assert first["settled_ns"] <= second["ready_ns"]
-    assert (bool(first["blocked"]), bool(second["blocked"])) == (False, True)
+    earlier, later = bench.sent(2)
+    assert held_ns <= later["ready_ns"] <= later["sent_ns"]
+    assert earlier["settled_ns"] <= later["ready_ns"]
+    assert (bool(earlier["blocked"]), bool(later["blocked"])) == (False, True)
 
 
 def test_a_sender_that_waits_for_its_connection_is_not_late(bench: Bench) -> None:
@@ -127,9 +127,9 @@ def test_a_sender_whose_write_a_broker_blocks_is_not_late(bench: Bench) -> None:
     bench.client.nextWriteMs = 200
     sender, due_ns = bench.sender(), time.perf_counter_ns()
     due(sender, due_ns, due_ns)
-    first, second = bench.sent(2)
-    assert second["ready_ns"] - first["sent_ns"] >= LONG_WRITE_NS
-    assert second["ready_ns"] <= second["sent_ns"]
+    earlier, later = bench.sent(2)
+    assert later["ready_ns"] - earlier["sent_ns"] >= LONG_WRITE_NS
+    assert later["ready_ns"] <= later["sent_ns"]
 
 
 class Session:
@@ -151,6 +151,6 @@ def test_a_sender_that_waits_for_its_commit_is_not_late(java: Callable[[str], An
     assert session.asked.wait(60)
     held_ns = time.perf_counter_ns()
     session.answered.set()
-    first, second = bench.sent(2)
-    assert first["settled_ns"] <= second["ready_ns"] <= second["sent_ns"]
-    assert held_ns <= second["ready_ns"]
+    earlier, later = bench.sent(2)
+    assert earlier["settled_ns"] <= later["ready_ns"] <= later["sent_ns"]
+    assert held_ns <= later["ready_ns"]

@@ -28,9 +28,9 @@ ALONE = SendSettings(durable=True, resend=True, transaction_size=0)
 
 def test_each_request_gets_its_own_answer() -> None:
     requests = Requests()
-    with requests.new(nobody) as (one, answer), requests.new(nobody) as (other, others_answer):
-        requests.answered(other, "sender", 2)
-        requests.answered(one, "sender", 1)
+    with requests.new(nobody) as (number, answer), requests.new(nobody) as (later_number, others_answer):
+        requests.answered(later_number, "sender", 2)
+        requests.answered(number, "sender", 1)
         assert (answer.values[0], others_answer.values[0]) == (1, 2)
 
 
@@ -112,8 +112,8 @@ class Jvm(HubDouble):
         self.statistics, self.refusals = self, list[tuple[str, str, str]]()
         self.recorded_at_close: list[bool] = []
 
-    def open(self, *what: object) -> None:
-        if what:  # the client; as books they are opened without
+    def open(self, *arguments: object) -> None:
+        if arguments:  # the client; as books they are opened without
             self.tell("opened", None, None, None)
 
     def close(self) -> None:
@@ -134,8 +134,8 @@ class Jvm(HubDouble):
     def sender(self, request: int, *_what: object) -> None:
         self.asked.append(request)
 
-    def refused(self, *what: str) -> None:
-        self.refusals.append(what)  # type: ignore[arg-type]
+    def refused(self, *refusal: str) -> None:
+        self.refusals.append(refusal)  # type: ignore[arg-type]
 
     def connection_changed(self, client: int, event: str, at_ns: int) -> None:
         """Counted elsewhere."""
@@ -143,21 +143,21 @@ class Jvm(HubDouble):
 
 @pytest.fixture
 def jvm(monkeypatch: pytest.MonkeyPatch) -> Jvm:
-    made = Jvm()
-    monkeypatch.setattr(java_client, "hub", lambda _protocol: made)
-    return made
+    fake = Jvm()
+    monkeypatch.setattr(java_client, "hub", lambda _protocol: fake)
+    return fake
 
 
 @pytest.fixture
 def recorder(tmp_path: Path) -> Iterator[Recorder]:
-    made = Recorder(RunDirectory.create(tmp_path, "run"), "main")
-    yield made
-    made.close()
+    opened = Recorder(RunDirectory.create(tmp_path, "run"), "main")
+    yield opened
+    opened.close()
 
 
 @pytest.fixture
 def client(jvm: Jvm, recorder: Recorder) -> JavaClient:
-    made = JavaClient(
+    opened = JavaClient(
         number=1,
         group="g",
         uri=FailoverUri.parse("failover:(tcp://127.0.0.1:1)"),
@@ -168,8 +168,8 @@ def client(jvm: Jvm, recorder: Recorder) -> JavaClient:
         protocol=CORE,
         trusted_pem="",
     )
-    made.open()
-    return made
+    opened.open()
+    return opened
 
 
 def test_an_answer_after_the_time_out_does_not_go_to_the_next_who_asks(
@@ -179,12 +179,12 @@ def test_an_answer_after_the_time_out_does_not_go_to_the_next_who_asks(
     with pytest.raises(DriverError, match=r"no answer to subscribe queue://orders within 0\.01 s"):
         client.consumer(Subscription(ORDERS), run=RUN)
     monkeypatch.setattr(java_client, "SUBSCRIBE_TIMEOUT_S", 60.0)
-    told: list[str] = []
+    errors: list[str] = []
 
     def ask() -> None:
         with pytest.raises(DriverError) as caught:
             client.consumer(Subscription(RETURNS), run=RUN)
-        told.append(str(caught.value))
+        errors.append(str(caught.value))
 
     asking = threading.Thread(target=ask)
     asking.start()
@@ -193,7 +193,7 @@ def test_an_answer_after_the_time_out_does_not_go_to_the_next_who_asks(
     jvm.tell("subscribed", 5, "127.0.0.1:1", late)
     jvm.tell("unsubscribed", "no such queue", True, current)
     asking.join()
-    assert told == ["g client 1: broker None refused to subscribe queue://returns: no such queue"]
+    assert errors == ["g client 1: broker None refused to subscribe queue://returns: no such queue"]
 
 
 def test_a_subscription_that_succeeds_after_its_time_out_has_a_row_as_it_receives(
@@ -237,9 +237,9 @@ def test_a_sender_that_comes_after_the_time_out_is_stopped(
     monkeypatch.setattr(java_client, "SUBSCRIBE_TIMEOUT_S", 0.01)
     with pytest.raises(DriverError, match="no answer to send to queue://orders"):
         client.sender(1, ORDERS, ALONE, 1, b"")
-    made = Sender()
-    jvm.tell("sender", made, None, jvm.asked[0])
-    assert made.stopped
+    sender = Sender()
+    jvm.tell("sender", sender, None, jvm.asked[0])
+    assert sender.stopped
 
 
 def test_one_message_without_a_sender_was_never_begun(
@@ -257,31 +257,33 @@ def test_one_message_without_a_sender_was_never_begun(
 def test_what_a_producer_sends_by_is_made_before_it_keeps_a_schedule(
     jvm: Jvm, client: JavaClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = list[int]()
+    sizes = list[int]()
 
     def make(request: int, *_what: object) -> None:
-        asked.append(request)
+        sizes.append(request)
         jvm.tell("sender", Sender(begun=3), None, request)
 
     monkeypatch.setattr(jvm, "sender", make)
     producer = client.producer(ORDERS, durable=True, run=RUN)
     producer.prepare(64, 1)
-    assert (len(asked), producer.begun) == (1, 0)
+    assert (len(sizes), producer.begun) == (1, 0)
     with pytest.raises(InterruptedError):
         producer.keep(Schedule(start_ns=0, rate_per_s=1.0, count=5), 64, 1, Stopped())
-    assert (len(asked), producer.begun) == (1, 3)
+    assert (len(sizes), producer.begun) == (1, 3)
 
 
 @pytest.mark.parametrize(("body_bytes", "in_flight"), [(65, 1), (64, 2)])
 def test_a_producer_keeps_no_schedule_of_other_messages_than_it_was_prepared_for(
     jvm: Jvm, client: JavaClient, monkeypatch: pytest.MonkeyPatch, body_bytes: int, in_flight: int
 ) -> None:
-    made = Sender(begun=0)
-    monkeypatch.setattr(jvm, "sender", lambda request, *_what: jvm.tell("sender", made, None, request))
+    sender = Sender(begun=0)
+    monkeypatch.setattr(jvm, "sender", lambda request, *_what: jvm.tell("sender", sender, None, request))
     producer = client.producer(ORDERS, durable=True, run=RUN)
     producer.prepare(64, 1)
-    told = f"queue://orders was prepared for bodies of 64 bytes and 1 in flight, not for {body_bytes} and {in_flight}"
-    with pytest.raises(ValueError, match=told):
+    sentence = (
+        f"queue://orders was prepared for bodies of 64 bytes and 1 in flight, not for {body_bytes} and {in_flight}"
+    )
+    with pytest.raises(ValueError, match=sentence):
         producer.keep(Schedule(start_ns=0, rate_per_s=1.0, count=5), body_bytes, in_flight, Stopped())
     assert producer.begun == 0
 
@@ -298,33 +300,33 @@ class Stopped:
 def test_a_producer_that_is_stopped_still_says_how_many_messages_it_began(
     jvm: Jvm, client: JavaClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = Sender(begun=3)
+    sender = Sender(begun=3)
 
     def make(request: int, *_what: object) -> None:
-        jvm.tell("sender", made, None, request)
+        jvm.tell("sender", sender, None, request)
 
     monkeypatch.setattr(jvm, "sender", make)
     producer = client.producer(ORDERS, durable=True, run=RUN)
     assert producer.begun == 0
     with pytest.raises(InterruptedError):
         producer.keep(Schedule(start_ns=0, rate_per_s=1.0, count=5), 64, 1, Stopped())
-    assert (producer.begun, made.stopped) == (3, True)
+    assert (producer.begun, sender.stopped) == (3, True)
 
 
 def test_who_asks_while_the_client_is_closed_does_not_wait_for_an_answer(jvm: Jvm, client: JavaClient) -> None:
-    told: list[str] = []
+    errors: list[str] = []
 
     def ask() -> None:
         with pytest.raises(DriverError) as caught:
             client.sender(1, ORDERS, ALONE, 1, b"")
-        told.append(str(caught.value))
+        errors.append(str(caught.value))
 
     asking = threading.Thread(target=ask)
     asking.start()
     eventually(lambda: len(jvm.asked) == 1)
     client.close()
     asking.join()
-    assert told == ["g client 1 is closed"]
+    assert errors == ["g client 1 is closed"]
 
 
 @pytest.mark.parametrize(("doubt", "told"), [("", ""), ("2 messages are in doubt", "; 2 messages are in doubt")])

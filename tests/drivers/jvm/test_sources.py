@@ -40,9 +40,9 @@ def test_a_doubted_certificate_is_told_as_python_knows_it() -> None:
 
 def test_every_library_has_all_that_the_shared_sources_ask_of_it() -> None:
     shared = "".join(text for path, text in JAVA.items() if path.startswith("brokerbench/"))
-    asked = set(re.findall(r"Library\.(\w+)", shared))
+    needed = set(re.findall(r"Library\.(\w+)", shared))
     for library in LIBRARIES:
-        assert asked <= set(
+        assert needed <= set(
             re.findall(r"static [\w ]*?(\w+)(?= =|\()", JAVA[f"{library.parent.name}/brokerbench/Library.java"])
         )
         assert (library / "Client.java").exists()

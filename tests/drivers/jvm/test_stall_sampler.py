@@ -40,7 +40,8 @@ from drivers.client.contract import NoStatistics
 from drivers.jvm import vm
 from drivers.jvm.event_buffers import EventBuffers
 from drivers.jvm.hub import hub
-from drivers.memory.connector import MemoryConnector, MemoryNetwork
+from drivers.memory.connector import MemoryConnector
+from drivers.memory.network import MemoryNetwork
 from drivers.users.stall_sampler import StallSampler
 from records.rundir import RunDirectory
 from records.writer import Recorder
@@ -77,9 +78,9 @@ def java_hub(java: Callable[[str], Any]) -> Iterator[Any]:
 
 @pytest.fixture
 def recorder(tmp_path: Path) -> Iterator[Recorder]:
-    made = Recorder(RunDirectory.create(tmp_path, "run"), "worker-3")
-    yield made
-    made.close()
+    opened = Recorder(RunDirectory.create(tmp_path, "run"), "worker-3")
+    yield opened
+    opened.close()
 
 
 def rows(run: Path) -> list[dict[str, Any]]:
@@ -91,7 +92,7 @@ def rows(run: Path) -> list[dict[str, Any]]:
 def samplers() -> set[int]:
     """The threads of this process's JVM that sample it. Clients of other tests may have some."""
     threads = jpype.JClass("java.lang.Thread").getAllStackTraces().keySet()
-    return {int(each.getId()) for each in threads if str(each.getName()) == THREAD}
+    return {int(thread.getId()) for thread in threads if str(thread.getName()) == THREAD}
 
 
 def stopped(process: subprocess.Popen[str]) -> tuple[int, int]:
@@ -117,7 +118,7 @@ def test_only_more_than_the_threshold_of_python_is_a_stall(
     stalls.woke(MS)
     stalls.woke(2 * MS + late_ns)
     assert list(stalls.take()) == [2 * MS, 2 * MS + late_ns][: 2 * times]
-    assert [(int(whom), str(what)) for whom, what, *_ in java_hub.take()] == [(WHOM, "stalled")][:times]
+    assert [(int(whom), str(event)) for whom, event, *_ in java_hub.take()] == [(WHOM, "stalled")][:times]
 
 
 def test_each_stall_is_taken_once_however_many_there_were(java: Callable[[str], Any], java_hub: Any) -> None:

@@ -110,9 +110,9 @@ def test_a_client_whose_last_broker_is_not_to_be_trusted_any_more_ends_with_one_
         bench = Bench(
             tmp_path, {at: BROKER}, broker.runtime.credentials(), f"failover:(ssl://{at})", broker.protocol, TRUST
         )
-        client, producing, told = bench.opened(), Producing(), list[str]()
+        client, producing, errors = bench.opened(), Producing(), list[str]()
         producer = client.producer(queue("renewed"), durable=True, run=RUN)
-        keeping = threading.Thread(target=keep, args=(producer, client, producing, told), daemon=True)
+        keeping = threading.Thread(target=keep, args=(producer, client, producing, errors), daemon=True)
         keeping.start()
         until(lambda: bench.statistics.settled > 50)
         relay.show(STRANGER)
@@ -120,11 +120,11 @@ def test_a_client_whose_last_broker_is_not_to_be_trusted_any_more_ends_with_one_
         keeping.join(60)
         producing.stop()
         tables = bench.tables()
-    assert len(told) == 1
+    assert len(errors) == 1
     doubt = f"broker {BROKER} at {at}: its certificate is not to be trusted"
-    assert f"no broker of failover:(ssl://{at}) is to be trusted any more: {doubt}" in told[0]
-    assert "--ca-file" in told[0]
-    assert "\n" not in told[0]
+    assert f"no broker of failover:(ssl://{at}) is to be trusted any more: {doubt}" in errors[0]
+    assert "--ca-file" in errors[0]
+    assert "\n" not in errors[0]
     check_told_as_doubted([row for row in tables["connections"] if row["event"] == "attempt"][1:])
     last = {row["seq"]: row["outcome"] for row in tables["sends"]}
     assert sorted(last) == list(range(producer.begun))
@@ -135,13 +135,13 @@ def test_a_client_whose_last_broker_is_not_to_be_trusted_any_more_ends_with_one_
 def test_a_client_that_fails_over_to_an_untrusted_broker_tells_each_attempt_and_ends_as_its_uri_says(
     broker: Broker, tmp_path: Path
 ) -> None:
-    with Relay(broker.upstream, STRANGER) as other:
+    with Relay(broker.upstream, STRANGER) as untrusted:
         with Relay(broker.upstream, HERE) as relay:
-            names = {f"127.0.0.1:{relay.port}": "broker-1", f"127.0.0.1:{other.port}": "broker-2"}
+            names = {f"127.0.0.1:{relay.port}": "broker-1", f"127.0.0.1:{untrusted.port}": "broker-2"}
             uri = f"failover:({','.join(f'ssl://{at}' for at in names)})?randomize=false&maxReconnectAttempts=3"
             bench = Bench(tmp_path, names, broker.runtime.credentials(), uri, broker.protocol, TRUST)
             client = bench.opened()
-        said = until(lambda: gives_up(client))
+        error = until(lambda: gives_up(client))
         tables = bench.tables()
     attempts = [row for row in tables["connections"] if row["event"] == "attempt"]
     assert attempts.pop(0)["reason"] == ""
@@ -149,7 +149,7 @@ def test_a_client_that_fails_over_to_an_untrusted_broker_tells_each_attempt_and_
     assert len(doubted) >= 3
     check_told_as_doubted(doubted)
     assert not any("certificate" in row["reason"] for row in attempts if row["broker"] == "broker-1")
-    assert re.search(r"; broker broker-2 at 127.0.0.1:\d+: its certificate is not to be trusted \(.*--ca-file", said)
+    assert re.search(r"; broker broker-2 at 127.0.0.1:\d+: its certificate is not to be trusted \(.*--ca-file", error)
 
 
 def check_told_as_doubted(attempts: list[dict[str, Any]]) -> None:
@@ -167,13 +167,13 @@ def gives_up(client: JavaClient) -> str:
     return ""
 
 
-def keep(producer: JavaProducer, client: JavaClient, producing: Producing, told: list[str]) -> None:
+def keep(producer: JavaProducer, client: JavaClient, producing: Producing, errors: list[str]) -> None:
     """As a user does."""
     try:
         producer.keep(every_ms(100_000), 100, 50, producing)
         until(lambda: client.usable())
     except DriverError as error:
-        told.append(str(error))
+        errors.append(str(error))
 
 
 def test_a_proof_says_that_a_port_without_tls_cannot_be_reached_or_gives_no_answer(broker: Broker) -> None:

@@ -38,8 +38,8 @@ REFUSING = {
     "core": ArtemisBroker(
         BROKER,
         address_settings=tuple(
-            replace(each, max_size_bytes=MIB, address_full_policy="FAIL")
-            for each in ArtemisBroker(BROKER).address_settings
+            replace(setting, max_size_bytes=MIB, address_full_policy="FAIL")
+            for setting in ArtemisBroker(BROKER).address_settings
         ),
     ),
 }
@@ -53,8 +53,8 @@ def protocol(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def broker(request: pytest.FixtureRequest, protocol: str) -> Runtime:
-    found: Runtime = request.getfixturevalue(PROTOCOLS[protocol])
-    return found
+    runtime: Runtime = request.getfixturevalue(PROTOCOLS[protocol])
+    return runtime
 
 
 def consuming(runtime: Runtime, folder: Path, protocol: str, orders: Destination) -> Bench:
@@ -71,10 +71,10 @@ def has_settled(bench: Bench, enough: int) -> bool:
 
 def by_seq(sends: list[Row]) -> dict[int, list[Row]]:
     """The attempts of each message, in order."""
-    found: dict[int, list[Row]] = {}
+    attempts: dict[int, list[Row]] = {}
     for row in sorted(sends, key=lambda row: (row["seq"], row["attempt"])):
-        found.setdefault(row["seq"], []).append(row)
-    return found
+        attempts.setdefault(row["seq"], []).append(row)
+    return attempts
 
 
 @pytest.mark.parametrize("durable", [True, False])
@@ -95,8 +95,8 @@ def test_messages_go_together_and_each_is_acked_by_the_commit_also_of_the_last_f
     assert [row["seq"] for row in tables["receipts"]] == list(range(count))
     received_ns = {row["seq"]: row["received_ns"] for row in tables["receipts"]}
     committed_ns = 0
-    for first in range(0, count, SIZE):
-        together = sends[first : first + SIZE]
+    for from_seq in range(0, count, SIZE):
+        together = sends[from_seq : from_seq + SIZE]
         written_ns = max(row["sent_ns"] for row in together)
         assert all(received_ns[row["seq"]] > written_ns for row in together)
         assert all(row["blocked"] for row in together if row["due_ns"] < committed_ns)
@@ -128,13 +128,13 @@ def test_through_cut_connections_acked_messages_arrive_once_and_beside_them_only
         tables = bench.tables()
     settled_for(lambda: taker.statistics.receipts, 1.0)
     arrived = Counter((row["seq"], row["attempt"]) for row in taker.tables()["receipts"])
-    told = by_seq(tables["sends"])
-    assert sorted(told) == list(range(count))
-    for rows in told.values():
+    attempts_by_seq = by_seq(tables["sends"])
+    assert sorted(attempts_by_seq) == list(range(count))
+    for rows in attempts_by_seq.values():
         assert [row["attempt"] for row in rows] == list(range(1, len(rows) + 1))
         assert {row["outcome"] for row in rows[:-1]} <= {"in_doubt"}
         assert len(rows) == 1 or resend
-    last = Counter(rows[-1]["outcome"] for rows in told.values())
+    last = Counter(rows[-1]["outcome"] for rows in attempts_by_seq.values())
     assert set(last) == {"acked"} if resend else {"acked", "in_doubt"}
     outcomes = {(row["seq"], row["attempt"]): row["outcome"] for row in tables["sends"]}
     assert all(arrived[sent] == 1 for sent, outcome in outcomes.items() if outcome == "acked")
@@ -163,8 +163,8 @@ def test_a_commit_that_goes_with_its_connection_leaves_all_in_doubt_and_they_go_
             until(lambda: client.broker is None)
         keeping.join()
         tables = bench.tables()
-    told = by_seq(tables["sends"])
-    attempts = [[(row["attempt"], row["outcome"]) for row in told[seq]] for seq in range(2 * SIZE)]
+    attempts_by_seq = by_seq(tables["sends"])
+    attempts = [[(row["attempt"], row["outcome"]) for row in attempts_by_seq[seq]] for seq in range(2 * SIZE)]
     assert attempts[:SIZE] == [[(1, "acked")]] * SIZE
     assert attempts[SIZE:] == [[(1, "in_doubt"), *([(2, "acked")] if resend else [])]] * SIZE
     waited = [(row["event"], row["broker"]) for row in tables["connections"] if "blocked" in row["event"]]
@@ -173,8 +173,8 @@ def test_a_commit_that_goes_with_its_connection_leaves_all_in_doubt_and_they_go_
     settled_for(lambda: taker.statistics.receipts, 1.0)
     arrived = Counter((row["seq"], row["attempt"]) for row in taker.tables()["receipts"])
     assert set(arrived.values()) == {1}
-    second = set(range(SIZE, 2 * SIZE))
-    for attempt, possible in ((1, (set(), second)), (2, (second if resend else set(),))):
+    later_seqs = set(range(SIZE, 2 * SIZE))
+    for attempt, possible in ((1, (set(), later_seqs)), (2, (later_seqs if resend else set(),))):
         assert {seq for seq, number in arrived if number == attempt and seq >= SIZE} in possible
 
 
@@ -197,8 +197,8 @@ def test_what_a_full_broker_refuses_in_a_transaction_fails_and_what_is_acked_arr
     assert len(outcome) == len(tables["sends"]) == 200
     assert set(outcome.values()) == {"acked", "failed"}
     if protocol == "openwire":  # told by the commit; Core's client knows of some at the send, and goes on without them
-        together = [{outcome[seq] for seq in range(first, first + SIZE)} for first in range(0, 200, SIZE)]
-        assert all(len(each) == 1 for each in together)
+        together = [{outcome[seq] for seq in range(from_seq, from_seq + SIZE)} for from_seq in range(0, 200, SIZE)]
+        assert all(len(outcomes) == 1 for outcomes in together)
     assert sorted(arrived) == [seq for seq in range(200) if outcome[seq] == "acked"]
 
 

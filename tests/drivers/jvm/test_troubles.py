@@ -54,29 +54,29 @@ def broken(java: Callable[[str], Any], books: list[Any]) -> Any:
     return java("brokerbench.Broken")(*books)
 
 
-def told(hub: Any) -> tuple[str, str]:
+def next_event(hub: Any) -> tuple[str, str]:
     """The next event and its first value."""
-    _, what, first, _, _ = until(lambda: list(hub.take()))[0]
-    return str(what), str(first)
+    _, event, value, _, _ = until(lambda: list(hub.take()))[0]
+    return str(event), str(value)
 
 
 def test_an_error_while_it_connects_is_told_and_that_it_is_closed(hub: Any, broken: Any) -> None:
     broken.open("", "", "", "", "")
-    assert told(hub) == ("unreachable", LACKING)
+    assert next_event(hub) == ("unreachable", LACKING)
 
 
 def test_an_error_while_a_sender_is_made_is_told_to_who_asked(hub: Any, broken: Any) -> None:
     broken.sender(7, False, "orders", 1, 2, True, True, 1, 0, b"", *PLAIN)
-    assert told(hub) == ("unsendable", LACKING)
+    assert next_event(hub) == ("unsendable", LACKING)
 
 
 def test_a_sender_whose_connection_goes_as_it_is_made_is_made_by_the_next_one(
     java: Callable[[str], Any], books: list[Any], hub: Any
 ) -> None:
     java("brokerbench.Fleeting")(*books, 3).sender(7, False, "orders", 1, 2, True, True, 1, 0, b"", *PLAIN)
-    _, what, made, _, request = until(lambda: list(hub.take()))[0]
-    assert (str(what), int(request)) == ("sender", 7)
-    made.stop()
+    _, event, sender, _, request = until(lambda: list(hub.take()))[0]
+    assert (str(event), int(request)) == ("sender", 7)
+    sender.stop()
 
 
 def test_a_sender_that_no_connection_will_make_any_more_was_not_refused(
@@ -87,7 +87,7 @@ def test_a_sender_that_no_connection_will_make_any_more_was_not_refused(
     client.give()
     events: list[Any] = []
     until(lambda: events.extend(hub.take()) or len(events) == 2)  # by two threads, in any order
-    by_name = {str(what): values for _, what, *values in events}
+    by_name = {str(event): values for _, event, *values in events}
     assert str(by_name["over"][0]) == "there is nobody"
     words, refused, request = by_name["unsendable"]
     assert (str(words), bool(refused), int(request)) == ("the connection is gone: reset", False, 7)
@@ -103,7 +103,7 @@ def test_a_client_that_leaves_asks_no_further_and_its_goodbye_waits_for_no_such_
     until(lambda: client.asked > 0)
     client.close()
     events: dict[str, list[Any]] = {}
-    until(lambda: events.update({str(what): values for _, what, *values in hub.take()}) or len(events) == 2)
+    until(lambda: events.update({str(event): values for _, event, *values in hub.take()}) or len(events) == 2)
     assert set(events) == {"closed", "unsendable"}
     assert not events["unsendable"][1], "no broker said no"
     until(lambda: "brokerbench-leave-4243" not in java_threads())
@@ -114,13 +114,13 @@ def test_a_client_that_leaves_a_message_unanswered_says_so(
 ) -> None:
     client = java("brokerbench.Fleeting")(*books, 0)
     client.sender(7, False, "orders", 1, 2, True, True, 1, 0, jpype.JArray(jpype.JByte)(64), *PLAIN)
-    _, what, sender, _, _ = until(lambda: list(hub.take()))[0]
-    assert str(what) == "sender"
+    _, event, sender, _, _ = until(lambda: list(hub.take()))[0]
+    assert str(event) == "sender"
     sender.add(jpype.JArray(jpype.JLong)([time.perf_counter_ns()]), True)
     until(lambda: client.written == 1)
     client.abandon()
     events: dict[str, Any] = {}
-    until(lambda: events.update({str(what): first for _, what, first, _, _ in hub.take()}) or "abandoned" in events)
+    until(lambda: events.update({str(event): value for _, event, value, _, _ in hub.take()}) or "abandoned" in events)
     assert str(events["abandoned"]) == "1 message is in doubt"
 
 
@@ -129,13 +129,13 @@ def test_a_message_in_doubt_is_told_of_the_broker_by_whose_connection_it_was_wri
 ) -> None:
     sends = books[2]
     java("brokerbench.Held").send(java("brokerbench.Fleeting")(*books, 0), 7)
-    size, which = divmod(int(sends.take()), 2)
-    (row,) = np.frombuffer(bytes(memoryview(sends.buffer(which))[:size]), SEND_ROW)
+    size, half = divmod(int(sends.take()), 2)
+    (row,) = np.frombuffer(bytes(memoryview(sends.buffer(half))[:size]), SEND_ROW)
     assert (row["attempt"], row["broker"], row["settled_ns"]) == (1, 7, NULL_INT64)
 
 
 def test_a_task_that_fails_keeps_no_other_one_waiting(java: Callable[[str], Any]) -> None:
-    done = threading.Event()
+    ran = threading.Event()
 
     class Fails:
         def run(self) -> None:
@@ -143,12 +143,12 @@ def test_a_task_that_fails_keeps_no_other_one_waiting(java: Callable[[str], Any]
 
     class Goes:
         def run(self) -> None:
-            done.set()
+            ran.set()
 
     work = java("brokerbench.Worker")("work-of-a-test")
     for task in (Fails(), Goes()):
         work.add(jpype.JProxy("java.lang.Runnable", inst=task))
-    assert done.wait(60)
+    assert ran.wait(60)
     work.end()
 
 
@@ -187,12 +187,12 @@ def test_an_error_while_a_message_is_recorded_ends_its_client_with_the_reason(
 ) -> None:
     with pytest.raises(jpype.JClass("java.lang.NoClassDefFoundError")):
         broken.receiver().onMessage(jpype.JProxy(java("javax.jms.BytesMessage"), inst=Message(None)))
-    assert told(hub) == ("over", f"nothing more can be received: {LACKING}")
+    assert next_event(hub) == ("over", f"nothing more can be received: {LACKING}")
 
 
 def test_a_client_that_was_abandoned_leaves_no_thread_behind(hub: Any, broken: Any) -> None:
     broken.abandon()
-    assert told(hub)[0] == "abandoned"
+    assert next_event(hub)[0] == "abandoned"
     until(lambda: "brokerbench-abandon-4242" not in java_threads())
 
 

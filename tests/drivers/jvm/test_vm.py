@@ -74,17 +74,17 @@ print(len(hubs))
 """
 
 
-def said(program: str) -> str:
+def output_of(program: str) -> str:
     command = [sys.executable, "-c", program]
     return subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True, timeout=90).stdout.strip()
 
 
 def test_java_does_not_collect_all_because_python_did_and_grew() -> None:
-    assert said(GROWS) == "0"
+    assert output_of(GROWS) == "0"
 
 
 def test_python_does_not_collect_all_because_java_did() -> None:
-    assert int(said(COLLECTS)) <= 1, "JPype may do it once, if Java did not collect while it started"
+    assert int(output_of(COLLECTS)) <= 1, "JPype may do it once, if Java did not collect while it started"
 
 
 def test_clients_of_two_versions_are_beside_each_other_in_one_process() -> None:
@@ -92,7 +92,7 @@ def test_clients_of_two_versions_are_beside_each_other_in_one_process() -> None:
     jars = {"openwire": "activemq-client-", "core": "artemis-jms-client-"}
     parts = [(protocol, jars[protocol], version) for protocol, version in wanted]
     default = f"activemq-client-{pinned('activemq-classic').version}.jar"
-    assert said(EDITIONS.replace("PARTS", repr(parts))).splitlines() == [
+    assert output_of(EDITIONS.replace("PARTS", repr(parts))).splitlines() == [
         default,
         "activemq-client-5.16.6.jar",
         "artemis-jms-client-2.40.0.jar",
@@ -113,4 +113,4 @@ def test_a_process_ends_well_in_the_midst_of_javas_collections() -> None:
         )
         for _ in range(3)
     ]
-    assert [(each.returncode, each.stderr) for each in ended] == [(0, "")] * 3
+    assert [(process.returncode, process.stderr) for process in ended] == [(0, "")] * 3

@@ -33,7 +33,7 @@ class Client:
             ALICE,
             client_id="run:1",
             timeout_s=timeout_s,
-            on_settled=lambda *what: self.settled.append(what),
+            on_settled=lambda *settlement: self.settled.append(settlement),
             on_lost=self.lost.append,
         )
 
@@ -47,10 +47,10 @@ def test_a_receipt_settles_its_send_and_no_other() -> None:
 
     def script(session: Session) -> None:
         session.welcome()
-        first, second = session.read(), session.read()
-        session.receipt(second)
+        earlier, later = session.read(), session.read()
+        session.receipt(later)
         looked.wait(60)
-        session.receipt(first)
+        session.receipt(earlier)
         session.until_gone()
 
     with FakeBroker(script) as broker:
@@ -114,19 +114,19 @@ def test_an_error_for_a_send_fails_it_in_the_brokers_words_and_the_connection_st
 
 
 def test_a_send_that_is_not_durable_asks_for_nothing() -> None:
-    seen = []
+    frames = []
 
     def script(session: Session) -> None:
         session.welcome()
-        seen.append(session.read())
+        frames.append(session.read())
         session.until_gone()
 
     with FakeBroker(script) as broker:
         client = Client(broker.endpoint())
         send(client, 1, durable=False)
         client.connection.close()
-    assert "receipt" not in seen[0].headers
-    assert seen[0].headers["content-length"] == "40"
+    assert "receipt" not in frames[0].headers
+    assert frames[0].headers["content-length"] == "40"
     assert client.settled == []
 
 
@@ -182,7 +182,7 @@ def test_a_message_behind_two_heartbeats_is_not_lost() -> None:
 
 
 def test_deliveries_and_receipts_go_on_while_a_send_waits_and_are_acknowledged_after_it() -> None:
-    asked, read_on, told = threading.Event(), threading.Event(), list[tuple[str, str]]()
+    subscribed, read_on, frames = threading.Event(), threading.Event(), list[tuple[str, str]]()
 
     def message(number: str, ack: int) -> bytes:
         return f"MESSAGE\nsubscription:{number}\nack:{ack}\n\nbody\0\n".encode()
@@ -190,7 +190,7 @@ def test_deliveries_and_receipts_go_on_while_a_send_waits_and_are_acknowledged_a
     def script(session: Session) -> None:
         session.welcome()
         subscribe = session.read()
-        asked.set()
+        subscribed.set()
         durable = session.read()
         session.receipt(subscribe)
         for ack in (1, 2, 3):  # each in a read of its own
@@ -200,7 +200,7 @@ def test_deliveries_and_receipts_go_on_while_a_send_waits_and_are_acknowledged_a
         read_on.wait(60)
         for _ in range(4):
             frame = session.read()
-            told.append((frame.command, frame.headers.get("id", "")))
+            frames.append((frame.command, frame.headers.get("id", "")))
         session.until_gone()
 
     with FakeBroker(script) as broker:
@@ -216,21 +216,21 @@ def test_deliveries_and_receipts_go_on_while_a_send_waits_and_are_acknowledged_a
 
         asking = threading.Thread(target=lambda: client.connection.subscribe(Subscription(ORDERS), take))
         asking.start()
-        assert asked.wait(60)
+        assert subscribed.wait(60)
         send(client, "first")
         until(lambda: len(got) == 3 and len(client.settled) == 1)
         assert sending.is_alive()
         read_on.set()
         for thread in (sending, asking):
             thread.join(60)
-        until(lambda: len(told) == 4)
+        until(lambda: len(frames) == 4)
         client.connection.close()
-    assert told == [("SEND", ""), ("ACK", "1"), ("ACK", "2"), ("ACK", "3")]
+    assert frames == [("SEND", ""), ("ACK", "1"), ("ACK", "2"), ("ACK", "3")]
     assert client.lost == []
 
 
 def test_a_broker_that_takes_nothing_more_is_heard_all_the_same_and_gets_the_acknowledgements_once_it_does() -> None:
-    read_on, told = threading.Event(), list[tuple[str, str]]()
+    read_on, frames = threading.Event(), list[tuple[str, str]]()
 
     def script(session: Session) -> None:
         session.welcome()
@@ -241,7 +241,7 @@ def test_a_broker_that_takes_nothing_more_is_heard_all_the_same_and_gets_the_ack
         read_on.wait(60)
         for _ in range(100):
             frame = session.read()
-            told.append((frame.command, frame.headers["id"]))
+            frames.append((frame.command, frame.headers["id"]))
         session.until_gone()
 
     def fill(sock: socket.socket) -> None:
@@ -263,18 +263,18 @@ def test_a_broker_that_takes_nothing_more_is_heard_all_the_same_and_gets_the_ack
 
         client.connection.subscribe(Subscription(ORDERS), take)
         until(lambda: len(got) == 100)
-        assert told == []
+        assert frames == []
         read_on.set()
-        until(lambda: len(told) == 100)
+        until(lambda: len(frames) == 100)
         client.connection.close()
-    assert told == [("ACK", str(ack)) for ack in range(1, 101)]
+    assert frames == [("ACK", str(ack)) for ack in range(1, 101)]
     assert client.lost == []
 
 
 def test_acknowledgements_that_piled_up_go_out_a_few_at_a_time_so_that_the_broker_is_heard_meanwhile() -> None:
     # Long ids: Linux drops some of many small segments for a small buffer, and then waits ever longer to repeat them.
-    ids, told = [f"{ack:01000}" for ack in range(6_000)], list[str]()
-    many, more = ids[:4_000], ids[4_000:]
+    ids, acknowledged = [f"{ack:01000}" for ack in range(6_000)], list[str]()
+    many, further = ids[:4_000], ids[4_000:]
 
     def script(session: Session) -> None:
         session.welcome()
@@ -282,9 +282,9 @@ def test_acknowledgements_that_piled_up_go_out_a_few_at_a_time_so_that_the_broke
         session.receipt(subscribe)
         number = subscribe.headers["id"]
         session.write(b"".join(message(number, ack, b"body") for ack in many))
-        told.extend(session.read().headers["id"] for _ in range(100))  # there is room again, for a few
-        session.write(b"".join(message(number, ack, bytes(4_000)) for ack in more))
-        told.extend(session.read().headers["id"] for _ in range(len(ids) - 100))
+        acknowledged.extend(session.read().headers["id"] for _ in range(100))  # there is room again, for a few
+        session.write(b"".join(message(number, ack, bytes(4_000)) for ack in further))
+        acknowledged.extend(session.read().headers["id"] for _ in range(len(ids) - 100))
         session.until_gone()
 
     with FakeBroker(script, receive_bytes=262_144) as broker:
@@ -297,9 +297,9 @@ def test_acknowledgements_that_piled_up_go_out_a_few_at_a_time_so_that_the_broke
             client.connection.settle(delivery)
 
         client.connection.subscribe(Subscription(ORDERS), take)
-        until(lambda: len(told) == len(ids))
+        until(lambda: len(acknowledged) == len(ids))
         client.connection.close()
-    assert told == ids
+    assert acknowledged == ids
     assert client.lost == []
 
 
@@ -453,13 +453,13 @@ def test_a_name_that_stomp_cannot_carry_is_refused_before_anything_is_written() 
 
 
 def test_a_batch_is_whole_frames_and_each_receipt_settles_its_own_send() -> None:
-    seen = []
+    frames = []
 
     def script(session: Session) -> None:
         session.welcome()
-        seen.extend(session.read() for _ in range(3))
-        session.receipt(seen[2])
-        session.receipt(seen[0])
+        frames.extend(session.read() for _ in range(3))
+        session.receipt(frames[2])
+        session.receipt(frames[0])
         session.until_gone()
 
     with FakeBroker(script) as broker:
@@ -469,8 +469,8 @@ def test_a_batch_is_whole_frames_and_each_receipt_settles_its_own_send() -> None
         sent_ns = client.connection.send_batch(messages)
         until(lambda: len(client.settled) == 2)
         client.connection.close()
-    assert [frame.body for frame in seen] == bodies
-    assert ["receipt" in frame.headers for frame in seen] == [True, False, True]
+    assert [frame.body for frame in frames] == bodies
+    assert ["receipt" in frame.headers for frame in frames] == [True, False, True]
     assert [(token, outcome) for token, outcome, _, _ in client.settled] == [
         (b"", Outcome.ACKED),
         (b"first", Outcome.ACKED),
@@ -495,7 +495,7 @@ def test_a_batch_on_a_connection_that_is_gone_leaves_nothing_to_be_settled() -> 
 
 def test_each_delivery_is_acknowledged_by_its_token_as_it_came_and_before_the_goodbye() -> None:
     tokens = [f"ID\\c{number}\\\\" for number in range(100)]
-    seen = []
+    frames = []
 
     def script(session: Session) -> None:
         session.welcome()
@@ -504,7 +504,7 @@ def test_each_delivery_is_acknowledged_by_its_token_as_it_came_and_before_the_go
         head = f"MESSAGE\nsubscription:{number.headers['id']}\ncontent-length:1\nack:"
         session.write("".join(f"{head}{token}\n\nx\0\n" for token in tokens).encode())
         while (frame := session.read()).command != "DISCONNECT":
-            seen.append(frame)
+            frames.append(frame)
         session.receipt(frame)
         session.until_gone()
 
@@ -519,18 +519,18 @@ def test_each_delivery_is_acknowledged_by_its_token_as_it_came_and_before_the_go
         client.connection.subscribe(Subscription(ORDERS), take)
         until(lambda: len(taken) == len(tokens))
         client.connection.close()
-    assert [(frame.command, frame.headers["id"]) for frame in seen] == [("ACK", token) for token in tokens]
+    assert [(frame.command, frame.headers["id"]) for frame in frames] == [("ACK", token) for token in tokens]
 
 
 def test_a_delivery_may_be_acknowledged_later_and_by_another_thread() -> None:
-    seen = []
+    frames = []
 
     def script(session: Session) -> None:
         session.welcome()
         number = session.read()
         session.receipt(number)
         session.write(f"MESSAGE\nsubscription:{number.headers['id']}\nack:7\n\nx\0".encode())
-        seen.append(session.read())
+        frames.append(session.read())
         session.until_gone()
 
     with FakeBroker(script) as broker:
@@ -539,9 +539,9 @@ def test_a_delivery_may_be_acknowledged_later_and_by_another_thread() -> None:
         client.connection.subscribe(Subscription(ORDERS), taken.append)
         until(lambda: bool(taken))
         client.connection.settle(taken[0])
-        until(lambda: bool(seen))
+        until(lambda: bool(frames))
         client.connection.close()
-    assert (seen[0].command, seen[0].headers["id"]) == ("ACK", "7")
+    assert (frames[0].command, frames[0].headers["id"]) == ("ACK", "7")
 
 
 def test_what_is_no_stomp_ends_the_connection_and_says_so() -> None:

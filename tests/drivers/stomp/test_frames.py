@@ -81,16 +81,16 @@ def test_a_durable_send_asks_for_a_receipt_and_any_other_does_not() -> None:
         "persistent": "true",
         "receipt": "r",
     }
-    other = parse_frame(send_head(Outgoing(ORDERS, b"abc", False, None)) + b"abc")
-    assert (other.headers.keys(), other.body) == ({"destination", "content-length"}, b"abc")
+    one_way = parse_frame(send_head(Outgoing(ORDERS, b"abc", False, None)) + b"abc")
+    assert (one_way.headers.keys(), one_way.body) == ({"destination", "content-length"}, b"abc")
 
 
 def test_properties_priority_and_the_time_of_expiry_are_headers_of_a_send() -> None:
-    of = MessageHeaders({"colour": "red: dark"}, time_to_live_ms=5_000, priority=9)
+    message_headers = MessageHeaders({"colour": "red: dark"}, time_to_live_ms=5_000, priority=9)
     before_ms = time.time_ns() // 1_000_000
     for head in (
-        send_head(Outgoing(ORDERS, b"abc", False, None, of)),
-        transacted_head(Outgoing(ORDERS, b"abc", False, None, of)) + b"\n",
+        send_head(Outgoing(ORDERS, b"abc", False, None, message_headers)),
+        transacted_head(Outgoing(ORDERS, b"abc", False, None, message_headers)) + b"\n",
     ):
         headers = parse_frame(head + b"abc").headers
         assert (headers["colour"], headers["priority"], headers["destination"]) == ("red: dark", "9", "/queue/orders")
@@ -125,8 +125,8 @@ def test_a_subscription_says_only_what_was_asked_for() -> None:
         "consumer-window-size": "14336",
     }
     prices = Subscription(Destination.parse("topic://prices"), selector="x > 1", durable_name="all")
-    more = subscribe_headers(prices, "2")
-    assert (more["destination"], more["selector"], more["activemq.subscriptionName"]) == (
+    full = subscribe_headers(prices, "2")
+    assert (full["destination"], full["selector"], full["activemq.subscriptionName"]) == (
         "/topic/prices",
         "x > 1",
         "all",

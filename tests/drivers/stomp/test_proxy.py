@@ -40,8 +40,8 @@ class Stage:
 
     def left_over(self) -> int:
         endpoint = self.broker.endpoint(BROKER, "stomp")
-        found = StompConnector().browse(endpoint, self.broker.credentials(), self.queue.name, timeout_s=60)
-        return len(found)
+        leftovers = StompConnector().browse(endpoint, self.broker.credentials(), self.queue.name, timeout_s=60)
+        return len(leftovers)
 
     def close(self) -> None:
         for client in self._clients:
@@ -70,7 +70,7 @@ def exchanged(stage: Stage, count: int, arriving: int) -> list[int]:
 
 
 def applied(stage: Stage) -> list[tuple[str, str, int | None]]:
-    return [(done.kind, done.towards, done.seq) for done in stage.proxy.done]
+    return [(fault.kind, fault.towards, fault.seq) for fault in stage.proxy.done]
 
 
 @on_a_broker
@@ -201,19 +201,19 @@ def test_a_broker_that_is_down_is_lost_at_once_and_the_proxy_leaves_no_thread() 
 def choices(faults: Sequence[Fault], passing: Sequence[tuple[int, int]]) -> list[str | None]:
     """The kind of fault chosen for each (producer, seq), in turn."""
     ledger = Ledger(tuple(faults))
-    found: list[str | None] = []
+    kinds: list[str | None] = []
     for producer, seq in passing:
         frame = StompFrame("SEND", {}, stamp(Identity(1, producer, seq, 0), 64))
         fault = ledger.choose("b", TO_BROKER, frame)[1]
-        found.append(fault.kind if fault else None)
-    return found
+        kinds.append(fault.kind if fault else None)
+    return kinds
 
 
 def test_a_fault_is_chosen_by_identity_by_count_or_by_a_predicate() -> None:
     stream = [(1, 0), (2, 0), (1, 1), (2, 1)]
     assert choices([Fault("drop", TO_BROKER, seqs={1}, producer=2)], stream) == [None, None, None, "drop"]
     assert choices([Fault("drop", TO_BROKER, nth={1, 3})], stream) == ["drop", None, "drop", None]
-    assert choices([Fault("drop", TO_BROKER, when=lambda each: each.producer == 1)], stream) == [
+    assert choices([Fault("drop", TO_BROKER, when=lambda passing: passing.producer == 1)], stream) == [
         "drop",
         None,
         "drop",

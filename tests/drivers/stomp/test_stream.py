@@ -63,8 +63,8 @@ def test_frames_are_the_same_however_the_stream_is_torn(stream: list[bytes], tea
 
 @given(STREAMS)
 def test_frames_are_those_that_another_cutter_and_parser_find(stream: list[bytes]) -> None:
-    found = [(head.rstrip(b"\r\n"), body) for head, body in other_way(b"".join(stream))]
-    assert [(head.rstrip(b"\r\n"), body) for head, body in read([b"".join(stream)])] == found
+    expected = [(head.rstrip(b"\r\n"), body) for head, body in other_way(b"".join(stream))]
+    assert [(head.rstrip(b"\r\n"), body) for head, body in read([b"".join(stream)])] == expected
 
 
 @given(HEADERS, BODIES)
@@ -88,7 +88,9 @@ def test_a_body_may_hold_nul_and_blank_lines_where_its_length_is_told() -> None:
 def test_a_large_body_comes_whole_out_of_many_reads() -> None:
     body = bytes(range(256)) * 40_960  # 10 MiB
     stream = message(body, {}, b"\n")
-    assert [found for _, found in read([stream[at : at + 65_536] for at in range(0, len(stream), 65_536)])] == [body]
+    assert [content for _, content in read([stream[at : at + 65_536] for at in range(0, len(stream), 65_536)])] == [
+        body
+    ]
 
 
 def test_a_large_body_without_a_length_ends_at_its_nul() -> None:

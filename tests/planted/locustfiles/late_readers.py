@@ -7,7 +7,7 @@ import gevent
 from gevent import monkey
 from locust import events
 
-from drivers.memory.connector import MemoryNetwork
+from drivers.memory.network import MemoryNetwork
 from drivers.users.locust_users import ConsumerUser, ProducerUser
 from scenarios.harness import Hold, Scenario, no_acked_send_lost, run
 

@@ -1,15 +1,23 @@
-"""Checks the timer of a process that gevent has patched; `tests/drivers/test_due_timer.py` runs these."""
+"""Checks how greenlets wait, in a process that gevent has patched; `tests/drivers/test_under_gevent.py` runs these."""
 
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import gevent
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from drivers.client.loop_waits import MOST_SPIN_NS, SPIN_SHARE, DueTimer, SpinBudget, due_timer
+from drivers.client.loop_waits import (
+    MOST_SPIN_NS,
+    SPIN_SHARE,
+    DueTimer,
+    LoopTurns,
+    SpinBudget,
+    due_timer,
+    let_others_run,
+)
 from drivers.client.pacing import LEAD_NS
 
 MS = 1_000_000
@@ -17,9 +25,9 @@ MS = 1_000_000
 
 @pytest.fixture
 def timer() -> Iterator[DueTimer]:
-    made = DueTimer()
-    yield made
-    made.close()
+    new_timer = DueTimer()
+    yield new_timer
+    new_timer.close()
 
 
 def waits(timer: DueTimer, due_ns: int, woken: list[int]) -> None:
@@ -35,8 +43,8 @@ def test_each_is_woken_at_its_time_and_never_earlier_than_it_takes_to_make_a_mes
 ) -> None:
     timer, woken, now_ns = DueTimer(), list[int](), time.monotonic_ns()
     try:
-        due = [now_ns + each * MS for each in after_ms]
-        gevent.joinall([gevent.spawn(waits, timer, each, woken) for each in due], timeout=20, raise_error=True)
+        due = [now_ns + wait_ms * MS for wait_ms in after_ms]
+        gevent.joinall([gevent.spawn(waits, timer, wait_ms, woken) for wait_ms in due], timeout=20, raise_error=True)
         assert sorted(woken) == sorted(due)
     finally:
         timer.close()
@@ -63,18 +71,18 @@ def test_one_who_is_killed_while_it_waits_leaves_the_others_their_times(timer: D
     woken: list[int] = []
     due_ns = time.monotonic_ns() + 20 * MS
     gone = gevent.spawn(waits, timer, due_ns - 5 * MS, woken)
-    other = gevent.spawn(waits, timer, due_ns, woken)
+    neighbour = gevent.spawn(waits, timer, due_ns, woken)
     gevent.sleep(0)
     gone.kill()
-    other.join(timeout=20)
+    neighbour.join(timeout=20)
     assert woken == [due_ns]
 
 
 def test_others_run_while_one_waits(timer: DueTimer) -> None:
-    seen: list[int] = []
-    gevent.spawn(lambda: seen.append(1))
+    turns: list[int] = []
+    gevent.spawn(lambda: turns.append(1))
     timer.wait_until(time.monotonic_ns() + 5 * MS)
-    assert seen == [1]
+    assert turns == [1]
 
 
 def test_a_process_has_one_timer_and_its_forks_have_their_own() -> None:
@@ -104,3 +112,57 @@ def test_a_greenlet_that_waits_alone_is_woken_early_to_make_its_message(timer: D
         if timer.early_wakes:
             return
     raise AssertionError("never woken early")
+
+
+TURNS = 400
+
+
+def turns_until_woken(end_turn: Callable[[], None]) -> int:
+    """How many turns of a busy greenlet it takes until one is woken whose time came during the first of them."""
+    timer, woken, due_ns = DueTimer(), list[int](), time.monotonic_ns() + 50 * MS
+
+    def waits() -> None:
+        timer.wait_until(due_ns)
+        woken.append(turn)
+
+    turn = 0
+    waiting = gevent.spawn(waits)
+    gevent.sleep(0.001)
+    while time.monotonic_ns() < due_ns:
+        pass
+    while turn < TURNS and not woken:
+        turn += 1
+        end_turn()
+    waiting.join(timeout=20)
+    timer.close()
+    return woken[0]
+
+
+def test_one_whose_time_has_come_goes_in_the_same_turn() -> None:
+    assert turns_until_woken(let_others_run) <= 2
+
+
+def test_it_would_not_if_turns_ended_by_sleeping_for_no_time() -> None:
+    """Or else gevent has changed, and `drivers.client.loop_waits` may go."""
+    assert turns_until_woken(lambda: time.sleep(0)) > 10
+
+
+def test_those_that_end_their_turns_all_go_on_in_the_next() -> None:
+    counts = dict.fromkeys(range(5), 0)
+
+    def busy(number: int) -> None:
+        while max(counts.values()) < TURNS:
+            counts[number] += 1
+            let_others_run()
+
+    gevent.joinall([gevent.spawn(busy, number) for number in counts], timeout=20, raise_error=True)
+    assert max(counts.values()) - min(counts.values()) <= 1
+
+
+def test_one_that_was_killed_while_it_waited_holds_nobody_up() -> None:
+    turns = LoopTurns()
+    killed = gevent.spawn(turns.wait)
+    gevent.idle()
+    killed.kill()
+    gevent.spawn(turns.wait).join(timeout=20)
+    turns.close()

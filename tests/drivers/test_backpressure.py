@@ -1,0 +1,178 @@
+"""Checks how brokers hold a producer back: waits for them are no lag of its own, and long ones are reported once."""
+
+from itertools import pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from drivers.client.backpressure import (
+    BLOCKED_AFTER_NS,
+    LONG_WRITE_NS,
+    NO_ANSWER,
+    WRITE_WAITED,
+    BlockedDetector,
+    Readiness,
+)
+
+MS = 1_000_000
+times = st.integers(0, 10_000 * MS)
+
+
+def test_what_nothing_held_back_is_ready_when_it_is_due() -> None:
+    assert Readiness().ready_ns(5 * MS) == 5 * MS
+
+
+@given(st.lists(times), times)
+def test_a_message_is_ready_at_the_latest_of_its_due_time_and_all_releases(released: list[int], due_ns: int) -> None:
+    readiness = Readiness()
+    for at_ns in released:
+        readiness.released(at_ns)
+    assert readiness.ready_ns(due_ns) == max([due_ns, *released])
+
+
+def test_a_write_that_lasted_was_blocked_by_a_broker_and_a_short_one_is_our_own_work() -> None:
+    readiness = Readiness()
+    readiness.wrote(50 * MS, 100 * MS, 100 * MS + LONG_WRITE_NS - 1)
+    assert readiness.ready_ns(50 * MS) == 50 * MS
+    readiness.wrote(50 * MS, 200 * MS, 200 * MS + LONG_WRITE_NS)
+    assert readiness.ready_ns(50 * MS) == 200 * MS + LONG_WRITE_NS
+
+
+def test_a_generator_that_is_too_slow_for_its_rate_is_later_with_every_message() -> None:
+    """A message is due every ms, and each takes the generator 2 ms."""
+    readiness, now_ns, lags_ns = Readiness(), 0, []
+    for seq in range(100):
+        lags_ns.append(now_ns - readiness.ready_ns(seq * MS))
+        readiness.wrote(seq * MS, now_ns, now_ns + 2 * MS)
+        now_ns += 2 * MS
+    assert lags_ns == [seq * MS for seq in range(100)]
+
+
+def test_each_write_of_what_was_due_while_brokers_held_the_producer_back_releases_the_next() -> None:
+    """The broker lets the producer go on at 1,000, and then takes 20 ms for each message. One was due later."""
+    readiness = Readiness()
+    readiness.released(1_000 * MS)
+    for sent_ms, due_ms in ((1_000, 970), (1_020, 980), (1_040, 990)):
+        assert readiness.ready_ns(due_ms * MS) == sent_ms * MS
+        readiness.wrote(due_ms * MS, sent_ms * MS, (sent_ms + 20) * MS)
+    assert readiness.ready_ns(1_010 * MS) == 1_060 * MS
+    readiness.wrote(1_010 * MS, 1_060 * MS, 1_080 * MS)
+    assert readiness.ready_ns(1_020 * MS) == 1_060 * MS, "the write before was of a message that nobody held back"
+
+
+def test_what_was_due_before_a_late_wake_stays_late_by_as_much_though_it_waited_for_room_then() -> None:
+    """The producer stood still for 150 ms, with one message in flight at a time: three more were due meanwhile."""
+    readiness = Readiness()
+    readiness.woke(1_000 * MS, 1_150 * MS)
+    for due_ms, room_ms in ((1_000, 1_151), (1_050, 1_152), (1_100, 1_153)):
+        readiness.released(room_ms * MS)
+        own_ms = room_ms - readiness.ready_ns(due_ms * MS) / MS
+        assert own_ms == min(150, room_ms - due_ms)
+    readiness.released(1_500 * MS)
+    assert readiness.ready_ns(1_200 * MS) == 1_500 * MS, "due later: the wait is the broker's alone"
+
+
+@given(times, times, st.lists(times, min_size=1), times)
+def test_no_message_is_ready_before_it_is_due_or_after_the_last_release(
+    woke_for_ns: int, late_ns: int, released: list[int], due_ns: int
+) -> None:
+    readiness = Readiness()
+    readiness.woke(woke_for_ns, woke_for_ns + late_ns)
+    for at_ns in released:
+        readiness.released(at_ns)
+    assert due_ns <= readiness.ready_ns(due_ns) <= max(due_ns, *released)
+
+
+def test_a_producer_that_is_woken_before_its_due_time_is_not_late() -> None:
+    readiness = Readiness()
+    readiness.woke(1_000 * MS, 900 * MS)
+    readiness.released(950 * MS)
+    assert readiness.ready_ns(800 * MS) == 950 * MS
+
+
+S = BLOCKED_AFTER_NS
+Period = tuple[str, int, int, str]
+
+
+def patience() -> tuple[BlockedDetector, list[Period]]:
+    periods: list[Period] = []
+    return BlockedDetector(lambda *period: periods.append(period)), periods
+
+
+def test_an_answer_that_takes_a_second_was_waited_for_from_the_send_on() -> None:
+    detector, periods = patience()
+    detector.awaits("a", 5)
+    detector.heard(5 + S, awaits_more=False)
+    assert periods == [("a", 5, 5 + S, NO_ANSWER)]
+
+
+def test_less_than_a_second_is_nothing() -> None:
+    detector, periods = patience()
+    detector.awaits("a", 5)
+    detector.heard(4 + S, awaits_more=False)
+    detector.wrote("a", 0, S - 1)
+    assert periods == []
+
+
+def test_answers_that_keep_coming_are_no_block_however_old_the_first_send_is() -> None:
+    detector, periods = patience()
+    detector.awaits("a", 0)
+    for tenth in range(1, 100):
+        detector.awaits("a", tenth * S // 10)
+        detector.heard(tenth * S // 10, awaits_more=True)
+    assert periods == []
+
+
+def test_a_pause_between_two_answers_is_timed_from_the_first_of_them() -> None:
+    detector, periods = patience()
+    detector.awaits("a", 0)
+    detector.heard(S // 2, awaits_more=True)
+    detector.awaits("a", S)
+    detector.heard(3 * S, awaits_more=False)
+    assert periods == [("a", S // 2, 3 * S, NO_ANSWER)]
+
+
+def test_a_lost_connection_ends_the_wait_and_the_next_one_begins_with_the_next_send() -> None:
+    detector, periods = patience()
+    detector.awaits("a", 0)
+    detector.ends(2 * S)
+    detector.ends(9 * S)
+    detector.awaits("b", 10 * S)
+    detector.heard(12 * S, awaits_more=False)
+    assert periods == [("a", 0, 2 * S, NO_ANSWER), ("b", 10 * S, 12 * S, NO_ANSWER)]
+
+
+def test_a_write_that_nobody_answers_is_timed_by_itself() -> None:
+    detector, periods = patience()
+    detector.wrote("a", 3, 3 + 2 * S)
+    assert periods == [("a", 3, 3 + 2 * S, WRITE_WAITED)]
+
+
+@given(st.lists(st.tuples(st.sampled_from(["send", "answer", "lost"]), st.integers(0, 3 * S)), max_size=50))
+def test_periods_are_long_enough_in_order_and_never_overlap(steps: list[tuple[str, int]]) -> None:
+    detector, periods = patience()
+    now_ns = unanswered = 0
+    for step, pause_ns in steps:
+        now_ns += pause_ns
+        if step == "send":
+            detector.awaits("a", now_ns)
+            unanswered += 1
+        elif step == "answer" and unanswered:
+            unanswered -= 1
+            detector.heard(now_ns, awaits_more=unanswered > 0)
+        elif step == "lost":
+            detector.ends(now_ns)
+            unanswered = 0
+    assert all(ended - began >= S for _, began, ended, _ in periods)
+    assert all(period[2] <= following[1] for period, following in pairwise(periods))
+
+
+@given(st.lists(st.integers(0, 3 * S), min_size=1, max_size=30))
+def test_answers_one_after_the_other_are_told_just_where_the_pause_was_long(pauses_ns: list[int]) -> None:
+    detector, periods = patience()
+    now_ns = 0
+    detector.awaits("a", 0)
+    for nth, pause_ns in enumerate(pauses_ns, start=1):
+        now_ns += pause_ns
+        detector.heard(now_ns, awaits_more=nth < len(pauses_ns))
+    assert [ended - began for _, began, ended, _ in periods] == [pause for pause in pauses_ns if pause >= S]
