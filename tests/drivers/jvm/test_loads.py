@@ -99,7 +99,10 @@ def test_a_wrong_password_ends_the_client_at_once(bench: Bench) -> None:
         bench.client().open()
     assert "letmein" not in str(caught.value)
     assert "\n" not in str(caught.value)
-    assert [row["cause"] for row in bench.tables()["connections"]] == ["refused"]
+    attempts = bench.tables()["connections"]
+    # By OpenWire a client logs in once its attempt has succeeded.
+    possible = {"refused"} if attempts[0]["protocol"] == "core" else {"refused", None}
+    assert {attempt["cause"] for attempt in attempts} <= possible
 
 
 @pytest.mark.parametrize("to", [queue("one-way"), topic("one-way")], ids=["queue", "topic"])
@@ -227,8 +230,8 @@ def test_a_message_whose_time_to_live_is_over_comes_no_more_and_a_priority_can_b
     until(lambda: bench.statistics.settled == 4)
     time.sleep(0.6)
     consumer = receiving(bench, orders, selector="JMSPriority = 9")
-    remainder = receiving(bench, orders)
     received(bench, 2)
+    remainder = receiving(bench, orders)
     time.sleep(0.3)
     by_consumer = seqs_by_consumer(bench.tables()["receipts"])
     assert by_consumer == {consumer.number: [(51, 0), (51, 1)]}, remainder.number
