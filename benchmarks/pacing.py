@@ -14,7 +14,7 @@ first attempts in the load), the bare loop's lateness in the same load, the rati
 received. Messages are one way (`benchmarks.pacing_load`).
 """
 
-from scenarios.harness.options.run_options import NORMAL, REALTIME  # isort: skip  # first: gevent then patches
+import scenarios.harness  # isort: skip  # noqa: F401 - first: gevent then patches
 
 import os
 import statistics
@@ -41,6 +41,7 @@ from records.run import RunInfo
 from records.rundir import RunDirectory
 from records.units import NS_PER_MS
 from scenarios.java_parts import find_java_parts
+from scenarios.options import NORMAL, REALTIME
 
 LOAD = "benchmarks/pacing_load.py"
 BUSY = "while True: pass"

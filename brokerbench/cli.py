@@ -3,7 +3,6 @@
 Each command imports its room when it is called: ``brokerbench doctor`` must work where something else is broken.
 """
 
-import math
 import sys
 from collections.abc import Iterable
 from dataclasses import replace
@@ -13,17 +12,7 @@ from typing import Any
 import click
 
 from brokerbench.errors import OneLineErrors
-
-
-class NumberRange(click.FloatRange):
-    """A range that leaves out what is no number: no comparison holds for ``nan``."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        number = super().convert(value, param, ctx)
-        if math.isnan(number):
-            self.fail(f"{value} is not in the range {self._describe_range()}.", param, ctx)
-        return number
-
+from brokerbench.up_options import NumberRange, UpCommand
 
 RUNS = click.option(
     "--runs",
@@ -32,7 +21,6 @@ RUNS = click.option(
     show_default=True,
     help="The folder that keeps runs.",
 )
-UP_RUNTIMES = ("containers", "processes", "external")
 TO = ("broker", "compose", "amazon-mq", "diagram")
 MOST_BLOCKS = 1_000
 DEFAULT = "latency p99; the longest outage where faults cut clients off"
@@ -40,7 +28,6 @@ FORMS = ("hdr", "csv")
 FOLDER = click.Path(path_type=Path, file_okay=False)
 FILE = click.Path(path_type=Path, dir_okay=False)
 SAME_WITHIN = NumberRange(min=0, max=100, min_open=True)  # per cent
-START_TIMEOUT = NumberRange(min=0, max=86_400, min_open=True)  # seconds
 RUN = click.argument("run", metavar="RUN")
 
 
@@ -147,26 +134,8 @@ def render(name: str, to: str, out: Path, overlay: str | None, **wishes: Any) ->
         click.echo(path)
 
 
-@main.command()
+@main.command(cls=UpCommand)
 @click.argument("name")
-@click.option("--link", multiple=True, help="What links are like: 'east<->west:delay=40ms'. May be given again.")
-@click.option("--runtime", type=click.Choice(UP_RUNTIMES), help="Where the brokers run: containers if possible.")
-@click.option("--brokers-file", type=click.Path(path_type=Path), help="YAML file: where brokers run already.")
-@click.option("--ca-file", type=click.Path(path_type=Path), help="Authorities to trust for TLS, in PEM.")
-@click.option("--image", help="Image of the brokers' containers.")
-@click.option("--broker-version", help="Version of the brokers as processes, such as 5.16.6.")
-@click.option("--distribution", type=click.Path(path_type=Path), help="A build of the brokers to run as processes.")
-@click.option("--overlay", help="YAML file with settings of brokers and JVMs, laid over those of the topology.")
-@click.option(
-    "--unset-defaults", is_flag=True, help="Write only what topology and overlay set; else brokers' defaults."
-)
-@click.option("--protocol", default="stomp", show_default=True, help="What the canaries speak; or TO:FROM the network.")
-@click.option("--failover", help="Options of the failover URIs, such as 'randomize=false&timeout=3000'.")
-@click.option("--broker-memory", "broker_memory_mb", type=click.IntRange(64), default=512, help="Heap of each in MiB.")
-@click.option("--start-timeout", "start_timeout_s", type=START_TIMEOUT, default=90, help="Seconds to come up in.")
-@click.option("--base-port", type=click.IntRange(1024, 65000), help="First port of a fixed range.")
-@click.option("--bind-host", default="127.0.0.1", show_default=True, help="Address where the brokers listen.")
-@click.option("--keep-data", is_flag=True, help="Keep the brokers' message stores and logs.")
 @RUNS
 def up(name: str, **chosen: Any) -> None:
     """Start the brokers of a topology, without a run.

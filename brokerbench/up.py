@@ -66,10 +66,12 @@ def request(
     broker_version: str | None,
     distribution: Path | None,
     overlay: str | None,
+    broker_memory: int,
+    start_timeout: float,
     runs: Path,
     **wishes: Any,
 ) -> tuple[Request, str]:
-    """The options of the command line, and the reason for the chosen runtime.
+    """What is to be brought up, by the options of the command line, and the reason for the chosen runtime.
 
     Raises ValueError, naming option and value.
     """
@@ -94,6 +96,8 @@ def request(
         brokers_file=brokers_file,
         trust=Trust.read(ca_file) if ca_file else Trust(),
         overlay=laid.path if laid else None,
+        broker_memory_mb=broker_memory,
+        start_timeout_s=start_timeout,
         **wishes,
     )
     choice = choose(wanted.runtime, image, containers_for(topology, look_here), wanted.release)

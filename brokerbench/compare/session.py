@@ -17,14 +17,16 @@ from records.run import RunInfo
 from records.rundir import RunDirectory
 from reports.comparison.conditions import ARM_FIELDS
 from reports.comparison.statistics import needed_blocks
+from scenarios.options import OPTIONS
 
 SESSION_FILE = "session.json"
 MOST_BLOCKS = 1_000
 LONGEST_NAME = 200  # letters of a session, as file systems take 255 of a folder
-NO_OPTIONS = ("durable", "unset_defaults")
 START_TIMEOUT = "--start-timeout"
-VARIABLE = tuple(field.removesuffix("_mb").replace("_", "-") for field in ARM_FIELDS if field not in NO_OPTIONS)
-"""Options of a run that may make the arms."""
+VARIABLE = tuple(
+    OPTIONS[field].name.removeprefix("--") for field in ARM_FIELDS if field in OPTIONS and OPTIONS[field].comparable
+)
+"""Options of a run that may make the arms, in the order in which the pages know them."""
 SET_HERE = (
     "-f",
     "--locustfile",

@@ -28,8 +28,8 @@ from brokerbench.compare.session import MOST_BLOCKS, VARIABLE, locustfile_of, st
 from records.figures import NEEDS
 from reports.nightly.gates import GateInvalid, RelativeGate, is_relative, relative_gate
 from scenarios.harness.options.check_options import parse_checks
-from scenarios.harness.options.limits import NUMBERS
 from scenarios.harness.options.run_options import OptionError
+from scenarios.options import OPTIONS
 from topologies.catalogue.lookup import build
 from topologies.catalogue.yaml_nodes import Document, Reader, text_of
 from topologies.model.spelling import nearest
@@ -186,7 +186,7 @@ def _require_run_time(text: str) -> None:
     if not text:
         return
     try:
-        rule = NUMBERS["load_s"].problem(parse_timespan(text))
+        rule = OPTIONS["load_s"].problem(parse_timespan(text))
     except ValueError:
         rule = "must be a time"
     if rule:

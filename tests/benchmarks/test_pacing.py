@@ -22,7 +22,7 @@ from records.reader import seal
 from records.run import Phases, RunInfo
 from records.rundir import RunDirectory
 from records.writer import Recorder
-from scenarios.harness.options.run_options import NORMAL, REALTIME
+from scenarios.options import NORMAL, REALTIME
 
 MS, S = 1_000_000, 1_000_000_000
 RUN = PacedRun("stomp", "2000", NORMAL, 10)

@@ -1,13 +1,10 @@
-"""Checks that the README opens with what a newcomer types, and that it and docs/options.md name things as they are."""
+"""Checks that the README opens with what a newcomer types, and names things as they are."""
 
-import ast
 import re
-from pathlib import Path
 
 from records.summary import EXIT_STATUS, VERDICTS
-from tests.house.tree import ROOT, parsed
+from tests.house.tree import ROOT
 
-OPTIONS = (ROOT / "docs" / "options.md").read_text(encoding="utf-8")
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 FIRST_BLOCK = re.search(r"```(?:sh|bash)\n(.*?)```", README, re.DOTALL)
 
@@ -28,15 +25,3 @@ def test_every_file_it_links_to_exists() -> None:
     linked = [path for path in re.findall(r"\]\(([^)#:]+)\)", README)]
     assert linked
     assert [path for path in linked if not (ROOT / path).exists()] == []
-
-
-def test_the_table_of_options_has_exactly_those_that_a_run_takes() -> None:
-    calls = [
-        node for node in ast.walk(parsed(Path("scenarios/harness/options/arguments.py"))) if isinstance(node, ast.Call)
-    ]
-    literals = [call.args[0].value for call in calls if call.args and isinstance(call.args[0], ast.Constant)]
-    taken = {value for value in literals if isinstance(value, str) and value.startswith("--")}
-    rows = re.findall(r"^\| (`-[^|]*) \|", OPTIONS, re.MULTILINE)
-    told = {option for row in rows for option in re.findall(r"`(--[a-z-]+)`", row)}
-    assert taken
-    assert told - {"--run-time"} == taken

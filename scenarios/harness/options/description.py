@@ -14,9 +14,9 @@ from records.destination_pattern import PLACE
 from records.run import RECEIVERS, BrokerInfo, GroupInfo, LinkInfo, RunInfo, UserInfo
 from scenarios import machine
 from scenarios.harness.options.reachability_check import reachability_warnings
-from scenarios.harness.options.run_options import Options
 from scenarios.harness.scenario import Scenario
 from scenarios.java_parts import java_client_versions
+from scenarios.options import Options
 from topologies.model.client_groups import ClientGroup
 from topologies.model.impairment import Impairment
 from topologies.model.link import Link

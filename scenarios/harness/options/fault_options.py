@@ -27,7 +27,8 @@ from scenarios.harness.faults import (
 from scenarios.harness.faults.command import EXPECT_S
 from scenarios.harness.faults.probe import partners
 from scenarios.harness.faults.rolling_restart import PAUSE_S, earliest_s, in_turn
-from scenarios.harness.options.run_options import OptionError, Options
+from scenarios.harness.options.run_options import OptionError
+from scenarios.options import Options
 from topologies.management.contract import management_of
 from topologies.model.impairment import SETTINGS, parse_impairment
 from topologies.model.spelling import nearest

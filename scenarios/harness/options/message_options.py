@@ -1,4 +1,4 @@
-"""Sets what messages carry and what consumers select as a run's options ask, and checks it before anything starts."""
+"""Checks what messages carry and what consumers select, before anything starts."""
 
 from collections.abc import Iterable, Sequence
 
@@ -7,24 +7,16 @@ from drivers.users.locust_users import ConsumerUser, ProducerUser
 from records.message_properties import MessageProperties
 from records.selectors import BadSelectorError, parse
 from scenarios.harness.options.reachability_check import common_destinations
-from scenarios.harness.options.run_options import OptionError, Options
-from scenarios.harness.options.user_settings import take
+from scenarios.harness.options.run_options import OptionError
+from scenarios.options import Options
 
 NOTHING = "FALSE"  # a selector that asks for no property is meant as it is
 MOST_VALUES = 8  # of a property in one sentence
 Producers = Sequence[type[ProducerUser]]
 
 
-def configure_messages(producing: Producers, consuming: Sequence[type[ConsumerUser]], options: Options) -> None:
-    """Give user classes what the options ask for. Raises OptionError for what no message or consumer can have."""
-    for producer in producing:
-        if options.properties is not None:
-            producer.properties = _properties(options.properties)
-        take(producer, options, "time_to_live_s")
-        if options.message_priority is not None:
-            producer.priority = options.message_priority
-    for consumer in consuming:
-        take(consumer, options, "selector")
+def require_messages_fit(producing: Producers, consuming: Sequence[type[ConsumerUser]], options: Options) -> None:
+    """Raises OptionError for what no message can carry, or no consumer can select."""
     _require_sendable(producing, options)
     _require_alike(producing)
     for consumer in consuming:
@@ -45,16 +37,6 @@ def require_all_wanted(producing: Producers, consuming: Sequence[type[ConsumerUs
                 f"{taker.__name__}: selector = {taker.selector!r} (--selector): of messages that consumers leave out "
                 "nobody can tell whether a rate is held; leave it out, or choose one --rate"
             )
-
-
-def _properties(text: str) -> dict[str, list[str | int | float | bool]]:
-    """``{"colour": ["red", "blue"]}``, the user classes' own attribute as JSON."""
-    try:
-        return {name: list(values) for name, values in MessageProperties.parse(text).cycles}
-    except ValueError as error:
-        raise OptionError(
-            f"""--properties {" ".join(text.split())}: {error}; write '{{"colour": ["red", "blue"]}}', for instance"""
-        ) from error
 
 
 def _require_sendable(producing: Producers, options: Options) -> None:

@@ -21,14 +21,15 @@ from scenarios.harness.faults.rolling_restart import earliest_s, expected_s, too
 from scenarios.harness.options.check_options import parse_checks
 from scenarios.harness.options.description import describe
 from scenarios.harness.options.fault_options import planned_faults
-from scenarios.harness.options.message_options import configure_messages, require_all_wanted
+from scenarios.harness.options.message_options import require_all_wanted, require_messages_fit
 from scenarios.harness.options.reachability_check import common_destinations, require_carried
 from scenarios.harness.options.reply_check import require_ways_back
-from scenarios.harness.options.run_options import OptionError, Options
+from scenarios.harness.options.run_options import OptionError
 from scenarios.harness.options.user_settings import configure_users
 from scenarios.harness.options.work_check import require_work_done
 from scenarios.harness.run.warm_up import AT_MOST_S
 from scenarios.harness.scenario import Hold, Scenario
+from scenarios.options import Options
 from topologies.catalogue.lookup import build, entries
 from topologies.catalogue.yaml_topology import place_of
 from topologies.model.client_groups import ClientGroup
@@ -150,7 +151,7 @@ def make(scenario: Scenario, options: Options) -> Plan:
     _require_uris(scenario, options, topology)
     producing = [user for user in scenario.users if issubclass(user, ProducerUser)]
     consuming = [user for user in scenario.users if issubclass(user, ConsumerUser)]
-    configure_messages(producing, consuming, options)
+    require_messages_fit(producing, consuming, options)
     require_ways_back(producing, consuming, options)
     require_carried(topology, scenario.users, options)
     by_count_alone = options.messages is not None and options.load_s is None

@@ -10,7 +10,8 @@ from itertools import pairwise, product
 from drivers.users.broker_user import BrokerUser
 from drivers.users.locust_users import ConsumerUser, ProducerUser
 from records.run import OUT_OF_REACH
-from scenarios.harness.options.run_options import OptionError, Options
+from scenarios.harness.options.run_options import OptionError
+from scenarios.options import Options
 from topologies.model.client_groups import CONSUMERS, PRODUCERS
 from topologies.model.paths import Path
 from topologies.model.topology import Topology

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Sequence
 from drivers.client.connection_modes import ONE
 from drivers.protocols import Spoken
 from drivers.users.locust_users import ConsumerUser, ProducerUser
-from scenarios.harness.options.run_options import OptionError, Options
+from scenarios.harness.options.run_options import OptionError
+from scenarios.options import Options
 from topologies.model.topology import Topology
 
 

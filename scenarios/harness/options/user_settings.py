@@ -1,6 +1,8 @@
 """Sets a scenario's user classes as a run's options ask, checks them, and restores them for the next run."""
 
+import typing
 from collections.abc import Iterable, Mapping, Sequence
+from typing import ClassVar
 
 from locust import User
 
@@ -8,12 +10,13 @@ from drivers.client.connection_modes import CONNECTION_MODES, ONE, ONE_URI, PER_
 from drivers.protocols import Spoken
 from drivers.users.broker_user import BrokerUser
 from drivers.users.locust_users import ConsumerUser, ProducerUser
-from records.client_steps import ClientSteps
-from records.message_properties import Values
-from records.rate_steps import text_of
-from scenarios.harness.options.limits import problem_of_user
-from scenarios.harness.options.run_options import OptionError, Options
+from records.client_steps import MOST_CLIENTS, ClientSteps
+from records.declared_types import fits, misfit
+from records.message_properties import MessageProperties, Values
+from records.rate_steps import LEAST_PER_S, MOST_PER_S, BadStepsError, parse_steps, text_of
+from scenarios.harness.options.run_options import OptionError
 from scenarios.harness.scenario import Scenario
+from scenarios.options import OPTIONS, Bounds, Options
 
 Setting = int | float | str | Mapping[str, Values] | Sequence[str] | None
 Own = tuple[tuple[type[BrokerUser], str, Setting], ...]
@@ -21,32 +24,29 @@ Own = tuple[tuple[type[BrokerUser], str, Setting], ...]
 ONE_DESTINATION = ("openwire", "core")
 """Protocols by which a producer has one destination: a thread in the JVM sends all of its messages."""
 
-CONFIGURED = (
-    "fixed_count",
-    "destinations",
-    "body_bytes",
-    "in_flight",
-    "sends_per_second",
-    "rate_steps",
-    "connections",
-    "pool_size",
-    "uris",
-    "transaction_size",
-    "prefetch",
-    "work_ms",
-    "properties",
-    "time_to_live_s",
-    "priority",
-    "selector",
-    "joins",
-)
+SET_BY_ONE_OPTION = {name: option.sets.split(".") for name, option in OPTIONS.items() if option.sets}
+"""By field of `Options`: (of producers, consumers or all users; attribute of their classes)."""
+SHARED = ("fixed_count", "sends_per_second", "rate_steps", "joins")
+"""Attributes that are a class's share of what is chosen for all."""
+CONFIGURED = (*SHARED, *(attribute for _, attribute in SET_BY_ONE_OPTION.values()))
+CHECKED_WITH_MESSAGES = ("time_to_live_s", "priority")
+"""`drivers.client.message_settings` knows their bounds."""
+BOUNDS = {
+    "fixed_count": Bounds(0, MOST_CLIENTS),  # 0: none is said; a run refuses it
+    "sends_per_second": Bounds(LEAST_PER_S, MOST_PER_S),
+} | {
+    attribute: bounds
+    for name, (_, attribute) in SET_BY_ONE_OPTION.items()
+    if (bounds := OPTIONS[name].bounds) and attribute not in CHECKED_WITH_MESSAGES
+}
+"""Of class attributes: as of the options that set them."""
 
 
-def require_all_named(found: Iterable[type[User]], named: Iterable[type[BrokerUser]]) -> None:
-    """Raise OptionError where Locust has ``found`` a class that the scenario has not ``named``."""
-    known = {*named}
-    for user in found:
-        if user not in known:
+def require_all_named(classes: Iterable[type[User]], named: Iterable[type[BrokerUser]]) -> None:
+    """Raise OptionError where one of Locust's ``classes`` is none that the scenario has ``named``."""
+    scenarios_own = {*named}
+    for user in classes:
+        if user not in scenarios_own:
             way = "add it to them, or " if issubclass(user, BrokerUser) else ""
             raise OptionError(
                 f"{user.__name__}: Locust makes users of every class that it finds in a locustfile, but Scenario.users "
@@ -77,32 +77,52 @@ def configure_users(scenario: Scenario, options: Options) -> None:
     producing = [user for user in scenario.users if issubclass(user, ProducerUser)]
     consuming = [user for user in scenario.users if issubclass(user, ConsumerUser)]
     for user in scenario.users:
-        if problem := problem_of_user(user, joins=options.clients is not None):
+        if problem := _problem(user, joins=options.clients is not None):
             raise OptionError(f"{user.__name__}: {problem}")
     _join(scenario.users, options.clients)
     _count(producing, options.producers)
     _count(consuming, options.consumers)
-    producers = sum(user.fixed_count for user in producing)
-    if not producers and (options.rate is not None or options.steps or options.search):
-        raise OptionError(f"{producing[0].__name__}: fixed_count = 0: nobody could send; write how many there are")
-    steps = options.search.first_steps(producers) if options.search else options.steps
-    for user in producing:
-        take(user, options, "body_bytes", "in_flight", "transaction_size")
-        if options.rate is not None:
-            user.sends_per_second = options.rate / producers
-        if steps:
-            shares = [step.of_one_in(producers) for step in steps]
-            user.sends_per_second, user.rate_steps = shares[0].from_per_s, text_of(shares)
-    for consumer in consuming:
-        take(consumer, options, "prefetch", "work_ms")
-    for each in scenario.users:
-        _connect(each, options)
-        _spread(each, options)
+    _pace(producing, options)
+    classes: Mapping[str, Sequence[type[BrokerUser]]]
+    classes = {"users": scenario.users, "producers": producing, "consumers": consuming}
+    for name, (kind, attribute) in SET_BY_ONE_OPTION.items():
+        if (value := getattr(options, name)) is not None:
+            for configured in classes[kind]:
+                setattr(configured, attribute, _parsed_properties(value) if name == "properties" else value)
+    for user in scenario.users:
+        _require_connectable(user)
+        _require_spread(user, options)
     _require_transactions(producing)
     if options.pool_size is not None and not any(user.connections == POOLED for user in scenario.users):
         raise OptionError(
             f"--pool-size {options.pool_size}: nobody shares connections; add --connections {POOLED}, or leave it out"
         )
+
+
+def _problem(user: type[BrokerUser], *, joins: bool) -> str:
+    """What is wrong with the attributes of a user class, with the rule; '' if nothing is.
+
+    ``joins``: the steps of the load say how many users there are.
+    """
+    for name, hint in typing.get_type_hints(user).items():
+        if typing.get_origin(hint) is not ClassVar or not hasattr(user, name):
+            continue
+        if problem := misfit(name, getattr(user, name), hint):
+            return problem
+    try:
+        if issubclass(user, ProducerUser) and user.rate_steps:
+            parse_steps(user.rate_steps)
+    except BadStepsError as error:
+        return f"rate_steps = {error}"
+    for name, bounds in BOUNDS.items():
+        if not hasattr(user, name) or (name == "fixed_count" and joins):
+            continue
+        value = getattr(user, name)
+        if not fits(value, int if name == "fixed_count" else float):  # it is Locust's, and has no annotation of ours
+            return misfit(name, value, int)
+        if (problem := bounds.problem(value)) and not (name == "transaction_size" and value <= 0):
+            return f"{name} = {value}: {problem}"  # without a transaction, its own rule says more
+    return ""
 
 
 def _join(users: Sequence[type[BrokerUser]], clients: ClientSteps | None) -> None:
@@ -111,63 +131,6 @@ def _join(users: Sequence[type[BrokerUser]], clients: ClientSteps | None) -> Non
         assert clients is not None
         share = clients.share(len(users), place)
         user.fixed_count, user.joins = share.most, str(share)
-
-
-def take(user: type[BrokerUser], options: Options, *names: str) -> None:
-    """Set the attributes of a class to the options of the same names, where those were given."""
-    for name in names:
-        if (given := getattr(options, name)) is not None:
-            setattr(user, name, given)
-
-
-def _spread(user: type[BrokerUser], options: Options) -> None:
-    """Over several destinations. Raises OptionError for what a client cannot do with more than one."""
-    take(user, options, "destinations")
-    try:
-        user.destination_names()
-    except ValueError as error:
-        raise OptionError(f"{user.__name__}: {error} (--destinations)") from error
-    if not user.takes_turns():
-        return
-    asked = f"{user.__name__}: {user.destinations} destinations for {user.fixed_count} users (--destinations)"
-    if issubclass(user, ProducerUser):
-        protocol = Spoken.parse(options.protocol).of(user.role)
-        if protocol in ONE_DESTINATION and user.connections != PER_MESSAGE:
-            raise OptionError(
-                f"{asked}: a producer by {protocol} sends to one destination only; use --producers "
-                f"{user.destinations} or more, or another --protocol for the producers"
-            )
-        if user.transaction_size:
-            raise OptionError(
-                f"{asked}: messages of a transaction go to one destination; use --producers {user.destinations} or "
-                "more, or no transactions"
-            )
-
-
-def _connect(user: type[BrokerUser], options: Options) -> None:
-    """The connection mode of a class: what connects for each message sends, and never listens."""
-    take(user, options, "connections", "pool_size", "uris")
-    if user.connections not in CONNECTION_MODES:
-        known = ", ".join(CONNECTION_MODES)
-        raise OptionError(
-            f"{user.__name__}: connections = {user.connections!r} is no connection mode; write one of {known}"
-        )
-    if user.pool_size < 1:
-        raise OptionError(f"{user.__name__}: pool_size = {user.pool_size}: must be at least 1")
-    if user.connections == PER_MESSAGE and issubclass(user, ConsumerUser):
-        user.connections = ONE
-    _require_uris(user)
-
-
-def _require_uris(user: type[BrokerUser]) -> None:
-    """Raise OptionError where a class is to be told of brokers in a way that there is not."""
-    if user.uris not in URIS:
-        raise OptionError(f"{user.__name__}: uris = {user.uris!r}; write one of {', '.join(URIS)}")
-    if user.uris == ONE_URI and user.connections != ONE:
-        raise OptionError(
-            f"{user.__name__}: uris = {ONE_URI!r}, but its connections are {user.connections}: only a client with a "
-            f"connection of its own can be told of one broker; use --connections {ONE}, or leave --uris out"
-        )
 
 
 def _count(users: Sequence[type[BrokerUser]], count: int | None) -> None:
@@ -181,22 +144,84 @@ def _count(users: Sequence[type[BrokerUser]], count: int | None) -> None:
         user.fixed_count = count // len(users) + (1 if index < count % len(users) else 0)
 
 
+def _pace(producing: Sequence[type[ProducerUser]], options: Options) -> None:
+    """Give each producing class its share of the rate, or of the steps."""
+    producers = sum(user.fixed_count for user in producing)
+    if not producers and (options.rate is not None or options.steps or options.search):
+        raise OptionError(f"{producing[0].__name__}: fixed_count = 0: nobody could send; write how many there are")
+    steps = options.search.first_steps(producers) if options.search else options.steps
+    shares = [step.of_one_in(producers) for step in steps]
+    for user in producing:
+        if options.rate is not None:
+            user.sends_per_second = options.rate / producers
+        if shares:
+            user.sends_per_second, user.rate_steps = shares[0].from_per_s, text_of(shares)
+
+
+def _parsed_properties(text: str) -> dict[str, list[str | int | float | bool]]:
+    """``{"colour": ["red", "blue"]}``, the user classes' own attribute as JSON. Raises OptionError."""
+    try:
+        return {name: list(values) for name, values in MessageProperties.parse(text).cycles}
+    except ValueError as error:
+        raise OptionError(
+            f"""--properties {" ".join(text.split())}: {error}; write '{{"colour": ["red", "blue"]}}', for instance"""
+        ) from error
+
+
+def _require_connectable(user: type[BrokerUser]) -> None:
+    """The connection mode of a class: what connects for each message sends, and never listens."""
+    if user.connections not in CONNECTION_MODES:
+        modes = ", ".join(CONNECTION_MODES)
+        raise OptionError(
+            f"{user.__name__}: connections = {user.connections!r} is no connection mode; write one of {modes}"
+        )
+    if user.pool_size < 1:
+        raise OptionError(f"{user.__name__}: pool_size = {user.pool_size}: must be at least 1")
+    if user.connections == PER_MESSAGE and issubclass(user, ConsumerUser):
+        user.connections = ONE
+    if user.uris not in URIS:
+        raise OptionError(f"{user.__name__}: uris = {user.uris!r}; write one of {', '.join(URIS)}")
+    if user.uris == ONE_URI and user.connections != ONE:
+        raise OptionError(
+            f"{user.__name__}: uris = {ONE_URI!r}, but its connections are {user.connections}: only a client with a "
+            f"connection of its own can be told of one broker; use --connections {ONE}, or leave --uris out"
+        )
+
+
+def _require_spread(user: type[BrokerUser], options: Options) -> None:
+    """Raise OptionError for what a client cannot do with more than one destination."""
+    try:
+        user.destination_names()
+    except ValueError as error:
+        raise OptionError(f"{user.__name__}: {error} (--destinations)") from error
+    if not user.takes_turns():
+        return
+    subject = f"{user.__name__}: {user.destinations} destinations for {user.fixed_count} users (--destinations)"
+    if issubclass(user, ProducerUser):
+        protocol = Spoken.parse(options.protocol).of(user.role)
+        if protocol in ONE_DESTINATION and user.connections != PER_MESSAGE:
+            raise OptionError(
+                f"{subject}: a producer by {protocol} sends to one destination only; use --producers "
+                f"{user.destinations} or more, or another --protocol for the producers"
+            )
+        if user.transaction_size:
+            raise OptionError(
+                f"{subject}: messages of a transaction go to one destination; use --producers {user.destinations} or "
+                "more, or no transactions"
+            )
+
+
 def _require_transactions(producing: Iterable[type[ProducerUser]]) -> None:
     """Raise OptionError where a class asks for transactions that it cannot have."""
     for user in producing:
-        if user.transaction_size:
-            _require_room_for(user)
-
-
-def _require_room_for(user: type[ProducerUser]) -> None:
-    size = user.transaction_size
-    asked = f"{user.__name__}: {size} messages a transaction (--transaction-size)"
-    if size < 0:
-        raise OptionError(f"{asked}: write a number of messages, or 0 for none")
-    if user.connections == PER_MESSAGE:
-        raise OptionError(f"{asked}: each message has a connection of its own; use --connections one or pooled")
-    if size > user.in_flight:
-        raise OptionError(
-            f"{asked}: only {user.in_flight} messages may await their answer, and none is answered before its "
-            f"transaction ends; use --in-flight {size} or more"
-        )
+        size = user.transaction_size
+        subject = f"{user.__name__}: {size} messages a transaction (--transaction-size)"
+        if size < 0:
+            raise OptionError(f"{subject}: write a number of messages, or 0 for none")
+        if size and user.connections == PER_MESSAGE:
+            raise OptionError(f"{subject}: each message has a connection of its own; use --connections one or pooled")
+        if size > user.in_flight:
+            raise OptionError(
+                f"{subject}: only {user.in_flight} messages may await their answer, and none is answered before its "
+                f"transaction ends; use --in-flight {size} or more"
+            )

@@ -7,7 +7,8 @@ from drivers.protocols import Spoken
 from drivers.users.locust_users import ConsumerUser, ProducerUser
 from records.rate_steps import parse_steps
 from records.units import MS_PER_S
-from scenarios.harness.options.run_options import OptionError, Options
+from scenarios.harness.options.run_options import OptionError
+from scenarios.options import Options
 
 CORE = "core"
 QUEUE = "queue://"

@@ -20,12 +20,12 @@ from records.writer import Recorder
 from scenarios.bring_up import bring_up
 from scenarios.harness.faults.probe import RuntimeProbe, partners
 from scenarios.harness.memory_runtime import MemoryRuntime
-from scenarios.harness.options.run_options import Options
 from scenarios.harness.run.held import NO_SUBSCRIBERS, Subscribers, record_held
 from scenarios.harness.run.leftover_search import LeftoverSearch
 from scenarios.harness.run.leftovers import DeadLetterQueues, Look, browse_broker
 from scenarios.harness.run.snapshot import UP
 from scenarios.harness.run.watch import ManagedWatch, MemoryWatch, Watch
+from scenarios.options import Options
 from topologies.management.contract import DurableSubscription, management_of
 from topologies.management.jolokia import Jolokia, ManagementFailed
 from topologies.management.link_traffic import whole_run_rows

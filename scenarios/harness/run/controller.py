@@ -23,7 +23,6 @@ from records.units import MS_PER_S, NS_PER_S
 from records.writer import Recorder
 from scenarios.harness.faults.schedule import FaultSchedule
 from scenarios.harness.options.plan import Plan
-from scenarios.harness.options.run_options import REALTIME
 from scenarios.harness.run import jobs
 from scenarios.harness.run.brokers import BrokerEnvironment, Reroute
 from scenarios.harness.run.drain import (
@@ -40,6 +39,7 @@ from scenarios.harness.run.load_generators import Equipment, LoadGenerators, Not
 from scenarios.harness.run.record import RunRecord
 from scenarios.harness.run.snapshot import FaultState, Snapshot
 from scenarios.java_parts import use_java_clients
+from scenarios.options import REALTIME
 from topologies.management.contract import management_of
 from topologies.management.jolokia import ManagementFailed
 from topologies.management.links import LinksNotProven

@@ -1,0 +1,81 @@
+"""Makes the options of ``brokerbench up`` from the options of a run that concern brokers (`scenarios.options`).
+
+Their types, ranges and defaults are those of a run. ``up`` has its own words for them, and few differences.
+"""
+
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from scenarios.options import Option
+
+DIFFERENCES: dict[str, dict[str, Any]] = {
+    "--link": {"help": "What links are like: 'east<->west:delay=40ms'. May be given again."},
+    "--runtime": {
+        "help": "Where the brokers run: containers if possible.",
+        "type": click.Choice(("containers", "processes", "external")),
+    },
+    "--brokers-file": {"help": "YAML file: where brokers run already."},
+    "--ca-file": {"help": "Authorities to trust for TLS, in PEM."},
+    "--image": {"help": "Image of the brokers' containers."},
+    "--broker-version": {"help": "Version of the brokers as processes, such as 5.16.6."},
+    "--distribution": {"help": "A build of the brokers to run as processes."},
+    "--overlay": {
+        "help": "YAML file with settings of brokers and JVMs, laid over those of the topology.",
+        "type": str,  # none is no file
+    },
+    "--unset-defaults": {"help": "Write only what topology and overlay set; else brokers' defaults."},
+    "--protocol": {
+        "help": "What the canaries speak; or TO:FROM the network.",
+        "default": "stomp",
+        "show_default": True,
+    },
+    "--failover": {"help": "Options of the failover URIs, such as 'randomize=false&timeout=3000'."},
+    "--broker-memory": {"help": "Heap of each in MiB.", "type": click.IntRange(64)},
+    "--start-timeout": {"help": "Seconds to come up in."},
+    "--base-port": {"help": "First port of a fixed range."},
+    "--bind-host": {"help": "Address where the brokers listen.", "show_default": True},
+    "--keep-data": {"help": "Keep the brokers' message stores and logs."},
+}
+"""By option, in the order of the help: click's settings that are not as declared."""
+
+
+class NumberRange(click.FloatRange):
+    """A range that leaves out what is no number: no comparison holds for ``nan``."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        number = super().convert(value, param, ctx)
+        if math.isnan(number):
+            self.fail(f"{value} is not in the range {self._describe_range()}.", param, ctx)
+        return number
+
+
+class UpCommand(click.Command):
+    """A command that also has these options. The declarations are imported when it is called."""
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        from scenarios.options import OPTIONS
+
+        declared = {option.name: _settings(option) for option in OPTIONS.values()}
+        options = [click.Option([name], **declared[name] | own) for name, own in DIFFERENCES.items()]
+        return [*options, *super().get_params(ctx)]
+
+
+def _settings(option: "Option") -> dict[str, Any]:
+    """What click calls the declaration of an option."""
+    if option.kind is bool:
+        return {"is_flag": True}
+    if option.repeats:
+        return {"multiple": True}
+    if option.kind is Path:
+        return {"type": click.Path(path_type=Path)}
+    if option.bounds and option.kind is int:
+        bounds = click.IntRange(int(option.bounds.least), int(option.bounds.most))
+        return {"type": bounds, "default": option.default}
+    if option.bounds:
+        seconds = NumberRange(option.bounds.least, option.bounds.most, min_open=option.bounds.more)
+        return {"type": seconds, "default": option.default}
+    return {"default": option.default}

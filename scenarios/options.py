@@ -1,0 +1,507 @@
+"""Declares each option of a run once, as a field of `Options`.
+
+From these declarations come Locust's command line and web form (`scenarios.harness.options.arguments`), what is read
+and refused of them (`scenarios.harness.options.run_options`), what they set of user classes
+(`scenarios.harness.options.user_settings`), the options of ``brokerbench up`` (`brokerbench.up_options`), and what
+``brokerbench compare --vary`` takes. A test compares docs/options.md with them. The form shows the options in the
+order of the fields.
+
+Nothing of Locust is loaded here.
+"""
+
+# ruff: noqa: RUF009 - a declaration is no default that runs share
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, get_args, get_type_hints
+
+from drivers.client.connection_modes import CONNECTION_MODES, URIS
+from drivers.protocols import PROTOCOLS
+from records.client_steps import MOST_CLIENTS, ClientSteps
+from records.rate_search import SearchSettings
+from records.rate_steps import LEAST_PER_S, MOST_PER_S, MOST_S, RateStep, text_of
+from topologies.catalogue.overlay import Overlay
+from topologies.model.launch import LOOPBACK
+from topologies.model.topology import Topology
+from topologies.model.trust import Trust
+from topologies.products import PRODUCTS
+from topologies.runtimes.capabilities import RUNTIMES
+from topologies.runtimes.choice import Wanted
+from topologies.runtimes.distribution import pinned_versions
+from topologies.runtimes.own import START_TIMEOUT_S
+
+BROKERS, CLIENTS, LOAD, JUDGED, KEPT = SECTIONS = (
+    "Topology and brokers",
+    "Clients",
+    "Load",
+    "Faults and checks",
+    "Results",
+)
+OF_LOCUST = ""
+"""The section of an option that Locust itself has."""
+PRIORITIES = NORMAL, REALTIME = "normal", "realtime"
+SCENARIOS_OWN = "{scenario's own}"
+"""Stands in a help for the scenario's value."""
+MOST_LETTERS = 4_000
+DAY_S = 86_400
+INT_32 = (1 << 31) - 1
+GIB = 1 << 30
+SET_BY_COMPARE = "kept in run.json; `brokerbench compare` sets it"
+VERSIONS = "; ".join(
+    f"{name} {', '.join(pinned_versions(product.launch.distribution))}" for name, product in PRODUCTS.items()
+)
+"""By product, the default version first."""
+
+
+# -- what a declaration says -------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """``least`` to ``most``, both included, but for ``least`` if only ``more`` than that is allowed.
+
+    The upper bounds refuse what no machine or protocol takes. A slip of the keyboard would otherwise be noticed after
+    the brokers have started.
+    """
+
+    least: float
+    most: float
+    more: bool = False
+
+    def problem(self, number: float) -> str:
+        """``must be at least 1``; '' if the number lies within them."""
+        if number < self.least or (self.more and number == self.least):
+            return f"must be {'more than' if self.more else 'at least'} {self.least:,g}"
+        most = f"{self.most:,}" if isinstance(self.most, int) else f"{self.most:,.0f}"  # a float rounds 2^63 - 1
+        return "" if number <= self.most else f"must be at most {most}"
+
+
+@dataclass(frozen=True)
+class Option:
+    """An option of a run.
+
+    ``kind``: the type that the command line gives, such as `str` for a rate, which may be steps; None: its field's.
+    ``default``: where it is left out; None: the scenario's own, or nothing. ``sets``: the attribute of user classes,
+    such as ``producers.body_bytes``; ``users`` are both kinds. ``repeats``: it may be given again, which is the same as
+    ``;`` in between. ``most_letters``: of a text that may have several lines. ``in_form``: whether the web form shows
+    it. ``comparable``: whether the arms of a comparison may differ in it. ``recorded``: whether run.json has its field
+    as it is.
+    """
+
+    name: str
+    section: str
+    help: str
+    kind: type | None = None
+    default: str | float | None = None
+    bounds: Bounds | None = None
+    choices: tuple[str, ...] = ()
+    sets: str = ""
+    repeats: bool = False
+    most_letters: int | None = None
+    in_form: bool = True
+    comparable: bool = False
+    recorded: bool = True
+
+    @property
+    def dest(self) -> str:
+        """Its name in a namespace, and of its field in the form."""
+        return self.name.removeprefix("--").replace("-", "_")
+
+    @property
+    def parser_default(self) -> str | float | None:
+        """What the parsed command line has where it is left out."""
+        if self.choices or self.repeats:
+            return ""
+        return False if self.kind is bool else self.default
+
+    def problem(self, number: float | None) -> str:
+        """Which bound a number breaks, as `Bounds.problem`; '' if none."""
+        return "" if self.bounds is None or number is None else self.bounds.problem(number)
+
+
+# -- the options -------------------------------------------------------------------------------------------------------
+
+
+def option(name: str, section: str, help: str, **declared: Any) -> Any:
+    """A field of `Options` with its `Option`. Its type is the type of what is read."""
+    return field(metadata={"option": Option(name, section, help, **declared)})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """Everything that a user chose for one run; None where the scenario's own value holds.
+
+    A field with an `Option` has what was read for it. The others follow from several options: ``built_topology`` is
+    what ``topology`` names, with the overlay, its links as ``link`` says. It is built once a run.
+    """
+
+    topology: str = option(
+        "--topology",
+        BROKERS,
+        f"catalogue entry, such as 'mesh(brokers=5)', or a YAML file (default: {SCENARIOS_OWN})",
+        comparable=True,
+    )
+    built_topology: Topology
+    link: str | None = option(
+        "--link",
+        BROKERS,
+        "what links are like: 'LINK:delay=40ms,jitter=5ms,bandwidth=10MB/s', where LINK is a link's name, all "
+        "between two brokers or regions (A<->B), regions for all between regions, or *; several by ';'",
+        repeats=True,
+        comparable=True,
+    )
+    client_version: str | None = option(
+        "--client-version",
+        BROKERS,
+        "version of OpenWire's or Core's Java clients, as of --broker-version",
+        comparable=True,
+    )
+    overlay: Overlay | None = option(
+        "--overlay",
+        BROKERS,
+        "YAML file with settings of brokers and of their JVMs, laid over those of the topology",
+        comparable=True,
+        recorded=False,
+        kind=Path,
+    )
+    unset_defaults: bool = option(
+        "--unset-defaults",
+        BROKERS,
+        "write only what the topology and the overlay set into the brokers' files; all else is the brokers' own",
+        recorded=False,
+    )
+    runtime: str = option(
+        "--runtime",
+        BROKERS,
+        "where the brokers run (default: containers if possible)",
+        choices=RUNTIMES,
+        comparable=True,
+    )
+    runtime_reason: str
+    brokers_file: Path | None = option(
+        "--brokers-file",
+        BROKERS,
+        "YAML file: where brokers run already (--runtime external)",
+        in_form=False,
+    )
+    trust: Trust = option(
+        "--ca-file",
+        BROKERS,
+        "authorities to trust for TLS, in PEM (default: this machine's)",
+        in_form=False,
+        recorded=False,
+        kind=Path,
+    )
+    image: str | None = option(
+        "--image",
+        BROKERS,
+        "image of the brokers' containers (default: upstream's)",
+        comparable=True,
+    )
+    broker_version: str | None = option(
+        "--broker-version",
+        BROKERS,
+        f"version of the brokers as processes: {VERSIONS}",
+        comparable=True,
+    )
+    distribution: Path | None = option(
+        "--distribution",
+        BROKERS,
+        "a build of the brokers to run as processes: an unpacked distribution, or its .tar.gz or .zip",
+        comparable=True,
+    )
+    protocol: str = option(
+        "--protocol",
+        CLIENTS,
+        f"what the clients speak: {', '.join(PROTOCOLS)}; or PRODUCERS:CONSUMERS (default: {SCENARIOS_OWN})",
+        default="",
+        comparable=True,
+    )
+    load_s: float | None = option("--run-time", OF_LOCUST, "length of the load", bounds=Bounds(0, MOST_S, more=True))
+    messages: int | None = option(
+        "--messages",
+        LOAD,
+        "end the load after so many messages in all, instead of by time",
+        bounds=Bounds(1, 1_000_000_000_000),
+    )
+    warm_up_s: float | None = option(  # None: until latency has settled (`scenarios.harness.run.warm_up`)
+        "--warm-up", LOAD, f"seconds before the load counts (default: {SCENARIOS_OWN})", bounds=Bounds(0, DAY_S)
+    )
+    rate: float | None = option(
+        "--rate",
+        LOAD,
+        "sends a second of all producers together; or steps of a load, such as '100,200,400@20s': three rates of "
+        "20 s each; '100..1000@60s' is one that rises evenly; 'search' looks for the highest rate that is held",
+        bounds=Bounds(LEAST_PER_S, MOST_PER_S),
+        kind=str,
+    )
+    steps: tuple[RateStep, ...]  # of a load whose rate changes, of all producers together
+    search: SearchSettings | None  # for the highest rate that is held
+    priority: str = option(
+        "--priority",
+        LOAD,
+        "of the threads that send and receive: realtime keeps them on time beside other work on the machine "
+        "(Linux, where brokerbench doctor says that it is permitted); given back if they use most of a core",
+        default=NORMAL,
+        choices=PRIORITIES,
+    )
+    clients: ClientSteps | None = option(
+        "--clients",
+        LOAD,
+        "numbers of clients in steps, of a scenario that adds clients while the load runs: '50,100,200@10s'; "
+        "'50,100@10s,connect=2000,p99=500' with the milliseconds that clients may take to connect, and messages",
+        kind=str,
+    )
+    producers: int | None = option(
+        "--producers", LOAD, "how many producers (default: the scenario's)", bounds=Bounds(1, MOST_CLIENTS)
+    )
+    consumers: int | None = option(
+        "--consumers", LOAD, "how many consumers (default: the scenario's)", bounds=Bounds(1, MOST_CLIENTS)
+    )
+    destinations: int | None = option(
+        "--destinations",
+        LOAD,
+        "how many destinations the users of a class share (default: the scenario's); the destination in the "
+        "scenario needs a place for the number, as queue://orders.{n} has",
+        bounds=Bounds(1, MOST_CLIENTS),
+        sets="users.destinations",
+        comparable=True,
+    )
+    body_bytes: int | None = option(
+        "--body-bytes",
+        LOAD,
+        "size of a message body, at least 32",
+        bounds=Bounds(32, GIB),
+        sets="producers.body_bytes",
+        comparable=True,
+    )
+    in_flight: int | None = option(
+        "--in-flight",
+        LOAD,
+        "sends of one producer that may await their confirmation",
+        bounds=Bounds(1, 10_000_000),
+        sets="producers.in_flight",
+        comparable=True,
+    )
+    connections: str | None = option(
+        "--connections",
+        CLIENTS,
+        "one for each client (the scenarios' own way), pooled among those of a group, or per-message: producers "
+        "connect for each message as functions do, and consumers have one each",
+        choices=CONNECTION_MODES,
+        sets="users.connections",
+        comparable=True,
+    )
+    pool_size: int | None = option(
+        "--pool-size",
+        CLIENTS,
+        "connections that producers, and consumers, of a group share in each process if pooled",
+        bounds=Bounds(1, MOST_CLIENTS),
+        sets="users.pool_size",
+    )
+    prefetch: int | None = option(
+        "--prefetch",
+        LOAD,
+        "messages that a broker may send a consumer ahead",
+        bounds=Bounds(1, INT_32),
+        sets="consumers.prefetch",
+        comparable=True,
+    )
+    work_ms: str | None = option(  # as `drivers.client.work` reads it
+        "--work-ms",
+        LOAD,
+        "milliseconds that a consumer takes for a message before it acknowledges it: 5, '2..8' or 'exponential(5)'",
+        sets="consumers.work_ms",
+        comparable=True,
+    )
+    transaction_size: int | None = option(
+        "--transaction-size",
+        LOAD,
+        "messages of a producer that arrive together or not at all",
+        bounds=Bounds(1, 10_000_000),
+        sets="producers.transaction_size",
+        comparable=True,
+    )
+    time_to_live_s: float | None = option(
+        "--ttl",
+        LOAD,
+        "seconds that a message lives: after them no consumer gets it any more",
+        bounds=Bounds(0, math.inf, more=True),  # drivers.client.message_settings knows the most
+        sets="producers.time_to_live_s",
+    )
+    message_priority: int | None = option(
+        "--message-priority",
+        LOAD,
+        "priority of the messages, 0 to 9 (default: the scenario's)",
+        bounds=Bounds(0, INT_32),  # as the most of a time to live
+        sets="producers.priority",
+    )
+    properties: str | None = option(  # JSON
+        "--properties",
+        LOAD,
+        'of each message, as JSON; messages take several values in turn: \'{"colour": ["red", "blue"]}\'',
+        sets="producers.properties",
+        most_letters=100_000,
+    )
+    selector: str | None = option(
+        "--selector",
+        LOAD,
+        "which messages consumers get: \"colour = 'red'\"; of all consumer classes",
+        sets="consumers.selector",
+        most_letters=20_000,
+    )
+    uris: str | None = option(
+        "--uris",
+        CLIENTS,
+        "how many brokers of its group each client is told of: all (the scenarios' own way), or one, in turn",
+        choices=URIS,
+        sets="users.uris",
+        comparable=True,
+    )
+    failover: str | None = option(
+        "--failover",
+        CLIENTS,
+        "options of the failover URIs, such as 'randomize=false&timeout=3000'",
+        comparable=True,
+    )
+    fault: str | None = option(
+        "--fault",
+        JUDGED,
+        "what is done during the load: 'kill(broker-2, at=10, for=15)'; to brokers kill, stop, restart, freeze, "
+        "rolling-restart, disconnect, full-store or join, to links cut, blackhole, slow or stop-link; instead of "
+        "the scenario's own; several by ';'",
+        repeats=True,
+    )
+    check: str | None = option(
+        "--check",
+        JUDGED,
+        "what must hold beside the scenario's own checks: 'latency_ms.due_to_received.p99 < 50'; several by ';'",
+        repeats=True,
+    )
+    drain_s: float = option(
+        "--drain-timeout",
+        LOAD,
+        "seconds that consumers get to empty the queues",
+        default=60.0,
+        bounds=Bounds(0, DAY_S, more=True),
+    )
+    seed: int = option(
+        "--seed",
+        LOAD,
+        "seed of every random choice (default: a new one, told in the report)",
+        bounds=Bounds(-(1 << 63), (1 << 63) - 1),  # run.json is read by programs whose numbers have 64 bits
+    )
+    runs: Path = option("--runs", KEPT, "folder that keeps the runs", default="runs", in_form=False)
+    broker_memory_mb: int = option(
+        "--broker-memory",
+        BROKERS,
+        "heap of each broker in MiB",
+        default=512,
+        bounds=Bounds(64, 4 << 20),
+        comparable=True,
+    )
+    base_port: int | None = option(
+        "--base-port",
+        BROKERS,
+        "first port of a fixed range (default: free ports)",
+        bounds=Bounds(1024, 65_000),
+    )
+    bind_host: str = option(
+        "--bind-host",
+        BROKERS,
+        "address of this machine where the brokers listen; with another than the default (%(default)s) they can "
+        "be reached from its network, so that workers on other hosts can be their clients",
+        default=LOOPBACK,
+    )
+    start_timeout_s: float = option(
+        "--start-timeout",
+        BROKERS,
+        "seconds that the brokers get to come up; more on a machine with much else to do",
+        default=START_TIMEOUT_S,
+        bounds=Bounds(0, DAY_S, more=True),
+    )
+    keep_data: bool = option(
+        "--keep-data",
+        BROKERS,
+        "keep the brokers' message stores in the run's folder",
+    )
+    dry_run: bool = option(
+        "--dry-run",
+        KEPT,
+        "check every option, print as JSON what would be run, with checks and fault times, and start nothing",
+        in_form=False,
+        recorded=False,
+    )
+    analyse_later: bool = option(
+        "--analyse-later",
+        KEPT,
+        "end without results and report: `brokerbench analyse RUN RUN` computes those of many runs at once",
+        in_form=False,
+    )
+    junit: Path | None = option(
+        "--junit",
+        KEPT,
+        "file to write the checks to as JUnit XML; one of an earlier run is removed first",
+        in_form=False,
+    )
+    markdown: Path | None = option(
+        "--markdown", KEPT, "file to write a summary in Markdown to, likewise", in_form=False
+    )
+    session: str | None = option(  # the comparison that this run is made for, and the run's place in it
+        "--session", KEPT, f"name of the comparison that this run is for, {SET_BY_COMPARE}", in_form=False
+    )
+    block: int | None = option(
+        "--block",
+        KEPT,
+        f"the run's block in that comparison, {SET_BY_COMPARE}",
+        bounds=Bounds(1, 1_000_000),
+        in_form=False,
+    )
+    order: int | None = option(
+        "--order", KEPT, f"the run's turn in its block, {SET_BY_COMPARE}", bounds=Bounds(1, 1_000_000), in_form=False
+    )
+    control: bool = option("--control", KEPT, f"the run repeats another of its block, {SET_BY_COMPARE}", in_form=False)
+    spark_master: str | None = option(
+        "--spark-master", KEPT, "where the analysis runs (default local[*])", in_form=False
+    )
+
+    def as_record(self) -> dict[str, str | int | float | bool | None]:
+        """For run.json."""
+        recorded = {name: getattr(self, name) for name, option in OPTIONS.items() if option.recorded}
+        recorded |= {
+            "clients": str(self.clients) if self.clients else None,
+            "rate": (str(self.search) if self.search else text_of(self.steps)) or self.rate,
+            # None where they were not given: as in runs of before there were such options
+            "ca_file": self.trust.file or None,
+            "overlay": self.overlay and self.overlay.path,
+            "overlay_digest": self.overlay and self.overlay.digest,
+            "unset_defaults": self.unset_defaults or None,
+        }
+        return {name: str(value) if isinstance(value, Path) else value for name, value in recorded.items()}
+
+    @property
+    def files(self) -> dict[str, Path]:
+        """The files to write beside the report, by the options that name them."""
+        return {option: path for option, path in (("--junit", self.junit), ("--markdown", self.markdown)) if path}
+
+    @property
+    def wanted(self) -> Wanted:
+        """The options that concern the brokers."""
+        own = {field.name: getattr(self, field.name) for field in fields(Wanted)}
+        return Wanted(**own | {"overlay": self.overlay and self.overlay.path})
+
+
+def _declared() -> dict[str, Option]:
+    hints = get_type_hints(Options)
+    declared = {}
+    for declaring in fields(Options):
+        if option := declaring.metadata.get("option"):
+            hint = hints[declaring.name]
+            own_kind = next(kind for kind in (*get_args(hint), hint) if kind is not type(None))
+            declared[declaring.name] = replace(option, kind=option.kind or own_kind)
+    return declared
+
+
+OPTIONS: Mapping[str, Option] = _declared()
+"""Each option by its field in `Options`."""

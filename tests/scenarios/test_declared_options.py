@@ -1,0 +1,73 @@
+"""Checks that docs, comparisons and user classes know the options of a run as they are declared."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from brokerbench.compare.session import VARIABLE
+from drivers.users.locust_users import ConsumerUser, ProducerUser
+from reports.comparison.conditions import ARM_FIELDS, NO_CONDITIONS, SAID_BY_USERS, SAID_ELSEWHERE
+from scenarios.options import OPTIONS, SECTIONS, Option
+
+ROW = re.compile(r"^\| (`-[^|]*) \| (.*) \| ([^|]*) \|$", re.MULTILINE)
+CLASSES = {"producers": (ProducerUser,), "consumers": (ConsumerUser,), "users": (ProducerUser, ConsumerUser)}
+DECLARED = list(OPTIONS.values())
+
+
+def documented() -> dict[str, tuple[str, str]]:
+    """(what it sets, default) by option, as docs/options.md has them."""
+    rows = ROW.findall(Path("docs/options.md").read_text(encoding="utf-8"))
+    return {name: (text, default) for names, text, default in rows for name in re.findall(r"--[\w-]+", names)}
+
+
+def named(option: Option) -> str:
+    return option.name
+
+
+def test_the_docs_tell_of_each_option_and_of_no_other() -> None:
+    assert set(documented()) == {option.name for option in DECLARED}
+
+
+@pytest.mark.parametrize("option", [option for option in DECLARED if option.default not in (None, "")], ids=named)
+def test_the_docs_have_its_default(option: Option) -> None:
+    shown = f"{option.default:g}" if isinstance(option.default, float) else str(option.default)
+    assert documented()[option.name][1].strip("`") == shown
+
+
+@pytest.mark.parametrize("option", [option for option in DECLARED if option.choices], ids=named)
+def test_the_docs_name_its_choices(option: Option) -> None:
+    told = " ".join(documented()[option.name])
+    assert [choice for choice in option.choices if f"`{choice}`" not in told] == []
+
+
+@pytest.mark.parametrize("option", [option for option in DECLARED if option.kind is bool], ids=named)
+def test_the_docs_say_that_a_flag_is_off_by_default(option: Option) -> None:
+    assert documented()[option.name][1] == "no"
+
+
+def test_each_name_is_declared_once_and_in_a_section_or_is_locusts_own() -> None:
+    names = [option.name for option in DECLARED]
+    assert len(names) == len(set(names))
+    assert [option.name for option in DECLARED if option.section not in SECTIONS] == ["--run-time"]
+
+
+def test_an_option_sets_an_attribute_that_the_user_classes_have() -> None:
+    targets = [option.sets.split(".") for option in DECLARED if option.sets]
+    assert targets
+    assert [name for kind, name in targets if not all(hasattr(user, name) for user in CLASSES[kind])] == []
+
+
+def test_what_a_comparison_may_vary_is_what_its_pages_know_as_arms() -> None:
+    """Settings of user classes and of rendered files make arms too, without ``--vary``."""
+    assert {name for name, option in OPTIONS.items() if option.comparable} == {*ARM_FIELDS} - {
+        "durable",
+        "unset_defaults",
+    }
+    assert len(VARIABLE) == len(ARM_FIELDS) - 2
+
+
+def test_a_comparison_reads_what_users_were_given_from_the_users() -> None:
+    set_of_users = {name for name, option in OPTIONS.items() if option.sets}
+    assert set_of_users <= {*SAID_BY_USERS, *SAID_ELSEWHERE}
+    assert {*NO_CONDITIONS} - {*OPTIONS} == {"overlay_digest"}
