@@ -1,12 +1,21 @@
-"""Turns the signals that end a program into one KeyboardInterrupt, so that what it started can be taken down."""
+"""Ends in order what was started, when this process is interrupted.
+
+Signals that end a program become one KeyboardInterrupt. A command that may not outlive this process gets it too.
+"""
 
 import signal
+import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from types import FrameType
+from typing import IO
+
+from topologies.runtimes.processes import guard
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+TEAR_DOWN_S = 60.0
 
 
 @contextmanager
@@ -34,3 +43,39 @@ def _let_gevent_pass_it_on() -> None:
 
         hub = get_hub()
         hub.NOT_ERROR = (*hub.NOT_ERROR, KeyboardInterrupt)
+
+
+def run_guarded(
+    command: Sequence[str],
+    *,
+    output: IO[str] | None = None,
+    env: Mapping[str, str] | None = None,
+    remove: Sequence[Path] = (),
+) -> int:
+    """The exit status. ``output``: where its standard output and error go; None: where ours go.
+
+    What it leaves behind is killed as it ends. A KeyboardInterrupt is passed on as SIGTERM, and raised again once the
+    command has ended. ``remove``: folders that go if this process is killed.
+    """
+    child = subprocess.Popen(
+        guard.command_line(command, remove=remove),
+        env=None if env is None else dict(env),
+        stdin=subprocess.DEVNULL,
+        stdout=output,
+        stderr=None if output is None else subprocess.STDOUT,
+        start_new_session=True,
+    )
+    try:
+        return child.wait()
+    finally:
+        if child.poll() is None:
+            _end(child)
+
+
+def _end(child: "subprocess.Popen[bytes]") -> None:
+    child.terminate()
+    try:
+        child.wait(TEAR_DOWN_S)
+    except subprocess.TimeoutExpired:
+        child.kill()  # the guard's end is that of the command, and of all that it started
+        child.wait()

@@ -4,7 +4,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from brokerbench.guarded import run_guarded
+from brokerbench.interrupts import run_guarded
 from records.analysis_command import SCRATCH, analysis_command, java_folder, why_no_master
 from records.errors import RunUnreadable, RunUnwritable, explained
 from records.reader import require_begun

@@ -5,9 +5,18 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from brokerbench.compare.lock import require_free
 from brokerbench.compare.making import Say, can_tell, check, make, outlook, stands
-from brokerbench.compare.session import MOST_BLOCKS, Asked, Session, arms, kept, locustfile_of, planned, split_values
+from brokerbench.compare.session import (
+    MOST_BLOCKS,
+    Asked,
+    Session,
+    arms,
+    kept,
+    locustfile_of,
+    planned,
+    require_free,
+    split_values,
+)
 from brokerbench.interrupts import signals_interrupt
 from records.summary import EXIT_STATUS
 from reports.comparison.arms import parted

@@ -17,9 +17,8 @@ from tempfile import TemporaryFile
 from typing import Any
 
 from brokerbench.compare.kept_verdicts import verdicts_in
-from brokerbench.compare.lock import only_one
-from brokerbench.compare.session import Session, Slot, why_invalid
-from brokerbench.guarded import run_guarded
+from brokerbench.compare.session import Session, Slot, only_one, why_invalid
+from brokerbench.interrupts import run_guarded
 from brokerbench.stored_runs import analyse
 from records.run import CONSUMER, PRODUCER
 from records.rundir import RunDirectory

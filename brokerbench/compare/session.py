@@ -4,10 +4,12 @@ A session is a folder below the runs. It holds the runs, their logs, and `sessio
 block holds a run of every arm. Their order is drawn from the session's name, so the same command finds the same plan.
 """
 
+import fcntl
 import hashlib
 import json
 import random
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +22,7 @@ from reports.comparison.statistics import needed_blocks
 from scenarios.options import OPTIONS
 
 SESSION_FILE = "session.json"
+ANOTHER_SESSION = "name another session by --session"
 MOST_BLOCKS = 1_000
 LONGEST_NAME = 200  # letters of a session, as file systems take 255 of a folder
 START_TIMEOUT = "--start-timeout"
@@ -293,3 +296,26 @@ def why_not_of_every_run(option: str, others: Sequence[str]) -> str:
         if name in SET_HERE:
             return f"{name}: brokerbench sets it itself: leave it out"
     return ""
+
+
+# -- one command at a time: each would make the runs that the other is making ------------------------------------------
+
+
+def require_free(folder: Path, instead: str = ANOTHER_SESSION) -> None:
+    """ValueError if another process is inside. ``folder`` need not exist."""
+    if folder.is_dir():
+        with only_one(folder, instead):
+            pass
+
+
+@contextmanager
+def only_one(folder: Path, instead: str = ANOTHER_SESSION) -> Iterator[None]:
+    """ValueError if another process is inside. The kernel lets go of it when a process ends, however it ends."""
+    with (folder / ".lock").open("w", encoding="utf-8") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise ValueError(
+                f"{folder}: another command makes these runs at this moment: wait for its end, or {instead}"
+            ) from None
+        yield

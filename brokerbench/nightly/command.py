@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from brokerbench.compare.answer import require_folders
-from brokerbench.compare.lock import only_one
 from brokerbench.compare.making import Say
-from brokerbench.compare.session import kept
+from brokerbench.compare.session import kept, only_one
 from brokerbench.errors import sentence
 from brokerbench.interrupts import signals_interrupt
 from brokerbench.nightly.making import OWN_NIGHT, begin, made, require_own, sessions

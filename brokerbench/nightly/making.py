@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from brokerbench.compare.lock import require_free
 from brokerbench.compare.making import RunsNotMade, Say, check, duration_s, make, minutes
-from brokerbench.compare.session import SESSION_FILE, Asked, Session, planned
+from brokerbench.compare.session import SESSION_FILE, Asked, Session, planned, require_free
 from brokerbench.errors import sentence
 from brokerbench.nightly.plan import TOPOLOGY, Benchmark, Plan, refused
 from brokerbench.stored_runs import AnalysisFailed

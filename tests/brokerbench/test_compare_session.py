@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from brokerbench.compare import making
 from brokerbench.compare.command import planned_sessions
-from brokerbench.compare.lock import only_one
 from brokerbench.compare.making import make, same_runtime
-from brokerbench.compare.session import Asked, Slot, planned, split_values, stray_word
+from brokerbench.compare.session import Asked, Slot, only_one, planned, split_values, stray_word
 from records.run import RunInfo
 from records.rundir import RunDirectory
 

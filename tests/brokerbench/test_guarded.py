@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from brokerbench.guarded import run_guarded
+from brokerbench.interrupts import run_guarded
 from tests.support.locust_run import REPOSITORY, as_a_user_has_it
 from tests.support.waiting import until
 
@@ -20,7 +20,7 @@ signal.signal(signal.SIGTERM, end)
 pathlib.Path(sys.argv[1], "began").touch()
 time.sleep(600)
 """
-RUNS_IT = "import sys; from brokerbench.guarded import run_guarded; run_guarded(sys.argv[1:])"
+RUNS_IT = "import sys; from brokerbench.interrupts import run_guarded; run_guarded(sys.argv[1:])"
 
 
 @pytest.mark.parametrize("status", [0, 3])
@@ -43,7 +43,7 @@ def test_an_interruption_ends_the_command_in_order(tmp_path: Path) -> None:
 UNDER_LOCUST = """
 import sys
 import locust
-from brokerbench.guarded import run_guarded
+from brokerbench.interrupts import run_guarded
 from brokerbench.interrupts import signals_interrupt
 try:
     with signals_interrupt():

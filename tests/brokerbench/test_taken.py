@@ -7,9 +7,8 @@ import pytest
 
 from brokerbench.compare import command
 from brokerbench.compare.command import runs_made
-from brokerbench.compare.lock import only_one
 from brokerbench.compare.session import Asked as Comparison
-from brokerbench.compare.session import planned
+from brokerbench.compare.session import only_one, planned
 from brokerbench.nightly import making
 from brokerbench.nightly.command import Asked, a_night
 from brokerbench.nightly.making import sessions

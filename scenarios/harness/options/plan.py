@@ -21,12 +21,15 @@ from scenarios.harness.faults.rolling_restart import earliest_s, expected_s, too
 from scenarios.harness.options.check_options import parse_checks
 from scenarios.harness.options.description import describe
 from scenarios.harness.options.fault_options import planned_faults
-from scenarios.harness.options.message_options import require_all_wanted, require_messages_fit
 from scenarios.harness.options.reachability_check import common_destinations, require_carried
-from scenarios.harness.options.reply_check import require_ways_back
 from scenarios.harness.options.run_options import OptionError
+from scenarios.harness.options.user_rules import (
+    require_all_wanted,
+    require_messages_fit,
+    require_ways_back,
+    require_work_done,
+)
 from scenarios.harness.options.user_settings import configure_users
-from scenarios.harness.options.work_check import require_work_done
 from scenarios.harness.run.warm_up import AT_MOST_S
 from scenarios.harness.scenario import Hold, Scenario
 from scenarios.options import Options
