@@ -88,7 +88,7 @@ def list_scenarios(name: str | None) -> None:
     else:
         path = locustfile_of(name, "scenarios")
         options = option_list.listing(path)
-        click.echo(f"{scenario_list.told(path)}\n\n{options}")
+        click.echo(f"{scenario_list.description(path)}\n\n{options}")
 
 
 @main.command("options")
@@ -257,33 +257,33 @@ def compare(
     Exit status: 0 done, 1 worse (--gate), 2 cannot be compared or made, 3 a run is invalid,
     4 undecided (--strict), 130 stopped.
     """
-    from brokerbench.compare.answer import begun, exit_status, told, wanted_from
+    from brokerbench.compare.answer import begun, describe, exit_status, wanted_from
     from brokerbench.compare.command import runs_made
     from brokerbench.compare.equal_arms import nearest_equal
     from brokerbench.compare.kept_verdicts import keep, kept_verdicts
-    from brokerbench.compare.session import Asked
+    from brokerbench.compare.session import ComparisonRequest
     from brokerbench.growth import restarts_of
     from brokerbench.stored_runs import find_run
     from reports.comparison.build import compared, write
 
     page = wanted_from(**wanted)
     if scenario is not None:
-        made = Asked(scenario, topologies, vary, blocks, run_time, session, words, runs, control)
-        folders = tuple(runs_made(made, wanted["primary"], click.echo))
+        request = ComparisonRequest(scenario, topologies, vary, blocks, run_time, session, words, runs, control)
+        folders = tuple(runs_made(request, wanted["primary"], click.echo))
     elif any((topologies, vary, blocks, control, run_time, session)):
         raise click.UsageError("options that make runs take --scenario NAME, such as --scenario steady")
     else:
         folders, left_out = begun(find_run(name, runs) for name in words)
         for sentence in left_out:
             click.echo(sentence, err=True)
-    asked = replace(page, runs=tuple(folders), to_add_a_broker=restarts_of, nearest_equal=nearest_equal)
-    asked = replace(asked, standing_verdicts=kept_verdicts(folders))
-    found = compared(asked)
+    page_request = replace(page, runs=tuple(folders), to_add_a_broker=restarts_of, nearest_equal=nearest_equal)
+    page_request = replace(page_request, standing_verdicts=kept_verdicts(folders))
+    comparisons = compared(page_request)
     if scenario is not None:
-        keep(found, folders)
-    written = write(found, asked)
-    click.echo(told(found, written))
-    sys.exit(exit_status(found, gate=gate, strict=strict))
+        keep(comparisons, folders)
+    written = write(comparisons, page_request)
+    click.echo(describe(comparisons, written))
+    sys.exit(exit_status(comparisons, gate=gate, strict=strict))
 
 
 @main.command()
@@ -317,14 +317,16 @@ def nightly(
     """
     from datetime import date
 
-    from brokerbench.nightly.command import Asked, a_night
+    from brokerbench.nightly.command import NightRequest, a_night
     from brokerbench.nightly.plan import read
 
-    asked = read(plan)
+    night_plan = read(plan)
     name = night or f"{date.today():%Y-%m-%d}{'-short' if short else ''}"
-    kept = history or runs / "nightly-history"
-    made = Asked(plan, asked.shortened() if short else asked, name, runs, kept, junit, markdown)
-    sys.exit(a_night(made, click.echo).exit_status(strict))
+    history_folder = history or runs / "nightly-history"
+    request = NightRequest(
+        plan, night_plan.shortened() if short else night_plan, name, runs, history_folder, junit, markdown
+    )
+    sys.exit(a_night(request, click.echo).exit_status(strict))
 
 
 @main.command()

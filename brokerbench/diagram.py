@@ -27,9 +27,9 @@ def diagram(topology: Topology) -> str:
     """An SVG file, with the report's colours, light and dark."""
     description = f"{len(topology.brokers)} brokers and {len(topology.links)} links; a dot marks who opens a link."
     svg = draw_network(_network(topology), ANCHOR, f"Topology {topology.name}", description)
-    head, rest = svg.split(">", 1)
+    head, body = svg.split(">", 1)
     head = head.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1)
-    return f"{head}>\n<style>\n{_style()}\n</style>\n{rest}\n"
+    return f"{head}>\n<style>\n{_style()}\n</style>\n{body}\n"
 
 
 def _network(topology: Topology) -> NetworkDrawing:

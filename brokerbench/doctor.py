@@ -30,7 +30,7 @@ class Finding:
 
     check: str
     state: str  # ok | warning | missing
-    found: str
+    reading: str
     next_step: str = ""
 
 
@@ -80,9 +80,9 @@ def necessary_is_missing(findings: Sequence[Finding]) -> bool:
     return any(finding.state == MISSING for finding in findings)
 
 
-def _judged(check: str, fine: bool, found: str, next_step: str, state: str = WARNING) -> Finding:
+def _judged(check: str, fine: bool, finding: str, next_step: str, state: str = WARNING) -> Finding:
     """``state`` and ``next_step``: of one that is not fine."""
-    return Finding(check, OK, found) if fine else Finding(check, state, found, next_step)
+    return Finding(check, OK, finding) if fine else Finding(check, state, finding, next_step)
 
 
 def python(facts: Facts) -> Finding:
@@ -117,30 +117,30 @@ def distributions(facts: Facts) -> list[Finding]:
 
 
 def docker(facts: Facts) -> Finding:
-    found = facts.docker or facts.docker_problem or "no engine answers"
+    finding = facts.docker or facts.docker_problem or "no engine answers"
     step = "only containers need it: start an engine, or stay with processes"
-    return _judged("Docker engine", facts.docker is not None, found, step)
+    return _judged("Docker engine", facts.docker is not None, finding, step)
 
 
 def toxiproxy(facts: Facts) -> Finding:
-    found = facts.toxiproxy or "not there (optional: links with --link)"
-    return _judged("Toxiproxy", facts.toxiproxy is not None, found, "for those: bash .ci/install-toxiproxy.sh", OK)
+    finding = facts.toxiproxy or "not there (optional: links with --link)"
+    return _judged("Toxiproxy", facts.toxiproxy is not None, finding, "for those: bash .ci/install-toxiproxy.sh", OK)
 
 
 def ports(facts: Facts) -> Finding:
-    state, found = WARNING if facts.free_ports else MISSING, f"{facts.free_ports} of {WANTED_PORTS} tried"
+    state, finding = WARNING if facts.free_ports else MISSING, f"{facts.free_ports} of {WANTED_PORTS} tried"
     step = "see who listens on 127.0.0.1: ss -ltnp"
-    return _judged("free ports", facts.free_ports >= WANTED_PORTS, found, step, state)
+    return _judged("free ports", facts.free_ports >= WANTED_PORTS, finding, step, state)
 
 
 def disk(facts: Facts) -> list[Finding]:
-    return [_disk(what, free) for what, free in facts.disk_free_bytes.items()]
+    return [_disk(place, free) for place, free in facts.disk_free_bytes.items()]
 
 
-def _disk(what: str, free_bytes: int) -> Finding:
-    state, found = WARNING if free_bytes >= NEEDED_DISK_BYTES else MISSING, f"{free_bytes / GIB:.1f} GiB free"
+def _disk(place: str, free_bytes: int) -> Finding:
+    state, finding = WARNING if free_bytes >= NEEDED_DISK_BYTES else MISSING, f"{free_bytes / GIB:.1f} GiB free"
     step = f"make room: {WANTED_DISK_BYTES // GIB} GiB is comfortable"
-    return _judged(f"disk, {what}", free_bytes >= WANTED_DISK_BYTES, found, step, state)
+    return _judged(f"disk, {place}", free_bytes >= WANTED_DISK_BYTES, finding, step, state)
 
 
 def memory(facts: Facts) -> Finding:
@@ -154,15 +154,15 @@ def cores(facts: Facts) -> Finding:
 
 
 def load(facts: Facts) -> Finding:
-    found = f"{facts.load_1_min:.1f} over the last minute"
+    finding = f"{facts.load_1_min:.1f} over the last minute"
     step = "something else is busy here: wait for it, or latencies may come out doubtful"
-    return _judged("load", facts.load_1_min <= BUSY_SHARE * facts.cores, found, step)
+    return _judged("load", facts.load_1_min <= BUSY_SHARE * facts.cores, finding, step)
 
 
 def open_files(facts: Facts) -> Finding:
     most, step = facts.open_files_hard, f"for many clients raise the hard limit to {WANTED_OPEN_FILES:,}"
-    found = "unlimited" if most is None else f"at most {most:,}"
-    return _judged("open files", most is None or most >= WANTED_OPEN_FILES, found, step)
+    finding = "unlimited" if most is None else f"at most {most:,}"
+    return _judged("open files", most is None or most >= WANTED_OPEN_FILES, finding, step)
 
 
 def priority(facts: Facts) -> Finding:
@@ -171,8 +171,8 @@ def priority(facts: Facts) -> Finding:
 
 
 def leftovers(facts: Facts) -> Finding:
-    found = "; ".join(facts.leftovers) or "nothing left running"
-    return _judged("earlier runs", not facts.leftovers, found, "wait for that run to end, or end it: kill PID")
+    finding = "; ".join(facts.leftovers) or "nothing left running"
+    return _judged("earlier runs", not facts.leftovers, finding, "wait for that run to end, or end it: kill PID")
 
 
 def table(findings: Sequence[Finding]) -> str:
@@ -183,7 +183,9 @@ def table(findings: Sequence[Finding]) -> str:
 
 def answer(findings: Sequence[Finding]) -> str:
     """One sentence: whether this machine can run a benchmark, and which findings to read first."""
-    missing, doubtful = ([each.check for each in findings if each.state == state] for state in (MISSING, WARNING))
+    missing, doubtful = (
+        [finding.check for finding in findings if finding.state == state] for state in (MISSING, WARNING)
+    )
     if missing:
         return f"This machine cannot run a benchmark yet. Missing: {'; '.join(missing)}."
     warned = f" Warnings: {'; '.join(doubtful)}." if doubtful else ""
@@ -192,4 +194,4 @@ def answer(findings: Sequence[Finding]) -> str:
 
 def _line(finding: Finding, width: int) -> str:
     step = f"\n{'':{len(MISSING) + 2 + width}}  → {finding.next_step}" if finding.next_step else ""
-    return f"{finding.state:<{len(MISSING)}}  {finding.check:<{width}}  {finding.found}{step}"
+    return f"{finding.state:<{len(MISSING)}}  {finding.check:<{width}}  {finding.reading}{step}"

@@ -37,9 +37,9 @@ def drawn(topology: Topology) -> str:
     return "\n".join(lines)
 
 
-def has_the_shape_of(one: Topology, other: Topology) -> bool:
+def has_the_shape_of(drawn: Topology, topology: Topology) -> bool:
     """Whether a drawing of the one is a drawing of the other."""
-    return _shape(one) == _shape(other)
+    return _shape(drawn) == _shape(topology)
 
 
 def _shape(topology: Topology) -> tuple[object, ...]:
@@ -64,8 +64,8 @@ def _lines(strokes: Counter[Stroke], order: Sequence[str]) -> Iterator[str]:
     """Sorted by the left sides, in the brokers' order."""
     alike: dict[tuple[str, str, int], list[str]] = {}
     for name in order:
-        for arrow, count in sorted({(kind, n) for (left, kind, _), n in strokes.items() if left == name}):
-            ends = [each for each in order if strokes[name, arrow, each] == count]
+        for arrow, count in sorted({(kind, n) for (begin, kind, _), n in strokes.items() if begin == name}):
+            ends = [end for end in order if strokes[name, arrow, end] == count]
             alike.setdefault((arrow, _row(ends), count), []).append(name)
     for (arrow, right, count), names in alike.items():
         yield f"{_row(names)} {arrow} {right}" + (f"  {count} links each" if count > 1 else "")
@@ -84,9 +84,9 @@ def _entry(group: ClientGroup, order: Sequence[str]) -> str:
 def _alone(topology: Topology) -> Iterator[str]:
     """Brokers that nothing else says are there."""
     ends = (broker for link in topology.links for broker in (link.opened_by, link.to))
-    told = {broker.name for broker in (*ends, *(each for group in topology.groups for each in group.enter_at))}
-    told |= {name for broker in topology.brokers if broker.standby_of for name in (broker.name, broker.standby_of)}
-    return (broker.name for broker in topology.brokers if broker.name not in told)
+    connected = {broker.name for broker in (*ends, *(broker for group in topology.groups for broker in group.enter_at))}
+    connected |= {name for broker in topology.brokers if broker.standby_of for name in (broker.name, broker.standby_of)}
+    return (broker.name for broker in topology.brokers if broker.name not in connected)
 
 
 def _row(names: Sequence[str]) -> str:
@@ -101,5 +101,5 @@ def _row(names: Sequence[str]) -> str:
 
 
 def _goes_on(name: str, after: str) -> bool:
-    found, then = NUMBERED.fullmatch(name), NUMBERED.fullmatch(after)
-    return bool(found and then and found[1] == then[1] and int(found[2]) + 1 == int(then[2]))
+    number, next_number = NUMBERED.fullmatch(name), NUMBERED.fullmatch(after)
+    return bool(number and next_number and number[1] == next_number[1] and int(number[2]) + 1 == int(next_number[2]))

@@ -19,8 +19,8 @@ class CommandFailed(click.ClickException):
 
     exit_code = UNUSABLE
 
-    def __init__(self, told: str) -> None:
-        super().__init__(shortened(told))
+    def __init__(self, message: str) -> None:
+        super().__init__(shortened(message))
 
     def show(self, file: Any = None) -> None:
         click.echo(f"brokerbench: {self.message}", file=file or sys.stderr)

@@ -39,7 +39,11 @@ def gather(runs: Path) -> Facts:
         java=java,
         java_problem=java_problem,
         # those of a run without --broker-version
-        distributions={f"{each.name} {each.version}": cached(each) for each in PINNED if each == pinned(each.name)},
+        distributions={
+            f"{distribution.name} {distribution.version}": cached(distribution)
+            for distribution in PINNED
+            if distribution == pinned(distribution.name)
+        },
         docker=engine,
         docker_problem=engine_problem,
         toxiproxy=_toxiproxy(),

@@ -54,13 +54,13 @@ def restarts(text: str) -> str:
     '' if no topology has this name here, or if none like it can be larger.
     """
     try:
-        found = growths(text)
+        ways = growths(text)
     except (ValueError, OSError):
         return ""
-    told = [_restarted(growth) for growth in found]
-    if len(found) == 1:
-        return told[0]
-    return "; ".join(f"{growth.change}: {names}" for growth, names in zip(found, told, strict=True))
+    names_by_growth = [_restarted(growth) for growth in ways]
+    if len(ways) == 1:
+        return names_by_growth[0]
+    return "; ".join(f"{growth.change}: {names}" for growth, names in zip(ways, names_by_growth, strict=True))
 
 
 def _restarted(growth: Growth) -> str:
@@ -74,33 +74,33 @@ def joined(now: Topology) -> Growth:
     entry = now.groups[0].enter_at[0] if now.groups else now.brokers[0]
     entry = now.broker(entry.active)
     like = next((link for link in now.links if entry in (link.opened_by, link.to)), None)
-    name = next(each for each in _names() if each not in {broker.name for broker in now.brokers})
-    link = _like(like, entry, name) if like else now.product.join(_new(entry, name), entry, now.links)
-    new = link.to if link.opened_by == entry else link.opened_by
-    grown = replace(now, brokers=(*now.brokers, new), links=(*now.links, link))
-    told = f"one link more, from {link.opened_by.name} to {link.to.name}" + (f", like {like.name}" if like else "")
-    return compared(told, now, grown)
+    name = next(unused for unused in _names() if unused not in {broker.name for broker in now.brokers})
+    link = _like(like, entry, name) if like else now.product.join(_broker_like(entry, name), entry, now.links)
+    joining = link.to if link.opened_by == entry else link.opened_by
+    grown = replace(now, brokers=(*now.brokers, joining), links=(*now.links, link))
+    change = f"one link more, from {link.opened_by.name} to {link.to.name}" + (f", like {like.name}" if like else "")
+    return compared(change, now, grown)
 
 
 def compared(change: str, now: Topology, grown: Topology) -> Growth:
     """The change of each broker from one topology to the other."""
     before, after = _configurations(now), _configurations(grown)
-    kept = [name for name in before if name in after]
+    staying = [name for name in before if name in after]
     return Growth(
         change,
         added=tuple(name for name in after if name not in before),
-        restarted=tuple(name for name in kept if before[name] != after[name]),
-        untouched=tuple(name for name in kept if before[name] == after[name]),
+        restarted=tuple(name for name in staying if before[name] != after[name]),
+        untouched=tuple(name for name in staying if before[name] == after[name]),
     )
 
 
 def _counted(text: str) -> Iterator[Growth]:
-    name, now, given = parse_call(text).name, build(text), arguments(text)
-    for parameter, value in given.items():
+    name, now, parameters = parse_call(text).name, build(text), arguments(text)
+    for parameter, value in parameters.items():
         if type(value) is not int:
             continue
         try:
-            grown = build(_written(name, given | {parameter: value + 1}))
+            grown = build(_written(name, parameters | {parameter: value + 1}))
         except TopologyInvalid:  # as many as it may have
             continue
         if len(grown.brokers) > len(now.brokers):
@@ -110,11 +110,11 @@ def _counted(text: str) -> Iterator[Growth]:
 def _like(link: Link, entry: AnyBroker, name: str) -> Link:
     """The same link between ``entry`` and a new broker, which is like the one that the link joins to ``entry``."""
     if link.opened_by == entry:
-        return link.between(entry, _new(link.to, name))
-    return link.between(_new(link.opened_by, name), entry)
+        return link.between(entry, _broker_like(link.to, name))
+    return link.between(_broker_like(link.opened_by, name), entry)
 
 
-def _new(like: AnyBroker, name: str) -> AnyBroker:
+def _broker_like(like: AnyBroker, name: str) -> AnyBroker:
     return replace(like, name=name, standby_of="")
 
 
@@ -128,5 +128,5 @@ def _configurations(topology: Topology) -> dict[str, dict[str, str]]:
     return files_of(topology, site_by_names(topology))
 
 
-def _written(name: str, given: dict[str, object]) -> str:
-    return f"{name}({', '.join(f'{parameter}={value!r}' for parameter, value in given.items())})"
+def _written(name: str, parameters: dict[str, object]) -> str:
+    return f"{name}({', '.join(f'{parameter}={value!r}' for parameter, value in parameters.items())})"

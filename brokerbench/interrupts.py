@@ -23,17 +23,17 @@ def signals_interrupt() -> Iterator[None]:
     """The first signal raises KeyboardInterrupt. Later ones are ignored, so nothing interrupts the shutdown."""
 
     def interrupt(number: int, frame: FrameType | None) -> None:
-        for each in SIGNALS:
-            signal.signal(each, signal.SIG_IGN)
+        for later in SIGNALS:
+            signal.signal(later, signal.SIG_IGN)
         raise KeyboardInterrupt
 
     _let_gevent_pass_it_on()
-    before = {each: signal.signal(each, interrupt) for each in SIGNALS}
+    before = {number: signal.signal(number, interrupt) for number in SIGNALS}
     try:
         yield
     finally:
-        for each, handler in before.items():
-            signal.signal(each, handler)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _let_gevent_pass_it_on() -> None:

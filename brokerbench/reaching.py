@@ -31,7 +31,7 @@ PROTOCOL = "stomp"  # a run's default protocol
 
 
 @dataclass(frozen=True)
-class Asked:
+class LoadOptions:
     """The options of ``up`` that a run on its brokers takes too. ``failover``: None for the groups' own options."""
 
     name: str
@@ -50,11 +50,11 @@ class ReachFiles:
 
 def uris_of(runtime: Runtime, broker: str) -> dict[str, str]:
     """The broker's URIs by protocol, for every protocol that it speaks."""
-    found = {}
+    uris = {}
     for protocol in SCHEMES:
         with suppress(KeyError):
-            found[protocol] = runtime.endpoint(broker, protocol).uri
-    return found
+            uris[protocol] = runtime.endpoint(broker, protocol).uri
+    return uris
 
 
 def management_of(runtime: Runtime, broker: str) -> str:
@@ -73,7 +73,7 @@ def files_for(runtime: Runtime, topology: Topology) -> Iterator[ReachFiles | Non
         return
     folder = PrivateFolder.create()
     try:
-        names = [each.name for each in topology.brokers]
+        names = [broker.name for broker in topology.brokers]
         managed = next((name for name in names if management_of(runtime, name)), names[0])
         agent = runtime.management(managed)  # all brokers of a run have the same
         secrets = ExternalCredentials(runtime.credentials(), Credentials(agent.username, agent.password))
@@ -100,37 +100,42 @@ def _that_a_file_takes(uris: Mapping[str, str]) -> dict[str, str]:
 
 
 def describe(
-    asked: Asked, topology: Topology, runtime: Runtime, logs: Path, files: ReachFiles | None, left: int = 0
+    load_options: LoadOptions,
+    topology: Topology,
+    runtime: Runtime,
+    logs: Path,
+    files: ReachFiles | None,
+    unproven: int = 0,
 ) -> str:
-    """All that a person needs to connect. ``left``: the paths that no canary could prove."""
-    proven = f"every path but {left} is proven" if left else "every path is proven"
-    parts = [f"{asked.name} is up ({runtime.name}), and {proven}"]
+    """All that a person needs to connect. ``unproven``: the paths that no canary could prove."""
+    proven = f"every path but {unproven} is proven" if unproven else "every path is proven"
+    parts = [f"{load_options.name} is up ({runtime.name}), and {proven}"]
     for broker in topology.brokers:
         addresses = uris_of(runtime, broker.name) | {MANAGEMENT: management_of(runtime, broker.name) or "none known"}
         parts.append(_section(broker.name, list(addresses.items())))
     parts += [
         _section(f"clients: {group}", [("", uri) for uri in uris])
-        for group, uris in failover_uris(runtime, topology, asked.failover).items()
+        for group, uris in failover_uris(runtime, topology, load_options.failover).items()
     ]
-    parts.append(_ways(asked, runtime, logs, files))
+    parts.append(_ways(load_options, runtime, logs, files))
     return "\n\n".join(parts)
 
 
 def failover_uris(runtime: Runtime, topology: Topology, failover: str | None) -> dict[str, list[str]]:
     """Those of each client group, one for every protocol that all its brokers speak."""
     uris = {broker.name: uris_of(runtime, broker.name) for broker in topology.brokers}
-    found = {}
+    uris_by_group = {}
     for group in topology.groups:
         chosen = group if failover is None else replace(group, failover=failover)
         spoken = [p for p in SCHEMES if all(p in uris[broker.name] for broker in group.enter_at)]
-        found[group.name] = [
+        uris_by_group[group.name] = [
             chosen.failover_uri({broker.name: uris[broker.name][protocol] for broker in group.enter_at})
             for protocol in spoken
         ]
-    return found
+    return uris_by_group
 
 
-def load_command(asked: Asked, files: ReachFiles) -> str:
+def load_command(load_options: LoadOptions, files: ReachFiles) -> str:
     """A run on these brokers, to be pasted where ``up`` was typed."""
     words = [
         _locust(),
@@ -138,34 +143,34 @@ def load_command(asked: Asked, files: ReachFiles) -> str:
         relpath(STEADY),
         "--headless",
         "--topology",
-        asked.name,
+        load_options.name,
         "--brokers-file",
         str(files.brokers),
     ]
-    words += ["--protocol", asked.protocol] if asked.protocol != PROTOCOL else []
-    words += ["--failover", asked.failover] if asked.failover is not None else []
+    words += ["--protocol", load_options.protocol] if load_options.protocol != PROTOCOL else []
+    words += ["--failover", load_options.failover] if load_options.failover is not None else []
     words += ["--ca-file", str(files.authority)] if files.authority else []
     return join(words)
 
 
 def _locust() -> str:
     """That of this installation: by its name alone where a shell would find that one, and not another."""
-    ours, found = Path(sys.executable).with_name("locust"), which("locust")
-    return "locust" if found and Path(found).resolve() == ours.resolve() else relpath(ours)
+    ours, on_path = Path(sys.executable).with_name("locust"), which("locust")
+    return "locust" if on_path and Path(on_path).resolve() == ours.resolve() else relpath(ours)
 
 
-def _ways(asked: Asked, runtime: Runtime, logs: Path, files: ReachFiles | None) -> str:
+def _ways(load_options: LoadOptions, runtime: Runtime, logs: Path, files: ReachFiles | None) -> str:
     if files is None:
         return f"They are not ours: they stay as they are. As user {runtime.credentials().username!r}."
     lines = [
         ("user", runtime.credentials().username),
         ("passwords", f"{files.credentials} (only you can read it; gone with the brokers)"),
         *([("authority", f"{files.authority} (whom to trust for TLS)")] if files.authority else []),
-        ("a load", load_command(asked, files)),
+        ("a load", load_command(load_options, files)),
         ("logs", f"{logs}/brokers/"),
     ]
-    return "\n".join([*(f"{what:<{WIDTH}}{how}" for what, how in lines), "", "Ctrl-C takes all of it down."])
+    return "\n".join([*(f"{label:<{WIDTH}}{how}" for label, how in lines), "", "Ctrl-C takes all of it down."])
 
 
 def _section(title: str, rows: list[tuple[str, str]]) -> str:
-    return "\n".join([title, *(f"  {what:<{WIDTH}}{value}" if what else f"  {value}" for what, value in rows)])
+    return "\n".join([title, *(f"  {label:<{WIDTH}}{value}" if label else f"  {value}" for label, value in rows)])

@@ -14,8 +14,8 @@ def rendered(
     topology: Topology, to: str, base_port: int, *, broker_version: str = "", unset_defaults: bool = False
 ) -> dict[str, str]:
     """Every file by its path. ``to``: broker | compose | amazon-mq | diagram. Raises ValueError."""
-    for option, given in (("--broker-version", broker_version), ("--unset-defaults", unset_defaults)):
-        if given and to not in TAKEN_BY[option]:
+    for option, stated in (("--broker-version", broker_version), ("--unset-defaults", unset_defaults)):
+        if stated and to not in TAKEN_BY[option]:
             raise ValueError(f"{option} --to {to}: changes only {' and '.join(TAKEN_BY[option])}; leave it out")
     if broker_version:
         release_of(topology, broker_version, None)  # refuses a version that is not known

@@ -18,15 +18,15 @@ def questions() -> Iterator[tuple[Path, str]]:
     for path in sorted(Path(next(iter(scenarios.__path__))).glob("*.py")):
         module = ast.parse(path.read_text(encoding="utf-8"))
         if any(map(_hands_over, module.body)):
-            yield path, _told(module)
+            yield path, _text_of(module)
 
 
-def told(locustfile: Path) -> str:
+def description(locustfile: Path) -> str:
     """What happens and what is asked: the docstring of a locustfile, the second line indented."""
-    return _told(ast.parse(locustfile.read_text(encoding="utf-8")))
+    return _text_of(ast.parse(locustfile.read_text(encoding="utf-8")))
 
 
-def _told(module: ast.Module) -> str:
+def _text_of(module: ast.Module) -> str:
     docstring = ast.get_docstring(module) or "It has no docstring."
     return "\n    ".join(line for line in inspect.cleandoc(docstring).split("\n") if line)
 

@@ -34,13 +34,13 @@ def _impairment(link: Link) -> list[str]:
     return [str(link.impairment)] if link.impairment else []
 
 
-def _set(part: Any, known: set[str]) -> Iterator[str]:
-    """``prefetch_size=5``, ``mirror(sync=True)``, … for the fields of a value that are not in ``known``."""
+def _set(part: Any, left_out: set[str]) -> Iterator[str]:
+    """``prefetch_size=5``, ``mirror(sync=True)``, … for the fields of a value that are not in ``left_out``."""
     for field in fields(part):
         value = getattr(part, field.name)
-        if field.name not in known and value != _default(field):
-            told = _described(value)
-            yield field.name + (told if told[:1] in ("", "(") else f"={told}")
+        if field.name not in left_out and value != _default(field):
+            described = _described(value)
+            yield field.name + (described if described[:1] in ("", "(") else f"={described}")
 
 
 def _default(field: "Field[Any]") -> Any:

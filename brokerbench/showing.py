@@ -24,11 +24,13 @@ def catalogue(entries: Sequence[Entry]) -> str:
     return "\n".join(f"{entry.name:<{width}}  {entry.product:<{product_width}}  {entry.summary}" for entry in entries)
 
 
-def entry(of: Entry, given: Mapping[str, object], usual: Topology, built: Topology, growths: Sequence[Growth]) -> str:
+def entry(
+    listed: Entry, parameters: Mapping[str, object], usual: Topology, built: Topology, growths: Sequence[Growth]
+) -> str:
     """Its description, its parameters, and all of `topology`. ``usual``: as it is without parameters."""
-    parameters = _section("parameters", (f"{name}={value!r}" for name, value in given.items()))
-    picture = of.picture if has_the_shape_of(built, usual) else drawn(built)
-    return "\n\n".join([of.summary, picture, parameters, *_parts(built, growths)])
+    parameter_lines = _section("parameters", (f"{name}={value!r}" for name, value in parameters.items()))
+    picture = listed.picture if has_the_shape_of(built, usual) else drawn(built)
+    return "\n\n".join([listed.summary, picture, parameter_lines, *_parts(built, growths)])
 
 
 def topology(built: Topology, growths: Sequence[Growth]) -> str:
@@ -51,13 +53,13 @@ def _section(title: str, lines: Iterable[str]) -> str:
 
 
 def _broker(broker: AnyBroker) -> str:
-    told = [f"in {broker.region}"] if broker.region else []
-    told += [f"stands by for {broker.standby_of}"] if broker.standby_of else []
-    return f"{broker.name}  {', '.join(told)}".rstrip()
+    roles = [f"in {broker.region}"] if broker.region else []
+    roles += [f"stands by for {broker.standby_of}"] if broker.standby_of else []
+    return f"{broker.name}  {', '.join(roles)}".rstrip()
 
 
 def _protocol_at(group: ClientGroup) -> str:
-    spoken_by_all = [p for p in group.enter_at[0].spoken if all(p in each.spoken for each in group.enter_at)]
+    spoken_by_all = [p for p in group.enter_at[0].spoken if all(p in broker.spoken for broker in group.enter_at)]
     return spoken_by_all[0] if spoken_by_all and PROTOCOL not in spoken_by_all else PROTOCOL
 
 
@@ -81,8 +83,8 @@ def _link(link: Link) -> str:
 def _paths(built: Topology) -> Iterator[str]:
     names = {group.name for group in built.groups}
     if not {PRODUCERS, CONSUMERS} <= names:
-        found = ", ".join(sorted(names)) or "no group"
-        yield f"none: scenarios need groups of these two names, and this topology has {found}"
+        group_names = ", ".join(sorted(names)) or "no group"
+        yield f"none: scenarios need groups of these two names, and this topology has {group_names}"
         return
     paths = built.paths_between(PRODUCERS, CONSUMERS)
     for path in paths[:MOST_PATHS]:

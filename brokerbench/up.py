@@ -139,12 +139,12 @@ def up(request: Request, progress: Say, show: Say) -> int:
     return 0 if is_up else EXIT_STATUS["interrupted"]
 
 
-def _leave(made: RunDirectory, keep: bool, progress: Say) -> None:
+def _leave(directory: RunDirectory, keep: bool, progress: Say) -> None:
     """Remove the folder, unless it has contents to keep."""
-    if keep and any(path.is_file() for path in made.path.rglob("*")):
-        progress(f"the brokers' logs, and their stores if these were to be kept, are in {made.path}")
+    if keep and any(path.is_file() for path in directory.path.rglob("*")):
+        progress(f"the brokers' logs, and their stores if these were to be kept, are in {directory.path}")
     else:
-        rmtree(made.path, ignore_errors=True)
+        rmtree(directory.path, ignore_errors=True)
 
 
 def routes(topology: Topology) -> tuple[Route, ...]:
@@ -170,8 +170,8 @@ def _check_spoken(request: Request) -> None:
     ends += [(path.end, request.spoken.consumers) for path in routes(request.topology)]
     for broker, protocol in ends:
         try:
-            made = request.topology.broker(broker)
-            (made.listener if request.wanted.runtime == "external" else made.require_spoken)(protocol)
+            entered = request.topology.broker(broker)
+            (entered.listener if request.wanted.runtime == "external" else entered.require_spoken)(protocol)
         except KeyError as error:
             raise ValueError(f"--protocol {protocol}: {error.args[0]}; choose one that it does") from None
 
@@ -182,8 +182,8 @@ def _until_interrupted(request: Request, runtime: Runtime, directory: RunDirecto
     try:
         unproven = _bring_up(request, runtime, progress)
         with reaching.files_for(runtime, request.topology) as files:
-            asked = reaching.Asked(request.name, str(request.spoken), request.failover)
-            show(reaching.describe(asked, request.topology, runtime, directory.path, files, unproven))
+            load_options = reaching.LoadOptions(request.name, str(request.spoken), request.failover)
+            show(reaching.describe(load_options, request.topology, runtime, directory.path, files, unproven))
             is_up = True
             if runtime.name != "external":
                 _watch(runtime, request.topology, progress)

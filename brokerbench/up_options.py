@@ -76,6 +76,6 @@ def _settings(option: "Option") -> dict[str, Any]:
         bounds = click.IntRange(int(option.bounds.least), int(option.bounds.most))
         return {"type": bounds, "default": option.default}
     if option.bounds:
-        seconds = NumberRange(option.bounds.least, option.bounds.most, min_open=option.bounds.more)
+        seconds = NumberRange(option.bounds.least, option.bounds.most, min_open=option.bounds.above_least)
         return {"type": seconds, "default": option.default}
     return {"default": option.default}

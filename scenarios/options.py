@@ -59,7 +59,7 @@ VERSIONS = "; ".join(
 
 @dataclass(frozen=True)
 class Bounds:
-    """``least`` to ``most``, both included, but for ``least`` if only ``more`` than that is allowed.
+    """``least`` to ``most``, both included. ``above_least``: ``least`` itself is too little.
 
     The upper bounds refuse what no machine or protocol takes. A slip of the keyboard would otherwise be noticed after
     the brokers have started.
@@ -67,12 +67,12 @@ class Bounds:
 
     least: float
     most: float
-    more: bool = False
+    above_least: bool = False
 
     def problem(self, number: float) -> str:
         """``must be at least 1``; '' if the number lies within them."""
-        if number < self.least or (self.more and number == self.least):
-            return f"must be {'more than' if self.more else 'at least'} {self.least:,g}"
+        if number < self.least or (self.above_least and number == self.least):
+            return f"must be {'more than' if self.above_least else 'at least'} {self.least:,g}"
         most = f"{self.most:,}" if isinstance(self.most, int) else f"{self.most:,.0f}"  # a float rounds 2^63 - 1
         return "" if number <= self.most else f"must be at most {most}"
 
@@ -218,7 +218,9 @@ class Options:
         default="",
         comparable=True,
     )
-    load_s: float | None = option("--run-time", OF_LOCUST, "length of the load", bounds=Bounds(0, MOST_S, more=True))
+    load_s: float | None = option(
+        "--run-time", OF_LOCUST, "length of the load", bounds=Bounds(0, MOST_S, above_least=True)
+    )
     messages: int | None = option(
         "--messages",
         LOAD,
@@ -327,7 +329,7 @@ class Options:
         "--ttl",
         LOAD,
         "seconds that a message lives: after them no consumer gets it any more",
-        bounds=Bounds(0, math.inf, more=True),  # drivers.client.message_settings knows the most
+        bounds=Bounds(0, math.inf, above_least=True),  # drivers.client.message_settings knows the most
         sets="producers.time_to_live_s",
     )
     message_priority: int | None = option(
@@ -384,7 +386,7 @@ class Options:
         LOAD,
         "seconds that consumers get to empty the queues",
         default=60.0,
-        bounds=Bounds(0, DAY_S, more=True),
+        bounds=Bounds(0, DAY_S, above_least=True),
     )
     seed: int = option(
         "--seed",
@@ -419,7 +421,7 @@ class Options:
         BROKERS,
         "seconds that the brokers get to come up; more on a machine with much else to do",
         default=START_TIMEOUT_S,
-        bounds=Bounds(0, DAY_S, more=True),
+        bounds=Bounds(0, DAY_S, above_least=True),
     )
     keep_data: bool = option(
         "--keep-data",

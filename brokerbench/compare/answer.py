@@ -50,7 +50,7 @@ def require_folders(files: Iterable[Path]) -> None:
             raise ValueError(f"{file}: there is no folder {file.parent}: make it first")
 
 
-def told(comparisons: Sequence[Comparison], written: Sequence[Path]) -> str:
+def describe(comparisons: Sequence[Comparison], written: Sequence[Path]) -> str:
     """What stands on the terminal: the answer, the reasons of each verdict, what was left out, the files."""
     field = comparisons[0].design.field
     lines = [
@@ -58,19 +58,19 @@ def told(comparisons: Sequence[Comparison], written: Sequence[Path]) -> str:
         messages(comparisons),
         *(f"beside the {field}: {line}" for line in beside(comparisons)),
     ]
-    for each in comparisons:
-        lines += [*unsteady(each), *noise(each), *left_out(each)]
-        under = f"{each.scenario}, " if len(comparisons) > 1 else ""
-        for test in each.tests:
+    for comparison in comparisons:
+        lines += [*unsteady(comparison), *noise(comparison), *left_out(comparison)]
+        under = f"{comparison.scenario}, " if len(comparisons) > 1 else ""
+        for test in comparison.tests:
             lines.append(f"{test.verdict.word}: {under}{test.figure.arm}, {test.figure.metric.path}")
             lines += [f"  {reason}" for reason in test.verdict.reasons]
-    unlike = [f"unlike: {difference}" for each in comparisons for difference in each.design.unlike]
+    unlike = [f"unlike: {difference}" for comparison in comparisons for difference in comparison.design.unlike]
     return "\n".join([*lines, *unlike, *map(str, written)])
 
 
 def exit_status(comparisons: Sequence[Comparison], gate: bool, strict: bool) -> int:
     """0, or by the gravest verdict: 3 invalid, 1 worse (``gate``), 4 undecided or unstable (``strict``)."""
-    words = {word for each in comparisons for word in each.words()}
+    words = {word for comparison in comparisons for word in comparison.words()}
     if INVALID in words:
         return EXIT_STATUS["invalid"]
     if gate and WORSE in words:

@@ -8,12 +8,12 @@ from pathlib import Path
 from brokerbench.compare.making import Say, can_tell, check, make, outlook, stands
 from brokerbench.compare.session import (
     MOST_BLOCKS,
-    Asked,
+    ComparisonRequest,
     Session,
     arms,
-    kept,
     locustfile_of,
     planned,
+    progress,
     require_free,
     split_values,
 )
@@ -24,33 +24,33 @@ from reports.comparison.statistics import can_be_judged
 from topologies.model.spelling import shortened
 
 
-def runs_made(asked: Asked, primary: Sequence[str], say: Say) -> list[Path]:
+def runs_made(request: ComparisonRequest, primary: Sequence[str], say: Say) -> list[Path]:
     """The folders of the runs, made where they are missing. Ends the process with status 130 at Ctrl-C.
 
     ``primary``: the figures to judge, as named. Raises ValueError, RunsNotMade, AnalysisFailed or NoJava.
     """
-    sessions, tests = planned_sessions(asked, primary)
+    sessions, tests = planned_sessions(request, primary)
     try:
         with signals_interrupt():
-            return _made(sessions, tests, say)
+            return _make(sessions, tests, say)
     except KeyboardInterrupt:
-        say(f"stopped: {kept(sessions)}; the same command goes on from there")
+        say(f"stopped: {progress(sessions)}; the same command goes on from there")
         sys.exit(EXIT_STATUS["interrupted"])
 
 
-def planned_sessions(asked: Asked, primary: Sequence[str]) -> tuple[list[Session], int]:
+def planned_sessions(request: ComparisonRequest, primary: Sequence[str]) -> tuple[list[Session], int]:
     """A session for each scenario of ``steady:7,failover:3``, and how many tests Holm covers. Raises ValueError."""
-    wanted = [_with_blocks(text, asked.blocks) for text in split_values(asked.scenario)]
+    wanted = [_with_blocks(text, request.blocks) for text in split_values(request.scenario)]
     names = [locustfile_of(scenario).stem for scenario, _ in wanted]
     if len(set(names)) < len(names):
-        raise ValueError(f"--scenario {asked.scenario}: names a scenario twice: name each once, with its blocks")
-    _, values = arms(asked)
+        raise ValueError(f"--scenario {request.scenario}: names a scenario twice: name each once, with its blocks")
+    _, values = arms(request)
     figures = [len(metrics) or 1 for metrics in parted(primary, names).values()]
     judged = can_be_judged([blocks for _, blocks in wanted])
     tests = sum(number for number, counts in zip(figures, judged, strict=True) if counts) * (len(values) - 1)
     several = len(wanted) > 1
     return [
-        planned(replace(asked, scenario=scenario, blocks=blocks, session=_session(asked, name, several)), tests)
+        planned(replace(request, scenario=scenario, blocks=blocks, session=_session(request, name, several)), tests)
         for (scenario, blocks), name in zip(wanted, names, strict=True)
     ], tests
 
@@ -66,11 +66,11 @@ def _with_blocks(text: str, blocks: int | None) -> tuple[str, int | None]:
     return scenario, int(number)
 
 
-def _session(asked: Asked, scenario: str, several: bool) -> str | None:
-    return f"{asked.session}-{scenario}" if asked.session and several else asked.session
+def _session(request: ComparisonRequest, scenario: str, several: bool) -> str | None:
+    return f"{request.session}-{scenario}" if request.session and several else request.session
 
 
-def _made(sessions: Sequence[Session], tests: int, say: Say) -> list[Path]:
+def _make(sessions: Sequence[Session], tests: int, say: Say) -> list[Path]:
     for session in sessions:  # at once: the check of every arm's options takes seconds
         session.require_own()
         require_free(session.folder)
@@ -78,7 +78,7 @@ def _made(sessions: Sequence[Session], tests: int, say: Say) -> list[Path]:
     for session in sessions:
         session.begin()
     for session, would in zip(sessions, would_be, strict=True):
-        for line in outlook(session, would, missing=session.run_count - len(session.made())):
+        for line in outlook(session, would, missing=session.run_count - len(session.usable_runs())):
             say(line)
     for line in can_tell(sessions, tests):
         say(line)

@@ -39,12 +39,14 @@ def proposal(texts: Sequence[str]) -> str:
     common = set(ways[0]).intersection(*ways[1:])
     if not common:
         fixed = [
-            f"{text} always has {size}" for text, size, way in zip(texts, sizes, ways, strict=True) if len(way) == 1
+            f"{text} always has {size}"
+            for text, size, texts_by_size in zip(texts, sizes, ways, strict=True)
+            if len(texts_by_size) == 1
         ]
         why = f": {joined(fixed)}" if fixed else ""
         return f"No parameters make these arms equal in brokers{why}. Read the differences with that in mind."
     size = min(common, key=lambda count: _change(sizes, count))
-    equal = [way[size] for way in ways]
+    equal = [texts_by_size[size] for texts_by_size in ways]
     command = f"--topologies '{','.join(equal)}'"
     return f"The nearest arms that are equal in brokers, {size} each: {command}. {_links_then(equal)}"
 
@@ -85,10 +87,10 @@ def _grown(
         yield grown, changed
 
 
-def _written(name: str, given: dict[str, object]) -> str:
+def _written(name: str, parameters: dict[str, object]) -> str:
     """Without parameters that have their defaults."""
     defaults = arguments(name)
-    stated = [f"{parameter}={value!r}" for parameter, value in given.items() if value != defaults[parameter]]
+    stated = [f"{parameter}={value!r}" for parameter, value in parameters.items() if value != defaults[parameter]]
     return f"{name}({', '.join(stated)})" if stated else name
 
 
@@ -96,8 +98,8 @@ def _links_then(texts: Sequence[str]) -> str:
     shapes = [_shape(text, build(text)) for text in texts]
     if len({shape.link_text for shape in shapes}) == 1:
         return f"There a message crosses as many links on each ({shapes[0].link_text})."
-    each = "; ".join(f"{shape.name}: {shape.link_text}" for shape in shapes)
-    return f"Links that a message crosses still differ there: {each}."
+    links_by_shape = "; ".join(f"{shape.name}: {shape.link_text}" for shape in shapes)
+    return f"Links that a message crosses still differ there: {links_by_shape}."
 
 
 def _shape(text: str, topology: Topology) -> Shape:

@@ -15,7 +15,7 @@ FIRST_VERDICTS_FILE = "first-verdicts.json"
 
 def kept_verdicts(runs: Sequence[Path]) -> tuple[FirstVerdict, ...]:
     """The verdicts in the folders of these runs. ValueError for a file that cannot be read."""
-    return tuple(first for folder in _sessions(runs) for first in verdicts_in(folder))
+    return tuple(verdict for folder in _sessions(runs) for verdict in verdicts_in(folder))
 
 
 def verdicts_in(session: Path) -> tuple[FirstVerdict, ...]:
@@ -37,11 +37,15 @@ def keep(comparisons: Sequence[Comparison], runs: Sequence[Path]) -> None:
     for session in _sessions(runs):
         names = {run.name for run in runs if run.parent.resolve() == session.resolve()}
         of_session = [
-            each for each in comparisons if names >= {run.name for arm in each.design.arms for run in arm.runs}
+            comparison
+            for comparison in comparisons
+            if names >= {run.name for arm in comparison.design.arms for run in arm.runs}
         ]
-        kept = verdicts_in(session)
-        if added := newly_decided(of_session, kept):
-            text = json.dumps([asdict(each) for each in (*kept, *added)], indent=2, ensure_ascii=False, allow_nan=False)
+        earlier = verdicts_in(session)
+        if added := newly_decided(of_session, earlier):
+            text = json.dumps(
+                [asdict(verdict) for verdict in (*earlier, *added)], indent=2, ensure_ascii=False, allow_nan=False
+            )
             write_whole(session / FIRST_VERDICTS_FILE, f"{text}\n")
 
 

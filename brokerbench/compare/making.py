@@ -43,23 +43,23 @@ class RunsNotMade(RuntimeError):
 
 def check(session: Session) -> list[dict[str, Any]]:
     """What a run of each arm would be. Raises RunsNotMade in the words of the first run that is refused."""
-    found = []
+    would_be_runs = []
     for value in session.values:
         with TemporaryFile("w+", encoding="utf-8") as output:
             status = run_guarded([*_locust(), *session.run_arguments(value), "--dry-run"], output=output)
             output.seek(0)
-            told = output.read()
+            text = output.read()
         if status != 0:
-            raise RunsNotMade(f"{session.option} {value}: {_last_words(told)}")
-        found.append(_would_run(told, f"{session.option} {value}"))
-    return found
+            raise RunsNotMade(f"{session.option} {value}: {_last_words(text)}")
+        would_be_runs.append(_would_run(text, f"{session.option} {value}"))
+    return would_be_runs
 
 
-def _would_run(told: str, arm: str) -> dict[str, Any]:
-    for line in reversed(told.splitlines()):
+def _would_run(text: str, arm: str) -> dict[str, Any]:
+    for line in reversed(text.splitlines()):
         if line.startswith("{"):
-            found: dict[str, Any] = json.loads(line)
-            return found
+            would_be_run: dict[str, Any] = json.loads(line)
+            return would_be_run
     raise RunsNotMade(f"{arm}: locust did not say what it would run: leave out options such as --help or --list")
 
 
@@ -99,22 +99,24 @@ def _beside(session: Session, arms: list[dict[str, Any]]) -> tuple[str, ...]:
 def can_tell(sessions: Sequence[Session], tests: int) -> list[str]:
     """What so many blocks can tell. ``tests``: how many Holm covers."""
     needed = needed_blocks(tests)
-    told = f"{counted(tests, 'test')} against {sessions[0].values[0]}: a verdict takes {needed} blocks"
+    needs = f"{counted(tests, 'test')} against {sessions[0].values[0]}: a verdict takes {needed} blocks"
     few = [session for session in sessions if session.blocks < needed]
     if len(sessions) == 1 and few:
-        return [f"{told}; with {sessions[0].blocks} the page describes, but gives no verdict"]
-    described = [f"{each.locustfile.stem}: with {each.blocks} the page describes, but gives no verdict" for each in few]
-    return [told, *described]
+        return [f"{needs}; with {sessions[0].blocks} the page describes, but gives no verdict"]
+    described = [
+        f"{session.locustfile.stem}: with {session.blocks} the page describes, but gives no verdict" for session in few
+    ]
+    return [needs, *described]
 
 
 def stands(sessions: Sequence[Session]) -> list[str]:
     """The verdicts that more blocks will not change. Raises ValueError for a file of them that cannot be read."""
     return [
-        f"{first.scenario}: {first.arm} is {first.word} in {first.figure} by {first.blocks} blocks, and this verdict "
-        "stands: more blocks describe"
+        f"{verdict.scenario}: {verdict.arm} is {verdict.word} in {verdict.figure} by {verdict.blocks} blocks, and this "
+        "verdict stands: more blocks describe"
         for session in sessions
-        for first in verdicts_in(session.folder)
-        if session.blocks > first.blocks
+        for verdict in verdicts_in(session.folder)
+        if session.blocks > verdict.blocks
     ]
 
 
@@ -151,8 +153,8 @@ def _all_made(sessions: Sequence[Session], say: Say) -> list[Path]:
     while True:
         for session in sessions:
             _make_missing(session, sessions, invalid, say)
-        made = _made(sessions)
-        unanalysed = [run for run in made.values() if not run.is_analysed]
+        runs = _usable_runs(sessions)
+        unanalysed = [run for run in runs.values() if not run.is_analysed]
         if unanalysed:
             say(f"all runs are made; {counted(len(unanalysed), 'run')} will be analysed in one Spark session")
             analyse(unanalysed, None)
@@ -160,15 +162,15 @@ def _all_made(sessions: Sequence[Session], say: Say) -> list[Path]:
             if not run.is_analysed:
                 again = "remove this folder, and the same command makes the run again"
                 raise RunsNotMade(f"{run.path}: cannot be analysed, as is said above: {again}")
-        after = _made(sessions)
-        for place in made.keys() - after.keys():
-            _note_invalid(place, made[place], invalid, say)
-        if len(after) == len(made):
+        after = _usable_runs(sessions)
+        for place in runs.keys() - after.keys():
+            _note_invalid(place, runs[place], invalid, say)
+        if len(after) == len(runs):
             return [after[place].path for place in sorted(after, key=lambda place: _in_order(sessions, place))]
 
 
-def _made(sessions: Sequence[Session]) -> dict[Place, RunDirectory]:
-    return {(session, slot): run for session in sessions for slot, run in session.made().items()}
+def _usable_runs(sessions: Sequence[Session]) -> dict[Place, RunDirectory]:
+    return {(session, slot): run for session in sessions for slot, run in session.usable_runs().items()}
 
 
 def _in_order(sessions: Sequence[Session], place: Place) -> tuple[int, int, bool, int]:
@@ -178,27 +180,28 @@ def _in_order(sessions: Sequence[Session], place: Place) -> tuple[int, int, bool
 
 def _make_missing(session: Session, sessions: Sequence[Session], invalid: Counter[Place], say: Say) -> None:
     slots = list(session.slots())
-    earlier = sum(each.run_count for each in sessions[: sessions.index(session)])
+    run_counts = [planned.run_count for planned in sessions]
+    earlier, all_runs = sum(run_counts[: sessions.index(session)]), sum(run_counts)
     scenario = f"{session.locustfile.stem}, " if len(sessions) > 1 else ""
     while missing := _without_a_run(session):
         slot = missing[0]
         log = session.folder / "logs" / f"{slot.block:02}-{slot.order:02}.log"
-        say(f"run {earlier + slots.index(slot) + 1} of {sum(each.run_count for each in sessions)}: {scenario}{slot}")
-        known, began_s = _folders(session), time.monotonic()
+        say(f"run {earlier + slots.index(slot) + 1} of {all_runs}: {scenario}{slot}")
+        folders_before, began_s = _folders(session), time.monotonic()
         with log.open("w", encoding="utf-8") as output:
             status = run_guarded(
                 [*_locust(), *session.arguments(slot), *same_runtime(session, sessions)], output=output
             )
-        made = [RunDirectory(path) for path in sorted(_folders(session) - known)]
-        too_late = bool(made) and made[-1].read_run().not_up_in_time
-        if not made or (status == CANNOT_RUN and not too_late):
+        new_runs = [RunDirectory(path) for path in sorted(_folders(session) - folders_before)]
+        too_late = bool(new_runs) and new_runs[-1].read_run().not_up_in_time
+        if not new_runs or (status == CANNOT_RUN and not too_late):
             raise RunsNotMade(f"{slot}: {_last_words(log.read_text(encoding='utf-8', errors='replace'))}; see {log}")
-        if slot not in session.made():
-            _note_invalid((session, slot), made[-1], invalid, say)
+        if slot not in session.usable_runs():
+            _note_invalid((session, slot), new_runs[-1], invalid, say)
             continue
         took_s = time.monotonic() - began_s
-        left = sum(len(_without_a_run(each)) for each in sessions)
-        say(f"  ended after {took_s:.0f} s{f'; about {minutes(left * took_s)} left' if left else ''}")
+        runs_left = sum(len(_without_a_run(planned)) for planned in sessions)
+        say(f"  ended after {took_s:.0f} s{f'; about {minutes(runs_left * took_s)} left' if runs_left else ''}")
 
 
 def same_runtime(session: Session, sessions: Sequence[Session]) -> list[str]:
@@ -206,15 +209,15 @@ def same_runtime(session: Session, sessions: Sequence[Session]) -> list[str]:
 
     A run chooses containers where a Docker engine answers, and one may start or stop between two runs.
     """
-    if session.option == "runtime" or any(word.partition("=")[0] == "--runtime" for word in session.others):
+    if session.option == "runtime" or any(word.partition("=")[0] == "--runtime" for word in session.common_options):
         return []
-    earlier = next((run for each in sessions for run in each.made().values()), None)
+    earlier = next((run for earlier_session in sessions for run in earlier_session.usable_runs().values()), None)
     return [f"--runtime={earlier.read_run().runtime}"] if earlier else []
 
 
 def _without_a_run(session: Session) -> list[Slot]:
-    made = session.made()
-    return [slot for slot in session.slots() if slot not in made]
+    runs = session.usable_runs()
+    return [slot for slot in session.slots() if slot not in runs]
 
 
 def _note_invalid(place: Place, run: RunDirectory, invalid: Counter[Place], say: Say) -> None:

@@ -48,10 +48,11 @@ SET_HERE = (
 
 
 @dataclass(frozen=True)
-class Asked:
+class ComparisonRequest:
     """What the command line asks for, of one scenario or several.
 
-    ``others``: options of every run, as of locust. ``control``: whether each block has a further run of the first arm.
+    ``common_options``: those of every run, as of locust. ``control``: whether each block has a further run of the
+    first arm.
     """
 
     scenario: str
@@ -60,7 +61,7 @@ class Asked:
     blocks: int | None
     run_time: str | None
     session: str | None
-    others: tuple[str, ...]
+    common_options: tuple[str, ...]
     runs: Path
     control: bool = False
 
@@ -82,15 +83,15 @@ class Slot:
 class Session:
     """What the runs of a comparison are.
 
-    ``values``: of ``option``, one an arm. ``others``: options of every run. ``control``: whether each block has a
-    further run of the first arm.
+    ``values``: of ``option``, one an arm. ``common_options``: those of every run. ``control``: whether each block has
+    a further run of the first arm.
     """
 
     name: str
     locustfile: Path
     option: str
     values: tuple[str, ...]
-    others: tuple[str, ...]
+    common_options: tuple[str, ...]
     blocks: int
     folder: Path
     control: bool = False
@@ -108,7 +109,7 @@ class Session:
 
     def run_arguments(self, value: str) -> list[str]:
         """The options that make a run one of this arm."""
-        return ["-f", as_typed(self.locustfile), "--headless", *self.others, f"--{self.option}={value}"]
+        return ["-f", as_typed(self.locustfile), "--headless", *self.common_options, f"--{self.option}={value}"]
 
     def arguments(self, slot: Slot) -> list[str]:
         """All options of one run."""
@@ -116,20 +117,20 @@ class Session:
         control = ["--control"] if slot.control else []
         return [*self.run_arguments(slot.value), f"--runs={self.folder}", "--analyse-later", *place, *control]
 
-    def made(self) -> dict[Slot, RunDirectory]:
+    def usable_runs(self) -> dict[Slot, RunDirectory]:
         """The newest usable run of each slot that has one."""
         by_place = {(slot.block, slot.order): slot for slot in self.slots()}
-        found = {}
+        runs = {}
         for directory, info in _runs(self.folder):
             slot = by_place.get((info.options.get("block"), info.options.get("order")))  # type: ignore[arg-type]
             if slot is not None and info.state == "ended" and not why_invalid(directory, info):
-                found[slot] = directory
-        return found
+                runs[slot] = directory
+        return runs
 
     def holds_another(self) -> bool:
         """Whether the folder holds another comparison."""
         path = self.folder / SESSION_FILE
-        return path.exists() and path.read_bytes() != self._asked().encode()
+        return path.exists() and path.read_bytes() != self._content().encode()
 
     def require_own(self) -> None:
         """ValueError if the folder holds another comparison."""
@@ -143,46 +144,46 @@ class Session:
         """Make the folder, or find what the same command began. ValueError if it holds another comparison."""
         self.require_own()
         (self.folder / "logs").mkdir(parents=True, exist_ok=True)
-        (self.folder / SESSION_FILE).write_text(self._asked(), encoding="utf-8")
+        (self.folder / SESSION_FILE).write_text(self._content(), encoding="utf-8")
 
-    def _asked(self) -> str:
-        asked: dict[str, object] = {"scenario": str(self.locustfile), "vary": self.option, "values": self.values}
-        asked |= {"options": deciding(self.others)} | ({"control": True} if self.control else {})
-        return json.dumps(asked | {"files": self._files()}, indent=2)
+    def _content(self) -> str:
+        content: dict[str, object] = {"scenario": str(self.locustfile), "vary": self.option, "values": self.values}
+        content |= {"options": deciding(self.common_options)} | ({"control": True} if self.control else {})
+        return json.dumps(content | {"files": self._files()}, indent=2)
 
     def _files(self) -> dict[str, str]:
         """The digest of each file that decides what is run: the locustfile, topologies in YAML, and the like."""
-        words = (*self.values, *self.others, *(word.partition("=")[2] for word in self.others))
+        words = (*self.values, *self.common_options, *(word.partition("=")[2] for word in self.common_options))
         files = [self.locustfile, *(Path(text) for text in words if text and Path(text).is_file())]
         return {str(file): hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
 
 
-def planned(asked: Asked, tests: int) -> Session:
+def planned(request: ComparisonRequest, tests: int) -> Session:
     """The session that is asked for. ``tests``: primary figures times arms beside the first, of the whole comparison.
 
     They decide how many blocks a verdict takes. ValueError names the option, the value and the rule.
     """
-    option, values = arms(asked)
-    locustfile = locustfile_of(asked.scenario)
-    others = (*asked.others, *(("-t", asked.run_time) if asked.run_time else ()))
-    _check_others(option, others)
-    text = json.dumps([locustfile.name, option, values, deciding(others), *(["control"] if asked.control else [])])
-    name = asked.session or f"{locustfile.stem}-{option}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+    option, values = arms(request)
+    locustfile = locustfile_of(request.scenario)
+    common = (*request.common_options, *(("-t", request.run_time) if request.run_time else ()))
+    _check_others(option, common)
+    text = json.dumps([locustfile.name, option, values, deciding(common), *(["control"] if request.control else [])])
+    name = request.session or f"{locustfile.stem}-{option}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
     if Path(name).name != name or not name.isprintable() or len(name) > LONGEST_NAME:
         rule = f"must be the name of a folder, without slashes, of at most {LONGEST_NAME} letters"
         raise ValueError(f"--session {name}: {rule}")
-    if asked.runs.exists() and not asked.runs.is_dir():
-        raise ValueError(f"--runs {asked.runs}: is a file; name a folder")
-    blocks = asked.blocks or needed_blocks(tests)
-    return Session(name, locustfile, option, values, others, blocks, asked.runs / f"compare-{name}", asked.control)
+    if request.runs.exists() and not request.runs.is_dir():
+        raise ValueError(f"--runs {request.runs}: is a file; name a folder")
+    blocks = request.blocks or needed_blocks(tests)
+    return Session(name, locustfile, option, values, common, blocks, request.runs / f"compare-{name}", request.control)
 
 
-def deciding(others: Sequence[str]) -> tuple[str, ...]:
+def deciding(options: Sequence[str]) -> tuple[str, ...]:
     """The options of every run without the one that changes no figure: how long brokers may take to come up.
 
     A comparison whose brokers took too long goes on with a longer time.
     """
-    words, kept_words = iter(others), []
+    words, kept_words = iter(options), []
     for word in words:
         if word == START_TIMEOUT:
             next(words, None)
@@ -191,10 +192,10 @@ def deciding(others: Sequence[str]) -> tuple[str, ...]:
     return tuple(kept_words)
 
 
-def kept(sessions: Sequence[Session]) -> str:
+def progress(sessions: Sequence[Session]) -> str:
     """What stands once somebody has stopped the runs: ``3 of 14 runs are made and kept``."""
-    made = sum(len(session.made()) for session in sessions)
-    return f"{made} of {sum(session.run_count for session in sessions)} runs are made and kept"
+    runs_made = sum(len(session.usable_runs()) for session in sessions)
+    return f"{runs_made} of {sum(session.run_count for session in sessions)} runs are made and kept"
 
 
 def why_invalid(directory: RunDirectory, info: RunInfo) -> str:
@@ -205,10 +206,10 @@ def why_invalid(directory: RunDirectory, info: RunInfo) -> str:
         return ""
     try:
         summary = json.loads(directory.summary_path.read_text(encoding="utf-8"))
-        told = (summary["verdict"], summary["reasons"])
+        outcome = (summary["verdict"], summary["reasons"])
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return f"{directory.summary_path} cannot be read"
-    verdict, reasons = told
+    verdict, reasons = outcome
     return str([*reasons, "no reason given"][0]) if verdict == "invalid" else ""
 
 
@@ -222,12 +223,12 @@ def _runs(folder: Path) -> Iterator[tuple[RunDirectory, RunInfo]]:
             continue
 
 
-def arms(asked: Asked) -> tuple[str, tuple[str, ...]]:
+def arms(request: ComparisonRequest) -> tuple[str, tuple[str, ...]]:
     """The option that is varied and its values. Raises ValueError."""
-    told = [*([f"topology={asked.topologies}"] if asked.topologies else []), *asked.vary]
-    if not told:
+    variations = [*([f"topology={request.topologies}"] if request.topologies else []), *request.vary]
+    if not variations:
         raise ValueError("--scenario: also say what the arms are: --topologies A,B or --vary OPTION=A,B")
-    parted = [text.partition("=") for text in told]
+    parted = [text.partition("=") for text in variations]
     options = sorted({option for option, _, _ in parted})
     if len(options) > 1:
         raise ValueError(f"--vary {' and '.join(options)}: arms differ in one thing: vary one option at a time")
@@ -258,12 +259,12 @@ def split_values(text: str) -> Iterable[str]:
 
 def locustfile_of(scenario: str, asked_by: str = "--scenario") -> Path:
     """The file of a scenario that is named, or a user's own. ``asked_by`` begins the error if there is neither."""
-    known = {path.stem: path for path, _ in questions()}
-    if scenario in known:
-        return known[scenario]
+    files = {path.stem: path for path, _ in questions()}
+    if scenario in files:
+        return files[scenario]
     if Path(scenario).is_file():
         return Path(scenario)
-    raise ValueError(f"{asked_by} {scenario}: no such file, and none of {', '.join(known)}")
+    raise ValueError(f"{asked_by} {scenario}: no such file, and none of {', '.join(files)}")
 
 
 def as_typed(path: Path) -> str:
@@ -281,16 +282,16 @@ def stray_word(options: Sequence[str]) -> str:
     return ""
 
 
-def _check_others(option: str, others: Sequence[str]) -> None:
-    if stray := stray_word(others):
+def _check_others(option: str, options: Sequence[str]) -> None:
+    if stray := stray_word(options):
         raise ValueError(f"{stray!r}: is no option of a run; write --OPTION=VALUE, such as --rate=200")
-    if why := why_not_of_every_run(option, others):
+    if why := why_not_of_every_run(option, options):
         raise ValueError(why)
 
 
-def why_not_of_every_run(option: str, others: Sequence[str]) -> str:
+def why_not_of_every_run(option: str, options: Sequence[str]) -> str:
     """Which word is no option of every run, and why; '' if all are. ``option``: in which the arms differ."""
-    for name in (word.partition("=")[0] for word in others):
+    for name in (word.partition("=")[0] for word in options):
         if name == f"--{option}":
             return f"{name}: the arms differ in it, so it cannot be an option of every run: leave it out"
         if name in SET_HERE:

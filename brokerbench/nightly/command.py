@@ -6,10 +6,10 @@ from pathlib import Path
 
 from brokerbench.compare.answer import require_folders
 from brokerbench.compare.making import Say
-from brokerbench.compare.session import kept, only_one
+from brokerbench.compare.session import only_one, progress
 from brokerbench.errors import sentence
 from brokerbench.interrupts import signals_interrupt
-from brokerbench.nightly.making import OWN_NIGHT, begin, made, require_own, sessions
+from brokerbench.nightly.making import OWN_NIGHT, begin, make_cells, require_own, sessions
 from brokerbench.nightly.plan import Plan
 from records.errors import RunUnwritable
 from records.summary import EXIT_STATUS
@@ -19,7 +19,7 @@ from reports.nightly.judging import Cell, Night, answer, night
 
 
 @dataclass(frozen=True)
-class Asked:
+class NightRequest:
     """What the command line asks for. ``name``: of the night; ``history``: the folder of earlier nights."""
 
     path: Path
@@ -35,53 +35,59 @@ class Asked:
         return self.runs / f"nightly-{self.name}"
 
 
-def a_night(asked: Asked, say: Say) -> Night:
+def a_night(request: NightRequest, say: Say) -> Night:
     """Makes the runs that are missing, judges all of them, writes the files. Ends with status 130 at Ctrl-C."""
-    _check(asked)
-    planned = sessions(asked.plan, asked.folder)
-    require_own(asked.folder, planned)
+    _check(request)
+    planned = sessions(request.plan, request.folder)
+    require_own(request.folder, planned)
     try:
         with signals_interrupt():
-            begin(asked.path, asked.plan, planned, say)
-            with only_one(asked.folder, OWN_NIGHT):
-                return _told(asked, made(planned, say), say)
+            begin(request.path, request.plan, planned, say)
+            with only_one(request.folder, OWN_NIGHT):
+                return _judge(request, make_cells(planned, say), say)
     except KeyboardInterrupt:
-        made_so_far = kept([each.session for each in planned])
-        say(f"stopped: {made_so_far}; the same command with --night {asked.name} goes on from there")
+        made_so_far = progress([comparison.session for comparison in planned])
+        say(f"stopped: {made_so_far}; the same command with --night {request.name} goes on from there")
         sys.exit(EXIT_STATUS["interrupted"])
 
 
-def _check(asked: Asked) -> None:
-    if Path(asked.name).name != asked.name or not asked.name.isprintable() or asked.folder == asked.history:
-        raise ValueError(f"--night {asked.name}: must be the name of a folder, without slashes, and not the history's")
-    if asked.runs.exists() and not asked.runs.is_dir():
-        raise ValueError(f"--runs {asked.runs}: is a file: name a folder")
-    if asked.history.exists() and not asked.history.is_dir():
-        raise ValueError(f"--history {asked.history}: is a file: name a folder")
-    if asked.junit is not None and asked.markdown is not None and asked.junit.resolve() == asked.markdown.resolve():
-        raise ValueError(f"{asked.junit}: --junit and --markdown name one file: give each a name of its own")
-    require_folders(filter(None, (asked.junit, asked.markdown)))
+def _check(request: NightRequest) -> None:
+    if Path(request.name).name != request.name or not request.name.isprintable() or request.folder == request.history:
+        raise ValueError(
+            f"--night {request.name}: must be the name of a folder, without slashes, and not the history's"
+        )
+    if request.runs.exists() and not request.runs.is_dir():
+        raise ValueError(f"--runs {request.runs}: is a file: name a folder")
+    if request.history.exists() and not request.history.is_dir():
+        raise ValueError(f"--history {request.history}: is a file: name a folder")
+    if (
+        request.junit is not None
+        and request.markdown is not None
+        and request.junit.resolve() == request.markdown.resolve()
+    ):
+        raise ValueError(f"{request.junit}: --junit and --markdown name one file: give each a name of its own")
+    require_folders(filter(None, (request.junit, request.markdown)))
 
 
-def _told(asked: Asked, cells: list[Cell], say: Say) -> Night:
+def _judge(request: NightRequest, cells: list[Cell], say: Say) -> Night:
     runs = [run for cell in cells if cell.comparison for arm in cell.comparison.design.arms for run in arm.runs]
     environment = history.environment(runs[0].info) if runs else ""
-    found = night(asked.name, asked.path.name, cells, environment)
-    known = _history(asked, cells, environment, say) if runs else history.History(history.SCHEMA.empty_table())
-    for path in write(found, known, NightFiles(asked.folder, asked.junit, asked.markdown)):
+    judged = night(request.name, request.path.name, cells, environment)
+    past_nights = _history(request, cells, environment, say) if runs else history.History(history.SCHEMA.empty_table())
+    for path in write(judged, past_nights, NightFiles(request.folder, request.junit, request.markdown)):
         say(str(path))
-    say(f"{found.colour}: {answer(found)}")
-    return found
+    say(f"{judged.colour}: {answer(judged)}")
+    return judged
 
 
-def _history(asked: Asked, cells: list[Cell], environment: str, say: Say) -> history.History:
+def _history(request: NightRequest, cells: list[Cell], environment: str, say: Say) -> history.History:
     """The history with this night in it. One that cannot be had costs the trend, not the answer."""
-    folder = asked.history / environment
+    folder = request.history / environment
     try:
         before = history.read(folder)
         for path in before.damaged:
             say(f"{path}: a file of the history that could not be read; it is kept under this name, and not used")
-        if (added := history.append(folder, asked.name, cells, before)) is not None:
+        if (added := history.append(folder, request.name, cells, before)) is not None:
             say(str(added))
         return history.History(history.read(folder).table, before.damaged)
     except (OSError, RunUnwritable) as error:

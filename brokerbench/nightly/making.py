@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from brokerbench.compare.making import RunsNotMade, Say, check, duration_s, make, minutes
-from brokerbench.compare.session import SESSION_FILE, Asked, Session, planned, require_free
+from brokerbench.compare.session import SESSION_FILE, ComparisonRequest, Session, planned, require_free
 from brokerbench.errors import sentence
 from brokerbench.nightly.plan import TOPOLOGY, Benchmark, Plan, refused
 from brokerbench.stored_runs import AnalysisFailed
@@ -40,24 +40,24 @@ def sessions(plan: Plan, runs: Path) -> tuple[Planned, ...]:
     """The comparisons of a night, whose folders are below ``runs``. ValueError for options that runs cannot have."""
     needed = needed_blocks(max(1, plan.tests))
     return tuple(
-        Planned(benchmark, topology, planned(_asked(plan, benchmark, topology, needed, at, runs), 1))
+        Planned(benchmark, topology, planned(_request(plan, benchmark, topology, needed, at, runs), 1))
         for at, (benchmark, topology) in enumerate(plan.cells(), start=1)
     )
 
 
-def _asked(plan: Plan, benchmark: Benchmark, topology: str, needed: int, at: int, runs: Path) -> Asked:
+def _request(plan: Plan, benchmark: Benchmark, topology: str, needed: int, at: int, runs: Path) -> ComparisonRequest:
     values = (plan.reference, *plan.candidates)
     options = [*plan.options, *benchmark.options, *([f"--{TOPOLOGY}={topology}"] if topology else [])]
     if benchmark.checks:
         options.append(f"--check={'; '.join(benchmark.checks)}")
-    return Asked(
+    return ComparisonRequest(
         scenario=benchmark.scenario,
         topologies=None,
         vary=tuple(f"{plan.vary}={value}" for value in values),
         blocks=benchmark.blocks or needed,
         run_time=benchmark.run_time or None,
         session=f"{runs.name}-{at}-{Path(benchmark.scenario).stem}",  # the order within blocks is drawn from it
-        others=tuple(options),
+        common_options=tuple(options),
         runs=runs,
     )
 
@@ -66,7 +66,9 @@ def require_own(folder: Path, night: Sequence[Planned]) -> None:
     """ValueError while another command makes this night, or if it began with another plan."""
     require_free(folder, OWN_NIGHT)
     begun = {path.parent for path in folder.glob(f"compare-*/{SESSION_FILE}")}
-    if begun - {each.session.folder for each in night} or any(each.session.holds_another() for each in night):
+    if begun - {comparison.session.folder for comparison in night} or any(
+        comparison.session.holds_another() for comparison in night
+    ):
         raise ValueError(f"{folder}: this night began with another plan, or with files of other contents: {OWN_NIGHT}")
 
 
@@ -76,16 +78,16 @@ def begin(path: Path, plan: Plan, night: Sequence[Planned], say: Say) -> None:
     Raises RunsNotMade, ValueError.
     """
     took_s = 0.0
-    for each in night:
+    for comparison in night:
         try:
-            arms = check(each.session)
+            arms = check(comparison.session)
         except RunsNotMade as error:
-            raise RunsNotMade(refused(path, plan, each.benchmark, f"{each.name}: {error}")) from None
-        took_s += duration_s(arms, each.session.run_count - len(each.session.made()))
-    for each in night:  # only once all are fit to be made: a plan that was refused has no night
-        each.session.begin()
+            raise RunsNotMade(refused(path, plan, comparison.benchmark, f"{comparison.name}: {error}")) from None
+        took_s += duration_s(arms, comparison.session.run_count - len(comparison.session.usable_runs()))
+    for comparison in night:  # only once all are fit to be made: a plan that was refused has no night
+        comparison.session.begin()
     needed, tests = needed_blocks(max(1, plan.tests)), counted(plan.tests, "gate")
-    runs = sum(each.session.run_count for each in night)
+    runs = sum(comparison.session.run_count for comparison in night)
     about = f", about {minutes(took_s)} without the analysis" if took_s else ""
     say(f"{counted(len(night), 'comparison')}, {counted(runs, 'run')}{about}")
     if plan.tests:
@@ -93,30 +95,38 @@ def begin(path: Path, plan: Plan, night: Sequence[Planned], say: Say) -> None:
             f"{tests} against the reference {plan.vary} {plan.reference}: "
             f"each needs {needed} blocks before it can fail or pass"
         )
-        for each in night:
-            if each.benchmark.relative and each.session.blocks < needed:
-                say(f"{each.name}: with {counted(each.session.blocks, 'block')} its gates stay undecided")
+        for comparison in night:
+            if comparison.benchmark.relative and comparison.session.blocks < needed:
+                say(f"{comparison.name}: with {counted(comparison.session.blocks, 'block')} its gates stay undecided")
 
 
-def made(night: Sequence[Planned], say: Say) -> list[Cell]:
+def make_cells(night: Sequence[Planned], say: Say) -> list[Cell]:
     """Makes what is missing of every comparison. One whose runs cannot be made does not keep the others from it."""
-    return [_cell(each, at, len(night), say) for at, each in enumerate(night, start=1)]
+    return [_cell(comparison, at, len(night), say) for at, comparison in enumerate(night, start=1)]
 
 
-def _cell(each: Planned, at: int, of: int, say: Say) -> Cell:
-    say(f"comparison {at} of {of}: {each.name}")
-    benchmark, found, trouble = each.benchmark, None, ""
+def _cell(comparison: Planned, at: int, total: int, say: Say) -> Cell:
+    say(f"comparison {at} of {total}: {comparison.name}")
+    benchmark, outcome, trouble = comparison.benchmark, None, ""
     try:
         primary = tuple(dict.fromkeys(gate.metric.path for gate in benchmark.relative))
-        (found,) = compared(Wanted(tuple(make([each.session], say)), primary, SAME_WITHIN, allow_unlike=False))
+        (outcome,) = compared(Wanted(tuple(make([comparison.session], say)), primary, SAME_WITHIN, allow_unlike=False))
     except (RunsNotMade, AnalysisFailed, ComparisonImpossible, RunUnreadable, NoJava, OSError) as error:
         trouble = sentence(error)
         say(f"  {trouble}")
     scenario = Path(benchmark.scenario).stem
-    return Cell(scenario, each.topology, benchmark.relative, benchmark.checks, found, trouble, _setup(each.session))
+    return Cell(
+        scenario,
+        comparison.topology,
+        benchmark.relative,
+        benchmark.checks,
+        outcome,
+        trouble,
+        _setup(comparison.session),
+    )
 
 
 def _setup(session: Session) -> str:
     """Eight hexadecimal digits that stand for the runs' options. Gates are no part of it, as they change no figure."""
-    others = [option for option in session.others if not option.startswith("--check=")]
-    return hashlib.sha256(json.dumps([session.option, session.values, others]).encode()).hexdigest()[:8]
+    options = [option for option in session.common_options if not option.startswith("--check=")]
+    return hashlib.sha256(json.dumps([session.option, session.values, options]).encode()).hexdigest()[:8]

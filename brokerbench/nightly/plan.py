@@ -79,8 +79,8 @@ class Benchmark:
             raise TopologyInvalid(f"gate {twice[0]!r} is given twice; keep one", field="gates")
         figures = {gate.metric.path for gate in self.relative}
         if len(figures) > MOST_FIGURES:
-            told = f"{len(figures)} figures against the reference, and at most {MOST_FIGURES} can be judged together"
-            raise TopologyInvalid(f"{told}, as each one more makes every verdict harder", field="gates")
+            problem = f"{len(figures)} figures against the reference, and at most {MOST_FIGURES} can be judged together"
+            raise TopologyInvalid(f"{problem}, as each one more makes every verdict harder", field="gates")
 
     @property
     def relative(self) -> tuple[RelativeGate, ...]:
@@ -90,7 +90,7 @@ class Benchmark:
     def checks(self) -> tuple[str, ...]:
         """The gates that are checks of every run."""
         absolute = [text for text in self.gates if not is_relative(text)]
-        return tuple(check.name for text in absolute for check in parse_checks(text, has=NEEDS))
+        return tuple(check.name for text in absolute for check in parse_checks(text, present=NEEDS))
 
 
 @dataclass(frozen=True)
@@ -124,17 +124,17 @@ class Plan:
         self._require_options_of_every_run()
         if not self.candidates:
             raise TopologyInvalid("no candidate: name at least one value", field="candidates")
-        if twice := [one for one in self.candidates if one == self.reference or self.candidates.count(one) > 1]:
+        if twice := [value for value in self.candidates if value == self.reference or self.candidates.count(value) > 1]:
             raise TopologyInvalid(
                 f"{twice[0]!r} is given twice: candidates and the reference differ", field="candidates"
             )
         if not self.benchmarks:
             raise TopologyInvalid("no benchmark: name at least one scenario", field="benchmarks")
         named = [(Path(benchmark.scenario).stem, topology) for benchmark, topology in self.cells()]
-        if again := [each for each in named if named.count(each) > 1]:
-            told = " on ".join(filter(None, again[0]))
+        if again := [cell for cell in named if named.count(cell) > 1]:
+            place = " on ".join(filter(None, again[0]))
             rule = "one page and one trend are about one load: leave one out, or write a plan of its own for it"
-            raise TopologyInvalid(f"{told} is in the plan twice; {rule}", field="benchmarks")
+            raise TopologyInvalid(f"{place} is in the plan twice; {rule}", field="benchmarks")
         for benchmark in self.benchmarks:
             if bool(benchmark.topologies) == (self.vary == TOPOLOGY):
                 how = (
@@ -169,7 +169,8 @@ class Plan:
         return replace(
             self,
             benchmarks=tuple(
-                replace(each, blocks=short.blocks, run_time=short.run_time or each.run_time) for each in self.benchmarks
+                replace(benchmark, blocks=short.blocks, run_time=short.run_time or benchmark.run_time)
+                for benchmark in self.benchmarks
             ),
         )
 
@@ -231,15 +232,15 @@ def refused(path: Path, plan: Plan, benchmark: Benchmark, why: str) -> str:
 
     ``plan``: as it is run, so perhaps shortened.
     """
-    told = re.sub(r"--run-time\b|(?<=\()-t(?=\))", RUN_TIME, why)
+    problem = re.sub(r"--run-time\b|(?<=\()-t(?=\))", RUN_TIME, why)
     document = Document(str(path), text_of(path))
     fields = document.mapping(document.root, HEADER)
     items = document.items(fields["benchmarks"][1], f"{HEADER}.benchmarks")
     node, place = items[plan.benchmarks.index(benchmark)]
-    if RUN_TIME in told:
+    if RUN_TIME in problem:
         short = [(fields["short"][1], f"{HEADER}.short")] if "short" in fields else []
         for part, name in ((node, place), *short):
             _, value = document.mapping(part, name).get(RUN_TIME, (None, None))
             if value is not None and document.scalar(value) == benchmark.run_time:
-                return str(document.wrong(value, f"{name}.{RUN_TIME}", told))
-    return str(document.wrong(node, place, told))
+                return str(document.wrong(value, f"{name}.{RUN_TIME}", problem))
+    return str(document.wrong(node, place, problem))

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from brokerbench.compare import making
 from brokerbench.compare.command import planned_sessions
 from brokerbench.compare.making import make, same_runtime
-from brokerbench.compare.session import Asked, Slot, only_one, planned, split_values, stray_word
+from brokerbench.compare.session import ComparisonRequest, Slot, only_one, planned, split_values, stray_word
 from records.run import RunInfo
 from records.rundir import RunDirectory
 
-ASKED = Asked("steady", "mesh,tree", (), 3, "10s", None, (), Path("runs"))
+ASKED = ComparisonRequest("steady", "mesh,tree", (), 3, "10s", None, (), Path("runs"))
 
 
 def test_a_block_holds_every_arm_once_and_the_same_command_has_the_same_plan() -> None:
@@ -88,11 +88,11 @@ def test_only_commas_outside_brackets_part_values(values: list[str]) -> None:
         ({"topologies": None, "vary": ("unset-defaults=1,2",)}, "unset-defaults: not an option that can be varied"),
         ({"topologies": None, "vary": ("rate=1,2",)}, "rate: not an option that can be varied"),
         ({"scenario": "unsteady"}, "unsteady: no such file, and none of backlog, capacity, "),
-        ({"others": ("--topology=single",)}, "--topology: the arms differ in it"),
+        ({"common_options": ("--topology=single",)}, "--topology: the arms differ in it"),
         ({"topologies": None, "vary": ("topology",)}, "which values\\? Write --vary topology=A,B"),
-        ({"others": ("-f", "other.py")}, "-f: brokerbench sets it itself"),
-        ({"others": ("--control",)}, "--control: brokerbench sets it itself"),
-        ({"others": ("--runs", "elsewhere")}, "--runs: brokerbench sets it itself"),
+        ({"common_options": ("-f", "other.py")}, "-f: brokerbench sets it itself"),
+        ({"common_options": ("--control",)}, "--control: brokerbench sets it itself"),
+        ({"common_options": ("--runs", "elsewhere")}, "--runs: brokerbench sets it itself"),
         ({"session": "a/b"}, "must be the name of a folder"),
     ],
 )
@@ -111,10 +111,10 @@ def test_a_name_that_other_runs_have_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("longer", [("--start-timeout", "300"), ("--start-timeout=300",)])
 def test_a_comparison_goes_on_with_more_time_for_its_brokers_to_start(tmp_path: Path, longer: tuple[str, ...]) -> None:
-    asked = replace(ASKED, others=("--rate", "100"), runs=tmp_path)
+    asked = replace(ASKED, common_options=("--rate", "100"), runs=tmp_path)
     session = planned(asked, 1)
     session.begin()
-    again = planned(replace(asked, others=(*longer, "--rate", "100")), 1)
+    again = planned(replace(asked, common_options=(*longer, "--rate", "100")), 1)
     assert (again.folder, again.holds_another()) == (session.folder, False)
     again.begin()
     assert "300" in " ".join(again.run_arguments("mesh"))
@@ -135,7 +135,7 @@ def test_a_topology_that_was_edited_since_is_another_comparison(tmp_path: Path) 
 def test_so_is_an_overlay_of_every_run(tmp_path: Path, others: tuple[str, ...]) -> None:
     file = tmp_path / "tuned.yaml"
     file.write_text("brokers: {}", encoding="utf-8")
-    asked = replace(ASKED, others=tuple(word.format(file) for word in others), runs=tmp_path)
+    asked = replace(ASKED, common_options=tuple(word.format(file) for word in others), runs=tmp_path)
     planned(asked, 1).begin()
     planned(asked, 1).begin()
     file.write_text("links: {}", encoding="utf-8")
@@ -146,7 +146,7 @@ def test_so_is_an_overlay_of_every_run(tmp_path: Path, others: tuple[str, ...]) 
 def test_only_runs_that_ended_and_are_valid_count_as_made(tmp_path: Path) -> None:
     session = planned(replace(ASKED, runs=tmp_path), 1)
     slots = list(session.slots())
-    assert session.made() == {}
+    assert session.usable_runs() == {}
     of_a_run(session.folder, slots[0], "1", state="ended")
     of_a_run(session.folder, slots[1], "2", state="interrupted")
     of_a_run(session.folder, slots[2], "3", state="ended", problems=("a worker was lost",))
@@ -158,13 +158,13 @@ def test_only_runs_that_ended_and_are_valid_count_as_made(tmp_path: Path) -> Non
     )
     (session.folder / "6").mkdir()
     (session.folder / "6" / "run.json").write_text("{", encoding="utf-8")
-    assert {slot: run.path.name for slot, run in session.made().items()} == {slots[0]: "1", slots[4]: "5"}
+    assert {slot: run.path.name for slot, run in session.usable_runs().items()} == {slots[0]: "1", slots[4]: "5"}
 
 
 def test_a_docker_engine_that_starts_between_two_runs_does_not_change_their_runtime(tmp_path: Path) -> None:
     session = planned(replace(ASKED, session="first", runs=tmp_path), 1)
     second = planned(replace(ASKED, session="second", runs=tmp_path), 1)
-    asked_for = planned(replace(ASKED, session="first", runs=tmp_path, others=("--runtime", "containers")), 1)
+    asked_for = planned(replace(ASKED, session="first", runs=tmp_path, common_options=("--runtime", "containers")), 1)
     assert same_runtime(session, [session, second]) == []
     of_a_run(session.folder, next(session.slots()), "1", state="ended")
     assert same_runtime(session, [session, second]) == ["--runtime=processes"]

@@ -98,7 +98,7 @@ def test_what_is_optional_or_just_enough_is_well(change: dict[str, object]) -> N
 def test_a_library_that_is_left_out_says_how_to_have_it() -> None:
     findings = examine(replace(GOOD, libraries=GOOD.libraries | {"python-qpid-proton": None}))
     (finding,) = [finding for finding in findings if finding.check == "python-qpid-proton"]
-    assert finding.found == "not installed (optional: AMQP clients)"
+    assert finding.reading == "not installed (optional: AMQP clients)"
     assert "apt-get install gcc" in finding.next_step
 
 
@@ -106,7 +106,7 @@ def test_a_machine_without_toxiproxy_is_well_and_is_told_how_to_have_it() -> Non
     (finding,) = [finding for finding in examine(GOOD) if finding.check == "Toxiproxy"]
     assert (finding.state, finding.next_step) == (OK, "for those: bash .ci/install-toxiproxy.sh")
     (finding,) = [each for each in examine(replace(GOOD, toxiproxy="/bin/it")) if each.check == "Toxiproxy"]
-    assert (finding.found, finding.next_step) == ("/bin/it", "")
+    assert (finding.reading, finding.next_step) == ("/bin/it", "")
 
 
 def test_the_table_is_aligned_and_puts_each_next_step_below_its_finding() -> None:

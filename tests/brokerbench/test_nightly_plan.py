@@ -43,14 +43,14 @@ def test_a_plan_is_a_comparison_for_each_scenario_and_topology(tmp_path: Path) -
     assert [each.session.blocks for each in found] == [7, 7, 3]
     first = found[0].session
     assert (first.option, first.values) == ("failover", ("randomize=false", "randomize=true"))
-    assert first.others == ("--rate=200", "--topology=mesh", "--check=messages.lost == 0", "-t", "30s")
+    assert first.common_options == ("--rate=200", "--topology=mesh", "--check=messages.lost == 0", "-t", "30s")
     assert len({each.session.folder for each in found}) == 3
 
 
 def test_the_short_form_runs_less_and_judges_the_same(tmp_path: Path) -> None:
     plan = read(written(tmp_path, GOOD)).shortened()
     assert {each.session.blocks for each in sessions(plan, tmp_path)} == {1}
-    assert {each.session.others[-1] for each in sessions(plan, tmp_path)} == {"8s"}
+    assert {each.session.common_options[-1] for each in sessions(plan, tmp_path)} == {"8s"}
     assert plan.tests == 2
 
 

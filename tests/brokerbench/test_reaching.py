@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from brokerbench.reaching import Asked, ReachFiles, brokers_file, describe, failover_uris, load_command
+from brokerbench.reaching import LoadOptions, ReachFiles, brokers_file, describe, failover_uris, load_command
 from topologies.catalogue.lookup import build
 from topologies.model.endpoints import Credentials
 from topologies.model.topology import Topology
@@ -35,7 +35,7 @@ def test_each_broker_is_told_with_its_uris_and_each_group_with_its_failover_uris
     monkeypatch.setenv("PATH", str(LOCUST.parent))
     files = ReachFiles(Path("p/brokers.yaml"), Path("p/credentials.env"))
     assert (
-        describe(Asked("source-and-sink"), topology, runtime, Path("runs/x"), files)
+        describe(LoadOptions("source-and-sink"), topology, runtime, Path("runs/x"), files)
         == """\
 source-and-sink is up (external), and every path is proven
 
@@ -66,28 +66,30 @@ Ctrl-C takes all of it down."""
 
 def test_a_path_that_no_canary_could_prove_is_not_said_to_be_proven() -> None:
     topology, runtime = network()
-    text = describe(Asked("source-and-sink"), topology, runtime, Path("runs/x"), None, 1)
+    text = describe(LoadOptions("source-and-sink"), topology, runtime, Path("runs/x"), None, 1)
     assert text.startswith("source-and-sink is up (external), and every path but 1 is proven\n")
 
 
 def test_brokers_with_an_authority_of_their_own_are_told_with_it() -> None:
     topology, runtime = network()
     files = ReachFiles(Path("p/brokers.yaml"), Path("p/credentials.env"), Path("p/authority.pem"))
-    text = describe(Asked("source-and-sink"), topology, runtime, Path("runs/x"), files)
+    text = describe(LoadOptions("source-and-sink"), topology, runtime, Path("runs/x"), files)
     assert "authority   p/authority.pem (whom to trust for TLS)" in text
     assert "--brokers-file p/brokers.yaml --ca-file p/authority.pem\n" in text
 
 
 def test_a_name_with_quotes_is_quoted_for_a_shell() -> None:
     topology, runtime = network()
-    text = describe(Asked("mesh(discovery='static')"), topology, runtime, Path("r"), ReachFiles(Path("b"), Path("c")))
+    text = describe(
+        LoadOptions("mesh(discovery='static')"), topology, runtime, Path("r"), ReachFiles(Path("b"), Path("c"))
+    )
     (line,) = (line for line in text.splitlines() if line.startswith("a load"))
     assert shlex.split(line)[6:8] == ["--topology", "mesh(discovery='static')"]
 
 
 def test_a_load_speaks_what_the_canaries_spoke_and_has_their_failover_options() -> None:
     files = ReachFiles(Path("b.yaml"), Path("c.env"))
-    asked = Asked("router-peer", "amqp:openwire", "randomize=false&timeout=3000")
+    asked = LoadOptions("router-peer", "amqp:openwire", "randomize=false&timeout=3000")
     line = shlex.split(load_command(asked, files))
     assert line[-4:] == ["--protocol", "amqp:openwire", "--failover", "randomize=false&timeout=3000"]
 
@@ -97,7 +99,7 @@ def test_a_load_is_begun_by_the_program_that_is_there_wherever_one_stands(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", str(tmp_path))
-    program, _, scenario, *_ = shlex.split(load_command(Asked("mesh"), ReachFiles(Path("b"), Path("c"))))
+    program, _, scenario, *_ = shlex.split(load_command(LoadOptions("mesh"), ReachFiles(Path("b"), Path("c"))))
     assert Path(program).resolve() == LOCUST.resolve()
     assert Path(scenario).read_text(encoding="utf-8").startswith('"""')
 
@@ -106,7 +108,7 @@ def test_a_load_is_begun_by_its_name_where_that_is_this_installations_and_by_its
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def program() -> str:
-        return shlex.split(load_command(Asked("mesh"), ReachFiles(Path("b"), Path("c"))))[0]
+        return shlex.split(load_command(LoadOptions("mesh"), ReachFiles(Path("b"), Path("c"))))[0]
 
     monkeypatch.setenv("PATH", str(tmp_path))
     (tmp_path / "locust").symlink_to(LOCUST)
@@ -131,7 +133,7 @@ def test_a_broker_that_cannot_be_asked_has_no_address_for_it_in_that_file(tmp_pa
 
 def test_brokers_that_are_not_ours_stay_and_no_password_is_shown() -> None:
     topology, runtime = network()
-    text = describe(Asked("source-and-sink"), topology, runtime, Path("runs/x"), None)
+    text = describe(LoadOptions("source-and-sink"), topology, runtime, Path("runs/x"), None)
     assert text.endswith("They are not ours: they stay as they are. As user 'anna'.")
     assert "s3cret" not in text
 

@@ -10,7 +10,7 @@ import pytest
 
 from brokerbench.compare.command import planned_sessions
 from brokerbench.compare.equal_arms import proposal
-from brokerbench.compare.session import Asked, split_values
+from brokerbench.compare.session import ComparisonRequest, split_values
 from tests.house.tree import ROOT
 from topologies.catalogue.lookup import build
 
@@ -39,7 +39,7 @@ def test_every_command_says_where_its_brokers_run(page: Path) -> None:
     assert [line for line in runs_of(page) if not any(word in line for word in named)] == []
 
 
-def asked_by(command: str) -> Asked:
+def asked_by(command: str) -> ComparisonRequest:
     """What `brokerbench compare` makes of it."""
     words = shlex.split(command, comments=True)
     words = words[words.index("compare") + 1 :]
@@ -52,7 +52,9 @@ def asked_by(command: str) -> Asked:
     one = {option: given[0] for option, given in values.items()}
     blocks = int(one["--blocks"]) if "--blocks" in one else None
     vary, length = tuple(values.get("--vary", ())), one.get("-t")
-    return Asked(one["--scenario"], one.get("--topologies"), vary, blocks, length, None, others, ROOT / "runs")
+    return ComparisonRequest(
+        one["--scenario"], one.get("--topologies"), vary, blocks, length, None, others, ROOT / "runs"
+    )
 
 
 COMPARISONS = [line for page in PAGES for line in runs_of(page) if "brokerbench compare" in line]

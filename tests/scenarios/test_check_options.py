@@ -15,14 +15,14 @@ from scenarios.harness.options.run_options import OptionError
 
 def refused(text: str, *, has: Collection[Need] = NEEDS) -> str:
     with pytest.raises(OptionError) as raised:
-        parse_checks(text, has=has)
+        parse_checks(text, present=has)
     return str(raised.value)
 
 
 def test_each_sign_is_a_check_by_the_text_as_its_name() -> None:
     p99 = "latency_ms.due_to_received.p99"
     text = f"{p99} < 50; {p99}<=50;{p99} > 1;{p99} >= 1 ; messages.lost == 0"
-    assert parse_checks(text, has=()) == (
+    assert parse_checks(text, present=()) == (
         Check(f"{p99} < 50", p99, below=50),
         Check(f"{p99}<=50", p99, at_most=50),
         Check(f"{p99} > 1", p99, above=1),
@@ -52,17 +52,17 @@ def test_what_is_no_check_is_refused(text: str, problem: str) -> None:
 
 def test_figures_of_recovery_need_a_fault() -> None:
     text = "recovery.outage_ms.max < 5000"
-    assert parse_checks(text, has={FAULTS}) == (Check(text, "recovery.outage_ms.max", below=5_000),)
-    assert "a run without a fault has no such figure; add one by --fault" in refused(text, has=())
+    assert parse_checks(text, present={FAULTS}) == (Check(text, "recovery.outage_ms.max", below=5_000),)
+    assert "a run without a fault has no such figure; add one by --fault" in refused(text, present=())
 
 
 def test_of_the_figures_of_rebalance_only_those_of_settling_need_a_fault() -> None:
     text = "rebalance.moves_per_client.max <= 2; rebalance.at_end.jain > 0.9"
-    assert [check.metric for check in parse_checks(text, has=())] == [
+    assert [check.metric for check in parse_checks(text, present=())] == [
         "rebalance.moves_per_client.max",
         "rebalance.at_end.jain",
     ]
-    told = refused("rebalance.settled_s < 10", has=())
+    told = refused("rebalance.settled_s < 10", present=())
     assert "a run without a fault has no such figure; add one by --fault" in told
 
 
@@ -75,8 +75,8 @@ def test_of_the_figures_of_rebalance_only_those_of_settling_need_a_fault() -> No
     ],
 )
 def test_a_figure_that_a_run_cannot_have_is_refused_before_it_starts(text: str, what: Need, next_step: str) -> None:
-    assert next_step in refused(text, has={*NEEDS} - {what})
-    assert parse_checks(text, has={what})
+    assert next_step in refused(text, present={*NEEDS} - {what})
+    assert parse_checks(text, present={what})
 
 
 def test_the_known_figures_are_the_numbers_of_the_summary() -> None:
@@ -105,9 +105,9 @@ def test_below_and_above_leave_out_their_bound(check: Check, value: float, outco
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_figure_by_its_old_name_is_refused_with_the_new_one(kind: str) -> None:
     with pytest.raises(OptionError) as refusal:
-        parse_checks(f"kinds.{kind}.stranded <= 0", has=NEEDS)
+        parse_checks(f"kinds.{kind}.stranded <= 0", present=NEEDS)
     assert str(refusal.value) == (
         f"--check 'kinds.{kind}.stranded <= 0': the summary has no figure 'kinds.{kind}.stranded' any more, "
         f"as stranded means confirmed messages only; write 'kinds.{kind}.pending'"
     )
-    assert parse_checks(f"kinds.{kind}.pending <= 0", has=NEEDS)[0].metric == f"kinds.{kind}.pending"
+    assert parse_checks(f"kinds.{kind}.pending <= 0", present=NEEDS)[0].metric == f"kinds.{kind}.pending"

@@ -14,34 +14,34 @@ HOW = "write FIGURE < NUMBER, with <, <=, >, >= or ==, such as 'latency_ms.due_t
 DEMAND = re.compile(r"\s*([\w.]+)\s*(<=|>=|==|<|>)\s*(\S+)\s*")
 
 
-def parse_checks(text: str, *, has: Collection[Need]) -> tuple[Check, ...]:
+def parse_checks(text: str, *, present: Collection[Need]) -> tuple[Check, ...]:
     """The checks of a text such as ``messages.lost == 0; messages.duplicated <= 10``. Raises OptionError.
 
-    ``has``: what the run has, of NEEDS. Without it some figures are not there.
+    ``present``: what the run has, of NEEDS. Without it some figures are not there.
     """
-    return tuple(_parse(each.strip(), has) for each in text.split(";") if each.strip())
+    return tuple(_parse(demand.strip(), present) for demand in text.split(";") if demand.strip())
 
 
-def _parse(text: str, has: Collection[Need]) -> Check:
-    found = DEMAND.fullmatch(text)
-    if not found:
+def _parse(text: str, present: Collection[Need]) -> Check:
+    demand = DEMAND.fullmatch(text)
+    if not demand:
         raise OptionError(f"--check {text!r}: cannot be read; {HOW}")
-    metric, sign, number = found.groups()
-    _require_known(text, metric, has)
+    metric, sign, number = demand.groups()
+    _require_known(text, metric, present)
     return _check(text, metric, sign, _number(text, number))
 
 
-def _require_known(text: str, metric: str, has: Collection[Need]) -> None:
+def _require_known(text: str, metric: str, present: Collection[Need]) -> None:
     if metric in RENAMED:
         raise OptionError(
             f"--check {text!r}: the summary has no figure {metric!r} any more, as stranded means confirmed messages "
             f"only; write {RENAMED[metric]!r}"
         )
     if metric not in FIGURES:
-        close = _nearest(metric, [figure for figure in FIGURES if not _lacking(figure, has)])
+        close = _nearest(metric, [figure for figure in FIGURES if not _lacking(figure, present)])
         close = close or "; docs/figures.md lists its figures"
         raise OptionError(f"--check {text!r}: the summary has no figure {metric!r}{close}")
-    if error := _lacking(metric, has):
+    if error := _lacking(metric, present):
         raise OptionError(f"--check {text!r}: {error}")
 
 
@@ -55,10 +55,10 @@ def _nearest(metric: str, figures: Sequence[str]) -> str:
     return nearest(metric, [*figures])
 
 
-def _lacking(metric: str, has: Collection[Need]) -> str:
+def _lacking(metric: str, present: Collection[Need]) -> str:
     """Why a run has no such figure, with the next step; '' if it has."""
     need = FIGURES[metric].figure.needs
-    return need.refusal if need and need not in has else ""
+    return need.refusal if need and need not in present else ""
 
 
 def _number(text: str, number: str) -> float:

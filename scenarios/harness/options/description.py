@@ -158,15 +158,15 @@ def _consumer_settings(user: type[ConsumerUser]) -> dict[str, str | int | float 
     return settings
 
 
-def _message_settings(of: MessageSettings) -> dict[str, str | int | float | bool]:
+def _message_settings(messages: MessageSettings) -> dict[str, str | int | float | bool]:
     """What messages carry beyond the defaults. The analysis reads properties and time to live from here."""
     settings: dict[str, str | int | float | bool] = {}
-    if of.properties.cycles:
-        settings["properties"] = str(of.properties)
-    if of.time_to_live_s is not None:
-        settings["time_to_live_s"] = of.time_to_live_s
-    if of.priority != DEFAULT_PRIORITY:
-        settings["message_priority"] = of.priority
+    if messages.properties.cycles:
+        settings["properties"] = str(messages.properties)
+    if messages.time_to_live_s is not None:
+        settings["time_to_live_s"] = messages.time_to_live_s
+    if messages.priority != DEFAULT_PRIORITY:
+        settings["message_priority"] = messages.priority
     return settings
 
 

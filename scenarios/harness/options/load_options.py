@@ -29,16 +29,16 @@ class ChosenLoad:
     for_s: float | None
 
 
-def read_load(scenario: Scenario, rate: str, clients: str, others: Mapping[str, float | None]) -> ChosenLoad:
+def read_load(scenario: Scenario, rate: str, clients: str, fixed: Mapping[str, float | None]) -> ChosenLoad:
     """The load that ``--rate`` and ``--clients`` ask for; '' where they are left out.
 
-    ``others``: --run-time, --messages, --producers and --consumers by name, None where left out. Raises
+    ``fixed``: --run-time, --messages, --producers and --consumers by name, None where left out. Raises
     BadStepsError, BadSearchError and BadClientStepsError.
     """
-    load_s, messages = others["--run-time"], others["--messages"]
+    load_s, messages = fixed["--run-time"], fixed["--messages"]
     steps = _steps(rate, scenario, load_s, messages)
     search = _search(rate, scenario, messages)
-    client_steps = _client_steps(clients, scenario, {**others, "--rate": (rate or None) if steps or search else None})
+    client_steps = _client_steps(clients, scenario, {**fixed, "--rate": (rate or None) if steps or search else None})
     if client_steps:
         for_s: float | None = float(client_steps.for_s)
     elif steps:
@@ -92,8 +92,8 @@ def _search(text: str, scenario: Scenario, messages: float | None) -> SearchSett
     return search
 
 
-def _client_steps(text: str, scenario: Scenario, others: Mapping[str, object]) -> ClientSteps | None:
-    """None if the clients do not become more. ``others``: None for options that are left out; none goes with steps."""
+def _client_steps(text: str, scenario: Scenario, conflicts: Mapping[str, object]) -> ClientSteps | None:
+    """None if the clients do not become more. ``conflicts``: options that do not go with steps, None where left out."""
     if not isinstance(scenario.load, AddClients):
         if text:
             raise BadClientStepsError(
@@ -108,7 +108,7 @@ def _client_steps(text: str, scenario: Scenario, others: Mapping[str, object]) -
             f"{clients}: {scenario.name} has {least} classes of users, and each needs one from the beginning; begin "
             f"with {least} clients or more"
         )
-    if conflicting := next((name for name, value in others.items() if value is not None), ""):
+    if conflicting := next((name for name, value in conflicts.items() if value is not None), ""):
         raise BadClientStepsError(
             f"{clients}: the steps say how many clients there are and how long the load lasts, and each producer keeps "
             f"its rate; leave {conflicting} out"

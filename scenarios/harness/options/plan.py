@@ -98,8 +98,8 @@ class Plan:
             if user.role == "consumer":  # each subscribes to its share: on average so many to each destination
                 subscribers[user.destination] += max(1, user.count / len(user.destinations))
         of_topics = [user for user in self.info.users if user.role == "producer" and user.destination.startswith(TOPIC)]
-        more = sum(user.count * (subscribers[user.destination] - 1) for user in of_topics)
-        return 1 + more / sum(self.producers.values())
+        further = sum(user.count * (subscribers[user.destination] - 1) for user in of_topics)
+        return 1 + further / sum(self.producers.values())
 
 
 def would_run(plan: Plan) -> dict[str, object]:
@@ -170,7 +170,7 @@ def make(scenario: Scenario, options: Options) -> Plan:
         options = _searching(options.search, options, producing)
     premises = () if options.fault else scenario.premises  # they are about the scenario's own faults
     own = [check for check in scenario.checks if options.search or options.steps or check.metric != HELD]
-    checks = (*own, *parse_checks(options.check or "", has=_what_it_has(faults, options, producing)))
+    checks = (*own, *parse_checks(options.check or "", present=_what_it_has(faults, options, producing)))
     _require_stays(consuming, load_s)
     require_work_done(consuming, producing, options)
     if options.steps or options.search:
@@ -179,8 +179,8 @@ def make(scenario: Scenario, options: Options) -> Plan:
     roles = tuple(sorted({(p.group, c.group) for p in producing for c in consuming if common_destinations(p, c)}))
     info = describe(replace(scenario, checks=checks, premises=premises), options, topology, groups)
     info = replace(info, pairs_by_links=count_by_links(chain(*(topology.paths_between(*pair) for pair in roles))))
-    if told := too_long(faults, load_s):
-        info = replace(info, warnings=(*info.warnings, told))
+    if warning := too_long(faults, load_s):
+        info = replace(info, warnings=(*info.warnings, warning))
     after_faults_s = _after_faults_s(scenario, options) if faults else None
     if after_faults_s is not None:
         info = replace(info, options={**info.options, "load_ends_after_faults_s": after_faults_s})
@@ -198,8 +198,8 @@ def make(scenario: Scenario, options: Options) -> Plan:
 
 def _after_faults_s(scenario: Scenario, options: Options) -> float | None:
     """Whoever gives the load's length, its messages or its rates has said when it ends."""
-    given = options.load_s is not None or options.messages is not None or options.steps or options.search
-    return None if given or not isinstance(scenario.load, Hold) else scenario.load.after_faults_s
+    end_is_chosen = options.load_s is not None or options.messages is not None or options.steps or options.search
+    return None if end_is_chosen or not isinstance(scenario.load, Hold) else scenario.load.after_faults_s
 
 
 def _searching(search: SearchSettings, options: Options, producing: Sequence[type[ProducerUser]]) -> Options:
@@ -231,7 +231,7 @@ def _what_it_has(faults: Sequence[Fault], options: Options, producing: Iterable[
         STEPS: options.steps or options.search,
         REPLIES: any(user.awaits_replies for user in producing),
     }
-    return {what for what, is_there in there.items() if is_there}
+    return {need for need, is_there in there.items() if is_there}
 
 
 def _require_entries(scenario: Scenario, options: Options, groups: Iterable[ClientGroup]) -> None:
@@ -250,8 +250,8 @@ def _require_entries(scenario: Scenario, options: Options, groups: Iterable[Clie
                 f"{scenario.name} asks about {least}; {_where_more_enter(scenario, group.name, least)}"
             )
     if scenario.pair and not _enters_at_a_pair(options.built_topology, scenario.pair):
-        others = (entry.name for entry in entries() if entry.name != scenario.default_topology)
-        fitting = " or ".join(name for name in others if _enters_at_a_pair(build(name), scenario.pair))
+        names = (entry.name for entry in entries() if entry.name != scenario.default_topology)
+        fitting = " or ".join(name for name in names if _enters_at_a_pair(build(name), scenario.pair))
         raise OptionError(
             f"--topology {options.topology}: group {scenario.pair!r} enters at no broker that has a standby, and "
             f"scenario {scenario.name} asks about one; "
@@ -261,7 +261,7 @@ def _require_entries(scenario: Scenario, options: Options, groups: Iterable[Clie
 
 def _enters_at_a_pair(topology: Topology, group: str) -> bool:
     actives = {broker.standby_of for broker in topology.brokers}
-    return any(group == each.name and broker.name in actives for each in topology.groups for broker in each.enter_at)
+    return any(broker.name in actives for g in topology.groups if g.name == group for broker in g.enter_at)
 
 
 def _where_more_enter(scenario: Scenario, group: str, least: int) -> str:
@@ -301,12 +301,15 @@ def _require_places(scenario: Scenario, consuming: Sequence[type[ConsumerUser]],
     for user in consuming:
         brokers = options.built_topology.group(user.group).enter_at
         for place in _places(user):
-            other, others_place = at.setdefault((user.group, place % len(brokers)), (user, place))
-            if other is not user and others_place != place:
-                wanted = max(max(_places(each), default=0) for each in consuming if each.group == user.group) + 1
+            earlier, earlier_place = at.setdefault((user.group, place % len(brokers)), (user, place))
+            if earlier is not user and earlier_place != place:
+                wanted = (
+                    max(max(_places(consumer), default=0) for consumer in consuming if consumer.group == user.group) + 1
+                )
                 raise OptionError(
-                    f"--topology {options.topology}: {other.__name__} and {user.__name__} of scenario {scenario.name} "
-                    f"are to be at different brokers, and group {user.group!r} enters at {_brokers(len(brokers))}; "
+                    f"--topology {options.topology}: {earlier.__name__} and {user.__name__} of scenario "
+                    f"{scenario.name} are to be at different brokers, and group {user.group!r} enters at "
+                    f"{_brokers(len(brokers))}; "
                     f"{_where_more_enter(scenario, user.group, wanted)}"
                 )
 
@@ -324,14 +327,14 @@ def _require_proxies(options: Options, topology: Topology) -> None:
 
 def _through_proxies(topology: Topology, fault: Fault, options: Options) -> Topology:
     """Every link through a proxy, so that those of the fault differ from the others by nothing else."""
-    told = f"{f'--fault {options.fault!r}: ' if options.fault else ''}fault {fault.kind} of {fault.target}"
+    subject = f"{f'--fault {options.fault!r}: ' if options.fault else ''}fault {fault.kind} of {fault.target}"
     try:
-        made = through_proxies(topology)
+        proxied = through_proxies(topology)
     except TopologyInvalid as error:
-        raise OptionError(f"{told}: {error}") from error
-    if why := no_proxies(made, options.runtime):
-        raise OptionError(f"{told}: {why}")
-    return made
+        raise OptionError(f"{subject}: {error}") from error
+    if why := no_proxies(proxied, options.runtime):
+        raise OptionError(f"{subject}: {why}")
+    return proxied
 
 
 def _require_brokers(options: Options, topology: Topology) -> None:
@@ -385,8 +388,8 @@ def _group(topology: Topology, options: Options, user: type[BrokerUser]) -> Clie
 
 def _require_one(destination: Destination) -> None:
     """A message goes to one destination. ValueError for wildcards, and for spaces, which brokers strip or refuse."""
-    if found := next((letter for letter in destination.name if letter in "*>"), ""):
-        rule = f"{found} is a wildcard for several destinations, and a message is sent to one; write its whole name"
+    if wildcard := next((letter for letter in destination.name if letter in "*>"), ""):
+        rule = f"{wildcard} is a wildcard for several destinations, and a message is sent to one; write its whole name"
         raise ValueError(f"destination {str(destination)!r}: {rule}")
     if any(letter.isspace() for letter in destination.name):
         rule = "no space may be in it, as brokers strip or refuse it; write - or . instead"
@@ -403,7 +406,7 @@ def _cannot_follow(group: ClientGroup, protocol: str, options: Options) -> Itera
             raise
         yield f"{place}{error.advice}"
     else:
-        yield from (f"{place}{each}" for each in unsupported(uri, protocol))
+        yield from (f"{place}{refusal}" for refusal in unsupported(uri, protocol))
 
 
 def _cannot_speak(group: ClientGroup, protocol: str, options: Options) -> Iterator[str]:
@@ -411,7 +414,7 @@ def _cannot_speak(group: ClientGroup, protocol: str, options: Options) -> Iterat
     if options.runtime not in ("memory", "external"):  # there the brokers' file tells, not the topology
         silent = [broker for broker in group.enter_at if protocol not in broker.spoken]
         if silent:
-            common = [each for each in PROTOCOLS if all(each in broker.spoken for broker in group.enter_at)]
+            common = [name for name in PROTOCOLS if all(name in broker.spoken for broker in group.enter_at)]
             added = silent[0].listener_called
             ways = [f"give each {added} for it"] if added else []
             ways += [f"choose a --protocol of {', '.join(common)}"] if common else []

@@ -21,8 +21,12 @@ from topologies.model.validation import active, out_of_reach
 def reachability_warnings(topology: Topology, users: Sequence[type[BrokerUser]]) -> tuple[str, ...]:
     """Sentences: who of a scenario's own groups are out of each other's reach, and which destinations stay behind."""
     sent = _sent(users)
-    far = (told for groups in dict.fromkeys(groups for _, groups in sent) for told in _out_of_reach(topology, *groups))
-    return (*far, *(told for names, groups in sent for told in _left_behind(topology, names, groups)))
+    far = (
+        sentence
+        for groups in dict.fromkeys(groups for _, groups in sent)
+        for sentence in _out_of_reach(topology, *groups)
+    )
+    return (*far, *(sentence for names, groups in sent for sentence in _left_behind(topology, names, groups)))
 
 
 def require_carried(topology: Topology, users: Sequence[type[BrokerUser]], options: Options) -> None:
@@ -67,8 +71,10 @@ def _left_behind(topology: Topology, names: Sequence[str], groups: tuple[str, st
     paths = topology.paths_between(*groups)
     behind = {name: stopped for name in names if (stopped := topology.stopped(paths, name))}
     if behind:
-        first, *others = behind
-        yield _sentence(topology, first, behind[first], f" and {len(others)} more destinations" if others else "")
+        destination, *further = behind
+        yield _sentence(
+            topology, destination, behind[destination], f" and {len(further)} more destinations" if further else ""
+        )
 
 
 def _out_of_reach(topology: Topology, producers: str, consumers: str) -> Iterator[str]:
@@ -80,11 +86,11 @@ def _out_of_reach(topology: Topology, producers: str, consumers: str) -> Iterato
 
 
 def _sentence(topology: Topology, destination: str, stopped: Sequence[Path], and_more: str) -> str:
-    first = stopped[0]
-    others = f" (nor between {len(stopped) - 1} more pairs of brokers)" if stopped[1:] else ""
-    links = ", ".join(_stopping(topology, first, destination))
+    path = stopped[0]
+    more_pairs = f" (nor between {len(stopped) - 1} more pairs of brokers)" if stopped[1:] else ""
+    links = ", ".join(_stopping(topology, path, destination))
     return (
-        f"{destination}{and_more} cannot get from {first.begin!r} to {OUT_OF_REACH} {first.end!r}{others}: "
+        f"{destination}{and_more} cannot get from {path.begin!r} to {OUT_OF_REACH} {path.end!r}{more_pairs}: "
         f"not carried by {links or 'the links between them'}; change the topology so that its links carry "
         f"{destination}, or send to a destination that they carry"
     )

@@ -110,11 +110,11 @@ def read(namespace: Namespace, scenario: Scenario, load_s: float | None, look: L
 
 def _read_each(namespace: Namespace) -> dict[str, Any]:
     """The value of each option by its field in `Options`, as the command line or the web UI's form gave it."""
-    given = {name: (option, getattr(namespace, option.dest)) for name, option in OPTIONS.items() if option.section}
-    for option, value in given.values():
+    declared = {name: (option, getattr(namespace, option.dest)) for name, option in OPTIONS.items() if option.section}
+    for option, value in declared.values():
         if isinstance(value, str) and option.kind in (str, Path):
             _require_readable(option, value)
-    return {name: _read(option, value) for name, (option, value) in given.items()}
+    return {name: _read(option, value) for name, (option, value) in declared.items()}
 
 
 def _read(option: Option, value: Any) -> Value:

@@ -32,7 +32,9 @@ def require_messages_fit(producing: Producers, consuming: Sequence[type[Consumer
     _require_sendable(producing, options)
     _require_alike(producing)
     for consumer in consuming:
-        _require_selectable(consumer, [each for each in producing if common_destinations(each, consumer)], options)
+        _require_selectable(
+            consumer, [producer for producer in producing if common_destinations(producer, consumer)], options
+        )
 
 
 def require_all_wanted(producing: Producers, consuming: Sequence[type[ConsumerUser]]) -> None:
@@ -53,16 +55,16 @@ def require_all_wanted(producing: Producers, consuming: Sequence[type[ConsumerUs
 
 def _require_sendable(producing: Producers, options: Options) -> None:
     protocol = Spoken.parse(options.protocol).of("producer")
-    asked = (
+    choices = (
         ("time_to_live_s", "--ttl", options.time_to_live_s),
         ("priority", "--message-priority", options.message_priority),
     )
-    given = {name: option for name, option, value in asked if value is not None}
+    options_by_attribute = {name: option for name, option, value in choices if value is not None}
     for user in producing:
         try:
             properties = user.message_settings().properties
         except ValueError as error:
-            option = next((each for name, each in given.items() if str(error).startswith(name)), "")
+            option = next((option for name, option in options_by_attribute.items() if str(error).startswith(name)), "")
             raise OptionError(f"{user.__name__}: {error}{option and f' ({option})'}") from error
         for name, values in properties.cycles if protocol == "stomp" else ():
             if wrong := [value for value in values if not isinstance(value, str)]:
@@ -74,15 +76,15 @@ def _require_sendable(producing: Producers, options: Options) -> None:
 
 def _require_alike(producing: Producers) -> None:
     """The analysis knows a message's class only by its destination."""
-    first: dict[str, type[ProducerUser]] = {}
+    first_by_destination: dict[str, type[ProducerUser]] = {}
     for user in producing:
         for name in user.destination_names():
-            other = first.setdefault(name, user)
-            ours, theirs = user.message_settings(), other.message_settings()
+            earlier = first_by_destination.setdefault(name, user)
+            ours, theirs = user.message_settings(), earlier.message_settings()
             if (ours.properties, ours.time_to_live_s) != (theirs.properties, theirs.time_to_live_s):
                 raise OptionError(
-                    f"{other.__name__} and {user.__name__} send to {name} with different properties or times to live, "
-                    "so nobody could tell which message should have come; give them the same, or two destinations"
+                    f"{earlier.__name__} and {user.__name__} send to {name} with different properties or times to "
+                    "live, so nobody could tell which message should have come; give them the same, or two destinations"
                 )
 
 
@@ -90,7 +92,7 @@ def _require_selectable(
     consumer: type[ConsumerUser], producing: Iterable[type[ProducerUser]], options: Options
 ) -> None:
     """Each selector parses, compares like with like, and matches a message that is sent to its destination."""
-    sent = {each.message_settings().properties: None for each in producing}
+    sent = {producer.message_settings().properties: None for producer in producing}
     try:
         if not consumer.selectors():
             raise OptionError(f"{consumer.__name__}: selector is an empty list; write '' for every message")
@@ -105,18 +107,18 @@ def _require_selectable(
 def _matches_none(sent: Iterable[MessageProperties]) -> str:
     """What the messages have instead, and what to do."""
     values: dict[str, dict[str, None]] = {}
-    for name, cycle in (each for properties in sent for each in properties.cycles):
+    for name, cycle in (property_cycle for properties in sent for property_cycle in properties.cycles):
         values.setdefault(name, {}).update({repr(value): None for value in cycle})
-    told = "; ".join(f"{name} is {_few([*cycle])}" for name, cycle in values.items())
+    values_by_property = "; ".join(f"{name} is {_few([*cycle])}" for name, cycle in values.items())
     return (
-        f"it matches no message of the run: {told or 'they have no properties'}; correct it, or give messages other "
-        f"properties (--properties); write {NOTHING} to select nothing on purpose"
+        f"it matches no message of the run: {values_by_property or 'they have no properties'}; correct it, or give "
+        f"messages other properties (--properties); write {NOTHING} to select nothing on purpose"
     )
 
 
 def _few(values: Sequence[str]) -> str:
-    more = f" or {len(values) - MOST_VALUES} more" if len(values) > MOST_VALUES else ""
-    return ", ".join(values[:MOST_VALUES]) + more
+    ending = f" or {len(values) - MOST_VALUES} more" if len(values) > MOST_VALUES else ""
+    return ", ".join(values[:MOST_VALUES]) + ending
 
 
 # -- work --------------------------------------------------------------------------------------------------------------
@@ -184,11 +186,11 @@ def _require_served(destination: str, rate_per_s: float, works: dict[type[Consum
     else:
         can_per_s = min(most.values())
     if rate_per_s >= can_per_s:
-        told = " and ".join(f"{user.fixed_count} {user.__name__} of {user.work_ms} ms" for user in works)
+        consumers = " and ".join(f"{user.fixed_count} {user.__name__} of {user.work_ms} ms" for user in works)
         share = "together" if destination.startswith(QUEUE) else "each, and each subscriber gets all messages"
         raise OptionError(
-            f"{destination}: {rate_per_s:,g} messages a second are sent to it, and its consumers ({told}) can take "
-            f"at most {can_per_s:,.6g} a second {share}; lower --rate or --work-ms, or use more --consumers"
+            f"{destination}: {rate_per_s:,g} messages a second are sent to it, and its consumers ({consumers}) can "
+            f"take at most {can_per_s:,.6g} a second {share}; lower --rate or --work-ms, or use more --consumers"
         )
 
 
@@ -207,7 +209,7 @@ def require_ways_back(
     _require_protocol(options, topology)
     for user in asking:
         _require_connection(user)
-        repliers = [each for each in answering if each.destination == user.destination]
+        repliers = [user_class for user_class in answering if user_class.destination == user.destination]
         if not repliers:
             raise OptionError(
                 f"{user.__name__}: awaits_replies = True, and nobody replies to {user.destination}; write replies = "
@@ -253,10 +255,10 @@ def _require_connection(user: type[ProducerUser]) -> None:
 
 def _require_paths(topology: Topology, requesters: str, repliers: str) -> None:
     """Each replier's broker reaches each requester's."""
-    known = topology.paths()
+    paths = topology.paths()
     for begin in topology.group(repliers).enter_at:
         for end in topology.group(requesters).enter_at:
-            if (begin.name, end.name) not in known:
+            if (begin.name, end.name) not in paths:
                 raise OptionError(
                     f"--topology {topology.name}: no path leads from {begin.name!r}, where {repliers} reply, back to "
                     f"{end.name!r}; make its links duplex, or choose chain"

@@ -47,10 +47,10 @@ def require_all_named(classes: Iterable[type[User]], named: Iterable[type[Broker
     scenarios_own = {*named}
     for user in classes:
         if user not in scenarios_own:
-            way = "add it to them, or " if issubclass(user, BrokerUser) else ""
+            first_way = "add it to them, or " if issubclass(user, BrokerUser) else ""
             raise OptionError(
                 f"{user.__name__}: Locust makes users of every class that it finds in a locustfile, but Scenario.users "
-                f"leaves this one out; {way}write `abstract = True` in it"
+                f"leaves this one out; {first_way}write `abstract = True` in it"
             )
 
 

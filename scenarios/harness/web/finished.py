@@ -41,11 +41,11 @@ class ReportFolder:
         if not self._runs.is_dir():
             return ()
         names = sorted((path.name for path in self._runs.iterdir()), reverse=True)
-        found = [name for name in names if self.report(name)][:SHOWN_AT_MOST]
-        keys = {name: (name, *_written(RunDirectory(self._runs / name))) for name in found}
-        for name in [name for name in found if keys[name] not in self._verdicts][:READ_AT_ONCE]:
+        run_ids = [name for name in names if self.report(name)][:SHOWN_AT_MOST]
+        keys = {name: (name, *_written(RunDirectory(self._runs / name))) for name in run_ids}
+        for name in [name for name in run_ids if keys[name] not in self._verdicts][:READ_AT_ONCE]:
             self._verdicts[keys[name]] = _verdict(RunDirectory(self._runs / name))
-        return tuple(FinishedRun(name, self._verdicts.get(keys[name], "")) for name in found)
+        return tuple(FinishedRun(name, self._verdicts.get(keys[name], "")) for name in run_ids)
 
     def report(self, run_id: str) -> Path | None:
         """The report of a run by the name of its folder, or None: no such run, no report yet, or a way out of here."""

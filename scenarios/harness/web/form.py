@@ -63,9 +63,9 @@ def check_users(text: str | None, shown: Iterable[int], counts: Mapping[str, int
     wanted = sum(counts.values())
     if text is None or text in {str(count) for count in (*shown, wanted)}:
         return
-    each = ", ".join(f"{count} {name}" for name, count in counts.items())
+    counts_by_class = ", ".join(f"{count} {name}" for name, count in counts.items())
     raise OptionError(
-        f"number of users {text!r}: this run has {wanted} ({each}); leave it at {wanted}, "
+        f"number of users {text!r}: this run has {wanted} ({counts_by_class}); leave it at {wanted}, "
         "and use the fields producers and consumers to change how many there are"
     )
 

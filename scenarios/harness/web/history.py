@@ -60,7 +60,10 @@ class History:
 
     def as_json(self, faults: tuple[FaultState, ...]) -> dict[str, object]:
         """For the page."""
-        return {"moments": [asdict(moment) for moment in self.moments], "bands": [asdict(one) for one in bands(faults)]}
+        return {
+            "moments": [asdict(moment) for moment in self.moments],
+            "bands": [asdict(band) for band in bands(faults)],
+        }
 
 
 def _moment(snapshot: Snapshot, before: tuple[int, int, int], now: tuple[int, int, int]) -> Moment:
@@ -85,7 +88,7 @@ def _moment(snapshot: Snapshot, before: tuple[int, int, int], now: tuple[int, in
 def bands(faults: tuple[FaultState, ...]) -> list[Band]:
     """The faults that have begun, when they were meant to begin and end."""
     begun = [fault for fault in faults if fault.state != "planned"]
-    return [Band(f"{one.kind} {one.target}", one.at_s, _until_s(one)) for one in begun]
+    return [Band(f"{fault.kind} {fault.target}", fault.at_s, _until_s(fault)) for fault in begun]
 
 
 def _until_s(fault: FaultState) -> float | None:

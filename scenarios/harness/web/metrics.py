@@ -28,17 +28,17 @@ class Metric:
         yield f"# HELP {name} {self.help}"
         yield f"# TYPE {name} {'counter' if name.endswith('_total') else 'gauge'}"
         for labels, value in self.values:
-            told = ",".join(f'{label}="{_escaped(text)}"' for label, text in labels.items())
-            yield f"{name}{f'{{{told}}}' if told else ''} {value}"
+            label_text = ",".join(f'{label}="{_escaped(text)}"' for label, text in labels.items())
+            yield f"{name}{f'{{{label_text}}}' if label_text else ''} {value}"
 
 
 def metrics(snapshot: Snapshot | None, last: Moment | None) -> str:
     """Without a run there is only brokerbench_running."""
     running = snapshot is not None and not snapshot.over
-    found = [Metric("running", "1 while a run is under way.", (({}, int(running)),))]
+    reported = [Metric("running", "1 while a run is under way.", (({}, int(running)),))]
     if snapshot is not None:
-        found += _of_run(snapshot, last if running else None)
-    return "".join(f"{line}\n" for metric in found if metric.values for line in metric.lines())
+        reported += _of_run(snapshot, last if running else None)
+    return "".join(f"{line}\n" for metric in reported if metric.values for line in metric.lines())
 
 
 def _of_run(snapshot: Snapshot, last: Moment | None) -> Iterator[Metric]:
@@ -77,13 +77,13 @@ def _faults(snapshot: Snapshot) -> Iterable[tuple[Mapping[str, str], float]]:
 
 def _readings(snapshot: Snapshot) -> Iterator[Metric]:
     current = sorted(snapshot.current_readings().items())
-    for (kind, metric), (name, told) in READ.items():
+    for (kind, metric), (name, help_text) in READ.items():
         values = tuple(
-            ({"broker": broker, **({kind: thing} if thing else {})}, reading.now.value)
-            for (broker, of_kind, thing, its), reading in current
-            if (of_kind, its) == (kind, metric)
+            ({"broker": broker, **({kind: subject} if subject else {})}, reading.now.value)
+            for (broker, of_kind, subject, name_of_metric), reading in current
+            if (of_kind, name_of_metric) == (kind, metric)
         )
-        yield Metric(name, told, values)
+        yield Metric(name, help_text, values)
 
 
 def _escaped(text: str) -> str:

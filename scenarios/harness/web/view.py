@@ -75,8 +75,8 @@ def phase(snapshot: Snapshot) -> str:
     load_s = (snapshot.now_ns - window.load_began_ns) / NS_PER_S
     if load_s < 0:
         return f"warm-up, {'at most ' if window.is_open else ''}{-load_s:.0f} s to go"
-    of = "" if snapshot.load_s is None else f" of {snapshot.load_bound}{snapshot.load_s:g} s"
-    return f"load, {load_s:.0f} s{of}"
+    length = "" if snapshot.load_s is None else f" of {snapshot.load_bound}{snapshot.load_s:g} s"
+    return f"load, {load_s:.0f} s{length}"
 
 
 def lag(counts: Mapping[int, int]) -> str:
@@ -84,17 +84,17 @@ def lag(counts: Mapping[int, int]) -> str:
     total = sum(counts.values())
     if not total:
         return UNKNOWN
-    seen, ordered = 0, sorted(counts)
+    passed, ordered = 0, sorted(counts)
     for bucket in ordered:
-        seen += counts[bucket]
-        if seen * 100 >= total * 99:
+        passed += counts[bucket]
+        if passed * 100 >= total * 99:
             break
     return f"p99 {upper_ns(bucket) / NS_PER_MS:.1f} ms, worst {upper_ns(ordered[-1]) / NS_PER_MS:.1f} ms"
 
 
 def summary_rows(shown: RunView) -> list[dict[str, str]]:
     """The same for the table of Locust's own tab: what, now."""
-    rows = [{"what": what, "now": now} for what, now in shown.lines]
+    rows = [{"what": line_name, "now": now} for line_name, now in shown.lines]
     return rows + [{"what": "Trouble", "now": text} for text in shown.trouble]
 
 

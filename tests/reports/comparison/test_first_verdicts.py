@@ -15,7 +15,7 @@ from brokerbench.cli import main
 from brokerbench.compare import command
 from brokerbench.compare.kept_verdicts import FIRST_VERDICTS_FILE, verdicts_in
 from brokerbench.compare.making import stands
-from brokerbench.compare.session import SESSION_FILE, Asked
+from brokerbench.compare.session import SESSION_FILE, ComparisonRequest
 from brokerbench.compare.session import planned as planned_session
 from reports.comparison.comparison import first_verdicts, let_stand, newly_decided
 from reports.comparison.metrics import PRIMARY
@@ -209,7 +209,7 @@ def test_a_ratio_and_its_interval_have_one_unit(session_made: Made) -> None:
 def test_who_asks_for_more_blocks_after_a_verdict_is_told_before_any_run(session_made: Made) -> None:
     session_made.add(*WORSE)
     session_made.compare()
-    request = Asked("steady", "mesh,hub-and-spoke", (), 14, None, "mine", (), session_made.out)
+    request = ComparisonRequest("steady", "mesh,hub-and-spoke", (), 14, None, "mine", (), session_made.out)
     (line,) = stands([planned_session(request, 1)])
     refusal = f"steady: hub-and-spoke is worse in {PRIMARY} by 7 blocks, and this verdict stands: more blocks describe"
     assert line == refusal
