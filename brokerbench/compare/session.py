@@ -11,6 +11,7 @@ import random
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from brokerbench.scenario_list import questions
@@ -19,17 +20,12 @@ from records.run import RunInfo
 from records.rundir import RunDirectory
 from reports.comparison.conditions import ARM_FIELDS
 from reports.comparison.statistics import needed_blocks
-from scenarios.options import OPTIONS
 
 SESSION_FILE = "session.json"
 ANOTHER_SESSION = "name another session by --session"
 MOST_BLOCKS = 1_000
 LONGEST_NAME = 200  # letters of a session, as file systems take 255 of a folder
 START_TIMEOUT = "--start-timeout"
-VARIABLE = tuple(
-    OPTIONS[field].name.removeprefix("--") for field in ARM_FIELDS if field in OPTIONS and OPTIONS[field].comparable
-)
-"""Options of a run that may make the arms, in the order in which the pages know them."""
 SET_HERE = (
     "-f",
     "--locustfile",
@@ -223,6 +219,15 @@ def _runs(folder: Path) -> Iterator[tuple[RunDirectory, RunInfo]]:
             continue
 
 
+@cache
+def variable_options() -> tuple[str, ...]:
+    """Options of a run that may make the arms, in the order in which the pages know them."""
+    from scenarios.options import OPTIONS  # brings requests, and so ssl, before which a night imports Locust
+
+    comparable = (OPTIONS[field] for field in ARM_FIELDS if field in OPTIONS and OPTIONS[field].comparable)
+    return tuple(option.name.removeprefix("--") for option in comparable)
+
+
 def arms(request: ComparisonRequest) -> tuple[str, tuple[str, ...]]:
     """The option that is varied and its values. Raises ValueError."""
     variations = [*([f"topology={request.topologies}"] if request.topologies else []), *request.vary]
@@ -232,8 +237,8 @@ def arms(request: ComparisonRequest) -> tuple[str, tuple[str, ...]]:
     options = sorted({option for option, _, _ in parted})
     if len(options) > 1:
         raise ValueError(f"--vary {' and '.join(options)}: arms differ in one thing: vary one option at a time")
-    if options[0] not in VARIABLE:
-        raise ValueError(f"--vary {options[0]}: not an option that can be varied: {', '.join(VARIABLE)}")
+    if options[0] not in variable_options():
+        raise ValueError(f"--vary {options[0]}: not an option that can be varied: {', '.join(variable_options())}")
     if any(not equals for _, equals, _ in parted):
         raise ValueError(f"--vary {options[0]}: which values? Write --vary {options[0]}=A,B")
     texts = [value for _, _, value in parted]

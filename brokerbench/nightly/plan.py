@@ -24,7 +24,7 @@ from pathlib import Path
 
 from locust.util.timespan import parse_timespan
 
-from brokerbench.compare.session import MOST_BLOCKS, VARIABLE, locustfile_of, stray_word, why_not_of_every_run
+from brokerbench.compare.session import MOST_BLOCKS, locustfile_of, stray_word, variable_options, why_not_of_every_run
 from records.figures import NEEDS
 from reports.nightly.gates import GateInvalid, RelativeGate, is_relative, relative_gate
 from scenarios.harness.options.check_options import parse_checks
@@ -117,8 +117,8 @@ class Plan:
     short: Short = field(default_factory=Short)
 
     def __post_init__(self) -> None:
-        if self.vary not in VARIABLE:
-            near = nearest(self.vary, list(VARIABLE)) or f"; it is one of {', '.join(VARIABLE)}"
+        if self.vary not in (variable := variable_options()):
+            near = nearest(self.vary, list(variable)) or f"; it is one of {', '.join(variable)}"
             raise TopologyInvalid(f"{self.vary!r} is not an option that can be varied{near}", field="vary")
         _require_options(self.options)
         self._require_options_of_every_run()

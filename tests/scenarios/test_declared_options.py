@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from brokerbench.compare.session import VARIABLE
+from brokerbench.compare.session import variable_options
 from drivers.users.locust_users import ConsumerUser, ProducerUser
 from reports.comparison.conditions import ARM_FIELDS, NO_CONDITIONS, SAID_BY_USERS, SAID_ELSEWHERE
 from scenarios.options import OPTIONS, SECTIONS, Option
@@ -64,7 +64,7 @@ def test_what_a_comparison_may_vary_is_what_its_pages_know_as_arms() -> None:
         "durable",
         "unset_defaults",
     }
-    assert len(VARIABLE) == len(ARM_FIELDS) - 2
+    assert len(variable_options()) == len(ARM_FIELDS) - 2
 
 
 def test_a_comparison_reads_what_users_were_given_from_the_users() -> None:
