@@ -1,12 +1,13 @@
 """Declares each option of a run once, as a field of `Options`.
 
-From these declarations come Locust's command line and web form (`scenarios.harness.options.arguments`), what is read
-and refused of them (`scenarios.harness.options.run_options`), what they set of user classes
-(`scenarios.harness.options.user_settings`), the options of ``brokerbench up`` (`brokerbench.up_options`), and what
-``brokerbench compare --vary`` takes. A test compares docs/options.md with them. The form shows the options in the
-order of the fields.
+These follow from the declarations:
 
-Nothing of Locust is loaded here.
+- Locust's command line and web form, in the order of the fields: `scenarios.harness.options.arguments`
+- what is read, and which numbers are refused: `scenarios.harness.options.run_options`
+- what an option sets of user classes: `scenarios.harness.options.user_settings`
+- the options of ``brokerbench up``, and what ``brokerbench compare --vary`` takes
+
+A test compares docs/options.md with them. Nothing of Locust is loaded here.
 """
 
 # ruff: noqa: RUF009 - a declaration is no default that runs share
