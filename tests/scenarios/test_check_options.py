@@ -13,9 +13,9 @@ from scenarios.harness.options.check_options import HOW, parse_checks
 from scenarios.harness.options.run_options import OptionError
 
 
-def refused(text: str, *, has: Collection[Need] = NEEDS) -> str:
+def refused(text: str, *, present: Collection[Need] = NEEDS) -> str:
     with pytest.raises(OptionError) as raised:
-        parse_checks(text, present=has)
+        parse_checks(text, present=present)
     return str(raised.value)
 
 
