@@ -190,7 +190,7 @@ def overwrite(file: Path) -> None:
 
 
 DAMAGES = pytest.mark.parametrize(
-    ("damage", "told"),
+    ("damage", "flaw"),
     [
         (lambda folder: overwrite(folder / "lib" / "a.jar"), "lib/a.jar"),
         (lambda folder: (folder / "lib" / "a.jar").write_bytes(b""), "lib/a.jar"),
