@@ -9,11 +9,9 @@ A's CPU and memory.
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from argparse import Namespace
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
@@ -24,6 +22,7 @@ from benchmarks.arguments import Parser, whole
 from benchmarks.duckdb_answers import TABLES
 from benchmarks.generate_events import add_rate, write_run
 from benchmarks.pairs import HEADER, conditions, measure
+from benchmarks.stopwatch import looking
 from records.rundir import RunDirectory
 
 LOOK_EVERY_S = 0.1
@@ -54,40 +53,29 @@ class Usage:
         self.peak_bytes = max(self.peak_bytes, resident)
 
 
-@contextmanager
-def watched(pid: int) -> Iterator[Usage]:
-    usage, over = Usage(psutil.Process(pid)), threading.Event()
-
-    def watch() -> None:
-        while not over.wait(LOOK_EVERY_S):
-            usage.look()
-
-    thread = threading.Thread(target=watch)
-    thread.start()
-    try:
-        yield usage
-    finally:
-        over.set()
-        thread.join()
-
-
 def timed(
-    module: str, *arguments: str, statuses: Sequence[int], begins_with: str = "started"
+    module: str, *arguments: str, statuses: Sequence[int], begins_with: str = "started", to_last_line: bool = False
 ) -> tuple[float, float, float, float]:
-    """FIGURES of one process. Its work begins with the line in which it says ``begins_with``."""
+    """FIGURES of one process. Its work begins with the line in which it says ``begins_with``.
+
+    It ends with the process, or with its last line: what a session ends is no work of one run.
+    """
     began_s, started_s = time.perf_counter(), None
     command = [sys.executable, "-m", module, *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        with watched(process.pid) as usage:
+        usage = Usage(psutil.Process(process.pid))
+        with looking(usage.look, LOOK_EVERY_S):
             assert process.stdout is not None
             for line in process.stdout:
+                last_line_s = time.perf_counter()
                 if started_s is None and begins_with in line:
-                    started_s = time.perf_counter()
+                    started_s = last_line_s
         assert process.stderr is not None
         errors = process.stderr.read()
     ended_s = time.perf_counter()
     if process.returncode not in statuses or started_s is None:
         sys.exit(f"{module} ended with {process.returncode}: {errors}")
+    ended_s = last_line_s if to_last_line else ended_s
     return started_s - began_s, ended_s - started_s, usage.cpu_s, usage.peak_bytes / 2**30
 
 
@@ -108,7 +96,8 @@ def compare(run: Path, messages: int, options: Namespace) -> list[str]:
     answers.mkdir()
     runs, begins_with = ([str(run)] * 2, "run 2 of 2") if options.warm else ([str(run)], "started")
     command = ("analysis.jobs", *runs, "--master", options.master)
-    analysis = partial(timed, *command, statuses=(0, 1), begins_with=begins_with)  # 1: messages lost
+    statuses = (0, 1)  # 1: messages lost
+    analysis = partial(timed, *command, statuses=statuses, begins_with=begins_with, to_last_line=options.warm)
     duckdb = partial(timed, "benchmarks.duckdb_answers", str(run), str(answers), statuses=(0,))
     figures = measure(analysis, duckdb, options.pairs, warm=not options.no_warm_up)
     if differing := differences(run, answers):

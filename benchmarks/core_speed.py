@@ -19,7 +19,7 @@ import psutil
 from benchmarks import one_broker
 from benchmarks.arguments import Parser, sized
 from benchmarks.one_broker import PerfClient, java_side, paced
-from benchmarks.pairs import HEADER, compare, measure
+from benchmarks.pairs import compare
 from benchmarks.store_use import bare_syncs_per_s, watched
 from topologies.runtimes.processes.runtime import ProcessRuntime
 
@@ -27,7 +27,9 @@ AHEAD = 1_000  # sends without their answer, of either side
 ANSWERED_BYTES = 1 << 20  # without a window the tool's durable sends would each wait for an answer; ours has the same
 COUNT = {"durable": 60_000, "non-durable": 150_000}
 WARM_UP, WARM_UP_S, TOOL_S = 50_000, 4, 8
-STORE_FIGURES = {
+TITLE = f"users under Locust (A), artemis perf client --max-pending {AHEAD} (B)"
+Side = Callable[[], Sequence[float]]
+STORE_UNITS = {
     "messages a second": "/s",
     "cores that worked": "",
     "cores that the broker took": "",
@@ -64,31 +66,29 @@ class Bench:
         return self._perf.run(options, uri, durable=durable)
 
 
-def against(bench: Bench, kind: str, pairs: int) -> None:
+def sides(bench: Bench, kind: str) -> tuple[Side, Side]:
+    """Ours and the tool's: messages a second, and CPU microseconds a message."""
     durable = kind == "durable"
     count, warm_up = sized(COUNT[kind], bench.size), sized(WARM_UP, bench.size)
     ours = java_side(bench.runtime, "core", count, durable=durable, in_flight=AHEAD, warm_up=warm_up)
-    title = f"{kind}: users under Locust (A), artemis perf client --max-pending {AHEAD} (B)"
-    compare(title, ours, lambda: bench.tool(durable=durable), pairs, warm=False)
+    return ours, partial(bench.tool, durable=durable)
+
+
+def against(bench: Bench, kind: str, pairs: int) -> None:
+    compare(f"{kind}: {TITLE}", *sides(bench, kind), pairs, warm=False)
 
 
 def store(bench: Bench, pairs: int) -> None:
     """Durable messages of both sides once more, with what they make the machine do."""
-    count, warm_up = sized(COUNT["durable"], bench.size), sized(WARM_UP, bench.size)
-    ours = java_side(bench.runtime, "core", count, durable=True, in_flight=AHEAD, warm_up=warm_up)
     (broker,) = (child for child in psutil.Process().children(recursive=True) if "java" in child.name())
 
-    def watched_use(run: Callable[[], Sequence[float]]) -> Sequence[float]:
+    def with_use(side: Side) -> Sequence[float]:
         with watched(bench.folder, broker) as use:
-            rate, _ = run()
+            rate, _ = side()
         return rate, *use.under_load()
 
-    figures = measure(
-        partial(watched_use, ours), partial(watched_use, partial(bench.tool, durable=True)), pairs, warm=False
-    )
-    print(f"\ndurable, and what it takes: users under Locust (A), artemis perf client (B)\n\n{HEADER}")
-    for (name, unit), figure in zip(STORE_FIGURES.items(), figures, strict=True):
-        print(figure.row(name, unit))
+    ours, tool = (partial(with_use, side) for side in sides(bench, "durable"))
+    compare(f"durable, and what it takes: {TITLE}", ours, tool, pairs, warm=False, units=STORE_UNITS)
     print(f"Syncs of 4 KiB by one thread, without a broker: {bare_syncs_per_s(bench.folder):,.0f} a second", flush=True)
 
 

@@ -8,7 +8,7 @@ import os
 import platform
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from scenarios import machine
@@ -34,6 +34,7 @@ class Pairs:
         )
 
 
+RATE_AND_CPU = {"messages a second": "/s", "CPU a message": "µs"}
 HEADER = "| figure | A | B | A / B, median (extremes) | pairs |\n|---|---|---|---|---|"
 
 
@@ -62,13 +63,19 @@ def measure(
 
 
 def compare(
-    title: str, a: Callable[[], Sequence[float]], b: Callable[[], Sequence[float]], pairs: int, *, warm: bool = True
+    title: str,
+    a: Callable[[], Sequence[float]],
+    b: Callable[[], Sequence[float]],
+    pairs: int,
+    *,
+    warm: bool = True,
+    units: Mapping[str, str] = RATE_AND_CPU,
 ) -> None:
-    """Print a table. Either side gives messages a second, and CPU microseconds a message. ``warm``: as in `measure`."""
-    rates, cpu = measure(a, b, pairs, warm=warm)
+    """Print a table. Either side gives the figures of ``units``, in their order. ``warm``: as in `measure`."""
+    figures = measure(a, b, pairs, warm=warm)
     print(f"\n{title}\n\n{HEADER}")
-    print(rates.row("messages a second", "/s"))
-    print(cpu.row("CPU a message", "µs"), flush=True)
+    for (name, unit), figure in zip(units.items(), figures, strict=True):
+        print(figure.row(name, unit), flush=True)
 
 
 def conditions() -> str:

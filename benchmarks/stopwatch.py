@@ -1,9 +1,12 @@
-"""Measures wall time and CPU of this process, or of its children, between two moments."""
+"""Measures wall time and CPU of this process or of its children, and looks at others now and then."""
 
 import json
 import os
 import resource
+import threading
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 BODY_BYTES, IN_FLIGHT, PREFETCH, WARM_UP = 1_024, 500, 1_000, 5_000  # of every side of a comparison
 USER = "brokerbench"
@@ -19,6 +22,24 @@ class Stopwatch:
         """One line of JSON: messages a second, and CPU (us, user and system) a message."""
         wall_s, cpu_s = time.perf_counter() - self._began_s, _cpu_s() - self._cpu_s
         return json.dumps({"messages_per_s": messages / wall_s, "cpu_us_per_message": cpu_s / messages * 1e6})
+
+
+@contextmanager
+def looking(look: Callable[[], None], every_s: float) -> Iterator[None]:
+    """Calls ``look`` every so many seconds, in a thread, until the block ends."""
+    over = threading.Event()
+
+    def look_until_over() -> None:
+        while not over.wait(every_s):
+            look()
+
+    thread = threading.Thread(target=look_until_over)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
 
 
 def children_cpu_s() -> float:

@@ -2,16 +2,19 @@
 
 import os
 import statistics
-import threading
+import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import psutil
 
+from benchmarks.stopwatch import looking
+
 SAMPLE_S = 0.5
+DISKS = Path("/proc/diskstats")
 BLOCK_BYTES, BLOCKS, SYNCS_S = 4_096, 256, 3.0
 
 
@@ -31,25 +34,20 @@ class StoreUse:
 @contextmanager
 def watched(folder: Path, broker: psutil.Process) -> Iterator[StoreUse]:
     """Watches the machine, its broker, and the disk that holds a folder (Linux)."""
-    use, over = StoreUse(), threading.Event()
+    use = StoreUse()
+    psutil.cpu_percent()
+    broker.cpu_percent()
+    syncs, at_s = _syncs(folder), time.monotonic()
 
-    def watch() -> None:
-        psutil.cpu_percent()
-        broker.cpu_percent()
-        before, at_s = _syncs(folder), time.monotonic()
-        while not over.wait(SAMPLE_S):
-            cores = psutil.cpu_percent() / 100 * psutil.cpu_count()
-            syncs, now_s = _syncs(folder), time.monotonic()
-            use.samples.append((cores, broker.cpu_percent() / 100, (syncs - before) / (now_s - at_s)))
-            before, at_s = syncs, now_s
+    def look() -> None:
+        nonlocal syncs, at_s
+        cores = psutil.cpu_percent() / 100 * psutil.cpu_count()
+        syncs_before, before_s = syncs, at_s
+        syncs, at_s = _syncs(folder), time.monotonic()
+        use.samples.append((cores, broker.cpu_percent() / 100, (syncs - syncs_before) / (at_s - before_s)))
 
-    thread = threading.Thread(target=watch)
-    thread.start()
-    try:
+    with looking(look, SAMPLE_S):
         yield use
-    finally:
-        over.set()
-        thread.join()
 
 
 def bare_syncs_per_s(folder: Path) -> float:
@@ -67,15 +65,16 @@ def bare_syncs_per_s(folder: Path) -> float:
         return syncs / (time.perf_counter() - began_s)
     finally:
         os.close(file)
-        with suppress(OSError):
-            path.unlink()
+        path.unlink()
 
 
 def _syncs(folder: Path) -> int:
-    """Flushes that the folder's disk has completed."""
+    """Flushes that the folder's disk has completed. Ends the benchmark where Linux does not count them."""
     device = folder.stat().st_dev
-    for line in Path("/proc/diskstats").read_text(encoding="ascii").splitlines():
+    for line in DISKS.read_text(encoding="ascii").splitlines() if DISKS.exists() else ():
         columns = line.split()
         if (int(columns[0]), int(columns[1])) == (os.major(device), os.minor(device)):
             return int(columns[18])
-    return 0
+    sys.exit(
+        f"{folder}: {DISKS} does not count the syncs of its disk; set TMPDIR to a folder on a disk of this machine"
+    )

@@ -47,7 +47,11 @@ TRAITS = {
     "join": FaultTraits(joins=True),
     "kill": FaultTraits(ends_abruptly=True),
 }
-"""By the kind's name in ``--fault``. Any other kind has COMMON_TRAITS."""
+"""By the kind's name in ``--fault``: those that are not COMMON_TRAITS."""
+
+
+def traits_of(kind: str) -> FaultTraits:
+    return TRAITS.get(kind, COMMON_TRAITS)
 
 
 class OutageSpread(TypedDict):

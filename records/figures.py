@@ -76,7 +76,7 @@ def least(values: Sequence[float | None]) -> float | None:
 
 @dataclass(frozen=True)
 class Figure:
-    """What is told of a figure, or of a part of the summary with several, wherever it is shown.
+    """The words and rules of one figure, or of a part of the summary with several figures.
 
     ``means``: what it is, and when it is null. ``title``: its words in a sentence, a comparison or a verdict.
     ``column``: its heading in a table, without the unit. ``decimals``: digits after the point there. ``needs``: what a

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from records.faults import COMMON_TRAITS, TRAITS, FaultTraits
+from records.faults import FaultTraits, traits_of
 from records.units import NS_PER_S
 
 FOREVER_NS = 2**63 - 1
@@ -32,7 +32,7 @@ class FaultSpan:
 
     @property
     def traits(self) -> FaultTraits:
-        return TRAITS.get(self.kind, COMMON_TRAITS)
+        return traits_of(self.kind)
 
 
 def fault_spans(rows: Sequence[Mapping[str, Any]]) -> tuple[FaultSpan, ...]:

@@ -16,7 +16,7 @@ TOPOLOGY = "topology"
 
 @dataclass(frozen=True)
 class Shape:
-    """What one arm takes, whatever is compared.
+    """The brokers of one arm, and how its clients are spread over them.
 
     ``standbys``: how many of the ``brokers`` stand by for another. ``pairs_by_links``: how many pairs of a producer's
     and a consumer's broker lie 0, 1, 2, … links apart; empty if that is not known. ``producers_at``, ``consumers_at``:

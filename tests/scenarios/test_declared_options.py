@@ -7,6 +7,7 @@ import pytest
 
 from brokerbench.compare.session import variable_options
 from drivers.users.locust_users import ConsumerUser, ProducerUser
+from records.faults import TRAITS
 from reports.comparison.conditions import ARM_FIELDS, NO_CONDITIONS, SAID_BY_USERS, SAID_ELSEWHERE
 from scenarios.harness.faults import KINDS
 from scenarios.options import OPTIONS, SECTIONS, Option
@@ -79,3 +80,7 @@ def test_the_docs_have_the_faults_as_they_are_declared() -> None:
     table = page.partition("| fault | in a scenario | what is done |\n|---|---|---|\n")[2].partition("\n\n")[0]
     rows = [f"| `{fault.usage()}` | `{fault.__name__}` | {fault.does} |" for fault in KINDS.values()]
     assert table.splitlines() == rows
+
+
+def test_what_readers_of_a_run_know_of_kinds_of_faults_is_of_kinds_that_there_are() -> None:
+    assert TRAITS.keys() <= {*KINDS, "away"}  # consumers that are away are no fault of --fault

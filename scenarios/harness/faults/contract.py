@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Protocol, Self
 
 from records.declared_types import misfits
+from records.faults import traits_of
 from topologies.model.topology import Topology
 from topologies.runtimes.capabilities import Capability, why_not
 from topologies.runtimes.contract import Runtime, RuntimeFailed
@@ -81,7 +82,6 @@ class Fault(ABC):
     needs: ClassVar[tuple[Capability, ...]] = (Capability.OPERATES_BROKERS,)
     through_proxy: ClassVar[bool] = False
     takes_down: ClassVar[bool] = False
-    joins: ClassVar[bool] = False
     effect_timeout_s: ClassVar[float] = 10.0
     mended_timeout_s: ClassVar[float] = 60.0
     look_every_s: ClassVar[float] = 0.02
@@ -111,6 +111,10 @@ class Fault(ABC):
     def fields_of(cls, argument: str, texts: Mapping[str, str]) -> dict[str, Any]:
         """The fields that are no times. ``argument``: what stands first. Raises ValueError."""
         return {"target": argument}
+
+    @property
+    def joins(self) -> bool:
+        return traits_of(self.kind).joins
 
     @property
     def lasts_s(self) -> float:

@@ -33,7 +33,6 @@ class JoinBroker(BrokerFault):
         "to shut down, without `for` it stays"
     )
     needs: ClassVar[tuple[Capability, ...]] = (Capability.OPERATES_BROKERS, Capability.LINKS_BROKERS)
-    joins: ClassVar[bool] = True
     effect_timeout_s: ClassVar[float] = JOIN_TIMEOUT_S
     mended_as: ClassVar[str] = "is gone"
     not_mended_as: ClassVar[str] = "was not gone"
