@@ -15,8 +15,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analysis.events.fault_spans import FaultSpan
-from analysis.events.timeline import Timeline
+from analysis.events.timeline import FaultSpan, Timeline
 from records.clients import ConnectionCounts
 from records.units import NS_PER_S
 

@@ -8,8 +8,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analysis.clients.distribution import brokers_of, connected_at, evenness, spread
-from analysis.events.fault_spans import FOREVER_NS, FaultSpan
+from analysis.clients.stays import brokers_of, connected_at, evenness, spread
+from analysis.events.timeline import FOREVER_NS, FaultSpan
 from records.clients import BrokerAway, Distribution, Evenness, FaultMoves, GroupBalance, MoveSpread, Rebalance
 from records.faults import OutageSpread
 from records.run import BrokerInfo, GroupInfo

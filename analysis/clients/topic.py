@@ -3,10 +3,9 @@
 import polars as pl
 
 from analysis.clients.connections import connection_counts, connections, harness_logins
-from analysis.clients.distribution import distribution
 from analysis.clients.division import CONSUMER, divided, received, with_subscribers
 from analysis.clients.rebalance import Places, rebalance
-from analysis.clients.stays import clients, stays
+from analysis.clients.stays import clients, distribution, stays
 from analysis.events.questions import Answers, Question, counts
 from analysis.events.run import Found, Run, as_table
 from analysis.messages.part import Part

@@ -13,10 +13,9 @@ import polars as pl
 import pyarrow as pa
 
 from analysis.events.clocks import error_bound_ns, on_the_masters_clock
-from analysis.events.fault_spans import FaultSpan, fault_spans
 from analysis.events.questions import Answers, Question
 from analysis.events.stalls import Stalls, stall_rows, stalls
-from analysis.events.timeline import FaultWindow, Timeline
+from analysis.events.timeline import FaultSpan, FaultWindow, Timeline, fault_spans
 from records.reader import read_events
 from records.run import RunInfo
 from records.rundir import RunDirectory
@@ -111,6 +110,15 @@ class Run:
     def _events(self, table: str, client: str, *times: str) -> pl.DataFrame:
         rows = _frame(read_events(self.directory, table))
         return on_the_masters_clock(rows, client, times, self.info.processes)
+
+
+def by_user(events: pl.DataFrame, members: pl.DataFrame) -> pl.DataFrame:
+    """Rows of a ``client``, each once for every ``user`` of its connection. ``members``: who has which connection.
+
+    A client without members is its own user: the connection of a single message, or of a run from before ``members``.
+    """
+    shared = members.filter(pl.col("connection").is_not_null()).select(pl.col("connection").alias("client"), "user")
+    return events.join(shared, "client", how="left").with_columns(pl.coalesce("user", "client").alias("user"))
 
 
 @dataclass

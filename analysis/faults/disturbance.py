@@ -1,19 +1,23 @@
-"""Finds how long a fault disturbed throughput and latency: until both are back in their band, and stay there.
+"""Finds how long a fault disturbed the load: throughput, latency, and the messages that piled up.
 
-The seconds before the fault set the band: at least nine tenths of their median deliveries a second, and a p99 of due to
-received of at most twice their median p99, or 10 ms more. Plain values and Arrow in and out; no Spark.
+The seconds before the fault set a band: at least nine tenths of their median deliveries a second, and a p99 of due to
+received of at most twice their median p99, or 10 ms more. Throughput and latency are back if they stay in it.
+
+A message is in the backlog from when it was due until it was received: it waits at its producer, on a queue or for its
+consumer. Plain values and Arrow in and out; no Spark.
 """
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from itertools import accumulate, pairwise
 from statistics import median
 from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analysis.events.fault_spans import FaultSpan
-from analysis.load.rates import BEFORE_S, by_second
+from analysis.events.timeline import FaultSpan
+from analysis.load.rates import BEFORE_S, LEAST_MORE, LEAST_MORE_S, by_second
 from records.percentiles import quantiles_ns
 from records.units import NS_PER_MS, NS_PER_S
 
@@ -107,3 +111,72 @@ def _back_s(fault: FaultSpan, load_began_ns: int, load_s: float, in_band: InBand
         if all(map(in_band, range(second, second + STAYS_S))):
             return second - began_s
     return None
+
+
+class Backlog(NamedTuple):
+    """``highest``: deliveries still to come, at the end of the second that had most; None if nothing was due.
+
+    ``drained_s``: from the fault until they were no more than before it; 0 if they never were, None if they never
+    were again, or too few seconds are known before it. ``drain_per_s``: deliveries a second from the highest backlog
+    until then; None without either.
+    """
+
+    highest: int | None
+    drained_s: float | None
+    drain_per_s: float | None = None
+
+
+def backlogs(rates: pa.Table, faults: Sequence[FaultSpan], load_began_ns: int, copies: float) -> dict[int, Backlog]:
+    """By the fault's number, from the result table. ``copies``: how many deliveries each message should have.
+
+    The highest backlog of a fault is that until the next one begins.
+    """
+    due, arrived = by_second(rates, "due"), by_second(rates, "received")
+    waiting = _waiting(due, arrived, copies)
+    if not waiting:
+        return {fault.number: Backlog(None, None) for fault in faults}
+    ordered = sorted(faults, key=lambda fault: fault.began_ns)
+    found = {}
+    for fault, later in pairwise([*ordered, None]):
+        assert fault is not None
+        until = math.inf if later is None else (later.began_ns - load_began_ns) / NS_PER_S
+        before = seconds_before(fault, load_began_ns)
+        began_s = (fault.began_ns - load_began_ns) / NS_PER_S
+        found[fault.number] = _of_fault(began_s, until, before, waiting, due, arrived)
+    return found
+
+
+def _of_fault(
+    began_s: float,
+    until_s: float,
+    before: range,
+    waiting: Mapping[int, int],
+    due: Mapping[int, int],
+    arrived: Mapping[int, int],
+) -> Backlog:
+    during = {second: count for second, count in waiting.items() if math.floor(began_s) <= second < until_s}
+    if not during:
+        return Backlog(None, None)
+    highest = max(during.values())
+    usual = [waiting[second] for second in before if second in waiting]
+    if len(usual) < LEAST_BEFORE_S:
+        return Backlog(highest, None)
+    most = median(usual) + max(LEAST_MORE, LEAST_MORE_S * median(due.get(second, 0) for second in before))
+    if highest <= most:
+        return Backlog(highest, 0.0)
+    at = max(during, key=lambda second: during[second])
+    drained = next((second for second in sorted(waiting) if second > at and waiting[second] <= most), None)
+    if drained is None:
+        return Backlog(highest, None)
+    meanwhile = sum(arrived.get(second, 0) for second in range(at + 1, drained + 1))
+    return Backlog(highest, drained + 1 - began_s, meanwhile / (drained - at))
+
+
+def _waiting(due: Mapping[int, int], arrived: Mapping[int, int], copies: float) -> dict[int, int]:
+    """At the end of each second, from the first to the last in which anything happened."""
+    seconds = sorted(due.keys() | arrived.keys())
+    if not seconds:
+        return {}
+    every = range(seconds[0], seconds[-1] + 1)
+    left = accumulate(due.get(second, 0) * copies - arrived.get(second, 0) for second in every)
+    return {second: max(round(count), 0) for second, count in zip(every, left, strict=True)}

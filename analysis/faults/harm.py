@@ -14,7 +14,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analysis.events.fault_spans import FOREVER_NS, FaultSpan
+from analysis.events.timeline import FOREVER_NS, FaultSpan
 from analysis.faults.disturbance import LEAST_BEFORE_S, most_in_band_ns, p99s_ns, seconds_before
 from records.buckets import bucket_of
 from records.units import NS_PER_S

@@ -6,10 +6,9 @@ from typing import Any, cast
 
 import pyarrow as pa
 
-from analysis.clients.distribution import connected_at, spread
-from analysis.events.fault_spans import FaultSpan
-from analysis.faults.backlog import Backlog
-from analysis.faults.disturbance import Back
+from analysis.clients.stays import connected_at, spread
+from analysis.events.timeline import FaultSpan
+from analysis.faults.disturbance import Back, Backlog
 from records.faults import FaultRecovery, Outages, Recovery, StrandedAt, outage_ms
 from records.figures import declared
 from records.units import NS_PER_MS, NS_PER_S

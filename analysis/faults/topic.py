@@ -8,8 +8,7 @@ import pyarrow as pa
 from analysis.events.questions import Answers, Question, counts, same
 from analysis.events.run import Found, Run, as_table
 from analysis.faults import harm, outages, unplanned
-from analysis.faults.backlog import backlogs
-from analysis.faults.disturbance import back
+from analysis.faults.disturbance import back, backlogs
 from analysis.faults.recovery import Course, Harm, recovery
 from analysis.faults.unplanned import Quiet, Span
 from analysis.messages.part import Part

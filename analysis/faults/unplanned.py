@@ -13,8 +13,8 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analysis.events.fault_spans import FaultSpan
-from analysis.events.members import of_users
+from analysis.events.run import by_user
+from analysis.events.timeline import FaultSpan
 from analysis.faults.outages import reconnections
 from records.connection_events import Cause
 from records.faults import Unplanned
@@ -220,7 +220,7 @@ def _losses(
     )
     connected_ns = pl.col("connected_ns")
     outages = (
-        of_users(reconnections(connections, each), members)
+        by_user(reconnections(connections, each), members)
         .group_by("left_broker", "number")
         .agg(
             pl.min("lost_ns").alias("from_ns"),

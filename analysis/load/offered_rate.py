@@ -14,7 +14,7 @@ from statistics import median
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analysis.events.fault_spans import FaultSpan
+from analysis.events.timeline import FaultSpan
 from analysis.latency.timing import FROM_DUE, WORDS
 from analysis.load.limits import Overload, what_limited
 from analysis.load.rates import BEFORE_S, LEAST_MORE, LEAST_MORE_S, by_second

@@ -10,7 +10,6 @@ from analysis.events.questions import Answers, Question, counts
 from analysis.events.run import Found, Run, as_table
 from analysis.latency.figures import lag_ms
 from analysis.load import rates
-from analysis.load.blocked import blocked
 from analysis.load.client_steps import COLUMNS, EVENTS, client_steps
 from analysis.load.limits import limit
 from analysis.load.offered_rate import Tables, offered_rate
@@ -19,7 +18,7 @@ from analysis.load.steps import held_per_s, step_results
 from analysis.messages.accounting import owed
 from analysis.messages.part import Part
 from analysis.network.resources import cores_in_load
-from records.load import Throughput, WarmUpResult
+from records.load import Blocked, Throughput, WarmUpResult
 from records.units import NS_PER_MS
 
 
@@ -114,3 +113,28 @@ def _rates(part: Part) -> pl.DataFrame:
 
 def _totals(part: Part) -> pl.DataFrame:
     return rates.totals(part.messages, part.deliveries, part.run.timeline)
+
+
+def periods(events: pl.DataFrame) -> pl.DataFrame:
+    """One row a period of one producer: broker, began_ns, took_ns."""
+    ended_ns = pl.col("at_ns").shift(-1).over("client", "broker", "reason")
+    # A period may begin at the very moment when the one before it ended: ``unblocked`` comes first.
+    return (
+        events.filter(pl.col("event").is_in(["blocked", "unblocked"]))
+        .sort("at_ns", "event", descending=[False, True])
+        .with_columns(ended_ns.alias("ended_ns"))
+        .filter((pl.col("event") == "blocked") & pl.col("ended_ns").is_not_null())
+        .select("broker", pl.col("at_ns").alias("began_ns"), (pl.col("ended_ns") - pl.col("at_ns")).alias("took_ns"))
+    )
+
+
+def blocked(events: pl.DataFrame) -> Blocked:
+    """The summary's part."""
+    every = periods(events)
+    took_ns = every["took_ns"].to_list()
+    return Blocked(
+        periods=len(took_ns),
+        total_ms=sum(took_ns) / NS_PER_MS,
+        longest_ms=max(took_ns, default=0) / NS_PER_MS,
+        brokers=sorted(set(every["broker"].drop_nulls().to_list())),
+    )

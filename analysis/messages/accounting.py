@@ -1,19 +1,27 @@
-"""Counts the messages of each subscription by what became of them."""
+"""Counts the messages of each subscription by what became of them, and adds up the counts by kind of message.
 
-from collections.abc import Mapping
+A message whose time to live was over, and that is nowhere to be found, may have expired or have been lost. Brokers
+count the messages of each queue that expired (`expired_count`), so of a queue that many are taken for expired and any
+further ones for lost. Of a topic brokers tell no such count: there nobody knows.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
-from typing import cast, get_type_hints
+from typing import Any, cast, get_type_hints
 
 import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from analysis.messages.deliveries import unexpected
-from analysis.messages.expiry import BETWEEN
 from analysis.messages.outcomes import NOBODY
-from records.messages import NOT_RECEIVED, Messages
+from records.messages import KINDS, NOT_RECEIVED, KindCounts, Messages
 from records.results import ACCOUNTING
+from records.run import UserInfo
 
+BETWEEN = ("past_ttl", "past_ttl_unconfirmed")
+"""Counts of messages that are nowhere and past their time to live, until `settled` decides."""
 OUTCOMES = ("acked", "failed", "in_doubt", "unconfirmed")
 SUBSCRIPTION = ["destination", "subscription"]
 
@@ -140,3 +148,95 @@ def of_strangers(strangers: pl.DataFrame) -> pl.DataFrame:
 
 def _count(name: str, condition: pl.Expr) -> pl.Expr:
     return condition.sum().cast(pl.Int64).alias(name)
+
+
+def expired_counts(samples: pl.DataFrame, *, fresh: bool) -> dict[str, int]:
+    """By queue: how many of its messages expired on all brokers in the run.
+
+    ``fresh``: the brokers are the run's own, so that what they counted before the first sample is the run's too. A
+    broker that is started again counts from 0.
+    """
+    value, before = pl.col("value"), pl.col("value").shift(1).over("broker", "object")
+    first = value if fresh else pl.lit(0)
+    more = pl.when(before.is_null()).then(first).when(value >= before).then(value - before).otherwise(value)
+    counted = samples.filter((pl.col("kind") == "queue") & (pl.col("metric") == "expired_count")).sort("at_ns")
+    expired = counted.with_columns(more.alias("more")).group_by("object").agg(pl.sum("more"))
+    return dict(expired.iter_rows())
+
+
+def settled(accounting: pa.Table, counted: Mapping[str, int], *, searched: bool) -> tuple[pa.Table, tuple[str, ...]]:
+    """The accounting with each message of BETWEEN counted as expired, lost, missing or unaccounted.
+
+    ``counted``: expired messages by queue, as brokers say. ``searched``: whether every place was. Also returns a
+    sentence for each subscription whose messages may have expired or not.
+    """
+    rows, notes = accounting.to_pylist(), []
+    for row in rows:
+        if _settle(row, counted.get(row["subscription"]), searched):
+            notes.append(
+                f"{row['destination']}: messages past their time to live are nowhere, and no broker counts those that "
+                f"expired for {row['subscription']}"
+            )
+    return pa.Table.from_pylist(rows, accounting.schema), tuple(notes)
+
+
+def _settle(row: dict[str, Any], counted: int | None, searched: bool) -> bool:
+    """Decide for one subscription; whether nobody knows of some."""
+    acked, unconfirmed = row["past_ttl"], row["past_ttl_unconfirmed"]
+    row["past_ttl"] = row["past_ttl_unconfirmed"] = 0
+    left = max(0, (counted or 0) - row["expired"])
+    expired = min(acked, left)
+    more = min(unconfirmed, left - expired)
+    row["expired"] += expired + more
+    known = searched and counted is not None
+    row["lost" if known else "unaccounted"] += acked - expired
+    row["missing_unconfirmed" if known else "unaccounted"] += unconfirmed - more
+    return counted is None and acked + unconfirmed > 0
+
+
+UNDELIVERED = ("lost", "missing_unconfirmed", "unaccounted", "stranded", "left_unconfirmed", "dead_lettered", "expired")
+"""What becomes of a message that a subscription was owed and did not get, of which the send is not known to fail."""
+MODES = {frozenset({True}): "persistent", frozenset({False}): "non_persistent"}
+
+
+def kinds(
+    accounting: pa.Table, subscriptions: Iterable[Mapping[str, Any]], users: Sequence[UserInfo]
+) -> dict[str, KindCounts]:
+    """By name: ``queue_persistent`` and so on. ``accounting``: with the columns beyond the result table.
+
+    Messages that nobody was subscribed for have no kind. Nor have those of a destination that gets persistent messages
+    and others.
+    """
+    held = {(row["destination"], row["subscription"]): row["kind"] for row in subscriptions}
+    found: dict[str, Counter[str]] = {}
+    for row in accounting.to_pylist():
+        kind = "queue" if _is_queue(row) else held.get((row["destination"], row["subscription"]))
+        mode = MODES.get(_durable(row["destination"], users))
+        if kind and mode:
+            found.setdefault(f"{kind}_{mode}", Counter()).update(_counts(row))
+    return {name: _of(found[name]) for name in KINDS if name in found}
+
+
+def _is_queue(row: Mapping[str, Any]) -> bool:
+    return not str(row["destination"]).startswith("topic://")
+
+
+def _durable(destination: str, users: Sequence[UserInfo]) -> frozenset[Any]:
+    """Whether messages to it are durable, by the settings of its producers."""
+    producers = (user for user in users if user.role == "producer" and destination in user.destinations)
+    return frozenset(user.settings.get("durable") for user in producers)
+
+
+def _counts(row: Mapping[str, Any]) -> dict[str, int]:
+    same = {name: int(row[name]) for name in KindCounts.__annotations__ if name in row}
+    return {
+        **same,
+        "subscriptions": 1,
+        "expected": int(row["sent"]),
+        "pending": int(row["stranded"]) + int(row["left_unconfirmed"]),
+        "undelivered": sum(int(row[name]) for name in UNDELIVERED),
+    }
+
+
+def _of(counts: Counter[str]) -> KindCounts:
+    return cast(KindCounts, {name: counts[name] for name in KindCounts.__annotations__})

@@ -4,7 +4,7 @@ from typing import cast
 
 import polars as pl
 
-from analysis.messages.of_sends import MESSAGE
+from analysis.messages.deliveries import MESSAGE
 from analysis.messages.outcomes import place_name
 from records.messages import LeftBehind
 from records.schemas import UNKNOWN

@@ -7,10 +7,10 @@ from collections.abc import Collection
 
 import polars as pl
 
-from analysis.events.fault_spans import FOREVER_NS
-from analysis.events.members import of_users
+from analysis.events.run import by_user
+from analysis.events.timeline import FOREVER_NS
+from analysis.messages.deliveries import MESSAGE
 from analysis.messages.expectations import NOTHING_SPECIAL, Expectations
-from analysis.messages.of_sends import MESSAGE
 from records.units import NS_PER_S
 
 QUEUE_PREFIX, TOPIC_PREFIX = "queue://", "topic://"
@@ -82,7 +82,7 @@ def absences(connections: pl.DataFrame, members: pl.DataFrame) -> pl.DataFrame:
         .with_columns(until_ns.fill_null(FOREVER_NS).alias("until_ns"), (pl.col("at_ns") - GRACE_NS).alias("from_ns"))
         .filter(pl.col("event") == "lost")
     )
-    return of_users(gaps.select("client", "from_ns", "until_ns"), members).select("user", "from_ns", "until_ns")
+    return by_user(gaps.select("client", "from_ns", "until_ns"), members).select("user", "from_ns", "until_ns")
 
 
 def queue_name(destination: pl.Expr) -> pl.Expr:

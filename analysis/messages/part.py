@@ -11,13 +11,12 @@ from pathlib import Path
 import polars as pl
 
 from analysis.events.clocks import on_the_masters_clock
-from analysis.events.fault_spans import FaultSpan
 from analysis.events.run import Run
 from analysis.events.stalls import Stalls, with_own_waits
-from analysis.events.timeline import Timeline
+from analysis.events.timeline import FaultSpan, Timeline
 from analysis.messages import deliveries, outcomes
+from analysis.messages.deliveries import MESSAGE, OUTCOME, messages
 from analysis.messages.expectations import Expectations
-from analysis.messages.of_sends import MESSAGE, OUTCOME, messages
 from records.reader import read_part
 from records.run import ProcessInfo
 

@@ -1,20 +1,22 @@
-"""What became of the messages: counts by subscription, examples, order, and what was left behind."""
+"""What became of the messages: counts by subscription, examples, order, first receipts, and what was left behind."""
 
+from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
 import polars as pl
 import pyarrow.compute as pc
 
 from analysis.events.questions import Answers, Question, counts, same
 from analysis.events.run import Found, Run, as_table
-from analysis.messages import accounting, examples, left_behind, of_sends, order
-from analysis.messages.expiry import BETWEEN, expired_counts, settled
-from analysis.messages.first_receipts import earliest, first_receipts, spread
-from analysis.messages.kinds import kinds
-from analysis.messages.of_sends import MESSAGE
+from analysis.messages import accounting, deliveries, examples, left_behind, order
+from analysis.messages.accounting import BETWEEN, expired_counts, kinds, settled
+from analysis.messages.deliveries import MESSAGE
 from analysis.messages.part import Part
+from records.messages import Destinations, FirstReceiptSpread
 from records.results import REORDERED
 from records.schemas import UNKNOWN
+from records.units import NS_PER_MS, NS_PER_S
 
 
 class Messages:
@@ -81,7 +83,7 @@ def _counts(part: Part) -> pl.DataFrame:
 
 
 def _outcomes(part: Part) -> pl.DataFrame:
-    return of_sends.outcomes(part.messages)
+    return deliveries.outcomes(part.messages)
 
 
 def _examples(part: Part) -> pl.DataFrame:
@@ -121,3 +123,36 @@ def _foreign_leftovers(part: Part) -> pl.DataFrame:
 
 def _first_receipts(part: Part) -> pl.DataFrame:
     return first_receipts(part.messages, part.deliveries)
+
+
+def first_receipts(messages: pl.DataFrame, deliveries: pl.DataFrame) -> pl.DataFrame:
+    """One row a destination. due_ns: when its first message was due, null if none was sent to it. received_ns: when the
+    first one was received, null if none was."""
+    sent = messages.group_by("destination").agg(pl.min("due_ns"))
+    arrived = deliveries.group_by("destination").agg(pl.min("received_ns"))
+    return earliest(pl.concat([sent, arrived], how="diagonal"))
+
+
+def earliest(first_receipts: pl.DataFrame) -> pl.DataFrame:
+    """One row a destination, of rows of several parts of a run."""
+    return first_receipts.group_by("destination").agg(pl.min("due_ns"), pl.min("received_ns"))
+
+
+def spread(rows: Sequence[dict[str, Any]]) -> Destinations:
+    """The summary's part, of rows of `first_receipts`."""
+    rows = [row for row in rows if row["due_ns"] is not None]
+    reached = [row for row in rows if row["received_ns"] is not None]
+    waits_ns = sorted(row["received_ns"] - row["due_ns"] for row in reached)
+    all_flow_s = None
+    if reached and len(reached) == len(rows):
+        began_ns = min(row["due_ns"] for row in rows)
+        all_flow_s = (max(row["received_ns"] for row in rows) - began_ns) / NS_PER_S
+    return Destinations(
+        count=len(rows),
+        reached=len(reached),
+        all_flow_s=all_flow_s,
+        first_ms=FirstReceiptSpread(
+            p50=waits_ns[(len(waits_ns) - 1) // 2] / NS_PER_MS if waits_ns else None,
+            max=waits_ns[-1] / NS_PER_MS if waits_ns else None,
+        ),
+    )

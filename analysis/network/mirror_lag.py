@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from analysis.events.fault_spans import FaultSpan
+from analysis.events.timeline import FaultSpan
 from records.network import Mirror, MirrorAtKill, MirrorMessages, MirrorSeconds
 from records.units import NS_PER_S
 

@@ -8,8 +8,7 @@ does for parallel duplex links, as the far ends do not know which link they belo
 
 import polars as pl
 
-from analysis.events.fault_spans import FOREVER_NS
-from analysis.events.timeline import Timeline
+from analysis.events.timeline import FOREVER_NS, Timeline
 from records.units import NS_PER_S
 
 COUNTERS = (
@@ -158,3 +157,38 @@ def _growth() -> pl.Expr:
     """``growth``: a counter's growth since its sample before, of samples in order; null for its first."""
     value, before = pl.col("value"), pl.col("value").shift(1).over(FIGURE)
     return pl.when(value < before).then(value).otherwise(value - before).alias("growth")
+
+
+LINK_QUEUE, QUEUES, BRIDGE = "link queue", "queues", "bridge"
+_END = ["broker", "object"]
+
+
+def link_backlog(samples: pl.DataFrame, timeline: Timeline) -> pl.DataFrame:
+    """Rows of LINK_BACKLOG: the last sample of each second. A bridge's object is ``connector|remote broker``."""
+    metric = pl.col("metric")
+    at_once = samples.filter(pl.col("kind") == "bridge").group_by(*_END, "at_ns")
+    sampled = at_once.agg(
+        pl.col("value").filter(metric == name).max().alias(name) for name in ("backlog", "queue_backlog", "unconfirmed")
+    )
+    messages = pl.coalesce("backlog", "queue_backlog", "unconfirmed")
+    waits_in = (
+        pl.when(pl.col("backlog").is_not_null())
+        .then(pl.lit(LINK_QUEUE))
+        .when(pl.col("queue_backlog").is_not_null())
+        .then(pl.lit(QUEUES))
+        .otherwise(pl.lit(BRIDGE))
+    )
+    return (
+        sampled.with_columns(messages.alias("messages"), waits_in.alias("waits_in"))
+        .filter(pl.col("messages").is_not_null())
+        .sort("at_ns", "messages", "waits_in")
+        .group_by(timeline.second(pl.col("at_ns")).alias("second"), *_END)
+        .agg(pl.last("waits_in"), pl.last("messages"))
+        .select(
+            "second",
+            pl.col("broker").alias("from_broker"),
+            remote_broker().alias("to_broker"),
+            connector().alias("connector"),
+            *("waits_in", "messages"),
+        )
+    )

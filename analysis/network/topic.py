@@ -1,13 +1,18 @@
-"""What brokers, links and machines did, by their samples."""
+"""What brokers, links and machines did, by their samples, and what it costs a message to cross between regions."""
+
+from collections.abc import Iterable
 
 import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from analysis.events.questions import Answers, Question
 from analysis.events.run import Found, Run, as_table
-from analysis.network.link_backlog import link_backlog
+from analysis.latency.figures import in_load, latency_of
 from analysis.network.mirror_lag import METRICS, mirror_lag
-from analysis.network.regions import by_region
-from analysis.network.resources import links, resources
+from analysis.network.resources import link_backlog, links, resources
+from records.latency import Regions
+from records.run import BrokerInfo
 
 
 class Network:
@@ -29,3 +34,17 @@ class Network:
             "mirror": mirror_lag(of_mirrors, run.faults, run.load_began_ns),
             "regions": by_region(found.latency_by_path, run.info.brokers, run.timeline.load_s),
         }
+
+
+def by_region(latency: pa.Table, brokers: Iterable[BrokerInfo], load_s: float | None) -> Regions:
+    """Of the latencies by path: messages whose two brokers are of one region, and the others."""
+    region = {broker.name: broker.region for broker in brokers}
+    timed = in_load(latency, "due_to_received")
+    ends = zip(timed["from_broker"].to_pylist(), timed["to_broker"].to_pylist(), strict=True)
+    crossed = pa.array([region.get(taken) != region.get(given) for taken, given in ends], pa.bool_())
+    across = latency_of(timed.filter(crossed))
+    return Regions(
+        within=latency_of(timed.filter(pc.invert(crossed))),
+        across=across,
+        across_per_s=across["count"] / load_s if load_s else None,
+    )

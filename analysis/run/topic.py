@@ -1,17 +1,21 @@
 """The verdict of a run, and what its summary says of the run as a whole."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import cast
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
 from analysis.events.questions import Answers, Question
 from analysis.events.run import Found, Run
 from analysis.latency import figures
 from analysis.latency.timing import Clocks, doubtful_recovery, doubtful_regions, judge_timing
 from analysis.run.checks import evaluate, unmet
-from analysis.run.reconciliation import missing_rows
 from analysis.run.verdict import Evidence, FailedFault, judge
 from records.run import Phases, ProcessInfo
+from records.rundir import RunDirectory
 from records.summary import SUMMARY_VERSION, Summary
 from records.units import NS_PER_MS, NS_PER_S
 
@@ -115,3 +119,31 @@ def load_began_wall(phases: Phases, processes: tuple[ProcessInfo, ...]) -> str:
     master = min(processes, key=lambda process: process.index)
     wall_ns = master.wall_ns + phases.load_began_ns - master.monotonic_ns
     return datetime.fromtimestamp(wall_ns / NS_PER_S, UTC).isoformat(timespec="milliseconds")
+
+
+def missing_rows(directory: RunDirectory, processes: Sequence[ProcessInfo]) -> tuple[str, ...]:
+    """A sentence for each process and table with fewer rows than the process counted. For a sealed run."""
+    return tuple(problem for process in processes for problem in _missing(directory, process))
+
+
+def _missing(directory: RunDirectory, process: ProcessInfo) -> Iterator[str]:
+    counted = {"sends": process.settled, "receipts": process.received}
+    for table, expected in counted.items():
+        found = _messages(directory, table, process.name) if expected else 0
+        if expected and found < expected:
+            what = "settled sends" if table == "sends" else "deliveries"
+            yield (
+                f"events/{table}: rows are missing: {process.name} counted {expected:,} {what}, and {found:,} are on "
+                "record; bring its file back from a copy, or run again"
+            )
+
+
+def _messages(directory: RunDirectory, table: str, process: str) -> int:
+    """Deliveries, or messages sent: these have one row of attempt 1 each, and a row for each resend."""
+    path = directory.events(table) / f"{process}.parquet"
+    if not path.exists():
+        return 0
+    if table == "receipts":
+        return int(pq.read_metadata(path).num_rows)
+    attempts: pa.ChunkedArray = pq.read_table(path, columns=["attempt"])["attempt"]
+    return int(pc.sum(pc.equal(attempts, 1)).as_py() or 0)

@@ -10,8 +10,8 @@ import pytest
 from analysis.messages import deliveries, order
 from analysis.messages import outcomes as message_outcomes
 from analysis.messages.accounting import COUNTS, added_up, counts, of_order, with_derived
+from analysis.messages.deliveries import messages
 from analysis.messages.expectations import NOTHING_SPECIAL, Expectations
-from analysis.messages.of_sends import messages
 from analysis.messages.outcomes import NOBODY
 from records.messages import NOT_RECEIVED
 from records.schemas import UNKNOWN

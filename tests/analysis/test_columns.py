@@ -14,8 +14,7 @@ from analysis.events.run import as_table
 from analysis.events.timeline import FAULT_GRACE_NS, FaultWindow, Timeline
 from analysis.latency.figures import Spread
 from analysis.latency.histogram import bucket, durations, latency
-from analysis.messages.deliveries import deliveries
-from analysis.messages.of_sends import messages
+from analysis.messages.deliveries import deliveries, messages
 from records.buckets import bucket_of
 from records.run import ClockReading, ProcessInfo
 from records.schemas import CLIENTS_PER_PROCESS

@@ -5,9 +5,8 @@ from collections.abc import Mapping
 import pyarrow as pa
 import pytest
 
-from analysis.messages.accounting import COUNTS
+from analysis.messages.accounting import COUNTS, expired_counts, settled
 from analysis.messages.expectations import Expectations, SentTo
-from analysis.messages.expiry import expired_counts, settled
 from records.message_properties import MessageProperties
 from records.run import Phases, RunInfo, UserInfo
 from records.selectors import parse

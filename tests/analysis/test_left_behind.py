@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from analysis.messages import deliveries
 from analysis.messages import outcomes as message_outcomes
+from analysis.messages.deliveries import messages
 from analysis.messages.left_behind import left_behind, most_first
-from analysis.messages.of_sends import messages
 from records.schemas import UNKNOWN
 from tests.analysis.rows import TOPIC, Row, frame, leftover, receipt, send, subscription
 

@@ -8,12 +8,10 @@ import polars as pl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.events.fault_spans import FOREVER_NS, FaultSpan, fault_spans
-from analysis.events.timeline import FAULT_GRACE_NS
+from analysis.events.timeline import FAULT_GRACE_NS, FOREVER_NS, FaultSpan, fault_spans
 from analysis.faults import outages
-from analysis.messages.deliveries import deliveries, first
+from analysis.messages.deliveries import deliveries, first, messages
 from analysis.messages.expectations import NOTHING_SPECIAL, Expectations, SentTo
-from analysis.messages.of_sends import messages
 from analysis.messages.outcomes import absences, expected, message_outcomes
 from analysis.messages.outcomes import found as left
 from records.faults import back_ns

@@ -12,7 +12,7 @@ import pytest
 from pyspark import SparkContext
 
 from analysis.latency.figures import Spread
-from analysis.run.reconciliation import missing_rows
+from analysis.run.topic import missing_rows
 from records.checks import Check
 from records.connection_events import ConnectionEvent
 from records.reader import seal

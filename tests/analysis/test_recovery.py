@@ -5,9 +5,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from analysis.events.fault_spans import FaultSpan
-from analysis.faults.backlog import Backlog
-from analysis.faults.disturbance import Back
+from analysis.events.timeline import FaultSpan
+from analysis.faults.disturbance import Back, Backlog
 from analysis.faults.recovery import Course, Harm, recovery, spread
 from analysis.run.checks import unmet
 from records.checks import Check
