@@ -42,8 +42,8 @@ def stays(connections: pl.DataFrame, members: pl.DataFrame, load_began_ns: int, 
 
 def clients(connections: pl.DataFrame, members: pl.DataFrame) -> dict[str, int]:
     """How many clients each group has, connected or not. Users that share a connection count one by one."""
-    each = by_user(connections.select("client", "group").unique(), members)
-    return dict(each.group_by("group").agg(pl.col("user").n_unique()).iter_rows())
+    users = by_user(connections.select("client", "group").unique(), members)
+    return dict(users.group_by("group").agg(pl.col("user").n_unique()).iter_rows())
 
 
 def _connected(connections: pl.DataFrame) -> pl.DataFrame:
@@ -101,8 +101,8 @@ def _by_second(stays: pa.Table, seconds: int) -> Counts:
 
 
 def _per_second(at_ns: pa.ChunkedArray, seconds: int) -> Counts:
-    found: Counts = np.bincount(at_ns.to_numpy() // NS_PER_S, minlength=seconds)[:seconds]
-    return found
+    clients_by_second: Counts = np.bincount(at_ns.to_numpy() // NS_PER_S, minlength=seconds)[:seconds]
+    return clients_by_second
 
 
 def _rows(group: str, broker: str, counts: Counts) -> pa.Table:
@@ -114,8 +114,8 @@ def _rows(group: str, broker: str, counts: Counts) -> pa.Table:
 def connected_at(stays: pa.Table, at_ns: int) -> dict[str, int]:
     """Clients by broker at a moment of the load."""
     there = pc.and_(pc.less_equal(stays["from_ns"], at_ns), pc.greater(stays["to_ns"], at_ns))
-    found = stays.filter(there)["broker"].value_counts()
-    return {each["values"]: each["counts"] for each in found.to_pylist()}
+    counts = stays.filter(there)["broker"].value_counts()
+    return {row["values"]: row["counts"] for row in counts.to_pylist()}
 
 
 def evenness(counts: Sequence[int]) -> Evenness:

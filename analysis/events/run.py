@@ -80,7 +80,7 @@ class Run:
             for fault in self.fault_rows
             if fault["error"] is None
         )  # until the broker served again where that was measured, else until the mending
-        return Timeline.of(self.info.phases, self._first_event_ns, windows)
+        return Timeline.from_phases(self.info.phases, self._first_event_ns, windows)
 
     @property
     def load_began_ns(self) -> int:
@@ -122,7 +122,7 @@ def by_user(events: pl.DataFrame, members: pl.DataFrame) -> pl.DataFrame:
 
 
 @dataclass
-class Found:
+class Results:
     """What the topics have found so far. ``tables``: the result tables, some with columns that no file has.
 
     ``long_tables``: those that may be too large for the memory, piece by piece in the order of their rows, once.
@@ -146,16 +146,16 @@ class Found:
 class Topic(Protocol):
     """A part of the analysis that can be read, and run, by itself.
 
-    ``done``: what a user reads once it is done. ``questions``: what it asks of every part, together with the other
+    ``step``: what a user reads once it is done. ``questions``: what it asks of every part, together with the other
     topics. ``conclude``: makes its result tables and its parts of the summary of the answers and of what was found
     before, and may ask more.
     """
 
-    done: str
+    step: str
 
     def questions(self, run: Run) -> dict[str, Question]: ...
 
-    def conclude(self, run: Run, answers: Answers, found: Found) -> None: ...
+    def conclude(self, run: Run, answers: Answers, results: Results) -> None: ...
 
 
 def as_table(frame: pl.DataFrame) -> pa.Table:

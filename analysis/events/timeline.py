@@ -65,7 +65,11 @@ def _span(number: int, row: Mapping[str, Any]) -> FaultSpan:
 
 
 def _cut_by_the_next(span: FaultSpan, spans: Sequence[FaultSpan]) -> FaultSpan:
-    later = [other.began_ns for other in spans if other.target == span.target and other.number > span.number]
+    later = [
+        later_span.began_ns
+        for later_span in spans
+        if later_span.target == span.target and later_span.number > span.number
+    ]
     return replace(span, until_ns=min([span.until_ns, *(began_ns - 1 for began_ns in later)]))
 
 
@@ -89,7 +93,7 @@ class Timeline:
     faults: tuple[FaultWindow, ...] = ()
 
     @classmethod
-    def of(cls, phases: Phases, first_event_ns: int, faults: Iterable[FaultWindow] = ()) -> "Timeline":
+    def from_phases(cls, phases: Phases, first_event_ns: int, faults: Iterable[FaultWindow] = ()) -> "Timeline":
         """A run that was killed before its load is all load, from its first phase or else its first event on."""
         began = next((at for at in (phases.load_began_ns, phases.warm_up_began_ns) if at is not None), first_event_ns)
         return cls(began, phases.load_ended_ns, tuple(faults))
@@ -101,7 +105,7 @@ class Timeline:
             return None
         return (self.load_ended_ns - self.load_began_ns) / NS_PER_S
 
-    def second(self, at_ns: pl.Expr) -> pl.Expr:
+    def second_of(self, at_ns: pl.Expr) -> pl.Expr:
         """Whole seconds (Int32) since the load began, rounded down: -1 is the last second of the warm-up."""
         return ((at_ns - self.load_began_ns) // NS_PER_S).cast(pl.Int32)
 

@@ -52,20 +52,20 @@ def back(
 
 
 def _throughput_back_s(counts: Mapping[int, int], fault: FaultSpan, load_began_ns: int, load_s: float) -> float | None:
-    before = [counts.get(second, 0) for second in seconds_before(fault, load_began_ns)]
+    before = [counts.get(at_s, 0) for at_s in seconds_before(fault, load_began_ns)]
     if len(before) < LEAST_BEFORE_S or not median(before):
         return None
     least = LEAST_SHARE * median(before)
-    return _back_s(fault, load_began_ns, load_s, lambda second: counts.get(second, 0) >= least)
+    return _back_s(fault, load_began_ns, load_s, lambda at_s: counts.get(at_s, 0) >= least)
 
 
 def _p99_back_s(p99_ns: Mapping[int, int], fault: FaultSpan, load_began_ns: int, load_s: float) -> float | None:
     """By the second in which messages were due. A second without a delivered message is not in the band."""
-    before = [p99_ns[second] for second in seconds_before(fault, load_began_ns) if second in p99_ns]
+    before = [p99_ns[at_s] for at_s in seconds_before(fault, load_began_ns) if at_s in p99_ns]
     if len(before) < LEAST_BEFORE_S:
         return None
     most_ns = most_in_band_ns(median(before))
-    return _back_s(fault, load_began_ns, load_s, lambda second: p99_ns.get(second, math.inf) <= most_ns)
+    return _back_s(fault, load_began_ns, load_s, lambda at_s: p99_ns.get(at_s, math.inf) <= most_ns)
 
 
 def most_in_band_ns(usual_ns: float) -> float:
@@ -80,14 +80,14 @@ def received(rates: pa.Table) -> dict[int, int]:
 
 def p99s_ns(latency: pa.Table) -> dict[int, int]:
     """p99 of due to received by second, of seconds that have any."""
-    of = latency.filter(pc.equal(latency["measure"], "due_to_received"))
-    summed = of.group_by(["second", "bucket"]).aggregate([("count", "sum")])
+    timed = latency.filter(pc.equal(latency["measure"], "due_to_received"))
+    summed = timed.group_by(["second", "bucket"]).aggregate([("count", "sum")])
     counts: dict[int, dict[int, int]] = {}
     for row in summed.to_pylist():
         if row["count_sum"]:
             counts.setdefault(row["second"], {})[row["bucket"]] = row["count_sum"]
-    found = {second: quantiles_ns(its, [0.99])[0] for second, its in counts.items()}
-    return {second: value for second, value in found.items() if value is not None}
+    p99_by_second = {at_s: quantiles_ns(its, [0.99])[0] for at_s, its in counts.items()}
+    return {at_s: value for at_s, value in p99_by_second.items() if value is not None}
 
 
 def _began_s(fault: FaultSpan, load_began_ns: int) -> float:
@@ -104,12 +104,12 @@ def _back_s(fault: FaultSpan, load_began_ns: int, load_s: float, in_band: InBand
     """The first STAYS_S seconds in the band after the first second outside; whole seconds of the load only."""
     began_s = _began_s(fault, load_began_ns)
     during = range(math.floor(began_s), math.floor(load_s))
-    left = next((second for second in during if not in_band(second)), None)
-    if left is None:
+    left_s = next((at_s for at_s in during if not in_band(at_s)), None)
+    if left_s is None:
         return 0.0
-    for second in range(left + 1, during.stop - STAYS_S + 1):
-        if all(map(in_band, range(second, second + STAYS_S))):
-            return second - began_s
+    for at_s in range(left_s + 1, during.stop - STAYS_S + 1):
+        if all(map(in_band, range(at_s, at_s + STAYS_S))):
+            return at_s - began_s
     return None
 
 
@@ -136,17 +136,17 @@ def backlogs(rates: pa.Table, faults: Sequence[FaultSpan], load_began_ns: int, c
     if not waiting:
         return {fault.number: Backlog(None, None) for fault in faults}
     ordered = sorted(faults, key=lambda fault: fault.began_ns)
-    found = {}
+    backlog_by_fault = {}
     for fault, later in pairwise([*ordered, None]):
         assert fault is not None
         until = math.inf if later is None else (later.began_ns - load_began_ns) / NS_PER_S
         before = seconds_before(fault, load_began_ns)
         began_s = (fault.began_ns - load_began_ns) / NS_PER_S
-        found[fault.number] = _of_fault(began_s, until, before, waiting, due, arrived)
-    return found
+        backlog_by_fault[fault.number] = _backlog_after(began_s, until, before, waiting, due, arrived)
+    return backlog_by_fault
 
 
-def _of_fault(
+def _backlog_after(
     began_s: float,
     until_s: float,
     before: range,
@@ -154,21 +154,21 @@ def _of_fault(
     due: Mapping[int, int],
     arrived: Mapping[int, int],
 ) -> Backlog:
-    during = {second: count for second, count in waiting.items() if math.floor(began_s) <= second < until_s}
+    during = {at_s: count for at_s, count in waiting.items() if math.floor(began_s) <= at_s < until_s}
     if not during:
         return Backlog(None, None)
     highest = max(during.values())
-    usual = [waiting[second] for second in before if second in waiting]
+    usual = [waiting[at_s] for at_s in before if at_s in waiting]
     if len(usual) < LEAST_BEFORE_S:
         return Backlog(highest, None)
-    most = median(usual) + max(LEAST_MORE, LEAST_MORE_S * median(due.get(second, 0) for second in before))
+    most = median(usual) + max(LEAST_MORE, LEAST_MORE_S * median(due.get(at_s, 0) for at_s in before))
     if highest <= most:
         return Backlog(highest, 0.0)
-    at = max(during, key=lambda second: during[second])
-    drained = next((second for second in sorted(waiting) if second > at and waiting[second] <= most), None)
+    at = max(during, key=lambda at_s: during[at_s])
+    drained = next((at_s for at_s in sorted(waiting) if at_s > at and waiting[at_s] <= most), None)
     if drained is None:
         return Backlog(highest, None)
-    meanwhile = sum(arrived.get(second, 0) for second in range(at + 1, drained + 1))
+    meanwhile = sum(arrived.get(at_s, 0) for at_s in range(at + 1, drained + 1))
     return Backlog(highest, drained + 1 - began_s, meanwhile / (drained - at))
 
 
@@ -178,5 +178,5 @@ def _waiting(due: Mapping[int, int], arrived: Mapping[int, int], copies: float) 
     if not seconds:
         return {}
     every = range(seconds[0], seconds[-1] + 1)
-    left = accumulate(due.get(second, 0) * copies - arrived.get(second, 0) for second in every)
-    return {second: max(round(count), 0) for second, count in zip(every, left, strict=True)}
+    remaining = accumulate(due.get(at_s, 0) * copies - arrived.get(at_s, 0) for at_s in every)
+    return {at_s: max(round(count), 0) for at_s, count in zip(every, remaining, strict=True)}

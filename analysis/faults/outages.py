@@ -43,10 +43,10 @@ def outages(cut_off: pl.DataFrame, successes: pl.DataFrame, roles: pl.DataFrame,
 
     ``successes``: of the whole run. ``roles``: user and role.
     """
-    found = cut_off.join(successes, CUT, how="left").join(roles, "user", how="left")
+    joined = cut_off.join(successes, CUT, how="left").join(roles, "user", how="left")
     began_ns = pl.max_horizontal("last_success_ns", "applied_ns")
     times_ns = ("last_success_ns", "lost_ns", "connected_ns", "ready_ns", "first_success_ns")
-    return found.select(
+    return joined.select(
         *("fault", "kind", "target", "client", "user", "group"),
         pl.col("role").fill_null(""),
         (began_ns - load_began_ns).alias("began_ns"),

@@ -50,12 +50,17 @@ COUNTS = (*ADDED_UP, *DERIVED)
 def counts(
     expected: pl.DataFrame, outcomes: pl.DataFrame, deliveries: pl.DataFrame, strangers: pl.DataFrame
 ) -> pl.DataFrame:
-    """ADDED_UP by subscription, of some messages or all of them; without `of_order`, which takes all of them.
+    """ADDED_UP by subscription, of some messages or all of them; without `count_reordered`, which takes all of them.
 
     ``deliveries``: as `Expectations.marked` returns them. A body with an unreadable identity counts as corrupted: it is
     not as any producer sent it.
     """
-    of_each = (of_expected(expected), of_outcomes(outcomes), of_deliveries(deliveries), of_strangers(strangers))
+    of_each = (
+        count_expected(expected),
+        count_outcomes(outcomes),
+        count_deliveries(deliveries),
+        count_strangers(strangers),
+    )
     return added_up(pl.concat(of_each, how="diagonal"))
 
 
@@ -84,13 +89,13 @@ def _owed(count: pl.Expr) -> pl.Expr:
 def messages(outcomes: Mapping[str, int], accounting: pa.Table, withheld: int) -> Messages:
     """The summary's part: messages by outcome, and what the subscriptions together made of them."""
     of_outcome = {name: outcomes.get(name, 0) for name in OUTCOMES}
-    known = of_outcome | {"sent": sum(of_outcome.values()), "withheld": withheld, "expected": owed(accounting)}
+    counted = of_outcome | {"sent": sum(of_outcome.values()), "withheld": withheld, "expected": owed(accounting)}
 
     def total(column: str) -> int:
         return int(pc.sum(accounting[column]).as_py() or 0)
 
     names = get_type_hints(Messages)
-    return cast(Messages, {name: known[name] if name in known else total(name) for name in names})
+    return cast(Messages, {name: counted[name] if name in counted else total(name) for name in names})
 
 
 def owed(accounting: pa.Table) -> int:
@@ -99,12 +104,12 @@ def owed(accounting: pa.Table) -> int:
     return int(pc.sum(subscribed["sent"]).as_py() or 0)
 
 
-def of_expected(expected: pl.DataFrame) -> pl.DataFrame:
+def count_expected(expected: pl.DataFrame) -> pl.DataFrame:
     outcomes = [_count(name, pl.col("outcome") == name) for name in OUTCOMES]
     return expected.group_by(SUBSCRIPTION).agg(pl.len().cast(pl.Int64).alias("sent"), *outcomes)
 
 
-def of_outcomes(outcomes: pl.DataFrame) -> pl.DataFrame:
+def count_outcomes(outcomes: pl.DataFrame) -> pl.DataFrame:
     ends = (
         "lost",
         "unaccounted",
@@ -122,7 +127,7 @@ def of_outcomes(outcomes: pl.DataFrame) -> pl.DataFrame:
     return outcomes.group_by(SUBSCRIPTION).agg(_count(name, pl.col("message_outcome") == name) for name in ends)
 
 
-def of_deliveries(deliveries: pl.DataFrame) -> pl.DataFrame:
+def count_deliveries(deliveries: pl.DataFrame) -> pl.DataFrame:
     return deliveries.group_by(SUBSCRIPTION).agg(
         _count("received", pl.col("copy") == 1),
         _count("duplicated", pl.col("duplicate")),
@@ -136,11 +141,11 @@ def of_deliveries(deliveries: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def of_order(out_of_order: pl.DataFrame) -> pl.DataFrame:
+def count_reordered(out_of_order: pl.DataFrame) -> pl.DataFrame:
     return out_of_order.group_by(SUBSCRIPTION).agg(pl.len().cast(pl.Int64).alias("reordered"))
 
 
-def of_strangers(strangers: pl.DataFrame) -> pl.DataFrame:
+def count_strangers(strangers: pl.DataFrame) -> pl.DataFrame:
     return strangers.group_by(SUBSCRIPTION).agg(
         _count("corrupted", pl.col("integrity") == "unreadable"), _count("foreign", pl.col("integrity") == "foreign")
     )
@@ -157,10 +162,10 @@ def expired_counts(samples: pl.DataFrame, *, fresh: bool) -> dict[str, int]:
     broker that is started again counts from 0.
     """
     value, before = pl.col("value"), pl.col("value").shift(1).over("broker", "object")
-    first = value if fresh else pl.lit(0)
-    more = pl.when(before.is_null()).then(first).when(value >= before).then(value - before).otherwise(value)
+    first_count = value if fresh else pl.lit(0)
+    increase = pl.when(before.is_null()).then(first_count).when(value >= before).then(value - before).otherwise(value)
     counted = samples.filter((pl.col("kind") == "queue") & (pl.col("metric") == "expired_count")).sort("at_ns")
-    expired = counted.with_columns(more.alias("more")).group_by("object").agg(pl.sum("more"))
+    expired = counted.with_columns(increase.alias("more")).group_by("object").agg(pl.sum("more"))
     return dict(expired.iter_rows())
 
 
@@ -184,13 +189,13 @@ def _settle(row: dict[str, Any], counted: int | None, searched: bool) -> bool:
     """Decide for one subscription; whether nobody knows of some."""
     acked, unconfirmed = row["past_ttl"], row["past_ttl_unconfirmed"]
     row["past_ttl"] = row["past_ttl_unconfirmed"] = 0
-    left = max(0, (counted or 0) - row["expired"])
-    expired = min(acked, left)
-    more = min(unconfirmed, left - expired)
-    row["expired"] += expired + more
-    known = searched and counted is not None
-    row["lost" if known else "unaccounted"] += acked - expired
-    row["missing_unconfirmed" if known else "unaccounted"] += unconfirmed - more
+    unused = max(0, (counted or 0) - row["expired"])
+    expired = min(acked, unused)
+    also_expired = min(unconfirmed, unused - expired)
+    row["expired"] += expired + also_expired
+    is_known = searched and counted is not None
+    row["lost" if is_known else "unaccounted"] += acked - expired
+    row["missing_unconfirmed" if is_known else "unaccounted"] += unconfirmed - also_expired
     return counted is None and acked + unconfirmed > 0
 
 
@@ -208,13 +213,17 @@ def kinds(
     and others.
     """
     held = {(row["destination"], row["subscription"]): row["kind"] for row in subscriptions}
-    found: dict[str, Counter[str]] = {}
+    counts_by_kind: dict[str, Counter[str]] = {}
     for row in accounting.to_pylist():
         kind = "queue" if _is_queue(row) else held.get((row["destination"], row["subscription"]))
         mode = MODES.get(_durable(row["destination"], users))
         if kind and mode:
-            found.setdefault(f"{kind}_{mode}", Counter()).update(_counts(row))
-    return {name: _of(found[name]) for name in KINDS if name in found}
+            counts_by_kind.setdefault(f"{kind}_{mode}", Counter()).update(_counts(row))
+    return {
+        name: cast(KindCounts, {part: counts_by_kind[name][part] for part in KindCounts.__annotations__})
+        for name in KINDS
+        if name in counts_by_kind
+    }
 
 
 def _is_queue(row: Mapping[str, Any]) -> bool:
@@ -236,7 +245,3 @@ def _counts(row: Mapping[str, Any]) -> dict[str, int]:
         "pending": int(row["stranded"]) + int(row["left_unconfirmed"]),
         "undelivered": sum(int(row[name]) for name in UNDELIVERED),
     }
-
-
-def _of(counts: Counter[str]) -> KindCounts:
-    return cast(KindCounts, {name: counts[name] for name in KindCounts.__annotations__})

@@ -85,7 +85,7 @@ def deliveries(receipts: pl.DataFrame, messages: pl.DataFrame, sends: pl.DataFra
     first_sent_ns: when the first attempt was sent. own_ns: the generator's own lag of the first attempt.
     """
     copies = _with_copy_numbers(receipts)
-    first = messages.select(
+    first_attempts = messages.select(
         *MESSAGE,
         "due_ns",
         "own_ns",
@@ -97,7 +97,7 @@ def deliveries(receipts: pl.DataFrame, messages: pl.DataFrame, sends: pl.DataFra
     entered_at = pl.col("entered_at").fill_null("")
     return (
         copies.rename({"broker": "to_broker"})
-        .join(first, MESSAGE, how="left")
+        .join(first_attempts, MESSAGE, how="left")
         .join(_resends(sends), [*MESSAGE, "attempt"], how="left")
         .with_columns(
             pl.when(of_the_first).then("first_sent_ns").otherwise("resent_ns").alias("sent_ns"),

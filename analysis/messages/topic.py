@@ -8,7 +8,7 @@ import polars as pl
 import pyarrow.compute as pc
 
 from analysis.events.questions import Answers, Question, counts, same
-from analysis.events.run import Found, Run, as_table
+from analysis.events.run import Results, Run, as_table
 from analysis.messages import accounting, deliveries, examples, left_behind, order
 from analysis.messages.accounting import BETWEEN, expired_counts, kinds, settled
 from analysis.messages.deliveries import MESSAGE
@@ -26,7 +26,7 @@ class Messages:
     unsearched, why messages are unaccounted for, beside what the run itself tells.
     """
 
-    done = "accounted for the messages"
+    step = "accounted for the messages"
 
     def questions(self, run: Run) -> dict[str, Question]:
         return {
@@ -41,22 +41,24 @@ class Messages:
             "first_receipts": Question(_first_receipts, earliest),
         }
 
-    def conclude(self, run: Run, answers: Answers, found: Found) -> None:
-        found.late = _out_of_order(run, answers)
-        of_run = accounting.added_up(pl.concat([answers["counts"], accounting.of_order(found.late)], how="diagonal"))
+    def conclude(self, run: Run, answers: Answers, results: Results) -> None:
+        results.late = _out_of_order(run, answers)
+        of_run = accounting.added_up(
+            pl.concat([answers["counts"], accounting.count_reordered(results.late)], how="diagonal")
+        )
         counted = as_table(accounting.with_derived(of_run))
         if any(pc.sum(counted[name]).as_py() for name in BETWEEN):
             expired = expired_counts(run.samples, fresh=run.info.runtime != "external")
-            counted, found.unsearched = settled(counted, expired, searched=not run.info.unsearched)
-        found.all_expired = not any(pc.sum(counted[name]).as_py() for name in ("lost", "unaccounted"))
-        odd = examples.earliest(pl.concat([answers["examples"], examples.overtaken(found.late)]))
-        found.tables |= {
+            counted, results.unsearched = settled(counted, expired, searched=not run.info.unsearched)
+        results.all_expired = not any(pc.sum(counted[name]).as_py() for name in ("lost", "unaccounted"))
+        odd = examples.earliest(pl.concat([answers["examples"], examples.overtaken(results.late)]))
+        results.tables |= {
             "accounting": counted,
-            "anomalies": as_table(examples.dated(odd, run.timeline, all_expired=found.all_expired)),
-            "reordered": as_table(order.reordered(found.late)) if found.late.height else REORDERED.empty_table(),
+            "anomalies": as_table(examples.dated(odd, run.timeline, all_expired=results.all_expired)),
+            "reordered": as_table(order.reordered(results.late)) if results.late.height else REORDERED.empty_table(),
         }
         foreign = int(answers["foreign_leftovers"]["count"].sum())
-        found.summary |= {
+        results.summary |= {
             "messages": accounting.messages(dict(answers["outcomes"].iter_rows()), counted, run.info.withheld),
             "kinds": kinds(counted, run.subscriptions.to_dicts(), run.info.users),
             "refused": dict(answers["refused"].sort("broker").iter_rows()),
@@ -72,10 +74,10 @@ def _out_of_order(run: Run, answers: Answers) -> pl.DataFrame:
     late, entangled = answers["overtaken"], order.entangled(answers["blocks"])
     if entangled.is_empty():
         return late
-    more = run.ask({"late": Question(partial(_latecomers, entangled=entangled), same)})["late"]
-    both = pl.concat([late.drop("overtaken_by"), more]).unique([*order.STREAM, "seq"])
-    passed = run.ask({"by": Question(partial(_passed_by, late=both), order.highest)})["by"]
-    return both.join(passed, [*order.STREAM, "seq"])
+    latecomers = run.ask({"late": Question(partial(_latecomers, entangled=entangled), same)})["late"]
+    candidates = pl.concat([late.drop("overtaken_by"), latecomers]).unique([*order.STREAM, "seq"])
+    passed = run.ask({"by": Question(partial(_passed_by, late=candidates), order.highest)})["by"]
+    return candidates.join(passed, [*order.STREAM, "seq"])
 
 
 def _counts(part: Part) -> pl.DataFrame:
