@@ -20,11 +20,11 @@ if __package__ in (None, ""):  # run by its path, as spark-submit does: import f
 
 from analysis.clients.topic import Clients
 from analysis.events.questions import Answers, Question
-from analysis.events.run import Found, Run, Topic
+from analysis.events.run import Results, Run, Topic
 from analysis.faults.topic import Faults
 from analysis.latency.topic import Latency
 from analysis.load.topic import Load
-from analysis.messages.part import Known
+from analysis.messages.part import RunFacts
 from analysis.messages.topic import Messages
 from analysis.network.topic import Network
 from analysis.run.store import write_results, write_summary
@@ -75,32 +75,32 @@ def _analysed(directory: RunDirectory, master: str | None, progress: Progress) -
     read = digests(directory.path, read_files(directory))
     with _session(master, progress) as spark:
 
-        def asked(questions: Mapping[str, Question]) -> Answers:
-            return ask(spark, known(), progress, questions)
+        def ask_parts(questions: Mapping[str, Question]) -> Answers:
+            return ask(spark, facts(), progress, questions)
 
         @cache
-        def known() -> Known:
-            return Known.of(run)
+        def facts() -> RunFacts:
+            return RunFacts.from_run(run)
 
-        run = Run(directory, info, sealing.rows, sealing.problems, parts_of(sealing), asked)
-        found = find(run, progress)
+        run = Run(directory, info, sealing.rows, sealing.problems, parts_of(sealing), ask_parts)
+        results = conclude(run, progress)
     with _step(progress, "wrote the results"):
-        summary = summary_of(found.summary)
-        write_results(directory, found.tables, found.long_tables)
+        summary = summary_of(results.summary)
+        write_results(directory, results.tables, results.long_tables)
         write_summary(directory, summary)
         list_analysed(directory, read)
     return summary
 
 
-def find(run: Run, progress: Progress, topics: Sequence[Topic] = TOPICS) -> Found:
+def conclude(run: Run, progress: Progress, topics: Sequence[Topic] = TOPICS) -> Results:
     """What the topics find in a run. The first question of each is asked by one pass over the events."""
-    found = Found()
+    results = Results()
     with _step(progress, "read the events"):
         answers = run.ask({name: question for topic in topics for name, question in topic.questions(run).items()})
     for topic in topics:
-        with _step(progress, topic.done):
-            topic.conclude(run, answers, found)
-    return found
+        with _step(progress, topic.step):
+            topic.conclude(run, answers, results)
+    return results
 
 
 @contextmanager
@@ -112,14 +112,14 @@ def _session(master: str | None, progress: Progress) -> Iterator[SparkContext]:
 
 
 @contextmanager
-def _step(progress: Progress, done: str) -> Iterator[None]:
+def _step(progress: Progress, step: str) -> Iterator[None]:
     began_s = time.monotonic()
     yield
-    progress(_line(done, began_s))
+    progress(_line(step, began_s))
 
 
-def _line(done: str, began_s: float) -> str:
-    return f"analysis: {done} ({time.monotonic() - began_s:.1f} s)"
+def _line(step: str, began_s: float) -> str:
+    return f"analysis: {step} ({time.monotonic() - began_s:.1f} s)"
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -130,7 +130,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     try:
         if len(options.runs) == 1:
-            return _told(options.runs[0], options.master, _tell)
+            return _analyse_and_print(options.runs[0], options.master, _tell)
         return _in_one_session(options.runs, options.master)
     except SparkUnavailable as error:
         print(f"error: {error}", file=sys.stderr)
@@ -145,11 +145,11 @@ def _in_one_session(runs: Sequence[Path], master: str | None) -> int:
         _tell(_line("started Spark", began_s))
         for number, run in enumerate(runs, start=1):
             _tell(f"analysis: run {number} of {len(runs)}: {run.name}")
-            statuses.append(_told(run, master, lambda _line: None))
+            statuses.append(_analyse_and_print(run, master, lambda _line: None))
     return min(statuses, key=GRAVEST_FIRST.index)
 
 
-def _told(run: Path, master: str | None, progress: Progress) -> int:
+def _analyse_and_print(run: Path, master: str | None, progress: Progress) -> int:
     """Analyse one run and print its verdict or what is wrong with it; returns the exit status."""
     try:
         summary = analyse(run, master, progress=progress)

@@ -19,7 +19,7 @@ from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
 
 from analysis.events.questions import Answers, Packed, Question
-from analysis.messages.part import Known, Part
+from analysis.messages.part import Part, RunFacts
 from records.analysis_command import SCRATCH
 from records.temporary import make_folder, remove_folder, temporary_folder
 
@@ -69,25 +69,25 @@ def session(master: str | None = None) -> Iterator[SparkContext]:
 
 
 def ask(
-    spark: SparkContext, known: Known, progress: Callable[[str], None], questions: Mapping[str, Question]
+    spark: SparkContext, facts: RunFacts, progress: Callable[[str], None], questions: Mapping[str, Question]
 ) -> Answers:
     """The answers of a whole run, by one pass over its parts: some of them at once."""
     answers = Answers(questions)
     at_once = AT_ONCE_A_CORE * spark.defaultParallelism
     told_s = time.monotonic()
-    for first in range(0, known.parts if questions else 0, at_once):
-        numbers = range(first, min(first + at_once, known.parts))
-        for of_part in spark.parallelize(numbers, len(numbers)).map(partial(_answer, known, questions)).collect():
+    for from_part in range(0, facts.parts if questions else 0, at_once):
+        numbers = range(from_part, min(from_part + at_once, facts.parts))
+        for of_part in spark.parallelize(numbers, len(numbers)).map(partial(_answer, facts, questions)).collect():
             answers.add(of_part)
         if time.monotonic() - told_s > TOLD_EVERY_S:
             told_s = time.monotonic()
-            progress(f"analysis: {numbers.stop} of {known.parts} parts of the events are read")
+            progress(f"analysis: {numbers.stop} of {facts.parts} parts of the events are read")
     return answers
 
 
-def _answer(known: Known, questions: Mapping[str, Question], number: int) -> dict[str, Packed]:
+def _answer(facts: RunFacts, questions: Mapping[str, Question], number: int) -> dict[str, Packed]:
     """What one part answers: this runs in a process of an executor."""
-    part = Part(known, number)
+    part = Part(facts, number)
     return {name: question.packed(part) for name, question in questions.items()}
 
 

@@ -15,8 +15,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analysis.events.fault_spans import FaultSpan
-from analysis.events.timeline import Timeline
+from analysis.events.timeline import FaultSpan, Timeline
 from records.clients import ConnectionCounts
 from records.units import NS_PER_S
 
@@ -43,14 +42,14 @@ def changes(events: pl.DataFrame, timeline: Timeline) -> pl.DataFrame:
     return (
         events.with_columns(change.alias("change"))
         .filter(pl.col("change").is_not_null() & pl.col("broker").is_not_null())
-        .group_by(timeline.second(pl.col("at_ns")).alias("second"), *_WHERE)
+        .group_by(timeline.second_of(pl.col("at_ns")).alias("second"), *_WHERE)
         .agg(pl.sum("change"))
     )
 
 
 def _every_second(events: pl.DataFrame, steps: pl.DataFrame, timeline: Timeline) -> pl.DataFrame:
-    second = timeline.second(pl.col("at_ns"))
-    span = events.select(pl.int_ranges(second.min(), second.max() + 1, dtype=pl.Int32).alias("second"))
+    at_s = timeline.second_of(pl.col("at_ns"))
+    span = events.select(pl.int_ranges(at_s.min(), at_s.max() + 1, dtype=pl.Int32).alias("second"))
     seconds = span.explode("second").drop_nulls() if events.height else span.clear().select(pl.lit(0).alias("second"))
     return steps.select(_WHERE).unique().join(seconds, how="cross")
 
@@ -63,19 +62,19 @@ def connection_counts(
     ``left_out``: broker and second of those that do not count, as `harness_logins` has them.
     """
     ours = _by_second(connections, "count")
-    last = max((second for _, second in ours), default=0)  # no event after it: the clients stay where they are
+    last = max((at_s for _, at_s in ours), default=0)  # no event after it: the clients stay where they are
     of_kind = {kind: resources.filter(pc.equal(resources["kind"], kind)) for kind in ("broker", "connector")}
     theirs = _by_second(of_kind["connector"], "value")  # without a row while a broker has no client
 
-    def clients_at(broker: str, second: int) -> int:
-        return ours[broker, min(second, last)]
+    def clients_at(broker: str, at_s: int) -> int:
+        return ours[broker, min(at_s, last)]
 
     compared = [
-        (broker, clients_at(broker, second) == theirs[broker, second])
-        for broker, second in sorted(_by_second(of_kind["broker"], "value"))
-        if (broker, second) not in left_out
-        and 0 < second < seconds - 1
-        and len({clients_at(broker, at) for at in (second - 1, second, second + 1)}) == 1
+        (broker, clients_at(broker, at_s) == theirs[broker, at_s])
+        for broker, at_s in sorted(_by_second(of_kind["broker"], "value"))
+        if (broker, at_s) not in left_out
+        and 0 < at_s < seconds - 1
+        and len({clients_at(broker, at) for at in (at_s - 1, at_s, at_s + 1)}) == 1
     ]
     differed = [broker for broker, same in compared if not same]
     return ConnectionCounts(compared=len(compared), differed=len(differed), brokers=sorted(set(differed)))
@@ -101,8 +100,8 @@ def _trials(faults: Sequence[FaultSpan]) -> Iterator[tuple[str, int, int]]:
 
 def _by_second(rows: pa.Table, value: str) -> Counter[tuple[str, int]]:
     """The sum by broker and second; 0 where there is no row."""
-    found = Counter[tuple[str, int]]()
+    counts = Counter[tuple[str, int]]()
     columns = (rows[name].to_pylist() for name in ("broker", "second", value))
-    for broker, second, count in zip(*columns, strict=True):
-        found[broker, second] += count
-    return found
+    for broker, at_s, more_count in zip(*columns, strict=True):
+        counts[broker, at_s] += more_count
+    return counts

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import polars as pl
 import pyarrow as pa
 
-from analysis.clients.distribution import evenness
+from analysis.clients.stays import evenness
 from analysis.messages.deliveries import first
 from records.clients import Consumers, Division, Evenness
 from records.results import CONSUMERS
@@ -46,25 +46,30 @@ class _Subscription:
 
 def divided(received: pa.Table) -> tuple[pa.Table, Consumers]:
     """Rows of CONSUMERS in their order, and the summary's part of it. ``received``: of `with_subscribers`."""
-    found: dict[tuple[str, str], _Subscription] = {}
+    subscriptions: dict[tuple[str, str], _Subscription] = {}
     for row in sorted(received.to_pylist(), key=lambda row: (-row["messages"], row["broker"])):
-        of = found.setdefault((row["destination"], row["subscription"]), _Subscription())
-        of.consumers[row["consumer"]] += row["messages"]
-        of.brokers[row["broker"]] += row["messages"]
-        of.at.setdefault(row["consumer"], row["broker"])
-        of.selectors[row["consumer"]] = max(row["selector"], of.selectors.get(row["consumer"], ""))
-    rows = [row for name, of in sorted(found.items()) for row in _rows(name, of)]
-    shared = [_division(name, of) for name, of in sorted(found.items()) if of.is_shared]
+        subscription = subscriptions.setdefault((row["destination"], row["subscription"]), _Subscription())
+        subscription.consumers[row["consumer"]] += row["messages"]
+        subscription.brokers[row["broker"]] += row["messages"]
+        subscription.at.setdefault(row["consumer"], row["broker"])
+        subscription.selectors[row["consumer"]] = max(row["selector"], subscription.selectors.get(row["consumer"], ""))
+    rows = [row for name, subscription in sorted(subscriptions.items()) for row in _rows(name, subscription)]
+    shared = [
+        _division(name, subscription) for name, subscription in sorted(subscriptions.items()) if subscription.is_shared
+    ]
     columns = [list(column) for column in zip(*rows, strict=True)] or [[]] * len(CONSUMERS)
     return pa.table(columns, schema=CONSUMERS), _summary(shared)
 
 
-def _rows(name: tuple[str, str], of: _Subscription) -> list[tuple[str, str, int, str, int]]:
-    return [(*name, consumer, of.at[consumer], messages) for consumer, messages in sorted(of.consumers.items())]
+def _rows(name: tuple[str, str], subscription: _Subscription) -> list[tuple[str, str, int, str, int]]:
+    return [
+        (*name, consumer, subscription.at[consumer], messages)
+        for consumer, messages in sorted(subscription.consumers.items())
+    ]
 
 
-def _division(name: tuple[str, str], of: _Subscription) -> Division:
-    counts = [*of.consumers.values()]
+def _division(name: tuple[str, str], subscription: _Subscription) -> Division:
+    counts = [*subscription.consumers.values()]
     return Division(
         **evenness(counts),
         destination=name[0],
@@ -74,15 +79,17 @@ def _division(name: tuple[str, str], of: _Subscription) -> Division:
         least=min(counts),
         most=max(counts),
         idle=counts.count(0),
-        brokers=dict(sorted(of.brokers.items())),
+        brokers=dict(sorted(subscription.brokers.items())),
     )
 
 
 def _summary(shared: Sequence[Division]) -> Consumers:
-    known = [each for each in shared if each["jain"] is not None]
-    least: Evenness = min(known, key=lambda each: each["jain"] or 0.0) if known else evenness([])
+    with_messages = [division for division in shared if division["jain"] is not None]
+    least: Evenness = (
+        min(with_messages, key=lambda division: division["jain"] or 0.0) if with_messages else evenness([])
+    )
     return Consumers(
         share=Evenness(max_to_mean=least["max_to_mean"], cv=least["cv"], jain=least["jain"]),
-        idle=sum(each["idle"] for each in known),
+        idle=sum(division["idle"] for division in with_messages),
         subscriptions=list(shared),
     )

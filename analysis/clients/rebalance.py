@@ -8,8 +8,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analysis.clients.distribution import brokers_of, connected_at, evenness, spread
-from analysis.events.fault_spans import FOREVER_NS, FaultSpan
+from analysis.clients.stays import brokers_of, connected_at, evenness, spread
+from analysis.events.timeline import FOREVER_NS, FaultSpan
 from records.clients import BrokerAway, Distribution, Evenness, FaultMoves, GroupBalance, MoveSpread, Rebalance
 from records.faults import OutageSpread
 from records.run import BrokerInfo, GroupInfo
@@ -80,10 +80,10 @@ class Places:
 
     def pair_of(self, broker: str) -> str:
         """The active one of a pair; any other broker stands for itself."""
-        return next((each.standby_of for each in self.brokers if each.name == broker and each.standby_of), broker)
+        return next((info.standby_of for info in self.brokers if info.name == broker and info.standby_of), broker)
 
     def of_group(self, group: str) -> tuple[str, ...]:
-        return next((each.enter_at for each in self.groups if each.name == group), ())
+        return next((group_info.enter_at for group_info in self.groups if group_info.name == group), ())
 
 
 def rebalance(
@@ -97,13 +97,13 @@ def rebalance(
     """``stays``: rows of STAYS. ``clients``: how many each group has. ``load_ns``: the length of the load."""
     moves, effects = moves_of(stays), effects_of(faults, load_began_ns, load_ns)
     of_faults = [_fault_moves(effect, moves) for effect in effects]
-    gone = [one for one in away(effects) if any(one.broker == broker.name for broker in places.brokers)]
-    told = moments(effects, of_faults, gone, load_ns)
+    absences = [absence for absence in away(effects) if any(absence.broker == broker.name for broker in places.brokers)]
+    shown_moments = moments(effects, of_faults, absences, load_ns)
     groups = [
-        _group(group, total, stays.filter(pc.equal(stays["group"], group)), told, places)
+        _group(group, total, stays.filter(pc.equal(stays["group"], group)), shown_moments, places)
         for group, total in sorted(clients.items())
     ]
-    settled = [each["settled_s"] for each in of_faults]
+    settled = [fault_moves["settled_s"] for fault_moves in of_faults]
     slowest = [value for value in settled if value is not None]
     return Rebalance(
         clients=sum(clients.values()),
@@ -118,7 +118,7 @@ def rebalance(
         at_end=_least_even([group["moments"][-1] for group in groups]),
         faults=of_faults,
         groups=groups,
-        away=[_told(one) for one in gone],
+        away=[_broker_away(absence) for absence in absences],
     )
 
 
@@ -128,12 +128,12 @@ def moves_of(stays: pa.Table) -> Moves:
     client, from_ns, to_ns = (rows[name].to_numpy() for name in ("user", "from_ns", "to_ns"))
     broker, cause = (rows[name].to_numpy() for name in ("broker", "cause"))
     same = client[1:] == client[:-1]
-    left = ~np.isin(cause, OWN_ENDS)
-    goes_on = same & left[:-1]
+    leaves = ~np.isin(cause, OWN_ENDS)
+    goes_on = same & leaves[:-1]
     moved = goes_on & (broker[1:] != broker[:-1])
     is_last = np.append(~same, True) if len(client) else np.zeros(0, bool)
     between = list(zip(to_ns[:-1][goes_on].tolist(), from_ns[1:][goes_on].tolist(), strict=True))
-    gone = [(at_ns, FOREVER_NS) for at_ns in to_ns[is_last & left].tolist()]
+    gone = [(at_ns, FOREVER_NS) for at_ns in to_ns[is_last & leaves].tolist()]
     off_ns = from_ns[1:][moved] - to_ns[:-1][moved]
     return Moves(from_ns[1:][moved], client[1:][moved], off_ns, tuple(sorted(between + gone)))
 
@@ -146,15 +146,15 @@ def flaps(stays: pa.Table) -> int:
 
 def effects_of(faults: Sequence[FaultSpan], load_began_ns: int, load_ns: int) -> list[Effect]:
     """Those within the load, in their order."""
-    found = [
+    effects = [
         Effect(fault, name, at_ns - load_began_ns, complete_ns - load_began_ns)
         for fault in faults
         for name, at_ns, complete_ns in _times(fault)
         if 0 <= at_ns - load_began_ns < load_ns
     ]
-    found.sort(key=lambda effect: effect.at_ns)
-    times = [*(effect.at_ns for effect in found), load_ns]
-    return [replace(effect, until_ns=min(at_ns for at_ns in times if at_ns > effect.at_ns)) for effect in found]
+    effects.sort(key=lambda effect: effect.at_ns)
+    times = [*(effect.at_ns for effect in effects), load_ns]
+    return [replace(effect, until_ns=min(at_ns for at_ns in times if at_ns > effect.at_ns)) for effect in effects]
 
 
 def _times(fault: FaultSpan) -> Iterator[tuple[str, int, int]]:
@@ -199,21 +199,27 @@ def settled_ns(unrest: Sequence[Interval], at_ns: int, until_ns: int) -> int | N
     return quiet_ns if until_ns - quiet_ns >= SETTLED_AFTER_NS else None
 
 
-def moments(effects: Sequence[Effect], found: Sequence[FaultMoves], gone: Sequence[Away], load_ns: int) -> list[Moment]:
+def moments(
+    effects: Sequence[Effect], fault_moves: Sequence[FaultMoves], absences: Sequence[Away], load_ns: int
+) -> list[Moment]:
     """The moments of which the distribution is told."""
 
     def moment(name: str, at_ns: int) -> Moment:
         at_ns = min(max(at_ns, 0), max(load_ns - 1, 0))
-        return Moment(name, at_ns, frozenset(one.broker for one in gone if one.from_ns <= at_ns < one.until_ns))
+        return Moment(
+            name,
+            at_ns,
+            frozenset(absence.broker for absence in absences if absence.from_ns <= at_ns < absence.until_ns),
+        )
 
-    told = [moment("begin", 0)]
-    for effect, moves in zip(effects, found, strict=True):
+    shown_moments = [moment("begin", 0)]
+    for effect, moves in zip(effects, fault_moves, strict=True):
         name, settled_s = f"F{effect.fault.number}", moves["settled_s"]
         if effect.name == APPLIED:
-            told.append(moment(f"before {name}", effect.at_ns - 1))
+            shown_moments.append(moment(f"before {name}", effect.at_ns - 1))
         end_ns = effect.until_ns - 1 if settled_s is None else effect.complete_ns + round(settled_s * NS_PER_S)
-        told.append(moment(f"after {name}" + (" mended" if effect.name == MENDED else ""), end_ns))
-    return [*told, moment("end", load_ns)]
+        shown_moments.append(moment(f"after {name}" + (" mended" if effect.name == MENDED else ""), end_ns))
+    return [*shown_moments, moment("end", load_ns)]
 
 
 def away(effects: Sequence[Effect]) -> Iterator[Away]:
@@ -233,15 +239,17 @@ def away(effects: Sequence[Effect]) -> Iterator[Away]:
             yield Away(target, since_ns)
 
 
-def _told(one: Away) -> BrokerAway:
-    until_s = None if one.until_ns == FOREVER_NS else one.until_ns / NS_PER_S
-    return BrokerAway(broker=one.broker, from_s=one.from_ns / NS_PER_S, until_s=until_s)
+def _broker_away(absence: Away) -> BrokerAway:
+    until_s = None if absence.until_ns == FOREVER_NS else absence.until_ns / NS_PER_S
+    return BrokerAway(broker=absence.broker, from_s=absence.from_ns / NS_PER_S, until_s=until_s)
 
 
-def _group(group: str, total: int, stays: pa.Table, told: Sequence[Moment], places: Places) -> GroupBalance:
+def _group(group: str, total: int, stays: pa.Table, shown_moments: Sequence[Moment], places: Places) -> GroupBalance:
     brokers = list(dict.fromkeys((*places.of_group(group), *brokers_of(stays))))
-    found = [_distribution(moment, connected_at(stays, moment.at_ns), brokers, total, places) for moment in told]
-    return GroupBalance(group=group, clients=total, moments=found)
+    distributions = [
+        _distribution(moment, connected_at(stays, moment.at_ns), brokers, total, places) for moment in shown_moments
+    ]
+    return GroupBalance(group=group, clients=total, moments=distributions)
 
 
 def _distribution(
@@ -273,9 +281,9 @@ def _per_client(moves: Moves, clients: int) -> MoveSpread:
     return MoveSpread(p50=ordered[(clients - 1) // 2], max=ordered[-1])
 
 
-def _least_even(found: Sequence[Evenness]) -> Evenness:
-    known = [each for each in found if each["jain"] is not None]
-    if not known:
+def _least_even(distributions: Sequence[Evenness]) -> Evenness:
+    with_clients = [distribution for distribution in distributions if distribution["jain"] is not None]
+    if not with_clients:
         return evenness([])
-    least = min(known, key=lambda each: each["jain"] or 0.0)
+    least = min(with_clients, key=lambda distribution: distribution["jain"] or 0.0)
     return Evenness(max_to_mean=least["max_to_mean"], cv=least["cv"], jain=least["jain"])

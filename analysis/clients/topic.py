@@ -3,12 +3,11 @@
 import polars as pl
 
 from analysis.clients.connections import connection_counts, connections, harness_logins
-from analysis.clients.distribution import distribution
 from analysis.clients.division import CONSUMER, divided, received, with_subscribers
 from analysis.clients.rebalance import Places, rebalance
-from analysis.clients.stays import clients, stays
+from analysis.clients.stays import clients, distribution, stays
 from analysis.events.questions import Answers, Question, counts
-from analysis.events.run import Found, Run, as_table
+from analysis.events.run import Results, Run, as_table
 from analysis.messages.part import Part
 from records.clients import ConnectionCounts
 from records.units import NS_PER_S
@@ -20,37 +19,37 @@ class Clients:
     It takes the table resources.
     """
 
-    done = "followed the clients from broker to broker"
+    step = "followed the clients from broker to broker"
 
     def questions(self, run: Run) -> dict[str, Question]:
         return {"received": counts(_received, *CONSUMER, "broker")}
 
-    def conclude(self, run: Run, answers: Answers, found: Found) -> None:
+    def conclude(self, run: Run, answers: Answers, results: Results) -> None:
         began_ns, ended_ns = run.load_began_ns, run.load_ended_ns
         of_stays = as_table(stays(run.connections, run.members, began_ns, ended_ns))
         sizes = clients(run.connections, run.members)
         places = Places(run.info.brokers, run.info.groups)
         division, shares = divided(as_table(with_subscribers(answers["received"], run.subscriptions)))
-        found.tables |= {
+        results.tables |= {
             "connections": as_table(connections(run.connections, run.timeline)),
             "stays": of_stays,
             "distribution": distribution(of_stays, sizes, ended_ns - began_ns),
             "consumers": division,
         }
-        found.summary |= {
+        results.summary |= {
             "rebalance": rebalance(of_stays, sizes, run.faults, places, began_ns, ended_ns - began_ns),
-            "connection_counts": _connection_counts(run, found),
+            "connection_counts": _connection_counts(run, results),
             "consumers": shares,
         }
 
 
-def _connection_counts(run: Run, found: Found) -> ConnectionCounts:
+def _connection_counts(run: Run, results: Results) -> ConnectionCounts:
     """Nothing is compared where each message has a connection: brokers are asked once a second."""
     if run.members["connection"].null_count():
         return ConnectionCounts(compared=0, differed=0, brokers=[])
     seconds = (run.load_ended_ns - run.load_began_ns) // NS_PER_S
     logins = harness_logins(run.faults, run.load_began_ns)
-    return connection_counts(found.tables["connections"], found.tables["resources"], seconds, logins)
+    return connection_counts(results.tables["connections"], results.tables["resources"], seconds, logins)
 
 
 def _received(part: Part) -> pl.DataFrame:

@@ -42,10 +42,10 @@ def _offset_at_ns(info: ProcessInfo, time: pl.Expr) -> pl.Expr:
     """As `ProcessInfo.offset_at`."""
     if not info.clock:
         return pl.lit(info.offset_ns, pl.Int64)
-    first, last = info.clock[0], info.clock[-1]
+    earliest, last = info.clock[0], info.clock[-1]
     offset_ns = pl.lit(last.offset_ns, pl.Int64)
     for before, after in reversed([*pairwise(info.clock)]):
         pace = (after.offset_ns - before.offset_ns) / (after.at_ns - before.at_ns)
         moved_ns = ((time - before.at_ns) * pace).round(mode="half_away_from_zero").cast(pl.Int64)
         offset_ns = pl.when(time < after.at_ns).then(before.offset_ns + moved_ns).otherwise(offset_ns)
-    return pl.when(time <= first.at_ns).then(pl.lit(first.offset_ns, pl.Int64)).otherwise(offset_ns)
+    return pl.when(time <= earliest.at_ns).then(pl.lit(earliest.offset_ns, pl.Int64)).otherwise(offset_ns)

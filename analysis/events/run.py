@@ -13,10 +13,9 @@ import polars as pl
 import pyarrow as pa
 
 from analysis.events.clocks import error_bound_ns, on_the_masters_clock
-from analysis.events.fault_spans import FaultSpan, fault_spans
 from analysis.events.questions import Answers, Question
 from analysis.events.stalls import Stalls, stall_rows, stalls
-from analysis.events.timeline import FaultWindow, Timeline
+from analysis.events.timeline import FaultSpan, FaultWindow, Timeline, fault_spans
 from records.reader import read_events
 from records.run import RunInfo
 from records.rundir import RunDirectory
@@ -81,7 +80,7 @@ class Run:
             for fault in self.fault_rows
             if fault["error"] is None
         )  # until the broker served again where that was measured, else until the mending
-        return Timeline.of(self.info.phases, self._first_event_ns, windows)
+        return Timeline.from_phases(self.info.phases, self._first_event_ns, windows)
 
     @property
     def load_began_ns(self) -> int:
@@ -113,8 +112,17 @@ class Run:
         return on_the_masters_clock(rows, client, times, self.info.processes)
 
 
+def by_user(events: pl.DataFrame, members: pl.DataFrame) -> pl.DataFrame:
+    """Rows of a ``client``, each once for every ``user`` of its connection. ``members``: who has which connection.
+
+    A client without members is its own user: the connection of a single message, or of a run from before ``members``.
+    """
+    shared = members.filter(pl.col("connection").is_not_null()).select(pl.col("connection").alias("client"), "user")
+    return events.join(shared, "client", how="left").with_columns(pl.coalesce("user", "client").alias("user"))
+
+
 @dataclass
-class Found:
+class Results:
     """What the topics have found so far. ``tables``: the result tables, some with columns that no file has.
 
     ``long_tables``: those that may be too large for the memory, piece by piece in the order of their rows, once.
@@ -138,16 +146,16 @@ class Found:
 class Topic(Protocol):
     """A part of the analysis that can be read, and run, by itself.
 
-    ``done``: what a user reads once it is done. ``questions``: what it asks of every part, together with the other
+    ``step``: what a user reads once it is done. ``questions``: what it asks of every part, together with the other
     topics. ``conclude``: makes its result tables and its parts of the summary of the answers and of what was found
     before, and may ask more.
     """
 
-    done: str
+    step: str
 
     def questions(self, run: Run) -> dict[str, Question]: ...
 
-    def conclude(self, run: Run, answers: Answers, found: Found) -> None: ...
+    def conclude(self, run: Run, answers: Answers, results: Results) -> None: ...
 
 
 def as_table(frame: pl.DataFrame) -> pa.Table:

@@ -52,13 +52,13 @@ def stall_rows(directory: RunDirectory, info: RunInfo) -> list[dict[str, Any]]:
 
 def by_slot(rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
     """One row a stall and slot: those that may have made a read in that slot late."""
-    found = []
+    slots = []
     for row in rows:
         began_ns, ended_ns = row["began_ns"], row["ended_ns"]
         caught_up_ns = ended_ns + (ended_ns - began_ns)
         for slot in range(began_ns >> SLOT_BITS, (caught_up_ns >> SLOT_BITS) + 1):
-            found.append((row["process"], slot, began_ns, ended_ns))
-    return pl.DataFrame(found, _SCHEMA, orient="row")
+            slots.append((row["process"], slot, began_ns, ended_ns))
+    return pl.DataFrame(slots, _SCHEMA, orient="row")
 
 
 def with_read_late_ns(
@@ -100,5 +100,5 @@ def with_own_waits(sends: pl.DataFrame, stalls: Stalls) -> pl.DataFrame:
 
 
 def _frame(rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame | None:
-    found = by_slot(rows)
-    return None if found.is_empty() else found
+    slots = by_slot(rows)
+    return None if slots.is_empty() else slots

@@ -1,17 +1,77 @@
-"""Places a moment on the run's timeline: its second, its phase, and whether it lies inside a fault.
+"""Places moments on a run's timeline: their second, their phase, and the fault that they belong to.
 
-Seconds count from the start of the load. Thus the warm-up is negative, and runs can be compared.
+Seconds count from the start of the load. Thus the warm-up is negative, and runs can be compared. A `FaultSpan` says
+during which times an effect counts as that fault's.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import reduce
+from typing import Any
 
 import polars as pl
 
-from analysis.events.fault_spans import FAULT_GRACE_NS, FOREVER_NS
+from records.faults import FaultTraits, traits_of
 from records.run import Phases
 from records.units import NS_PER_S
+
+FOREVER_NS = 2**63 - 1
+FAULT_GRACE_NS = 5 * NS_PER_S
+"""How long after a fault is mended its effects still count as the fault's: clients reconnect, queues drain."""
+
+
+@dataclass(frozen=True)
+class FaultSpan:
+    """One fault that was applied. ``number``: 1 for the first one of the run, as the report counts them.
+
+    ``until_ns``: the end of its effects, with a grace; FOREVER_NS if it was never mended. ``mended_ns``: when the
+    broker took logins again, else when mending began; None if it was never mended. ``ended_ns``: when mending began.
+    """
+
+    number: int
+    kind: str
+    target: str
+    began_ns: int
+    until_ns: int
+    effective_ns: int | None = None
+    restored_ns: int | None = None
+    mended_ns: int | None = None
+    ended_ns: int | None = None
+
+    @property
+    def traits(self) -> FaultTraits:
+        return traits_of(self.kind)
+
+
+def fault_spans(rows: Sequence[Mapping[str, Any]]) -> tuple[FaultSpan, ...]:
+    """Faults in the order of their beginnings; those that had no effect are left out.
+
+    The effects of a fault end at the latest when the next fault of the same broker begins.
+    """
+    ordered = sorted(rows, key=lambda row: int(row["began_ns"]))
+    spans = [_span(number, row) for number, row in enumerate(ordered, start=1) if _had_effect(row)]
+    return tuple(_cut_by_the_next(span, spans) for span in spans)
+
+
+def _had_effect(row: Mapping[str, Any]) -> bool:
+    return row["error"] is None or row["effective_ns"] is not None
+
+
+def _span(number: int, row: Mapping[str, Any]) -> FaultSpan:
+    mended_ns = row["restored_ns"] if row["restored_ns"] is not None else row["ended_ns"]
+    until_ns = FOREVER_NS if mended_ns is None else mended_ns + FAULT_GRACE_NS
+    moments = (row["effective_ns"], row["restored_ns"], mended_ns, row["ended_ns"])
+    return FaultSpan(number, str(row["kind"]), str(row["target"]), int(row["began_ns"]), until_ns, *moments)
+
+
+def _cut_by_the_next(span: FaultSpan, spans: Sequence[FaultSpan]) -> FaultSpan:
+    later = [
+        later_span.began_ns
+        for later_span in spans
+        if later_span.target == span.target and later_span.number > span.number
+    ]
+    return replace(span, until_ns=min([span.until_ns, *(began_ns - 1 for began_ns in later)]))
+
 
 PHASE = pl.Enum(["warm-up", "load", "drain"])
 
@@ -33,7 +93,7 @@ class Timeline:
     faults: tuple[FaultWindow, ...] = ()
 
     @classmethod
-    def of(cls, phases: Phases, first_event_ns: int, faults: Iterable[FaultWindow] = ()) -> "Timeline":
+    def from_phases(cls, phases: Phases, first_event_ns: int, faults: Iterable[FaultWindow] = ()) -> "Timeline":
         """A run that was killed before its load is all load, from its first phase or else its first event on."""
         began = next((at for at in (phases.load_began_ns, phases.warm_up_began_ns) if at is not None), first_event_ns)
         return cls(began, phases.load_ended_ns, tuple(faults))
@@ -45,7 +105,7 @@ class Timeline:
             return None
         return (self.load_ended_ns - self.load_began_ns) / NS_PER_S
 
-    def second(self, at_ns: pl.Expr) -> pl.Expr:
+    def second_of(self, at_ns: pl.Expr) -> pl.Expr:
         """Whole seconds (Int32) since the load began, rounded down: -1 is the last second of the warm-up."""
         return ((at_ns - self.load_began_ns) // NS_PER_S).cast(pl.Int32)
 

@@ -1,19 +1,23 @@
-"""Finds how long a fault disturbed throughput and latency: until both are back in their band, and stay there.
+"""Finds how long a fault disturbed the load: throughput, latency, and the messages that piled up.
 
-The seconds before the fault set the band: at least nine tenths of their median deliveries a second, and a p99 of due to
-received of at most twice their median p99, or 10 ms more. Plain values and Arrow in and out; no Spark.
+The seconds before the fault set a band: at least nine tenths of their median deliveries a second, and a p99 of due to
+received of at most twice their median p99, or 10 ms more. Throughput and latency are back if they stay in it.
+
+A message is in the backlog from when it was due until it was received: it waits at its producer, on a queue or for its
+consumer. Plain values and Arrow in and out; no Spark.
 """
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from itertools import accumulate, pairwise
 from statistics import median
 from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analysis.events.fault_spans import FaultSpan
-from analysis.load.rates import BEFORE_S, by_second
+from analysis.events.timeline import FaultSpan
+from analysis.load.rates import BEFORE_S, LEAST_MORE, LEAST_MORE_S, by_second
 from records.percentiles import quantiles_ns
 from records.units import NS_PER_MS, NS_PER_S
 
@@ -48,20 +52,20 @@ def back(
 
 
 def _throughput_back_s(counts: Mapping[int, int], fault: FaultSpan, load_began_ns: int, load_s: float) -> float | None:
-    before = [counts.get(second, 0) for second in seconds_before(fault, load_began_ns)]
+    before = [counts.get(at_s, 0) for at_s in seconds_before(fault, load_began_ns)]
     if len(before) < LEAST_BEFORE_S or not median(before):
         return None
     least = LEAST_SHARE * median(before)
-    return _back_s(fault, load_began_ns, load_s, lambda second: counts.get(second, 0) >= least)
+    return _back_s(fault, load_began_ns, load_s, lambda at_s: counts.get(at_s, 0) >= least)
 
 
 def _p99_back_s(p99_ns: Mapping[int, int], fault: FaultSpan, load_began_ns: int, load_s: float) -> float | None:
     """By the second in which messages were due. A second without a delivered message is not in the band."""
-    before = [p99_ns[second] for second in seconds_before(fault, load_began_ns) if second in p99_ns]
+    before = [p99_ns[at_s] for at_s in seconds_before(fault, load_began_ns) if at_s in p99_ns]
     if len(before) < LEAST_BEFORE_S:
         return None
     most_ns = most_in_band_ns(median(before))
-    return _back_s(fault, load_began_ns, load_s, lambda second: p99_ns.get(second, math.inf) <= most_ns)
+    return _back_s(fault, load_began_ns, load_s, lambda at_s: p99_ns.get(at_s, math.inf) <= most_ns)
 
 
 def most_in_band_ns(usual_ns: float) -> float:
@@ -76,14 +80,14 @@ def received(rates: pa.Table) -> dict[int, int]:
 
 def p99s_ns(latency: pa.Table) -> dict[int, int]:
     """p99 of due to received by second, of seconds that have any."""
-    of = latency.filter(pc.equal(latency["measure"], "due_to_received"))
-    summed = of.group_by(["second", "bucket"]).aggregate([("count", "sum")])
+    timed = latency.filter(pc.equal(latency["measure"], "due_to_received"))
+    summed = timed.group_by(["second", "bucket"]).aggregate([("count", "sum")])
     counts: dict[int, dict[int, int]] = {}
     for row in summed.to_pylist():
         if row["count_sum"]:
             counts.setdefault(row["second"], {})[row["bucket"]] = row["count_sum"]
-    found = {second: quantiles_ns(its, [0.99])[0] for second, its in counts.items()}
-    return {second: value for second, value in found.items() if value is not None}
+    p99_by_second = {at_s: quantiles_ns(its, [0.99])[0] for at_s, its in counts.items()}
+    return {at_s: value for at_s, value in p99_by_second.items() if value is not None}
 
 
 def _began_s(fault: FaultSpan, load_began_ns: int) -> float:
@@ -100,10 +104,79 @@ def _back_s(fault: FaultSpan, load_began_ns: int, load_s: float, in_band: InBand
     """The first STAYS_S seconds in the band after the first second outside; whole seconds of the load only."""
     began_s = _began_s(fault, load_began_ns)
     during = range(math.floor(began_s), math.floor(load_s))
-    left = next((second for second in during if not in_band(second)), None)
-    if left is None:
+    left_s = next((at_s for at_s in during if not in_band(at_s)), None)
+    if left_s is None:
         return 0.0
-    for second in range(left + 1, during.stop - STAYS_S + 1):
-        if all(map(in_band, range(second, second + STAYS_S))):
-            return second - began_s
+    for at_s in range(left_s + 1, during.stop - STAYS_S + 1):
+        if all(map(in_band, range(at_s, at_s + STAYS_S))):
+            return at_s - began_s
     return None
+
+
+class Backlog(NamedTuple):
+    """``highest``: deliveries still to come, at the end of the second that had most; None if nothing was due.
+
+    ``drained_s``: from the fault until they were no more than before it; 0 if they never were, None if they never
+    were again, or too few seconds are known before it. ``drain_per_s``: deliveries a second from the highest backlog
+    until then; None without either.
+    """
+
+    highest: int | None
+    drained_s: float | None
+    drain_per_s: float | None = None
+
+
+def backlogs(rates: pa.Table, faults: Sequence[FaultSpan], load_began_ns: int, copies: float) -> dict[int, Backlog]:
+    """By the fault's number, from the result table. ``copies``: how many deliveries each message should have.
+
+    The highest backlog of a fault is that until the next one begins.
+    """
+    due, arrived = by_second(rates, "due"), by_second(rates, "received")
+    waiting = _waiting(due, arrived, copies)
+    if not waiting:
+        return {fault.number: Backlog(None, None) for fault in faults}
+    ordered = sorted(faults, key=lambda fault: fault.began_ns)
+    backlog_by_fault = {}
+    for fault, later in pairwise([*ordered, None]):
+        assert fault is not None
+        until = math.inf if later is None else (later.began_ns - load_began_ns) / NS_PER_S
+        before = seconds_before(fault, load_began_ns)
+        began_s = (fault.began_ns - load_began_ns) / NS_PER_S
+        backlog_by_fault[fault.number] = _backlog_after(began_s, until, before, waiting, due, arrived)
+    return backlog_by_fault
+
+
+def _backlog_after(
+    began_s: float,
+    until_s: float,
+    before: range,
+    waiting: Mapping[int, int],
+    due: Mapping[int, int],
+    arrived: Mapping[int, int],
+) -> Backlog:
+    during = {at_s: count for at_s, count in waiting.items() if math.floor(began_s) <= at_s < until_s}
+    if not during:
+        return Backlog(None, None)
+    highest = max(during.values())
+    usual = [waiting[at_s] for at_s in before if at_s in waiting]
+    if len(usual) < LEAST_BEFORE_S:
+        return Backlog(highest, None)
+    most = median(usual) + max(LEAST_MORE, LEAST_MORE_S * median(due.get(at_s, 0) for at_s in before))
+    if highest <= most:
+        return Backlog(highest, 0.0)
+    at = max(during, key=lambda at_s: during[at_s])
+    drained = next((at_s for at_s in sorted(waiting) if at_s > at and waiting[at_s] <= most), None)
+    if drained is None:
+        return Backlog(highest, None)
+    meanwhile = sum(arrived.get(at_s, 0) for at_s in range(at + 1, drained + 1))
+    return Backlog(highest, drained + 1 - began_s, meanwhile / (drained - at))
+
+
+def _waiting(due: Mapping[int, int], arrived: Mapping[int, int], copies: float) -> dict[int, int]:
+    """At the end of each second, from the first to the last in which anything happened."""
+    seconds = sorted(due.keys() | arrived.keys())
+    if not seconds:
+        return {}
+    every = range(seconds[0], seconds[-1] + 1)
+    remaining = accumulate(due.get(at_s, 0) * copies - arrived.get(at_s, 0) for at_s in every)
+    return {at_s: max(round(count), 0) for at_s, count in zip(every, remaining, strict=True)}

@@ -14,7 +14,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analysis.events.fault_spans import FOREVER_NS, FaultSpan
+from analysis.events.timeline import FOREVER_NS, FaultSpan
 from analysis.faults.disturbance import LEAST_BEFORE_S, most_in_band_ns, p99s_ns, seconds_before
 from records.buckets import bucket_of
 from records.units import NS_PER_S
@@ -63,10 +63,10 @@ def added_up(stranded: pl.DataFrame) -> pl.DataFrame:
 
 def by_fault(stranded: pl.DataFrame) -> dict[int, list[Mapping[str, Any]]]:
     """The rows of `stranded` by the fault's number."""
-    found: dict[int, list[Mapping[str, Any]]] = {}
+    rows_by_fault: dict[int, list[Mapping[str, Any]]] = {}
     for row in stranded.sort("fault", "broker").iter_rows(named=True):
-        found.setdefault(row["fault"], []).append(row)
-    return found
+        rows_by_fault.setdefault(row["fault"], []).append(row)
+    return rows_by_fault
 
 
 def late(latency: pa.Table, faults: Sequence[FaultSpan], load_began_ns: int) -> dict[int, int | None]:
@@ -76,19 +76,19 @@ def late(latency: pa.Table, faults: Sequence[FaultSpan], load_began_ns: int) -> 
     the next fault began. None if too few seconds are known before the fault.
     """
     p99_ns = p99s_ns(latency)
-    found: dict[int, int | None] = {}
+    late_by_fault: dict[int, int | None] = {}
     for fault, following in pairwise([*sorted(faults, key=lambda fault: fault.began_ns), None]):
         assert fault is not None
-        until = None if following is None else _second(following, load_began_ns)
-        before = [p99_ns[second] for second in seconds_before(fault, load_began_ns) if second in p99_ns]
-        from_second = _second(fault, load_began_ns)
+        until = None if following is None else _began_second(following, load_began_ns)
+        before = [p99_ns[at_s] for at_s in seconds_before(fault, load_began_ns) if at_s in p99_ns]
+        from_second = _began_second(fault, load_began_ns)
         usable = len(before) >= LEAST_BEFORE_S
         most_ns = most_in_band_ns(median(before)) if usable else 0
-        found[fault.number] = _slower(latency, most_ns, from_second, until) if usable else None
-    return found
+        late_by_fault[fault.number] = _slower(latency, most_ns, from_second, until) if usable else None
+    return late_by_fault
 
 
-def _second(fault: FaultSpan, load_began_ns: int) -> int:
+def _began_second(fault: FaultSpan, load_began_ns: int) -> int:
     return math.floor((fault.began_ns - load_began_ns) / NS_PER_S)
 
 
@@ -104,13 +104,17 @@ def _slower(latency: pa.Table, most_ns: float, from_second: int, until: int | No
 
 
 def _is_first_open(fault: FaultSpan, faults: Sequence[FaultSpan]) -> pl.Expr:
-    earlier = max((other.until_ns for other in faults if other.number < fault.number), default=-1)
+    earlier = max(
+        (earlier_fault.until_ns for earlier_fault in faults if earlier_fault.number < fault.number), default=-1
+    )
     from_ns = earlier + 1 if earlier < FOREVER_NS else FOREVER_NS
     return pl.col("sent_ns").is_between(from_ns, fault.until_ns)
 
 
 def _is_last_begun(fault: FaultSpan, faults: Sequence[FaultSpan]) -> pl.Expr:
-    later = min((other.began_ns for other in faults if other.number > fault.number), default=FOREVER_NS)
+    later = min(
+        (later_fault.began_ns for later_fault in faults if later_fault.number > fault.number), default=FOREVER_NS
+    )
     return pl.col("received_ns").is_between(fault.began_ns, later - 1)
 
 

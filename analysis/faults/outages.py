@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from analysis.events.fault_spans import FOREVER_NS, FaultSpan
-from analysis.events.members import of_users
+from analysis.events.run import by_user
+from analysis.events.timeline import FOREVER_NS, FaultSpan
 from analysis.messages.expectations import NOTHING_SPECIAL, Expectations
 from records.results import OUTAGES
 
@@ -35,7 +35,7 @@ OWED = (
 def cut_off(connections: pl.DataFrame, members: pl.DataFrame, faults: Sequence[FaultSpan]) -> pl.DataFrame:
     """One row a fault and user whose client lost its connection to it: fault, kind, target, applied_ns, client, group,
     lost_ns, and as `reconnections` has it when it was connected and ready again."""
-    return of_users(reconnections(connections, losses(connections, faults)), members)
+    return by_user(reconnections(connections, losses(connections, faults)), members)
 
 
 def outages(cut_off: pl.DataFrame, successes: pl.DataFrame, roles: pl.DataFrame, load_began_ns: int) -> pl.DataFrame:
@@ -43,10 +43,10 @@ def outages(cut_off: pl.DataFrame, successes: pl.DataFrame, roles: pl.DataFrame,
 
     ``successes``: of the whole run. ``roles``: user and role.
     """
-    found = cut_off.join(successes, CUT, how="left").join(roles, "user", how="left")
+    joined = cut_off.join(successes, CUT, how="left").join(roles, "user", how="left")
     began_ns = pl.max_horizontal("last_success_ns", "applied_ns")
     times_ns = ("last_success_ns", "lost_ns", "connected_ns", "ready_ns", "first_success_ns")
-    return found.select(
+    return joined.select(
         *("fault", "kind", "target", "client", "user", "group"),
         pl.col("role").fill_null(""),
         (began_ns - load_began_ns).alias("began_ns"),

@@ -6,10 +6,9 @@ from typing import Any, cast
 
 import pyarrow as pa
 
-from analysis.clients.distribution import connected_at, spread
-from analysis.events.fault_spans import FaultSpan
-from analysis.faults.backlog import Backlog
-from analysis.faults.disturbance import Back
+from analysis.clients.stays import connected_at, spread
+from analysis.events.timeline import FaultSpan
+from analysis.faults.disturbance import Back, Backlog
 from records.faults import FaultRecovery, Outages, Recovery, StrandedAt, outage_ms
 from records.figures import declared
 from records.units import NS_PER_MS, NS_PER_S
@@ -26,15 +25,15 @@ class Harm:
 
     counts: Mapping[int, Mapping[str, int]]
     late: Mapping[int, int | None]
-    left: Mapping[int, Sequence[Row]]
+    stranded: Mapping[int, Sequence[Row]]
 
-    def of(self, number: int) -> dict[str, int | None]:
+    def figures(self, number: int) -> dict[str, int | None]:
         return {name: self.counts[number][name] for name in COUNTED} | {"late": self.late[number]}
 
     def stranded_at(self, number: int) -> list[StrandedAt]:
         return [
             StrandedAt(broker=row["broker"], messages=row["messages"], oldest_s=_seconds(row["age_ns"]))
-            for row in self.left.get(number, [])
+            for row in self.stranded.get(number, [])
         ]
 
 
@@ -50,7 +49,7 @@ class Course:
         """Those of `Outages` that are not about clients."""
         back, backlog = self.back[number], self.backlog[number]
         return {
-            **self.harm.of(number),
+            **self.harm.figures(number),
             "throughput_back_s": back.throughput_s,
             "p99_back_s": back.p99_s,
             "backlog_highest": backlog.highest,
@@ -65,7 +64,7 @@ def recovery(
     """``outages``, ``stays``: the result tables."""
     rows = outages.to_pylist()
     of_each = [
-        _of_fault(fault, [row for row in rows if row["fault"] == fault.number], course, stays, load_began_ns)
+        _fault_recovery(fault, [row for row in rows if row["fault"] == fault.number], course, stays, load_began_ns)
         for fault in faults
     ]
     together = {
@@ -73,14 +72,14 @@ def recovery(
         for name, figure in declared(Outages).items()
         if figure.over_faults
     }
-    return cast(Recovery, {**_of_clients(rows), **together, "faults": of_each})
+    return cast(Recovery, {**_client_figures(rows), **together, "faults": of_each})
 
 
-def _of_fault(
+def _fault_recovery(
     fault: FaultSpan, rows: Sequence[Row], course: Course, stays: pa.Table, load_began_ns: int
 ) -> FaultRecovery:
     of_fault = {
-        **_of_clients(rows),
+        **_client_figures(rows),
         **course.figures(fault.number),
         "fault": f"F{fault.number}",
         "kind": fault.kind,
@@ -94,7 +93,7 @@ def _of_fault(
     return cast(FaultRecovery, of_fault)
 
 
-def _of_clients(rows: Sequence[Row]) -> dict[str, Any]:
+def _client_figures(rows: Sequence[Row]) -> dict[str, Any]:
     """The figures of `Outages` that are about clients."""
     return {
         "cut_off": len(rows),

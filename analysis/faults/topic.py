@@ -6,10 +6,9 @@ import polars as pl
 import pyarrow as pa
 
 from analysis.events.questions import Answers, Question, counts, same
-from analysis.events.run import Found, Run, as_table
+from analysis.events.run import Results, Run, as_table
 from analysis.faults import harm, outages, unplanned
-from analysis.faults.backlog import backlogs
-from analysis.faults.disturbance import back
+from analysis.faults.disturbance import back, backlogs
 from analysis.faults.recovery import Course, Harm, recovery
 from analysis.faults.unplanned import Quiet, Span
 from analysis.messages.part import Part
@@ -21,7 +20,7 @@ from records.units import NS_PER_S
 class Faults:
     """Table: outages. Summary: recovery and unplanned. It takes the tables rates, latency and stays."""
 
-    done = "followed the clients through the faults"
+    step = "followed the clients through the faults"
 
     def questions(self, run: Run) -> dict[str, Question]:
         if not run.faults:
@@ -34,10 +33,10 @@ class Faults:
             "senders": Question(partial(_senders, users=cut_off["user"].unique()), pl.DataFrame.unique),
         }
 
-    def conclude(self, run: Run, answers: Answers, found: Found) -> None:
-        found.tables["outages"] = _outages(run, answers) if run.faults else OUTAGES.empty_table()
-        found.summary["recovery"] = _recovery(run, answers, found)
-        found.summary["unplanned"] = _unplanned(run, found)
+    def conclude(self, run: Run, answers: Answers, results: Results) -> None:
+        results.tables["outages"] = _outages(run, answers) if run.faults else OUTAGES.empty_table()
+        results.summary["recovery"] = _recovery(run, answers, results)
+        results.summary["unplanned"] = _unplanned(run, results)
 
 
 def _outages(run: Run, answers: Answers) -> pa.Table:
@@ -46,50 +45,50 @@ def _outages(run: Run, answers: Answers) -> pa.Table:
     if cut_off.is_empty():
         return OUTAGES.empty_table()
     roles = outages.roles(answers["senders"], run.subscriptions)
-    known = outages.outages(cut_off, answers["successes"], roles, began_ns)
-    more = run.ask(
+    incomplete = outages.outages(cut_off, answers["successes"], roles, began_ns)
+    answered = run.ask(
         {
-            "due": counts(partial(_due, of_users=known), *outages.CUT),
-            "owed": counts(partial(_owed, of_users=known), *outages.CUT),
+            "due": counts(partial(_due, of_users=incomplete), *outages.CUT),
+            "owed": counts(partial(_owed, of_users=incomplete), *outages.CUT),
         }
     )
-    return as_table(outages.with_due(known, more["due"], more["owed"]))
+    return as_table(outages.with_due(incomplete, answered["due"], answered["owed"]))
 
 
-def _recovery(run: Run, answers: Answers, found: Found) -> Recovery:
-    faults, began_ns, tables = run.faults, run.load_began_ns, found.tables
-    of_messages, left = {}, {}
+def _recovery(run: Run, answers: Answers, results: Results) -> Recovery:
+    faults, began_ns, tables = run.faults, run.load_began_ns, results.tables
+    of_messages, stranded_by_fault = {}, {}
     if faults:
-        reordered = harm.reordered(found.late, faults) if found.late.height else {}
+        reordered = harm.reordered(results.late, faults) if results.late.height else {}
         for row in answers["harm"].to_dicts():
-            row["lost"] += 0 if found.all_expired else row[harm.PAST_TTL]
+            row["lost"] += 0 if results.all_expired else row[harm.PAST_TTL]
             of_messages[row["fault"]] = {**row, "reordered": reordered.get(row["fault"], 0)}
-        left = harm.by_fault(answers["stranded"])
+        stranded_by_fault = harm.by_fault(answers["stranded"])
     load_s = (run.load_ended_ns - began_ns) / NS_PER_S if faults else 0.0
     course = Course(
-        Harm(of_messages, harm.late(found.latency_by_second, faults, began_ns), left),
-        back(tables["rates"], found.latency_by_second, faults, began_ns, load_s),
-        backlogs(tables["rates"], faults, began_ns, found.copies),
+        Harm(of_messages, harm.late(results.latency_by_second, faults, began_ns), stranded_by_fault),
+        back(tables["rates"], results.latency_by_second, faults, began_ns, load_s),
+        backlogs(tables["rates"], faults, began_ns, results.copies),
     )
     return recovery(tables["outages"], faults, course, tables["stays"], began_ns)
 
 
-def _unplanned(run: Run, found: Found) -> list[Unplanned]:
+def _unplanned(run: Run, results: Results) -> list[Unplanned]:
     """None of a run that was killed: nothing says which faults were going on, nor when its brokers went down."""
     if run.timeline.load_ended_ns is None:
         return []
     load = Span(run.load_began_ns, run.timeline.load_ended_ns)
-    return unplanned.unplanned(_silences(run, found, load), run.connections, run.members, run.faults, load)
+    return unplanned.unplanned(_silences(run, results, load), run.connections, run.members, run.faults, load)
 
 
-def _silences(run: Run, found: Found, load: Span) -> list[unplanned.Silence]:
+def _silences(run: Run, results: Results, load: Span) -> list[unplanned.Silence]:
     """None where messages wait for the commit of their transaction: silence is no sign of anything then."""
     if any("transaction_size" in user.settings for user in run.info.users):
         return []
     stalls: dict[int, list[Span]] = {}
     for row in run.stall_rows:
         stalls.setdefault(row["process"], []).append(Span(row["began_ns"], row["ended_ns"]))
-    quiet = unplanned.quiet_times(found.tables["rates"], run.faults, list(stalls.values()), load)
+    quiet = unplanned.quiet_times(results.tables["rates"], run.faults, list(stalls.values()), load)
     if not quiet:
         return []
     bounds = run.ask({"bounds": Question(partial(_bounds, quiet=quiet), unplanned.all_bounds)})["bounds"]
@@ -119,8 +118,8 @@ def _due(part: Part, of_users: pl.DataFrame) -> pl.DataFrame:
 
 
 def _owed(part: Part, of_users: pl.DataFrame) -> pl.DataFrame:
-    known = part.run
-    return outages.owed(of_users, part.outcomes, known.subscriptions, known.timeline.load_began_ns, known.expectations)
+    facts = part.run
+    return outages.owed(of_users, part.outcomes, facts.subscriptions, facts.timeline.load_began_ns, facts.expectations)
 
 
 def _bounds(part: Part, quiet: list[Quiet]) -> pl.DataFrame:

@@ -13,8 +13,8 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analysis.events.fault_spans import FaultSpan
-from analysis.events.members import of_users
+from analysis.events.run import by_user
+from analysis.events.timeline import FaultSpan
 from analysis.faults.outages import reconnections
 from records.connection_events import Cause
 from records.faults import Unplanned
@@ -39,8 +39,8 @@ class Span:
     from_ns: int
     until_ns: int
 
-    def overlap_ns(self, other: "Span") -> int:
-        return max(0, min(self.until_ns, other.until_ns) - max(self.from_ns, other.from_ns))
+    def overlap_ns(self, span: "Span") -> int:
+        return max(0, min(self.until_ns, span.until_ns) - max(self.from_ns, span.from_ns))
 
 
 @dataclass(frozen=True)
@@ -59,12 +59,12 @@ def quiet_times(
     ``rates``: the result table. ``stalls``: of each process of the load generator.
     """
     planned = _planned(faults)
-    found = []
-    for broker, seconds in sorted(empty_seconds(rates, load), key=lambda each: -len(each[1]))[:MOST_ASKED]:
+    unexplained = []
+    for broker, seconds in sorted(empty_seconds(rates, load), key=lambda pair: -len(pair[1]))[:MOST_ASKED]:
         around = Span(load.from_ns + seconds.start * NS_PER_S, load.from_ns + seconds.stop * NS_PER_S)
         if not any(around.overlap_ns(span) for span in planned) and not _stalled(around, stalls):
-            found.append(Quiet(broker, around))
-    return found
+            unexplained.append(Quiet(broker, around))
+    return unexplained
 
 
 def _planned(faults: Sequence[FaultSpan]) -> list[Span]:
@@ -80,13 +80,19 @@ def silences(quiet: Sequence[Quiet], waiting: pl.DataFrame) -> list["Silence"]:
         ((number, role), clients)
         for number, role, clients in waiting.group_by("number", "role").agg(pl.col("client").n_unique()).iter_rows()
     )
-    found = [
-        Silence(one.broker, one.span, counts.get((number, "producer"), 0), counts.get((number, "consumer"), 0))
-        for number, one in enumerate(quiet)
+    possible = [
+        Silence(
+            quiet_time.broker, quiet_time.span, counts.get((number, "producer"), 0), counts.get((number, "consumer"), 0)
+        )
+        for number, quiet_time in enumerate(quiet)
     ]
-    of_senders = [one.span for one in found if one.producers]
-    named = [one for one in found if one.producers or not any(one.span.overlap_ns(span) for span in of_senders)]
-    return [one for one in named if one.producers or one.consumers]
+    of_senders = [silence.span for silence in possible if silence.producers]
+    named = [
+        silence
+        for silence in possible
+        if silence.producers or not any(silence.span.overlap_ns(span) for span in of_senders)
+    ]
+    return [silence for silence in named if silence.producers or silence.consumers]
 
 
 def unplanned(
@@ -98,7 +104,7 @@ def unplanned(
 ) -> list[Unplanned]:
     """Silences and lost connections in the order of their beginnings."""
     losses = _losses(connections, members, _planned(faults), load)
-    return sorted([*(one.told(load) for one in silences), *losses], key=lambda one: one["from_s"])
+    return sorted([*(silence.as_unplanned(load) for silence in silences), *losses], key=lambda outage: outage["from_s"])
 
 
 def empty_seconds(rates: pa.Table, load: Span) -> Iterator[tuple[str, range]]:
@@ -114,7 +120,10 @@ def empty_seconds(rates: pa.Table, load: Span) -> Iterator[tuple[str, range]]:
 
 def _stalled(around: Span, stalls: Sequence[Sequence[Span]]) -> bool:
     """Whether one process stood still for most of that time; its protocols may each have told of it."""
-    return any(_covered_ns(around, each) > MOST_STALLED * (around.until_ns - around.from_ns) for each in stalls)
+    return any(
+        _covered_ns(around, process_stalls) > MOST_STALLED * (around.until_ns - around.from_ns)
+        for process_stalls in stalls
+    )
 
 
 def _covered_ns(around: Span, stalls: Sequence[Span]) -> int:
@@ -134,8 +143,8 @@ class Silence:
     producers: int
     consumers: int
 
-    def told(self, load: Span) -> Unplanned:
-        return _told(
+    def as_unplanned(self, load: Span) -> Unplanned:
+        return _unplanned(
             "silent", self.broker, self.span.from_ns, self.span.until_ns, self.producers + self.consumers, load
         )
 
@@ -148,12 +157,12 @@ def bounds(quiet: Sequence[Quiet], sends: pl.DataFrame, deliveries: pl.DataFrame
     received = deliveries.select(pl.col("to_broker").alias("broker"), pl.col("received_ns").alias("at_ns"))
     signs = pl.concat([acked, received])
     return pl.concat(
-        signs.filter(pl.col("broker") == one.broker).select(
+        signs.filter(pl.col("broker") == quiet_time.broker).select(
             pl.lit(number, pl.Int32).alias("number"),
-            at_ns.filter(at_ns < one.span.from_ns).max().alias("last_ns"),
-            at_ns.filter(at_ns >= one.span.until_ns).min().alias("first_ns"),
+            at_ns.filter(at_ns < quiet_time.span.from_ns).max().alias("last_ns"),
+            at_ns.filter(at_ns >= quiet_time.span.until_ns).min().alias("first_ns"),
         )
-        for number, one in enumerate(quiet)
+        for number, quiet_time in enumerate(quiet)
     )
 
 
@@ -164,13 +173,13 @@ def all_bounds(bounds: pl.DataFrame) -> pl.DataFrame:
 
 def to_the_nanosecond(quiet: Sequence[Quiet], bounds: pl.DataFrame) -> list[Quiet]:
     """What is not of this run is a sign of life too, and no delivery: then the whole seconds stay."""
-    found = {number: (last_ns, first_ns) for number, last_ns, first_ns in bounds.iter_rows()}
+    signs = {number: (last_ns, first_ns) for number, last_ns, first_ns in bounds.iter_rows()}
 
-    def exactly(one: Quiet, last_ns: int | None, first_ns: int | None) -> Quiet:
-        from_ns = one.span.from_ns if last_ns is None else last_ns
-        return Quiet(one.broker, Span(from_ns, one.span.until_ns if first_ns is None else first_ns))
+    def exactly(quiet_time: Quiet, last_ns: int | None, first_ns: int | None) -> Quiet:
+        from_ns = quiet_time.span.from_ns if last_ns is None else last_ns
+        return Quiet(quiet_time.broker, Span(from_ns, quiet_time.span.until_ns if first_ns is None else first_ns))
 
-    return [exactly(one, *found[number]) for number, one in enumerate(quiet)]
+    return [exactly(quiet_time, *signs[number]) for number, quiet_time in enumerate(quiet)]
 
 
 def waiting(quiet: Sequence[Quiet], sends: pl.DataFrame, deliveries: pl.DataFrame) -> pl.DataFrame:
@@ -178,19 +187,19 @@ def waiting(quiet: Sequence[Quiet], sends: pl.DataFrame, deliveries: pl.DataFram
     that got late messages after it."""
 
     def of_each() -> Iterator[pl.DataFrame]:
-        for number, one in enumerate(quiet):
-            span = one.span
+        for number, quiet_time in enumerate(quiet):
+            span = quiet_time.span
             written = pl.col("sent_ns").is_between(span.from_ns - NS_PER_S, span.until_ns - WAITED_NS)
             answered_later = pl.col("settled_ns").is_null() | (pl.col("settled_ns") >= span.until_ns)
-            at_it = (pl.col("broker") == one.broker) & (pl.col("outcome") != "unconfirmed")
+            at_it = (pl.col("broker") == quiet_time.broker) & (pl.col("outcome") != "unconfirmed")
             soon_after = pl.col("received_ns").is_between(span.until_ns, span.until_ns + NS_PER_S)
-            late = (pl.col("to_broker") == one.broker) & (pl.col("due_ns") <= span.until_ns - WAITED_NS)
+            late = (pl.col("to_broker") == quiet_time.broker) & (pl.col("due_ns") <= span.until_ns - WAITED_NS)
             for role, frame in (
                 ("producer", sends.filter(at_it & written & answered_later)),
                 ("consumer", deliveries.filter(late & soon_after)),
             ):
-                who = pl.lit(number, pl.Int32).alias("number"), pl.lit(role).alias("role")
-                yield frame.select(*who, pl.col(role).alias("client")).unique()
+                columns = pl.lit(number, pl.Int32).alias("number"), pl.lit(role).alias("role")
+                yield frame.select(*columns, pl.col(role).alias("client")).unique()
 
     return pl.concat(of_each())
 
@@ -208,7 +217,7 @@ def _losses(
     for span in planned:
         lost = lost.filter(~at_ns.is_between(span.from_ns, span.until_ns))
     begins = (at_ns - at_ns.shift(1).over("broker") > APART_NS).fill_null(False)
-    each = (
+    losses = (
         lost.sort("at_ns")
         .with_columns(begins.cast(pl.Int32).alias("begins"))
         .select(
@@ -220,7 +229,7 @@ def _losses(
     )
     connected_ns = pl.col("connected_ns")
     outages = (
-        of_users(reconnections(connections, each), members)
+        by_user(reconnections(connections, losses), members)
         .group_by("left_broker", "number")
         .agg(
             pl.min("lost_ns").alias("from_ns"),
@@ -230,13 +239,13 @@ def _losses(
         .sort("from_ns", "left_broker")
     )
     for broker, _, from_ns, until_ns, clients in outages.iter_rows():
-        yield _told("lost connections", broker or "", from_ns, until_ns, clients, load)
+        yield _unplanned("lost connections", broker or "", from_ns, until_ns, clients, load)
 
 
-def _told(what: str, broker: str, from_ns: int, until_ns: int | None, clients: int, load: Span) -> Unplanned:
+def _unplanned(kind: str, broker: str, from_ns: int, until_ns: int | None, clients: int, load: Span) -> Unplanned:
     return Unplanned(
         broker=broker,
-        what=what,
+        what=kind,
         from_s=(from_ns - load.from_ns) / NS_PER_S,
         until_s=None if until_ns is None else (until_ns - load.from_ns) / NS_PER_S,
         clients=clients,

@@ -33,23 +33,23 @@ class Spread:
     quantiles_ms: dict[str, float | None]
 
     @classmethod
-    def of(cls, rows: pa.Table) -> "Spread":
+    def as_measured(cls, rows: pa.Table) -> "Spread":
         """Figures of the durations as they were."""
-        return cls._of(rows, "count", "min_ns", "max_ns")
+        return cls._from_columns(rows, "count", "min_ns", "max_ns")
 
     @classmethod
     def less_own(cls, rows: pa.Table) -> "Spread":
         """Figures of the durations less the generator's own delay."""
-        return cls._of(rows, "count_less_own", "less_own_min_ns", "less_own_max_ns")
+        return cls._from_columns(rows, "count_less_own", "less_own_min_ns", "less_own_max_ns")
 
     @classmethod
-    def _of(cls, rows: pa.Table, count: str, lowest: str, highest: str) -> "Spread":
+    def _from_columns(cls, rows: pa.Table, count: str, lowest: str, highest: str) -> "Spread":
         by_bucket = rows.group_by("bucket").aggregate([(count, "sum")])
         counts = dict(zip(by_bucket["bucket"].to_pylist(), by_bucket[f"{count}_sum"].to_pylist(), strict=True))
         min_ns, max_ns = pc.min(rows[lowest]).as_py(), pc.max(rows[highest]).as_py()
         total = sum(counts.values())
-        known = {name: share for name, share in SHARES.items() if total - rank_of(share, total) >= LEAST_BEYOND}
-        middles_ns = dict(zip(known, quantiles_ns(counts, list(known.values())), strict=True))
+        reliable = {name: share for name, share in SHARES.items() if total - rank_of(share, total) >= LEAST_BEYOND}
+        middles_ns = dict(zip(reliable, quantiles_ns(counts, list(reliable.values())), strict=True))
         return cls(
             count=total,
             negative=sum(count for bucket, count in counts.items() if bucket < 0),
@@ -89,7 +89,7 @@ def _measures(latency: pa.Table) -> tuple[str, ...]:
 
 def latency_of(rows: pa.Table) -> Latency:
     """Figures of the durations of one measure as they were."""
-    return _latency(Spread.of(rows))
+    return _latency(Spread.as_measured(rows))
 
 
 def _latency(spread: Spread) -> Latency:
@@ -116,7 +116,7 @@ def paths(latency: pa.Table) -> pa.Table:
 
 def lag_ms(latency: pa.Table, blocked_slots: int) -> Lag:
     """The summary's ``lag_ms``, fault windows included."""
-    lag = Spread.of(in_load(latency, LAG))
+    lag = Spread.as_measured(in_load(latency, LAG))
     q = lag.quantiles_ms
     return Lag(p50=q["p50"], p99=q["p99"], p99_9=q["p99_9"], max=lag.max_ms, blocked_slots=blocked_slots)
 

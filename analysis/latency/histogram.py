@@ -100,7 +100,7 @@ def latency(durations: Iterator[tuple[str, pl.DataFrame]], timeline: Timeline, c
     message that was read late cannot be the shortest: how long it took the brokers is not known. Nulls where a count is
     0.
     """
-    histograms = (_histogram(measure, of, timeline, clock_error_ns) for measure, of in durations)
+    histograms = (_histogram(measure, timed, timeline, clock_error_ns) for measure, timed in durations)
     return pl.concat(histograms, how="diagonal")
 
 
@@ -117,7 +117,7 @@ def _histogram(measure: str, durations: pl.DataFrame, timeline: Timeline, clock_
         *(name.cast(pl.Categorical) for name in names),  # many rows have the same few
         *("hops", "read_late_ns"),
         timeline.phase(due_ns).alias("phase"),
-        timeline.second(due_ns).alias("second"),
+        timeline.second_of(due_ns).alias("second"),
         timeline.in_fault(pl.col("from_ns"), pl.col("until_ns")).alias("in_fault"),
         (pl.col("until_ns") - pl.col("from_ns")).alias("took_ns"),
         (pl.col("until_ns") - pl.col("from_ns") - pl.col("own_ns")).alias("less_own_ns"),
@@ -132,7 +132,7 @@ def _histogram(measure: str, durations: pl.DataFrame, timeline: Timeline, clock_
     )
     if not (durations["own_ns"] != 0).any():  # nothing is read late then, either
         same = {"count": "count_less_own", "min_ns": "less_own_min_ns", "max_ns": "less_own_max_ns"}
-        return whole.with_columns(pl.col(name).alias(other) for name, other in same.items())
+        return whole.with_columns(pl.col(name).alias(copied_to) for name, copied_to in same.items())
     least_ns = pl.when(pl.col("read_late_ns") > 0).then(took_ns).otherwise(less_own_ns)
     less_own = _grouped(
         timed.with_columns(bucket(less_own_ns).alias("bucket")),
@@ -141,8 +141,8 @@ def _histogram(measure: str, durations: pl.DataFrame, timeline: Timeline, clock_
         least_ns.min().alias("less_own_min_ns"),
         less_own_ns.max().alias("less_own_max_ns"),
     )
-    both = pl.concat([whole, less_own], how="diagonal")
-    return added_up(both.with_columns(pl.col("count", "count_less_own", "impossible").fill_null(0)))
+    figures = pl.concat([whole, less_own], how="diagonal")
+    return added_up(figures.with_columns(pl.col("count", "count_less_own", "impossible").fill_null(0)))
 
 
 def bucket(value_ns: pl.Expr) -> pl.Expr:

@@ -85,14 +85,14 @@ def judge_timing(
         )
     ]
     doubtful = {doubt.metric: doubt.reason for doubt in doubts}
-    known = [
+    metrics = [
         metric(measure, figure)
         for measure, latency in latency_ms.items()
         for figure in FIGURES
         if _value(latency, figure) is not None
     ]
     return Timing(
-        sound=[each for each in known if each not in doubtful],
+        sound=[figure_name for figure_name in metrics if figure_name not in doubtful],
         doubtful=doubtful,
         less_own_time_ms={figure: _value(less_own_ms.get(FROM_DUE), figure) for figure in FIGURES},
         note=note(doubts),
@@ -105,7 +105,11 @@ def doubtful_recovery(recovery: Recovery, cause: str) -> dict[str, str]:
     for key in FROM_A_BACKLOG:
         value = recovery[key]  # type: ignore[literal-required]
         of_key = value.items() if isinstance(value, dict) else [("", value)]
-        doubtful |= {f"recovery.{key}{'.' * bool(name)}{name}": cause for name, each in of_key if each is not None}
+        doubtful |= {
+            f"recovery.{key}{'.' * bool(name)}{name}": cause
+            for name, figure_value in of_key
+            if figure_value is not None
+        }
     return doubtful
 
 
@@ -122,8 +126,8 @@ def doubtful_regions(regions: Regions, cause: str) -> dict[str, str]:
 def _value(latency: Latency | None, figure: str) -> float | None:
     if latency is None:
         return None
-    found: float | None = latency[figure]  # type: ignore[literal-required]
-    return found
+    figure_value: float | None = latency[figure]  # type: ignore[literal-required]
+    return figure_value
 
 
 def _doubt(
@@ -145,7 +149,7 @@ def _doubt(
 def _cause_in_clocks(measure: str, value_ms: float, clocks: Clocks) -> str:
     """'' where the clocks give no reason to doubt a value of this measure."""
     affected = BETWEEN_PROCESSES if measure in BETWEEN_PROCESSES else (measure,)
-    impossible = sum(clocks.impossible.get(each, 0) for each in affected)
+    impossible = sum(clocks.impossible.get(affected_measure, 0) for affected_measure in affected)
     if impossible:
         return (
             f"the clocks disagree: {impossible} durations are negative beyond their error bound of "
@@ -164,11 +168,13 @@ def note(doubts: list[Doubt]) -> str:
     """One sentence on which figures not to rely, and why; '' if all are sound."""
     parts = []
     for (measure, cause), same in groupby(doubts, lambda doubt: (doubt.measure, doubt.cause)):
-        found = list(same)
-        telling = sorted(found, key=lambda doubt: doubt.figure == "min")  # few readers look at the smallest first
+        doubts_of_cause = list(same)
+        telling = sorted(
+            doubts_of_cause, key=lambda doubt: doubt.figure == "min"
+        )  # few readers look at the smallest first
         example = next((doubt.detail for doubt in telling if doubt.detail), "")
         why = f"{cause}, and {example}" if example else cause
-        parts.append(f"{WORDS[measure]} {_joined([_title(doubt.figure) for doubt in found])} ({why})")
+        parts.append(f"{WORDS[measure]} {_joined([_title(doubt.figure) for doubt in doubts_of_cause])} ({why})")
     return f"Do not rely on these latencies: {'; '.join(parts)}." if parts else ""
 
 

@@ -5,7 +5,7 @@ from functools import partial
 import polars as pl
 
 from analysis.events.questions import Answers, Question
-from analysis.events.run import Found, Run, as_table
+from analysis.events.run import Results, Run, as_table
 from analysis.latency import figures, histogram
 from analysis.latency.histogram import KEY, NAMES, PATHS_KEY, SECONDS_KEY, added_up
 from analysis.messages.part import Part
@@ -18,7 +18,7 @@ class Latency:
     extremes and the impossible ones that no file has.
     """
 
-    done = "timed the messages"
+    step = "timed the messages"
 
     def questions(self, run: Run) -> dict[str, Question]:
         return {
@@ -27,12 +27,12 @@ class Latency:
             "latency_by_path": Question(_by_path, partial(added_up, key=PATHS_KEY)),
         }
 
-    def conclude(self, run: Run, answers: Answers, found: Found) -> None:
-        found.latency_by_second = as_table(answers["latency_by_second"])
-        found.latency_by_path = as_table(answers["latency_by_path"])
-        found.tables["paths"] = figures.paths(found.latency_by_path)
-        found.long_tables["latency"] = map(as_table, answers.ranges("latency"))
-        found.summary["latency_ms"] = figures.latency_ms(found.latency_by_second)
+    def conclude(self, run: Run, answers: Answers, results: Results) -> None:
+        results.latency_by_second = as_table(answers["latency_by_second"])
+        results.latency_by_path = as_table(answers["latency_by_path"])
+        results.tables["paths"] = figures.paths(results.latency_by_path)
+        results.long_tables["latency"] = map(as_table, answers.ranges("latency"))
+        results.summary["latency_ms"] = figures.latency_ms(results.latency_by_second)
 
 
 def _latency(part: Part) -> pl.DataFrame:
@@ -48,6 +48,6 @@ def _by_path(part: Part) -> pl.DataFrame:
 
 
 def _histogram(part: Part) -> pl.DataFrame:
-    known = part.run
-    timed = histogram.durations(part.sends, part.messages, part.deliveries, known.stalls, known.replies)
-    return histogram.latency(timed, known.timeline, known.clock_error_ns)
+    facts = part.run
+    timed = histogram.durations(part.sends, part.messages, part.deliveries, facts.stalls, facts.replies)
+    return histogram.latency(timed, facts.timeline, facts.clock_error_ns)

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from analysis.latency.figures import latency_of
 from analysis.load.limits import Use, own_lag_ms, sent_late, use_of, used_up
-from analysis.load.steps import of_seconds
+from analysis.load.steps import within_seconds
 from records.client_steps import ClientSteps, parse_client_steps
 from records.clients import Connections, ConnectionStep, ConnectSpread
 from records.run import RunInfo
@@ -65,41 +65,41 @@ def client_steps(
 ) -> Connections:
     """Of the steps that the load went through to their ends. `NO_STEPS` of a load whose clients did not become more.
 
-    ``latency``: `analysis.events.run.Found.latency_by_second`.
+    ``latency``: `analysis.events.run.Results.latency_by_second`.
     """
     began_ns = info.phases.load_began_ns
     if not info.client_steps or began_ns is None:
         return NO_STEPS
-    asked = parse_client_steps(info.client_steps)
+    planned = parse_client_steps(info.client_steps)
     clients = list(clients_of(events, began_ns).values())
     timed = latency.filter(pc.equal(latency["measure"], "due_to_received"))
     whole = [
-        place for place, (_, until_s) in enumerate(asked.spans_s) if load_s is not None and until_s <= load_s + 0.5
+        place for place, (_, until_s) in enumerate(planned.spans_s) if load_s is not None and until_s <= load_s + 0.5
     ]
-    steps = [_result(asked, place, clients, timed) for place in whole]
-    return _with_limit(asked, steps, latency, resources, int(info.machine.get("cores", 0)))
+    steps = [_result(planned, place, clients, timed) for place in whole]
+    return _with_limit(planned, steps, latency, resources, int(info.machine.get("cores", 0)))
 
 
 def clients_of(events: Iterable[Event], load_began_ns: int) -> dict[int, Client]:
     """By number."""
-    found: dict[int, Client] = defaultdict(Client)
+    clients: dict[int, Client] = defaultdict(Client)
     for event in events:
-        found[event["client"]].note(event, event["at_ns"] - load_began_ns)
-    return found
+        clients[event["client"]].note(event, event["at_ns"] - load_began_ns)
+    return clients
 
 
-def _result(asked: ClientSteps, place: int, clients: Sequence[Client], timed: pa.Table) -> ConnectionStep:
-    from_s, until_s = asked.spans_s[place]
+def _result(planned: ClientSteps, place: int, clients: Sequence[Client], timed: pa.Table) -> ConnectionStep:
+    from_s, until_s = planned.spans_s[place]
     from_ns, until_ns = from_s * NS_PER_S if place else -float("inf"), until_s * NS_PER_S
     begun = [client for client in clients if client.tried_by(until_ns)]
-    new = [client for client in begun if not client.tried_by(from_ns)]
+    beginners = [client for client in begun if not client.tried_by(from_ns)]
     connected = sum(client.is_connected(until_ns) for client in clients)
     refused = [{broker for at_ns, broker in client.failed if from_ns <= at_ns < until_ns} for client in clients]
-    connect_ms = _spread(new)
-    took = latency_of(of_seconds(timed, range(from_s, until_s)))
-    in_time = (connect_ms["max"] or 0.0) <= asked.connect_ms and (took["p99"] or 0.0) <= asked.p99_ms
+    connect_ms = _spread(beginners)
+    latency_figures = latency_of(within_seconds(timed, range(from_s, until_s)))
+    in_time = (connect_ms["max"] or 0.0) <= planned.connect_ms and (latency_figures["p99"] or 0.0) <= planned.p99_ms
     return ConnectionStep(
-        clients=asked.steps[place].clients,
+        clients=planned.steps[place].clients,
         from_s=float(from_s),
         until_s=float(until_s),
         begun=len(begun),
@@ -107,8 +107,8 @@ def _result(asked: ClientSteps, place: int, clients: Sequence[Client], timed: pa
         refused=sum(map(bool, refused)),
         refused_by=dict(sorted(Counter(broker for brokers in refused for broker in brokers).items())),
         connect_ms=connect_ms,
-        due_to_received_ms=took,
-        held=connected >= asked.steps[place].clients and in_time,
+        due_to_received_ms=latency_figures,
+        held=connected >= planned.steps[place].clients and in_time,
     )
 
 
@@ -122,7 +122,7 @@ def _spread(clients: Iterable[Client]) -> ConnectSpread:
 
 
 def _with_limit(
-    asked: ClientSteps, steps: list[ConnectionStep], latency: pa.Table, resources: pa.Table, cores: int
+    planned: ClientSteps, steps: list[ConnectionStep], latency: pa.Table, resources: pa.Table, cores: int
 ) -> Connections:
     lost = next((place for place, step in enumerate(steps) if not step["held"]), None)
     held = [step["connected"] for step in steps[:lost]]
@@ -133,8 +133,8 @@ def _with_limit(
     step = steps[lost]
     seconds = range(round(step["from_s"]), round(step["until_s"]))
     use, own_ms = use_of(resources, seconds, cores), own_lag_ms(latency, seconds)
-    limited_by, why = _named(asked, step, use, own_ms)
-    if limited_by == "refused" and _in_time(asked, step):
+    limited_by, why = _named(planned, step, use, own_ms)
+    if limited_by == "refused" and _in_time(planned, step):
         held.append(step["connected"])  # those that it had work as before
     return Connections(
         held=max(held, default=0),
@@ -146,27 +146,27 @@ def _with_limit(
     )
 
 
-def _named(asked: ClientSteps, step: ConnectionStep, use: Use, own_ms: float | None) -> tuple[str, str]:
+def _named(planned: ClientSteps, step: ConnectionStep, use: Use, own_ms: float | None) -> tuple[str, str]:
     """(what it was, why in a sentence)."""
     missing = step["clients"] - step["connected"]
     if missing > 0 and step["refused_by"]:
         by = " and ".join(f"{broker} {count:,}" for broker, count in step["refused_by"].items())
         return "refused", f"clients refused or not answered: {by}"
-    if found := used_up(use):
-        return found
+    if limit := used_up(use):
+        return limit
     if step["begun"] < step["clients"]:
         return "generator", f"the load generator began only {step['begun']:,} connections in time"
-    if found := sent_late(own_ms):
-        return found
+    if limit := sent_late(own_ms):
+        return limit
     if missing > 0:
         return "connecting", f"clients not refused, and not connected at the end of the step: {missing:,}"
     slowest_ms = step["connect_ms"]["max"] or 0.0
-    if slowest_ms > asked.connect_ms:
-        return "connecting", f"a client took {slowest_ms:,.0f} ms to connect; the limit is {asked.connect_ms:g} ms"
+    if slowest_ms > planned.connect_ms:
+        return "connecting", f"a client took {slowest_ms:,.0f} ms to connect; the limit is {planned.connect_ms:g} ms"
     p99_ms = step["due_to_received_ms"]["p99"] or 0.0
-    return "latency", f"99 % came within {p99_ms:,.0f} ms; the limit is {asked.p99_ms:g} ms"
+    return "latency", f"99 % came within {p99_ms:,.0f} ms; the limit is {planned.p99_ms:g} ms"
 
 
-def _in_time(asked: ClientSteps, step: ConnectionStep) -> bool:
+def _in_time(planned: ClientSteps, step: ConnectionStep) -> bool:
     """Whether messages were. A client that was refused first, and connected later, took long to connect."""
-    return (step["due_to_received_ms"]["p99"] or 0.0) <= asked.p99_ms
+    return (step["due_to_received_ms"]["p99"] or 0.0) <= planned.p99_ms

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from analysis.latency.figures import LAG, latency_of
-from analysis.load.steps import held_per_s, mean_per_s, of_seconds
+from analysis.load.steps import held_per_s, mean_per_s, within_seconds
 from records.load import Limit, StepResult
 from records.rate_steps import LEAST_SHARE, judged_seconds
 from records.run import RunInfo
@@ -124,10 +124,12 @@ def starved(use: Use) -> tuple[str, str] | None:
     """(limit, why in a sentence) if other programs kept a broker or the load generator from the cores."""
     if not use.all_in_use:
         return None
-    kept = [(ran, waited) for ran, waited in use.demands if ran + waited >= ONE_CORE and waited >= STARVED_SHARE * ran]
-    if not kept:
+    starved_processes = [
+        (ran, waited) for ran, waited in use.demands if ran + waited >= ONE_CORE and waited >= STARVED_SHARE * ran
+    ]
+    if not starved_processes:
         return None
-    ran, waited = max(kept, key=sum)
+    ran, waited = max(starved_processes, key=sum)
     return "host", (
         f"the {use.cores} cores of the machine were in use, by other programs too, and a broker or the load generator "
         f"waited for {waited:.1f} of them while it ran on {ran:.1f} ({use.split})"
@@ -161,11 +163,11 @@ def _named(
     info: RunInfo, overload: Overload, use: Use, own_lag_ms: float | None, consumers: pa.Table
 ) -> tuple[str, str]:
     """(what it was, why in a sentence)."""
-    if found := used_up(use) or starved(use) or sent_late(own_lag_ms) or one_core_used_up(use, info.protocol):
-        return found
+    if limit_and_why := used_up(use) or starved(use) or sent_late(own_lag_ms) or one_core_used_up(use, info.protocol):
+        return limit_and_why
     at_least = max(MOST_OF_BACKLOG * overload.backlog, LEAST_GROWN_S * overload.due_per_s)
-    if found := _piled_up(use, consumers, at_least):
-        return found
+    if limit_and_why := _piled_up(use, consumers, at_least):
+        return limit_and_why
     if use.all_in_use and not use.demands:
         return "host", f"the {use.cores} cores of the machine were in use, by other programs too ({use.split})"
     if overload.sent_per_s < LEAST_SHARE * overload.due_per_s:
@@ -181,15 +183,15 @@ def _named(
 def _piled_up(use: Use, consumers: pa.Table, at_least: float) -> tuple[str, str] | None:
     """(limit, why in a sentence) if one broker has so many messages more: of queues that are consumed there, or not."""
     grown: Counter[str] = Counter()
-    for (broker, _), more in use.grown.items():
-        grown[broker] += more
-    broker, more = max(grown.items(), key=lambda item: item[1], default=("", 0))
-    if more < at_least:
+    for (broker, _), growth in use.grown.items():
+        grown[broker] += growth
+    broker, growth = max(grown.items(), key=lambda item: item[1], default=("", 0))
+    if growth < at_least:
         return None
     consumed = _consumed(use, consumers, broker)
-    if 2 * sum(use.grown[broker, queue] for queue in consumed) >= more:
-        return "consumers", f"messages piled up on {broker}, where consumers take them ({more:,} more)"
-    return "link", f"messages piled up on {broker}, where no consumer takes them, for its links ({more:,} more)"
+    if 2 * sum(use.grown[broker, queue] for queue in consumed) >= growth:
+        return "consumers", f"messages piled up on {broker}, where consumers take them ({growth:,} more)"
+    return "link", f"messages piled up on {broker}, where no consumer takes them, for its links ({growth:,} more)"
 
 
 def _consumed(use: Use, consumers: pa.Table, broker: str) -> set[str]:
@@ -207,12 +209,12 @@ def _consumed(use: Use, consumers: pa.Table, broker: str) -> set[str]:
 
 def own_lag_ms(latency: pa.Table, seconds: range) -> float | None:
     """How late half of the sends of these seconds were at least, through the generator's own fault."""
-    return latency_of(of_seconds(latency.filter(pc.equal(latency["measure"], LAG)), seconds))["p50"]
+    return latency_of(within_seconds(latency.filter(pc.equal(latency["measure"], LAG)), seconds))["p50"]
 
 
 def use_of(resources: pa.Table, seconds: range, cores: int) -> Use:
     """What was used in these seconds. ``cores``: of the machine, 0 if not known."""
-    rows = of_seconds(resources, seconds).to_pylist()
+    rows = within_seconds(resources, seconds).to_pylist()
     processes = [row for row in rows if row["kind"] == "process"]
     cpu = [row for row in processes if row["metric"] == "cpu_ns"]
     of_generator = [row for row in cpu if not row["broker"]]
@@ -230,13 +232,13 @@ def use_of(resources: pa.Table, seconds: range, cores: int) -> Use:
 
 def _demands(processes: Sequence[Mapping[str, Any]]) -> tuple[tuple[float, float], ...]:
     """(cores used, cores waited for) of each process whose waits were sampled."""
-    found = []
+    demands = []
     for process in sorted({(row["broker"], row["object"]) for row in processes}):
         its = [row for row in processes if (row["broker"], row["object"]) == process]
         ran, waited = (_cores([row for row in its if row["metric"] == metric]) for metric in ("cpu_ns", "core_wait_ns"))
         if waited is not None:
-            found.append((ran or 0.0, waited))
-    return tuple(found)
+            demands.append((ran or 0.0, waited))
+    return tuple(demands)
 
 
 def _cores(rows: Sequence[Mapping[str, int]]) -> float | None:
@@ -249,4 +251,7 @@ def _grown(rows: Sequence[Mapping[str, Any]]) -> dict[tuple[str, str], int]:
     depth: dict[tuple[str, str], dict[int, int]] = {}
     for row in rows:
         depth.setdefault((row["broker"], row["object"]), {})[row["second"]] = row["value"]
-    return {queue: found[max(found)] - found[min(found)] for queue, found in depth.items()}
+    return {
+        queue: depth_by_second[max(depth_by_second)] - depth_by_second[min(depth_by_second)]
+        for queue, depth_by_second in depth.items()
+    }

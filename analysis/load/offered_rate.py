@@ -14,7 +14,7 @@ from statistics import median
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analysis.events.fault_spans import FaultSpan
+from analysis.events.timeline import FaultSpan
 from analysis.latency.timing import FROM_DUE, WORDS
 from analysis.load.limits import Overload, what_limited
 from analysis.load.rates import BEFORE_S, LEAST_MORE, LEAST_MORE_S, by_second
@@ -48,7 +48,7 @@ LIMITS = {
 
 @dataclass(frozen=True)
 class Tables:
-    """The tables that tell. ``latency``: `analysis.events.run.Found.latency_by_second`.
+    """The tables that tell. ``latency``: `analysis.events.run.Results.latency_by_second`.
 
     ``consumers``: as in `analysis.load.limits`.
     """
@@ -89,21 +89,21 @@ class Flow:
     copies: float = 1.0
 
     @classmethod
-    def of(cls, rates: pa.Table, latency: pa.Table, copies: float) -> "Flow":
-        timed = _of_measure(latency, FROM_DUE)
+    def from_tables(cls, rates: pa.Table, latency: pa.Table, copies: float) -> "Flow":
+        timed = _rows_of_measure(latency, FROM_DUE)
         return cls(by_second(rates, "due"), arrived_of(timed), waiting_by_second(timed), copies)
 
     def owed(self, seconds: range) -> float:
         """Deliveries that were due."""
-        return sum(self.due.get(second, 0) for second in seconds) * self.copies
+        return sum(self.due.get(at_s, 0) for at_s in seconds) * self.copies
 
     def received(self, seconds: range) -> float:
         """Deliveries that came within these seconds, whenever they were due."""
-        of_these = sum(self.arrived.get(second, 0) for second in seconds)
+        of_these = sum(self.arrived.get(at_s, 0) for at_s in seconds)
         return of_these + self.waiting_after(seconds.start - 1) - self.waiting_after(seconds.stop - 1)
 
-    def waiting_after(self, second: int) -> float:
-        return self.waiting.get(second, 0.0)
+    def waiting_after(self, at_s: int) -> float:
+        return self.waiting.get(at_s, 0.0)
 
     def seconds_due(self, load: range) -> range:
         """Up to the last second in which anything was due: from then on what waits drains."""
@@ -117,11 +117,11 @@ class Flow:
         answered = [at for at in load if self.arrived.get(at, 0) > ARRIVED * self.owed(range(at, at + 1))]
         if not answered:
             return None
-        arrived, waiting, more = dict(self.arrived), dict(self.waiting), 0.0
-        for second in range(max(answered) + 1, load.stop):
-            owed = self.owed(range(second, second + 1))
-            more += max(owed - arrived.get(second, 0), 0.0)
-            arrived[second], waiting[second] = round(owed), self.waiting_after(second) + more
+        arrived, waiting, unanswered = dict(self.arrived), dict(self.waiting), 0.0
+        for at_s in range(max(answered) + 1, load.stop):
+            owed = self.owed(range(at_s, at_s + 1))
+            unanswered += max(owed - arrived.get(at_s, 0), 0.0)
+            arrived[at_s], waiting[at_s] = round(owed), self.waiting_after(at_s) + unanswered
         return replace(self, arrived=arrived, waiting=waiting)
 
 
@@ -161,7 +161,7 @@ def offered_rate(
         return Judged(_not_judged(info.limited_on_purpose))
     if load_s is None or began_ns is None:
         return Judged(_not_judged("how long the load lasted is not known"))
-    recorded = Flow.of(tables.rates, tables.latency, copies)
+    recorded = Flow.from_tables(tables.rates, tables.latency, copies)
     load = recorded.seconds_due(range(_first_second(info), math.floor(load_s)))
     flow = recorded.until_the_end(load)
     if flow is None:
@@ -222,16 +222,16 @@ def waiting_by_second(timed: pa.Table) -> dict[int, float]:
     changes: dict[int, float] = defaultdict(float)
     summed = timed.group_by(["second", "bucket"]).aggregate([("count", "sum")])
     for row in summed.sort_by([("second", "ascending"), ("bucket", "ascending")]).to_pylist():  # sums are of floats
-        second, count = row["second"], row["count_sum"]
+        at_s, count = row["second"], row["count_sum"]
         whole, part = divmod(max(value_ns(row["bucket"]), 0) / NS_PER_S, 1)
-        changes[second] += count if whole else count * part
+        changes[at_s] += count if whole else count * part
         if whole:  # all of them wait for so many ends of seconds, and a part for one more
-            changes[second + int(whole)] -= count * (1 - part)
-        changes[second + int(whole) + 1] -= count * part
+            changes[at_s + int(whole)] -= count * (1 - part)
+        changes[at_s + int(whole) + 1] -= count * part
     waiting, waits = {}, 0.0
-    for second in range(min(changes, default=0), max(changes, default=0)):
-        waits += changes.get(second, 0.0)
-        waiting[second] = max(waits, 0.0)
+    for at_s in range(min(changes, default=0), max(changes, default=0)):
+        waits += changes.get(at_s, 0.0)
+        waiting[at_s] = max(waits, 0.0)
     return waiting
 
 
@@ -243,10 +243,10 @@ def undisturbed(load: range, faults: Sequence[Disturbance], flow: Flow) -> list[
         before = range(start, max(start, min(fault.from_s, load.stop)))
         spans.append(before)
         if before:
-            usual = median(flow.waiting_after(second) for second in before[-BEFORE_S:])
+            usual = median(flow.waiting_after(at_s) for at_s in before[-BEFORE_S:])
         most = usual + max(LEAST_MORE, LEAST_MORE_S * per_s)
         after = range(load.stop if fault.mended_s is None else fault.mended_s, load.stop)
-        drained = next((second for second in after if flow.waiting_after(second) <= most), load.stop - 1)
+        drained = next((at_s for at_s in after if flow.waiting_after(at_s) <= most), load.stop - 1)
         start = max(start, drained + 1)
     return [*spans, range(start, max(start, load.stop))]
 
@@ -258,12 +258,15 @@ def growth(seconds: range, waiting: Mapping[int, float], arrived: Mapping[int, i
     """
     if len(seconds) < LEAST_S:
         return None
-    depth = [waiting.get(second, 0.0) for second in seconds]
+    depth = [waiting.get(at_s, 0.0) for at_s in seconds]
     ends = [round(quarter * len(depth) / 4) for quarter in range(5)]
-    first, _, third, last = (median(depth[ends[at] : ends[at + 1]]) for at in range(4))
-    steadily = third - first >= STEADILY * (last - first) and last >= DRAINING * third
-    owed = sum(arrived.get(second, 0) for second in seconds)
-    return Growth(seconds, last - first if steadily else 0.0, least_growth(owed, len(seconds)))
+    first_quarter, _, third_quarter, last_quarter = (median(depth[ends[at] : ends[at + 1]]) for at in range(4))
+    steadily = (
+        third_quarter - first_quarter >= STEADILY * (last_quarter - first_quarter)
+        and last_quarter >= DRAINING * third_quarter
+    )
+    owed = sum(arrived.get(at_s, 0) for at_s in seconds)
+    return Growth(seconds, last_quarter - first_quarter if steadily else 0.0, least_growth(owed, len(seconds)))
 
 
 def least_growth(owed: float, for_s: int) -> float:
@@ -284,7 +287,7 @@ def _disturbance(fault: FaultSpan, load_began_ns: int) -> Disturbance:
     return Disturbance(math.floor((fault.began_ns - load_began_ns) / NS_PER_S), mended)
 
 
-def _of_measure(latency: pa.Table, measure: str) -> pa.Table:
+def _rows_of_measure(latency: pa.Table, measure: str) -> pa.Table:
     return latency.filter(pc.equal(latency["measure"], measure))
 
 
@@ -319,10 +322,10 @@ def _rate(shortfall: Shortfall, *, held: bool) -> OfferedRate:
 def _not_held(info: RunInfo, shortfall: Shortfall, copies: float, tables: Tables) -> Judged:
     seconds, sent = shortfall.seconds, by_second(tables.rates, "sent")
     due_per_s = shortfall.owed / copies / len(seconds)
-    sent_per_s = sum(sent.get(second, 0) for second in seconds) / len(seconds)
+    sent_per_s = sum(sent.get(at_s, 0) for at_s in seconds) / len(seconds)
     overload = Overload(seconds, due_per_s, sent_per_s, round(shortfall.grown))
     _, limited_by, why = what_limited(info, overload, tables.resources, tables.latency, tables.consumers)
-    if limited_by == UNKNOWN and _grew(_of_measure(tables.latency, "sent_to_settled"), seconds):
+    if limited_by == UNKNOWN and _grew(_rows_of_measure(tables.latency, "sent_to_settled"), seconds):
         limited_by, why = "brokers", "brokers confirmed what they were sent later and later"
     if limited_by not in OURS and info.missed > info.withheld:
         why = f"{info.missed:,} messages that were due were never sent, though the brokers would have taken them"
@@ -338,7 +341,7 @@ def _not_held(info: RunInfo, shortfall: Shortfall, copies: float, tables: Tables
 
 def _grown_measures(seconds: range, latency: pa.Table) -> list[str]:
     """The measures that have the time for which messages waited: from due to received always, others if they grew."""
-    return [measure for measure in WORDS if measure == FROM_DUE or _grew(_of_measure(latency, measure), seconds)]
+    return [measure for measure in WORDS if measure == FROM_DUE or _grew(_rows_of_measure(latency, measure), seconds)]
 
 
 def _grew(timed: pa.Table, seconds: range) -> bool:
@@ -350,14 +353,14 @@ def note(rate: OfferedRate, *, one_each: bool) -> str:
     """Sentences on a rate that was not held. ``one_each``: whether each message has one delivery."""
     deliveries = "messages a second were received" if one_each else "deliveries a second were made"
     received, owed = _number(rate["received_per_s"]), _number(rate["owed_per_s"])
-    first = (
+    opening = (
         f"The offered rate was not held: {received} of {owed} {deliveries}; latency is the age "
         "of a backlog, and grows with the length of the run."
     )
     limited_by = rate["limited_by"] or ""
     if limited_by not in LIMITS:
-        return f"{first} What limited it is not known: {rate['why']}."
-    sentences = f"{first} The limit was {LIMITS[limited_by]}: {rate['why']}."
+        return f"{opening} What limited it is not known: {rate['why']}."
+    sentences = f"{opening} The limit was {LIMITS[limited_by]}: {rate['why']}."
     if limited_by in OURS:
         return f"{sentences} Latencies, outages and times of recovery are not the brokers' own: lower the rate."
     return sentences

@@ -21,13 +21,13 @@ def rates(
     strangers: pl.DataFrame,
     timeline: Timeline,
 ) -> pl.DataFrame:
-    """Rows of RATES. ``second`` is of the event itself, ``phase`` of the message's due time where it has one."""
+    """Rows of RATES. ``at_s`` is of the event itself, ``phase`` of the message's due time where it has one."""
     acked = sends.filter(pl.col("outcome") == "acked")
     due_ns, received_ns = pl.col("due_ns"), pl.col("received_ns")
 
     def counted(event: str, frame: pl.DataFrame, at_ns: pl.Expr, due_ns: pl.Expr, broker: str) -> pl.DataFrame:
-        second, phase = timeline.second(at_ns).alias("second"), timeline.phase(due_ns).alias("phase")
-        moments = frame.filter(at_ns.is_not_null()).group_by(second, phase, pl.col(broker).alias("broker"))
+        at_s, phase = timeline.second_of(at_ns).alias("second"), timeline.phase(due_ns).alias("phase")
+        moments = frame.filter(at_ns.is_not_null()).group_by(at_s, phase, pl.col(broker).alias("broker"))
         return moments.agg(pl.len().cast(pl.Int64).alias("count")).with_columns(pl.lit(event).alias("event"))
 
     moments = pl.concat(
@@ -56,5 +56,5 @@ def totals(messages: pl.DataFrame, deliveries: pl.DataFrame, timeline: Timeline)
 
 def by_second(rates: pa.Table, event: str) -> dict[int, int]:
     """How often that happened in each second, of seconds in which it did."""
-    of = rates.filter(pc.equal(rates["event"], event)).group_by("second").aggregate([("count", "sum")])
-    return dict(zip(of["second"].to_pylist(), of["count_sum"].to_pylist(), strict=True))
+    of_event = rates.filter(pc.equal(rates["event"], event)).group_by("second").aggregate([("count", "sum")])
+    return dict(zip(of_event["second"].to_pylist(), of_event["count_sum"].to_pylist(), strict=True))

@@ -33,7 +33,7 @@ def step_results(
 ) -> list[StepResult]:
     """The steps that the load went through to their ends, rests left out.
 
-    ``rates``: the result table. ``latency``: `analysis.events.run.Found.latency_by_second`. ``load_s``: how long the
+    ``rates``: the result table. ``latency``: `analysis.events.run.Results.latency_by_second`. ``load_s``: how long the
     load lasted; None if unknown. ``copies``: how many deliveries each message should have. ``p99_ms``: with a higher
     p99 from due to received a step is not held; None: whatever it is.
     """
@@ -49,15 +49,15 @@ def held_per_s(results: Sequence[StepResult]) -> float | None:
 
     Of a rate that was tried again, the last time counts.
     """
-    held = {mean_per_s(one): one["held"] for one in results}
+    held = {mean_per_s(step): step["held"] for step in results}
     lost = min((rate for rate in held if not held[rate]), default=inf)
     return max((rate for rate in held if rate < lost), default=None)
 
 
-def of_seconds(table: pa.Table, seconds: range) -> pa.Table:
+def within_seconds(table: pa.Table, seconds: range) -> pa.Table:
     """The rows of these seconds of the load."""
-    second = table["second"]
-    return table.filter(pc.and_(pc.greater_equal(second, seconds.start), pc.less(second, seconds.stop)))
+    at_s = table["second"]
+    return table.filter(pc.and_(pc.greater_equal(at_s, seconds.start), pc.less(at_s, seconds.stop)))
 
 
 def mean_per_s(step: StepResult) -> float:
@@ -76,10 +76,10 @@ def _result(
 ) -> StepResult:
     within = {event: _sum(counts[event], from_s, until_s) for event in EVENTS}
     backlog = _backlog(counts, until_s, copies)
-    timed = of_seconds(latency.filter(pc.equal(latency["measure"], "due_to_received")), range(from_s, until_s))
+    timed = within_seconds(latency.filter(pc.equal(latency["measure"], "due_to_received")), range(from_s, until_s))
     of_step = latency_of(timed)
     seconds = judged_seconds(from_s, until_s)
-    judged_p99_ms = latency_of(of_seconds(timed, seconds))["p99"]
+    judged_p99_ms = latency_of(within_seconds(timed, seconds))["p99"]
     judged = {event: _sum(counts[event], seconds.start, seconds.stop) for event in EVENTS}
     return StepResult(
         from_per_s=step.from_per_s,
@@ -110,10 +110,10 @@ def _within_limit(p99_ms: float | None, most_ms: float | None) -> bool:
 def _backlog(counts: Counts, until_s: int, copies: float) -> int:
     """Deliveries that were still to come of what had been sent by then, warm-up included."""
     sent, received = (
-        sum(count for second, count in counts[event].items() if second < until_s) for event in ("sent", "received")
+        sum(count for at_s, count in counts[event].items() if at_s < until_s) for event in ("sent", "received")
     )
     return max(round(sent * copies) - received, 0)
 
 
 def _sum(by_second: Mapping[int, int], from_s: int, until_s: int) -> int:
-    return sum(by_second.get(second, 0) for second in range(from_s, until_s))
+    return sum(by_second.get(at_s, 0) for at_s in range(from_s, until_s))

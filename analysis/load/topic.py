@@ -7,10 +7,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from analysis.events.questions import Answers, Question, counts
-from analysis.events.run import Found, Run, as_table
+from analysis.events.run import Results, Run, as_table
 from analysis.latency.figures import lag_ms
 from analysis.load import rates
-from analysis.load.blocked import blocked
 from analysis.load.client_steps import COLUMNS, EVENTS, client_steps
 from analysis.load.limits import limit
 from analysis.load.offered_rate import Tables, offered_rate
@@ -19,7 +18,7 @@ from analysis.load.steps import held_per_s, step_results
 from analysis.messages.accounting import owed
 from analysis.messages.part import Part
 from analysis.network.resources import cores_in_load
-from records.load import Throughput, WarmUpResult
+from records.load import Blocked, Throughput, WarmUpResult
 from records.units import NS_PER_MS
 
 
@@ -30,29 +29,29 @@ class Load:
     and backlog_cause. It takes the tables accounting, latency, resources and consumers.
     """
 
-    done = "measured the load"
+    step = "measured the load"
 
     def questions(self, run: Run) -> dict[str, Question]:
         return {"rates": counts(_rates, *rates.KEY), "totals": counts(_totals)}
 
-    def conclude(self, run: Run, answers: Answers, found: Found) -> None:
-        info, tables, load_s = run.info, found.tables, run.timeline.load_s
+    def conclude(self, run: Run, answers: Answers, results: Results) -> None:
+        info, tables, load_s = run.info, results.tables, run.timeline.load_s
         tables["rates"] = as_table(answers["rates"])
         (of_load,) = answers["totals"].to_dicts()
-        found.copies = copies_of_each(tables["accounting"], tables["rates"])
+        results.copies = copies_of_each(tables["accounting"], tables["rates"])
         steps = step_results(
-            info.rate_steps, tables["rates"], found.latency_by_second, load_s, found.copies, info.held_p99_ms
+            info.rate_steps, tables["rates"], results.latency_by_second, load_s, results.copies, info.held_p99_ms
         )
-        telling = Tables(tables["rates"], found.latency_by_second, tables["resources"], tables["consumers"])
-        judged = offered_rate(info, run.faults, load_s, found.copies, telling)
-        found.doubts, found.backlog_cause = judged.doubts, judged.cause
+        telling = Tables(tables["rates"], results.latency_by_second, tables["resources"], tables["consumers"])
+        judged = offered_rate(info, run.faults, load_s, results.copies, telling)
+        results.doubts, results.backlog_cause = judged.doubts, judged.cause
         attempts = run.connections.filter(pl.col("event").is_in(EVENTS)).select(COLUMNS) if info.client_steps else None
-        found.summary |= {
+        results.summary |= {
             "throughput": throughput(of_load, load_s, cores_in_load(run.samples, run.timeline), held_per_s(steps)),
             "offered_rate": judged.rate,
-            "lag_ms": lag_ms(found.latency_by_second, of_load["blocked_slots"]),
+            "lag_ms": lag_ms(results.latency_by_second, of_load["blocked_slots"]),
             "steps": steps,
-            "limit": limit(info, steps, tables["resources"], found.latency_by_second, tables["consumers"]),
+            "limit": limit(info, steps, tables["resources"], results.latency_by_second, tables["consumers"]),
             "blocked": blocked(run.connections),
             "warm_up": WarmUpResult(
                 end=info.warm_up.end, lasted_s=info.warm_up.lasted_s, at_most_s=info.warm_up.at_most_s
@@ -61,7 +60,7 @@ class Load:
                 info,
                 [] if attempts is None else attempts.to_dicts(),
                 load_s,
-                found.latency_by_second,
+                results.latency_by_second,
                 tables["resources"],
             ),
         }
@@ -91,8 +90,8 @@ def throughput(
     def per_s(event: str) -> float | None:
         return of_load[event] / load_s if load_s else None
 
-    def ms_per_message(metric: str, of: str) -> float | None:
-        used_ns, received = cores.get(metric, {}).get(of), of_load["received"]
+    def ms_per_message(metric: str, processes: str) -> float | None:
+        used_ns, received = cores.get(metric, {}).get(processes), of_load["received"]
         return used_ns / NS_PER_MS / received if used_ns is not None and received else None
 
     return Throughput(
@@ -114,3 +113,28 @@ def _rates(part: Part) -> pl.DataFrame:
 
 def _totals(part: Part) -> pl.DataFrame:
     return rates.totals(part.messages, part.deliveries, part.run.timeline)
+
+
+def periods(events: pl.DataFrame) -> pl.DataFrame:
+    """One row a period of one producer: broker, began_ns, took_ns."""
+    ended_ns = pl.col("at_ns").shift(-1).over("client", "broker", "reason")
+    # A period may begin at the very moment when the one before it ended: ``unblocked`` comes first.
+    return (
+        events.filter(pl.col("event").is_in(["blocked", "unblocked"]))
+        .sort("at_ns", "event", descending=[False, True])
+        .with_columns(ended_ns.alias("ended_ns"))
+        .filter((pl.col("event") == "blocked") & pl.col("ended_ns").is_not_null())
+        .select("broker", pl.col("at_ns").alias("began_ns"), (pl.col("ended_ns") - pl.col("at_ns")).alias("took_ns"))
+    )
+
+
+def blocked(events: pl.DataFrame) -> Blocked:
+    """The summary's part."""
+    every = periods(events)
+    took_ns = every["took_ns"].to_list()
+    return Blocked(
+        periods=len(took_ns),
+        total_ms=sum(took_ns) / NS_PER_MS,
+        longest_ms=max(took_ns, default=0) / NS_PER_MS,
+        brokers=sorted(set(every["broker"].drop_nulls().to_list())),
+    )

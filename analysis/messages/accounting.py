@@ -1,19 +1,27 @@
-"""Counts the messages of each subscription by what became of them."""
+"""Counts the messages of each subscription by what became of them, and adds up the counts by kind of message.
 
-from collections.abc import Mapping
+A message whose time to live was over, and that is nowhere to be found, may have expired or have been lost. Brokers
+count the messages of each queue that expired (`expired_count`), so of a queue that many are taken for expired and any
+further ones for lost. Of a topic brokers tell no such count: there nobody knows.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from functools import reduce
-from typing import cast, get_type_hints
+from typing import Any, cast, get_type_hints
 
 import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from analysis.messages.deliveries import unexpected
-from analysis.messages.expiry import BETWEEN
 from analysis.messages.outcomes import NOBODY
-from records.messages import NOT_RECEIVED, Messages
+from records.messages import KINDS, NOT_RECEIVED, KindCounts, Messages
 from records.results import ACCOUNTING
+from records.run import UserInfo
 
+BETWEEN = ("past_ttl", "past_ttl_unconfirmed")
+"""Counts of messages that are nowhere and past their time to live, until `settled` decides."""
 OUTCOMES = ("acked", "failed", "in_doubt", "unconfirmed")
 SUBSCRIPTION = ["destination", "subscription"]
 
@@ -42,12 +50,17 @@ COUNTS = (*ADDED_UP, *DERIVED)
 def counts(
     expected: pl.DataFrame, outcomes: pl.DataFrame, deliveries: pl.DataFrame, strangers: pl.DataFrame
 ) -> pl.DataFrame:
-    """ADDED_UP by subscription, of some messages or all of them; without `of_order`, which takes all of them.
+    """ADDED_UP by subscription, of some messages or all of them; without `count_reordered`, which takes all of them.
 
     ``deliveries``: as `Expectations.marked` returns them. A body with an unreadable identity counts as corrupted: it is
     not as any producer sent it.
     """
-    of_each = (of_expected(expected), of_outcomes(outcomes), of_deliveries(deliveries), of_strangers(strangers))
+    of_each = (
+        count_expected(expected),
+        count_outcomes(outcomes),
+        count_deliveries(deliveries),
+        count_strangers(strangers),
+    )
     return added_up(pl.concat(of_each, how="diagonal"))
 
 
@@ -76,13 +89,13 @@ def _owed(count: pl.Expr) -> pl.Expr:
 def messages(outcomes: Mapping[str, int], accounting: pa.Table, withheld: int) -> Messages:
     """The summary's part: messages by outcome, and what the subscriptions together made of them."""
     of_outcome = {name: outcomes.get(name, 0) for name in OUTCOMES}
-    known = of_outcome | {"sent": sum(of_outcome.values()), "withheld": withheld, "expected": owed(accounting)}
+    counted = of_outcome | {"sent": sum(of_outcome.values()), "withheld": withheld, "expected": owed(accounting)}
 
     def total(column: str) -> int:
         return int(pc.sum(accounting[column]).as_py() or 0)
 
     names = get_type_hints(Messages)
-    return cast(Messages, {name: known[name] if name in known else total(name) for name in names})
+    return cast(Messages, {name: counted[name] if name in counted else total(name) for name in names})
 
 
 def owed(accounting: pa.Table) -> int:
@@ -91,12 +104,12 @@ def owed(accounting: pa.Table) -> int:
     return int(pc.sum(subscribed["sent"]).as_py() or 0)
 
 
-def of_expected(expected: pl.DataFrame) -> pl.DataFrame:
+def count_expected(expected: pl.DataFrame) -> pl.DataFrame:
     outcomes = [_count(name, pl.col("outcome") == name) for name in OUTCOMES]
     return expected.group_by(SUBSCRIPTION).agg(pl.len().cast(pl.Int64).alias("sent"), *outcomes)
 
 
-def of_outcomes(outcomes: pl.DataFrame) -> pl.DataFrame:
+def count_outcomes(outcomes: pl.DataFrame) -> pl.DataFrame:
     ends = (
         "lost",
         "unaccounted",
@@ -114,7 +127,7 @@ def of_outcomes(outcomes: pl.DataFrame) -> pl.DataFrame:
     return outcomes.group_by(SUBSCRIPTION).agg(_count(name, pl.col("message_outcome") == name) for name in ends)
 
 
-def of_deliveries(deliveries: pl.DataFrame) -> pl.DataFrame:
+def count_deliveries(deliveries: pl.DataFrame) -> pl.DataFrame:
     return deliveries.group_by(SUBSCRIPTION).agg(
         _count("received", pl.col("copy") == 1),
         _count("duplicated", pl.col("duplicate")),
@@ -128,11 +141,11 @@ def of_deliveries(deliveries: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def of_order(out_of_order: pl.DataFrame) -> pl.DataFrame:
+def count_reordered(out_of_order: pl.DataFrame) -> pl.DataFrame:
     return out_of_order.group_by(SUBSCRIPTION).agg(pl.len().cast(pl.Int64).alias("reordered"))
 
 
-def of_strangers(strangers: pl.DataFrame) -> pl.DataFrame:
+def count_strangers(strangers: pl.DataFrame) -> pl.DataFrame:
     return strangers.group_by(SUBSCRIPTION).agg(
         _count("corrupted", pl.col("integrity") == "unreadable"), _count("foreign", pl.col("integrity") == "foreign")
     )
@@ -140,3 +153,95 @@ def of_strangers(strangers: pl.DataFrame) -> pl.DataFrame:
 
 def _count(name: str, condition: pl.Expr) -> pl.Expr:
     return condition.sum().cast(pl.Int64).alias(name)
+
+
+def expired_counts(samples: pl.DataFrame, *, fresh: bool) -> dict[str, int]:
+    """By queue: how many of its messages expired on all brokers in the run.
+
+    ``fresh``: the brokers are the run's own, so that what they counted before the first sample is the run's too. A
+    broker that is started again counts from 0.
+    """
+    value, before = pl.col("value"), pl.col("value").shift(1).over("broker", "object")
+    first_count = value if fresh else pl.lit(0)
+    increase = pl.when(before.is_null()).then(first_count).when(value >= before).then(value - before).otherwise(value)
+    counted = samples.filter((pl.col("kind") == "queue") & (pl.col("metric") == "expired_count")).sort("at_ns")
+    expired = counted.with_columns(increase.alias("more")).group_by("object").agg(pl.sum("more"))
+    return dict(expired.iter_rows())
+
+
+def settled(accounting: pa.Table, counted: Mapping[str, int], *, searched: bool) -> tuple[pa.Table, tuple[str, ...]]:
+    """The accounting with each message of BETWEEN counted as expired, lost, missing or unaccounted.
+
+    ``counted``: expired messages by queue, as brokers say. ``searched``: whether every place was. Also returns a
+    sentence for each subscription whose messages may have expired or not.
+    """
+    rows, notes = accounting.to_pylist(), []
+    for row in rows:
+        if _settle(row, counted.get(row["subscription"]), searched):
+            notes.append(
+                f"{row['destination']}: messages past their time to live are nowhere, and no broker counts those that "
+                f"expired for {row['subscription']}"
+            )
+    return pa.Table.from_pylist(rows, accounting.schema), tuple(notes)
+
+
+def _settle(row: dict[str, Any], counted: int | None, searched: bool) -> bool:
+    """Decide for one subscription; whether nobody knows of some."""
+    acked, unconfirmed = row["past_ttl"], row["past_ttl_unconfirmed"]
+    row["past_ttl"] = row["past_ttl_unconfirmed"] = 0
+    unused = max(0, (counted or 0) - row["expired"])
+    expired = min(acked, unused)
+    also_expired = min(unconfirmed, unused - expired)
+    row["expired"] += expired + also_expired
+    is_known = searched and counted is not None
+    row["lost" if is_known else "unaccounted"] += acked - expired
+    row["missing_unconfirmed" if is_known else "unaccounted"] += unconfirmed - also_expired
+    return counted is None and acked + unconfirmed > 0
+
+
+UNDELIVERED = ("lost", "missing_unconfirmed", "unaccounted", "stranded", "left_unconfirmed", "dead_lettered", "expired")
+"""What becomes of a message that a subscription was owed and did not get, of which the send is not known to fail."""
+MODES = {frozenset({True}): "persistent", frozenset({False}): "non_persistent"}
+
+
+def kinds(
+    accounting: pa.Table, subscriptions: Iterable[Mapping[str, Any]], users: Sequence[UserInfo]
+) -> dict[str, KindCounts]:
+    """By name: ``queue_persistent`` and so on. ``accounting``: with the columns beyond the result table.
+
+    Messages that nobody was subscribed for have no kind. Nor have those of a destination that gets persistent messages
+    and others.
+    """
+    held = {(row["destination"], row["subscription"]): row["kind"] for row in subscriptions}
+    counts_by_kind: dict[str, Counter[str]] = {}
+    for row in accounting.to_pylist():
+        kind = "queue" if _is_queue(row) else held.get((row["destination"], row["subscription"]))
+        mode = MODES.get(_durable(row["destination"], users))
+        if kind and mode:
+            counts_by_kind.setdefault(f"{kind}_{mode}", Counter()).update(_counts(row))
+    return {
+        name: cast(KindCounts, {part: counts_by_kind[name][part] for part in KindCounts.__annotations__})
+        for name in KINDS
+        if name in counts_by_kind
+    }
+
+
+def _is_queue(row: Mapping[str, Any]) -> bool:
+    return not str(row["destination"]).startswith("topic://")
+
+
+def _durable(destination: str, users: Sequence[UserInfo]) -> frozenset[Any]:
+    """Whether messages to it are durable, by the settings of its producers."""
+    producers = (user for user in users if user.role == "producer" and destination in user.destinations)
+    return frozenset(user.settings.get("durable") for user in producers)
+
+
+def _counts(row: Mapping[str, Any]) -> dict[str, int]:
+    same = {name: int(row[name]) for name in KindCounts.__annotations__ if name in row}
+    return {
+        **same,
+        "subscriptions": 1,
+        "expected": int(row["sent"]),
+        "pending": int(row["stranded"]) + int(row["left_unconfirmed"]),
+        "undelivered": sum(int(row[name]) for name in UNDELIVERED),
+    }

@@ -44,7 +44,7 @@ def dated(anomalies: pl.DataFrame, timeline: Timeline, *, all_expired: bool = Tr
     """
     past_ttl = "expired" if all_expired else "expired or lost"
     named = anomalies.with_columns(pl.col("anomaly").replace(PAST_TTL, past_ttl))
-    return earliest(named).with_columns(timeline.second(pl.col("at_ns")).alias("second")).drop("at_ns")
+    return earliest(named).with_columns(timeline.second_of(pl.col("at_ns")).alias("second")).drop("at_ns")
 
 
 def _ends(outcomes: pl.DataFrame) -> pl.DataFrame:
@@ -64,10 +64,10 @@ def _copies(deliveries: pl.DataFrame) -> Iterable[pl.DataFrame]:
     """A delivery may be several of them at once: a corrupted duplicate is a row of each."""
     kinds = {
         "duplicated": (pl.col("duplicate"), _copy_detail()),
-        "corrupted": (pl.col("integrity") == "corrupted", _seen("its body is not as it was sent")),
-        "unexpected": (unexpected(), _seen("no send of it is on record")),
-        "expired_yet_received": (pl.col("late"), _seen("its time to live was over")),
-        "unselected_yet_received": (pl.col("unselected"), _seen("its selector does not match")),
+        "corrupted": (pl.col("integrity") == "corrupted", _delivery_detail("its body is not as it was sent")),
+        "unexpected": (unexpected(), _delivery_detail("no send of it is on record")),
+        "expired_yet_received": (pl.col("late"), _delivery_detail("its time to live was over")),
+        "unselected_yet_received": (pl.col("unselected"), _delivery_detail("its selector does not match")),
     }
     for anomaly, (condition, detail) in kinds.items():
         yield _rows(deliveries.filter(condition), pl.lit(anomaly), detail, pl.coalesce("due_ns", "received_ns"))
@@ -100,10 +100,10 @@ def _milliseconds(took_ns: pl.Expr) -> pl.Expr:
     return pl.format("{}.{}", took_us // 1_000, (took_us % 1_000).cast(pl.String).str.zfill(3))
 
 
-def _seen(what: str) -> pl.Expr:
-    return pl.format(f"{what}; attempt {{}}, received by consumer {{}} from {{}}", "attempt", "consumer", "to_broker")
+def _delivery_detail(reason: str) -> pl.Expr:
+    return pl.format(f"{reason}; attempt {{}}, received by consumer {{}} from {{}}", "attempt", "consumer", "to_broker")
 
 
 def _rows(frame: pl.DataFrame, anomaly: pl.Expr, detail: pl.Expr, at_ns: pl.Expr) -> pl.DataFrame:
-    told = frame.with_columns(anomaly.alias("anomaly"), detail.alias("detail"), at_ns.alias("at_ns"))
-    return told.select(pl.col(name).cast(kind) for name, kind in _SCHEMA.items())
+    detailed = frame.with_columns(anomaly.alias("anomaly"), detail.alias("detail"), at_ns.alias("at_ns"))
+    return detailed.select(pl.col(name).cast(kind) for name, kind in _SCHEMA.items())

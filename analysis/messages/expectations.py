@@ -36,7 +36,7 @@ class Expectations:
     ended_ns: int | None = None
 
     @classmethod
-    def of(cls, info: RunInfo, subscriptions: Iterable[tuple[str, str]]) -> "Expectations":
+    def from_run(cls, info: RunInfo, subscriptions: Iterable[tuple[str, str]]) -> "Expectations":
         """``subscriptions``: (destination, selector) of each consumer."""
         producers = [user for user in info.users if user.role == "producer"]
         sent_to = {
@@ -55,12 +55,12 @@ class Expectations:
     @property
     def selects(self) -> bool:
         """Whether any consumer has a selector."""
-        return any(any(each) for each in self.selectors.values())
+        return any(any(of_destination) for of_destination in self.selectors.values())
 
     @property
     def expires(self) -> bool:
         """Whether any message may expire."""
-        return any(each.time_to_live_ns for each in self.sent_to.values())
+        return any(sent.time_to_live_ns for sent in self.sent_to.values())
 
     def _sent_to(self, destination: str) -> SentTo:
         """What is sent to a destination. If no class has exactly this name, it is what all classes send."""
@@ -70,9 +70,9 @@ class Expectations:
     def matches(self, selector: pl.Expr) -> pl.Expr:
         """Whether a message (columns destination, seq) is one that ``selector`` matches; '' matches all."""
         cases: dict[tuple[SentTo, str], list[str]] = {}
-        for destination, of in self.selectors.items():
-            for each in filter(None, of):
-                cases.setdefault((self._sent_to(destination), each), []).append(destination)
+        for destination, selectors in self.selectors.items():
+            for text in filter(None, selectors):
+                cases.setdefault((self._sent_to(destination), text), []).append(destination)
         matched = pl.lit(True)
         for (sent, text), destinations in cases.items():
             is_it = pl.col("destination").is_in(destinations) & (selector == text)
@@ -82,12 +82,12 @@ class Expectations:
     def unselected(self) -> pl.Expr:
         """Whether a message to a queue is one that no consumer's selector matches."""
         choosy: dict[tuple[SentTo, frozenset[str]], list[str]] = {}
-        for to, of in self.selectors.items():
-            if to.startswith("queue://") and all(of):
-                choosy.setdefault((self._sent_to(to), frozenset(of)), []).append(to)
+        for to, selectors in self.selectors.items():
+            if to.startswith("queue://") and all(selectors):
+                choosy.setdefault((self._sent_to(to), frozenset(selectors)), []).append(to)
         none_of = (
-            pl.col("destination").is_in(names) & ~pl.any_horizontal(_matched(sent, each) for each in sorted(of))
-            for (sent, of), names in choosy.items()
+            pl.col("destination").is_in(names) & ~pl.any_horizontal(_matched(sent, text) for text in sorted(selectors))
+            for (sent, selectors), names in choosy.items()
         )
         return reduce(pl.Expr.__or__, none_of, pl.lit(False))
 
@@ -102,9 +102,9 @@ class Expectations:
         """Of the column destination; 0: never."""
         otherwise_ns = self._sent_to("").time_to_live_ns
         names: dict[int, list[str]] = {}
-        for to, each in self.sent_to.items():
-            if each.time_to_live_ns != otherwise_ns:
-                names.setdefault(each.time_to_live_ns, []).append(to)
+        for to, sent in self.sent_to.items():
+            if sent.time_to_live_ns != otherwise_ns:
+                names.setdefault(sent.time_to_live_ns, []).append(to)
         live_ns = pl.lit(otherwise_ns, pl.Int64)
         for its_ns, destinations in names.items():
             live_ns = pl.when(pl.col("destination").is_in(destinations)).then(its_ns).otherwise(live_ns)
@@ -113,17 +113,17 @@ class Expectations:
     def marked(self, deliveries: pl.DataFrame, subscriptions: pl.DataFrame) -> pl.DataFrame:
         """With ``late``: first deliveries after the time to live of the attempt that arrived, and ``unselected``: first
         ones to a consumer whose selector does not match."""
-        first, late = pl.col("copy") == 1, pl.lit(False)
+        is_first, late = pl.col("copy") == 1, pl.lit(False)
         if self.expires:
             live_ns = self._time_to_live_ns()
-            late = first & (live_ns > 0) & (pl.col("received_ns") - pl.col("sent_ns") > live_ns)
+            late = is_first & (live_ns > 0) & (pl.col("received_ns") - pl.col("sent_ns") > live_ns)
         marked = deliveries.with_columns(late.fill_null(False).alias("late"))
         if not self.selects:
             return marked.with_columns(pl.lit(False).alias("unselected"))
         of_consumers = subscriptions.filter(pl.col("selector") != "").group_by("consumer", "destination")
         joined = marked.join(of_consumers.agg(pl.max("selector")), ["consumer", "destination"], how="left")
         matched = self.matches(pl.col("selector").fill_null(""))
-        return joined.with_columns((first & ~matched).alias("unselected")).drop("selector")
+        return joined.with_columns((is_first & ~matched).alias("unselected")).drop("selector")
 
 
 def _matched(sent: SentTo, selector: str) -> pl.Expr:

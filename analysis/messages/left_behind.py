@@ -4,7 +4,7 @@ from typing import cast
 
 import polars as pl
 
-from analysis.messages.of_sends import MESSAGE
+from analysis.messages.deliveries import MESSAGE
 from analysis.messages.outcomes import place_name
 from records.messages import LeftBehind
 from records.schemas import UNKNOWN
@@ -19,8 +19,8 @@ def left_behind(leftovers: pl.DataFrame, outcomes: pl.DataFrame, messages: pl.Da
     outcome: a `message_outcome` if the message was found there, in_doubt, or copy (it was received, or is found in a
     place that says more).
     """
-    found = outcomes.filter(pl.col("found_at").is_not_null() & ~pl.col("message_outcome").is_in(COPIES))
-    there = found.group_by(*MESSAGE, "found_at").agg(pl.min("message_outcome").alias("known"))
+    lying = outcomes.filter(pl.col("found_at").is_not_null() & ~pl.col("message_outcome").is_in(COPIES))
+    there = lying.group_by(*MESSAGE, "found_at").agg(pl.min("message_outcome").alias("known"))
     received = outcomes.filter(pl.col("message_outcome") == "recovered").select(MESSAGE)
     open_ones = messages.filter(pl.col("outcome") == "in_doubt").select(*MESSAGE, pl.lit("in_doubt").alias("in_doubt"))
     in_doubt = open_ones.join(received, MESSAGE, how="anti")

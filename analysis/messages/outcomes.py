@@ -7,10 +7,10 @@ from collections.abc import Collection
 
 import polars as pl
 
-from analysis.events.fault_spans import FOREVER_NS
-from analysis.events.members import of_users
+from analysis.events.run import by_user
+from analysis.events.timeline import FOREVER_NS
+from analysis.messages.deliveries import MESSAGE
 from analysis.messages.expectations import NOTHING_SPECIAL, Expectations
-from analysis.messages.of_sends import MESSAGE
 from records.units import NS_PER_S
 
 QUEUE_PREFIX, TOPIC_PREFIX = "queue://", "topic://"
@@ -21,7 +21,10 @@ ADDED = ["subscription", "away", "unselected", "over"]
 
 
 def expected(
-    messages: pl.DataFrame, subscriptions: pl.DataFrame, absences: pl.DataFrame, of: Expectations = NOTHING_SPECIAL
+    messages: pl.DataFrame,
+    subscriptions: pl.DataFrame,
+    absences: pl.DataFrame,
+    expectations: Expectations = NOTHING_SPECIAL,
 ) -> pl.DataFrame:
     """One row a (message, subscription): a queue's own, and each of a topic's that had begun before the first attempt
     and whose selector matches.
@@ -30,7 +33,9 @@ def expected(
     is not durable, and its consumer was away as the message was sent. unselected: no consumer of its queue has a
     selector that matches. over: its time to live was over at the end.
     """
-    marked = messages.with_columns(of.unselected().alias("unselected"), of.over().alias("over")).drop("last_sent_ns")
+    marked = messages.with_columns(
+        expectations.unselected().alias("unselected"), expectations.over().alias("over")
+    ).drop("last_sent_ns")
     to_topic = pl.col("destination").str.starts_with(TOPIC_PREFIX)
     of_queues = marked.filter(~to_topic).with_columns(
         queue_name(pl.col("destination")).alias("subscription"), pl.lit(False).alias("away")
@@ -41,7 +46,7 @@ def expected(
     subscribers = subscriptions.filter(pl.col("kind") != "queue").group_by("destination", "subscription")
     owed = (
         of_topics.join(subscribers.agg(pl.min("began_ns"), pl.min("selector")), "destination")
-        .filter((pl.col("began_ns") <= pl.col("sent_ns")) & of.matches(pl.col("selector")))
+        .filter((pl.col("began_ns") <= pl.col("sent_ns")) & expectations.matches(pl.col("selector")))
         .drop("began_ns", "selector")
     )
     to_nobody = of_topics.join(owed.select(MESSAGE), MESSAGE, how="anti")
@@ -82,7 +87,7 @@ def absences(connections: pl.DataFrame, members: pl.DataFrame) -> pl.DataFrame:
         .with_columns(until_ns.fill_null(FOREVER_NS).alias("until_ns"), (pl.col("at_ns") - GRACE_NS).alias("from_ns"))
         .filter(pl.col("event") == "lost")
     )
-    return of_users(gaps.select("client", "from_ns", "until_ns"), members).select("user", "from_ns", "until_ns")
+    return by_user(gaps.select("client", "from_ns", "until_ns"), members).select("user", "from_ns", "until_ns")
 
 
 def queue_name(destination: pl.Expr) -> pl.Expr:
@@ -90,7 +95,7 @@ def queue_name(destination: pl.Expr) -> pl.Expr:
     return destination.str.strip_prefix(QUEUE_PREFIX)
 
 
-def found(leftovers: pl.DataFrame, durable: Collection[str] = ()) -> pl.DataFrame:
+def leftover_places(leftovers: pl.DataFrame, durable: Collection[str] = ()) -> pl.DataFrame:
     """One row a message and holder, of messages that were left somewhere: on a queue (from where it could still be
     read) before a dead one.
 
@@ -117,7 +122,7 @@ def place_name() -> pl.Expr:
 
 
 def message_outcomes(
-    expected: pl.DataFrame, first_deliveries: pl.DataFrame, found: pl.DataFrame, *, searched: bool = True
+    expected: pl.DataFrame, first_deliveries: pl.DataFrame, places: pl.DataFrame, *, searched: bool = True
 ) -> pl.DataFrame:
     """One row a (message, subscription) worth a count; none for what is as it should be, or was never promised.
 
@@ -136,19 +141,19 @@ def message_outcomes(
     owed = expected.filter(pl.col("subscription") != NOBODY)
     there = owed.filter(pl.col("outcome").is_in(["in_doubt", "failed"])).join(received, to, how="semi")
     missing = owed.join(received, to, how="anti")
-    both = pl.concat([there.with_columns(received=pl.lit(True)), missing.with_columns(received=pl.lit(False))])
+    owed_rows = pl.concat([there.with_columns(received=pl.lit(True)), missing.with_columns(received=pl.lit(False))])
     return (
-        _with_places(both, found)
+        _with_places(owed_rows, places)
         .with_columns(_message_outcome(searched).alias("message_outcome"))
         .filter(pl.col("message_outcome").is_not_null())
     )
 
 
-def _with_places(expected: pl.DataFrame, found: pl.DataFrame) -> pl.DataFrame:
+def _with_places(expected: pl.DataFrame, places: pl.DataFrame) -> pl.DataFrame:
     """With the place where the message is held for this subscription, or else where anybody could read it."""
     place = ["dead_letter", "found_at", "dead_by_age", "left_at", "age_ns"]
-    for_all = found.filter(pl.col("holder").is_null()).drop("holder")
-    held = found.filter(pl.col("holder").is_not_null()).rename({"holder": "subscription"})
+    for_all = places.filter(pl.col("holder").is_null()).drop("holder")
+    held = places.filter(pl.col("holder").is_not_null()).rename({"holder": "subscription"})
     if held.is_empty():
         return expected.join(for_all, MESSAGE, how="left")
     joined = expected.join(held, [*MESSAGE, "subscription"], how="left").join(

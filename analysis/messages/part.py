@@ -11,13 +11,12 @@ from pathlib import Path
 import polars as pl
 
 from analysis.events.clocks import on_the_masters_clock
-from analysis.events.fault_spans import FaultSpan
 from analysis.events.run import Run
 from analysis.events.stalls import Stalls, with_own_waits
-from analysis.events.timeline import Timeline
+from analysis.events.timeline import FaultSpan, Timeline
 from analysis.messages import deliveries, outcomes
+from analysis.messages.deliveries import MESSAGE, OUTCOME, messages
 from analysis.messages.expectations import Expectations
-from analysis.messages.of_sends import MESSAGE, OUTCOME, messages
 from records.reader import read_part
 from records.run import ProcessInfo
 
@@ -28,7 +27,7 @@ SENDS = (
 
 
 @dataclass(frozen=True)
-class Known:
+class RunFacts:
     """What each part is told of its run. ``durable``: the names of durable subscriptions. ``replies``: the destinations
     whose messages are replies. ``searched``: whether every place was looked at for messages."""
 
@@ -47,7 +46,7 @@ class Known:
     searched: bool
 
     @classmethod
-    def of(cls, run: Run) -> "Known":
+    def from_run(cls, run: Run) -> "RunFacts":
         held = run.subscriptions
         durable = held.filter(pl.col("kind") == "durable_topic")["subscription"].unique().sort().to_list()
         return cls(
@@ -60,7 +59,7 @@ class Known:
             stalls=run.stalls,
             subscriptions=held,
             absences=outcomes.absences(run.connections, run.members),
-            expectations=Expectations.of(run.info, held.select("destination", "selector").iter_rows()),
+            expectations=Expectations.from_run(run.info, held.select("destination", "selector").iter_rows()),
             durable=tuple(durable),
             replies=tuple(destination for user in run.info.users for destination in user.replies_to),
             searched=not run.info.unsearched,
@@ -69,7 +68,7 @@ class Known:
 
 @dataclass(frozen=True)
 class Part:
-    run: Known
+    run: RunFacts
     number: int
     _computed: "dict[Callable[[Part], pl.DataFrame], pl.DataFrame]" = field(default_factory=dict, init=False)
 
@@ -126,13 +125,13 @@ class Part:
 
     @cached_property
     def expected(self) -> pl.DataFrame:
-        known = self.run
-        return outcomes.expected(self.messages, known.subscriptions, known.absences, known.expectations)
+        facts = self.run
+        return outcomes.expected(self.messages, facts.subscriptions, facts.absences, facts.expectations)
 
     @cached_property
     def outcomes(self) -> pl.DataFrame:
-        left = outcomes.found(self.leftovers, self.run.durable)
-        return outcomes.message_outcomes(self.expected, self.firsts, left, searched=self.run.searched)
+        places = outcomes.leftover_places(self.leftovers, self.run.durable)
+        return outcomes.message_outcomes(self.expected, self.firsts, places, searched=self.run.searched)
 
     def _read(self, table: str, columns: Sequence[str] | None = None) -> pl.DataFrame:
         frame = pl.from_arrow(read_part(self.run.events / table, table, self.number, self.run.parts, columns))

@@ -1,20 +1,22 @@
-"""What became of the messages: counts by subscription, examples, order, and what was left behind."""
+"""What became of the messages: counts by subscription, examples, order, first receipts, and what was left behind."""
 
+from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
 import polars as pl
 import pyarrow.compute as pc
 
 from analysis.events.questions import Answers, Question, counts, same
-from analysis.events.run import Found, Run, as_table
-from analysis.messages import accounting, examples, left_behind, of_sends, order
-from analysis.messages.expiry import BETWEEN, expired_counts, settled
-from analysis.messages.first_receipts import earliest, first_receipts, spread
-from analysis.messages.kinds import kinds
-from analysis.messages.of_sends import MESSAGE
+from analysis.events.run import Results, Run, as_table
+from analysis.messages import accounting, deliveries, examples, left_behind, order
+from analysis.messages.accounting import BETWEEN, expired_counts, kinds, settled
+from analysis.messages.deliveries import MESSAGE
 from analysis.messages.part import Part
+from records.messages import Destinations, FirstReceiptSpread
 from records.results import REORDERED
 from records.schemas import UNKNOWN
+from records.units import NS_PER_MS, NS_PER_S
 
 
 class Messages:
@@ -24,7 +26,7 @@ class Messages:
     unsearched, why messages are unaccounted for, beside what the run itself tells.
     """
 
-    done = "accounted for the messages"
+    step = "accounted for the messages"
 
     def questions(self, run: Run) -> dict[str, Question]:
         return {
@@ -39,22 +41,24 @@ class Messages:
             "first_receipts": Question(_first_receipts, earliest),
         }
 
-    def conclude(self, run: Run, answers: Answers, found: Found) -> None:
-        found.late = _out_of_order(run, answers)
-        of_run = accounting.added_up(pl.concat([answers["counts"], accounting.of_order(found.late)], how="diagonal"))
+    def conclude(self, run: Run, answers: Answers, results: Results) -> None:
+        results.late = _out_of_order(run, answers)
+        of_run = accounting.added_up(
+            pl.concat([answers["counts"], accounting.count_reordered(results.late)], how="diagonal")
+        )
         counted = as_table(accounting.with_derived(of_run))
         if any(pc.sum(counted[name]).as_py() for name in BETWEEN):
             expired = expired_counts(run.samples, fresh=run.info.runtime != "external")
-            counted, found.unsearched = settled(counted, expired, searched=not run.info.unsearched)
-        found.all_expired = not any(pc.sum(counted[name]).as_py() for name in ("lost", "unaccounted"))
-        odd = examples.earliest(pl.concat([answers["examples"], examples.overtaken(found.late)]))
-        found.tables |= {
+            counted, results.unsearched = settled(counted, expired, searched=not run.info.unsearched)
+        results.all_expired = not any(pc.sum(counted[name]).as_py() for name in ("lost", "unaccounted"))
+        odd = examples.earliest(pl.concat([answers["examples"], examples.overtaken(results.late)]))
+        results.tables |= {
             "accounting": counted,
-            "anomalies": as_table(examples.dated(odd, run.timeline, all_expired=found.all_expired)),
-            "reordered": as_table(order.reordered(found.late)) if found.late.height else REORDERED.empty_table(),
+            "anomalies": as_table(examples.dated(odd, run.timeline, all_expired=results.all_expired)),
+            "reordered": as_table(order.reordered(results.late)) if results.late.height else REORDERED.empty_table(),
         }
         foreign = int(answers["foreign_leftovers"]["count"].sum())
-        found.summary |= {
+        results.summary |= {
             "messages": accounting.messages(dict(answers["outcomes"].iter_rows()), counted, run.info.withheld),
             "kinds": kinds(counted, run.subscriptions.to_dicts(), run.info.users),
             "refused": dict(answers["refused"].sort("broker").iter_rows()),
@@ -70,10 +74,10 @@ def _out_of_order(run: Run, answers: Answers) -> pl.DataFrame:
     late, entangled = answers["overtaken"], order.entangled(answers["blocks"])
     if entangled.is_empty():
         return late
-    more = run.ask({"late": Question(partial(_latecomers, entangled=entangled), same)})["late"]
-    both = pl.concat([late.drop("overtaken_by"), more]).unique([*order.STREAM, "seq"])
-    passed = run.ask({"by": Question(partial(_passed_by, late=both), order.highest)})["by"]
-    return both.join(passed, [*order.STREAM, "seq"])
+    latecomers = run.ask({"late": Question(partial(_latecomers, entangled=entangled), same)})["late"]
+    candidates = pl.concat([late.drop("overtaken_by"), latecomers]).unique([*order.STREAM, "seq"])
+    passed = run.ask({"by": Question(partial(_passed_by, late=candidates), order.highest)})["by"]
+    return candidates.join(passed, [*order.STREAM, "seq"])
 
 
 def _counts(part: Part) -> pl.DataFrame:
@@ -81,7 +85,7 @@ def _counts(part: Part) -> pl.DataFrame:
 
 
 def _outcomes(part: Part) -> pl.DataFrame:
-    return of_sends.outcomes(part.messages)
+    return deliveries.outcomes(part.messages)
 
 
 def _examples(part: Part) -> pl.DataFrame:
@@ -121,3 +125,36 @@ def _foreign_leftovers(part: Part) -> pl.DataFrame:
 
 def _first_receipts(part: Part) -> pl.DataFrame:
     return first_receipts(part.messages, part.deliveries)
+
+
+def first_receipts(messages: pl.DataFrame, deliveries: pl.DataFrame) -> pl.DataFrame:
+    """One row a destination. due_ns: when its first message was due, null if none was sent to it. received_ns: when the
+    first one was received, null if none was."""
+    sent = messages.group_by("destination").agg(pl.min("due_ns"))
+    arrived = deliveries.group_by("destination").agg(pl.min("received_ns"))
+    return earliest(pl.concat([sent, arrived], how="diagonal"))
+
+
+def earliest(first_receipts: pl.DataFrame) -> pl.DataFrame:
+    """One row a destination, of rows of several parts of a run."""
+    return first_receipts.group_by("destination").agg(pl.min("due_ns"), pl.min("received_ns"))
+
+
+def spread(rows: Sequence[dict[str, Any]]) -> Destinations:
+    """The summary's part, of rows of `first_receipts`."""
+    rows = [row for row in rows if row["due_ns"] is not None]
+    reached = [row for row in rows if row["received_ns"] is not None]
+    waits_ns = sorted(row["received_ns"] - row["due_ns"] for row in reached)
+    all_flow_s = None
+    if reached and len(reached) == len(rows):
+        began_ns = min(row["due_ns"] for row in rows)
+        all_flow_s = (max(row["received_ns"] for row in rows) - began_ns) / NS_PER_S
+    return Destinations(
+        count=len(rows),
+        reached=len(reached),
+        all_flow_s=all_flow_s,
+        first_ms=FirstReceiptSpread(
+            p50=waits_ns[(len(waits_ns) - 1) // 2] / NS_PER_MS if waits_ns else None,
+            max=waits_ns[-1] / NS_PER_MS if waits_ns else None,
+        ),
+    )

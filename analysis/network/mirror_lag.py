@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import pyarrow as pa
 
-from analysis.events.fault_spans import FaultSpan
+from analysis.events.timeline import FaultSpan
 from records.network import Mirror, MirrorAtKill, MirrorMessages, MirrorSeconds
 from records.units import NS_PER_S
 
@@ -66,8 +66,8 @@ def lag_of(samples: Iterable[Sample]) -> Iterator[Lag]:
         added.append(sample.added)
         if not sample.waiting:
             later_than_ns = sample.at_ns
-        elif known := bisect_right(added, sample.added - sample.waiting):
-            later_than_ns = max(times_ns[known - 1], later_than_ns or 0)
+        elif earlier_samples := bisect_right(added, sample.added - sample.waiting):
+            later_than_ns = max(times_ns[earlier_samples - 1], later_than_ns or 0)
         yield Lag(sample.at_ns, sample.waiting, None if later_than_ns is None else sample.at_ns - later_than_ns)
 
 
@@ -75,10 +75,10 @@ def _by_link(samples: pa.Table) -> Mapping[Link, list[Sample]]:
     values: dict[tuple[Link, int], dict[str, int]] = defaultdict(dict)
     for row in samples.sort_by("at_ns").to_pylist():
         values[(row["broker"], row["object"]), row["at_ns"]][row["metric"]] = row["value"]
-    found: dict[Link, list[Sample]] = defaultdict(list)
+    samples_by_link: dict[Link, list[Sample]] = defaultdict(list)
     for (link, at_ns), value in values.items():
-        found[link].append(Sample(at_ns, *(value[metric] for metric in METRICS)))
-    return found
+        samples_by_link[link].append(Sample(at_ns, *(value[metric] for metric in METRICS)))
+    return samples_by_link
 
 
 def _at_kill(fault: FaultSpan, lags: Mapping[Link, Sequence[Lag]], load_began_ns: int) -> Iterator[MirrorAtKill]:
@@ -98,8 +98,8 @@ def _at_kill(fault: FaultSpan, lags: Mapping[Link, Sequence[Lag]], load_began_ns
 
 def _oldest(ages: Sequence[int | None]) -> float | None:
     """None if nobody knows one of them."""
-    known = [age for age in ages if age is not None]
-    return _seconds(max(known)) if known and len(known) == len(ages) else None
+    known_ages = [age for age in ages if age is not None]
+    return _seconds(max(known_ages)) if known_ages and len(known_ages) == len(ages) else None
 
 
 def _seconds(age_ns: int | None) -> float | None:

@@ -8,8 +8,7 @@ does for parallel duplex links, as the far ends do not know which link they belo
 
 import polars as pl
 
-from analysis.events.fault_spans import FOREVER_NS
-from analysis.events.timeline import Timeline
+from analysis.events.timeline import FOREVER_NS, Timeline
 from records.units import NS_PER_S
 
 COUNTERS = (
@@ -39,16 +38,16 @@ def resources(samples: pl.DataFrame, timeline: Timeline) -> pl.DataFrame:
     went back counts from a restart: it has grown in the second of its sample only, and the absence before stays empty.
     """
     last_of_second = (
-        samples.with_columns(timeline.second(pl.col("at_ns")).alias("second"))
+        samples.with_columns(timeline.second_of(pl.col("at_ns")).alias("second"))
         .sort("at_ns", "value")
         .group_by("second", *FIGURE)
         .agg(pl.last("at_ns"), pl.last("value"))
     )
     is_counter = pl.col("metric").is_in(COUNTERS)
     gauges = last_of_second.filter(~is_counter).select("second", *FIGURE, "value")
-    value, second = pl.col("value"), pl.col("second")
+    value, at_s = pl.col("value"), pl.col("second")
     restarted = value < value.shift(1).over(FIGURE)
-    before = pl.when(restarted).then(second - 1).otherwise(second.shift(1).over(FIGURE))
+    before = pl.when(restarted).then(at_s - 1).otherwise(at_s.shift(1).over(FIGURE))
     grown = last_of_second.filter(is_counter).sort("at_ns").with_columns(_growth(), before.alias("before"))
     return pl.concat([gauges, _spread(grown.filter(pl.col("growth").is_not_null()))])
 
@@ -57,10 +56,10 @@ def _spread(grown: pl.DataFrame) -> pl.DataFrame:
     """A row for each second since the sample before, with its share of the growth; the last has the rest too."""
     seconds = pl.col("second") - pl.col("before")
     share = pl.col("growth") // seconds
-    rest = pl.when(pl.col("each") == pl.col("second")).then(pl.col("growth") - share * seconds).otherwise(0)
+    remainder = pl.when(pl.col("each") == pl.col("second")).then(pl.col("growth") - share * seconds).otherwise(0)
     every = grown.with_columns(pl.int_ranges(pl.col("before") + 1, pl.col("second") + 1, dtype=pl.Int32).alias("each"))
     spread = every.explode("each")
-    return spread.select(pl.col("each").alias("second"), *FIGURE, (share + rest).alias("value"))
+    return spread.select(pl.col("each").alias("second"), *FIGURE, (share + remainder).alias("value"))
 
 
 def growth_of_counters(samples: pl.DataFrame) -> pl.DataFrame:
@@ -158,3 +157,38 @@ def _growth() -> pl.Expr:
     """``growth``: a counter's growth since its sample before, of samples in order; null for its first."""
     value, before = pl.col("value"), pl.col("value").shift(1).over(FIGURE)
     return pl.when(value < before).then(value).otherwise(value - before).alias("growth")
+
+
+LINK_QUEUE, QUEUES, BRIDGE = "link queue", "queues", "bridge"
+_END = ["broker", "object"]
+
+
+def link_backlog(samples: pl.DataFrame, timeline: Timeline) -> pl.DataFrame:
+    """Rows of LINK_BACKLOG: the last sample of each second. A bridge's object is ``connector|remote broker``."""
+    metric = pl.col("metric")
+    at_once = samples.filter(pl.col("kind") == "bridge").group_by(*_END, "at_ns")
+    sampled = at_once.agg(
+        pl.col("value").filter(metric == name).max().alias(name) for name in ("backlog", "queue_backlog", "unconfirmed")
+    )
+    messages = pl.coalesce("backlog", "queue_backlog", "unconfirmed")
+    waits_in = (
+        pl.when(pl.col("backlog").is_not_null())
+        .then(pl.lit(LINK_QUEUE))
+        .when(pl.col("queue_backlog").is_not_null())
+        .then(pl.lit(QUEUES))
+        .otherwise(pl.lit(BRIDGE))
+    )
+    return (
+        sampled.with_columns(messages.alias("messages"), waits_in.alias("waits_in"))
+        .filter(pl.col("messages").is_not_null())
+        .sort("at_ns", "messages", "waits_in")
+        .group_by(timeline.second_of(pl.col("at_ns")).alias("second"), *_END)
+        .agg(pl.last("waits_in"), pl.last("messages"))
+        .select(
+            "second",
+            pl.col("broker").alias("from_broker"),
+            remote_broker().alias("to_broker"),
+            connector().alias("connector"),
+            *("waits_in", "messages"),
+        )
+    )

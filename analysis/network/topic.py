@@ -1,31 +1,50 @@
-"""What brokers, links and machines did, by their samples."""
+"""What brokers, links and machines did, by their samples, and what it costs a message to cross between regions."""
+
+from collections.abc import Iterable
 
 import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from analysis.events.questions import Answers, Question
-from analysis.events.run import Found, Run, as_table
-from analysis.network.link_backlog import link_backlog
+from analysis.events.run import Results, Run, as_table
+from analysis.latency.figures import in_load, latency_of
 from analysis.network.mirror_lag import METRICS, mirror_lag
-from analysis.network.regions import by_region
-from analysis.network.resources import links, resources
+from analysis.network.resources import link_backlog, links, resources
+from records.latency import Regions
+from records.run import BrokerInfo
 
 
 class Network:
     """Tables: resources, links, link_backlog. Summary: mirror and regions. It takes the table latency."""
 
-    done = "followed bridges and resources"
+    step = "followed bridges and resources"
 
     def questions(self, run: Run) -> dict[str, Question]:
         return {}
 
-    def conclude(self, run: Run, answers: Answers, found: Found) -> None:
-        found.tables |= {
+    def conclude(self, run: Run, answers: Answers, results: Results) -> None:
+        results.tables |= {
             "resources": as_table(resources(run.samples, run.timeline)),
             "links": as_table(links(run.samples)),
             "link_backlog": as_table(link_backlog(run.samples, run.timeline)),
         }
         of_mirrors = as_table(run.samples.filter(pl.col("metric").is_in(METRICS)))
-        found.summary |= {
+        results.summary |= {
             "mirror": mirror_lag(of_mirrors, run.faults, run.load_began_ns),
-            "regions": by_region(found.latency_by_path, run.info.brokers, run.timeline.load_s),
+            "regions": by_region(results.latency_by_path, run.info.brokers, run.timeline.load_s),
         }
+
+
+def by_region(latency: pa.Table, brokers: Iterable[BrokerInfo], load_s: float | None) -> Regions:
+    """Of the latencies by path: messages whose two brokers are of one region, and the others."""
+    region = {broker.name: broker.region for broker in brokers}
+    timed = in_load(latency, "due_to_received")
+    ends = zip(timed["from_broker"].to_pylist(), timed["to_broker"].to_pylist(), strict=True)
+    crossed = pa.array([region.get(entered_at) != region.get(left_at) for entered_at, left_at in ends], pa.bool_())
+    across = latency_of(timed.filter(crossed))
+    return Regions(
+        within=latency_of(timed.filter(pc.invert(crossed))),
+        across=across,
+        across_per_s=across["count"] / load_s if load_s else None,
+    )

@@ -28,12 +28,12 @@ def unmet(premises: Iterable[Check], summary: Mapping[str, object]) -> tuple[str
 
 def value_at(summary: Mapping[str, object], metric: str) -> float | None:
     """The number at a dotted path (``latency_ms.due_to_received.p99``); None if there is none."""
-    found: object = summary
+    figure: object = summary
     for key in metric.split("."):
-        if not isinstance(found, Mapping) or key not in found:
+        if not isinstance(figure, Mapping) or key not in figure:
             return None
-        found = found[key]
-    return found if isinstance(found, int | float) and not isinstance(found, bool) else None
+        figure = figure[key]
+    return figure if isinstance(figure, int | float) and not isinstance(figure, bool) else None
 
 
 def _evaluate(check: Check, value: float | None, doubtful: bool) -> CheckResult:

@@ -35,9 +35,9 @@ def write_results(
         pieces = joined(long_tables[name] if name in long_tables else [tables[name]], schema)
         path = directory.results(name) / RESULT_FILE
         replace_whole(path, partial(_write, pieces, schema), make_folder=True)
-        for other in path.parent.glob("*.parquet"):
-            if other != path:  # a reader would take its rows too
-                remove_file(other)
+        for stale_file in path.parent.glob("*.parquet"):
+            if stale_file != path:  # a reader would take its rows too
+                remove_file(stale_file)
 
 
 def joined(pieces: Iterable[pa.Table], schema: pa.Schema) -> Iterator[pa.Table]:

@@ -1,17 +1,21 @@
 """The verdict of a run, and what its summary says of the run as a whole."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import cast
 
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
 from analysis.events.questions import Answers, Question
-from analysis.events.run import Found, Run
+from analysis.events.run import Results, Run
 from analysis.latency import figures
 from analysis.latency.timing import Clocks, doubtful_recovery, doubtful_regions, judge_timing
 from analysis.run.checks import evaluate, unmet
-from analysis.run.reconciliation import missing_rows
 from analysis.run.verdict import Evidence, FailedFault, judge
 from records.run import Phases, ProcessInfo
+from records.rundir import RunDirectory
 from records.summary import SUMMARY_VERSION, Summary
 from records.units import NS_PER_MS, NS_PER_S
 
@@ -19,21 +23,21 @@ from records.units import NS_PER_MS, NS_PER_S
 class Whole:
     """No table. Summary: what is left of it, timing, checks and verdict last. It takes the summary of all others."""
 
-    done = "judged the run"
+    step = "judged the run"
 
     def questions(self, run: Run) -> dict[str, Question]:
         return {}
 
-    def conclude(self, run: Run, answers: Answers, found: Found) -> None:
+    def conclude(self, run: Run, answers: Answers, results: Results) -> None:
         info = run.info
-        found.summary |= {
+        results.summary |= {
             "summary_version": SUMMARY_VERSION,
             "run_id": info.run_id,
             "scenario": info.scenario,
             "topology": info.topology,
             "runtime": info.runtime,
             "protocol": info.protocol,
-            "timing": _timing(run, found),
+            "timing": _timing(run, results),
             "clocks": {"error_bound_ms": run.clock_error_ns / NS_PER_MS},
             "phases": {**phases_s(info.phases), **info.durations_s},
             "wall": load_began_wall(info.phases, info.processes),
@@ -41,10 +45,10 @@ class Whole:
             "reasons": [],
             "checks": [],
         }
-        summary = summary_of(found.summary)
+        summary = summary_of(results.summary)
         summary["checks"] = evaluate(info.checks, summary)
-        verdict = judge(_evidence(run, found, summary))
-        found.summary |= {
+        verdict = judge(_evidence(run, results, summary))
+        results.summary |= {
             "checks": summary["checks"],
             "verdict": verdict.verdict,
             "reasons": list(verdict.reasons),
@@ -56,18 +60,18 @@ def summary_of(parts: Mapping[str, object]) -> Summary:
     return cast(Summary, {name: parts[name] for name in Summary.__annotations__})
 
 
-def _timing(run: Run, found: Found) -> object:
-    latency = found.latency_by_second
+def _timing(run: Run, results: Results) -> object:
+    latency = results.latency_by_second
     clocks = Clocks(run.clock_error_ns / NS_PER_MS, figures.impossible(latency), run.info.clock_doubts)
-    timing = judge_timing(found.summary["latency_ms"], figures.less_own_ms(latency), clocks, found.doubts)
-    if cause := found.backlog_cause:
-        recovery = found.summary["recovery"]
+    timing = judge_timing(results.summary["latency_ms"], figures.less_own_ms(latency), clocks, results.doubts)
+    if cause := results.backlog_cause:
+        recovery = results.summary["recovery"]
         timing["doubtful"] |= doubtful_recovery(recovery, cause) if recovery["faults"] else {}
-        timing["doubtful"] |= doubtful_regions(found.summary["regions"], cause)
+        timing["doubtful"] |= doubtful_regions(results.summary["regions"], cause)
     return timing
 
 
-def _evidence(run: Run, found: Found, summary: Summary) -> Evidence:
+def _evidence(run: Run, results: Results, summary: Summary) -> Evidence:
     info = run.info
     problems = (
         *info.problems,
@@ -80,7 +84,7 @@ def _evidence(run: Run, found: Found, summary: Summary) -> Evidence:
         state=info.state,
         problems=tuple(dict.fromkeys(problems)),
         unknowns=tuple(text for text in info.unknowns if text not in info.unsearched or not unaccounted),
-        unsearched=(*info.unsearched, *found.unsearched),
+        unsearched=(*info.unsearched, *results.unsearched),
         messages=summary["messages"],
         lag=summary["lag_ms"],
         checks=summary["checks"],
@@ -115,3 +119,31 @@ def load_began_wall(phases: Phases, processes: tuple[ProcessInfo, ...]) -> str:
     master = min(processes, key=lambda process: process.index)
     wall_ns = master.wall_ns + phases.load_began_ns - master.monotonic_ns
     return datetime.fromtimestamp(wall_ns / NS_PER_S, UTC).isoformat(timespec="milliseconds")
+
+
+def missing_rows(directory: RunDirectory, processes: Sequence[ProcessInfo]) -> tuple[str, ...]:
+    """A sentence for each process and table with fewer rows than the process counted. For a sealed run."""
+    return tuple(problem for process in processes for problem in _missing(directory, process))
+
+
+def _missing(directory: RunDirectory, process: ProcessInfo) -> Iterator[str]:
+    counted = {"sends": process.settled, "receipts": process.received}
+    for table, expected in counted.items():
+        on_record = _messages(directory, table, process.name) if expected else 0
+        if expected and on_record < expected:
+            noun = "settled sends" if table == "sends" else "deliveries"
+            yield (
+                f"events/{table}: rows are missing: {process.name} counted {expected:,} {noun}, and {on_record:,} are "
+                "on record; bring its file back from a copy, or run again"
+            )
+
+
+def _messages(directory: RunDirectory, table: str, process: str) -> int:
+    """Deliveries, or messages sent: these have one row of attempt 1 each, and a row for each resend."""
+    path = directory.events(table) / f"{process}.parquet"
+    if not path.exists():
+        return 0
+    if table == "receipts":
+        return int(pq.read_metadata(path).num_rows)
+    attempts: pa.ChunkedArray = pq.read_table(path, columns=["attempt"])["attempt"]
+    return int(pc.sum(pc.equal(attempts, 1)).as_py() or 0)

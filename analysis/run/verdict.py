@@ -74,7 +74,10 @@ def invalid(evidence: Evidence) -> list[str]:
         *evidence.problems,
         *_unfinished(evidence.state),
         *_without_sends(evidence.messages),
-        *(f"fault {one.kind} of {one.target} could not be applied: {one.error}" for one in evidence.failed_faults),
+        *(
+            f"fault {fault.kind} of {fault.target} could not be applied: {fault.error}"
+            for fault in evidence.failed_faults
+        ),
     ]
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from analysis.events.fault_spans import FaultSpan
+from analysis.events.timeline import FaultSpan
 from tests.analysis.rows import Row
 
 

@@ -10,7 +10,7 @@ import polars as pl
 import pyarrow as pa
 
 from analysis.events.timeline import Timeline
-from analysis.messages.of_sends import OUTCOME
+from analysis.messages.deliveries import OUTCOME
 from records.schemas import EVENT_TABLES, UNKNOWN
 
 Row = dict[str, Any]

@@ -9,9 +9,9 @@ import pytest
 
 from analysis.messages import deliveries, order
 from analysis.messages import outcomes as message_outcomes
-from analysis.messages.accounting import COUNTS, added_up, counts, of_order, with_derived
+from analysis.messages.accounting import COUNTS, added_up, count_reordered, counts, with_derived
+from analysis.messages.deliveries import messages
 from analysis.messages.expectations import NOTHING_SPECIAL, Expectations
-from analysis.messages.of_sends import messages
 from analysis.messages.outcomes import NOBODY
 from records.messages import NOT_RECEIVED
 from records.schemas import UNKNOWN
@@ -43,11 +43,11 @@ def counted(
     delivered = deliveries.deliveries(arrived, sent, attempts)
     absences = message_outcomes.absences(frame("connections", connections or []), frame("members", members))
     expected = message_outcomes.expected(sent, frame("subscriptions", subscriptions or []), absences, of)
-    found = message_outcomes.found(frame("leftovers", leftovers or []), durable)
+    found = message_outcomes.leftover_places(frame("leftovers", leftovers or []), durable)
     became = message_outcomes.message_outcomes(expected, deliveries.first(delivered), found, searched=searched)
     disorder, strange = order.overtaken(deliveries.first(delivered)), deliveries.strangers(arrived)
     marked = of.marked(delivered, frame("subscriptions", subscriptions or []))
-    rows = [counts(expected, became, marked, strange), of_order(disorder)]
+    rows = [counts(expected, became, marked, strange), count_reordered(disorder)]
     result = with_derived(added_up(pl.concat(rows, how="diagonal")))
     return {
         (row["destination"], row["subscription"]): {name: row[name] for name in COUNTS} for row in result.to_dicts()

@@ -6,12 +6,12 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from analysis.events.run import Found
+from analysis.events.run import Results
 from analysis.faults.topic import Faults
 from analysis.jobs import TOPICS
 from analysis.latency.topic import Latency
 from analysis.messages import order
-from analysis.messages.part import Known, Part
+from analysis.messages.part import Part, RunFacts
 from analysis.messages.topic import Messages
 from analysis.run.store import order as in_order
 from records import parts
@@ -71,7 +71,7 @@ def _moved(row: Row) -> dict[str, Any]:
     }
 
 
-def tables(found: Found) -> dict[str, pa.Table]:
+def tables(found: Results) -> dict[str, pa.Table]:
     """The result tables as they are written."""
     whole = {name: found.tables[name].select(schema.names).cast(schema) for name, schema in RESULT_TABLES.items()}
     return {name: table.take(in_order(table)) for name, table in whole.items()}
@@ -147,7 +147,7 @@ def test_a_run_of_many_parts_has_no_part_with_all_messages(tmp_path: Path) -> No
     directory = make(tmp_path, lambda recorder: everything_goes_wrong(1, recorder))
     seen: list[int] = []
 
-    def count(known: Known) -> None:
+    def count(known: RunFacts) -> None:
         seen.extend(Part(known, number).messages.height for number in range(known.parts))
 
     found_in(directory, 8, [_Counting(count)])
@@ -156,16 +156,16 @@ def test_a_run_of_many_parts_has_no_part_with_all_messages(tmp_path: Path) -> No
 
 
 class _Counting:
-    done = "counted"
+    step = "counted"
 
     def __init__(self, count: Any) -> None:
         self.count = count
 
     def questions(self, run: Any) -> dict[str, Any]:
-        self.count(Known.of(run))
+        self.count(RunFacts.from_run(run))
         return {}
 
-    def conclude(self, run: Any, answers: Any, found: Found) -> None: ...
+    def conclude(self, run: Any, answers: Any, found: Results) -> None: ...
 
 
 def test_a_run_folder_is_read_whatever_it_is_called(tmp_path: Path) -> None:

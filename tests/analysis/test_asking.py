@@ -10,7 +10,7 @@ from pyspark import SparkContext
 from analysis import spark as asking
 from analysis.events import questions as asked
 from analysis.events.questions import Answers, Question, same
-from analysis.messages.part import Known, Part
+from analysis.messages.part import Part, RunFacts
 from records.parts import SEQS_PER_BLOCK
 from tests.analysis.runs import due_of, make, receive, send
 from tests.analysis.topics import known_of
@@ -76,7 +76,7 @@ def test_each_part_is_asked_once_and_sees_its_own_rows(
             send(recorder, block * SEQS_PER_BLOCK, due_of(block))
             receive(recorder, block * SEQS_PER_BLOCK, due_of(block) + 1_000_000)
 
-    known: Known = known_of(make(tmp_path, plant), parts=8)
+    known: RunFacts = known_of(make(tmp_path, plant), parts=8)
     questions = {"who": Question(partial(numbered, told="hello"), same)}
     told = asking.ask(spark, known, lambda _line: None, questions)["who"].sort("number")
     assert told.rows() == [("hello", number, 8) for number in range(8)]

@@ -6,8 +6,8 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.events.fault_spans import FaultSpan
-from analysis.faults.backlog import Backlog, backlogs
+from analysis.events.timeline import FaultSpan
+from analysis.faults.disturbance import Backlog, backlogs
 from records.results import RATES
 
 S = 1_000_000_000

@@ -5,10 +5,9 @@ import polars.selectors as cs
 from polars.testing import assert_frame_equal
 
 from analysis.clients.connections import connections
-from analysis.load.blocked import blocked
 from analysis.load.rates import rates, totals
-from analysis.messages.deliveries import deliveries, strangers
-from analysis.messages.of_sends import messages, outcomes
+from analysis.load.topic import blocked
+from analysis.messages.deliveries import deliveries, messages, outcomes, strangers
 from analysis.network.resources import cores_in_load, links, resources
 from tests.analysis.rows import MS, TIMELINE, connection, frame, receipt, sample, send, table
 

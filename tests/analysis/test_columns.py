@@ -14,8 +14,7 @@ from analysis.events.run import as_table
 from analysis.events.timeline import FAULT_GRACE_NS, FaultWindow, Timeline
 from analysis.latency.figures import Spread
 from analysis.latency.histogram import bucket, durations, latency
-from analysis.messages.deliveries import deliveries
-from analysis.messages.of_sends import messages
+from analysis.messages.deliveries import deliveries, messages
 from records.buckets import bucket_of
 from records.run import ClockReading, ProcessInfo
 from records.schemas import CLIENTS_PER_PROCESS
@@ -36,7 +35,7 @@ def test_the_load_begins_second_0_and_the_moment_before_is_the_warm_ups_second_m
     began_ns, ended_ns = TIMELINE.load_began_ns, TIMELINE.load_ended_ns or 0
     moments = [began_ns - 1, began_ns, began_ns + 999_999_999, ended_ns - 1, ended_ns]
     placed = table([(at,) for at in moments], "at bigint").select(
-        TIMELINE.second(pl.col("at")).alias("second"), TIMELINE.phase(pl.col("at")).alias("phase")
+        TIMELINE.second_of(pl.col("at")).alias("second"), TIMELINE.phase(pl.col("at")).alias("phase")
     )
     expected = [(-1, "warm-up"), (0, "load"), (0, "load"), (9, "load"), (10, "drain")]
     assert placed.rows() == expected
@@ -187,7 +186,7 @@ def test_percentiles_of_the_latency_table_are_those_of_numpy_within_0_8_percent(
         "own_ns bigint, read_late_ns bigint"
     )
     timed = as_table(latency(iter([("due_to_received", table(rows, schema))]), TIMELINE, 0))
-    spread, less_own = Spread.of(timed), Spread.less_own(timed)
+    spread, less_own = Spread.as_measured(timed), Spread.less_own(timed)
     shares, too_few = [0.5, 0.9, 0.99], [None, None]  # beyond p99.9 and p99.99 of 5,000
     exact_ns = np.quantile(took_ns, shares, method="inverted_cdf")
     assert list(spread.quantiles_ms.values()) == [*(pytest.approx(each, rel=0.008) for each in exact_ns / MS), *too_few]

@@ -6,8 +6,7 @@ import pyarrow as pa
 import pytest
 
 from analysis.clients.connections import connection_counts, harness_logins
-from analysis.events.fault_spans import FaultSpan
-from analysis.events.timeline import NS_PER_S
+from analysis.events.timeline import NS_PER_S, FaultSpan
 from records.results import CONNECTIONS, RESOURCES
 
 SECONDS = 20

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 from analysis.clients.division import divided, received, with_subscribers
-from analysis.messages.deliveries import deliveries
-from analysis.messages.of_sends import messages
+from analysis.messages.deliveries import deliveries, messages
 from records.clients import Consumers
 from records.results import CONSUMERS
 from tests.analysis.rows import QUEUE, Row, frame, receipt, send, subscription, table

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.events.fault_spans import FaultSpan
+from analysis.events.timeline import FaultSpan
 from analysis.faults.disturbance import Back, back
 from records.buckets import bucket_of
 from records.results import LATENCY, RATES

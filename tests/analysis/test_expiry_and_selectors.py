@@ -5,9 +5,8 @@ from collections.abc import Mapping
 import pyarrow as pa
 import pytest
 
-from analysis.messages.accounting import COUNTS
+from analysis.messages.accounting import COUNTS, expired_counts, settled
 from analysis.messages.expectations import Expectations, SentTo
-from analysis.messages.expiry import expired_counts, settled
 from records.message_properties import MessageProperties
 from records.run import Phases, RunInfo, UserInfo
 from records.selectors import parse
@@ -137,7 +136,7 @@ def test_what_is_expected_is_read_from_the_settings_of_a_run() -> None:
     settings: dict[str, str | int | float | bool] = {"properties": str(COLOURS), "time_to_live_s": 1.5}
     users = (UserInfo("Selling", "producer", "producers", QUEUE, 1, settings),)
     info = RunInfo("r", "s", "t", "memory", "memory", users=users, phases=Phases(drain_ended_ns=5, browse_ended_ns=7))
-    of = Expectations.of(info, [(QUEUE, ""), (QUEUE, "colour = 'red'"), (TOPIC, "")])
+    of = Expectations.from_run(info, [(QUEUE, ""), (QUEUE, "colour = 'red'"), (TOPIC, "")])
     assert of == Expectations(
         {QUEUE: SentTo(COLOURS, 1_500_000_000)}, {QUEUE: {"", "colour = 'red'"}, TOPIC: {""}}, ended_ns=7
     )

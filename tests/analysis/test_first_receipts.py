@@ -1,8 +1,7 @@
 """Checks the first receipt of each destination: planted events have the exact answer."""
 
-from analysis.messages.deliveries import deliveries
-from analysis.messages.first_receipts import first_receipts, spread
-from analysis.messages.of_sends import messages
+from analysis.messages.deliveries import deliveries, messages
+from analysis.messages.topic import first_receipts, spread
 from tests.analysis.rows import frame, receipt, send
 
 MS = 1_000_000

@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 
-from analysis.events.fault_spans import FOREVER_NS, FaultSpan
+from analysis.events.timeline import FOREVER_NS, FaultSpan
 from analysis.faults.harm import by_fault, harm, late, reordered, stranded
 from records.buckets import bucket_of
 from records.results import LATENCY

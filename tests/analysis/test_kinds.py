@@ -6,8 +6,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.messages.accounting import COUNTS
-from analysis.messages.kinds import UNDELIVERED, kinds
+from analysis.messages.accounting import COUNTS, UNDELIVERED, kinds
 from records.messages import KINDS
 from records.run import UserInfo
 from records.summary import FIGURES

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 from analysis.messages import deliveries
 from analysis.messages import outcomes as message_outcomes
+from analysis.messages.deliveries import messages
 from analysis.messages.left_behind import left_behind, most_first
-from analysis.messages.of_sends import messages
 from records.schemas import UNKNOWN
 from tests.analysis.rows import TOPIC, Row, frame, leftover, receipt, send, subscription
 
@@ -21,7 +21,7 @@ def left(
     first = deliveries.first(deliveries.deliveries(frame("receipts", receipts), sent, attempts))
     away = message_outcomes.absences(frame("connections", ()), frame("members", ()))
     expected = message_outcomes.expected(sent, frame("subscriptions", subscriptions), away)
-    found = message_outcomes.found(browsed, [row["subscription"] for row in subscriptions])
+    found = message_outcomes.leftover_places(browsed, [row["subscription"] for row in subscriptions])
     outcomes = message_outcomes.message_outcomes(expected, first, found)
     return [tuple(row.values()) for row in most_first(left_behind(browsed, outcomes, sent))]  # type: ignore[misc]
 

@@ -1,7 +1,7 @@
 """Checks the backlog of links in each second: of their own queues, of queues that they read, and of bridges."""
 
 from analysis.messages.order import overtaken, reordered
-from analysis.network.link_backlog import link_backlog
+from analysis.network.resources import link_backlog
 from tests.analysis.rows import LOAD_FROM_MS, QUEUE, TIMELINE, Row, frame, sample, table
 
 

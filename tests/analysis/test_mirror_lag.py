@@ -4,7 +4,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.events.fault_spans import FaultSpan
+from analysis.events.timeline import FaultSpan
 from analysis.network.mirror_lag import Sample, lag_of, mirror_lag
 from records.network import Mirror
 from records.schemas import SAMPLES

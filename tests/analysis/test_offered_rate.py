@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.events.fault_spans import FaultSpan
+from analysis.events.timeline import FaultSpan
 from analysis.load.offered_rate import Judged, Tables, arrived_of, offered_rate, waiting_by_second
 from records.buckets import bucket_of
 from records.results import CONSUMERS, LATENCY, RATES, RESOURCES

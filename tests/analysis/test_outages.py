@@ -8,14 +8,11 @@ import polars as pl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.events.fault_spans import FOREVER_NS, FaultSpan, fault_spans
-from analysis.events.timeline import FAULT_GRACE_NS
+from analysis.events.timeline import FAULT_GRACE_NS, FOREVER_NS, FaultSpan, fault_spans
 from analysis.faults import outages
-from analysis.messages.deliveries import deliveries, first
+from analysis.messages.deliveries import deliveries, first, messages
 from analysis.messages.expectations import NOTHING_SPECIAL, Expectations, SentTo
-from analysis.messages.of_sends import messages
-from analysis.messages.outcomes import absences, expected, message_outcomes
-from analysis.messages.outcomes import found as left
+from analysis.messages.outcomes import absences, expected, leftover_places, message_outcomes
 from records.faults import back_ns
 from records.message_properties import MessageProperties
 from tests.analysis import outage_oracle
@@ -65,7 +62,7 @@ def found(
     of_messages = messages(sent)
     arrived = deliveries(received, of_messages, sent)
     owed_to = expected(of_messages, held, absences(changes, sharing), of)
-    outcomes = message_outcomes(owed_to, first(arrived), left(frame("leftovers", leftovers)))
+    outcomes = message_outcomes(owed_to, first(arrived), leftover_places(frame("leftovers", leftovers)))
     due = outages.due(its, of_messages, arrived, LOAD_NS)
     rows = outages.with_due(its, due, outages.owed(its, outcomes, held, LOAD_NS, of)).to_dicts()
     for row in rows:

@@ -12,7 +12,7 @@ import pytest
 from pyspark import SparkContext
 
 from analysis.latency.figures import Spread
-from analysis.run.reconciliation import missing_rows
+from analysis.run.topic import missing_rows
 from records.checks import Check
 from records.connection_events import ConnectionEvent
 from records.reader import seal
@@ -187,7 +187,9 @@ def test_a_percentile_of_too_few_messages_is_no_figure_and_a_check_on_it_is_unkn
 )
 def test_a_percentile_takes_ten_messages_beyond_it(count: int, known: list[str]) -> None:
     rows = {"bucket": [1], "count": [count], "min_ns": [MS], "max_ns": [MS]}
-    assert [name for name, value in Spread.of(pa.table(rows)).quantiles_ms.items() if value is not None] == known
+    assert [
+        name for name, value in Spread.as_measured(pa.table(rows)).quantiles_ms.items() if value is not None
+    ] == known
 
 
 @pytest.mark.nightly  # test_accounting.py and test_brokers_and_rates.py have the figure

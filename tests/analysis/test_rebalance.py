@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.clients.distribution import distribution, evenness
 from analysis.clients.rebalance import SETTLED_AFTER_NS, Places, moves_of, rebalance, settled_ns
 from analysis.clients.rebalance import flaps as flaps_of
-from analysis.events.fault_spans import FaultSpan
+from analysis.clients.stays import distribution, evenness
+from analysis.events.timeline import FaultSpan
 from records.clients import Distribution, Rebalance
 from records.results import STAYS
 from records.run import BrokerInfo, GroupInfo

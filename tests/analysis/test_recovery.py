@@ -5,9 +5,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from analysis.events.fault_spans import FaultSpan
-from analysis.faults.backlog import Backlog
-from analysis.faults.disturbance import Back
+from analysis.events.timeline import FaultSpan
+from analysis.faults.disturbance import Back, Backlog
 from analysis.faults.recovery import Course, Harm, recovery, spread
 from analysis.run.checks import unmet
 from records.checks import Check
@@ -24,7 +23,7 @@ COUNTS = {"lost": (0, 1), "stranded": (0, 5), "duplicated": (12, 0), "redelivere
 HARM = Harm(
     {number: {name: counts[at] for name, counts in COUNTS.items()} for at, number in enumerate((1, 3))},
     late={1: 40, 3: None},
-    left={
+    stranded={
         3: [
             {"broker": "b", "messages": 4, "age_ns": 31 * S},
             {"broker": "c", "messages": 1, "age_ns": None},

@@ -1,7 +1,7 @@
 """Checks which broker a refused message counts for."""
 
+from analysis.messages.deliveries import messages
 from analysis.messages.left_behind import refused
-from analysis.messages.of_sends import messages
 from tests.analysis.rows import Row, frame, send
 
 

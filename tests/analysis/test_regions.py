@@ -3,7 +3,7 @@
 import pyarrow as pa
 import pytest
 
-from analysis.network.regions import by_region
+from analysis.network.topic import by_region
 from records.buckets import bucket_of
 from records.latency import Regions
 from records.results import LATENCY

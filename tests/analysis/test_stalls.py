@@ -12,8 +12,7 @@ from pyspark import SparkContext
 from analysis.events.stalls import Stalls, stall_rows, with_own_waits, with_read_late_ns
 from analysis.events.stalls import stalls as of_rows
 from analysis.latency.histogram import durations
-from analysis.messages.deliveries import deliveries
-from analysis.messages.of_sends import messages
+from analysis.messages.deliveries import deliveries, messages
 from records.reader import seal
 from records.run import ProcessInfo, RunInfo
 from records.rundir import RunDirectory

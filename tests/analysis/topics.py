@@ -5,32 +5,32 @@ from collections.abc import Mapping, Sequence
 import pyarrow as pa
 
 from analysis.events.questions import Answers, Question
-from analysis.events.run import Ask, Found, Run, Topic
-from analysis.jobs import TOPICS, find
-from analysis.messages.part import Known, Part
+from analysis.events.run import Ask, Results, Run, Topic
+from analysis.jobs import TOPICS, conclude
+from analysis.messages.part import Part, RunFacts
 from records.reader import inspect, seal
 from records.rundir import RunDirectory
 
 
-def found_in(directory: RunDirectory, parts: int = 1, topics: Sequence[Topic] = TOPICS) -> Found:
+def found_in(directory: RunDirectory, parts: int = 1, topics: Sequence[Topic] = TOPICS) -> Results:
     """What the topics find in a run that is divided into so many parts."""
 
     def ask(questions: Mapping[str, Question]) -> Answers:
         answers = Answers(questions)
         for number in range(parts):
-            part = Part(Known.of(run), number)
+            part = Part(RunFacts.from_run(run), number)
             answers.add({name: question.packed(part) for name, question in questions.items()})
         return answers
 
     run = _run(directory, parts, ask)
-    found = find(run, lambda _line: None, topics)
-    found.tables |= {name: pa.concat_tables(pieces) for name, pieces in found.long_tables.items()}
-    return found
+    results = conclude(run, lambda _line: None, topics)
+    results.tables |= {name: pa.concat_tables(pieces) for name, pieces in results.long_tables.items()}
+    return results
 
 
-def known_of(directory: RunDirectory, parts: int) -> Known:
+def known_of(directory: RunDirectory, parts: int) -> RunFacts:
     """What each part of a run is told."""
-    return Known.of(_run(directory, parts, Answers))
+    return RunFacts.from_run(_run(directory, parts, Answers))
 
 
 def _run(directory: RunDirectory, parts: int, ask: Ask) -> Run:

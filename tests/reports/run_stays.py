@@ -5,9 +5,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from analysis.clients.distribution import distribution
 from analysis.clients.rebalance import Places, rebalance
-from analysis.events.fault_spans import fault_spans
+from analysis.clients.stays import distribution
+from analysis.events.timeline import fault_spans
 from records.clients import Rebalance
 from records.results import STAYS
 from records.run import RunInfo

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.clients.rebalance import Places, rebalance
-from analysis.events.fault_spans import FaultSpan
+from analysis.events.timeline import FaultSpan
 from records.clients import Rebalance
 from records.results import STAYS
 from records.run import BrokerInfo, GroupInfo, RunInfo
