@@ -11,7 +11,7 @@ from drivers.protocols import Spoken
 from drivers.users.session import Network
 from records.rundir import RunDirectory
 from scenarios.harness.distributed import DistributedLoadGenerators, WorkerDuty, messages
-from scenarios.harness.distributed.build_id import build_id
+from scenarios.harness.distributed.messages import build_id
 from scenarios.harness.run.load_generators import Equipment, NotEquipped
 from topologies.model.endpoints import Credentials
 

@@ -13,7 +13,7 @@ import pytest
 from drivers.contract import Browsed, Destination, Outcome, Refused
 from records import identity
 from records.rundir import RunDirectory
-from scenarios.harness.run.browsing import ManagementBrowser
+from scenarios.harness.run.watch import ManagementBrowser
 from tests.support.crossings import observed, predicted
 from tests.support.stomp_clients import RUN, Client, body
 from tests.support.waiting import until

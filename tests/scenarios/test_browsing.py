@@ -10,8 +10,7 @@ from drivers.jvm import vm
 from drivers.protocols import connector_of
 from drivers.stomp.connector import StompConnector
 from records import identity
-from scenarios.harness.run.browsing import OtherProtocolBrowser
-from scenarios.harness.run.watch import ManagedWatch
+from scenarios.harness.run.watch import ManagedWatch, OtherProtocolBrowser
 from scenarios.java_parts import find_java_parts
 from tests.drivers.doubles import KeepingRecorder
 from tests.drivers.java_bench import BROKER, RUN, Producing, bench_on, every_ms

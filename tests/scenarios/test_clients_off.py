@@ -7,7 +7,7 @@ import pytest
 from drivers.users.connection_losses import ConnectionLosses, Loss
 from drivers.users.session import Tally
 from scenarios.harness.distributed import messages
-from scenarios.harness.run.clients_off import ClientsOff
+from scenarios.harness.run.load import ClientsOff
 
 S = 1_000_000_000
 FAULT_NS = 10 * S

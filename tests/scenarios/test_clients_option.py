@@ -15,7 +15,7 @@ from scenarios.harness import AddClients, Hold, Scenario
 from scenarios.harness.options import plan, user_settings
 from scenarios.harness.options.arguments import add_arguments
 from scenarios.harness.options.run_options import OptionError, read
-from scenarios.harness.run.client_steps import ClientStepsWatch
+from scenarios.harness.run.steering import ClientStepsWatch
 
 NS_PER_S, NS_PER_MS = 1_000_000_000, 1_000_000
 

@@ -12,8 +12,8 @@ from records.reader import read_events, seal
 from records.run import RunInfo, UserInfo
 from records.rundir import RunDirectory
 from records.writer import Recorder
-from scenarios.harness.run import held
-from scenarios.harness.run.held import Subscribers, record_held
+from scenarios.harness.run import leftovers
+from scenarios.harness.run.leftovers import Subscribers, record_held
 from tests.drivers.doubles import BENCH, RUN
 from topologies.management.contract import DurableSubscription
 
@@ -44,7 +44,7 @@ def test_a_subscription_is_told_by_the_names_that_users_give(
 
 def test_consumers_of_queues_and_of_plain_topics_have_no_durable_subscriptions() -> None:
     plain = UserInfo("Taker", "consumer", "consumers", str(TOPIC), 2, {"durable": False})
-    assert Subscribers.of([plain]) == held.NO_SUBSCRIBERS
+    assert Subscribers.of([plain]) == leftovers.NO_SUBSCRIBERS
 
 
 class Bench:
@@ -95,7 +95,7 @@ def test_what_a_broker_holds_for_a_subscription_is_recorded_under_its_name_and_s
 def test_a_subscription_that_gives_fewer_messages_than_it_holds_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(held, "NOTHING_MORE_S", 0.3)
+    monkeypatch.setattr(leftovers, "NOTHING_MORE_S", 0.3)
     told = Bench(tmp_path).record(of(waiting=5))
     assert told == "a: durable subscription Taker-7 of prices holds 5 messages, and gave 3"
 

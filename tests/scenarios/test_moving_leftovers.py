@@ -18,8 +18,15 @@ from records.run import RunInfo
 from records.rundir import RunDirectory
 from records.writer import Recorder
 from scenarios.harness.run.brokers import BrokerEnvironment
-from scenarios.harness.run.leftover_search import MOST_PASSES, STILL_MOVED, LeftoverSearch
-from scenarios.harness.run.leftovers import DeadLetterQueues, Leftover, Look, browse_broker
+from scenarios.harness.run.leftovers import (
+    MOST_PASSES,
+    STILL_MOVED,
+    DeadLetterQueues,
+    Leftover,
+    LeftoverSearch,
+    Look,
+    browse_broker,
+)
 from tests.analysis import oracle
 from tests.analysis.rows import QUEUE, send
 from topologies.catalogue.lookup import build

@@ -14,7 +14,7 @@ from drivers.client.pacing import NS_PER_S, SteppedSchedule
 from drivers.users.session import RateChange, Tally, Window
 from records.rate_search import SearchSettings
 from records.rate_steps import LEAST_SHARE, RateStep, ends_s, judged_seconds
-from scenarios.harness.run.rate_search import AHEAD_S, CLOSE_ENOUGH, NextRate, RateSearch, Seen, seen
+from scenarios.harness.run.steering import AHEAD_S, CLOSE_ENOUGH, NextRate, RateSearch, Seen, seen
 
 LIMITS = st.floats(1, 200_000)
 BEGINS = st.floats(1, 200_000)

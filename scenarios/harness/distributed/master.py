@@ -13,8 +13,8 @@ from drivers.users.session import Go, RateChange, Tally, Window
 from records.run import ProcessInfo
 from records.streams import Gathering
 from scenarios.harness.distributed import messages
-from scenarios.harness.distributed.build_id import another_build, build_id
 from scenarios.harness.distributed.clocks import Offset, course, thinned
+from scenarios.harness.distributed.messages import another_build, build_id
 from scenarios.harness.options import user_settings
 from scenarios.harness.run.load_generators import Equipment, NotEquipped, process_info
 

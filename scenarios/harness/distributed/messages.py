@@ -1,14 +1,19 @@
-"""The messages between master and worker: plain values, for Locust's channel."""
+"""The messages between master and worker: plain values, for Locust's channel; and the id of the build on both sides."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
+from functools import cache
+from hashlib import sha256
+from importlib.metadata import PackageNotFoundError, version
 from itertools import repeat
+from pathlib import Path
 from typing import Any
 
 from drivers.protocols import Spoken
 from drivers.users.session import Go, Network, RateChange, Session, Tally, Window
 from records.rate_steps import parse_steps, text_of
+from records.schemas import SCHEMA_VERSION
 from scenarios.harness.run.load_generators import Equipment
 from topologies.model.endpoints import Credentials
 from topologies.model.trust import Trust
@@ -115,3 +120,32 @@ def connected_in(reports: Iterable[Mapping[str, Any]]) -> Counter[tuple[str, str
     for report in reports:
         total.update({(group, broker): count for group, broker, count in report["connected"]})
     return total
+
+
+ROOT = Path(__file__).resolve().parents[3]
+RUN_BY_WORKERS = ("records", "topologies", "drivers", "scenarios/harness")
+
+
+@cache
+def build_id() -> str:
+    """``0.1.0 (events 1, source 3f2a9c01)``."""
+    try:
+        released = version("brokerbench")
+    except PackageNotFoundError:
+        released = "unreleased"
+    return f"{released} (events {SCHEMA_VERSION}, source {_source(ROOT)})"
+
+
+def another_build(theirs: str, ours: str) -> str:
+    """The sentence for a worker that runs ``theirs`` where the master runs ``ours``; nothing if they are the same."""
+    if theirs == ours:
+        return ""
+    return f"it runs brokerbench {theirs}, the master runs {ours}; check out the same commit on both hosts"
+
+
+def _source(root: Path) -> str:
+    """A checksum of the Python files that a worker runs, in eight digits."""
+    found = sha256()
+    for path in sorted(path for folder in RUN_BY_WORKERS for path in (root / folder).rglob("*.py")):
+        found.update(str(path.relative_to(root)).encode() + b"\0" + path.read_bytes() + b"\0")
+    return found.hexdigest()[:8]

@@ -23,7 +23,7 @@ from records.run import ProcessInfo
 from records.rundir import RunDirectory
 from records.writer import Recorder
 from scenarios.harness.distributed import messages
-from scenarios.harness.distributed.build_id import another_build, build_id
+from scenarios.harness.distributed.messages import another_build, build_id
 from scenarios.harness.run.load_generators import process_info, with_priority, with_tally
 from scenarios.java_parts import use_java_clients
 from topologies.management.core_waits import CoreWaits

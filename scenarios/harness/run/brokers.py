@@ -20,9 +20,15 @@ from records.writer import Recorder
 from scenarios.bring_up import bring_up
 from scenarios.harness.faults.probe import RuntimeProbe, partners
 from scenarios.harness.memory_runtime import MemoryRuntime
-from scenarios.harness.run.held import NO_SUBSCRIBERS, Subscribers, record_held
-from scenarios.harness.run.leftover_search import LeftoverSearch
-from scenarios.harness.run.leftovers import DeadLetterQueues, Look, browse_broker
+from scenarios.harness.run.leftovers import (
+    NO_SUBSCRIBERS,
+    DeadLetterQueues,
+    LeftoverSearch,
+    Look,
+    Subscribers,
+    browse_broker,
+    record_held,
+)
 from scenarios.harness.run.snapshot import UP
 from scenarios.harness.run.watch import ManagedWatch, MemoryWatch, Watch
 from scenarios.options import Options

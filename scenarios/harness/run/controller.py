@@ -33,7 +33,7 @@ from scenarios.harness.run.drain import (
     DrainLimits,
     until_still,
 )
-from scenarios.harness.run.held import Subscribers
+from scenarios.harness.run.leftovers import Subscribers
 from scenarios.harness.run.load import Load, done_without
 from scenarios.harness.run.load_generators import Equipment, LoadGenerators, NotEquipped
 from scenarios.harness.run.record import RunRecord

@@ -57,7 +57,7 @@ class LoadGenerators(Protocol):
         """The warm-up is over: when the load begins and ends."""
 
     def change_rate(self, change: RateChange) -> None:
-        """Change the rate of every producer, some seconds from now: see `scenarios.harness.run.rate_search.AHEAD_S`."""
+        """Change the rate of every producer, some seconds from now: see `scenarios.harness.run.steering.AHEAD_S`."""
 
     def stop_producing(self) -> None: ...
 
