@@ -1,6 +1,7 @@
-"""Declares the figures of faults: how long clients were cut off, and what became of messages."""
+"""Declares the figures of faults: how long clients were cut off, what became of messages; and the traits of faults."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Annotated, Any, TypedDict
 
 from records.figures import (
@@ -22,6 +23,31 @@ from records.figures import (
     total,
 )
 from records.units import NS_PER_MS
+
+
+@dataclass(frozen=True)
+class FaultTraits:
+    """What a reader of a run must know of a kind of fault beside its times.
+
+    ``joins``: the target is absent before the fault, and again once it is mended. ``keeps_clients_off``: no client is
+    expected at the target meanwhile. ``explains_outages``: silence of brokers and lost connections meanwhile are its
+    doing. ``ends_abruptly``: the target's process ends without notice.
+    """
+
+    joins: bool = False
+    keeps_clients_off: bool = True
+    explains_outages: bool = True
+    ends_abruptly: bool = False
+
+
+COMMON_TRAITS = FaultTraits()
+TRAITS = {
+    "away": FaultTraits(keeps_clients_off=False, explains_outages=False),
+    "full-store": FaultTraits(keeps_clients_off=False),
+    "join": FaultTraits(joins=True),
+    "kill": FaultTraits(ends_abruptly=True),
+}
+"""By the kind's name in ``--fault``. Any other kind has COMMON_TRAITS."""
 
 
 class OutageSpread(TypedDict):

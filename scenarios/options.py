@@ -44,6 +44,8 @@ OF_LOCUST = ""
 PRIORITIES = NORMAL, REALTIME = "normal", "realtime"
 SCENARIOS_OWN = "{scenario's own}"
 """Stands in a help for the scenario's value."""
+KINDS_OF_FAULTS = "{kinds of faults}"
+"""Stands in a help for what `scenarios.harness.faults` can do: it is loaded behind Locust."""
 MOST_LETTERS = 4_000
 DAY_S = 86_400
 INT_32 = (1 << 31) - 1
@@ -371,9 +373,8 @@ class Options:
     fault: str | None = option(
         "--fault",
         JUDGED,
-        "what is done during the load: 'kill(broker-2, at=10, for=15)'; to brokers kill, stop, restart, freeze, "
-        "rolling-restart, disconnect, full-store or join, to links cut, blackhole, slow or stop-link; instead of "
-        "the scenario's own; several by ';'",
+        f"what is done during the load: 'kill(broker-2, at=10, for=15)'; {KINDS_OF_FAULTS}; instead of the scenario's "
+        "own; several by ';'",
         repeats=True,
     )
     check: str | None = option(

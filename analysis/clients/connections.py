@@ -93,7 +93,7 @@ def harness_logins(faults: Sequence[FaultSpan], load_began_ns: int) -> set[tuple
 def _trials(faults: Sequence[FaultSpan]) -> Iterator[tuple[str, int, int]]:
     """Of a broker that joins until it serves, and of every one that is mended until it serves again."""
     for fault in faults:
-        if fault.kind == "join" and fault.effective_ns is not None:
+        if fault.traits.joins and fault.effective_ns is not None:
             yield fault.target, fault.began_ns, fault.effective_ns
         if fault.ended_ns is not None and fault.restored_ns is not None:
             yield fault.target, fault.ended_ns, fault.restored_ns

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from analysis.clients.distribution import brokers_of, connected_at, evenness, spread
-from analysis.events.fault_spans import CONSUMERS_AWAY, FOREVER_NS, FULL_STORE, JOINS, FaultSpan
+from analysis.events.fault_spans import FOREVER_NS, FaultSpan
 from records.clients import BrokerAway, Distribution, Evenness, FaultMoves, GroupBalance, MoveSpread, Rebalance
 from records.faults import OutageSpread
 from records.run import BrokerInfo, GroupInfo
@@ -159,7 +159,7 @@ def effects_of(faults: Sequence[FaultSpan], load_began_ns: int, load_ns: int) ->
 
 def _times(fault: FaultSpan) -> Iterator[tuple[str, int, int]]:
     """(effect, when it began, when it was complete). A broker that joins is mended by leaving, or stays."""
-    joins = fault.kind == JOINS
+    joins = fault.traits.joins
     complete_ns = fault.effective_ns if joins else None
     yield APPLIED, fault.began_ns, fault.began_ns if complete_ns is None else complete_ns
     leaves_ns = fault.ended_ns if fault.restored_ns is not None else None
@@ -218,12 +218,12 @@ def moments(effects: Sequence[Effect], found: Sequence[FaultMoves], gone: Sequen
 
 def away(effects: Sequence[Effect]) -> Iterator[Away]:
     """When faults keep their targets away. A broker that joins is away before, and again once it has left."""
-    leaving = [effect for effect in effects if effect.fault.kind not in (FULL_STORE, CONSUMERS_AWAY)]
+    leaving = [effect for effect in effects if effect.fault.traits.keeps_clients_off]
     for target in dict.fromkeys(effect.fault.target for effect in leaving):
         its = [effect for effect in leaving if effect.fault.target == target]
-        since_ns = 0 if its[0].fault.kind == JOINS else None
+        since_ns = 0 if its[0].fault.traits.joins else None
         for effect in its:
-            is_away = (effect.name == APPLIED) != (effect.fault.kind == JOINS)
+            is_away = (effect.name == APPLIED) != effect.fault.traits.joins
             if is_away and since_ns is None:
                 since_ns = effect.at_ns
             elif not is_away and since_ns is not None:

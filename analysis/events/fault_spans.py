@@ -4,16 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from records.faults import COMMON_TRAITS, TRAITS, FaultTraits
 from records.units import NS_PER_S
 
 FOREVER_NS = 2**63 - 1
 FAULT_GRACE_NS = 5 * NS_PER_S
 """How long after a fault is mended its effects still count as the fault's: clients reconnect, queues drain."""
-JOINS = "join"
-"""The kind of fault before which its broker is not there."""
-FULL_STORE = "full-store"
-CONSUMERS_AWAY = "away"
-"""The kind of fault that keeps a broker in its network, with its clients."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +29,10 @@ class FaultSpan:
     restored_ns: int | None = None
     mended_ns: int | None = None
     ended_ns: int | None = None
+
+    @property
+    def traits(self) -> FaultTraits:
+        return TRAITS.get(self.kind, COMMON_TRAITS)
 
 
 def fault_spans(rows: Sequence[Mapping[str, Any]]) -> tuple[FaultSpan, ...]:

@@ -13,7 +13,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analysis.events.fault_spans import CONSUMERS_AWAY, FaultSpan
+from analysis.events.fault_spans import FaultSpan
 from analysis.events.members import of_users
 from analysis.faults.outages import reconnections
 from records.connection_events import Cause
@@ -68,7 +68,7 @@ def quiet_times(
 
 
 def _planned(faults: Sequence[FaultSpan]) -> list[Span]:
-    return [Span(fault.began_ns, fault.until_ns) for fault in faults if fault.kind != CONSUMERS_AWAY]
+    return [Span(fault.began_ns, fault.until_ns) for fault in faults if fault.traits.explains_outages]
 
 
 def silences(quiet: Sequence[Quiet], waiting: pl.DataFrame) -> list["Silence"]:

@@ -46,7 +46,7 @@ def mirror_lag(samples: pa.Table, faults: Sequence[FaultSpan], load_began_ns: in
     return Mirror(
         lag_messages=MirrorMessages(max=max((lag.messages for lag in in_load), default=None)),
         lag_s=MirrorSeconds(max=_oldest(ages)),
-        at_kill=[row for fault in faults if fault.kind == "kill" for row in _at_kill(fault, lags, load_began_ns)],
+        at_kill=[row for fault in faults if fault.traits.ends_abruptly for row in _at_kill(fault, lags, load_began_ns)],
     )
 
 

@@ -73,13 +73,18 @@ def topology(*links: Link) -> Topology:
     return Topology("t", (ONE, TWO), links, (ClientGroup("anybody", (ONE,)),), ARTEMIS)
 
 
-def seen(
+def figures_shown(
     links: LinksOfBroker, *queues: dict[str, Any], connections: str = listed(), consumers: str = listed()
 ) -> Figures:
-    values: list[Any] = [WHOLE, HEAP, {each["Name"]: each for each in queues}, {"c": {"Topology": SHOWN_TOPOLOGY}}]
+    values: list[Any] = [
+        WHOLE,
+        HEAP,
+        {queue_values["Name"]: queue_values for queue_values in queues},
+        {"c": {"Topology": SHOWN_TOPOLOGY}},
+    ]
     values += [connections, consumers]
-    asked = figures_asked("broker-1", links)
-    return figures("broker-1", [Answer("m", 200, value) for value in values[: len(asked)]], links)
+    requests = figures_asked("broker-1", links)
+    return figures("broker-1", [Answer("m", 200, value) for value in values[: len(requests)]], links)
 
 
 def test_members_of_a_cluster_are_told_by_their_connectors() -> None:
@@ -88,9 +93,9 @@ def test_members_of_a_cluster_are_told_by_their_connectors() -> None:
 
 def test_a_clusters_queue_is_the_bridge_to_the_other_member_and_its_messages_are_on_their_way() -> None:
     links = LinksOfBroker.in_topology(topology(ClusterLink(ONE, TWO)), "broker-1")
-    shown = seen(links, queue(f"{CLUSTER_QUEUE}cluster.{NODE_2}", internal=True, depth=2, added=5))
-    told = {row.metric: row.value for row in rows("broker-1", 1, shown, {}) if row.kind == "bridge"}
-    assert told == {"enqueue_count": 5, "dequeue_count": 3, "backlog": 2}
+    shown = figures_shown(links, queue(f"{CLUSTER_QUEUE}cluster.{NODE_2}", internal=True, depth=2, added=5))
+    bridge_metrics = {row.metric: row.value for row in rows("broker-1", 1, shown, {}) if row.kind == "bridge"}
+    assert bridge_metrics == {"enqueue_count": 5, "dequeue_count": 3, "backlog": 2}
     assert {row.object for row in rows("broker-1", 1, shown, {}) if row.kind == "bridge"} == {
         "broker-1-to-broker-2|broker-2"
     }
@@ -99,18 +104,18 @@ def test_a_clusters_queue_is_the_bridge_to_the_other_member_and_its_messages_are
 
 def test_the_queue_of_a_member_that_is_gone_is_still_told_unless_it_may_be_of_several() -> None:
     waits = queue(f"{CLUSTER_QUEUE}cluster.{'f' * 36}", internal=True, depth=7, added=9)
-    known = queue(f"{CLUSTER_QUEUE}cluster.{NODE_2}", internal=True, depth=1, added=5)
+    member_queue = queue(f"{CLUSTER_QUEUE}cluster.{NODE_2}", internal=True, depth=1, added=5)
     links = LinksOfBroker(members={"broker-2": "one-two", "broker-3": "one-three"})
-    shown = seen(links, waits, known)
-    told = {bridge.remote_broker: bridge.counters["backlog"] for bridge in shown.bridges}
-    assert told == {"broker-2": 1, "broker-3": 7}
+    shown = figures_shown(links, waits, member_queue)
+    backlogs = {bridge.remote_broker: bridge.counters["backlog"] for bridge in shown.bridges}
+    assert backlogs == {"broker-2": 1, "broker-3": 7}
     links = LinksOfBroker(members={"broker-3": "one-three", "broker-4": "one-four"})
-    assert seen(links, waits).bridges == ()
+    assert figures_shown(links, waits).bridges == ()
 
 
 def test_a_mirrors_queue_counts_events_and_holds_no_message_of_anybody() -> None:
     link = BrokerConnection(ONE, TWO, mirror=Mirror())
-    shown = seen(
+    shown = figures_shown(
         LinksOfBroker.in_topology(topology(link), "broker-1"),
         queue(f"{MIRROR_QUEUE}{link.name}", internal=True, depth=2, added=9),
         queue("$sys.mqtt.sessions", internal=True),
@@ -135,11 +140,11 @@ def test_what_a_sender_or_a_receiver_took_is_told_by_its_consumers(link: BrokerC
         {"user": "brokerbench", "queue": "orders", "messagesAcknowledged": "100"},
     )
     queues = (queue("orders", depth=3, added=9), queue("prices", depth=4, added=9), queue("others", depth=8, added=9))
-    shown = seen(LinksOfBroker.in_topology(topology(link), "broker-1"), *queues, consumers=consumers)
+    shown = figures_shown(LinksOfBroker.in_topology(topology(link), "broker-1"), *queues, consumers=consumers)
     (bridge,) = shown.bridges
     assert (bridge.connector, bridge.remote_broker) == (link.name, "broker-2")
     assert bridge.counters == {"dequeue_count": 7, "queue_backlog": 7}
-    (down,) = seen(LinksOfBroker.in_topology(topology(link), "broker-1"), *queues).bridges
+    (down,) = figures_shown(LinksOfBroker.in_topology(topology(link), "broker-1"), *queues).bridges
     assert down.counters == {"dequeue_count": 0}
 
 
@@ -150,11 +155,11 @@ def test_clients_are_those_that_have_logged_in_and_are_no_brokers() -> None:
         {"protocol": "CORE", "users": ""},
         {"protocol": "AMQP", "users": BRIDGE_USER},
     )
-    assert seen(LinksOfBroker(), connections=connections).clients == {"stomp": 2}
+    assert figures_shown(LinksOfBroker(), connections=connections).clients == {"stomp": 2}
 
 
 def test_a_brokers_own_figures_are_whole_numbers() -> None:
-    assert seen(LinksOfBroker()).broker == {
+    assert figures_shown(LinksOfBroker()).broker == {
         "connections": 4, "memory_percent": 3, "total_messages": 7, "pending_mirror_acks": 0, "store_percent": 78,
         "heap_used_bytes": 100, "heap_max_bytes": 256,
     }  # fmt: skip
@@ -194,8 +199,10 @@ class Pages:
 
 def test_a_queue_is_browsed_page_by_page_to_its_end() -> None:
     agent = Pages([{"BodyPreview": [number], "timestamp": number} for number in range(100)])
-    found = browse(agent, "orders", page_messages=30)  # type: ignore[arg-type]
-    assert [(each.body, each.sent_ms) for each in found] == [(bytes([number]), number) for number in range(100)]
+    messages = browse(agent, "orders", page_messages=30)  # type: ignore[arg-type]
+    assert [(message.body, message.sent_ms) for message in messages] == [
+        (bytes([number]), number) for number in range(100)
+    ]
 
 
 def test_a_large_message_that_management_does_not_show_is_told_by_queue() -> None:
@@ -232,8 +239,8 @@ def test_a_link_to_a_router_is_proven_by_the_broker_that_opened_it() -> None:
     assert missing(link, {"broker-1": end()}) == ("broker-1 is not connected to router",)
 
 
-def joined(broker: str, other: str) -> ArtemisEnd:
-    return ArtemisEnd(broker, sends_to=frozenset({other}), heard_by=frozenset({other}))
+def joined(broker: str, peer: str) -> ArtemisEnd:
+    return ArtemisEnd(broker, sends_to=frozenset({peer}), heard_by=frozenset({peer}))
 
 
 def test_two_members_that_send_and_listen_to_each_other_are_joined() -> None:

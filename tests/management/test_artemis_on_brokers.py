@@ -66,7 +66,11 @@ def test_brokers_take_every_setting_that_the_model_has(brokers: Runtime, topolog
     for broker in topology.brokers:
         with closing(Jolokia(brokers.management(broker.name))) as agent:
             status = json.loads(agent.read(broker_mbean(broker.name), "Status")["Status"])
-        assert [each["errors"] for each in status["configuration"]["properties"].values() if each.get("errors")] == []
+        assert [
+            property_status["errors"]
+            for property_status in status["configuration"]["properties"].values()
+            if property_status.get("errors")
+        ] == []
 
 
 def test_links_are_proven_those_among_them_that_management_starts(brokers: Runtime, topology: Topology) -> None:
@@ -82,17 +86,17 @@ def test_what_lies_on_a_queue_is_shown_with_the_identity_of_its_message(brokers:
     sender = client(brokers, "left")
     sender.send(Destination("queue", "kept"), *(body(seq, 1_024) for seq in range(3)))
     assert sender.outcomes(3) == [Outcome.ACKED] * 3
-    browser, left = ManagementBrowser(brokers, browse), brokers.endpoint("left", "stomp")
+    browser, left_endpoint = ManagementBrowser(brokers, browse), brokers.endpoint("left", "stomp")
     shown: list[Browsed] = []
 
-    def found() -> bool:
-        shown[:] = browser.browse(left, brokers.credentials(), "kept", timeout_s=60)
+    def is_shown() -> bool:
+        shown[:] = browser.browse(left_endpoint, brokers.credentials(), "kept", timeout_s=60)
         return len(shown) == 3
 
-    until(found)  # the broker answers the sender before it has put the message where it is shown
+    until(is_shown)  # the broker answers the sender before it has put the message where it is shown
     # Their order is not promised: seen out of it once, on a busy machine, on their way into the queue.
-    assert sorted(identity.read(each.body, RUN).seq for each in shown) == [0, 1, 2]
-    assert all(each.age_ns is not None and each.age_ns < 60 * 10**9 for each in shown)
+    assert sorted(identity.read(message.body, RUN).seq for message in shown) == [0, 1, 2]
+    assert all(message.age_ns is not None and message.age_ns < 60 * 10**9 for message in shown)
     sender.close()
 
 
@@ -105,11 +109,11 @@ def test_what_a_sender_carried_is_counted_and_its_bodies_are_told_at_the_other_e
     assert sender.outcomes(4) == [Outcome.ACKED] * 4
     browser, right = ManagementBrowser(brokers, browse), brokers.endpoint("right", "stomp")
 
-    def found() -> set[int | None]:
+    def seqs_browsed() -> set[int | None]:
         there = browser.browse(right, brokers.credentials(), "orders", timeout_s=60)
-        return {identity.read(each.body, RUN).seq for each in there}
+        return {identity.read(message.body, RUN).seq for message in there}
 
-    until(lambda: found() == {0, 1, 2, 3})
+    until(lambda: seqs_browsed() == {0, 1, 2, 3})
     with closing(Jolokia(brokers.management("left"))) as agent:
         bridges = queries_of(topology, "left").figures(agent).bridges
     assert {bridge.connector for bridge in bridges} == {"there.and_back", "members"}

@@ -91,8 +91,8 @@ def connectors_started(*connectors: dict[str, bool]) -> int:
 
 
 def test_a_connector_counts_when_it_says_that_it_is_started() -> None:
-    said = [{"StatisticsEnabled": True, "Started": started} for started in (True, False, True)]
-    assert connectors_started(*said) == 2
+    attributes = [{"StatisticsEnabled": True, "Started": started} for started in (True, False, True)]
+    assert connectors_started(*attributes) == 2
 
 
 def test_connectors_of_5_16_which_cannot_say_so_count_from_when_they_are_there() -> None:
@@ -100,10 +100,10 @@ def test_connectors_of_5_16_which_cannot_say_so_count_from_when_they_are_there()
 
 
 def test_one_request_asks_for_what_is_sampled_and_its_answer_is_understood() -> None:
-    found = figures(
+    sampled = figures(
         "n2", answered(WHOLE, HEAP, {"q": QUEUE}, SUBSCRIPTIONS, OPENED, DUPLEX, CONNECTIONS), {"n1-to-n2_n1_outbound"}
     )
-    assert found.broker == {
+    assert sampled.broker == {
         "connections": 9,
         "memory_percent": 4,
         "store_percent": 5,
@@ -112,26 +112,26 @@ def test_one_request_asks_for_what_is_sampled_and_its_answer_is_understood() -> 
         "heap_used_bytes": 3,
         "heap_max_bytes": 4,
     }
-    assert found.queues == {"orders": {
+    assert sampled.queues == {"orders": {
         "depth": 1, "in_flight": 2, "enqueue_count": 3, "dequeue_count": 4, "forward_count": 5, "dispatch_count": 6,
         "expired_count": 7, "consumers": 8, "producers": 9}}  # fmt: skip
-    assert [replace(bridge, counters=COUNTERS) for bridge in found.bridges] == list(BRIDGES)
+    assert [replace(bridge, counters=COUNTERS) for bridge in sampled.bridges] == list(BRIDGES)
     assert len(figures_asked("n2")) == 7
 
 
 def test_a_bridge_has_what_its_own_subscriptions_hold_without_advisories() -> None:
-    found = figures("n2", answered(WHOLE, HEAP, {}, SUBSCRIPTIONS, OPENED, DUPLEX, CONNECTIONS), ())
-    assert [bridge.counters for bridge in found.bridges] == [{**COUNTERS, "unconfirmed": n} for n in (42, 4)]
+    sampled = figures("n2", answered(WHOLE, HEAP, {}, SUBSCRIPTIONS, OPENED, DUPLEX, CONNECTIONS), ())
+    assert [bridge.counters for bridge in sampled.bridges] == [{**COUNTERS, "unconfirmed": n} for n in (42, 4)]
 
 
 def test_bridges_are_no_clients() -> None:
-    found = figures("n2", answered(WHOLE, HEAP, {}, {}, {}, {}, CONNECTIONS), {"n1-to-n2_n1_outbound"})
-    assert found.clients == {"openwire": 1, "stomp": 2}
+    sampled = figures("n2", answered(WHOLE, HEAP, {}, {}, {}, {}, CONNECTIONS), {"n1-to-n2_n1_outbound"})
+    assert sampled.clients == {"openwire": 1, "stomp": 2}
 
 
 def test_a_broker_without_queues_bridges_and_clients_has_none() -> None:
-    found = figures("n2", [*answered(WHOLE, HEAP), NONE, NONE, NONE, NONE, *answered([])], ())
-    assert (found.queues, found.bridges, found.clients) == ({}, (), {})
+    sampled = figures("n2", [*answered(WHOLE, HEAP), NONE, NONE, NONE, NONE, *answered([])], ())
+    assert (sampled.queues, sampled.bridges, sampled.clients) == ({}, (), {})
 
 
 def test_a_broker_whose_own_mbean_is_missing_is_an_error_that_names_it() -> None:

@@ -35,8 +35,8 @@ def test_a_broker_counts_its_clients_while_they_are_connected_and_no_longer(
 
         def counted() -> tuple[int, int]:
             """Of the broker in all, without links, and of the clients' protocol: as ``samples`` has them."""
-            found = {(row.kind, row.object, row.metric): row.value for row in sample(agent, queries)}
-            return found["broker", "", "connections"], found.get(("connector", protocol, "connections"), 0)
+            values = {(row.kind, row.object, row.metric): row.value for row in sample(agent, queries)}
+            return values["broker", "", "connections"], values.get(("connector", protocol, "connections"), 0)
 
         until(lambda: counted() == (0, 0))  # those of the tests before have left
         for role in ("producer", "consumer", "consumer"):

@@ -25,11 +25,11 @@ def agent(
     status: int, body: bytes, delay_s: float = 0.0, certificate: trustme.LeafCert | None = None
 ) -> Iterator[tuple[ManagementEndpoint, list[Any]]]:
     """An HTTP server that answers every request the same way, and a list of the bodies that it was sent."""
-    asked: list[Any] = []
+    requests: list[Any] = []
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
-            asked.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            requests.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
             time.sleep(delay_s)
             self.send_response(status)
             self.send_header("Content-Length", str(len(body)))
@@ -47,7 +47,10 @@ def agent(
     scheme = "http" if certificate is None else "https"
     threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
     try:
-        yield ManagementEndpoint("hub", f"{scheme}://127.0.0.1:{server.server_port}/jolokia/", "agent", PASSWORD), asked
+        yield (
+            ManagementEndpoint("hub", f"{scheme}://127.0.0.1:{server.server_port}/jolokia/", "agent", PASSWORD),
+            requests,
+        )
     finally:
         server.shutdown()
         server.server_close()
@@ -64,16 +67,16 @@ def failure(status: int, body: bytes, delay_s: float = 0.0) -> str:
 
 
 def test_many_questions_are_one_request() -> None:
-    with agent(200, answer({"status": 200, "value": 1}, {"status": 200, "value": ["x"]})) as (endpoint, asked):
+    with agent(200, answer({"status": 200, "value": 1}, {"status": 200, "value": ["x"]})) as (endpoint, requests):
         answers = Jolokia(endpoint).bulk([read("a:type=A", "B"), search("a:*")])
-    assert [it.value for it in answers] == [1, ["x"]]
-    assert asked == [[{"type": "read", "mbean": "a:type=A", "attribute": ["B"]}, {"type": "search", "mbean": "a:*"}]]
+    assert [result.value for result in answers] == [1, ["x"]]
+    assert requests == [[{"type": "read", "mbean": "a:type=A", "attribute": ["B"]}, {"type": "search", "mbean": "a:*"}]]
 
 
 def test_a_missing_mbean_is_an_answer_among_the_others() -> None:
     with agent(200, answer({"status": 404, "error": "none"}, {"status": 200, "value": 2})) as (endpoint, _):
-        first, second = Jolokia(endpoint).bulk([read("a:x=*"), read("a:y=1")])
-    assert (first.status, first.error, second.value) == (404, "none", 2)
+        missing, present = Jolokia(endpoint).bulk([read("a:x=*"), read("a:y=1")])
+    assert (missing.status, missing.error, present.value) == (404, "none", 2)
 
 
 def test_asked_for_alone_a_missing_mbean_is_an_error() -> None:
@@ -83,9 +86,9 @@ def test_asked_for_alone_a_missing_mbean_is_an_error() -> None:
 
 
 def test_an_operation_is_executed_with_its_arguments() -> None:
-    with agent(200, answer({"status": 200, "value": None})) as (endpoint, asked):
+    with agent(200, answer({"status": 200, "value": None})) as (endpoint, requests):
         assert Jolokia(endpoint).execute("a:b=c", "purge", 3) is None
-    assert asked == [[execute("a:b=c", "purge", 3)]]
+    assert requests == [[execute("a:b=c", "purge", 3)]]
 
 
 def test_a_broker_that_does_not_answer_is_told_with_the_time_it_was_given() -> None:
@@ -99,7 +102,7 @@ def test_a_broker_that_is_not_there_is_told() -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "body", "told"),
+    ("status", "body", "sentence"),
     [
         (401, b"", "refuses the user name or password of the run"),
         (403, b"", "refuses the user name or password of the run"),
@@ -109,10 +112,10 @@ def test_a_broker_that_is_not_there_is_told() -> None:
         (200, b"[]", "the agent's answer does not fit the request"),
     ],
 )
-def test_other_answers_are_told_without_the_password(status: int, body: bytes, told: str) -> None:
+def test_other_answers_are_told_without_the_password(status: int, body: bytes, sentence: str) -> None:
     message = failure(status, body)
     assert message.startswith("broker 'hub', MBean java.lang:type=Memory: ")
-    assert told in message
+    assert sentence in message
     assert PASSWORD not in message
 
 

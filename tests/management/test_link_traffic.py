@@ -38,13 +38,13 @@ class Proxies:
 
 
 @contextmanager
-def broker(greeting: bytes, asked: bytes, answer: bytes, delay_s: float = 0.0) -> Iterator[tuple[str, int]]:
+def broker(greeting: bytes, question: bytes, answer: bytes, delay_s: float = 0.0) -> Iterator[tuple[str, int]]:
     """One that greets, and answers exactly one question, each time after a while."""
 
     def serve(client: socket.socket) -> None:
         with client:
             client.sendall(greeting)
-            while client.recv(len(asked), socket.MSG_WAITALL) == asked:
+            while client.recv(len(question), socket.MSG_WAITALL) == question:
                 time.sleep(delay_s)
                 client.sendall(answer)
 
@@ -92,7 +92,7 @@ def test_a_link_that_hangs_up_is_told_by_its_name_and_the_others_are_measured() 
 
 
 def test_what_was_measured_is_told_in_a_line_before_those_that_did_not_answer() -> None:
-    one, other = build("two-one-way").links
+    one, silent_link = build("two-one-way").links
     lines: list[str] = []
     with broker(GREETING, KEEP_ALIVE_WANTED, KEEP_ALIVE) as door:
 
@@ -100,9 +100,12 @@ def test_what_was_measured_is_told_in_a_line_before_those_that_did_not_answer() 
             def proxy_endpoint_of(self, link: Link) -> tuple[str, int] | None:
                 return door if link is one else ("127.0.0.1", 1)
 
-        rows = tell_round_trips(Half(), [one, other], lines.append)
+        rows = tell_round_trips(Half(), [one, silent_link], lines.append)
     assert [row.object for row in rows] == [one.name] * 3
-    assert [line.partition(":")[0] for line in lines] == ["round trips over links measured", f"link {other.name!r}"]
+    assert [line.partition(":")[0] for line in lines] == [
+        "round trips over links measured",
+        f"link {silent_link.name!r}",
+    ]
 
 
 @pytest.mark.parametrize("transport", ["ssl", "http"])

@@ -71,8 +71,8 @@ def test_the_bridge_of_another_link_does_not_count() -> None:
 
 
 def test_the_demand_of_another_link_does_not_count() -> None:
-    other = replace(ONE_WAY_ENDS["b"], subscriptions=subscribed("other_a_outbound"))
-    assert missing(ONE_WAY, ONE_WAY_ENDS | {"b": other}) == (
+    end_of_another = replace(ONE_WAY_ENDS["b"], subscriptions=subscribed("other_a_outbound"))
+    assert missing(ONE_WAY, ONE_WAY_ENDS | {"b": end_of_another}) == (
         "b has no subscription by which a would hear of its consumers",
     )
 
@@ -147,11 +147,11 @@ def test_the_error_names_each_link_what_its_ends_show_and_what_they_log(tmp_path
     with pytest.raises(LinksNotProven) as failed:
         prove_links(Silent(tmp_path), Topology("t", (A, B), (ONE_WAY,), (), CLASSIC), timeout_s=0)
     reached = "http://127.0.0.1:1/jolokia/ cannot be reached (ConnectionError)"
-    told = str(failed.value).splitlines()
-    assert told[0] == "1 of the links did not come up within 0 s; see the brokers' logs, or allow more time"
-    assert told[1].startswith("link 'ab' from a to b: broker 'a', MBean org.apache.activemq:type=Broker,brokerName=a,")
-    assert told[1].count(reached) == 2
-    assert told[2:] == [
+    lines = str(failed.value).splitlines()
+    assert lines[0] == "1 of the links did not come up within 0 s; see the brokers' logs, or allow more time"
+    assert lines[1].startswith("link 'ab' from a to b: broker 'a', MBean org.apache.activemq:type=Broker,brokerName=a,")
+    assert lines[1].count(reached) == 2
+    assert lines[2:] == [
         "    a logs: 12:00 WARN clientId=ab_a due to User name [u] or password is invalid.",
         "    b logs: 12:00 WARN clientId=ab_b due to User name [u] or password is invalid.",
     ]
@@ -165,12 +165,12 @@ class Foreign(Silent):
 
 
 def test_without_logs_the_error_says_what_to_check_once_for_all_links(tmp_path: Path) -> None:
-    both = (ONE_WAY, replace(ONE_WAY, opened_by=B, to=A, name="ba"))
+    links = (ONE_WAY, replace(ONE_WAY, opened_by=B, to=A, name="ba"))
     with pytest.raises(LinksNotProven) as failed:
-        prove_links(Foreign(tmp_path), Topology("t", (A, B), both, (), CLASSIC), timeout_s=0)
-    told = str(failed.value).splitlines()
-    assert [line.partition(":")[0] for line in told[1:3]] == ["link 'ab' from a to b", "link 'ba' from b to a"]
-    assert told[3:] == [
+        prove_links(Foreign(tmp_path), Topology("t", (A, B), links, (), CLASSIC), timeout_s=0)
+    lines = str(failed.value).splitlines()
+    assert [line.partition(":")[0] for line in lines[1:3]] == ["link 'ab' from a to b", "link 'ba' from b to a"]
+    assert lines[3:] == [
         "the logs of a, b cannot be read from here: check the user and password that each link logs in with and, over"
         " TLS, the certificates that its opener trusts"
     ]
@@ -184,7 +184,7 @@ def test_log_lines_that_name_the_link_come_before_others() -> None:
 
 
 def test_a_topology_without_links_is_proven_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    told: list[str] = []
+    lines: list[str] = []
     monkeypatch.setattr(links, "time", SimpleNamespace(monotonic=lambda: 5.0))  # which knows no sleep
-    assert prove_links(Silent(tmp_path), Topology("t", (A,), (), (), CLASSIC), timeout_s=0, progress=told.append) == 0
-    assert told == ["links proven after 0.0 s: 0"]
+    assert prove_links(Silent(tmp_path), Topology("t", (A,), (), (), CLASSIC), timeout_s=0, progress=lines.append) == 0
+    assert lines == ["links proven after 0.0 s: 0"]

@@ -120,8 +120,8 @@ def test_figures_become_rows_with_a_bridge_named_by_its_link_at_both_ends() -> N
 
 
 def test_of_two_duplex_links_with_the_same_ends_neither_is_taken_for_the_other() -> None:
-    second = NetworkConnector(opened_by=N1, to=N2, duplex=True, name="second")
-    names = LinkNames.in_topology(Topology("t", (N1, N2), (LINK, second), (), CLASSIC))
+    twin = NetworkConnector(opened_by=N1, to=N2, duplex=True, name="second")
+    names = LinkNames.in_topology(Topology("t", (N1, N2), (LINK, twin), (), CLASSIC))
     assert names.duplex == {}
     assert names.client_ids == {"n1-to-n2_n1_outbound", "second_n1_outbound"}
 
@@ -130,10 +130,10 @@ def test_a_sample_has_exactly_the_documented_metrics_and_fits_the_table() -> Non
     with agent(200, ANSWER) as (endpoint, _):
         taken = sample(Jolokia(endpoint), LinkNames(frozenset(), {}))
     taken += process_rows("hub", os.getpid()) + core_wait_rows("hub", CoreWaits(os.getpid())) + machine_rows()
-    found: dict[str, set[str]] = {}
+    metrics_by_kind: dict[str, set[str]] = {}
     for row in taken:
-        found.setdefault(row.kind, set()).add(row.metric)
-    assert found == METRICS
+        metrics_by_kind.setdefault(row.kind, set()).add(row.metric)
+    assert metrics_by_kind == METRICS
     assert list(Row._fields) == SAMPLES.names
     assert all(type(row.value) is int for row in taken)
 

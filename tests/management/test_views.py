@@ -19,10 +19,10 @@ def topology(*links: NetworkConnector) -> Topology:
 
 
 @pytest.mark.parametrize(
-    ("asked", "members"), [("hub", ("hub", "spare")), ("spare", ("hub", "spare")), ("spoke", ("spoke",))]
+    ("name", "members"), [("hub", ("hub", "spare")), ("spare", ("hub", "spare")), ("spoke", ("spoke",))]
 )
-def test_the_brokers_of_a_pair_are_the_same_whichever_is_asked_for(asked: str, members: tuple[str, ...]) -> None:
-    assert on_one_store(topology(), asked) == members
+def test_the_brokers_of_a_pair_are_the_same_whichever_is_asked_for(name: str, members: tuple[str, ...]) -> None:
+    assert on_one_store(topology(), name) == members
 
 
 def test_the_login_of_a_standby_is_a_bridge_too_and_no_client() -> None:

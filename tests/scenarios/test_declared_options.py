@@ -8,6 +8,7 @@ import pytest
 from brokerbench.compare.session import variable_options
 from drivers.users.locust_users import ConsumerUser, ProducerUser
 from reports.comparison.conditions import ARM_FIELDS, NO_CONDITIONS, SAID_BY_USERS, SAID_ELSEWHERE
+from scenarios.harness.faults import KINDS
 from scenarios.options import OPTIONS, SECTIONS, Option
 
 ROW = re.compile(r"^\| (`-[^|]*) \| (.*) \| ([^|]*) \|$", re.MULTILINE)
@@ -71,3 +72,10 @@ def test_a_comparison_reads_what_users_were_given_from_the_users() -> None:
     set_of_users = {name for name, option in OPTIONS.items() if option.sets}
     assert set_of_users <= {*SAID_BY_USERS, *SAID_ELSEWHERE}
     assert {*NO_CONDITIONS} - {*OPTIONS} == {"overlay_digest"}
+
+
+def test_the_docs_have_the_faults_as_they_are_declared() -> None:
+    page = Path("docs/options.md").read_text(encoding="utf-8")
+    table = page.partition("| fault | in a scenario | what is done |\n|---|---|---|\n")[2].partition("\n\n")[0]
+    rows = [f"| `{fault.usage()}` | `{fault.__name__}` | {fault.does} |" for fault in KINDS.values()]
+    assert table.splitlines() == rows

@@ -1,9 +1,16 @@
 """Texts that tests hold against files. BROKERBENCH_REGENERATE=1 makes pytest write them anew: then read the diff."""
 
 import os
+import re
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from lxml import etree
+
 FOLDER = Path(__file__).parent / "golden"
+OPTION = re.compile(r"([\w.]+)=")
+SCHEME = re.compile(r"([a-z+]+):[(/$]")
+QUOTED_NAME = re.compile(r'"[^"]*"')
 
 
 def assert_golden(name: str, text: str) -> None:
@@ -14,3 +21,24 @@ def assert_golden(name: str, text: str) -> None:
         path.write_text(text, encoding="utf-8")
     assert path.exists(), f"no golden file {name}: run with BROKERBENCH_REGENERATE=1, then read what it wrote"
     assert text == path.read_text(encoding="utf-8")
+
+
+def settings_in(files: Mapping[str, str]) -> set[tuple[str, ...]]:
+    """Each file, element, attribute and option of a URI that rendered files have, without values and brokers' names."""
+    settings = {(filename,) for filename in files}
+    for filename, text in files.items():
+        if filename.endswith(".xml"):
+            settings |= {(filename, *setting) for setting in _settings_of(etree.fromstring(text.encode()))}
+        else:
+            keys = (line.partition("=")[0] for line in text.splitlines() if "=" in line)
+            settings |= {(filename, QUOTED_NAME.sub("NAME", key)) for key in keys}
+    return settings
+
+
+def _settings_of(root: etree._Element) -> Iterator[tuple[str, ...]]:
+    for element in root.iter("{*}*"):
+        parents = reversed([*element.iterancestors()])
+        path = "/".join(etree.QName(part).localname for part in (*parents, element))
+        yield (path,)
+        for attribute, value in (*element.attrib.items(), ("", element.text or "")):
+            yield from ((path, str(attribute), part) for part in ("", *OPTION.findall(value), *SCHEME.findall(value)))

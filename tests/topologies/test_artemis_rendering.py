@@ -10,7 +10,7 @@ from lxml import etree
 
 from tests.topologies.artemis_samples import clusters_and_connections, every_artemis_feature
 from tests.topologies.conftest import artemis_configuration_xsd
-from tests.topologies.golden_files import FOLDER, assert_golden
+from tests.topologies.golden_files import FOLDER, assert_golden, settings_in
 from tests.topologies.samples import site_of
 from topologies.artemis.addresses import Address, AddressSetting
 from topologies.artemis.broker import Acceptor, ArtemisBroker, HaPolicy, Journal
@@ -30,11 +30,14 @@ CORE = "{urn:activemq:core}"
 OF_ONE_BROKER = (BROKER_XML, BROKER_PROPERTIES, "qdrouterd.conf")
 VARIANTS = ("live-backup(ha='replication')", "senders(alternate=True)", "dual-mirror(alternate=True)")
 ARTEMIS = [*(name for name in ENTRIES if build(name).flavour == "artemis"), *VARIANTS]
-
-
-def named(entry: str) -> str:
-    """The folder of a variant is the variant's own."""
-    return entry.replace("(", "-").replace("='", "-").replace("=", "-").strip(")'") if "(" in entry else entry
+GOLDEN = {
+    "every-artemis-feature": every_artemis_feature(),
+    "live-backup": build("live-backup"),
+    "live-backup-ha-replication": build("live-backup(ha='replication')"),
+    "router-peer": build("router-peer"),
+    "senders-alternate-True": build("senders(alternate=True)"),
+}
+"""By folder. Together they have every setting that a rendered broker can have, most of them once."""
 
 
 def artemis_broker(topology: Topology, name: str) -> ArtemisBroker:
@@ -55,25 +58,38 @@ def files_of(topology: Topology, broker: AnyBroker) -> dict[str, str]:
     return render(topology, broker, site_of(topology))
 
 
-@pytest.mark.parametrize("entry", ARTEMIS)
-def test_a_catalogue_entry_renders_to_its_golden_files(entry: str) -> None:
-    topology = build(entry)
+@pytest.mark.parametrize("folder", GOLDEN)
+def test_a_topology_renders_to_its_golden_files(folder: str) -> None:
+    topology = GOLDEN[folder]
     for broker in topology.brokers:
         for filename, text in files_of(topology, broker).items():
-            folder = f"{named(entry)}/{broker.name}" if filename in OF_ONE_BROKER else "artemis"
-            assert_golden(f"{folder}/{filename}", text)
+            assert_golden(
+                f"{folder}/{broker.name}/{filename}" if filename in OF_ONE_BROKER else f"artemis/{filename}", text
+            )
 
 
 def test_no_golden_file_is_left_over() -> None:
     expected = {
-        f"{named(entry)}/{broker.name}/{filename}"
-        for entry in ARTEMIS
-        for broker in build(entry).brokers
-        for filename in files_of(build(entry), broker)
+        f"{folder}/{broker.name}/{filename}"
+        for folder, topology in GOLDEN.items()
+        for broker in topology.brokers
+        for filename in files_of(topology, broker)
         if filename in OF_ONE_BROKER
     }
-    found = {str(path.relative_to(FOLDER)) for name in OF_ONE_BROKER for path in FOLDER.glob(f"*/*/{name}")}
-    assert found == expected
+    golden_files = {str(path.relative_to(FOLDER)) for name in OF_ONE_BROKER for path in FOLDER.glob(f"*/*/{name}")}
+    assert golden_files == expected
+
+
+@pytest.mark.parametrize("entry", ARTEMIS)
+def test_an_entry_has_no_setting_that_is_in_no_golden_file(entry: str) -> None:
+    golden = {
+        setting
+        for topology in GOLDEN.values()
+        for broker in topology.brokers
+        for setting in settings_in(files_of(topology, broker))
+    }
+    for broker in build(entry).brokers:
+        assert settings_in(files_of(build(entry), broker)) - golden == set(), broker.name
 
 
 @pytest.mark.parametrize("entry", ARTEMIS)

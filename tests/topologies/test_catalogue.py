@@ -4,8 +4,10 @@ import dataclasses
 import inspect
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,10 +15,23 @@ from tests.topologies.golden_files import assert_golden
 from topologies.catalogue.lookup import ENTRIES, build, entries
 from topologies.classic.broker import Broker
 from topologies.classic.network_connectors import MulticastDiscovery, StaticDiscovery
+from topologies.model.broker import AnyBroker
 from topologies.model.client_groups import CONSUMERS, PRODUCERS
 from topologies.model.parse import EntryCall, parse_call
 from topologies.model.validity import TopologyInvalid
 
+VARIANTS = (
+    "source-and-sink(duplex=True)",
+    "hub-and-spoke(spokes=2, hub_standby=True)",
+    "mesh(discovery='multicast')",
+    "mesh(rebalance=True)",
+    "source-and-sink(duplex=True, transport='nio+ssl')",
+    "chain(links=2, bridge_temp_destinations=False)",
+    "chain(static_queue='orders')",
+    "live-backup(ha='replication')",
+    "senders(alternate=True)",
+    "dual-mirror(alternate=True)",
+)
 MISTAKES = (
     "mehs",
     "circle",
@@ -102,6 +117,32 @@ def test_any_text_is_a_topology_or_a_sentence(text: str) -> None:
 def test_what_is_written_as_keywords_is_read_as_such(arguments: dict[str, object]) -> None:
     text = f"mesh({', '.join(f'{name}={value!r}' for name, value in arguments.items())})"
     assert parse_call(text) == EntryCall("mesh", arguments)
+
+
+def test_each_entry_has_the_brokers_links_and_groups_of_the_golden_file() -> None:
+    """With each field that is not at its default. The golden files of rendered features show how it is written."""
+    parts = {
+        entry: {
+            field: [differing(part) for part in getattr(topology, field)] for field in ("brokers", "links", "groups")
+        }
+        for entry, topology in ((entry, build(entry)) for entry in (*ENTRIES, *VARIANTS))
+    }
+    assert_golden("catalogue.yaml", yaml.safe_dump(parts, sort_keys=False, width=120, default_flow_style=None))
+
+
+def differing(part: Any) -> Any:
+    """A part of a topology by its fields that are not at their default, other brokers by their names."""
+    if isinstance(part, tuple):
+        return [inner.name if isinstance(inner, AnyBroker) else differing(inner) for inner in part]
+    if not dataclasses.is_dataclass(part):
+        return part
+    fields = {}
+    for field in dataclasses.fields(part):
+        value = getattr(part, field.name)
+        default = field.default if field.default_factory is dataclasses.MISSING else field.default_factory()
+        if value != default and field.init:
+            fields[field.name] = value.name if isinstance(value, AnyBroker) else differing(value)
+    return fields
 
 
 def test_every_entry_is_built_by_its_bare_name() -> None:

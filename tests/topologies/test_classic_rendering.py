@@ -1,6 +1,7 @@
 """Checks rendered Classic brokers against golden files and the broker's own schema."""
 
 import dataclasses
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -8,7 +9,7 @@ from hypothesis import given, settings
 from lxml import etree
 
 from tests.topologies.conftest import activemq_xsd
-from tests.topologies.golden_files import FOLDER, assert_golden
+from tests.topologies.golden_files import FOLDER, assert_golden, settings_in
 from tests.topologies.samples import every_feature, site_of, topologies
 from topologies.catalogue.lookup import ENTRIES, build
 from topologies.classic.broker import Broker, KahaDb
@@ -61,19 +62,44 @@ VARIANTS = (
 )
 
 
-@pytest.mark.parametrize("entry", VARIANTS)
-def test_a_catalogue_entry_renders_to_its_golden_files(entry: str) -> None:
-    topology = build(entry)
-    for broker in topology.brokers:
-        for filename, text in render(topology, broker, site_of(topology)).items():
-            folder = "" if filename == LOG4J2_PROPERTIES else f"{topology.name}/{broker.name}/"
+GOLDEN = [
+    every_feature(),
+    *map(
+        build,
+        (
+            "mesh-of-pairs(pairs=2)",
+            "mesh(brokers=2, discovery='multicast')",
+            "source-and-sink(duplex=True, transport='nio+ssl')",
+            "source-and-sink(transport='http')",
+        ),
+    ),
+]
+"""Together they have every setting that a rendered broker can have, most of them once."""
+
+
+def files_of(topology: Topology) -> Iterator[tuple[str, dict[str, str]]]:
+    """Each broker's name and rendered files."""
+    return ((broker.name, render(topology, broker, site_of(topology))) for broker in topology.brokers)
+
+
+@pytest.mark.parametrize("topology", GOLDEN, ids=lambda topology: topology.name)
+def test_a_topology_renders_to_its_golden_files(topology: Topology) -> None:
+    for broker, files in files_of(topology):
+        for filename, text in files.items():
+            folder = "" if filename == LOG4J2_PROPERTIES else f"{topology.name}/{broker}/"
             assert_golden(f"{folder}{filename}", text)
 
 
 def test_no_golden_file_is_left_over() -> None:
-    built = [build(entry) for entry in VARIANTS]
-    expected = {f"{topology.name}/{broker.name}" for topology in built for broker in topology.brokers}
+    expected = {f"{topology.name}/{broker.name}" for topology in GOLDEN for broker in topology.brokers}
     assert {str(path.parent.relative_to(FOLDER)) for path in FOLDER.rglob(ACTIVEMQ_XML)} == expected
+
+
+@pytest.mark.parametrize("entry", VARIANTS)
+def test_an_entry_has_no_setting_that_is_in_no_golden_file(entry: str) -> None:
+    golden = {setting for topology in GOLDEN for _, files in files_of(topology) for setting in settings_in(files)}
+    for broker, files in files_of(build(entry)):
+        assert settings_in(files) - golden == set(), broker
 
 
 @pytest.mark.parametrize("entry", VARIANTS)
@@ -248,8 +274,11 @@ def test_a_broker_tells_each_link_that_looks_for_it_of_that_links_proxy_in_a_gro
 ) -> None:
     topology = build("mesh(discovery='multicast')")
     site = through_proxies(topology)
+    called_broker = topology.brokers[-1]  # by both links, which the others open
+    assert_golden(
+        f"multicast-through-proxies/{called_broker.name}.xml", render(topology, called_broker, site)[ACTIVEMQ_XML]
+    )
     for broker in topology.brokers:
-        assert_golden(f"multicast-through-proxies/{broker.name}.xml", render(topology, broker, site)[ACTIVEMQ_XML])
         element = broker_element(topology, broker.name, site)
         etree.strip_elements(element, f"{{{SPRING}}}*")  # of which the broker's schema says nothing
         classic_schema.assertValid(element)

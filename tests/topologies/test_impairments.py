@@ -143,3 +143,12 @@ def test_every_mistake_names_what_was_written_the_rule_and_the_next_step() -> No
             impaired(build(topology), text)
         told.append(f"{what}: --link {text!r} on {topology}\n    {refused.value}\n")
     assert_golden("link-errors.txt", "".join(told))
+
+
+def test_a_text_of_thousands_of_short_words_is_refused_in_some_hundred_letters() -> None:
+    for text in ("a b " * 3_000, "*:" + "delay " * 3_000, "\U0010ffff " * 3_000):
+        with pytest.raises(
+            TopologyInvalid, match=r"… \([\d,]+ characters\) is too long for a link; write LINK"
+        ) as refused:
+            impaired(build("mesh"), text)
+        assert len(str(refused.value)) < 600

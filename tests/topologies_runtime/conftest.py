@@ -34,10 +34,10 @@ def up(kind: type[OwnBrokers[Any]], tmp_path: Path) -> Up:
 
     @contextmanager
     def brought_up(
-        of: str | Topology, link: str, loses_them: bool = False
+        topology_or_name: str | Topology, link: str, loses_them: bool = False
     ) -> Iterator[tuple[Runtime, Topology, LinkProxies]]:
         before = on_engine() if kind is ContainerRuntime else set()
-        topology = impaired(build(of) if isinstance(of, str) else of, link)
+        topology = impaired(build(topology_or_name) if isinstance(topology_or_name, str) else topology_or_name, link)
         directory = RunDirectory.create(tmp_path, f"{tmp_path.name}-{len(list(tmp_path.iterdir()))}")
         runtime = kind(topology, directory, broker_memory_mb=MEMORY_MB)
         try:
@@ -47,9 +47,9 @@ def up(kind: type[OwnBrokers[Any]], tmp_path: Path) -> Up:
             assert proxies is not None
             yield runtime, topology, proxies
             assert bool(proxies.loss()) == loses_them
-            with asked_all_the_while(proxies.loss) as told:
+            with asked_all_the_while(proxies.loss) as losses:
                 runtime.close()
-            assert loses_them or told == {""}, "it ends because the run does"
+            assert loses_them or losses == {""}, "it ends because the run does"
         finally:
             runtime.close()
         assert kind is not ContainerRuntime or on_engine(tmp_path) == before

@@ -32,20 +32,20 @@ Up = Callable[..., AbstractContextManager[tuple[Runtime, Topology, LinkProxies]]
 @contextmanager
 def asked_all_the_while(question: Callable[[], str]) -> Iterator[set[str]]:
     """Every answer that there was, from before the block to after it."""
-    told, over = {question()}, threading.Event()
+    answers, over = {question()}, threading.Event()
 
     def ask() -> None:
         while not over.wait(0.001):
-            told.add(question())
+            answers.add(question())
 
     asking = threading.Thread(target=ask)
     asking.start()
     try:
-        yield told
+        yield answers
     finally:
         over.set()
         asking.join()
-        told.add(question())
+        answers.add(question())
 
 
 def one_runtime_each(name: str, *, processes: Sequence[str], containers: Sequence[str]) -> pytest.MarkDecorator:
@@ -76,10 +76,10 @@ def times_ms(sender: Client, receiver: Client, to: Destination, count: int, body
     """How long each of so many messages took, one after the other; the one that finds the way is not among them."""
     receiver.listen(to)
     time.sleep(1)  # demand travels too
-    took = []
+    durations_ms = []
     for number in range(count + 1):
         sent_ns = time.perf_counter_ns()
         sender.send(to, body(number, body_bytes))
         until(lambda number=number: len(receiver.got) > number)  # type: ignore[misc]
-        took.append((receiver.got[number].received_ns - sent_ns) / NS_PER_MS)
-    return took[1:]
+        durations_ms.append((receiver.got[number].received_ns - sent_ns) / NS_PER_MS)
+    return durations_ms[1:]

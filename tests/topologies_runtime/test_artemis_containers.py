@@ -47,8 +47,8 @@ def test_a_cluster_is_proven_and_keeps_its_secrets_and_leaves_nothing(tmp_path: 
         receiver.listen(KEPT)
         sender.send(KEPT, body(0))
         assert [reading.seq for reading in receiver.received(1)] == [0]
-        for each in (sender, receiver):
-            each.close()
+        for connected in (sender, receiver):
+            connected.close()
         versions = runtime.versions()
         assert versions["artemis"] == "2.44.0"
         assert versions["image"].endswith("activemq-artemis:2.44.0")

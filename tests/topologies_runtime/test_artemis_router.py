@@ -45,9 +45,9 @@ def test_a_router_that_is_not_there_is_told_before_anything_starts(
         program(tmp_path, there, "exit 0")
     nowhere(tmp_path, monkeypatch)
     runtime = ProcessRuntime(build("router-peer"), RunDirectory.create(tmp_path, "run"))
-    with pytest.raises(RuntimeFailed) as told:
+    with pytest.raises(RuntimeFailed) as refused:
         runtime.up(lambda _line: None)
-    assert str(told.value) == (
+    assert str(refused.value) == (
         "topology 'router-peer': router 'router' needs qdrouterd (Qpid Dispatch 1.19.0), and there is none on PATH or"
         f" in {tmp_path} (Skupper's skrouterd does not do: it has no waypoints); build it by bash .ci/build-router.sh"
         " SOURCES, as docs/topologies.md says, or choose another topology"

@@ -44,7 +44,7 @@ class Process:
 
 
 @pytest.mark.parametrize(
-    ("lines", "known"),
+    ("lines", "is_recognised"),
     [
         ([COMMAND], True),
         ([SHELL, COMMAND], True),
@@ -53,10 +53,10 @@ class Process:
     ],
 )
 def test_the_brokers_process_is_known_also_where_the_engines_own_is_seen_first(
-    lines: list[list[str]], known: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    lines: list[list[str]], is_recognised: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its memory and CPU would not be sampled, which a busy machine showed of two brokers in three."""
     monkeypatch.setattr(brokercontainer.psutil, "Process", lambda _pid: Process(list(lines)))
     container = BrokerContainer("b", cast("Any", Engine()), COMMAND, log=tmp_path / "log", host="unix:///nobody.sock")
     container.start()
-    assert container.pid == (7 if known else None)
+    assert container.pid == (7 if is_recognised else None)

@@ -21,8 +21,8 @@ NO_IMAGE = Seen(
 )
 
 
-def seeing(seen: Seen) -> Callable[[str | None], Seen]:
-    return lambda _image: seen
+def seeing(means: Seen) -> Callable[[str | None], Seen]:
+    return lambda _image: means
 
 
 def never(_image: str | None) -> Seen:
@@ -36,10 +36,10 @@ def test_containers_are_taken_where_engine_and_image_are_there() -> None:
     )
 
 
-@pytest.mark.parametrize("seen", [NO_ENGINE, NO_IMAGE])
-def test_processes_are_taken_where_something_lacks_and_the_reason_says_what(seen: Seen) -> None:
-    assert choose("", None, seeing(seen)) == Choice(
-        "processes", f"local JVMs, for containers are not to be had: {seen.problem}"
+@pytest.mark.parametrize("means", [NO_ENGINE, NO_IMAGE])
+def test_processes_are_taken_where_something_lacks_and_the_reason_says_what(means: Seen) -> None:
+    assert choose("", None, seeing(means)) == Choice(
+        "processes", f"local JVMs, for containers are not to be had: {means.problem}"
     )
 
 
@@ -55,7 +55,7 @@ def test_a_version_or_a_build_of_the_brokers_asks_for_processes() -> None:
 
 
 @pytest.mark.parametrize(
-    ("runtime", "image", "told"),
+    ("runtime", "image", "refusal"),
     [
         ("containers", None, "--runtime containers: brokers in containers are those of their image; use --image inst"),
         ("external", None, "--runtime external: brokers that run already are as they are; leave it out"),
@@ -64,14 +64,14 @@ def test_a_version_or_a_build_of_the_brokers_asks_for_processes() -> None:
         ("processes", "a/b:1", "--image a/b:1: only containers have an image; leave one out"),
     ],
 )
-def test_only_processes_take_a_version_or_a_build_of_the_brokers(runtime: str, image: str | None, told: str) -> None:
+def test_only_processes_take_a_version_or_a_build_of_the_brokers(runtime: str, image: str | None, refusal: str) -> None:
     with pytest.raises(UserError) as refused:
         choose(runtime, image, never, "--broker-version 5.16.6")
-    assert str(refused.value).startswith(f"--broker-version 5.16.6 {told}")
+    assert str(refused.value).startswith(f"--broker-version 5.16.6 {refusal}")
 
 
 @pytest.mark.parametrize(
-    ("asked", "image", "told"),
+    ("runtime", "image", "refusal"),
     [
         ("containers", None, f"--runtime containers: {NO_ENGINE.problem}"),
         ("containers", "a/b:1", f"--runtime containers: {NO_ENGINE.problem}"),
@@ -79,11 +79,11 @@ def test_only_processes_take_a_version_or_a_build_of_the_brokers(runtime: str, i
     ],
 )
 def test_containers_that_were_asked_for_are_never_replaced_by_something_else(
-    asked: str, image: str | None, told: str
+    runtime: str, image: str | None, refusal: str
 ) -> None:
     with pytest.raises(UserError) as refused:
-        choose(asked, image, seeing(NO_ENGINE))
-    assert str(refused.value) == told
+        choose(runtime, image, seeing(NO_ENGINE))
+    assert str(refused.value) == refusal
 
 
 def test_an_image_asks_for_containers() -> None:
@@ -97,14 +97,14 @@ def test_an_image_and_processes_contradict_each_other() -> None:
 
 def asked_of(topology: Topology | None) -> list[tuple[str, str | None]]:
     """What is looked for, by flavour and image, when containers are to be had for it."""
-    asked = []
+    arguments = []
 
     def look(flavour: str, image: str | None) -> Seen:
-        asked.append((flavour, image))
+        arguments.append((flavour, image))
         return ALL_THERE
 
     assert choose("", None, containers_for(topology, look)).runtime == "containers"
-    return asked
+    return arguments
 
 
 def test_containers_are_looked_for_by_the_kind_of_broker() -> None:
@@ -142,11 +142,11 @@ def test_links_through_proxies_are_not_for_containers_in_a_virtual_machine() -> 
 
 
 @pytest.mark.parametrize(
-    ("seen", "told"),
+    ("means", "problem"),
     [(NO_ENGINE, NO_ENGINE.problem), (replace(IN_A_VIRTUAL_MACHINE, image_problem="no such host"), NO_LINKS)],
 )
-def test_of_several_things_that_containers_lack_for_links_an_image_is_the_last(seen: Seen, told: str) -> None:
-    assert containers_for(impaired(build("mesh"), "*"), lambda *_: seen)(None).problem == told
+def test_of_several_things_that_containers_lack_for_links_an_image_is_the_last(means: Seen, problem: str) -> None:
+    assert containers_for(impaired(build("mesh"), "*"), lambda *_: means)(None).problem == problem
 
 
 def test_links_that_go_straight_are_for_any_engine() -> None:
@@ -154,14 +154,14 @@ def test_links_that_go_straight_are_for_any_engine() -> None:
 
 
 def test_a_broker_that_tells_its_address_to_brokers_and_to_clients_has_none_for_both_in_a_container() -> None:
-    found = build("mesh(brokers=2, discovery='multicast')")
+    topology = build("mesh(brokers=2, discovery='multicast')")
     telling = TransportConnector("openwire", update_cluster_clients=True)
-    brokers = tuple(replace(each, connectors=(telling,)) for each in found.brokers if isinstance(each, Broker))
-    links = tuple(replace(link, opened_by=brokers[0], to=brokers[1]) for link in found.links)
-    told = no_containers(replace(found, brokers=brokers, links=links, groups=()))
-    assert told.startswith("broker 'broker-2' is found by multicast and has update_cluster_clients: in a container")
-    assert told.endswith("use --runtime processes, or give the links that lead to it a static discovery")
-    assert no_containers(found) == ""
+    brokers = tuple(replace(broker, connectors=(telling,)) for broker in topology.brokers if isinstance(broker, Broker))
+    links = tuple(replace(link, opened_by=brokers[0], to=brokers[1]) for link in topology.links)
+    refusal = no_containers(replace(topology, brokers=brokers, links=links, groups=()))
+    assert refusal.startswith("broker 'broker-2' is found by multicast and has update_cluster_clients: in a container")
+    assert refusal.endswith("use --runtime processes, or give the links that lead to it a static discovery")
+    assert no_containers(topology) == ""
 
 
 def test_a_clusters_links_that_differ_are_not_for_containers_whose_callers_share_its_doors() -> None:

@@ -83,38 +83,38 @@ def test_both_tables_of_a_process_are_read_where_the_first_does_not_do(tmp_path:
 
 def test_a_broker_that_starts_is_looked_at_until_it_listens_and_then_seldom() -> None:
     looks, broker = Looks(), Broker()
-    found = listeners_of(broker, looks)
-    assert found.listening() == frozenset()
+    listeners = listeners_of(broker, looks)
+    assert listeners.listening() == frozenset()
     looks.found = frozenset({10})
-    assert found.listening() == frozenset()
+    assert listeners.listening() == frozenset()
     looks.now_s = 0.5
-    assert found.listening() == {10}
+    assert listeners.listening() == {10}
     for looks.now_s in (0.6, 2.0, 5.4):
-        assert found.listening() == {10}
+        assert listeners.listening() == {10}
     assert looks.count == 2
     looks.now_s, looks.found = 5.5, frozenset()
-    assert found.listening() == frozenset()
+    assert listeners.listening() == frozenset()
 
 
 def test_a_broker_whose_process_is_gone_or_another_listens_no_more() -> None:
     looks, broker = Looks(), Broker()
     looks.found = frozenset({10})
-    found = listeners_of(broker, looks)
-    assert found.listening() == {10}
+    listeners = listeners_of(broker, looks)
+    assert listeners.listening() == {10}
     broker.pid = None
-    assert found.listening() == frozenset()
+    assert listeners.listening() == frozenset()
     broker.pid, looks.found = 8, frozenset()
-    assert found.listening() == frozenset()
+    assert listeners.listening() == frozenset()
     assert looks.count == 2
 
 
 def test_a_broker_that_shuts_down_is_looked_at_often() -> None:
     looks, broker = Looks(), Broker()
     looks.found = frozenset({10})
-    found = listeners_of(broker, looks)
-    assert found.listening() == {10}
+    listeners = listeners_of(broker, looks)
+    assert listeners.listening() == {10}
     broker.is_leaving, looks.found, looks.now_s = True, frozenset(), 0.1
-    assert found.listening() == frozenset()
+    assert listeners.listening() == frozenset()
 
 
 def test_a_broker_has_to_listen_where_links_call_it() -> None:

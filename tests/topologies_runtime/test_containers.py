@@ -104,9 +104,9 @@ def test_containers_and_network_are_labelled_with_run_and_harness(running: Conta
 
 
 def test_passwords_go_by_files_that_only_their_owner_can_read(running: ContainerRuntime) -> None:
-    told = json.dumps(inspected(running))
+    inspection = json.dumps(inspected(running))
     for secret in secrets_of(running):
-        assert secret not in told
+        assert secret not in inspection
     mounts = {mount["Destination"]: mount for mount in inspected(running)["Mounts"]}
     mounted = [mount for place, mount in mounts.items() if "/private/" in place]
     assert len(mounted) == 2
@@ -147,11 +147,11 @@ def test_nothing_is_left_soon_after_the_harness_was_killed(tmp_path: Path, threa
     ) as harness:
         assert harness.stdout is not None
         assert json.loads(harness.stdout.readline()) == "starting"
-        told = json.loads(harness.stdout.readline())
-        os.kill(told["pid"], signal.SIGSTOP)  # the hardest case: a frozen broker
+        started = json.loads(harness.stdout.readline())
+        os.kill(started["pid"], signal.SIGSTOP)  # the hardest case: a frozen broker
         harness.kill()
         assert eventually(lambda: on_engine(tmp_path) == before)
-        assert eventually(lambda: not Path(told["private"]).exists())
+        assert eventually(lambda: not Path(started["private"]).exists())
         assert eventually(lambda: not stores_in(tmp_path))
 
 
@@ -174,10 +174,10 @@ def test_closing_from_a_signal_handler_while_a_broker_starts_leaves_nothing(tmp_
 @pytest.mark.nightly  # in the test below both are killed, the harness and its guard
 def test_a_run_whose_guard_was_killed_removes_everything_itself(tmp_path: Path) -> None:
     before = on_engine()
-    others = set(psutil.Process().children())
+    earlier_children = set(psutil.Process().children())
     runtime = runtime_in(tmp_path)
     runtime.up(lambda _line: None)
-    (guard,) = set(psutil.Process().children()) - others
+    (guard,) = set(psutil.Process().children()) - earlier_children
     guard.kill()
     runtime.close()
     assert on_engine(tmp_path) == before
@@ -194,13 +194,13 @@ def test_what_a_killed_harness_and_its_killed_guard_left_goes_with_the_next_run(
             guard.kill()
         harness.kill()
     assert len(on_engine(tmp_path) - before) >= 2, "nobody was there to remove them"
-    told: list[str] = []
+    progress: list[str] = []
     runtime = runtime_in(tmp_path, "second")
     try:
-        runtime.up(told.append)
+        runtime.up(progress.append)
     finally:
         runtime.close()
-    assert [line for line in told if "left when its harness was killed" in line]
+    assert [line for line in progress if "left when its harness was killed" in line]
     assert on_engine(tmp_path) == before
 
 
@@ -213,9 +213,9 @@ def test_while_the_engine_answers_there_is_no_outage(running: ContainerRuntime) 
 
 
 def test_another_run_that_is_going_on_is_left_alone(running: ContainerRuntime) -> None:
-    told: list[str] = []
-    remove_leftovers(find(), told.append)
-    assert told == []
+    progress: list[str] = []
+    remove_leftovers(find(), progress.append)
+    assert progress == []
     assert running.alive("broker-1")
 
 
@@ -273,10 +273,10 @@ def test_an_image_that_cannot_be_had_is_one_sentence_with_the_next_step(tmp_path
     before = on_engine()
     with pytest.raises(RuntimeFailed) as failed:
         runtime_in(tmp_path, image="localhost:1/no/such:image").up(lambda _line: None)
-    told = str(failed.value)
-    assert told.startswith("image localhost:1/no/such:image is not on the Docker engine and cannot be pulled (")
-    assert "or leave containers out: --runtime processes" in told
-    assert "\n" not in told
+    message = str(failed.value)
+    assert message.startswith("image localhost:1/no/such:image is not on the Docker engine and cannot be pulled (")
+    assert "or leave containers out: --runtime processes" in message
+    assert "\n" not in message
     assert on_engine(tmp_path) == before
 
 

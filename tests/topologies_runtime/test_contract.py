@@ -76,10 +76,10 @@ def run_directory(kind: type[Runtime], tmp_path_factory: pytest.TempPathFactory)
 @pytest.fixture(scope="module")
 def mesh(kind: type[Runtime], topology: Topology, run_directory: RunDirectory) -> Iterator[Runtime]:
     runtime = kind(topology, run_directory, broker_memory_mb=192)
-    told: list[str] = []
+    progress: list[str] = []
     try:
-        runtime.up(told.append)
-        assert [re.sub(r"[\d.]+ s", "N s", line) for line in sorted(told) if " is up " in line] == [
+        runtime.up(progress.append)
+        assert [re.sub(r"[\d.]+ s", "N s", line) for line in sorted(progress) if " is up " in line] == [
             f"broker broker-{n} is up after N s" for n in (1, 2, 3)
         ]
         yield runtime
@@ -95,9 +95,9 @@ def test_a_mesh_comes_up_and_its_links_are_proven(mesh: Runtime, topology: Topol
 
 
 def test_no_password_is_on_any_command_line_or_in_any_environment(mesh: Runtime) -> None:
-    told = [process.info for process in psutil.process_iter(["cmdline", "environ"])]
+    processes = [process.info for process in psutil.process_iter(["cmdline", "environ"])]
     for secret in secrets_of(mesh):
-        assert secret not in repr(told)
+        assert secret not in repr(processes)
 
 
 def test_no_password_is_in_any_file_of_the_run_or_in_what_was_rendered(
@@ -181,16 +181,21 @@ def test_a_broker_may_be_absent_at_first_and_join_later(kind: type[Runtime], tmp
     pair = opened_by_joining(build("mesh(brokers=2)"), {"broker-2"})
     runtime = kind(pair, RunDirectory.create(tmp_path, "run"), broker_memory_mb=128)
     probe = RuntimeProbe(runtime, pair, connectors_of(STOMP, Trust()))
-    told: list[str] = []
+    progress: list[str] = []
     try:
         bring_up(
-            runtime, pair, pair.paths_between("producers", "consumers"), ends(runtime), told.append, absent={"broker-2"}
+            runtime,
+            pair,
+            pair.paths_between("producers", "consumers"),
+            ends(runtime),
+            progress.append,
+            absent={"broker-2"},
         )
-        assert [line.split(" after ")[0] for line in told if line.startswith(("broker ", "links "))] == [
+        assert [line.split(" after ")[0] for line in progress if line.startswith(("broker ", "links "))] == [
             "broker broker-1 is up",
             "links proven",
         ]
-        assert told[-1] == "paths proven by a canary each: 1"
+        assert progress[-1] == "paths proven by a canary each: 1"
         reserved = runtime.endpoint("broker-2", "stomp")
         assert (runtime.alive("broker-2"), probe.gone("broker-2"), probe.joined("broker-2")) == (False, True, False)
         runtime.start("broker-2")
@@ -210,13 +215,13 @@ def ends(runtime: Runtime) -> tuple[canary.Side, canary.Side]:
 
 @in_containers_at_night
 def test_nothing_is_left_after_close(single: Single, tmp_path: Path) -> None:
-    others = set(psutil.Process().children(recursive=True))  # of brokers that other tests share
+    earlier_children = set(psutil.Process().children(recursive=True))  # of brokers that other tests share
     runtime = single()
     runtime.up(lambda _line: None)
     assert runtime._prepared is not None
     pid, private = runtime.pid("broker-1"), runtime._prepared.private.path
     ports = runtime._prepared.ports_of("broker-1").values()
-    children = {psutil.Process(pid), *psutil.Process().children(recursive=True)} - others
+    children = {psutil.Process(pid), *psutil.Process().children(recursive=True)} - earlier_children
     assert len(children) == 2, "the broker and its guard"
     runtime.close()
     runtime.close()
@@ -314,10 +319,10 @@ def test_what_a_broker_publishes_to_clients_is_where_this_machine_reaches_it(mes
 def test_with_an_address_to_bind_clients_reach_brokers_there_only_and_management_stays_where_it_was(
     single: Single,
 ) -> None:
-    elsewhere, told = "127.0.0.2", list[str]()
+    elsewhere, progress = "127.0.0.2", list[str]()
     runtime = single(bind_host=elsewhere)
     try:
-        runtime.up(told.append)
+        runtime.up(progress.append)
         uri = runtime.endpoint("broker-1", "openwire").uri
         assert uri.startswith(f"tcp://{elsewhere}:")
         assert uri.encode() in published(uri)
@@ -328,7 +333,7 @@ def test_with_an_address_to_bind_clients_reach_brokers_there_only_and_management
                 socket.create_connection((elsewhere if protocol == "management" else LOOPBACK, port), 1)
     finally:
         runtime.close()
-    assert [line for line in told if elsewhere in line] == [
+    assert [line for line in progress if elsewhere in line] == [
         f"brokers listen on {elsewhere}, so they can be reached from its network"
     ]
 

@@ -83,8 +83,8 @@ def test_a_jar_is_kept_as_it_is(tmp_path: Path) -> None:
 
 
 def test_once_cached_nothing_is_fetched_again(tmp_path: Path) -> None:
-    first = ensure(pin(GOOD), tmp_path, fetching(GOOD))
-    assert ensure(pin(GOOD), tmp_path, failing(AssertionError("fetched again"))) == first
+    folder = ensure(pin(GOOD), tmp_path, fetching(GOOD))
+    assert ensure(pin(GOOD), tmp_path, failing(AssertionError("fetched again"))) == folder
 
 
 def test_another_checksum_is_refused_with_both_values_and_nothing_is_kept(tmp_path: Path) -> None:
@@ -155,9 +155,9 @@ def test_python_before_3_11_4_unpacks_too_and_writes_nothing_outside(
 
 
 def test_an_archive_without_its_folder_is_refused(tmp_path: Path) -> None:
-    other = archive({"something-else/a": b""})
+    wrong_archive = archive({"something-else/a": b""})
     with pytest.raises(DistributionUnavailable, match=r"no folder broker-1\.0"):
-        ensure(pin(other), tmp_path, fetching(other))
+        ensure(pin(wrong_archive), tmp_path, fetching(wrong_archive))
 
 
 def test_what_a_killed_fetch_left_is_removed_by_the_next_of_any_distribution(tmp_path: Path) -> None:
@@ -177,9 +177,9 @@ def test_what_a_killed_fetch_left_is_removed_by_the_next_use_of_the_cache(tmp_pa
 
 
 def test_the_folder_of_a_fetch_that_goes_on_stays(tmp_path: Path) -> None:
-    other = make_folder("fetch-other.zip-", tmp_path)
+    scratch_folder = make_folder("fetch-other.zip-", tmp_path)
     ensure(pin(GOOD), tmp_path, fetching(GOOD))
-    assert leftovers(tmp_path) == [other.name]
+    assert leftovers(tmp_path) == [scratch_folder.name]
 
 
 def overwrite(file: Path) -> None:
@@ -190,7 +190,7 @@ def overwrite(file: Path) -> None:
 
 
 DAMAGES = pytest.mark.parametrize(
-    ("damage", "told"),
+    ("damage", "flaw"),
     [
         (lambda folder: overwrite(folder / "lib" / "a.jar"), "lib/a.jar"),
         (lambda folder: (folder / "lib" / "a.jar").write_bytes(b""), "lib/a.jar"),
@@ -203,7 +203,7 @@ DAMAGES = pytest.mark.parametrize(
 
 @DAMAGES
 def test_a_damaged_folder_is_fetched_again_and_says_which_file_is_damaged(
-    tmp_path: Path, damage: Callable[[Path], object], told: str
+    tmp_path: Path, damage: Callable[[Path], object], flaw: str
 ) -> None:
     folder = ensure(pin(GOOD), tmp_path, fetching(GOOD))
     damage(folder)
@@ -211,7 +211,7 @@ def test_a_damaged_folder_is_fetched_again_and_says_which_file_is_damaged(
     assert ensure(pin(GOOD), tmp_path, fetching(GOOD), progress=lines.append) == folder
     assert lines == [
         "fetching org.example:broker:1.0:tar.gz:bin (once; later runs take it from the cache): "
-        f"it is damaged in {folder.parent} ({told})"
+        f"it is damaged in {folder.parent} ({flaw})"
     ]
     assert {path.name: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == {
         "run": b"#!/bin/sh",
@@ -223,25 +223,25 @@ def test_a_damaged_folder_is_fetched_again_and_says_which_file_is_damaged(
 
 @DAMAGES
 def test_without_network_a_damaged_folder_is_refused_and_kept(
-    tmp_path: Path, damage: Callable[[Path], object], told: str
+    tmp_path: Path, damage: Callable[[Path], object], flaw: str
 ) -> None:
     folder = ensure(pin(GOOD), tmp_path, fetching(GOOD))
     damage(folder)
     with pytest.raises(DistributionUnavailable) as refused:
         ensure(pin(GOOD), tmp_path, failing(ConnectionError("no network")))
-    assert f"({told}) and could not be fetched (ConnectionError: no network)" in str(refused.value)
+    assert f"({flaw}) and could not be fetched (ConnectionError: no network)" in str(refused.value)
     assert folder.is_dir()
     assert leftovers(tmp_path) == []
 
 
 @pytest.mark.parametrize("packaging", ["jar", "tar.gz"])
 def test_a_damaged_jar_or_archive_is_fetched_again(tmp_path: Path, packaging: str) -> None:
-    kept = pin(GOOD, replace(TEMPLATE, packaging=packaging, folder=""))
-    file = ensure(kept, tmp_path, fetching(GOOD))
+    pinned_archive = pin(GOOD, replace(TEMPLATE, packaging=packaging, folder=""))
+    file = ensure(pinned_archive, tmp_path, fetching(GOOD))
     overwrite(file)
     with pytest.raises(DistributionUnavailable, match=rf"\({file.name}\) and could not be fetched"):
-        ensure(kept, tmp_path, failing(ConnectionError("no network")))
-    assert ensure(kept, tmp_path, fetching(GOOD)).read_bytes() == GOOD
+        ensure(pinned_archive, tmp_path, failing(ConnectionError("no network")))
+    assert ensure(pinned_archive, tmp_path, fetching(GOOD)).read_bytes() == GOOD
 
 
 def test_no_image_is_built_from_a_damaged_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -273,9 +273,9 @@ def test_nothing_stays_of_what_a_check_refuses(tmp_path: Path) -> None:
     assert [path.suffix for path in tmp_path.rglob("*")] == [".lock"]
 
 
-def _slowly(cache: Path, told: Path, content: bytes) -> None:
+def _slowly(cache: Path, log_file: Path, content: bytes) -> None:
     def fetch(wanted: Distribution, folder: Path) -> Path:
-        with told.open("a") as file:
+        with log_file.open("a") as file:
             file.write("fetched\n")
         time.sleep(0.5)
         return fetching(content)(wanted, folder)
@@ -284,15 +284,15 @@ def _slowly(cache: Path, told: Path, content: bytes) -> None:
 
 
 def test_two_processes_at_once_fetch_once(tmp_path: Path) -> None:
-    told = tmp_path / "told"
+    log_file = tmp_path / "told"
     start = multiprocessing.get_context("spawn").Process
-    both = [start(target=_slowly, args=(tmp_path / "cache", told, GOOD)) for _ in range(2)]
-    for process in both:
+    processes = [start(target=_slowly, args=(tmp_path / "cache", log_file, GOOD)) for _ in range(2)]
+    for process in processes:
         process.start()
-    for process in both:
+    for process in processes:
         process.join(60)
-    assert [process.exitcode for process in both] == [0, 0]
-    assert told.read_text() == "fetched\n"
+    assert [process.exitcode for process in processes] == [0, 0]
+    assert log_file.read_text() == "fetched\n"
 
 
 @pytest.mark.parametrize(

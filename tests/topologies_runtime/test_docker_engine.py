@@ -29,7 +29,7 @@ from topologies.runtimes.containers.runtime import host_names
 from topologies.runtimes.distribution import pinned
 
 
-def said(text: str) -> APIError:
+def api_error(text: str) -> APIError:
     return APIError("500 Server Error", explanation=text)
 
 
@@ -47,10 +47,10 @@ def said(text: str) -> APIError:
     ],
 )
 def test_an_error_of_the_engine_is_told_in_its_own_words_and_with_a_next_step(text: str, step: str) -> None:
-    told = explained(said(f"{text}\n"))
-    assert told.startswith(text)
-    assert told.endswith(step)
-    assert "\n" not in told
+    sentence = explained(api_error(f"{text}\n"))
+    assert sentence.startswith(text)
+    assert sentence.endswith(step)
+    assert "\n" not in sentence
 
 
 def lost_connection() -> Exception:
@@ -103,11 +103,11 @@ def test_in_a_rootless_engine_this_user_is_root() -> None:
 
 
 @pytest.mark.parametrize(
-    ("kernel", "told"),
+    ("kernel", "other_kernel"),
     [("6.1.0-32-amd64", ""), ("6.10.14-linuxkit", "6.10.14-linuxkit"), ("", "it does not say which")],
 )
-def test_an_engine_in_a_virtual_machine_is_known_by_its_kernel(kernel: str, told: str) -> None:
-    assert Engine("unix:///x.sock", "28.1.1", "0:0", kernel=kernel).another_kernel("6.1.0-32-amd64") == told
+def test_an_engine_in_a_virtual_machine_is_known_by_its_kernel(kernel: str, other_kernel: str) -> None:
+    assert Engine("unix:///x.sock", "28.1.1", "0:0", kernel=kernel).another_kernel("6.1.0-32-amd64") == other_kernel
 
 
 each_kind = pytest.mark.parametrize("kind", PRODUCTS.values(), ids=PRODUCTS)
@@ -116,13 +116,13 @@ each_kind = pytest.mark.parametrize("kind", PRODUCTS.values(), ids=PRODUCTS)
 @each_kind
 def test_upstreams_image_is_taken_unless_only_ours_is_here(kind: BrokerProduct) -> None:
     upstream, ours = kind.launch.image.upstream, kind.launch.image.built
-    for asked, here, taken in (
+    for named_image, here, taken in (
         (None, {upstream, ours}, upstream),
         (None, {ours}, ours),
         (None, set[str](), upstream),
         ("a/b:1", {upstream, ours}, "a/b:1"),
     ):
-        assert wanted(kind, asked, here.__contains__) == taken
+        assert wanted(kind, named_image, here.__contains__) == taken
 
 
 @each_kind
@@ -138,13 +138,13 @@ def test_the_recipe_pins_what_the_process_runtime_runs(kind: BrokerProduct) -> N
 
 @pytest.mark.parametrize("flavour", sorted(PRODUCTS))
 def test_an_image_that_cannot_be_had_is_built_for_its_own_kind(flavour: str) -> None:
-    told = cannot_be_had(PRODUCTS[flavour], "some/image:1", "no such host")
-    assert f"python -m topologies.runtimes.containers.image --base IMAGE --of {flavour})" in told
+    sentence = cannot_be_had(PRODUCTS[flavour], "some/image:1", "no such host")
+    assert f"python -m topologies.runtimes.containers.image --base IMAGE --of {flavour})" in sentence
 
 
 def test_an_engine_without_room_for_an_image_is_told_to_make_room() -> None:
-    told = cannot_be_had(PRODUCTS["classic"], "some/image:1", "write /docker/layer: no space left on device")
-    assert told == (
+    sentence = cannot_be_had(PRODUCTS["classic"], "some/image:1", "write /docker/layer: no space left on device")
+    assert sentence == (
         "image some/image:1 is not on the Docker engine and cannot be pulled: write /docker/layer: no space "
         "left on device; the engine's disk is full: make room; docker system df shows what takes it"
     )
@@ -169,9 +169,11 @@ def test_brokers_are_called_by_their_names_as_far_as_host_names_allow() -> None:
 
 
 def published(topology: Topology, broker: str) -> set[str]:
-    made = topology.broker(broker)
-    assert isinstance(made, Broker)
-    named = replace(made, connectors=tuple(replace(each, published_host="fqdn") for each in made.connectors))
+    listed = topology.broker(broker)
+    assert isinstance(listed, Broker)
+    named = replace(
+        listed, connectors=tuple(replace(transport, published_host="fqdn") for transport in listed.connectors)
+    )
     inside = topology.product.in_container(topology, named)
     assert isinstance(inside, Broker)
     return {connector.published_host for connector in inside.connectors}
@@ -182,6 +184,6 @@ def test_every_connector_publishes_the_address_that_is_loopback_inside() -> None
 
 
 def test_a_broker_that_others_find_by_multicast_publishes_the_name_that_they_know() -> None:
-    found = build("mesh(brokers=2, discovery='multicast')")
-    assert published(found, "broker-2") == {"hostname"}
-    assert published(found, "broker-1") == {"ipaddress"}, "the link is its own: nobody looks for it"
+    topology = build("mesh(brokers=2, discovery='multicast')")
+    assert published(topology, "broker-2") == {"hostname"}
+    assert published(topology, "broker-1") == {"ipaddress"}, "the link is its own: nobody looks for it"

@@ -25,7 +25,9 @@ WHO = ExternalCredentials(Credentials("anna", "s3cret"), Credentials("admin", "s
 
 
 def runtime_of(*brokers: ExternalBroker, topology: str = "single") -> ExternalRuntime:
-    return ExternalRuntime(build(topology), BrokersFile(Path("b.yaml"), {it.name: it for it in brokers}), WHO)
+    return ExternalRuntime(
+        build(topology), BrokersFile(Path("b.yaml"), {broker.name: broker for broker in brokers}), WHO
+    )
 
 
 def broker(port: int, name: str = "broker-1", management: str = "") -> ExternalBroker:
@@ -44,8 +46,8 @@ def console(broker_name: str, mbean: str = CLASSIC, version: str = "BrokerVersio
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
-            (asked,) = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            value = [mbean.format(broker_name)] if asked["type"] == "search" else {version: "5.16.7"}
+            (request,) = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            value = [mbean.format(broker_name)] if request["type"] == "search" else {version: "5.16.7"}
             body = json.dumps([{"status": 200, "value": value}]).encode()
             host = f"http://127.0.0.1:{self.server.server_port}"  # type: ignore[attr-defined]
             self.send_response(200 if self.headers.get("Origin") == host else 403)
@@ -66,11 +68,11 @@ def console(broker_name: str, mbean: str = CLASSIC, version: str = "BrokerVersio
 
 
 def test_a_broker_that_answers_is_up_and_where_the_file_says() -> None:
-    told: list[str] = []
+    progress: list[str] = []
     with listener() as port, console("broker-1") as url:
         runtime = runtime_of(broker(port, management=url))
-        runtime.up(told.append)
-    assert told == ["broker broker-1 answers; it is not ours, and stays as it is"]
+        runtime.up(progress.append)
+    assert progress == ["broker broker-1 answers; it is not ours, and stays as it is"]
     assert runtime.endpoint("broker-1", "stomp") == Endpoint("broker-1", "stomp", f"stomp://127.0.0.1:{port}")
     assert runtime.versions() == {"activemq": "5.16.7"}
     assert runtime.credentials() == WHO.client
@@ -136,10 +138,10 @@ def test_a_broker_without_a_management_address_says_so() -> None:
 
 
 def test_links_of_brokers_that_cannot_be_asked_are_left_to_the_canaries() -> None:
-    topology, told = build("source-and-sink"), list[str]()
+    topology, lines = build("source-and-sink"), list[str]()
     runtime = runtime_of(broker(1, "source"), broker(2, "sink"), topology=topology.name)
-    assert prove_links(runtime, topology, progress=told.append) == 0
-    assert told == ["links are left to the canaries to prove: no management address of source, sink"]
+    assert prove_links(runtime, topology, progress=lines.append) == 0
+    assert lines == ["links are left to the canaries to prove: no management address of source, sink"]
 
 
 def test_names_and_protocols_that_are_not_there_name_those_that_are() -> None:

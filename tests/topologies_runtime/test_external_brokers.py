@@ -66,8 +66,8 @@ def brought_up(parent: Path, renderer: Render = render) -> Iterator[Theirs]:
 
 @pytest.fixture(scope="module")
 def theirs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Theirs]:
-    with brought_up(tmp_path_factory.mktemp("theirs")) as found:
-        yield found
+    with brought_up(tmp_path_factory.mktemp("theirs")) as brokers:
+        yield brokers
 
 
 def test_brokers_whose_bridge_is_over_tls_too_are_proven_and_stay(theirs: Theirs) -> None:
@@ -102,6 +102,6 @@ def test_a_bridge_over_tls_with_a_wrong_password_is_named_with_what_to_check(tmp
         runtime.up(lambda line: None)
         with pytest.raises(LinksNotProven) as failed:
             prove_links(runtime, theirs.topology, timeout_s=4)
-    told = str(failed.value).splitlines()
-    assert told[1].startswith("link 'source-to-sink' from source to sink: source shows no bridge to sink")
-    assert told[2].startswith("the logs of source, sink cannot be read from here: check the user and password")
+    lines = str(failed.value).splitlines()
+    assert lines[1].startswith("link 'source-to-sink' from source to sink: source shows no bridge to sink")
+    assert lines[2].startswith("the logs of source, sink cannot be read from here: check the user and password")

@@ -26,7 +26,7 @@ def written(folder: Path, text: str) -> Path:
     return path
 
 
-def told(folder: Path, text: str) -> str:
+def refusal(folder: Path, text: str) -> str:
     """What is said of a file that cannot be used, without its path."""
     path = written(folder, text)
     with pytest.raises(UserError) as failed:
@@ -89,7 +89,7 @@ def test_a_file_says_of_each_broker_its_uris_by_protocol_and_its_management(tmp_
     ],
 )
 def test_an_error_names_line_and_field_and_what_to_write(tmp_path: Path, text: str, message: str) -> None:
-    assert told(tmp_path, text).startswith(message)
+    assert refusal(tmp_path, text).startswith(message)
 
 
 def test_capital_letters_and_a_slash_do_not_make_another_address(tmp_path: Path) -> None:
@@ -107,7 +107,7 @@ def test_capital_letters_and_a_slash_do_not_make_another_address(tmp_path: Path)
     ],
 )
 def test_credentials_in_it_are_refused_and_not_repeated(tmp_path: Path, text: str) -> None:
-    message = told(tmp_path, text)
+    message = refusal(tmp_path, text)
     assert "credentials" in message
     assert "s3cret" not in message
 

@@ -30,10 +30,10 @@ BESIDE_BODIES_BYTES = 60_000  # at most, over the whole run: headers, pings, wha
 
 
 def quickest_ms(runtime: Runtime, sender: str, receiver: str, count: int = COUNT) -> float:
-    one, other = client(runtime, sender), client(runtime, receiver)
-    took_ms = times_ms(one, other, queue(f"from-{sender}-to-{receiver}"), count, BODY_BYTES)
-    one.close()
-    other.close()
+    sending_client, receiving_client = client(runtime, sender), client(runtime, receiver)
+    took_ms = times_ms(sending_client, receiving_client, queue(f"from-{sender}-to-{receiver}"), count, BODY_BYTES)
+    sending_client.close()
+    receiving_client.close()
     return min(took_ms)
 
 
@@ -52,7 +52,7 @@ def test_a_message_takes_as_long_as_the_link_of_a_cluster_was_made_both_ways(
         for ends, count in ((("broker-1", "broker-2"), COUNT), (("broker-2", "broker-1"), 3 * COUNT)):
             assert quickest_ms(runtime, *ends, count) >= 100
         if kind is ProcessRuntime:
-            ports = [runtime.endpoint(each.name, "core").uri.rpartition(":")[2] for each in topology.brokers]
+            ports = [runtime.endpoint(broker.name, "core").uri.rpartition(":")[2] for broker in topology.brokers]
             assert list(proxies.announced.values()) == [f"localhost:{port}" for port in reversed(ports)]
         carried = proxies.carried_at_end()[link]
         for size, count in zip(carried, (COUNT, 3 * COUNT), strict=True):

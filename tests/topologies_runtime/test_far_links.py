@@ -139,7 +139,7 @@ def test_a_mesh_over_any_transport_carries_messages_between_all_its_brokers_thro
     with up(over(transport, build("mesh")), "*:delay=10ms") as (runtime, topology, proxies):
         assert observed(runtime, topology) == predicted(topology)
         carried = proxies.carried_at_end()
-        assert {name for name, each in carried.items() if min(each) > 0} == {link.name for link in topology.links}
+        assert {name for name, sizes in carried.items() if min(sizes) > 0} == {link.name for link in topology.links}
 
 
 def over(transport: str, topology: Topology) -> Topology:
@@ -148,8 +148,8 @@ def over(transport: str, topology: Topology) -> Topology:
     def changed(broker: AnyBroker) -> Broker:
         assert isinstance(broker, Broker)
         connectors = [
-            dataclasses.replace(each, transport=transport) if each.protocol == "openwire" else each
-            for each in broker.connectors
+            dataclasses.replace(connector, transport=transport) if connector.protocol == "openwire" else connector
+            for connector in broker.connectors
         ]
         return dataclasses.replace(broker, connectors=tuple(connectors))
 
@@ -191,8 +191,8 @@ def test_every_link_of_an_entry_is_proven_through_its_proxy(entry: str, up: Up) 
 @PROCESSES  # Toxiproxy makes it, the same in both
 def test_jitter_makes_round_trips_differ_within_its_bounds(up: Up) -> None:
     with up("source-and-sink", "*:delay=60ms,jitter=50ms") as (_, topology, proxies):
-        found = [round_trips(proxies, topology.links)[0]["source-to-sink"] for _ in range(4)]
-    least, most = min(trip.least_ns for trip in found), max(trip.most_ns for trip in found)
+        trips = [round_trips(proxies, topology.links)[0]["source-to-sink"] for _ in range(4)]
+    least, most = min(trip.least_ns for trip in trips), max(trip.most_ns for trip in trips)
     assert least >= 2 * (60 - 50) * NS_PER_MS
     assert most - least > 20 * NS_PER_MS
 
@@ -211,7 +211,7 @@ def test_a_narrow_link_caps_what_crosses_and_is_used_to_nine_tenths(up: Up) -> N
         sent_ns = time.perf_counter_ns()
         source.send(to, *(body(number, body_bytes) for number in range(count)))
         until(lambda: len(sink.got) >= count, 120)
-        came_ns = [each.received_ns for each in sink.got]
+        came_ns = [reading.received_ns for reading in sink.got]
         source.close()
         sink.close()
         assert proxies.carried_at_end()["source-to-sink"].forth_bytes >= count * body_bytes
@@ -296,10 +296,13 @@ def test_links_found_by_multicast_are_each_as_long_as_they_were_made(up: Up) -> 
         assert silent == []
         assert {name for name, ms in set_ms.items() if trips[name].least_ns >= 2 * ms * NS_PER_MS} == set(set_ms)
         for link in topology.links:
-            one, other = client(runtime, link.opened_by.name), client(runtime, link.to.name)
-            assert min(times_ms(one, other, queue(f"by-{link.name}"), count=5, body_bytes=20_000)) >= set_ms[link.name]
-            one.close()
-            other.close()
+            opener_client, end_client = client(runtime, link.opened_by.name), client(runtime, link.to.name)
+            assert (
+                min(times_ms(opener_client, end_client, queue(f"by-{link.name}"), count=5, body_bytes=20_000))
+                >= set_ms[link.name]
+            )
+            opener_client.close()
+            end_client.close()
         assert min(carried.forth_bytes for carried in proxies.carried_at_end().values()) >= 6 * 20_000
 
 
@@ -310,10 +313,10 @@ def test_a_standby_that_took_over_is_reached_through_a_door_of_its_own(up: Up) -
         runtime.kill("broker-2")
         until(lambda: serving(runtime, topology, "broker-2", 3.0) == "broker-2-standby", 120)
         prove_links(runtime, topology, timeout_s=60)
-        one, two = client(runtime, "broker-1"), client(runtime, "broker-2-standby")
-        assert min(times_ms(one, two, queue("taken-over"), count=5, body_bytes=10_000)) >= 50
-        one.close()
-        two.close()
+        sender, receiver = client(runtime, "broker-1"), client(runtime, "broker-2-standby")
+        assert min(times_ms(sender, receiver, queue("taken-over"), count=5, body_bytes=10_000)) >= 50
+        sender.close()
+        receiver.close()
         assert proxies.carried_at_end()["broker-1-to-broker-2"].forth_bytes >= 50_000
 
 

@@ -50,15 +50,16 @@ class Family:
     def __init__(self, tmp_path: Path) -> None:
         self.folder = tmp_path / "secrets"
         self.folder.mkdir()
-        told = tmp_path / "pids"
-        told.touch()
+        pids_file = tmp_path / "pids"
+        pids_file.touch()
         self.harness = subprocess.Popen(
-            [sys.executable, "-c", HARNESS, self.folder, sys.executable, "-c", FAMILY, told], stdout=subprocess.PIPE
+            [sys.executable, "-c", HARNESS, self.folder, sys.executable, "-c", FAMILY, pids_file],
+            stdout=subprocess.PIPE,
         )
         assert self.harness.stdout is not None
         self.guard = int(self.harness.stdout.readline())
-        assert eventually(lambda: told.read_text().endswith(" "))
-        self.child, self.near, self.far = map(int, told.read_text().split())
+        assert eventually(lambda: pids_file.read_text().endswith(" "))
+        self.child, self.near, self.far = map(int, pids_file.read_text().split())
 
     @property
     def below(self) -> tuple[int, ...]:

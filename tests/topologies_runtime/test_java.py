@@ -50,8 +50,8 @@ def test_the_version_is_found_in_what_java_prints() -> None:
 
 def test_java_home_comes_before_path(tmp_path: Path) -> None:
     home, path = fake_java(tmp_path / "home", "21.0.1"), fake_java(tmp_path / "path", "17.0.1")
-    found = find_java(environment={"JAVA_HOME": str(home), "PATH": str(path / "bin")})
-    assert found == Java(home, home / "bin" / "java", "21.0.1", "JAVA_HOME")
+    java = find_java(environment={"JAVA_HOME": str(home), "PATH": str(path / "bin")})
+    assert java == Java(home, home / "bin" / "java", "21.0.1", "JAVA_HOME")
 
 
 def test_a_java_home_that_is_too_old_gives_way_to_path(tmp_path: Path) -> None:
@@ -108,8 +108,8 @@ def test_the_wrapper_leaves_out_that_one_argument_and_keeps_all_others(tmp_path:
     echo.chmod(0o755)
     home = spark_environment(Java(echo.parent.parent, echo, "21", "PATH"), tmp_path / "wrapper")["JAVA_HOME"]
     arguments = ["-cp", "a b:*", f"--add-modules={VECTOR_MODULE}", "", "--add-modules=java.sql", "$HOME"]
-    told = subprocess.run([f"{home}/bin/java", *arguments], capture_output=True, text=True, check=True).stdout
-    assert told == "-cp|a b:*||--add-modules=java.sql|$HOME|"
+    output = subprocess.run([f"{home}/bin/java", *arguments], capture_output=True, text=True, check=True).stdout
+    assert output == "-cp|a b:*||--add-modules=java.sql|$HOME|"
 
 
 def test_where_no_wrapper_can_be_executed_spark_gets_java_as_it_is(

@@ -32,9 +32,9 @@ def test_the_heap_neither_grows_nor_shrinks_during_a_run() -> None:
 
 def test_a_broker_with_a_jvm_of_its_own_has_its_heap_and_options_before_those_of_the_run() -> None:
     launch = replace(LAUNCH, jvm=Jvm(1024, ("-XX:+UseZGC", "-Xss1m")))
-    found = command(launch, FOLDERS, Path("/private/agent-hub.properties"))
-    assert found[:5] == ["/jdk/bin/java", "-Xms1024m", "-Xmx1024m", "-XX:+UseZGC", "-Xss1m"]
-    assert found[5:] == line()[3:]
+    arguments = command(launch, FOLDERS, Path("/private/agent-hub.properties"))
+    assert arguments[:5] == ["/jdk/bin/java", "-Xms1024m", "-Xmx1024m", "-XX:+UseZGC", "-Xss1m"]
+    assert arguments[5:] == line()[3:]
     without_heap = command(replace(LAUNCH, jvm=Jvm(0, ("-Xss1m",))), FOLDERS, Path("/private/agent-hub.properties"))
     assert without_heap[:4] == ["/jdk/bin/java", "-Xms256m", "-Xmx256m", "-Xss1m"]
 
@@ -83,8 +83,8 @@ def test_in_a_container_it_is_the_same(product: BrokerProduct) -> None:
     topology = Overlay(Path("o.yaml"), OVERLAY).over(
         build({"classic": "single", "artemis": "artemis-single"}[product.name])
     )
-    found = command_inside(product.launch, Path("/opt"), topology.brokers[0], 512, tls=False, shares_store=False)
-    assert found[:5] == ["java", "-Xms1024m", "-Xmx1024m", "-XX:+UseZGC", "-Xss1m"]
+    arguments = command_inside(product.launch, Path("/opt"), topology.brokers[0], 512, tls=False, shares_store=False)
+    assert arguments[:5] == ["java", "-Xms1024m", "-Xmx1024m", "-XX:+UseZGC", "-Xss1m"]
 
 
 @pytest.mark.java

@@ -36,18 +36,18 @@ def test_every_broker_that_a_link_may_call_has_a_door() -> None:
 def test_a_way_leads_from_its_door_to_the_listener_that_the_link_calls() -> None:
     topology = impaired(build("source-and-sink"), "*:delay=7ms")
     door = ProxyEndpoint("source-to-sink", "sink")
-    found = proxy_plan(
+    planned = proxy_plan(
         topology, {API: 1, door: 2}, {("sink", "openwire"): "127.0.0.1:3", ("sink", "amqp"): "127.0.0.1:4"}
     )
-    assert found == (PlannedProxy(door, 2, "127.0.0.1:3", Impairment(delay_ms=7), (Use("source-to-sink"),)),)
+    assert planned == (PlannedProxy(door, 2, "127.0.0.1:3", Impairment(delay_ms=7), (Use("source-to-sink"),)),)
 
 
 def test_an_amqp_connection_calls_the_listener_for_amqp() -> None:
     topology = impaired(build("senders"), "*")
     door = ProxyEndpoint("source-to-sink", "sink")
-    address = {("sink", each): f"127.0.0.1:{n}" for n, each in enumerate(topology.broker("sink").protocols)}
-    (way,) = proxy_plan(topology, {API: 1, door: 2}, address)
-    assert way.upstream == address["sink", topology.broker("sink").listener("amqp")]
+    address = {("sink", protocol): f"127.0.0.1:{n}" for n, protocol in enumerate(topology.broker("sink").protocols)}
+    (planned,) = proxy_plan(topology, {API: 1, door: 2}, address)
+    assert planned.upstream == address["sink", topology.broker("sink").listener("amqp")]
 
 
 def way_of(link: str, broker: str, delay_ms: int = 0) -> PlannedProxy:
@@ -56,71 +56,77 @@ def way_of(link: str, broker: str, delay_ms: int = 0) -> PlannedProxy:
 
 def test_a_door_is_open_while_its_broker_listens() -> None:
     proxies = LinkProxies(None, 1, [way_of("a-to-b", "b")])  # type: ignore[arg-type]
-    told: list[tuple[str, bool]] = []
-    proxies._api.enable = lambda proxy, enabled: told.append((proxy, enabled))  # type: ignore[method-assign]
+    settings: list[tuple[str, bool]] = []
+    proxies._api.enable = lambda proxy, enabled: settings.append((proxy, enabled))  # type: ignore[method-assign]
     for listening in ({11}, {10, 11}, {10}, set[int](), {10}):
         proxies._set_doors(listening)
-    assert told == [("a-to-b~b", True), ("a-to-b~b", False), ("a-to-b~b", True)]
+    assert settings == [("a-to-b~b", True), ("a-to-b~b", False), ("a-to-b~b", True)]
 
 
 def doors(*ways: PlannedProxy) -> tuple[LinkProxies, dict[str, bool]]:
     """Proxies whose brokers all listen, and what Toxiproxy was told last of each."""
     proxies = LinkProxies(None, 1, ways, Place(lambda: {10}))  # type: ignore[arg-type]
-    told: dict[str, bool] = {}
-    proxies._api.enable = told.__setitem__  # type: ignore[method-assign]
+    is_open_by_door: dict[str, bool] = {}
+    proxies._api.enable = is_open_by_door.__setitem__  # type: ignore[method-assign]
     proxies._set_doors({10})
-    return proxies, told
+    return proxies, is_open_by_door
 
 
 def test_a_link_that_is_cut_stays_shut_while_its_brokers_listen_until_it_is_mended() -> None:
     of_a, of_b = (way_of(link, "hub") for link in ("a", "b"))
-    proxies, told = doors(of_a, of_b)
+    proxies, is_open_by_door = doors(of_a, of_b)
     proxies.cut("a")
     proxies._set_doors({10})
-    assert (told, proxies.is_shut("a"), proxies.is_shut("b")) == ({"a~hub": False, "b~hub": True}, True, False)
+    assert (is_open_by_door, proxies.is_shut("a"), proxies.is_shut("b")) == (
+        {"a~hub": False, "b~hub": True},
+        True,
+        False,
+    )
     proxies.mend("a")
-    assert (told, proxies.is_shut("a")) == ({"a~hub": True, "b~hub": True}, False)
+    assert (is_open_by_door, proxies.is_shut("a")) == ({"a~hub": True, "b~hub": True}, False)
 
 
 def test_a_link_that_is_made_slow_gets_back_what_it_was_set_to() -> None:
-    way = way_of("a", "hub", delay_ms=5)
-    proxies, _ = doors(way)
-    there = {toxic["name"]: toxic for toxic in toxics(way.impairment)}
+    planned = way_of("a", "hub", delay_ms=5)
+    proxies, _ = doors(planned)
+    there = {toxic["name"]: toxic for toxic in toxics(planned.impairment)}
     proxies._api.add_toxic = lambda _, toxic: there.update({toxic["name"]: toxic})  # type: ignore[method-assign]
     proxies._api.remove_toxic = lambda _, toxic: there.pop(toxic["name"]) and None  # type: ignore[method-assign]
     for wanted in (Impairment(delay_ms=40, jitter_ms=3), Impairment(bandwidth_kb_per_s=9), None):
         proxies.shape("a", wanted)
-        assert list(there.values()) == toxics(wanted or way.impairment)
+        assert list(there.values()) == toxics(wanted or planned.impairment)
     with pytest.raises(RuntimeFailed, match="link 'b' goes through no proxy"):
         proxies.shape("b", None)
 
 
 def test_a_link_that_shares_its_door_with_others_cannot_be_cut_alone() -> None:
     uses = (Use("east-west"), Use("north-west"))
-    proxies, told = doors(PlannedProxy(ProxyEndpoint("", "west"), 2, "127.0.0.1:10", Impairment(), uses, "", True))
+    proxies, is_open_by_door = doors(
+        PlannedProxy(ProxyEndpoint("", "west"), 2, "127.0.0.1:10", Impairment(), uses, "", True)
+    )
     with pytest.raises(RuntimeFailed, match="shares the door to a member of its cluster with north-west"):
         proxies.cut("east-west")
     with pytest.raises(RuntimeFailed, match="cannot have a fault alone"):
         proxies.swallow("east-west")
     with pytest.raises(RuntimeFailed, match="link 'nowhere' goes through no proxy"):
         proxies.cut("nowhere")
-    assert told == {"west": True}
+    assert is_open_by_door == {"west": True}
 
 
 def test_a_door_that_cannot_be_set_is_told_once_and_keeps_no_other_shut(caplog: pytest.LogCaptureFixture) -> None:
     every = [way_of(name, "b") for name in ("stuck", "well")]
     proxies = LinkProxies(None, 1, every)  # type: ignore[arg-type]
-    told: list[str] = []
+    settings: list[str] = []
 
     def enable(proxy: str, enabled: bool) -> None:
-        if proxy == "stuck~b" and len(told) < 2:
+        if proxy == "stuck~b" and len(settings) < 2:
             raise ToxiproxyUnavailable("its port is taken")
-        told.append(proxy)
+        settings.append(proxy)
 
     proxies._api.enable = enable  # type: ignore[method-assign]
     for listening in ({10}, {10}, set[int](), {10}):
         proxies._set_doors(listening)
-    assert told == ["well~b", "well~b", "stuck~b", "well~b"]
+    assert settings == ["well~b", "well~b", "stuck~b", "well~b"]
     assert caplog.messages == ["link stuck: its door to b cannot be set: its port is taken"]
 
 
@@ -150,26 +156,30 @@ def test_a_toxiproxy_that_ends_is_told_unless_it_was_stopped() -> None:
 
 
 def test_each_broker_that_an_amqp_connection_may_call_is_called_by_its_own_listener() -> None:
-    first, second = ArtemisBroker("first", acceptors=(Acceptor("all"),)), ArtemisBroker("second")
+    primary, alternate = ArtemisBroker("first", acceptors=(Acceptor("all"),)), ArtemisBroker("second")
     opener = ArtemisBroker("opener")
-    link = BrokerConnection(opener, first, senders=(AddressMatch("x"),), alternates=(second,), impairment=Impairment())
-    topology = Topology("t", (opener, first, second), (link,), (), ARTEMIS)
+    link = BrokerConnection(
+        opener, primary, senders=(AddressMatch("x"),), alternates=(alternate,), impairment=Impairment()
+    )
+    topology = Topology("t", (opener, primary, alternate), (link,), (), ARTEMIS)
     ports = {door: number for number, door in enumerate(proxy_endpoints(topology), start=1)}
-    upstream = {(each.name, each.listener("amqp")): f"127.0.0.1:{n}" for n, each in enumerate((first, second))}
-    assert [way.upstream for way in proxy_plan(topology, ports, upstream)] == ["127.0.0.1:0", "127.0.0.1:1"]
+    upstream = {
+        (broker.name, broker.listener("amqp")): f"127.0.0.1:{n}" for n, broker in enumerate((primary, alternate))
+    }
+    assert [planned.upstream for planned in proxy_plan(topology, ports, upstream)] == ["127.0.0.1:0", "127.0.0.1:1"]
 
 
 def test_the_kernel_knows_who_listens() -> None:
     with socket.create_server(("127.0.0.1", 0)) as four, socket.create_server(("", 0)) as everywhere:
-        ports = {each.getsockname()[1] for each in (four, everywhere)}
+        ports = {listener.getsockname()[1] for listener in (four, everywhere)}
         assert ports <= listening_ports()
     assert not ports & listening_ports()
 
 
 def test_both_ways_are_delayed_before_they_are_narrowed() -> None:
-    found = [(each["stream"], each["type"], each["attributes"]) for each in toxics(Impairment(40, 5, 1000))]
+    kinds = [(toxic["stream"], toxic["type"], toxic["attributes"]) for toxic in toxics(Impairment(40, 5, 1000))]
     latency, rate = {"latency": 40, "jitter": 5}, {"rate": 1000}
-    assert found == [
+    assert kinds == [
         ("upstream", "latency", latency),
         ("upstream", "bandwidth", rate),
         ("downstream", "latency", latency),
@@ -206,13 +216,17 @@ def test_a_toxiproxy_beside_this_python_is_found(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize(
-    ("runtime", "which"),
+    ("runtime", "brokers"),
     [("external", "brokers that run already"), ("memory", "brokers in memory")],
 )
-def test_only_links_between_brokers_that_a_run_starts_go_through_proxies(runtime: str, which: str) -> None:
-    told = no_proxies(impaired(build("mesh"), "*"), runtime)
-    assert told.startswith("link 'broker-1-to-broker-2' goes through Toxiproxy, which gets between brokers that a run")
-    assert told.endswith(f"not between {which}; use --runtime containers or processes, or leave the links as they are")
+def test_only_links_between_brokers_that_a_run_starts_go_through_proxies(runtime: str, brokers: str) -> None:
+    refusal = no_proxies(impaired(build("mesh"), "*"), runtime)
+    assert refusal.startswith(
+        "link 'broker-1-to-broker-2' goes through Toxiproxy, which gets between brokers that a run"
+    )
+    assert refusal.endswith(
+        f"not between {brokers}; use --runtime containers or processes, or leave the links as they are"
+    )
 
 
 def test_links_that_are_delayed_go_with_containers_where_these_can_be_had() -> None:

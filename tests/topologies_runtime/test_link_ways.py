@@ -51,8 +51,8 @@ def test_a_callers_own_doors_need_no_ports() -> None:
 
 
 def test_a_caller_has_a_door_of_its_own_to_each_member_at_that_members_port() -> None:
-    found = ways_of(cluster(2, "*:delay=7ms"), Members.CALLERS)
-    assert found == (
+    planned = ways_of(cluster(2, "*:delay=7ms"), Members.CALLERS)
+    assert planned == (
         PlannedProxy(
             ProxyEndpoint(ONE_TWO, "broker-2", "broker-1"), 5002, "127.0.0.1:5002", Impairment(7),
             (Use(ONE_TWO),), "127.0.2.1", is_announced=True,
@@ -65,18 +65,18 @@ def test_a_caller_has_a_door_of_its_own_to_each_member_at_that_members_port() ->
 
 
 def test_each_callers_doors_are_as_its_own_links_were_made() -> None:
-    found = ways_of(cluster(3, "broker-1<->broker-2:delay=100ms;broker-2<->broker-3:delay=30ms"), Members.CALLERS)
-    assert {(way.door.caller[-1], way.door.broker[-1]): way.impairment.delay_ms for way in found} == {
+    planned = ways_of(cluster(3, "broker-1<->broker-2:delay=100ms;broker-2<->broker-3:delay=30ms"), Members.CALLERS)
+    assert {(proxy.door.caller[-1], proxy.door.broker[-1]): proxy.impairment.delay_ms for proxy in planned} == {
         ("1", "2"): 100, ("2", "1"): 100, ("2", "3"): 30, ("3", "2"): 30, ("1", "3"): 0, ("3", "1"): 0,
     }  # fmt: skip
-    assert len({way.name for way in found}) == len({(way.address, way.port) for way in found}) == 6
+    assert len({proxy.name for proxy in planned}) == len({(proxy.address, proxy.port) for proxy in planned}) == 6
 
 
 def test_what_members_announce_leads_clients_to_the_members_themselves() -> None:
     topology = cluster(3)
-    found = proxies(ways_of(topology, Members.CALLERS))
-    assert found.announced == {f"broker-{n}": f"localhost:{5000 + n}" for n in (1, 2, 3)}
-    assert found.addresses == {}
+    link_proxies = proxies(ways_of(topology, Members.CALLERS))
+    assert link_proxies.announced == {f"broker-{n}": f"localhost:{5000 + n}" for n in (1, 2, 3)}
+    assert link_proxies.addresses == {}
 
 
 def test_a_caller_takes_localhost_for_where_its_doors_are() -> None:
@@ -90,12 +90,12 @@ def test_a_caller_takes_localhost_for_where_its_doors_are() -> None:
 def test_callers_that_cannot_be_told_apart_share_one_door_to_each_member() -> None:
     topology = cluster(3)
     assert proxy_endpoints(topology, Members.SHARED) == [API, *(ProxyEndpoint("", f"broker-{n}") for n in (2, 1, 3))]
-    found = ways_of(topology, Members.SHARED)
-    assert {way.door.broker: (way.upstream, way.impairment.delay_ms) for way in found} == {
+    planned = ways_of(topology, Members.SHARED)
+    assert {proxy.door.broker: (proxy.upstream, proxy.impairment.delay_ms) for proxy in planned} == {
         f"broker-{n}": (f"127.0.0.1:{5000 + n}", 5) for n in (1, 2, 3)
     }
-    assert proxies(found, Place(host="toxiproxy.links")).announced == {
-        way.door.broker: f"toxiproxy.links:{way.port}" for way in found
+    assert proxies(planned, Place(host="toxiproxy.links")).announced == {
+        proxy.door.broker: f"toxiproxy.links:{proxy.port}" for proxy in planned
     }
 
 
@@ -103,21 +103,21 @@ def test_callers_that_cannot_be_told_apart_share_one_door_to_each_member() -> No
 def test_a_link_is_measured_at_the_door_from_its_opener_to_its_end(members: Members) -> None:
     topology = cluster(3)
     every = ways_of(topology, members)
-    found = proxies(every).proxy_endpoint_of(topology.links[0])
+    place = proxies(every).proxy_endpoint_of(topology.links[0])
     expected = ("127.0.2.1", 5002) if members is Members.CALLERS else ("127.0.0.1", 7001)
-    assert found == expected
+    assert place == expected
 
 
 def counted(every: Collection[PlannedProxy], sent: Mapping[str, tuple[int, int]], log: Path) -> dict[str, Carried]:
     """Of what Toxiproxy tells of each proxy: bytes to the broker behind it, and back."""
     log.touch()
-    found = LinkProxies(SimpleNamespace(log=log), 1, tuple(every))  # type: ignore[arg-type]
-    found._api.metrics = lambda: "".join(  # type: ignore[method-assign]
+    link_proxies = LinkProxies(SimpleNamespace(log=log), 1, tuple(every))  # type: ignore[arg-type]
+    link_proxies._api.metrics = lambda: "".join(  # type: ignore[method-assign]
         f'{METRIC}{{direction="{stream}",listener="a:1",proxy="{name}",upstream="b:2"}} {count}\n'
         for name, counts in sent.items()
         for stream, count in zip(STREAMS, counts, strict=True)
     )
-    return found.carried_at_end()
+    return link_proxies.carried_at_end()
 
 
 def test_what_two_bridges_carry_is_added_up_each_way(tmp_path: Path) -> None:

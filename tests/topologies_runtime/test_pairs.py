@@ -129,7 +129,9 @@ def test_a_client_with_a_failover_uri_moves_to_the_standby_and_what_the_dead_one
     with up(ProcessRuntime, topology, tmp_path) as runtime:
         follower = follower_of(runtime, topology)
         settled: list[Outcome] = []
-        producer = follower.producer(KEPT, durable=True, run=7, on_settled=lambda it: settled.append(it.outcome))
+        producer = follower.producer(
+            KEPT, durable=True, run=7, on_settled=lambda settlement: settled.append(settlement.outcome)
+        )
         producer.send(1, 64, time.perf_counter_ns())
         until(lambda: settled == [Outcome.ACKED])
         assert follower.broker == "broker-1"
@@ -148,7 +150,7 @@ def test_a_client_with_a_failover_uri_moves_to_the_standby_and_what_the_dead_one
 def follower_of(runtime: OwnBrokers[Any], topology: Topology) -> Failover:
     """Connected by the URI of the topology's clients."""
     uris = {broker.name: runtime.endpoint(broker.name, "stomp").uri for broker in topology.brokers}
-    found = Failover(
+    failover = Failover(
         number=1,
         group=CONSUMERS,
         uri=FailoverUri.parse(topology.group(CONSUMERS).failover_uri(uris)),
@@ -158,5 +160,5 @@ def follower_of(runtime: OwnBrokers[Any], topology: Topology) -> Failover:
         recorder=cast("Any", KeepingRecorder()),
         rng=Random(1),
     )
-    found.open()
-    return found
+    failover.open()
+    return failover

@@ -36,9 +36,9 @@ def test_a_removed_folder_is_gone_and_may_be_removed_again(tmp_path: Path) -> No
 
 
 def test_folders_of_dead_processes_go_when_the_next_is_made(tmp_path: Path) -> None:
-    old = stale(tmp_path, "")
+    stale_folder = stale(tmp_path, "")
     PrivateFolder.create(tmp_path)
-    assert not old.exists()
+    assert not stale_folder.exists()
 
 
 def test_folders_of_running_processes_and_unfinished_ones_stay(tmp_path: Path) -> None:

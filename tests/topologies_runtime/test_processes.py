@@ -66,10 +66,10 @@ def run_directory(tmp_path_factory: pytest.TempPathFactory) -> RunDirectory:
 @pytest.fixture(scope="module")
 def mesh(topology: Topology, run_directory: RunDirectory) -> Iterator[ProcessRuntime]:
     runtime = ProcessRuntime(topology, run_directory, broker_memory_mb=192)
-    told: list[str] = []
+    progress: list[str] = []
     try:
-        runtime.up(told.append)
-        assert [re.sub(r"[\d.]+ s", "N s", line) for line in sorted(told)] == [
+        runtime.up(progress.append)
+        assert [re.sub(r"[\d.]+ s", "N s", line) for line in sorted(progress)] == [
             f"broker broker-{n} is up after N s" for n in (1, 2, 3)
         ]
         yield runtime
@@ -92,13 +92,13 @@ def test_nothing_is_left_soon_after_the_harness_was_killed(tmp_path: Path, threa
     with subprocess.Popen([sys.executable, "-c", HARNESS, tmp_path, threads], stdout=subprocess.PIPE) as harness:
         assert harness.stdout is not None
         assert json.loads(harness.stdout.readline()) == "starting"
-        told = json.loads(harness.stdout.readline())
+        started = json.loads(harness.stdout.readline())
         below = psutil.Process(harness.pid).children(recursive=True)
-        assert told["pid"] in [process.pid for process in below]
-        os.kill(told["pid"], signal.SIGSTOP)  # the hardest case: a frozen broker
+        assert started["pid"] in [process.pid for process in below]
+        os.kill(started["pid"], signal.SIGSTOP)  # the hardest case: a frozen broker
         harness.kill()
         assert eventually(lambda: all(gone(process.pid) for process in below))
-        assert eventually(lambda: not Path(told["private"]).exists())
+        assert eventually(lambda: not Path(started["private"]).exists())
         assert eventually(lambda: not stores_in(tmp_path))
 
 
@@ -129,14 +129,14 @@ def test_brokers_run_on_the_java_of_the_wheel(tmp_path: Path, monkeypatch: pytes
 
 
 @pytest.mark.parametrize(
-    ("error", "told"),
+    ("error", "sentence"),
     [
         (DistributionUnavailable("no network and nothing cached"), "no network and nothing cached"),
         (OSError(28, "No space left on device"), "topology 'single' cannot be started: No space left on device; free"),
     ],
 )
 def test_what_cannot_be_got_is_told_as_one_kind_of_failure(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, told: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, sentence: str
 ) -> None:
     def fail(*_: object, **__: object) -> Path:
         raise error
@@ -144,4 +144,4 @@ def test_what_cannot_be_got_is_told_as_one_kind_of_failure(
     monkeypatch.setattr(process_runtime, "ensure", fail)
     with pytest.raises(RuntimeFailed) as failed:
         single(tmp_path).up(lambda _line: None)
-    assert str(failed.value).startswith(told)
+    assert str(failed.value).startswith(sentence)

@@ -82,8 +82,8 @@ def counted(runtime: Runtime, queue: str) -> tuple[int, int, int]:
     """What the broker has of a queue: messages that lie there, that ever came, that were acknowledged."""
     attributes = ("MessageCount", "MessagesAdded", "MessagesAcknowledged")
     with closing(Jolokia(runtime.management(BROKER))) as agent:
-        found = agent.read(queue_mbean(BROKER, queue, queue), *attributes)
-    return found["MessageCount"], found["MessagesAdded"], found["MessagesAcknowledged"]
+        attribute_values = agent.read(queue_mbean(BROKER, queue, queue), *attributes)
+    return attribute_values["MessageCount"], attribute_values["MessagesAdded"], attribute_values["MessagesAcknowledged"]
 
 
 def test_what_is_sent_at_the_router_lies_at_the_broker_until_somebody_consumes_it_at_the_router(
@@ -124,7 +124,9 @@ def test_a_router_is_told_no_password_and_listens_on_loopback_only(router: Runti
     assert pid is not None
     process = psutil.Process(pid)
     assert router.credentials().password not in " ".join(process.cmdline())
-    listening = {each.laddr for each in process.net_connections("tcp") if each.status == psutil.CONN_LISTEN}
+    listening = {
+        connection.laddr for connection in process.net_connections("tcp") if connection.status == psutil.CONN_LISTEN
+    }
     assert listening == {("127.0.0.1", port_of(router))}
     assert router.versions()["qdrouterd"] == VERSION
 
@@ -132,19 +134,19 @@ def test_a_router_is_told_no_password_and_listens_on_loopback_only(router: Runti
 def test_a_router_whose_port_somebody_has_says_who(router: Runtime) -> None:
     router.stop(ROUTER)
     with socket.create_server(("127.0.0.1", port_of(router))):
-        told = f"broker 'router' died while starting .*port {port_of(router)} of 127.0.0.1 is already in use by"
-        with pytest.raises(RuntimeFailed, match=told):
+        pattern = f"broker 'router' died while starting .*port {port_of(router)} of 127.0.0.1 is already in use by"
+        with pytest.raises(RuntimeFailed, match=pattern):
             router.start(ROUTER)
     router.start(ROUTER)
 
 
 @pytest.mark.spark
 def test_steady_passes_on_it_and_each_message_was_the_brokers(tmp_path: Path) -> None:
-    done = make_run(STEADY, *LOAD, "-t", "10s", runs=tmp_path / "runs")
-    assert (done.status, done.summary["verdict"]) == (0, "pass"), done.output
-    messages = done.summary["messages"]
+    finished = make_run(STEADY, *LOAD, "-t", "10s", runs=tmp_path / "runs")
+    assert (finished.status, finished.summary["verdict"]) == (0, "pass"), finished.output
+    messages = finished.summary["messages"]
     assert messages["sent"] == messages["received"] > 1_000
-    samples = pq.read_table(done.run / "events" / "samples").to_pylist()
+    samples = pq.read_table(finished.run / "events" / "samples").to_pylist()
     enqueued = [row["value"] for row in samples if (row["object"], row["metric"]) == ("steady", "enqueue_count")]
     assert max(enqueued) == messages["sent"]
     assert nothing_left(tmp_path / "runs")

@@ -34,10 +34,10 @@ def unpacked(folder: Path, files: tuple[str, ...] = CLASSIC, manifest: str = MAN
 def refusal(path: Path, topology: str = "mesh") -> str:
     with pytest.raises(UserError) as refused:
         release_of(build(topology), path=path)
-    told = str(refused.value)
-    assert told.startswith(f"--distribution {path}: ")
-    assert "\n" not in told
-    return told.removeprefix(f"--distribution {path}: ")
+    message = str(refused.value)
+    assert message.startswith(f"--distribution {path}: ")
+    assert "\n" not in message
+    return message.removeprefix(f"--distribution {path}: ")
 
 
 @pytest.fixture
@@ -58,18 +58,19 @@ def test_a_known_version_is_that_of_the_topologys_product(entry: str, version: s
 
 
 @pytest.mark.parametrize(
-    ("entry", "version", "known"),
+    ("entry", "version", "versions"),
     [
         ("mesh", "5.17.0", "classic brokers; write one of 5.18.3, 5.16.6"),
         ("mesh", "2.44.0", "classic brokers; write one of 5.18.3, 5.16.6"),
         ("cluster", "5.18.3", "artemis brokers; write one of 2.44.0, 2.40.0"),
     ],
 )
-def test_another_version_is_refused_with_those_of_the_product(entry: str, version: str, known: str) -> None:
+def test_another_version_is_refused_with_those_of_the_product(entry: str, version: str, versions: str) -> None:
     with pytest.raises(UserError) as refused:
         release_of(build(entry), version)
     assert str(refused.value) == (
-        f"--broker-version {version}: not known of {known}, or name a distribution of another version by --distribution"
+        f"--broker-version {version}: not known of {versions}, or name a distribution of another version by "
+        "--distribution"
     )
 
 
@@ -82,7 +83,11 @@ def scanning() -> Topology:
     built = build("cluster")
     links = [link for link in built.links if isinstance(link, ClusterLink)]
     return replace(
-        built, links=tuple(replace(each, cluster=replace(each.cluster, topology_scanner_attempts=5)) for each in links)
+        built,
+        links=tuple(
+            replace(cluster_link, cluster=replace(cluster_link.cluster, topology_scanner_attempts=5))
+            for cluster_link in links
+        ),
     )
 
 
@@ -93,9 +98,9 @@ def test_a_setting_that_the_version_does_not_know_is_refused_before_the_start(tm
         "--broker-version 2.40.0: cluster 'cluster' sets topology_scanner_attempts, which Artemis has since 2.41, and "
         "this is 2.40.0; leave the setting out, or choose a later version"
     )
-    old = unpacked(tmp_path / "old", ARTEMIS, "Implementation-Version: 2.39.0")
+    old_build = unpacked(tmp_path / "old", ARTEMIS, "Implementation-Version: 2.39.0")
     with pytest.raises(UserError, match=r"^--distribution .*since 2\.41, and this is 2\.39\.0; leave the"):
-        release_of(scanning(), path=old)
+        release_of(scanning(), path=old_build)
     assert release_of(scanning(), "2.44.0").version == "2.44.0"
 
 
@@ -109,31 +114,31 @@ def test_a_build_is_its_folder_with_the_version_that_its_jar_says(
 
 def test_of_a_build_its_path_and_a_digest_of_its_jars_are_recorded(tmp_path: Path) -> None:
     def recorded() -> dict[str, str]:
-        found = release_of(build("mesh"), path=tmp_path)
-        assert isinstance(found, OwnBuild)
-        return found.recorded("activemq")
+        release = release_of(build("mesh"), path=tmp_path)
+        assert isinstance(release, OwnBuild)
+        return release.recorded("activemq")
 
     unpacked(tmp_path)
-    first = recorded()
-    assert first["activemq-distribution"] == str(tmp_path)
+    before = recorded()
+    assert before["activemq-distribution"] == str(tmp_path)
     (tmp_path / "data").mkdir()
-    assert recorded() == first
+    assert recorded() == before
     with zipfile.ZipFile(tmp_path / CLASSIC[1], "w") as jar:
         jar.writestr("changed", "")
-    assert {name for name, value in recorded().items() if value != first[name]} == {"activemq-build"}
+    assert {name for name, value in recorded().items() if value != before[name]} == {"activemq-build"}
 
 
 @pytest.mark.parametrize("form", ["gztar", "zip"])
 def test_an_archive_is_unpacked_into_the_cache_once(tmp_path: Path, cache: Path, form: str) -> None:
     unpacked(tmp_path / "made" / "apache-activemq-5.19")
     archive = Path(shutil.make_archive(str(tmp_path / "mine"), form, tmp_path / "made", "apache-activemq-5.19"))
-    found = release_of(build("mesh"), path=archive)
-    assert isinstance(found, OwnBuild)
-    assert (found.path, found.version, found.home.name) == (archive, VERSION, "apache-activemq-5.19")
-    assert found.home.is_relative_to(cache)
-    (found.home / "still here").touch()
-    assert release_of(build("mesh"), path=archive) == found
-    assert (found.home / "still here").exists()
+    release = release_of(build("mesh"), path=archive)
+    assert isinstance(release, OwnBuild)
+    assert (release.path, release.version, release.home.name) == (archive, VERSION, "apache-activemq-5.19")
+    assert release.home.is_relative_to(cache)
+    (release.home / "still here").touch()
+    assert release_of(build("mesh"), path=archive) == release
+    assert (release.home / "still here").exists()
 
 
 def test_another_archive_of_the_same_name_is_another_build(tmp_path: Path, cache: Path) -> None:
@@ -141,10 +146,10 @@ def test_another_archive_of_the_same_name_is_another_build(tmp_path: Path, cache
     for version in ("1", "2"):
         unpacked(tmp_path / "made" / "broker", manifest=f"Implementation-Version: {version}")
         archive = Path(shutil.make_archive(str(tmp_path / "mine"), "zip", tmp_path / "made", "broker"))
-        found = release_of(build("mesh"), path=archive)
-        assert isinstance(found, OwnBuild)
-        assert found.version == version
-        homes.append(found.home)
+        release = release_of(build("mesh"), path=archive)
+        assert isinstance(release, OwnBuild)
+        assert release.version == version
+        homes.append(release.home)
     assert homes[0] != homes[1]
 
 
@@ -176,10 +181,10 @@ def test_an_archive_whose_names_begin_with_a_dot_or_a_slash_is_read(
     tmp_path: Path, cache: Path, packaging: str, before: str
 ) -> None:
     entries = {before: b"", **{f"{before}broker/{name}": content for name, content in jars(tmp_path).items()}}
-    found = release_of(build("mesh"), path=packed(tmp_path / f"mine.{packaging}", entries))
-    assert isinstance(found, OwnBuild)
-    assert (found.version, found.home.name) == (VERSION, "broker")
-    assert found.home.is_relative_to(cache)
+    release = release_of(build("mesh"), path=packed(tmp_path / f"mine.{packaging}", entries))
+    assert isinstance(release, OwnBuild)
+    assert (release.version, release.home.name) == (VERSION, "broker")
+    assert release.home.is_relative_to(cache)
 
 
 @pytest.mark.parametrize("packaging", ["tar.gz", "zip"])
@@ -197,7 +202,7 @@ def test_an_archive_beside_its_own_folder_or_without_one_is_told_so(
 
 @pytest.mark.parametrize("packaging", ["tar.gz", "zip"])
 @pytest.mark.parametrize(
-    ("manifest", "files", "told"),
+    ("manifest", "files", "problem"),
     [
         ("Built-By: me", CLASSIC, "bin/activemq.jar has no Implementation-Version in its manifest"),
         (MANIFEST, CLASSIC[:2], "has no lib/activemq-spring-*.jar in its folder broker"),
@@ -205,12 +210,12 @@ def test_an_archive_beside_its_own_folder_or_without_one_is_told_so(
     ],
 )
 def test_nothing_of_a_refused_archive_stays_in_the_cache(
-    tmp_path: Path, cache: Path, packaging: str, manifest: str, files: tuple[str, ...], told: str
+    tmp_path: Path, cache: Path, packaging: str, manifest: str, files: tuple[str, ...], problem: str
 ) -> None:
     folder = unpacked(tmp_path / "jars", files, manifest)
     entries = {f"broker/{name}": (folder / name).read_bytes() for name in files}
     entries["broker/data"] = bytes(20_000_000)
-    assert refusal(packed(tmp_path / f"mine.{packaging}", entries)).startswith(told)
+    assert refusal(packed(tmp_path / f"mine.{packaging}", entries)).startswith(problem)
     assert [path.name for path in cache.iterdir() if path.suffix != ".lock"] == []
 
 
@@ -241,11 +246,11 @@ def test_an_archive_that_python_cannot_unpack_is_refused_for_what_it_is(tmp_path
 def test_a_damaged_build_in_the_cache_is_unpacked_again(tmp_path: Path, cache: Path) -> None:
     entries = {f"broker/{name}": content for name, content in jars(tmp_path).items()}
     archive = packed(tmp_path / "mine.zip", entries)
-    found = release_of(build("mesh"), path=archive)
-    assert isinstance(found, OwnBuild)
-    (found.home / CLASSIC[1]).write_bytes(b"damaged")
-    assert release_of(build("mesh"), path=archive) == found
-    assert (found.home / CLASSIC[1]).read_bytes() == entries[f"broker/{CLASSIC[1]}"]
+    release = release_of(build("mesh"), path=archive)
+    assert isinstance(release, OwnBuild)
+    (release.home / CLASSIC[1]).write_bytes(b"damaged")
+    assert release_of(build("mesh"), path=archive) == release
+    assert (release.home / CLASSIC[1]).read_bytes() == entries[f"broker/{CLASSIC[1]}"]
 
 
 @pytest.mark.usefixtures("cache")
@@ -275,16 +280,16 @@ def test_a_folder_without_a_file_that_a_start_takes_is_refused(tmp_path: Path, l
 
 
 @pytest.mark.parametrize(
-    ("topology", "files", "told"),
+    ("topology", "files", "problem"),
     [
         ("mesh", ARTEMIS, "has artemis brokers, but those of topology 'mesh-of-3' are classic; "),
         ("cluster", CLASSIC, "has classic brokers, but those of topology 'cluster-of-3' are artemis; "),
     ],
 )
 def test_a_distribution_of_the_other_product_is_refused(
-    tmp_path: Path, topology: str, files: tuple[str, ...], told: str
+    tmp_path: Path, topology: str, files: tuple[str, ...], problem: str
 ) -> None:
-    assert refusal(unpacked(tmp_path, files), topology).startswith(told)
+    assert refusal(unpacked(tmp_path, files), topology).startswith(problem)
 
 
 def test_a_build_that_does_not_say_its_version_is_refused(tmp_path: Path) -> None:

@@ -48,10 +48,10 @@ def proxied(tmp_path: Path, impairment: Impairment) -> Iterator[tuple[LinkProxie
     chosen = choose_ports(["api", "door"], None, ("127.0.0.1",))
     with socket.create_server(("127.0.0.1", 0)) as broker:
         upstream = f"127.0.0.1:{broker.getsockname()[1]}"
-        way = PlannedProxy(ProxyEndpoint("a", "b"), chosen["door"], upstream, impairment, (Use("a"),))
+        planned = PlannedProxy(ProxyEndpoint("a", "b"), chosen["door"], upstream, impairment, (Use("a"),))
         line = command(find_toxiproxy("a"), chosen["api"])
         server = BrokerProcess(line, LOG_LEVEL, log=tmp_path / "log", pid_file=tmp_path / "pid", remove=[])
-        proxies = LinkProxies(server, chosen["api"], [way])
+        proxies = LinkProxies(server, chosen["api"], [planned])
 
         def called() -> tuple[socket.socket, socket.socket]:
             end = time.monotonic() + 20

@@ -1,15 +1,16 @@
 """The faults that a scenario can inject, one file a fault; `schedule` applies them while the load runs."""
 
+from collections.abc import Mapping
+
 from scenarios.harness.faults.blackhole import BlackholeLink
 from scenarios.harness.faults.command import CommandFault
-from scenarios.harness.faults.contract import Fault
+from scenarios.harness.faults.contract import Fault, repeated
 from scenarios.harness.faults.cut import CutLink
 from scenarios.harness.faults.disconnect import DisconnectClients
 from scenarios.harness.faults.freeze import FreezeBroker
 from scenarios.harness.faults.full_store import FullStore
 from scenarios.harness.faults.join import JoinBroker, absent_at_start
 from scenarios.harness.faults.kill import KillBroker
-from scenarios.harness.faults.repeated import repeated
 from scenarios.harness.faults.restart import RestartBroker
 from scenarios.harness.faults.rolling_restart import RollingRestart
 from scenarios.harness.faults.slow import SlowLink
@@ -34,3 +35,22 @@ __all__ = [
     "absent_at_start",
     "repeated",
 ]
+
+KINDS: Mapping[str, type[Fault]] = {
+    fault.kind: fault
+    for fault in (
+        *(
+            KillBroker,
+            StopBroker,
+            RestartBroker,
+            FreezeBroker,
+            RollingRestart,
+            DisconnectClients,
+            FullStore,
+            JoinBroker,
+        ),
+        *(CutLink, BlackholeLink, SlowLink, StopLink),
+        CommandFault,
+    )
+}
+"""By its name in ``--fault``, in the order of the help and of docs/options.md."""

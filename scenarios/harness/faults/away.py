@@ -5,18 +5,17 @@ So a run tells what piled up meanwhile, and how long the network took to deliver
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import ClassVar
 
 from drivers.users.locust_users import ConsumerUser
-from scenarios.harness.faults.bases import TimedFault
-from scenarios.harness.faults.contract import Probe
+from scenarios.harness.faults.contract import Fault, Probe
 from topologies.runtimes.contract import Runtime
 
 
 @dataclass(frozen=True)
-class ConsumersAway(TimedFault):
-    """The users do it themselves. ``target``: their client group. Implements `scenarios.harness.faults.contract.Fault`.
+class ConsumersAway(Fault):
+    """The users do it themselves. ``target``: their client group.
 
     Made of users' stays only: `absences`.
     """
@@ -44,17 +43,17 @@ def absences(consuming: Iterable[type[ConsumerUser]], load_s: float | None) -> t
 
     A load that ends by count may end before any of them: None. Of a group's absences that overlap, only the first.
     """
-    found: list[ConsumersAway] = []
-    for absence in sorted((each for user in consuming for each in _of(user)), key=lambda each: each.at_s):
-        before = [one for one in found if one.target == absence.target]
-        is_new = not before or before[-1].at_s + before[-1].lasts_s < absence.at_s
+    apart: list[ConsumersAway] = []
+    for absence in sorted(chain(*map(_between_stays, consuming)), key=lambda absence: absence.at_s):
+        earlier = [fault for fault in apart if fault.target == absence.target]
+        is_new = not earlier or earlier[-1].at_s + earlier[-1].lasts_s < absence.at_s
         if load_s is not None and absence.at_s < load_s and is_new:
             ends_in_load = absence.at_s + absence.lasts_s <= load_s
-            found.append(absence if ends_in_load else replace(absence, for_s=None))
-    return tuple(found)
+            apart.append(absence if ends_in_load else replace(absence, for_s=None))
+    return tuple(apart)
 
 
-def _of(user: type[ConsumerUser]) -> Iterator[ConsumersAway]:
+def _between_stays(user: type[ConsumerUser]) -> Iterator[ConsumersAway]:
     for stay, later in pairwise((*user.stays, None)):
         assert stay is not None
         if stay.until_s is not None and (later is None or later.from_s > stay.until_s):

@@ -6,16 +6,19 @@ broker ──► door of the link (takes every byte, passes none on, both ways) 
 from dataclasses import dataclass
 from typing import ClassVar
 
-from scenarios.harness.faults.bases import LinkFault
-from scenarios.harness.faults.contract import Probe
+from scenarios.harness.faults.contract import LinkFault, Probe
 from topologies.runtimes.contract import Runtime
 
 
 @dataclass(frozen=True)
 class BlackholeLink(LinkFault):
-    """Discards the link's bytes, then ends its connections. Implements `scenarios.harness.faults.contract.Fault`."""
+    """Discards the link's bytes, then ends its connections."""
 
     kind: ClassVar[str] = "blackhole"
+    does: ClassVar[str] = (
+        "the link's connections stay open and everything sent over them is discarded, both ways; after `for` "
+        "seconds they end, and new ones carry again"
+    )
 
     def begin(self, runtime: Runtime) -> None:
         self.proxies(runtime).swallow(self.target)

@@ -5,11 +5,12 @@ import math
 import shlex
 import subprocess
 import threading
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from scenarios.harness.faults.bases import BrokerFault
-from scenarios.harness.faults.contract import Probe
+from scenarios.harness.faults.contract import BrokerFault, Probe
+from topologies.runtimes.capabilities import Capability, can
 from topologies.runtimes.contract import Runtime, RuntimeFailed
 from topologies.runtimes.processes import guard
 
@@ -23,11 +24,18 @@ FAILS_WITHIN_S = 1.0  # a command that goes on for longer may be waiting for the
 class CommandFault(BrokerFault):
     """Starts ``command``; the broker is expected to take no login then, and to take logins again.
 
-    Implements `scenarios.harness.faults.contract.Fault`. ``expect_s``: how long either may take. ``command``: split as
-    a shell would, but no shell runs it. Its output goes to this process's standard error. It ends with this process.
+    ``expect_s``: how long either may take. ``command``: split as a shell would, but no shell runs it. Its output goes
+    to this process's standard error. It ends with this process.
     """
 
     kind: ClassVar[str] = "command"
+    seconds: ClassVar[Mapping[str, str]] = {"expect": "expect_s"}
+    texts: ClassVar[tuple[str, ...]] = ("target",)
+    does: ClassVar[str] = (
+        "a command of your own takes a broker down that runs already (`--runtime external`); the broker comes back by "
+        "itself"
+    )
+    needs: ClassVar[tuple[Capability, ...]] = ()
     takes_down: ClassVar[bool] = True
     look_every_s: ClassVar[float] = 0.25  # each look is a login at somebody else's broker
 
@@ -47,6 +55,22 @@ class CommandFault(BrokerFault):
         if not words:
             raise ValueError(f"fault {self.kind} of {self.target}: there is no command to run")
 
+    @classmethod
+    def usage(cls) -> str:
+        return f"{cls.kind}(COMMAND, target=BROKER, at=S, expect=S)"
+
+    @classmethod
+    def fields_of(cls, argument: str, texts: Mapping[str, str]) -> dict[str, Any]:
+        if not texts.get("target"):
+            raise ValueError("which broker does it take down? Add target=BROKER")
+        return {"command": argument, "target": texts["target"]}
+
+    def why_not_on(self, runtime: str) -> str:
+        if can(runtime, Capability.OPERATES_BROKERS):
+            rule = "a command is for brokers that run already (--runtime external)"
+            return f"{rule}; write kill, stop, restart or freeze"
+        return ""
+
     @property
     def lasts_s(self) -> float:
         """Nothing has to be done to mend it: the command brings the broker back."""
@@ -61,22 +85,22 @@ class CommandFault(BrokerFault):
         return self.expect_s
 
     def begin(self, runtime: Runtime) -> None:
-        started = subprocess.Popen(
+        process = subprocess.Popen(
             guard.command_line(shlex.split(self.command)),
             stdin=subprocess.DEVNULL,
             stdout=2,  # standard error: the last line of standard output names the report
             start_new_session=True,
         )
         try:
-            status = started.wait(FAILS_WITHIN_S)
+            status = process.wait(FAILS_WITHIN_S)
         except subprocess.TimeoutExpired:
-            threading.Thread(target=self._tell_failure, args=(started,), daemon=True).start()
+            threading.Thread(target=self._tell_failure, args=(process,), daemon=True).start()
             return
         if status:
             raise RuntimeFailed(f"the command {self.command!r} ended with status {status}; what it said is above")
 
-    def _tell_failure(self, started: "subprocess.Popen[bytes]") -> None:
-        if status := started.wait():
+    def _tell_failure(self, process: "subprocess.Popen[bytes]") -> None:
+        if status := process.wait():
             log.warning("the command %r ended with status %s; what it said is above", self.command, status)
 
     def end(self, runtime: Runtime) -> None:

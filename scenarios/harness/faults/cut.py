@@ -6,16 +6,18 @@ broker ──► door of the link ✗ (its connections end, new ones are refused
 from dataclasses import dataclass
 from typing import ClassVar
 
-from scenarios.harness.faults.bases import LinkFault
-from scenarios.harness.faults.contract import Probe
+from scenarios.harness.faults.contract import LinkFault, Probe
 from topologies.runtimes.contract import Runtime
 
 
 @dataclass(frozen=True)
 class CutLink(LinkFault):
-    """Closes the link's proxy, then opens it. Implements `scenarios.harness.faults.contract.Fault`."""
+    """Closes the link's proxy, then opens it."""
 
     kind: ClassVar[str] = "cut"
+    does: ClassVar[str] = (
+        "the link's connections end and new ones are refused; after `for` seconds they are let through again"
+    )
 
     def begin(self, runtime: Runtime) -> None:
         self.proxies(runtime).cut(self.target)

@@ -6,16 +6,16 @@ producer ──► broker (stopped where it stands: sockets open, nobody answers
 from dataclasses import dataclass
 from typing import ClassVar
 
-from scenarios.harness.faults.bases import BrokerFault
-from scenarios.harness.faults.contract import Probe
+from scenarios.harness.faults.contract import BrokerFault, Probe
 from topologies.runtimes.contract import Runtime
 
 
 @dataclass(frozen=True)
 class FreezeBroker(BrokerFault):
-    """SIGSTOP for a while, then SIGCONT. Implements `scenarios.harness.faults.contract.Fault`."""
+    """SIGSTOP for a while, then SIGCONT."""
 
     kind: ClassVar[str] = "freeze"
+    does: ClassVar[str] = "SIGSTOP, then SIGCONT: the sockets stay open and nobody answers"
 
     def begin(self, runtime: Runtime) -> None:
         runtime.pause(self.target)

@@ -7,12 +7,14 @@
 A second join of the same broker is a rejoin, on the store that it left.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from scenarios.harness.faults.bases import BrokerFault
-from scenarios.harness.faults.contract import Fault, Probe
+from scenarios.harness.faults.contract import BrokerFault, Fault, Probe
+from scenarios.harness.faults.probe import partners
+from topologies.model.topology import Topology
+from topologies.runtimes.capabilities import Capability
 from topologies.runtimes.contract import Runtime
 
 JOIN_TIMEOUT_S = 60.0  # a link that another broker opens may try again as late as 30 s after the broker is there
@@ -20,12 +22,17 @@ JOIN_TIMEOUT_S = 60.0  # a link that another broker opens may try again as late 
 
 @dataclass(frozen=True)
 class JoinBroker(BrokerFault):
-    """A start; after ``for_s`` an orderly stop, or none. Implements `scenarios.harness.faults.contract.Fault`.
+    """A start; after ``for_s`` an orderly stop, or none.
 
     ``for_s`` None: the broker stays.
     """
 
     kind: ClassVar[str] = "join"
+    does: ClassVar[str] = (
+        "until then the broker is absent: not started, not proven; after `for` seconds in the network it is asked "
+        "to shut down, without `for` it stays"
+    )
+    needs: ClassVar[tuple[Capability, ...]] = (Capability.OPERATES_BROKERS, Capability.LINKS_BROKERS)
     joins: ClassVar[bool] = True
     effect_timeout_s: ClassVar[float] = JOIN_TIMEOUT_S
     mended_as: ClassVar[str] = "is gone"
@@ -39,6 +46,20 @@ class JoinBroker(BrokerFault):
     @property
     def has_end(self) -> bool:
         return self.for_s is not None
+
+    def why_not_in(self, topology: Topology, faults: Sequence[Fault]) -> str:
+        if pair := partners(topology, self.target):
+            return (
+                f"it is one of a pair with {', '.join(pair)}, and which of them serves is decided when they start; "
+                "choose a broker without a standby"
+            )
+        for link in topology.links:
+            if self.target in (link.opened_by.name, link.to.name) and not link.starts_by_itself:
+                return (
+                    f"its link {link.name} does not start by itself (auto_start=False), so nobody would start it then; "
+                    "leave auto_start out"
+                )
+        return ""
 
     def begin(self, runtime: Runtime) -> None:
         runtime.start(self.target)

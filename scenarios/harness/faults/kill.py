@@ -6,15 +6,16 @@ producer ──✗ broker (its process is gone, its ports refuse) ✗── cons
 from dataclasses import dataclass
 from typing import ClassVar
 
-from scenarios.harness.faults.bases import BrokerTakenDown
+from scenarios.harness.faults.contract import BrokerTakenDown
 from topologies.runtimes.contract import Runtime
 
 
 @dataclass(frozen=True)
 class KillBroker(BrokerTakenDown):
-    """SIGKILL, then a start. Implements `scenarios.harness.faults.contract.Fault`."""
+    """SIGKILL, then a start."""
 
     kind: ClassVar[str] = "kill"
+    does: ClassVar[str] = "SIGKILL; after `for` seconds the broker is started again on the store that it left"
 
     def begin(self, runtime: Runtime) -> None:
         runtime.kill(self.target)

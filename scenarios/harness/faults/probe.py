@@ -21,7 +21,7 @@ from records.units import MS_PER_S, NS_PER_MS
 from records.writer import Recorder
 from topologies.management.contract import management_of
 from topologies.management.jolokia import Jolokia, ManagementFailed
-from topologies.management.link_traffic import round_trip
+from topologies.management.link_traffic import TIMES, RoundTrip, round_trip
 from topologies.management.links import unproven
 from topologies.model.endpoints import Endpoint
 from topologies.model.link import Link
@@ -60,20 +60,17 @@ class RuntimeProbe:
         """Links to brokers that do not run at this moment cannot be up, and are not asked for."""
         if not self.serves(broker):
             return False
-        absent = {each.name for each in self._topology.brokers if not self._runtime.alive(each.name)}
-        there = present_links(self._topology, absent)
-        return self._are_up([link for link in there if broker in (link.opened_by.name, link.to.name)])
+        absent = {broker.name for broker in self._topology.brokers if not self._runtime.alive(broker.name)}
+        present = present_links(self._topology, absent)
+        return self._are_up([link for link in present if broker in (link.opened_by.name, link.to.name)])
 
     def link_is_down(self, link: str) -> bool:
         proxies = proxies_of(self._runtime)
         return proxies is not None and proxies.is_shut(link) and not self.link_is_up(link)
 
     def link_is_silent(self, link: str) -> bool:
-        proxies, asked = proxies_of(self._runtime), self._link(link)
-        door = proxies and proxies.proxy_endpoint_of(asked)
         try:
-            if door:
-                round_trip(asked, door, SILENT_AFTER_S)
+            self._round_trip(link, SILENT_AFTER_S)
         except TimeoutError:
             return True
         except OSError:
@@ -81,13 +78,17 @@ class RuntimeProbe:
         return False
 
     def link_delays(self, link: str, least_ms: float) -> bool:
-        proxies, asked = proxies_of(self._runtime), self._link(link)
-        door = proxies and proxies.proxy_endpoint_of(asked)
         try:
-            took = round_trip(asked, door, LOGIN_TIMEOUT_S + least_ms / MS_PER_S, times=1) if door else None
+            duration = self._round_trip(link, LOGIN_TIMEOUT_S + least_ms / MS_PER_S, times=1)
         except OSError:
             return False
-        return took is None or took.median_ns >= least_ms * NS_PER_MS
+        return duration is None or duration.median_ns >= least_ms * NS_PER_MS
+
+    def _round_trip(self, name: str, timeout_s: float, times: int = TIMES) -> RoundTrip | None:
+        """Over the link of that name; None for one without a proxy. Raises OSError."""
+        proxies, link = proxies_of(self._runtime), self._link(name)
+        endpoint = proxies and proxies.proxy_endpoint_of(link)
+        return round_trip(link, endpoint, timeout_s, times) if endpoint else None
 
     def link_is_up(self, link: str) -> bool:
         return self._are_up([self._link(link)])

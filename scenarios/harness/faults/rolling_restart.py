@@ -6,7 +6,7 @@ Each is a fault of its own, so that a run tells what each restart did.
 """
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -22,7 +22,7 @@ EXPECTED_S = 10.0
 
 @dataclass(frozen=True)
 class RestartInTurn(RestartBroker):
-    """One restart of several. Implements `scenarios.harness.faults.contract.Fault`.
+    """One restart of several.
 
     It is over once the broker takes logins and each of its links is up. ``after_s``: its `turn_pause_s`.
     """
@@ -50,6 +50,13 @@ class RollingRestart(RestartBroker):
     """
 
     kind: ClassVar[str] = "rolling-restart"
+    does: ClassVar[str] = (
+        "every broker in turn is asked to shut down, and started again at once; each `pause` seconds (default 5) "
+        "after the one before takes logins again and has its links up. Each is a `restart` of its own in the "
+        "results. A client group in place of `all`: the brokers where it enters"
+    )
+    takes: ClassVar[str] = "all"
+    seconds: ClassVar[Mapping[str, str]] = {"pause": "pause_s"}
 
     target: str = ALL
     at_s: float = 0.0
@@ -96,16 +103,16 @@ def in_turn(faults: Iterable[Fault], topology: Topology) -> tuple[Fault, ...]:
 
     A rolling restart of one broker, or of a name that is not there, stays as it is: a restart of that name.
     """
-    made: list[Fault] = []
+    in_place: list[Fault] = []
     for fault in faults:
         if isinstance(fault, RollingRestart):
-            follows = bool(made) and isinstance(made[-1], RestartInTurn)
+            follows = bool(in_place) and isinstance(in_place[-1], RestartInTurn)
             for broker in _brokers(fault.target, topology):
-                made.append(RestartInTurn(broker, fault.at_s, fault.pause_s if follows else None))
+                in_place.append(RestartInTurn(broker, fault.at_s, fault.pause_s if follows else None))
                 follows = True
         else:
-            made.append(fault)
-    return tuple(made)
+            in_place.append(fault)
+    return tuple(in_place)
 
 
 def _brokers(target: str, topology: Topology) -> Sequence[str]:
@@ -115,5 +122,7 @@ def _brokers(target: str, topology: Topology) -> Sequence[str]:
         return (target,)
     wanted = {broker.name for broker in topology.brokers} if target == ALL else groups[target]
     actives = [broker.name for broker in topology.brokers if not broker.standby_of]
-    pairs = [(*(each.name for each in topology.brokers if each.standby_of == active), active) for active in actives]
+    pairs = [
+        (*(broker.name for broker in topology.brokers if broker.standby_of == active), active) for active in actives
+    ]
     return [broker for pair in pairs for broker in pair if broker in wanted]

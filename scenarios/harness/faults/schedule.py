@@ -213,9 +213,9 @@ class FaultSchedule:
             time.sleep(fault.look_every_s)
         return time.perf_counter_ns()
 
-    def _say(self, fault: Fault, what: str) -> None:
+    def _say(self, fault: Fault, state: str) -> None:
         at_s = (time.perf_counter_ns() - self._load_began_ns) / NS_PER_S
-        log.info("fault %s of %s, %.1f s into the load: %s", fault.kind, fault.target, at_s, what)
+        log.info("fault %s of %s, %.1f s into the load: %s", fault.kind, fault.target, at_s, state)
 
 
 def _since_s(began_ns: int, ended_ns: int) -> str:

@@ -3,23 +3,27 @@
 broker ──► door of the link (every byte later, or fewer a second, both ways) ──► broker        clients ──► both brokers
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from scenarios.harness.faults.bases import LinkFault
-from scenarios.harness.faults.contract import Probe
-from topologies.model.impairment import Impairment
+from scenarios.harness.faults.contract import LinkFault, Probe
+from topologies.model.impairment import SETTINGS, Impairment, parse_impairment
 from topologies.runtimes.contract import Runtime
 
 
 @dataclass(frozen=True)
 class SlowLink(LinkFault):
-    """Overrides the link's impairment of ``--link``. Implements `scenarios.harness.faults.contract.Fault`.
+    """Overrides the link's impairment of ``--link``.
 
     ``impairment``: at least one of delay and bandwidth; ValueError if there is none.
     """
 
     kind: ClassVar[str] = "slow"
+    does: ClassVar[str] = (
+        "the link is delayed, limited or both, in place of what `--link` set; also `jitter=5ms` and `bandwidth=500kB/s`"
+    )
+    texts: ClassVar[tuple[str, ...]] = tuple(SETTINGS)
 
     impairment: Impairment = field(default_factory=Impairment)
 
@@ -27,6 +31,15 @@ class SlowLink(LinkFault):
         super().__post_init__()
         if self.impairment == Impairment():
             raise ValueError(f"fault slow of {self.target}: how slow? Add delay=40ms or bandwidth=500kB/s, or both")
+
+    @classmethod
+    def usage(cls) -> str:
+        return f"{super().usage()[:-1]}, delay=40ms)"
+
+    @classmethod
+    def fields_of(cls, argument: str, texts: Mapping[str, str]) -> dict[str, Any]:
+        given = ",".join(f"{name}={texts[name]}" for name in SETTINGS if name in texts)
+        return {"target": argument, "impairment": parse_impairment(given)}
 
     def begin(self, runtime: Runtime) -> None:
         self.proxies(runtime).shape(self.target, self.impairment)

@@ -6,15 +6,16 @@ producer ◄── goodbye ── broker (then its process is gone, its ports re
 from dataclasses import dataclass
 from typing import ClassVar
 
-from scenarios.harness.faults.bases import BrokerTakenDown
+from scenarios.harness.faults.contract import BrokerTakenDown
 from topologies.runtimes.contract import Runtime
 
 
 @dataclass(frozen=True)
 class StopBroker(BrokerTakenDown):
-    """SIGTERM, then a start. Implements `scenarios.harness.faults.contract.Fault`."""
+    """SIGTERM, then a start."""
 
     kind: ClassVar[str] = "stop"
+    does: ClassVar[str] = "the broker is asked to shut down, and started again after `for` seconds"
 
     def begin(self, runtime: Runtime) -> None:
         runtime.stop(self.target)

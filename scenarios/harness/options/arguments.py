@@ -8,9 +8,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from scenarios.harness.options.fault_options import kinds_in_words
 from scenarios.harness.run.warm_up import AT_LEAST_S, AT_MOST_S
 from scenarios.harness.scenario import Scenario
-from scenarios.options import OPTIONS, SCENARIOS_OWN, SECTIONS
+from scenarios.options import KINDS_OF_FAULTS, OPTIONS, SCENARIOS_OWN, SECTIONS
 
 
 class Joined(Action):
@@ -32,10 +33,12 @@ def add_arguments(parser: Any, scenario: Scenario) -> None:
         "--protocol": scenario.default_protocol,
         "--warm-up": _warm_up(scenario),
     }
+    kinds = kinds_in_words()
     for option in OPTIONS.values():
         if option.section not in groups:
             continue
-        settings: dict[str, Any] = {"help": option.help.replace(SCENARIOS_OWN, defaults.get(option.name, ""))}
+        help = option.help.replace(SCENARIOS_OWN, defaults.get(option.name, "")).replace(KINDS_OF_FAULTS, kinds)
+        settings: dict[str, Any] = {"help": help}
         if option.kind is bool:
             settings["action"] = "store_true"
         else:

@@ -37,8 +37,6 @@ from topologies.runtimes.ports import addresses_here, no_address_to_bind
 
 log = logging.getLogger("brokerbench")
 
-OptionError = UserError  # as fault_options.py calls it still
-
 WITHOUT_PROXIES = ("memory", "external")
 """Runtimes whose links are left as they are unless ``--link`` is given."""
 MOST_DIGITS = 100
