@@ -15,6 +15,8 @@ from pathlib import Path
 
 from pyspark import SparkContext
 
+from records.errors import UserError
+
 if __package__ in (None, ""):  # run by its path, as spark-submit does: import from the project, not from this folder
     sys.path[0] = str(Path(__file__).resolve().parent.parent)
 
@@ -29,9 +31,8 @@ from analysis.messages.topic import Messages
 from analysis.network.topic import Network
 from analysis.run.store import write_results, write_summary
 from analysis.run.topic import Whole, summary_of
-from analysis.spark import SparkUnavailable, ask, session
+from analysis.spark import ask, session
 from records.digests import digests, list_analysed, read_files, require_listed_events
-from records.errors import RunUnreadable, RunUnwritable
 from records.files import alone_in
 from records.reader import inspect, parts_of, require_events, require_readable, seal
 from records.rundir import RunDirectory
@@ -50,13 +51,13 @@ def analyse(run: Path, master: str | None = None, *, progress: Progress = print)
     """Seal a run if need be, compute its results, write them with summary.json, and return the summary.
 
     RunUnreadable: there is no such run, it has no events, or a file is damaged. RunUnwritable: the results cannot be
-    stored. SparkUnavailable: Spark does not start. Analysing again replaces what was there.
+    stored. UserError: Spark does not start. Analysing again replaces what was there.
     """
     directory = RunDirectory.open(run)
     with alone_in(directory.path, ANALYSING):
         try:
             return _analysed(directory, master, progress)
-        except (RunUnreadable, RunUnwritable, SparkUnavailable):
+        except UserError:
             raise
         except Exception:
             require_readable(directory)  # Spark's own words for a damaged file are two hundred lines
@@ -132,7 +133,7 @@ def main(arguments: list[str] | None = None) -> int:
         if len(options.runs) == 1:
             return _analyse_and_print(options.runs[0], options.master, _tell)
         return _in_one_session(options.runs, options.master)
-    except SparkUnavailable as error:
+    except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         return CANNOT_ANALYSE
 
@@ -153,7 +154,7 @@ def _analyse_and_print(run: Path, master: str | None, progress: Progress) -> int
     """Analyse one run and print its verdict or what is wrong with it; returns the exit status."""
     try:
         summary = analyse(run, master, progress=progress)
-    except (RunUnreadable, RunUnwritable) as error:
+    except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         return CANNOT_ANALYSE
     _tell(f"verdict: {summary['verdict']}")

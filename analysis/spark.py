@@ -21,6 +21,7 @@ from pyspark.errors import PySparkException
 from analysis.events.questions import Answers, Packed, Question
 from analysis.messages.part import Part, RunFacts
 from records.analysis_command import SCRATCH
+from records.errors import UserError
 from records.temporary import make_folder, remove_folder, temporary_folder
 
 LOCAL = "local[*]"
@@ -46,15 +47,11 @@ logger.gateway.level = error
 """With a level of its own the gateway, which takes itself for a shell, does not tell how to change the level."""
 
 
-class SparkUnavailable(RuntimeError):
-    """Spark did not start."""
-
-
 @contextmanager
 def session(master: str | None = None) -> Iterator[SparkContext]:
     """Spark's context; one that is active already is used and left running.
 
-    ``master`` None: what spark-submit was given, or else all cores of this machine. SparkUnavailable if it fails.
+    ``master`` None: what spark-submit was given, or else all cores of this machine. UserError if it fails.
     """
     active = SparkContext._active_spark_context
     if active is not None:
@@ -99,7 +96,7 @@ def _start(master: str | None, scratch: Path) -> SparkContext:
         spark = SparkContext(conf=SparkConf().setAppName("brokerbench").setAll(list(settings.items())))
     except (PySparkException, OSError) as error:
         where = f"JAVA_HOME={os.environ['JAVA_HOME']}" if "JAVA_HOME" in os.environ else "java from PATH"
-        raise SparkUnavailable(
+        raise UserError(
             f"Spark could not start ({where}, master {master or LOCAL}): {error}: "
             "set JAVA_HOME to a JDK of version 17 or newer, and --master to one that answers"
         ) from None

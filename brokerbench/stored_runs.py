@@ -6,7 +6,7 @@ from pathlib import Path
 
 from brokerbench.interrupts import run_guarded
 from records.analysis_command import SCRATCH, analysis_command, java_folder, why_no_master
-from records.errors import RunUnreadable, RunUnwritable, explained
+from records.errors import RunUnreadable, RunUnwritable, UserError, explained
 from records.reader import require_begun
 from records.rundir import RunDirectory
 from records.summary import EXIT_STATUS
@@ -15,10 +15,6 @@ from topologies.runtimes.java import find_java, spark_environment
 
 LATEST = "latest"
 UNUSABLE = 2  # the analysis has said why
-
-
-class AnalysisFailed(RuntimeError):
-    """The analysis ended without a verdict."""
 
 
 def find_run(text: str, parent: Path) -> RunDirectory:
@@ -40,8 +36,8 @@ def latest(parent: Path) -> RunDirectory:
 def analyse(runs: Sequence[RunDirectory], master: str | None) -> int:
     """Analyse runs in one Spark session.
 
-    Returns the exit status of the gravest verdict, or 2 when a run could not be analysed. Raises AnalysisFailed,
-    RunUnwritable, NoJava, RunUnreadable for a single run that never began, or ValueError for a master that is none.
+    Returns the exit status of the gravest verdict, or 2 when a run could not be analysed. Raises ValueError,
+    also for a single run that never began, and for a master that is none.
     """
     if master and (why := why_no_master(master)):
         raise ValueError(f"--master {master}: {why}")
@@ -56,7 +52,7 @@ def analyse(runs: Sequence[RunDirectory], master: str | None) -> int:
         return status
     for run, earlier_ns in zip(runs, before, strict=True):
         if status not in EXIT_STATUS.values() or _written_ns(run.summary_path) == earlier_ns:
-            raise AnalysisFailed(
+            raise UserError(
                 f"{run.path}: the analysis ended with status {status} and no verdict: what it said is above"
             )
     return status

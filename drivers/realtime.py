@@ -10,10 +10,6 @@ LEVEL = 1
 HOW = "run as root, or let this user have real-time priority (ulimit -r 1, or LimitRTPRIO=1 of a systemd unit)"
 
 
-class PriorityRefused(Exception):
-    """This machine permits no real-time priority: says why, and the next step."""
-
-
 def why_refused() -> str:
     """Why this process could have no real-time priority; '' if it could. It has none afterwards."""
     if not hasattr(os, "sched_setscheduler"):

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from math import inf
 
+from records.errors import UserError
 from records.rate_steps import MOST_S, MOST_STEPS
 
 LEAST_S = 5
@@ -21,10 +22,6 @@ CONNECT_MS, P99_MS = 2_000.0, 500.0
 HOW = "write 50,100,200@10s, or 50,100@10s,connect=2000,p99=500: clients, seconds and milliseconds"
 _STEP = re.compile(r"(\d+)(?:@(\d+)s?)?")
 _LIMIT = re.compile(r"(connect|p99)=(\d+(?:\.\d+)?)")
-
-
-class BadClientStepsError(ValueError):
-    """A text that is no number of clients in steps. Says what is wrong with it and what to write."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +78,7 @@ class ClientSteps:
 
 
 def parse_client_steps(text: str) -> ClientSteps:
-    """The steps of a text. Raises BadClientStepsError."""
+    """The steps of a text. Raises UserError."""
     counts: list[tuple[int, int | None]] = []
     limits = {"connect": CONNECT_MS, "p99": P99_MS}
     for part in map(str.strip, text.split(",")):
@@ -91,7 +88,7 @@ def parse_client_steps(text: str) -> ClientSteps:
         elif match := _LIMIT.fullmatch(part):
             limits[match[1]] = float(match[2])
         else:
-            raise BadClientStepsError(f"{text}: {part!r} cannot be read; {HOW}")
+            raise UserError(f"{text}: {part!r} cannot be read; {HOW}")
     steps = _timed(text, counts)
     _check(text, steps, limits)
     return ClientSteps(steps, limits["connect"], limits["p99"])
@@ -100,9 +97,9 @@ def parse_client_steps(text: str) -> ClientSteps:
 def _require_possible(text: str, clients: float, for_s: float) -> None:
     """Before they become whole numbers: of thousands of digits `int` makes none."""
     if clients > MOST_CLIENTS:
-        raise BadClientStepsError(f"{text}: a step has at most {MOST_CLIENTS:,} clients; {HOW}")
+        raise UserError(f"{text}: a step has at most {MOST_CLIENTS:,} clients; {HOW}")
     if for_s > MOST_S:
-        raise BadClientStepsError(f"{text}: a step lasts at most {MOST_S:,} s; {HOW}")
+        raise UserError(f"{text}: a step lasts at most {MOST_S:,} s; {HOW}")
 
 
 def _timed(text: str, counts: list[tuple[int, int | None]]) -> tuple[ClientStep, ...]:
@@ -112,19 +109,19 @@ def _timed(text: str, counts: list[tuple[int, int | None]]) -> tuple[ClientStep,
     for clients, own_s in reversed(counts):
         for_s = own_s or for_s
         if for_s is None:
-            raise BadClientStepsError(f"{text}: the last step has no time; {HOW}")
+            raise UserError(f"{text}: the last step has no time; {HOW}")
         steps.append(ClientStep(clients, for_s))
     return tuple(reversed(steps))
 
 
 def _check(text: str, steps: tuple[ClientStep, ...], limits: dict[str, float]) -> None:
     if not steps:
-        raise BadClientStepsError(f"{text}: there is no number of clients; {HOW}")
+        raise UserError(f"{text}: there is no number of clients; {HOW}")
     if len(steps) > MOST_STEPS:
-        raise BadClientStepsError(f"{text}: {len(steps):,} steps; write at most {MOST_STEPS:,}")
+        raise UserError(f"{text}: {len(steps):,} steps; write at most {MOST_STEPS:,}")
     if any(later.clients <= step.clients for step, later in pairwise(steps)):
-        raise BadClientStepsError(f"{text}: each step has more clients than the one before; {HOW}")
+        raise UserError(f"{text}: each step has more clients than the one before; {HOW}")
     if any(step.for_s < LEAST_S for step in steps):
-        raise BadClientStepsError(f"{text}: a step lasts at least {LEAST_S} s; {HOW}")
+        raise UserError(f"{text}: a step lasts at least {LEAST_S} s; {HOW}")
     if not all(0 < limit_ms < inf for limit_ms in limits.values()):
-        raise BadClientStepsError(f"{text}: a limit is more than 0 ms, and finite; {HOW}")
+        raise UserError(f"{text}: a limit is more than 0 ms, and finite; {HOW}")

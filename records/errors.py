@@ -1,6 +1,8 @@
-"""The errors of a run folder. Each names the file, the rule and the next step in one sentence."""
+"""The one way to refuse: a sentence for the user. What is wrong with a run folder is such an error too."""
 
 import errno
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 _NEXT_STEPS = {
     errno.ENOSPC: "free space on its disk and run again",
@@ -17,12 +19,28 @@ _NEXT_STEPS = {
 }
 
 
-class RunUnreadable(ValueError):
+class UserError(ValueError):
+    """A sentence for the user: the object, the value, the rule and the next step.
+
+    A command shows it and ends with exit status 2. A subclass stands only where a handler treats it differently.
+    """
+
+
+class RunUnreadable(UserError):
     """The folder, or a file in it, is not what this version reads."""
 
 
-class RunUnwritable(OSError):
+class RunUnwritable(UserError, OSError):
     """A folder or file of the run could not be made or written."""
+
+
+@contextmanager
+def about(subject: str) -> Iterator[None]:
+    """Begins what is refused within with ``subject``, such as ``--rate ``: the option that the user wrote."""
+    try:
+        yield
+    except UserError as error:
+        raise UserError(f"{subject}{error}") from error
 
 
 def explained(error: Exception) -> tuple[str, str]:

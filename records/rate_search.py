@@ -6,6 +6,7 @@ from math import inf
 from typing import Any
 
 from records.declared_types import misfits
+from records.errors import UserError
 from records.rate_steps import LEAST_PER_S, LEAST_S, MOST_PER_S, MOST_S, RateStep
 
 _CALL = re.compile(r"\s*search\s*(?:\(([^()]*)\))?\s*")
@@ -18,16 +19,12 @@ EXPECTED_TRIES, EXPECTED_REST_S = 12, 8
 HOW = "write search, search(200), or search(200, step=10, p99=500): messages a second, seconds and milliseconds"
 
 
-class BadSearchError(ValueError):
-    """A text that is no search. Says what is wrong with it and what to write."""
-
-
 @dataclass(frozen=True)
 class SearchSettings:
     """``begin_per_s``: the first rate that is tried, in messages a second of all producers together.
 
     ``step_s``: how long each rate is tried. ``p99_ms``: a rate is held only if the p99 from due to received is no more.
-    Raises BadSearchError.
+    Raises UserError.
     """
 
     begin_per_s: float = 200
@@ -36,16 +33,16 @@ class SearchSettings:
 
     def __post_init__(self) -> None:
         if problem := misfits(self):
-            raise BadSearchError(f"search: {problem}")
+            raise UserError(f"search: {problem}")
         if not (0 < self.begin_per_s < inf and 0 < self.p99_ms < inf):
-            raise BadSearchError(f"{self}: the rate and p99 must be more than 0, and finite; {HOW}")
+            raise UserError(f"{self}: the rate and p99 must be more than 0, and finite; {HOW}")
         if not LEAST_PER_S <= self.begin_per_s <= MOST_PER_S:
             problem = f"the rate must be at least {LEAST_PER_S:g} and at most {MOST_PER_S:,} messages a second"
-            raise BadSearchError(f"{self}: {problem}; {HOW}")
+            raise UserError(f"{self}: {problem}; {HOW}")
         if self.step_s < LEAST_S:
-            raise BadSearchError(f"{self}: a step lasts at least {LEAST_S} s; {HOW}")
+            raise UserError(f"{self}: a step lasts at least {LEAST_S} s; {HOW}")
         if self.step_s > MOST_S:
-            raise BadSearchError(f"{self}: a step lasts at most {MOST_S:,} s; {HOW}")
+            raise UserError(f"{self}: a step lasts at most {MOST_S:,} s; {HOW}")
 
     def first_steps(self, producers: int) -> tuple[RateStep, ...]:
         """The steps that are known before the load: the first rate, and the rest after it."""
@@ -71,21 +68,21 @@ def is_search(text: str) -> bool:
 
 
 def parse_search(text: str) -> SearchSettings:
-    """The search of a text. Raises BadSearchError."""
+    """The search of a text. Raises UserError."""
     match = _CALL.fullmatch(text)
     if not match:
-        raise BadSearchError(f"{text}: cannot be read; {HOW}")
+        raise UserError(f"{text}: cannot be read; {HOW}")
     value_by_name: dict[str, float] = {}
     for part in filter(None, map(str.strip, (match.group(1) or "").split(","))):
         name, _, value = (text_part.strip() for text_part in f"{'' if '=' in part else 'rate='}{part}".partition("="))
         if name not in ("rate", "step", "p99") or name in value_by_name:
-            raise BadSearchError(f"{text}: {part!r} is not known, or given twice; {HOW}")
+            raise UserError(f"{text}: {part!r} is not known, or given twice; {HOW}")
         try:
             value_by_name[name] = float(value)
         except ValueError:
-            raise BadSearchError(f"{text}: {part!r} is no number; {HOW}") from None
+            raise UserError(f"{text}: {part!r} is no number; {HOW}") from None
     if not value_by_name.get("step", 1.0).is_integer():
-        raise BadSearchError(f"{text}: a step lasts a whole number of seconds; {HOW}")
+        raise UserError(f"{text}: a step lasts a whole number of seconds; {HOW}")
     fields = {"rate": "begin_per_s", "step": "step_s", "p99": "p99_ms"}
     settings: dict[str, Any] = {
         fields[name]: int(value) if name == "step" else value for name, value in value_by_name.items()

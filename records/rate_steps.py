@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from itertools import accumulate
 from math import ceil
 
+from records.errors import UserError
+
 LEAST_S = 5
 """A step is no shorter: its percentiles need messages, and JVMs are given their due times seconds ahead."""
 MOST_S = 31 * 86_400
@@ -21,10 +23,6 @@ LEAST_SHARE = 0.99
 """A step is held if so much of what was due in its `judged_seconds` was sent, and received, within them."""
 _NUMBER = r"\d+(?:\.\d+)?(?:e[+-]?\d+)?"
 _STEP = re.compile(rf"\s*({_NUMBER})(?:\.\.({_NUMBER}))?(?:@(\d+)s?)?\s*")
-
-
-class BadStepsError(ValueError):
-    """A text that is no load in steps. Says which step, the rule and what to write."""
 
 
 @dataclass(frozen=True)
@@ -55,14 +53,14 @@ class RateStep:
 
 
 def parse_steps(text: str, load_s: float | None = None) -> tuple[RateStep, ...]:
-    """The steps of a text. Raises BadStepsError.
+    """The steps of a text. Raises UserError.
 
     ``load_s``: how long the load lasts, in seconds; it is divided evenly among steps without any time.
     """
     rates: list[tuple[float, float]] = []
     times: list[int | None] = []
     if text.count(",") >= MOST_STEPS:
-        raise BadStepsError(f"{text}: {text.count(',') + 1:,} steps; write at most {MOST_STEPS:,}")
+        raise UserError(f"{text}: {text.count(',') + 1:,} steps; write at most {MOST_STEPS:,}")
     for part in text.split(","):
         from_per_s, to_per_s, for_s = _parsed(text, part)
         rates.append((from_per_s, to_per_s))
@@ -96,19 +94,19 @@ def judged_seconds(from_s: int, until_s: int) -> range:
 def _parsed(text: str, part: str) -> tuple[float, float, int | None]:
     match = _STEP.fullmatch(part)
     if not match:
-        raise BadStepsError(f"{text}: {part.strip()!r} is no rate; write 100, 100@20s or 100..1000@60s")
+        raise UserError(f"{text}: {part.strip()!r} is no rate; write 100, 100@20s or 100..1000@60s")
     from_per_s, to_per_s, for_s = match.groups()
     if for_s is not None and float(for_s) > MOST_S:  # compared as such: `int` refuses thousands of digits
-        raise BadStepsError(f"{text}: {part.strip()!r} lasts too long; a step lasts at most {MOST_S:,} s")
+        raise UserError(f"{text}: {part.strip()!r} lasts too long; a step lasts at most {MOST_S:,} s")
     return float(from_per_s), float(to_per_s or from_per_s), None if for_s is None else int(for_s)
 
 
 def _even_share(text: str, times: Sequence[int | None], load_s: float | None) -> int:
     """How long the last step lasts, which has no time: as long as each of all, where none has one."""
     if any(times):
-        raise BadStepsError(f"{text}: the last step has no time; write @20s behind it")
+        raise UserError(f"{text}: the last step has no time; write @20s behind it")
     if load_s is None or load_s % len(times):
-        raise BadStepsError(f"{text}: {len(times)} steps cannot divide the load into whole seconds; write @20s")
+        raise UserError(f"{text}: {len(times)} steps cannot divide the load into whole seconds; write @20s")
     return int(load_s) // len(times)
 
 
@@ -122,11 +120,11 @@ def _filled(times: Sequence[int | None]) -> list[int]:
 
 def _check(text: str, step: RateStep) -> None:
     if step.from_per_s <= 0 or step.to_per_s <= 0:
-        raise BadStepsError(f"{text}: the step {step} has the rate 0; a rate is more than 0 messages a second")
+        raise UserError(f"{text}: the step {step} has the rate 0; a rate is more than 0 messages a second")
     if max(step.from_per_s, step.to_per_s) > MOST_PER_S:
-        raise BadStepsError(f"{text}: a rate is at most {MOST_PER_S:,} messages a second; write 100@20s")
+        raise UserError(f"{text}: a rate is at most {MOST_PER_S:,} messages a second; write 100@20s")
     if step.for_s < LEAST_S:
-        raise BadStepsError(f"{text}: the step {step} is too short; a step lasts at least {LEAST_S} s")
+        raise UserError(f"{text}: the step {step} is too short; a step lasts at least {LEAST_S} s")
 
 
 def _number(value: float) -> str:

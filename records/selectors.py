@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
+from records.errors import UserError
 from records.message_properties import MessageProperties, Value
 
 Result = Value | None
@@ -33,10 +34,6 @@ DEEPEST = 40
 """Brackets, NOT and signs inside each other: what reads them here, and in the brokers, calls itself for each."""
 MOST_DIGITS = 100
 _LONG = 1 << 63
-
-
-class BadSelectorError(ValueError):
-    """A selector that does not parse, or that compares what cannot be compared. Names it, the place and the rule."""
 
 
 @dataclass(frozen=True)
@@ -62,13 +59,13 @@ class Selector:
         return _Parser(self.text).properties
 
     def matches(self, properties: Mapping[str, Value]) -> bool:
-        """Whether a message with these properties matches. BadSelectorError: it compares text with a number, or so."""
+        """Whether a message with these properties matches. UserError: it compares text with a number, or so."""
         try:
             return _truth(self._evaluate(properties)) is True
         except TypeError as error:
-            raise BadSelectorError(f"selector {self.text!r}: {error}") from None
+            raise UserError(f"selector {self.text!r}: {error}") from None
         except ArithmeticError:
-            raise BadSelectorError(f"selector {self.text!r}: a number in it becomes too large; write less") from None
+            raise UserError(f"selector {self.text!r}: a number in it becomes too large; write less") from None
 
     def matched(self, properties: MessageProperties) -> tuple[bool, ...]:
         """For each message of a period of the properties, whether it matches. Message n is n modulo the period."""
@@ -77,7 +74,7 @@ class Selector:
 
 @lru_cache(maxsize=1_024)
 def parse(text: str) -> Selector:
-    """Read a selector. BadSelectorError says at which character it goes wrong."""
+    """Read a selector. UserError says at which character it goes wrong."""
     selector = Selector(text)
     _ = selector._evaluate
     return selector
@@ -122,10 +119,10 @@ class _Parser:
     def _token(self) -> _Token:
         return self._tokens[self._next]
 
-    def _bad(self, at: int, why: str) -> BadSelectorError:
-        return BadSelectorError(f"selector {self._text!r}: at character {at + 1}: {why}")
+    def _bad(self, at: int, why: str) -> UserError:
+        return UserError(f"selector {self._text!r}: at character {at + 1}: {why}")
 
-    def _wrong(self, expected: str) -> BadSelectorError:
+    def _wrong(self, expected: str) -> UserError:
         token_words = repr(self._token.text) if self._token.text else "its end"
         return self._bad(self._token.at, f"{expected}, not {token_words}")
 

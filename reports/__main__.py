@@ -7,7 +7,7 @@ import sys
 from argparse import ArgumentParser
 from pathlib import Path
 
-from records.errors import RunUnreadable, RunUnwritable
+from records.errors import UserError
 from reports.build import OtherFiles, write_report_measured
 
 
@@ -20,7 +20,7 @@ def main(arguments: list[str]) -> int:
     wanted = parser.parse_args(arguments)
     try:
         print(write_report_measured(wanted.run, OtherFiles(wanted.junit, wanted.markdown)))
-    except (RunUnreadable, RunUnwritable) as error:
+    except UserError as error:
         print(error, file=sys.stderr)
         return 2
     return 0

@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from pyarrow import csv
 
 from records.buckets import lower_ns, upper_ns, value_ns
-from records.errors import RunUnreadable, RunUnwritable, explained
+from records.errors import RunUnreadable, RunUnwritable, UserError, explained
 from records.results import RESULT_TABLES
 from records.rundir import RunDirectory
 from records.summary import Summary
@@ -161,10 +161,6 @@ def _intervals(counts: Counts) -> Iterator[str]:
         yield f"{second:.3f},1.000,{max(count_by_latency, default=0) / NS_PER_MS:.3f},{histogram.encode().decode()}"
 
 
-class FormImpossible(ValueError):
-    """A form that this machine cannot write."""
-
-
 def _unchanged_summary(run: RunDirectory) -> Summary:
     """RunUnreadable for a changed run too: other programs could not be told that it was changed."""
     summary = read_summary(run)
@@ -184,7 +180,7 @@ def _hdr_files(run: RunDirectory) -> dict[str, str]:
         import_module("hdrh.histogram")
     except ModuleNotFoundError as error:
         here = f"{error}; there are builds of hdrhistogram for x86_64, and this machine is {platform.machine()}"
-        raise FormImpossible(f"--to hdr takes the package hdrhistogram: {here}; use make install or --to csv") from None
+        raise UserError(f"--to hdr takes the package hdrhistogram: {here}; use make install or --to csv") from None
     summary = _unchanged_summary(run)
     return {"due_to_received.hlog": hdr_log(result_table(run, "latency", RESULT_TABLES["latency"]), summary)}
 
@@ -196,7 +192,7 @@ def export(run: RunDirectory, form: str, folder: Path) -> list[Path]:
     """Write the files of a form (a key of FORMS) into ``folder``, which is made if need be; returns their paths.
 
     RunUnreadable when the run was not analysed or by another version, RunUnwritable when a file cannot be written,
-    FormImpossible when this machine lacks the package for the form.
+    UserError when this machine lacks the package for the form.
     """
     texts = FORMS[form](run)
     try:

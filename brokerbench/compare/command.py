@@ -27,7 +27,7 @@ from topologies.model.spelling import shortened
 def runs_made(request: ComparisonRequest, primary: Sequence[str], say: Say) -> list[Path]:
     """The folders of the runs, made where they are missing. Ends the process with status 130 at Ctrl-C.
 
-    ``primary``: the figures to judge, as named. Raises ValueError, RunsNotMade, AnalysisFailed or NoJava.
+    ``primary``: the figures to judge, as named. Raises ValueError.
     """
     sessions, tests = planned_sessions(request, primary)
     try:

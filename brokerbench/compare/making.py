@@ -20,6 +20,7 @@ from brokerbench.compare.kept_verdicts import verdicts_in
 from brokerbench.compare.session import Session, Slot, only_one, why_invalid
 from brokerbench.interrupts import run_guarded
 from brokerbench.stored_runs import analyse
+from records.errors import UserError
 from records.run import CONSUMER, PRODUCER
 from records.rundir import RunDirectory
 from reports.comparison.beside import Shape, differences_beside
@@ -37,12 +38,8 @@ Say = Callable[[str], None]
 Place = tuple[Session, Slot]
 
 
-class RunsNotMade(RuntimeError):
-    """The runs of a comparison cannot be made: names the run, why, and the next step."""
-
-
 def check(session: Session) -> list[dict[str, Any]]:
-    """What a run of each arm would be. Raises RunsNotMade in the words of the first run that is refused."""
+    """What a run of each arm would be. Raises UserError in the words of the first run that is refused."""
     would_be_runs = []
     for value in session.values:
         with TemporaryFile("w+", encoding="utf-8") as output:
@@ -50,7 +47,7 @@ def check(session: Session) -> list[dict[str, Any]]:
             output.seek(0)
             text = output.read()
         if status != 0:
-            raise RunsNotMade(f"{session.option} {value}: {_last_words(text)}")
+            raise UserError(f"{session.option} {value}: {_last_words(text)}")
         would_be_runs.append(_would_run(text, f"{session.option} {value}"))
     return would_be_runs
 
@@ -60,7 +57,7 @@ def _would_run(text: str, arm: str) -> dict[str, Any]:
         if line.startswith("{"):
             would_be_run: dict[str, Any] = json.loads(line)
             return would_be_run
-    raise RunsNotMade(f"{arm}: locust did not say what it would run: leave out options such as --help or --list")
+    raise UserError(f"{arm}: locust did not say what it would run: leave out options such as --help or --list")
 
 
 def outlook(session: Session, arms: list[dict[str, Any]], missing: int) -> list[str]:
@@ -140,7 +137,7 @@ def minutes(seconds: float) -> str:
 def make(sessions: Sequence[Session], say: Say) -> list[Path]:
     """The folders of all runs, session by session, the first arm's first in each block; makes what is missing.
 
-    Raises RunsNotMade, or ValueError while another process makes them.
+    Raises ValueError, also while another process makes them.
     """
     with ExitStack() as locks:
         for session in sessions:
@@ -161,7 +158,7 @@ def _all_made(sessions: Sequence[Session], say: Say) -> list[Path]:
         for run in unanalysed:
             if not run.is_analysed:
                 again = "remove this folder, and the same command makes the run again"
-                raise RunsNotMade(f"{run.path}: cannot be analysed, as is said above: {again}")
+                raise UserError(f"{run.path}: cannot be analysed, as is said above: {again}")
         after = _usable_runs(sessions)
         for place in runs.keys() - after.keys():
             _note_invalid(place, runs[place], invalid, say)
@@ -195,7 +192,7 @@ def _make_missing(session: Session, sessions: Sequence[Session], invalid: Counte
         new_runs = [RunDirectory(path) for path in sorted(_folders(session) - folders_before)]
         too_late = bool(new_runs) and new_runs[-1].read_run().not_up_in_time
         if not new_runs or (status == CANNOT_RUN and not too_late):
-            raise RunsNotMade(f"{slot}: {_last_words(log.read_text(encoding='utf-8', errors='replace'))}; see {log}")
+            raise UserError(f"{slot}: {_last_words(log.read_text(encoding='utf-8', errors='replace'))}; see {log}")
         if slot not in session.usable_runs():
             _note_invalid((session, slot), new_runs[-1], invalid, say)
             continue
@@ -227,7 +224,7 @@ def _note_invalid(place: Place, run: RunDirectory, invalid: Counter[Place], say:
     kind = "not up in time" if info.not_up_in_time else "invalid"
     invalid[place] += 1
     if invalid[place] >= MOST_TRIES:
-        raise RunsNotMade(f"{place[1]}: {MOST_TRIES} runs were {kind}, the last one, {run.path}, as {why}")
+        raise UserError(f"{place[1]}: {MOST_TRIES} runs were {kind}, the last one, {run.path}, as {why}")
     say(f"  {kind}, so it is made again: {why}")
 
 

@@ -9,7 +9,7 @@ import hashlib
 import json
 import random
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -267,8 +267,9 @@ def locustfile_of(scenario: str, asked_by: str = "--scenario") -> Path:
     files = {path.stem: path for path, _ in questions()}
     if scenario in files:
         return files[scenario]
-    if Path(scenario).is_file():
-        return Path(scenario)
+    with suppress(OSError):  # longer than any file's name
+        if Path(scenario).is_file():
+            return Path(scenario)
     raise ValueError(f"{asked_by} {scenario}: no such file, and none of {', '.join(files)}")
 
 

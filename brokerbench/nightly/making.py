@@ -6,19 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from brokerbench.compare.making import RunsNotMade, Say, check, duration_s, make, minutes
+from brokerbench.compare.making import Say, check, duration_s, make, minutes
 from brokerbench.compare.session import SESSION_FILE, ComparisonRequest, Session, planned, require_free
 from brokerbench.errors import sentence
 from brokerbench.nightly.plan import TOPOLOGY, Benchmark, Plan, refused
-from brokerbench.stored_runs import AnalysisFailed
-from records.errors import RunUnreadable
+from records.errors import UserError
 from reports.comparison.build import Wanted, compared
-from reports.comparison.metrics import ComparisonImpossible
 from reports.comparison.statistics import needed_blocks
 from reports.comparison.verdicts import SAME_WITHIN
 from reports.nightly.judging import Cell
 from reports.parts.numbers import counted
-from topologies.runtimes.java import NoJava
 
 OWN_NIGHT = "give this plan a night of its own by --night"
 
@@ -75,14 +72,14 @@ def require_own(folder: Path, night: Sequence[Planned]) -> None:
 def begin(path: Path, plan: Plan, night: Sequence[Planned], say: Say) -> None:
     """Checks the options of every run, and says what will be made. ``path``: of the plan.
 
-    Raises RunsNotMade, ValueError.
+    Raises ValueError.
     """
     took_s = 0.0
     for comparison in night:
         try:
             arms = check(comparison.session)
-        except RunsNotMade as error:
-            raise RunsNotMade(refused(path, plan, comparison.benchmark, f"{comparison.name}: {error}")) from None
+        except UserError as error:
+            raise UserError(refused(path, plan, comparison.benchmark, f"{comparison.name}: {error}")) from None
         took_s += duration_s(arms, comparison.session.run_count - len(comparison.session.usable_runs()))
     for comparison in night:  # only once all are fit to be made: a plan that was refused has no night
         comparison.session.begin()
@@ -111,7 +108,7 @@ def _cell(comparison: Planned, at: int, total: int, say: Say) -> Cell:
     try:
         primary = tuple(dict.fromkeys(gate.metric.path for gate in benchmark.relative))
         (outcome,) = compared(Wanted(tuple(make([comparison.session], say)), primary, SAME_WITHIN, allow_unlike=False))
-    except (RunsNotMade, AnalysisFailed, ComparisonImpossible, RunUnreadable, NoJava, OSError) as error:
+    except (UserError, OSError) as error:
         trouble = sentence(error)
         say(f"  {trouble}")
     scenario = Path(benchmark.scenario).stem

@@ -25,10 +25,10 @@ from pathlib import Path
 from locust.util.timespan import parse_timespan
 
 from brokerbench.compare.session import MOST_BLOCKS, locustfile_of, stray_word, variable_options, why_not_of_every_run
+from records.errors import UserError
 from records.figures import NEEDS
-from reports.nightly.gates import GateInvalid, RelativeGate, is_relative, relative_gate
+from reports.nightly.gates import RelativeGate, is_relative, relative_gate
 from scenarios.harness.options.check_options import parse_checks
-from scenarios.harness.options.run_options import OptionError
 from scenarios.options import OPTIONS
 from topologies.catalogue.lookup import build
 from topologies.catalogue.yaml_nodes import Document, Reader, text_of
@@ -39,10 +39,6 @@ TOPOLOGY = "topology"
 MOST_FIGURES = 3
 HEADER = "the plan"
 RUN_TIME = "run_time"
-
-
-class PlanInvalid(ValueError):
-    """Names the file, the line, the field, what is wrong and what to write instead."""
 
 
 @dataclass(frozen=True)
@@ -71,7 +67,7 @@ class Benchmark:
         _require_options(self.options)
         try:
             self.relative, self.checks  # noqa: B018 - each gate is read
-        except (GateInvalid, OptionError) as error:
+        except UserError as error:
             raise TopologyInvalid(str(error).replace("--check", "gate", 1), field="gates") from None
         if not self.gates:
             raise TopologyInvalid("no gate: say what must hold, such as messages.lost == 0", field="gates")
@@ -209,21 +205,21 @@ def _require_options(options: Sequence[str]) -> None:
 
 
 def read(path: Path) -> Plan:
-    """Raises PlanInvalid."""
+    """Raises UserError."""
     try:
         text = text_of(path)
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
-        raise PlanInvalid(f"{path}: cannot be read: {why}: name a plan, such as benchmarks/nightly.yaml") from None
+        raise UserError(f"{path}: cannot be read: {why}: name a plan, such as benchmarks/nightly.yaml") from None
     except TopologyInvalid as error:
-        raise PlanInvalid(str(error)) from None
+        raise UserError(str(error)) from None
     try:
         document = Document(str(path), text)
         if document.root is None:
             raise document.wrong(None, "", "the file is empty: docs/nightly.md has a plan to begin with")
         plan: Plan = Reader(document).part(document.root, {"": Plan}, HEADER)
     except TopologyInvalid as error:
-        raise PlanInvalid(str(error)) from None
+        raise UserError(str(error)) from None
     return plan
 
 

@@ -17,13 +17,14 @@ from typing import Any
 from urllib.parse import quote_plus, unquote_plus, urlsplit
 
 from drivers.failover.core_options import CORE_OPTIONS
+from records.errors import UserError
 
 NO_LIMIT = -1
 MOST, MOST_DIGITS = (1 << 63) - 1, 100  # of an option's number
 Pairs = tuple[tuple[str, str], ...]
 
 
-class BadFailoverUriError(ValueError):
+class BadFailoverUriError(UserError):
     """A failover URI that cannot be used: shows the URI, the problem, its place, and the correction.
 
     ``advice``: the latter three alone, for who wrote only a part of the URI.

@@ -21,7 +21,8 @@ from typing import Protocol
 
 from drivers.contract import ConnectFailed, Destination, Outcome, Outgoing, Refused, Subscription
 from drivers.memory.queues import Places, Stored, Taker, Waiting
-from records.selectors import BadSelectorError, Selector, parse
+from records.errors import UserError
+from records.selectors import Selector, parse
 from records.units import NS_PER_S
 from topologies.model.endpoints import Credentials, Endpoint
 
@@ -279,7 +280,7 @@ class MemoryNetwork:
             raise Refused(f"broker {member.broker} refuses subscriptions to {subscription.destination}")
         try:
             return parse(subscription.selector) if subscription.selector else None
-        except BadSelectorError as error:
+        except UserError as error:
             raise Refused(f"broker {member.broker}: {error}") from error
 
     def _remove(self, member: Member) -> None:

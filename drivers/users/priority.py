@@ -14,7 +14,8 @@ from pathlib import Path
 import gevent
 import psutil
 
-from drivers.realtime import PriorityRefused, give_back, raise_priority, why_refused
+from drivers.realtime import give_back, raise_priority, why_refused
+from records.errors import UserError
 
 WATCH_EVERY_S = 1.0
 MOST_CORES = 0.7
@@ -34,9 +35,9 @@ class RealTimePriority:
         self._watch: gevent.Greenlet | None = None
 
     def start(self) -> None:
-        """Raises PriorityRefused."""
+        """Raises UserError."""
         if why := why_refused():
-            raise PriorityRefused(why)
+            raise UserError(why)
         self._raise_all()
         self._used_s = self._cpu_s()
         self._watch = gevent.spawn(self._keep_watching)

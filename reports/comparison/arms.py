@@ -6,6 +6,7 @@ Runs are parted by their scenarios first. Each scenario is compared by itself, w
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from records.errors import UserError, about
 from reports.comparison.conditions import (
     Difference,
     Value,
@@ -16,14 +17,7 @@ from reports.comparison.conditions import (
     shown,
     varied_field,
 )
-from reports.comparison.metrics import (
-    METRICS,
-    PRIMARY,
-    PRIMARY_OF_FAULTS,
-    ComparisonImpossible,
-    Metric,
-    primary_metrics,
-)
+from reports.comparison.metrics import METRICS, PRIMARY, PRIMARY_OF_FAULTS, Metric, primary_metrics
 from reports.comparison.runs import FinishedRun
 from reports.parts.numbers import joined
 
@@ -62,7 +56,7 @@ class Design:
 
 
 def design(runs: Sequence[FinishedRun], allow_unlike: bool = False) -> Design:
-    """ComparisonImpossible for one arm, unlike runs, or a block that lacks an arm or has one twice."""
+    """UserError for one arm, unlike runs, or a block that lacks an arm or has one twice."""
     field, unlike = varied_field(differences(runs), allow_unlike)
     names: dict[Value, str] = {}
     arms: dict[str, list[FinishedRun]] = {}
@@ -72,7 +66,7 @@ def design(runs: Sequence[FinishedRun], allow_unlike: bool = False) -> Design:
         name = names.setdefault(essence(field, value), arm_name(field, value))
         (controls if run.info.options.get("control") else arms).setdefault(name, []).append(run)
     if len(arms) < 2:
-        raise ComparisonImpossible(f"{field} is the same in all runs, which is one arm: name runs of at least two")
+        raise UserError(f"{field} is the same in all runs, which is one arm: name runs of at least two")
     recorded = all(_recorded_block(run) is not None for run in runs)
     blocks = _recorded(arms, runs) if recorded else _by_order(arms)
     ordered = {name: Arm(name, tuple(block[name] for block in blocks.values())) for name in arms}
@@ -90,14 +84,14 @@ def _control(
     if not controls:
         return None
     if other_arms := [name for name in controls if name != reference]:
-        raise ComparisonImpossible(
+        raise UserError(
             f"{controls[other_arms[0]][0].name} is a control run of {other_arms[0]}, but the arm that the others are "
             f"compared with is {reference}: name a run of {other_arms[0]} first, or leave the control runs out"
         )
     held = _recorded(controls, recorded) if recorded else _by_order(controls)
     for block in (*blocks, *held):
         if block not in held or block not in blocks:
-            raise ComparisonImpossible(
+            raise UserError(
                 f"block {block} has {'a control run and nothing else' if block in held else 'no control run'}: each "
                 "block has one, or none does: add the missing run, or leave the control runs out"
             )
@@ -124,7 +118,7 @@ def _recorded(arms: dict[str, list[FinishedRun]], runs: Sequence[FinishedRun]) -
             name = f"{session} {block}" if len(sessions) > 1 else block
             held = blocks.setdefault(name, {})
             if arm in held:
-                raise ComparisonImpossible(
+                raise UserError(
                     f"block {name} holds {arm} twice, in {held[arm].name} and {run.name}: leave one of them out"
                 )
             held[arm] = run
@@ -143,7 +137,7 @@ def _by_order(arms: dict[str, list[FinishedRun]]) -> dict[str, dict[str, Finishe
 
 def _complete(block: str, lacking: Sequence[str]) -> None:
     if lacking:
-        raise ComparisonImpossible(
+        raise UserError(
             f"block {block} is not complete, as it has no run of {', '.join(lacking)}: a block holds one run of every "
             "arm: add the missing run, or leave the block's other runs out"
         )
@@ -155,22 +149,19 @@ ALIKE_BEGIN = ("machine.", "versions.")
 
 
 def designs_by_scenario(runs: Sequence[FinishedRun], allow_unlike: bool) -> dict[str, Design]:
-    """In the order of the runs. ComparisonImpossible if one has no design, or the scenarios have different arms."""
+    """In the order of the runs. UserError if one has no design, or the scenarios have different arms."""
     by_scenario: dict[str, list[FinishedRun]] = {}
     for run in runs:
         by_scenario.setdefault(run.info.scenario, []).append(run)
     designs = {}
     for scenario, its_runs in by_scenario.items():
         if len(its_runs) == 1 and len(by_scenario) > 1:
-            raise ComparisonImpossible(
+            raise UserError(
                 f"scenario {scenario} has one run, {its_runs[0].name}, and runs are compared with others of their "
                 "scenario: name runs of at least two arms of it"
             )
-        try:
+        with about(f"scenario {scenario}: " if len(by_scenario) > 1 else ""):
             designs[scenario] = design(its_runs, allow_unlike)
-        except ComparisonImpossible as error:
-            scenario_words = f"scenario {scenario}: " if len(by_scenario) > 1 else ""
-            raise ComparisonImpossible(f"{scenario_words}{error}") from None
     (first_scenario, reference), *further = designs.items()
     for scenario, design_of_scenario in further:
         _require_same_arms(first_scenario, reference, scenario, design_of_scenario)
@@ -182,7 +173,7 @@ def designs_by_scenario(runs: Sequence[FinishedRun], allow_unlike: bool) -> dict
 def _require_same_arms(reference_scenario: str, reference: Design, scenario: str, compared: Design) -> None:
     arms = [[arm.name for arm in scenario_design.rows] for scenario_design in (reference, compared)]
     if arms[0][0] != arms[1][0] or set(arms[0]) != set(arms[1]):
-        raise ComparisonImpossible(
+        raise UserError(
             f"scenario {scenario} has the arms {joined(arms[1])}, but {reference_scenario} has {joined(arms[0])}: one "
             "page compares the same arms under each scenario, the reference first"
         )
@@ -194,7 +185,7 @@ def _require_alike(reference: Design, compared: Design) -> None:
     for field in here:
         must_agree = field in ALIKE or field.startswith(ALIKE_BEGIN)
         if must_agree and field in there and field != reference.field and not alike(field, here[field], there[field]):
-            raise ComparisonImpossible(
+            raise UserError(
                 f"{field} is {shown(there[field])} in {compared_run.name}, but {shown(here[field])} in "
                 f"{reference_run.name}: runs of all scenarios of one page have to be alike in it, or mark the page by "
                 "--allow-unlike"
@@ -202,7 +193,7 @@ def _require_alike(reference: Design, compared: Design) -> None:
 
 
 def primary_of_each(primary: Sequence[str], designs: Mapping[str, Design]) -> dict[str, tuple[Metric, ...]]:
-    """The figures that are judged in each scenario; see `parted`. ComparisonImpossible."""
+    """The figures that are judged in each scenario; see `parted`. UserError."""
     named = parted(primary, list(designs))
     return {scenario: named[scenario] or _default(scenario_design) for scenario, scenario_design in designs.items()}
 
@@ -210,15 +201,13 @@ def primary_of_each(primary: Sequence[str], designs: Mapping[str, Design]) -> di
 def parted(primary: Sequence[str], scenarios: Sequence[str]) -> dict[str, tuple[Metric, ...]]:
     """By scenario, the figures named for it: ``failover:recovery.outage_ms.max``, or without a scenario for all.
 
-    ComparisonImpossible for an unknown figure or scenario, or more than three for one scenario.
+    UserError for an unknown figure or scenario, or more than three for one scenario.
     """
     paths_by_scenario: dict[str, list[str]] = {scenario: [] for scenario in scenarios}
     for text in primary:
         scenario, colon, path = text.rpartition(":")
         if colon and scenario not in paths_by_scenario:
-            raise ComparisonImpossible(
-                f"--primary {text}: no run of scenario {scenario}: write one of {joined(list(scenarios))}"
-            )
+            raise UserError(f"--primary {text}: no run of scenario {scenario}: write one of {joined(list(scenarios))}")
         for named_scenario in [scenario] if colon else scenarios:
             paths_by_scenario[named_scenario].append(path)
     return {scenario: primary_metrics(paths) if paths else () for scenario, paths in paths_by_scenario.items()}

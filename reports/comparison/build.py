@@ -47,7 +47,7 @@ class Wanted:
 
 
 def compared(wanted: Wanted) -> tuple[Comparison, ...]:
-    """One for each scenario of the runs. ComparisonImpossible or RunUnreadable, before anything is written."""
+    """One for each scenario of the runs. UserError, before anything is written."""
     designs = designs_by_scenario(read_runs(wanted.runs, wanted.to_add_a_broker), wanted.allow_unlike)
     primary = primary_of_each(wanted.primary, designs)
     comparisons = compare(

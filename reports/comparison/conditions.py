@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import PurePath
 
+from records.errors import UserError
 from records.run import BROKER_PRODUCTS, RunInfo, UserInfo
-from reports.comparison.metrics import ComparisonImpossible
 from reports.comparison.runs import FinishedRun
 
 Value = str | int | float | bool | None
@@ -195,7 +195,7 @@ def varied_field(differing: dict[str, Difference], allow_unlike: bool) -> tuple[
     """The one field that makes the arms, and the differences beside it (none unless ``allow_unlike``)."""
     if not differing:
         names = ", ".join(ARM_FIELDS[:4])
-        raise ComparisonImpossible(
+        raise UserError(
             f"all runs were made alike, which is one arm: name runs that differ in one thing, such as {names}"
         )
     field = next((name for name in ARM_FIELDS if name in differing), next(iter(differing)) if allow_unlike else None)
@@ -205,7 +205,7 @@ def varied_field(differing: dict[str, Difference], allow_unlike: bool) -> tuple[
         if name != field and not name.lower().startswith(FOLLOW.get(field or "", ()))
     )
     if field is None or (beside and not allow_unlike):
-        raise ComparisonImpossible(_unlike(field, beside))
+        raise UserError(_unlike(field, beside))
     return field, beside
 
 

@@ -4,6 +4,7 @@ import difflib
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from records.errors import UserError
 from records.figures import FAULTS, HIGHER, Declared
 from records.summary import FIGURES, Summary
 from reports.parts.numbers import joined
@@ -11,10 +12,6 @@ from reports.parts.numbers import joined
 MOST_PRIMARY = 3
 PRIMARY, PRIMARY_OF_FAULTS = "latency_ms.due_to_received.p99", "recovery.outage_ms.max"
 """What is judged if nothing is named; the second in a scenario whose faults cut clients off."""
-
-
-class ComparisonImpossible(ValueError):
-    """The requested runs cannot be compared: names the run or the figure, the rule and the next step."""
 
 
 @dataclass(frozen=True)
@@ -67,11 +64,11 @@ SHOWN = tuple(path for path in METRICS if FIGURES[path].figure.shown)
 
 
 def primary_metrics(paths: Iterable[str]) -> tuple[Metric, ...]:
-    """The primary figures that were named, or the default. ComparisonImpossible for one unknown, or too many."""
+    """The primary figures that were named, or the default. UserError for one unknown, or too many."""
     wanted = tuple(dict.fromkeys(paths)) or (PRIMARY,)
     metrics = tuple(_metric(path) for path in wanted)
     if len(metrics) > MOST_PRIMARY:
-        raise ComparisonImpossible(
+        raise UserError(
             f"--primary: {len(metrics)} figures were named, and at most {MOST_PRIMARY} can be primary, as each one "
             "more makes every verdict harder: leave some out (the page shows others without a verdict)"
         )
@@ -82,9 +79,9 @@ def _metric(path: str) -> Metric:
     if path in METRICS:
         return METRICS[path]
     if path.startswith("messages."):
-        raise ComparisonImpossible(
+        raise UserError(
             f"--primary {path}: a count that may be 0 has no ratio: the page shows it without a verdict; "
             f"name a latency or a rate, such as {PRIMARY}"
         )
     near = difflib.get_close_matches(path, METRICS, n=3, cutoff=0.0)
-    raise ComparisonImpossible(f"--primary {path}: no figure has this name: did you mean {joined(near[:1])}?")
+    raise UserError(f"--primary {path}: no figure has this name: did you mean {joined(near[:1])}?")

@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from records.errors import UserError
 from records.percentiles import LEAST_BEYOND
 from records.results import RESULT_TABLES
 from records.run import RunInfo
 from records.rundir import RunDirectory
 from records.summary import Summary
-from reports.comparison.metrics import ComparisonImpossible, Metric
+from reports.comparison.metrics import Metric
 from reports.inputs import read_summary, result_table
 from reports.parts.histogram import Histogram, select
 
@@ -82,16 +83,16 @@ class FinishedRun:
 
 
 def read_runs(paths: Iterable[Path], to_add_a_broker: TellsOfARun = lambda _info: "") -> tuple[FinishedRun, ...]:
-    """The runs in the order given. ComparisonImpossible for fewer than two, or one named twice."""
+    """The runs in the order given. UserError for fewer than two, or one named twice."""
     folders = tuple(paths)
     if len(folders) < 2:
-        raise ComparisonImpossible(
+        raise UserError(
             f"{len(folders)} run{'' if len(folders) == 1 else 's'}: a comparison takes at least two: name their folders"
         )
     read_folders: set[Path] = set()
     for folder in folders:
         if folder.resolve() in read_folders:
-            raise ComparisonImpossible(f"{folder}: named twice, and a run counts once: leave one out")
+            raise UserError(f"{folder}: named twice, and a run counts once: leave one out")
         read_folders.add(folder.resolve())
     return tuple(_read(folder, to_add_a_broker) for folder in folders)
 

@@ -7,14 +7,11 @@ import math
 import re
 from dataclasses import dataclass
 
-from reports.comparison.metrics import ComparisonImpossible, Metric, primary_metrics
+from records.errors import UserError
+from reports.comparison.metrics import Metric, primary_metrics
 
 HOW = "write FIGURE vs reference < 20%, or > -10% for a figure of which more is better"
 AGAINST = re.compile(r"([\w.]+)\s+vs\s+reference\s*(<|>)=?\s*([+-]?\d+(?:\.\d+)?)\s*%")
-
-
-class GateInvalid(ValueError):
-    """A gate that cannot be read or can never say anything: names it, the rule and the correction."""
 
 
 @dataclass(frozen=True)
@@ -39,22 +36,22 @@ def is_relative(text: str) -> bool:
 
 
 def relative_gate(text: str) -> RelativeGate:
-    """Raises GateInvalid."""
+    """Raises UserError."""
     match = AGAINST.fullmatch(text.strip())
     if not match:
-        raise GateInvalid(f"gate {text!r}: cannot be read; {HOW}")
+        raise UserError(f"gate {text!r}: cannot be read; {HOW}")
     path, sign, number = match.groups()
     try:
         (metric,) = primary_metrics((path,))
-    except ComparisonImpossible as error:
-        raise GateInvalid(f"gate {text!r}: {str(error).removeprefix(f'--primary {path}: ')}") from None
+    except UserError as error:
+        raise UserError(f"gate {text!r}: {str(error).removeprefix(f'--primary {path}: ')}") from None
     percent = float(number)
     if metric.higher_is_better != (sign == ">"):
         better, example = ("more", "> -10%") if metric.higher_is_better else ("less", "< 20%")
-        raise GateInvalid(
+        raise UserError(
             f"gate {text!r}: of {path}, {better} is better: say how much worse it may be, such as {example}"
         )
     if percent <= -100 or percent * (1 if sign == "<" else -1) < 0:
         least = "0 or more" if sign == "<" else "between -100 and 0"
-        raise GateInvalid(f"gate {text!r}: after {sign} a percentage must be {least}: how much worse it may be")
+        raise UserError(f"gate {text!r}: after {sign} a percentage must be {least}: how much worse it may be")
     return RelativeGate(text.strip(), metric, percent)

@@ -27,21 +27,22 @@ from locust import events
 from locust.runners import STATE_SPAWNING, MasterRunner, WorkerRunner
 
 from records.declared_types import misfit
+from records.errors import UserError
 from records.summary import EXIT_STATUS
 from records.writer import Recorder
 from scenarios.harness import distributed, web
 from scenarios.harness.options import arguments, plan, user_settings
 from scenarios.harness.options import run_options as options
-from scenarios.harness.options.run_options import OptionError
 from scenarios.harness.options.user_settings import require_all_named
 from scenarios.harness.run import jobs
 from scenarios.harness.run.brokers import BrokerEnvironment, Reroute
-from scenarios.harness.run.controller import CANNOT_RUN, CannotRun, RunController
+from scenarios.harness.run.controller import CANNOT_RUN, RunController
 from scenarios.harness.run.load_generators import LoadGenerators, LocalLoadGenerator
 from scenarios.harness.run.snapshot import Snapshot
 from scenarios.harness.scenario import Scenario
 from scenarios.harness.web.guard import tell_refusal
 from scenarios.java_parts import use_java_clients
+from topologies.model.spelling import shortened
 
 log = logging.getLogger("brokerbench")
 
@@ -100,10 +101,11 @@ class Lifecycle:
         namespace = environment.parsed_options
         try:
             self._count_users(namespace)
-        except OptionError as error:
-            log.error("%s", error)
+        except UserError as error:
+            refusal = shortened(str(error))
+            log.error("%s", refusal)
             if namespace.processes:
-                self._tell_last(_failed(str(error)))
+                self._tell_last(_failed(refusal))
             raise SystemExit(CANNOT_RUN) from error
         if namespace.dry_run:
             assert self._plan is not None, "it was just made"
@@ -130,7 +132,7 @@ class Lifecycle:
         counts = self.check(namespace)
         wanted = sum(counts.values())
         if namespace.num_users not in (None, wanted):
-            raise OptionError(
+            raise UserError(
                 f"--users {namespace.num_users}: {self._scenario.name} has {wanted} users "
                 f"({', '.join(f'{count} {name}' for name, count in counts.items())}); "
                 "leave --users out, and use --producers and --consumers to change how many there are"
@@ -155,7 +157,7 @@ class Lifecycle:
         user_settings.restore(self._own)
         self._plan = plan.make(self._scenario, chosen)
         if none := [name for name, count in self._plan.counts.items() if not count]:
-            raise OptionError(f"{none[0]}: fixed_count = 0: write how many users of this class there are")
+            raise UserError(f"{none[0]}: fixed_count = 0: write how many users of this class there are")
         return self._plan.counts
 
     def start(self, namespace: Namespace, users: int) -> None:
@@ -190,9 +192,9 @@ class Lifecycle:
         try:
             self._controller = self._shown = self._conduct(environment)
             self._controller.begin()
-        except (OptionError, CannotRun) as error:
+        except UserError as error:
             if self._web:
-                self.refusal = tell_refusal(error)
+                self.refusal = tell_refusal(str(error), error)
             else:
                 self.refusal = str(error)
                 log.error("%s", error)

@@ -79,7 +79,7 @@ class Search:
 class Steps:
     """A load whose rate changes, of all producers together: ``100,200,400@20s``; see `records.rate_steps`.
 
-    ``--rate`` on the command line overrides it. Raises BadStepsError.
+    ``--rate`` on the command line overrides it. Raises UserError.
     """
 
     text: str
@@ -104,7 +104,7 @@ class AddClients:
     """A load whose clients become more, in steps: ``50,100,200@10s``; see `records.client_steps`.
 
     ``--clients`` on the command line overrides it. The steps say how many users of each class there are, so
-    ``fixed_count`` does not count. Raises BadClientStepsError.
+    ``fixed_count`` does not count. Raises UserError.
     """
 
     text: str

@@ -88,6 +88,7 @@ def test_only_commas_outside_brackets_part_values(values: list[str]) -> None:
         ({"topologies": None, "vary": ("unset-defaults=1,2",)}, "unset-defaults: not an option that can be varied"),
         ({"topologies": None, "vary": ("rate=1,2",)}, "rate: not an option that can be varied"),
         ({"scenario": "unsteady"}, "unsteady: no such file, and none of backlog, capacity, "),
+        ({"scenario": "a" * 300}, "a: no such file, and none of backlog, capacity, "),
         ({"common_options": ("--topology=single",)}, "--topology: the arms differ in it"),
         ({"topologies": None, "vary": ("topology",)}, "which values\\? Write --vary topology=A,B"),
         ({"common_options": ("-f", "other.py")}, "-f: brokerbench sets it itself"),

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from brokerbench import stored_runs
-from records.errors import RunUnwritable
+from records.errors import RunUnwritable, UserError
 from records.run import RunInfo
 from records.rundir import RunDirectory
 from scenarios.harness.run import jobs
@@ -44,7 +44,7 @@ def test_a_crash_is_no_verdict_even_if_an_older_one_lies_there(
 ) -> None:
     run.summary_path.write_text('{"verdict": "fail"}', encoding="utf-8")
     stand_in(monkeypatch, "import sys; sys.exit(int(sys.argv[1]))", status)
-    with pytest.raises(stored_runs.AnalysisFailed, match=f"ended with status {status} and no verdict"):
+    with pytest.raises(UserError, match=f"ended with status {status} and no verdict"):
         stored_runs.analyse([run], None)
 
 

@@ -6,7 +6,8 @@ import pytest
 
 from brokerbench.compare.making import check
 from brokerbench.nightly.making import sessions
-from brokerbench.nightly.plan import PlanInvalid, read, refused
+from brokerbench.nightly.plan import read, refused
+from records.errors import UserError
 from tests.house.tree import ROOT
 
 GOOD = """\
@@ -140,7 +141,7 @@ def test_every_run_of_the_short_form_of_this_projects_plan_can_be_made(tmp_path:
 )
 def test_a_wrong_plan_is_refused_with_its_place(tmp_path: Path, old: str, new: str, says: str) -> None:
     assert old in GOOD
-    with pytest.raises(PlanInvalid, match=says) as refused:
+    with pytest.raises(UserError, match=says) as refused:
         read(written(tmp_path, GOOD.replace(old, new, 1)))
     assert "\n" not in str(refused.value)
 
@@ -163,5 +164,5 @@ def test_what_a_run_refuses_is_told_in_the_words_of_the_plan_with_its_place(
 
 
 def test_a_plan_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(PlanInvalid, match=r"none\.yaml: cannot be read: No such file or directory"):
+    with pytest.raises(UserError, match=r"none\.yaml: cannot be read: No such file or directory"):
         read(tmp_path / "none.yaml")

@@ -9,10 +9,11 @@ import pytest
 
 from drivers.protocols import Spoken
 from drivers.users.session import Network
+from records.errors import UserError
 from records.rundir import RunDirectory
 from scenarios.harness.distributed import DistributedLoadGenerators, WorkerDuty, messages
 from scenarios.harness.distributed.messages import build_id
-from scenarios.harness.run.load_generators import Equipment, NotEquipped
+from scenarios.harness.run.load_generators import Equipment
 from topologies.model.endpoints import Credentials
 
 WORKER = "worker-of-a-test"
@@ -49,7 +50,7 @@ def refusal_of(answer: dict[str, str], folder: Path) -> tuple[str, Channel]:
     """The master's error if a worker answers ``answer`` while it is equipped."""
     answers = {"bb_clock": ("bb_clock", {"at_ns": 0}), "bb_equip": ("bb_equipped", answer)}
     channel = Channel(lambda name, _: answers.get(name))
-    with pytest.raises(NotEquipped) as refused:
+    with pytest.raises(UserError) as refused:
         DistributedLoadGenerators(channel).equip(equipment(folder))  # type: ignore[arg-type]
     return str(refused.value), channel
 
@@ -66,7 +67,7 @@ def test_a_worker_that_does_not_know_of_build_ids_is_an_older_one(tmp_path: Path
 
 
 def test_brokers_in_memory_are_not_for_several_processes(tmp_path: Path) -> None:
-    with pytest.raises(NotEquipped, match="brokers in memory are in one process: leave --processes"):
+    with pytest.raises(UserError, match="brokers in memory are in one process: leave --processes"):
         DistributedLoadGenerators(Channel()).equip(equipment(tmp_path, "memory"))  # type: ignore[arg-type]
 
 

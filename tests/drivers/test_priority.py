@@ -7,8 +7,9 @@ import sys
 import pytest
 
 from drivers import realtime
-from drivers.realtime import PriorityRefused, why_refused
+from drivers.realtime import why_refused
 from drivers.users.priority import JAVA_THREADS, RealTimePriority
+from records.errors import UserError
 
 MADE = """
 import os, subprocess, sys, time
@@ -44,7 +45,7 @@ def in_a_process_of_its_own(then: str = "") -> str:
 def permitted(text: str) -> str:
     """What a process says where real-time priority is permitted; else that it is refused, with the next step."""
     why = why_refused()
-    return f"drivers.realtime.PriorityRefused: {why}" if why else text
+    return f"drivers.UserError: {why}" if why else text
 
 
 def test_the_main_thread_has_it_and_its_children_have_not_and_it_is_given_back() -> None:
@@ -60,7 +61,7 @@ def test_a_machine_that_permits_none_says_what_to_do(monkeypatch: pytest.MonkeyP
         raise PermissionError(1, "Operation not permitted")
 
     monkeypatch.setattr(os, "sched_setscheduler", refuse)
-    with pytest.raises(PriorityRefused, match=r"not permitted here \(Operation not permitted\): run as root, or let"):
+    with pytest.raises(UserError, match=r"not permitted here \(Operation not permitted\): run as root, or let"):
         RealTimePriority(print).start()
 
 

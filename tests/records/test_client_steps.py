@@ -4,7 +4,8 @@ import re
 
 import pytest
 
-from records.client_steps import BadClientStepsError, ClientStep, ClientSteps, parse_client_steps
+from records.client_steps import ClientStep, ClientSteps, parse_client_steps
+from records.errors import UserError
 
 ASKED = parse_client_steps("10,20@10s,60@20s,connect=800,p99=50")
 
@@ -55,5 +56,5 @@ def test_a_class_that_gets_nobody_in_a_step_goes_on_with_the_next() -> None:
     ],
 )
 def test_what_is_no_number_of_clients_in_steps_is_refused(text: str, problem: str) -> None:
-    with pytest.raises(BadClientStepsError, match=re.escape(problem)):
+    with pytest.raises(UserError, match=re.escape(problem)):
         parse_client_steps(text)

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from records.rate_search import BadSearchError, SearchSettings, is_search, parse_search, rest_of
+from records.errors import UserError
+from records.rate_search import SearchSettings, is_search, parse_search, rest_of
 
 RATES = st.integers(1, 100_000).map(float)
 
@@ -44,7 +45,7 @@ def test_what_is_left_out_is_the_default(text: str, search: SearchSettings) -> N
     ],
 )
 def test_what_is_no_search_is_refused_with_what_to_write(text: str, problem: str) -> None:
-    with pytest.raises(BadSearchError) as error:
+    with pytest.raises(UserError) as error:
         parse_search(text)
     assert str(error.value).startswith(f"{problem}; write search, search(200), or")
 

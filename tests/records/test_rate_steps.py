@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from records.rate_steps import BadStepsError, RateStep, parse_steps, text_of
+from records.errors import UserError
+from records.rate_steps import RateStep, parse_steps, text_of
 
 RATES = st.floats(1e-3, 1e6, allow_nan=False) | st.integers(1, 10**6).map(float)
 
@@ -44,6 +45,6 @@ def test_what_is_written_is_read_again_exactly(steps: list[RateStep]) -> None:
     ],
 )
 def test_what_cannot_be_is_refused_with_what_to_write(text: str, load_s: float | None, problem: str) -> None:
-    with pytest.raises(BadStepsError) as error:
+    with pytest.raises(UserError) as error:
         parse_steps(text, load_s)
     assert str(error.value) == problem

@@ -16,12 +16,13 @@ from pyarrow import csv as pyarrow_csv
 
 from brokerbench.cli import FORMS, main
 from records.buckets import bucket_of
+from records.errors import UserError
 from records.results import LATENCY, RATES
 from records.rundir import RunDirectory
 from records.summary import Summary
 from reports.comparison.tables import as_csv
 from reports.export import FORMS as EXPORT_FORMS
-from reports.export import FORMULA, FormImpossible, export, hdr_log, latency_csv, rates_csv
+from reports.export import FORMULA, export, hdr_log, latency_csv, rates_csv
 from reports.inputs import read_results, read_summary
 from reports.parts.values import Column, Table
 
@@ -203,6 +204,6 @@ def test_without_its_package_a_log_is_refused_and_csv_is_not(
     mesh_run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "hdrh.histogram", None)
-    with pytest.raises(FormImpossible, match=r"--to hdr takes the package hdrhistogram: .* --to csv$"):
+    with pytest.raises(UserError, match=r"--to hdr takes the package hdrhistogram: .* --to csv$"):
         export(RunDirectory.open(mesh_run), "hdr", tmp_path)
     assert len(export(RunDirectory.open(mesh_run), "csv", tmp_path)) == 2

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from brokerbench.cli import main
-from records.errors import RunUnwritable
+from records.errors import RunUnwritable, UserError
 from records.rundir import RunDirectory
 from records.summary import Summary
 from reports.build import OtherFiles, write_report
@@ -188,7 +188,7 @@ def test_the_job_of_a_run_writes_them_anew_or_names_the_one_that_it_could_not_wr
     jobs.report(run, {"--junit": checks}, lambda _: None)
     assert ET.parse(checks).getroot().tag == "testsuites"
     nowhere = tmp_path / "none" / "summary.md"
-    with pytest.raises(jobs.JobFailed, match=f"summary.md was not written(?s:.*){nowhere}: cannot be written"):
+    with pytest.raises(UserError, match=f"summary.md was not written(?s:.*){nowhere}: cannot be written"):
         jobs.report(run, {"--markdown": nowhere}, lambda _: None)
     with pytest.raises(RunUnwritable, match=f"{run.path}: cannot be replaced: .*; choose the name of a file"):
         jobs.remove_earlier([run.path])

@@ -21,13 +21,13 @@ from hypothesis import strategies as st
 from brokerbench.cli import main
 from brokerbench.nightly import plan as nightly_plan
 from drivers.users.locust_users import ConsumerUser, ProducerUser
-from records.errors import RunUnreadable
+from records.errors import RunUnreadable, UserError
 from records.rundir import RunDirectory
 from scenarios import machine
 from scenarios.harness import Hold, Scenario, no_acked_send_lost
 from scenarios.harness.options import plan
 from scenarios.harness.options.arguments import add_arguments
-from scenarios.harness.options.run_options import OptionError, read
+from scenarios.harness.options.run_options import read
 from scenarios.harness.options.user_settings import CONFIGURED, remember, restore
 from tests.reports.run_folder import Plan as Planted
 from tests.reports.run_folder import write_run_folder
@@ -35,7 +35,7 @@ from tests.support.locust_run import REPOSITORY
 from topologies.catalogue.lookup import build
 from topologies.catalogue.overlay import Overlay
 from topologies.catalogue.yaml_topology import parse_topology
-from topologies.model.spelling import UNPRINTABLE
+from topologies.model.spelling import UNPRINTABLE, shortened
 from topologies.model.validity import TopologyInvalid
 from topologies.runtimes.choice import Seen
 from topologies.runtimes.external import file as brokers_file
@@ -63,7 +63,7 @@ def read_or_refused(reading: Callable[[], object], *refusals: type[Exception]) -
     try:
         reading()
     except refusals as error:
-        told = str(error)
+        told = shortened(str(error)) if type(error) is UserError else str(error)  # as commands show it
         assert told.strip()
         assert len(told) <= LONGEST
         assert not UNPRINTABLE.search(told), told
@@ -86,7 +86,7 @@ def known_machine() -> Iterator[None]:
 
 class Parser(ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        raise OptionError(message)
+        raise UserError(message)
 
 
 @lru_cache
@@ -157,7 +157,7 @@ def make_plan(arguments: list[str]) -> None:
 @settings(fuzzed, max_examples=OFTEN)
 @given(options())
 def test_any_options_are_a_plan_or_a_sentence(arguments: list[str]) -> None:
-    read_or_refused(lambda: make_plan(arguments), OptionError)
+    read_or_refused(lambda: make_plan(arguments), UserError)
 
 
 @settings(fuzzed, max_examples=OFTEN)
@@ -168,7 +168,7 @@ def test_any_options_are_a_plan_or_a_sentence(arguments: list[str]) -> None:
 def test_any_damaged_value_of_an_option_is_a_plan_or_a_sentence(option: tuple[str, str], data: st.DataObject) -> None:
     name, valid = option
     arguments = [f"{name}={data.draw(damaged(valid))}", *([] if name == "--runtime" else ["--runtime=processes"])]
-    read_or_refused(lambda: make_plan([*arguments, "--protocol=amqp"]), OptionError)
+    read_or_refused(lambda: make_plan([*arguments, "--protocol=amqp"]), UserError)
 
 
 values = st.one_of(
@@ -182,7 +182,7 @@ values = st.one_of(
 def test_any_attribute_of_a_user_class_is_a_plan_or_a_sentence(user: type, name: str, value: object) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(user, name, value, raising=False)
-        read_or_refused(lambda: make_plan(["--runtime=processes", "--protocol=amqp"]), OptionError)
+        read_or_refused(lambda: make_plan(["--runtime=processes", "--protocol=amqp"]), UserError)
 
 
 @settings(fuzzed, max_examples=OFTEN // 3)
@@ -290,8 +290,8 @@ def test_any_overlay_is_laid_over_or_a_sentence(text: str) -> None:
 @pytest.mark.parametrize(
     ("valid", "reading", "refusal"),
     [
-        (NIGHTLY, nightly_plan.read, nightly_plan.PlanInvalid),
-        (BROKERS, brokers_file.read, brokers_file.BrokersFileInvalid),
+        (NIGHTLY, nightly_plan.read, UserError),
+        (BROKERS, brokers_file.read, UserError),
     ],
     ids=["plan", "brokers file"],
 )

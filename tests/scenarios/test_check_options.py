@@ -6,15 +6,15 @@ import pytest
 
 from analysis.run.checks import evaluate
 from records.checks import Check
+from records.errors import UserError
 from records.figures import FAULTS, MORE_CLIENTS, NEEDS, REPLIES, STEPS, Need
 from records.messages import KINDS
 from records.summary import FIGURES
 from scenarios.harness.options.check_options import HOW, parse_checks
-from scenarios.harness.options.run_options import OptionError
 
 
 def refused(text: str, *, present: Collection[Need] = NEEDS) -> str:
-    with pytest.raises(OptionError) as raised:
+    with pytest.raises(UserError) as raised:
         parse_checks(text, present=present)
     return str(raised.value)
 
@@ -104,7 +104,7 @@ def test_below_and_above_leave_out_their_bound(check: Check, value: float, outco
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_figure_by_its_old_name_is_refused_with_the_new_one(kind: str) -> None:
-    with pytest.raises(OptionError) as refusal:
+    with pytest.raises(UserError) as refusal:
         parse_checks(f"kinds.{kind}.stranded <= 0", present=NEEDS)
     assert str(refusal.value) == (
         f"--check 'kinds.{kind}.stranded <= 0': the summary has no figure 'kinds.{kind}.stranded' any more, "

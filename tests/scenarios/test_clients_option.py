@@ -11,10 +11,11 @@ from drivers.users.live_latency import RECEIVED
 from drivers.users.locust_users import ConsumerUser, ProducerUser
 from drivers.users.session import Tally, Window
 from records.client_steps import parse_client_steps
+from records.errors import UserError
 from scenarios.harness import AddClients, Hold, Scenario
 from scenarios.harness.options import plan, user_settings
 from scenarios.harness.options.arguments import add_arguments
-from scenarios.harness.options.run_options import OptionError, read
+from scenarios.harness.options.run_options import read
 from scenarios.harness.run.steering import ClientStepsWatch
 
 NS_PER_S, NS_PER_MS = 1_000_000_000, 1_000_000
@@ -86,12 +87,12 @@ def test_without_steps_every_user_begins() -> None:
 def test_what_does_not_go_with_steps_of_clients_is_refused(
     clients: str, load_s: float | None, others: dict[str, str], problem: str
 ) -> None:
-    with pytest.raises(OptionError, match=re.escape(problem)):
+    with pytest.raises(UserError, match=re.escape(problem)):
         read(asked(clients, **others), scenario(), load_s)
 
 
 def test_a_scenario_that_adds_no_clients_refuses_them() -> None:
-    with pytest.raises(OptionError, match=r"--clients 5,20@10s: .* adds no clients while its load runs"):
+    with pytest.raises(UserError, match=r"--clients 5,20@10s: .* adds no clients while its load runs"):
         read(asked("5,20@10s"), scenario(Hold(for_s=30)), None)
 
 

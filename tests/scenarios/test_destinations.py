@@ -6,11 +6,12 @@ from typing import Any
 import pytest
 
 from drivers.users.locust_users import ConsumerUser, ProducerUser
+from records.errors import UserError
 from scenarios.harness import Hold, Scenario, no_acked_send_lost
 from scenarios.harness.options.arguments import add_arguments
 from scenarios.harness.options.plan import Plan, make
 from scenarios.harness.options.reachability_check import reachability_warnings
-from scenarios.harness.options.run_options import OptionError, read
+from scenarios.harness.options.run_options import read
 from scenarios.harness.options.user_settings import remember, restore
 from topologies.classic.broker import Broker
 from topologies.classic.network_connectors import NetworkConnector
@@ -84,7 +85,7 @@ def test_a_message_to_one_of_several_topics_goes_to_the_subscribers_of_that_one(
     ],
 )
 def test_what_several_destinations_do_not_go_with_is_one_error(arguments: Any, users: Any, told: str) -> None:
-    with pytest.raises(OptionError) as raised:
+    with pytest.raises(UserError) as raised:
         planned(*arguments, users=users)
     assert told in str(raised.value)
     assert "\n" not in str(raised.value)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from drivers.users.locust_users import ConsumerUser, ProducerUser
+from records.errors import UserError
 from scenarios.harness import Hold, Scenario, no_acked_send_lost, somebody_cut_off
 from scenarios.harness.faults import (
     CommandFault,
@@ -28,7 +29,7 @@ from scenarios.harness.faults.rolling_restart import EXPECTED_S
 from scenarios.harness.options.arguments import add_arguments
 from scenarios.harness.options.fault_options import HOW, parse_faults
 from scenarios.harness.options.plan import Plan, make, would_run
-from scenarios.harness.options.run_options import OptionError, read
+from scenarios.harness.options.run_options import read
 from topologies.catalogue.lookup import build
 from topologies.model.impairment import Impairment
 
@@ -49,7 +50,7 @@ def planned(*arguments: str, topology: str = "mesh", runtime: str = "processes",
 
 
 def refused(*arguments: str, **more: Any) -> str:
-    with pytest.raises(OptionError) as raised:
+    with pytest.raises(UserError) as raised:
         planned(*arguments, **more)
     return str(raised.value)
 

@@ -11,10 +11,11 @@ import pytest
 
 import scenarios.harness as harness
 from drivers.users import ConsumerUser, ProducerUser
+from records.errors import UserError
 from scenarios.harness import Hold, Scenario
 from scenarios.harness.options.arguments import add_arguments
 from scenarios.harness.options.plan import Plan, make
-from scenarios.harness.options.run_options import OptionError, read
+from scenarios.harness.options.run_options import read
 
 ROOT = Path(__file__).parents[2]
 COMMAND = re.compile(r"^\.venv/bin/locust -f scenarios/(\w+)\.py --headless(.*)$", re.MULTILINE)
@@ -45,7 +46,7 @@ def planned_of(scenario: Scenario, *arguments: str) -> Plan:
 
 
 def refused(name: str, *arguments: str) -> str:
-    with pytest.raises(OptionError) as raised:
+    with pytest.raises(UserError) as raised:
         planned(name, *arguments)
     return str(raised.value)
 
@@ -120,13 +121,13 @@ class Consumer(ConsumerUser):
 
 def test_links_that_a_scenario_has_by_default_are_not_told_as_an_option_that_nobody_gave() -> None:
     scenario = Scenario((Producer, Consumer), "two-regions", Hold(for_s=30), (), default_link="regions:delay=40ms")
-    with pytest.raises(OptionError) as by_default:
+    with pytest.raises(UserError) as by_default:
         planned_of(scenario, "--topology", "single")
     assert str(by_default.value) == (
         "--topology single: default_link of scenario test_fitting_topologies: 'regions': topology 'single' has no "
         "links; choose a topology with links, or name none"
     )
-    with pytest.raises(OptionError, match=r"^--link 'regions': topology 'single' has no links; choose a topology with"):
+    with pytest.raises(UserError, match=r"^--link 'regions': topology 'single' has no links; choose a topology with"):
         planned_of(scenario, "--topology", "single", "--link", "regions:delay=40ms")
 
 

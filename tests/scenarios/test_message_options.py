@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from drivers.users.locust_users import ConsumerUser, ProducerUser, Stay
+from records.errors import UserError
 from scenarios.harness.options import user_settings
 from scenarios.harness.options.plan import make
-from scenarios.harness.options.run_options import OptionError, read
+from scenarios.harness.options.run_options import read
 from tests.scenarios.test_options import Consumer, Producer, message_of, namespace, scenario
 
 OWN: dict[type, dict[str, Any]] = {
@@ -135,7 +136,7 @@ def test_two_classes_that_send_to_one_place_carry_the_same() -> None:
         group, destination, fixed_count = "consumers", "queue://q", 1
 
     both = replace(scenario(), users=(Producer, Other, Reading))
-    with pytest.raises(OptionError, match="Producer and Other send to queue://q with different properties or times"):
+    with pytest.raises(UserError, match="Producer and Other send to queue://q with different properties or times"):
         make(both, read(namespace(), both, None))
 
 
@@ -150,7 +151,7 @@ def test_classes_that_are_to_be_at_different_brokers_need_a_topology_that_has_th
 
     both = replace(scenario(), users=(Producer, Here, Elsewhere))
     assert make(both, read(namespace(), both, None)).counts["Here"] == 1
-    with pytest.raises(OptionError) as raised:
+    with pytest.raises(UserError) as raised:
         make(both, read(namespace("--topology", "single"), both, None))
     assert str(raised.value) == (
         f"--topology single: Here and Elsewhere of scenario {both.name} are to be at different brokers, and group "

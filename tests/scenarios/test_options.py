@@ -10,12 +10,13 @@ import trustme
 
 from drivers.protocols import PROTOCOLS, Spoken
 from drivers.users.locust_users import ConsumerUser, ProducerUser
+from records.errors import UserError
 from records.rundir import RunDirectory
 from scenarios.harness import Hold, Scenario, no_acked_send_lost
 from scenarios.harness.faults import FreezeBroker
 from scenarios.harness.options.arguments import add_arguments
 from scenarios.harness.options.plan import make, would_run
-from scenarios.harness.options.run_options import OptionError, read
+from scenarios.harness.options.run_options import read
 from topologies.artemis.broker import Acceptor, ArtemisBroker
 from topologies.catalogue.lookup import build
 from topologies.classic.broker import Broker
@@ -49,7 +50,7 @@ def namespace(*arguments: str) -> Namespace:
 
 
 def message_of(*arguments: str, load_s: float | None = None) -> str:
-    with pytest.raises(OptionError) as raised:
+    with pytest.raises(UserError) as raised:
         make(scenario(), read(namespace(*arguments), scenario(), load_s))
     return str(raised.value)
 
@@ -439,7 +440,7 @@ def test_a_credentials_file_that_cannot_be_read_is_named_and_the_brokers_file_th
 def test_a_fault_of_brokers_that_are_not_ours_is_refused_before_anything_starts(tmp_path: Path) -> None:
     faulty = replace(scenario(), faults=(FreezeBroker("broker-1", at_s=1, for_s=1),))
     options = read(namespace("--topology", "single", "--brokers-file", brokers_file(tmp_path)), faulty, None)
-    with pytest.raises(OptionError, match="fault freeze of broker-1: --runtime external only talks to brokers"):
+    with pytest.raises(UserError, match="fault freeze of broker-1: --runtime external only talks to brokers"):
         make(faulty, options)
 
 
@@ -502,13 +503,13 @@ def test_a_run_by_count_has_no_warm_up_and_no_end_by_time() -> None:
 
 def test_a_fault_that_the_load_is_too_short_for_is_refused() -> None:
     faulty = replace(scenario(), faults=(FreezeBroker("broker-1", at_s=20, for_s=3),))
-    with pytest.raises(OptionError, match=r"freeze of broker-1: it lasts from 20 s to 23 s .* over after 10 s"):
+    with pytest.raises(UserError, match=r"freeze of broker-1: it lasts from 20 s to 23 s .* over after 10 s"):
         make(faulty, read(namespace(), faulty, 10))
 
 
 def test_a_fault_of_a_broker_that_is_not_there_is_refused() -> None:
     faulty = replace(scenario(), faults=(FreezeBroker("broker-9", at_s=1, for_s=1),))
-    with pytest.raises(OptionError, match="has no broker 'broker-9'"):
+    with pytest.raises(UserError, match="has no broker 'broker-9'"):
         make(faulty, read(namespace(), faulty, 10))
 
 
@@ -565,7 +566,7 @@ def test_a_number_of_uris_that_is_none_is_refused_with_the_known_ones() -> None:
 
 
 def test_a_connection_mode_that_is_none_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(OptionError) as raised:
+    with pytest.raises(UserError) as raised:
         read(Namespace(**{**vars(namespace()), "connections": "each"}), scenario(), None)
     assert str(raised.value) == "--connections each: not known; write one of one, pooled, per-message"
     Producer.connections = "each"

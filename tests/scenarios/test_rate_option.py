@@ -7,12 +7,13 @@ from collections.abc import Iterator
 import pytest
 
 from drivers.users.locust_users import ConsumerUser, ProducerUser
+from records.errors import UserError
 from records.rate_search import SearchSettings
 from records.rate_steps import RateStep
 from scenarios.harness import Hold, Scenario, Search, Steps
 from scenarios.harness.options import plan, user_settings
 from scenarios.harness.options.arguments import add_arguments
-from scenarios.harness.options.run_options import OptionError, read
+from scenarios.harness.options.run_options import read
 from scenarios.harness.run.warm_up import AT_MOST_S
 from scenarios.harness.scenario import SEARCH_AT_MOST_S
 
@@ -98,7 +99,7 @@ def test_a_search_lasts_as_long_as_the_scenario_lets_it_and_begins_with_its_firs
 def test_a_search_that_could_find_nothing_is_refused(
     rate: str, load_s: float | None, others: dict[str, str], problem: str
 ) -> None:
-    with pytest.raises(OptionError, match=re.escape(problem)):
+    with pytest.raises(UserError, match=re.escape(problem)):
         plan.make(scenario(), read(asked(rate, **others), scenario(), load_s))
 
 
@@ -112,6 +113,6 @@ def test_a_search_that_could_find_nothing_is_refused(
     ],
 )
 def test_what_does_not_go_with_steps_is_refused(rate: str, load_s: float | None, messages: str, problem: str) -> None:
-    with pytest.raises(OptionError) as error:
+    with pytest.raises(UserError) as error:
         read(asked(rate, messages=messages), scenario(), load_s)
     assert str(error.value) == problem

@@ -6,11 +6,12 @@ import pytest
 
 from drivers.users.broker_user import BrokerUser
 from drivers.users.locust_users import ConsumerUser, ProducerUser
+from records.errors import UserError
 from scenarios.harness import Hold, Scenario, no_acked_send_lost
 from scenarios.harness.options.arguments import add_arguments
 from scenarios.harness.options.plan import Plan, make
 from scenarios.harness.options.reachability_check import reachability_warnings
-from scenarios.harness.options.run_options import OptionError, read
+from scenarios.harness.options.run_options import read
 from topologies.catalogue.lookup import build
 from topologies.classic.broker import Broker
 from topologies.classic.network_connectors import NetworkConnector
@@ -112,7 +113,7 @@ def planned(topology: str, runtime: str = "processes") -> Plan:
     ],
 )
 def test_a_destination_that_no_consumer_can_get_is_refused_before_anything_starts(topology: str, ends: str) -> None:
-    with pytest.raises(OptionError) as raised:
+    with pytest.raises(UserError) as raised:
         planned(topology)
     assert str(raised.value).startswith(f"--topology {topology}: queue://orders cannot get {ends}")
     assert str(raised.value).endswith(

@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 
 from drivers.users.locust_users import ConsumerUser, ProducerUser
+from records.errors import UserError
 from scenarios.harness import Hold, Scenario, no_acked_send_lost
 from scenarios.harness.options.arguments import add_arguments
 from scenarios.harness.options.plan import Plan, make
-from scenarios.harness.options.run_options import OptionError, read
+from scenarios.harness.options.run_options import read
 from scenarios.harness.options.user_settings import remember, restore
 
 
@@ -38,7 +39,7 @@ def planned(*arguments: str, users: tuple[Any, ...] = (Requester, Replier)) -> P
 
 
 def refused(*arguments: str, **more: Any) -> str:
-    with pytest.raises(OptionError) as raised:
+    with pytest.raises(UserError) as raised:
         planned(*arguments, **more)
     return str(raised.value)
 

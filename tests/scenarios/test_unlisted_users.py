@@ -4,7 +4,7 @@ import pytest
 from locust import User
 
 from drivers.users.locust_users import ConsumerUser, ProducerUser
-from scenarios.harness.options.run_options import OptionError
+from records.errors import UserError
 from scenarios.harness.options.user_settings import require_all_named
 
 
@@ -25,7 +25,7 @@ class Visitor(User):
 
 
 def refusal(*found: type[User]) -> str:
-    with pytest.raises(OptionError) as raised:
+    with pytest.raises(UserError) as raised:
         require_all_named(found, (Orders, Takers))
     return str(raised.value)
 

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from drivers.users.locust_users import ConsumerUser, ProducerUser
+from records.errors import UserError
 from scenarios.harness import (
     ANY_LINK,
     BETWEEN_REGIONS,
@@ -20,7 +21,7 @@ from scenarios.harness import (
 )
 from scenarios.harness.options.arguments import add_arguments
 from scenarios.harness.options.plan import Plan, make
-from scenarios.harness.options.run_options import OptionError, read
+from scenarios.harness.options.run_options import read
 from scenarios.harness.options.user_settings import remember, restore, settings
 
 
@@ -57,7 +58,7 @@ def planned(*arguments: str, users: tuple[Any, ...] = (Producer, Slow, Quick)) -
 
 
 def refused(*arguments: str, **more: Any) -> str:
-    with pytest.raises(OptionError) as raised:
+    with pytest.raises(UserError) as raised:
         planned(*arguments, **more)
     return str(raised.value)
 
@@ -137,7 +138,7 @@ def test_a_scenario_about_two_brokers_is_refused_where_the_group_enters_at_one()
     parser = ArgumentParser()
     add_arguments(parser, scenario)
     arguments = parser.parse_args(["--runtime", "processes", "--topology", "source-and-sink"])
-    with pytest.raises(OptionError) as raised:
+    with pytest.raises(UserError) as raised:
         make(scenario, read(arguments, scenario, None))
     assert str(raised.value).startswith(
         "--topology source-and-sink: group 'consumers' enters at 1 broker, and scenario test_work_check asks about 2; "
@@ -177,7 +178,7 @@ def test_a_scenario_about_a_kind_of_link_is_refused_where_there_is_none(
         return make(scenario, read(arguments, scenario, None)).info.topology
 
     assert made_for(having)
-    with pytest.raises(OptionError) as raised:
+    with pytest.raises(UserError) as raised:
         made_for(without)
     assert str(raised.value) == (
         f"--topology {without}: it has no {named}, and scenario test_work_check asks about one; leave --topology out "

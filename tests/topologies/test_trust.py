@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 import trustme
 
-from topologies.model.trust import Trust, TrustInvalid, untrusted
+from records.errors import UserError
+from topologies.model.trust import Trust, untrusted
 
 OURS, NAME = trustme.CA(), "broker.example.com"
 
@@ -80,10 +81,10 @@ def test_the_reason_is_found_behind_the_errors_of_libraries() -> None:
 def test_a_file_that_holds_no_certificate_is_named(tmp_path: Path, content: bytes, why: str) -> None:
     path = tmp_path / "ca.pem"
     path.write_bytes(content)
-    with pytest.raises(TrustInvalid, match=f"ca.pem: {why}.*; give a file of certificates in PEM"):
+    with pytest.raises(UserError, match=f"ca.pem: {why}.*; give a file of certificates in PEM"):
         Trust.read(path)
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(TrustInvalid, match=r"none: No such file or directory; give a file"):
+    with pytest.raises(UserError, match=r"none: No such file or directory; give a file"):
         Trust.read(tmp_path / "none")

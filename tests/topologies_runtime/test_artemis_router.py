@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from records.errors import UserError
 from records.rundir import RunDirectory
-from topologies.artemis.router import Routers, RouterUnavailable, listens, version_of
+from topologies.artemis.router import Routers, listens, version_of
 from topologies.catalogue.lookup import build
 from topologies.model.broker import AnyBroker
 from topologies.model.launch import LOOPBACK, BrokerFolders
@@ -73,9 +74,7 @@ def test_a_router_is_looked_for_on_the_path_and_beside_python(
 
 
 def test_a_router_asks_nobody_for_a_password_so_it_stays_on_loopback() -> None:
-    with pytest.raises(
-        RouterUnavailable, match=r"so it listens on 127\.0\.0\.1 and not on 10\.0\.0\.1; leave --bind-host"
-    ):
+    with pytest.raises(UserError, match=r"so it listens on 127\.0\.0\.1 and not on 10\.0\.0\.1; leave --bind-host"):
         Routers().find(*named_brokers("router-peer"), "10.0.0.1")
 
 
@@ -102,8 +101,8 @@ def test_a_router_says_its_version(tmp_path: Path) -> None:
 
 def test_a_router_that_does_not_run_is_told_with_its_own_words(tmp_path: Path) -> None:
     broken = program(tmp_path, "qdrouterd", "echo 'libqpid-proton-core.so.10: cannot open' >&2; exit 127")
-    with pytest.raises(RouterUnavailable, match=r"qdrouterd --version ends with status 127: libqpid\S+ cannot open; "):
+    with pytest.raises(UserError, match=r"qdrouterd --version ends with status 127: libqpid\S+ cannot open; "):
         version_of(broken)
     broken.chmod(0o644)
-    with pytest.raises(RouterUnavailable, match="Permission denied"):
+    with pytest.raises(UserError, match="Permission denied"):
         version_of(broken)

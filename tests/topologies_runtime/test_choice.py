@@ -5,13 +5,14 @@ from dataclasses import replace
 
 import pytest
 
+from records.errors import UserError
 from topologies.catalogue.lookup import build
 from topologies.classic.broker import Broker
 from topologies.classic.transport_connectors import TransportConnector
 from topologies.model.impaired_links import impaired
 from topologies.model.topology import Topology
 from topologies.runtimes.capabilities import no_containers
-from topologies.runtimes.choice import Choice, RuntimeImpossible, Seen, choose, containers_for
+from topologies.runtimes.choice import Choice, Seen, choose, containers_for
 
 ALL_THERE = Seen(engine="Docker engine 20.10.24", image="apache/activemq-classic:5.18.3")
 NO_ENGINE = Seen(engine_problem="no Docker engine answers at unix:///x (No such file or directory)")
@@ -64,7 +65,7 @@ def test_a_version_or_a_build_of_the_brokers_asks_for_processes() -> None:
     ],
 )
 def test_only_processes_take_a_version_or_a_build_of_the_brokers(runtime: str, image: str | None, refusal: str) -> None:
-    with pytest.raises(RuntimeImpossible) as refused:
+    with pytest.raises(UserError) as refused:
         choose(runtime, image, never, "--broker-version 5.16.6")
     assert str(refused.value).startswith(f"--broker-version 5.16.6 {refusal}")
 
@@ -80,7 +81,7 @@ def test_only_processes_take_a_version_or_a_build_of_the_brokers(runtime: str, i
 def test_containers_that_were_asked_for_are_never_replaced_by_something_else(
     runtime: str, image: str | None, refusal: str
 ) -> None:
-    with pytest.raises(RuntimeImpossible) as refused:
+    with pytest.raises(UserError) as refused:
         choose(runtime, image, seeing(NO_ENGINE))
     assert str(refused.value) == refusal
 
@@ -90,7 +91,7 @@ def test_an_image_asks_for_containers() -> None:
 
 
 def test_an_image_and_processes_contradict_each_other() -> None:
-    with pytest.raises(RuntimeImpossible, match="only containers have an image; leave one out"):
+    with pytest.raises(UserError, match="only containers have an image; leave one out"):
         choose("processes", "a/b:1", never)
 
 
@@ -120,7 +121,7 @@ def test_containers_are_not_looked_for_where_a_router_is_among_the_brokers() -> 
     chosen = choose("", None, looking)
     assert chosen.runtime == "processes"
     assert "router 'router' has no image, only brokers have one" in chosen.reason
-    with pytest.raises(RuntimeImpossible, match="--runtime containers: router 'router' has no image"):
+    with pytest.raises(UserError, match="--runtime containers: router 'router' has no image"):
         choose("containers", None, looking)
 
 
@@ -135,7 +136,7 @@ NO_LINKS = (
 def test_links_through_proxies_are_not_for_containers_in_a_virtual_machine() -> None:
     looking = containers_for(impaired(build("mesh"), "broker-1-to-broker-3:delay=1ms"), lambda *_: IN_A_VIRTUAL_MACHINE)
     assert choose("", None, looking) == Choice("processes", f"local JVMs, for containers are not to be had: {NO_LINKS}")
-    with pytest.raises(RuntimeImpossible) as refused:
+    with pytest.raises(UserError) as refused:
         choose("containers", None, looking)
     assert str(refused.value) == f"--runtime containers: {NO_LINKS}"
 
@@ -166,7 +167,7 @@ def test_a_broker_that_tells_its_address_to_brokers_and_to_clients_has_none_for_
 def test_a_clusters_links_that_differ_are_not_for_containers_whose_callers_share_its_doors() -> None:
     looking = containers_for(impaired(build("cluster"), "broker-1<->broker-2:delay=9ms"), lambda *_: ALL_THERE)
     assert choose("", None, looking).runtime == "processes"
-    with pytest.raises(RuntimeImpossible, match="--runtime containers: broker 'broker-1' tells its whole cluster one"):
+    with pytest.raises(UserError, match="--runtime containers: broker 'broker-1' tells its whole cluster one"):
         choose("containers", None, looking)
     alike = containers_for(impaired(build("cluster"), "*:delay=9ms"), lambda *_: ALL_THERE)
     assert choose("", None, alike).runtime == "containers"

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from topologies.runtimes.external.credentials import CredentialsUnusable, find
+from records.errors import UserError
+from topologies.runtimes.external.credentials import find
 
 CLIENT = {"BROKERBENCH_USERNAME": "anna", "BROKERBENCH_PASSWORD": "s3cret"}
 
@@ -18,7 +19,7 @@ def written_file(folder: Path, text: str, mode: int = 0o600) -> Path:
 
 
 def refused(file: Path | None, environment: dict[str, str] | None = None) -> str:
-    with pytest.raises(CredentialsUnusable) as failed:
+    with pytest.raises(UserError) as failed:
         find(file, environment or {})
     assert "s3cret" not in str(failed.value)
     return str(failed.value)

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from records.errors import UserError
 from topologies.catalogue.lookup import build
-from topologies.runtimes.external.file import BrokersFileInvalid, ExternalBroker, read
+from topologies.runtimes.external.file import ExternalBroker, read
 
 WHOLE = """\
 brokers:
@@ -28,7 +29,7 @@ def written(folder: Path, text: str) -> Path:
 def refusal(folder: Path, text: str) -> str:
     """What is said of a file that cannot be used, without its path."""
     path = written(folder, text)
-    with pytest.raises(BrokersFileInvalid) as failed:
+    with pytest.raises(UserError) as failed:
         read(path)
     message = str(failed.value)
     assert message.startswith(str(path))
@@ -112,26 +113,26 @@ def test_credentials_in_it_are_refused_and_not_repeated(tmp_path: Path, text: st
 
 
 def test_a_file_that_is_not_there_or_no_text_is_named(tmp_path: Path) -> None:
-    with pytest.raises(BrokersFileInvalid, match=r"nowhere\.yaml: cannot be read \(No such file or directory\)"):
+    with pytest.raises(UserError, match=r"nowhere\.yaml: cannot be read \(No such file or directory\)"):
         read(tmp_path / "nowhere.yaml")
     (tmp_path / "jar").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(BrokersFileInvalid, match="jar: is no text in UTF-8"):
+    with pytest.raises(UserError, match="jar: is no text in UTF-8"):
         read(tmp_path / "jar")
 
 
 def test_a_broker_that_the_topology_lacks_is_refused_with_its_line(tmp_path: Path) -> None:
-    with pytest.raises(BrokersFileInvalid, match=r":6: brokers\.sink: no such broker: topology .* has broker-1"):
+    with pytest.raises(UserError, match=r":6: brokers\.sink: no such broker: topology .* has broker-1"):
         read(written(tmp_path, WHOLE.replace("source", "broker-1"))).check(build("single"))
 
 
 def test_a_broker_of_the_topology_that_the_file_lacks_is_named(tmp_path: Path) -> None:
     text = "brokers:\n  source:\n    stomp: stomp://h:1\n"
-    with pytest.raises(BrokersFileInvalid, match=r"brokers: where is sink\? topology .* has source, sink"):
+    with pytest.raises(UserError, match=r"brokers: where is sink\? topology .* has source, sink"):
         read(written(tmp_path, text)).check(build("source-and-sink"))
 
 
 def test_a_protocol_that_clients_are_to_speak_must_be_there_for_each_broker(tmp_path: Path) -> None:
     file = read(written(tmp_path, WHOLE))
     file.check(build("source-and-sink"), ["stomp"])
-    with pytest.raises(BrokersFileInvalid, match=r":6: brokers\.sink: no openwire URI.*\(there is: stomp\)"):
+    with pytest.raises(UserError, match=r":6: brokers\.sink: no openwire URI.*\(there is: stomp\)"):
         file.check(build("source-and-sink"), ["stomp", "openwire"])

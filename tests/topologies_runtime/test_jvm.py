@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from records.errors import UserError
 from topologies.catalogue.lookup import build
 from topologies.catalogue.overlay import Overlay
 from topologies.classic.launch import command
@@ -14,7 +15,7 @@ from topologies.model.launch import BrokerFolders, Launch, agent_properties, env
 from topologies.model.topology import BrokerProduct
 from topologies.products import PRODUCTS
 from topologies.runtimes.containers.runtime import command_inside
-from topologies.runtimes.java import JvmRefuses, require_taken
+from topologies.runtimes.java import require_taken
 
 LAUNCH = Launch(Path("/jdk/bin/java"), Path("/activemq"), Path("/agent.jar"), Path("/private/brokers.properties"), 256)
 OVERLAY = "brokers: {all: {jvm: {heap_mb: 1024, options: [-XX:+UseZGC, -Xss1m]}}}"
@@ -90,6 +91,6 @@ def test_in_a_container_it_is_the_same(product: BrokerProduct) -> None:
 def test_java_is_asked_before_a_run_whether_it_takes_the_options() -> None:
     require_taken(("-XX:+UseSerialGC", "-Xss1m"), "hub")
     with pytest.raises(
-        JvmRefuses, match=r"^broker 'hub': jvm options -XX:\+UseNothing: Java .* does not start with them: .*UseNothing"
+        UserError, match=r"^broker 'hub': jvm options -XX:\+UseNothing: Java .* does not start with them: .*UseNothing"
     ):
         require_taken(("-XX:+UseNothing",), "hub")

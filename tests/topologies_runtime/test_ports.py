@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from records.errors import UserError
 from topologies.runtimes import ports
-from topologies.runtimes.ports import PortUnavailable, choose_ports
+from topologies.runtimes.ports import choose_ports
 
 
 @pytest.fixture
@@ -48,7 +49,7 @@ def test_a_base_port_gives_a_row_of_ports_in_the_order_asked_for() -> None:
 
 
 def test_a_taken_fixed_port_is_named_with_its_holder(taken_port: int) -> None:
-    with pytest.raises(PortUnavailable) as refused:
+    with pytest.raises(UserError) as refused:
         choose_ports(["a"], base_port=taken_port)
     message = str(refused.value)
     assert f"port {taken_port} of 127.0.0.1 is already in use by pid {os.getpid()} (" in message
@@ -56,7 +57,7 @@ def test_a_taken_fixed_port_is_named_with_its_holder(taken_port: int) -> None:
 
 
 def test_nothing_is_held_after_a_refusal(taken_port: int) -> None:
-    with pytest.raises(PortUnavailable):
+    with pytest.raises(UserError):
         choose_ports(["a", "b"], base_port=taken_port - 1)
     with socket.socket() as listener:
         listener.bind((ports.LOOPBACK, taken_port - 1))
@@ -71,17 +72,17 @@ def test_a_port_has_to_be_free_on_every_address_that_it_is_for() -> None:
     with socket.create_server(("127.0.0.2", 0)) as listener:
         port = listener.getsockname()[1]
         assert choose_ports(["a"], base_port=port) == {"a": port}
-        with pytest.raises(PortUnavailable, match=f"port {port} of 127.0.0.2 is already in use"):
+        with pytest.raises(UserError, match=f"port {port} of 127.0.0.2 is already in use"):
             choose_ports(["a"], base_port=port, addresses=("127.0.0.1", "127.0.0.2"))
 
 
 @pytest.mark.parametrize("base", [0, 80, 65_530, 70_000])
 def test_a_base_port_without_room_is_refused(base: int) -> None:
-    with pytest.raises(PortUnavailable, match=f"base port {base}: 9 ports"):
+    with pytest.raises(UserError, match=f"base port {base}: 9 ports"):
         choose_ports(range(9), base_port=base)
 
 
 def test_when_no_port_is_free_that_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ports, "_hold", lambda *_: False)
-    with pytest.raises(PortUnavailable, match="no free port found"):
+    with pytest.raises(UserError, match="no free port found"):
         choose_ports(["a"])

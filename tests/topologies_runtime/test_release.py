@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from records.errors import UserError
 from topologies.artemis.links import ClusterLink
 from topologies.catalogue.lookup import build
 from topologies.model.topology import Topology
 from topologies.runtimes.distribution import CACHE_VARIABLE
-from topologies.runtimes.release import OwnBuild, ReleaseImpossible, release_of
+from topologies.runtimes.release import OwnBuild, release_of
 
 CLASSIC = ("bin/activemq.jar", "lib/activemq-broker-5.19.0.jar", "lib/activemq-spring-5.19.0.jar")
 ARTEMIS = ("lib/artemis-boot.jar", "lib/artemis-server-2.45.0.jar")
@@ -31,7 +32,7 @@ def unpacked(folder: Path, files: tuple[str, ...] = CLASSIC, manifest: str = MAN
 
 
 def refusal(path: Path, topology: str = "mesh") -> str:
-    with pytest.raises(ReleaseImpossible) as refused:
+    with pytest.raises(UserError) as refused:
         release_of(build(topology), path=path)
     message = str(refused.value)
     assert message.startswith(f"--distribution {path}: ")
@@ -65,7 +66,7 @@ def test_a_known_version_is_that_of_the_topologys_product(entry: str, version: s
     ],
 )
 def test_another_version_is_refused_with_those_of_the_product(entry: str, version: str, versions: str) -> None:
-    with pytest.raises(ReleaseImpossible) as refused:
+    with pytest.raises(UserError) as refused:
         release_of(build(entry), version)
     assert str(refused.value) == (
         f"--broker-version {version}: not known of {versions}, or name a distribution of another version by "
@@ -74,7 +75,7 @@ def test_another_version_is_refused_with_those_of_the_product(entry: str, versio
 
 
 def test_a_version_and_a_distribution_are_one_too_many(tmp_path: Path) -> None:
-    with pytest.raises(ReleaseImpossible, match=r"^--broker-version 5\.16\.6 --distribution .*; leave one out$"):
+    with pytest.raises(UserError, match=r"^--broker-version 5\.16\.6 --distribution .*; leave one out$"):
         release_of(build("mesh"), "5.16.6", tmp_path)
 
 
@@ -91,14 +92,14 @@ def scanning() -> Topology:
 
 
 def test_a_setting_that_the_version_does_not_know_is_refused_before_the_start(tmp_path: Path) -> None:
-    with pytest.raises(ReleaseImpossible) as refused:
+    with pytest.raises(UserError) as refused:
         release_of(scanning(), "2.40.0")
     assert str(refused.value) == (
         "--broker-version 2.40.0: cluster 'cluster' sets topology_scanner_attempts, which Artemis has since 2.41, and "
         "this is 2.40.0; leave the setting out, or choose a later version"
     )
     old_build = unpacked(tmp_path / "old", ARTEMIS, "Implementation-Version: 2.39.0")
-    with pytest.raises(ReleaseImpossible, match=r"^--distribution .*since 2\.41, and this is 2\.39\.0; leave the"):
+    with pytest.raises(UserError, match=r"^--distribution .*since 2\.41, and this is 2\.39\.0; leave the"):
         release_of(scanning(), path=old_build)
     assert release_of(scanning(), "2.44.0").version == "2.44.0"
 

@@ -14,9 +14,9 @@ from locust.argument_parser import get_parser
 from locust.env import Environment
 
 from drivers.users.locust_users import ConsumerUser, ProducerUser
+from records.errors import UserError
 from scenarios.harness import Hold, Scenario
 from scenarios.harness.options.arguments import add_arguments
-from scenarios.harness.options.run_options import OptionError
 from scenarios.harness.run.snapshot import Snapshot
 from scenarios.harness.web import Web, register
 
@@ -47,7 +47,7 @@ class Bench:
 
     def check(self, namespace: Namespace) -> Mapping[str, int]:
         if namespace.rate == "abc":
-            raise OptionError("--rate abc: must be a number")
+            raise UserError("--rate abc: must be a number")
         return {"Producer": int(namespace.producers or 6), "Consumer": 2}
 
     def start(self, namespace: Namespace, users: int) -> None:

@@ -4,7 +4,7 @@ from argparse import Namespace
 
 import pytest
 
-from scenarios.harness.options.run_options import OptionError
+from records.errors import UserError
 from scenarios.harness.web.form import again, check_users, namespace_of
 
 BASE = Namespace(topology="mesh", rate=None, drain_timeout=60.0, keep_data=False, run_time=30.0, spawn_rate=100, seed=7)
@@ -12,7 +12,7 @@ COUNTS = {"Producer": 6, "Consumer": 2}
 
 
 def refusal(**fields: str) -> str:
-    with pytest.raises(OptionError) as raised:
+    with pytest.raises(UserError) as raised:
         namespace_of(fields, BASE)
     return str(raised.value)
 
@@ -58,7 +58,7 @@ def test_the_number_that_the_form_showed_and_the_right_one_are_taken(users: str 
 
 @pytest.mark.parametrize("users", ["9", "0", "many", ""])
 def test_another_number_of_users_is_refused_with_the_right_one(users: str) -> None:
-    with pytest.raises(OptionError) as raised:
+    with pytest.raises(UserError) as raised:
         check_users(users, (5,), COUNTS)
     assert str(raised.value) == (
         f"number of users '{users}': this run has 8 (6 Producer, 2 Consumer); leave it at 8, "

@@ -14,6 +14,7 @@ from drivers.memory.connector import MemoryConnector
 from drivers.protocols import Spoken
 from drivers.users.locust_users import ConsumerUser, ProducerUser
 from drivers.users.session import Network, Session, Tally, Window
+from records.errors import UserError
 from records.rundir import RunDirectory
 from records.writer import Recorder
 from scenarios.harness import Hold, Scenario, no_acked_send_lost
@@ -21,8 +22,8 @@ from scenarios.harness.faults import FreezeBroker
 from scenarios.harness.memory_runtime import MemoryRuntime
 from scenarios.harness.options import plan, user_settings
 from scenarios.harness.options.arguments import add_arguments
-from scenarios.harness.options.run_options import OptionError, read
-from scenarios.harness.run.controller import CannotRun, RunController
+from scenarios.harness.options.run_options import read
+from scenarios.harness.run.controller import RunController
 from tests.management.test_sampling import Rows, Runtime
 from topologies.classic.broker import Broker
 from topologies.classic.product import CLASSIC
@@ -67,7 +68,7 @@ def namespace(**changes: Any) -> Namespace:
     ],
 )
 def test_a_field_that_is_no_value_is_told_in_one_line(field: str, text: str, told: str) -> None:
-    with pytest.raises(OptionError) as raised:
+    with pytest.raises(UserError) as raised:
         read(namespace(**{field: text}), scenario(), None)
     assert str(raised.value).startswith(told)
     assert "\n" not in str(raised.value)
@@ -207,7 +208,7 @@ def test_what_fails_while_an_interrupt_takes_brokers_down_is_no_fault_of_our_own
         raise IndexError("a list of nothing")
 
     monkeypatch.setattr(run.brokers, "up", up)
-    with pytest.raises(CannotRun if interrupted else IndexError) as raised:
+    with pytest.raises(UserError if interrupted else IndexError) as raised:
         run.begin()
     assert str(raised.value) == ("interrupted before any load was run" if interrupted else "a list of nothing")
     assert run.info.state == ("interrupted" if interrupted else "failed")

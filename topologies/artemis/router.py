@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
+from records.errors import UserError
 from topologies.model.broker import AnyBroker
-from topologies.model.launch import LOOPBACK, BrokerFolders, BrokerUnavailable, Executables
+from topologies.model.launch import LOOPBACK, BrokerFolders, Executables
 from topologies.model.site import Site
 from topologies.model.validity import TopologyInvalid, require_plain
 
@@ -77,16 +78,12 @@ ASK_TIMEOUT_S = 10.0
 NEXT_STEP = "build it by bash .ci/build-router.sh SOURCES, as docs/topologies.md says, or choose another topology"
 
 
-class RouterUnavailable(BrokerUnavailable):
-    """There is no router on this machine: names the topology and its router, what was looked for and the next step."""
-
-
 def _find(topology: str, router: str) -> Path:
     """On PATH, or beside this Python."""
     beside = str(Path(sys.executable).parent)
     executable = shutil.which(QDROUTERD) or shutil.which(QDROUTERD, path=beside)
     if executable is None:
-        raise RouterUnavailable(
+        raise UserError(
             f"topology {topology!r}: router {router!r} needs {QDROUTERD} (Qpid Dispatch {VERSION}), and there is none"
             f" on PATH or in {beside} (Skupper's skrouterd does not do: it has no waypoints); {NEXT_STEP}"
         )
@@ -96,15 +93,15 @@ def _find(topology: str, router: str) -> Path:
 def version_of(executable: Path) -> str:
     """The version that it prints.
 
-    Raises RouterUnavailable if it does not run, for example because a library is missing.
+    Raises UserError if it does not run, for example because a library is missing.
     """
     try:
         answer = subprocess.run([executable, "--version"], capture_output=True, text=True, timeout=ASK_TIMEOUT_S)
     except (OSError, subprocess.SubprocessError) as error:
-        raise RouterUnavailable(f"{executable} --version: {error}; {NEXT_STEP}") from None
+        raise UserError(f"{executable} --version: {error}; {NEXT_STEP}") from None
     if answer.returncode != 0:
         reason = answer.stderr.strip().rpartition("\n")[2] or "no reason given"
-        raise RouterUnavailable(f"{executable} --version ends with status {answer.returncode}: {reason}; {NEXT_STEP}")
+        raise UserError(f"{executable} --version ends with status {answer.returncode}: {reason}; {NEXT_STEP}")
     return answer.stdout.strip()
 
 
@@ -117,17 +114,17 @@ class Routers(Executables):
     """The programs that run the routers of a topology."""
 
     def find(self, topology: str, brokers: Iterable[object], bind_host: str) -> Mapping[str, Path]:
-        """The program of each router, by the router's name. Raises RouterUnavailable."""
+        """The program of each router, by the router's name. Raises UserError."""
         routers = [broker.name for broker in brokers if isinstance(broker, Router)]
         if routers and bind_host != LOOPBACK:
-            raise RouterUnavailable(
+            raise UserError(
                 f"topology {topology!r}: router {routers[0]!r} asks nobody for a password, so it listens on {LOOPBACK}"
                 f" and not on {bind_host}; leave --bind-host out"
             )
         return {router: _find(topology, router) for router in routers}
 
     def versions(self, executables: Mapping[str, Path]) -> dict[str, str]:
-        """The program's name and version; empty without routers. Raises RouterUnavailable."""
+        """The program's name and version; empty without routers. Raises UserError."""
         executable = next(iter(executables.values()), None)
         return {QDROUTERD: version_of(executable)} if executable else {}
 

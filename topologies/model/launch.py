@@ -180,19 +180,15 @@ class ProductCompose:
     start_script: Callable[[], str]
 
 
-class BrokerUnavailable(Exception):
-    """A broker's program is not on this machine. The message names the topology, the broker and the next step."""
-
-
 class Executables:
     """The programs for brokers of a topology that no JVM of the product runs; by default none."""
 
     def find(self, topology: str, brokers: Iterable[object], bind_host: str) -> Mapping[str, Path]:
-        """By broker. ``topology``: its name. Raises BrokerUnavailable."""
+        """By broker. ``topology``: its name. Raises UserError."""
         return {}
 
     def versions(self, executables: Mapping[str, Path]) -> dict[str, str]:
-        """Raises BrokerUnavailable."""
+        """Raises UserError."""
         return {}
 
     def command(self, executable: Path, folders: BrokerFolders) -> list[str]:

@@ -8,11 +8,9 @@ import ssl
 from dataclasses import dataclass
 from pathlib import Path
 
+from records.errors import UserError
+
 EXPIRED, HOST_NAME, ADDRESS = 10, 62, 64  # OpenSSL's X509_V_ERR_…
-
-
-class TrustInvalid(ValueError):
-    """A file of certificates that cannot be used: names it, why, and what to give instead."""
 
 
 @dataclass(frozen=True)
@@ -24,19 +22,19 @@ class Trust:
 
     @classmethod
     def read(cls, path: Path) -> "Trust":
-        """Raises TrustInvalid."""
+        """Raises UserError."""
         rule = "give a file of certificates in PEM, each between BEGIN CERTIFICATE and END CERTIFICATE"
         try:
             trust = cls(path.read_text(encoding="ascii"), str(path))
             if not trust.pem.strip():
-                raise TrustInvalid(f"{path}: is empty; {rule}")
+                raise UserError(f"{path}: is empty; {rule}")
             trust.context()
         except ssl.SSLError:
-            raise TrustInvalid(f"{path}: holds no certificate that can be read; {rule}") from None
+            raise UserError(f"{path}: holds no certificate that can be read; {rule}") from None
         except OSError as error:
-            raise TrustInvalid(f"{path}: {error.strerror}; {rule}") from None
+            raise UserError(f"{path}: {error.strerror}; {rule}") from None
         except UnicodeDecodeError:
-            raise TrustInvalid(f"{path}: is not in PEM; {rule}") from None
+            raise UserError(f"{path}: is not in PEM; {rule}") from None
         return trust
 
     def context(self) -> ssl.SSLContext:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
+from records.errors import UserError
 from topologies.model.spelling import shortened
 
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
@@ -25,7 +26,7 @@ Number = TypeVar("Number", int, float)
 Value = TypeVar("Value")
 
 
-class TopologyInvalid(ValueError):
+class TopologyInvalid(UserError):
     """A topology breaks a rule. ``problems`` holds one sentence a broken rule; ``field`` is the one it is about."""
 
     def __init__(self, *problems: str, field: str = "") -> None:

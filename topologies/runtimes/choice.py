@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from records.errors import UserError
 from records.rundir import RunDirectory
 from topologies.model.broker import MIB, AnyBroker
 from topologies.model.launch import LOOPBACK
@@ -31,10 +32,6 @@ from topologies.runtimes.processes.runtime import ProcessRuntime
 from topologies.runtimes.release import release_of
 
 ASKED = "asked for by --runtime"
-
-
-class RuntimeImpossible(ValueError):
-    """Containers were asked for and cannot be had: what is missing, and the next step."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +62,7 @@ class Choice:
 
 
 def choose(wanted: str, image: str | None, look: Callable[[str | None], Seen], release: str = "") -> Choice:
-    """``wanted``: a runtime, or '' for the best there is; ``image``: what was asked for. Raises RuntimeImpossible.
+    """``wanted``: a runtime, or '' for the best there is; ``image``: what was asked for. Raises UserError.
 
     ``release``: the option, with its value, that says what processes are started from; '' if none does.
     """
@@ -74,7 +71,7 @@ def choose(wanted: str, image: str | None, look: Callable[[str | None], Seen], r
     if wanted == "memory":
         return Choice("memory", "no broker at all: for testing the harness")
     if image and wanted in ("processes", "external"):
-        raise RuntimeImpossible(f"--image {image} --runtime {wanted}: only containers have an image; leave one out")
+        raise UserError(f"--image {image} --runtime {wanted}: only containers have an image; leave one out")
     if wanted == "external":
         return Choice("external", "brokers that run already, as --brokers-file tells")
     if wanted == "processes":
@@ -87,15 +84,15 @@ def choose(wanted: str, image: str | None, look: Callable[[str | None], Seen], r
         return Choice("containers", f"{means.engine}, image {means.image}: {because}")
     if wanted or image:
         option = "--runtime containers" if wanted else f"--image {image}"
-        raise RuntimeImpossible(f"{option}: {means.problem}")
+        raise UserError(f"{option}: {means.problem}")
     return Choice("processes", f"local JVMs, for containers are not to be had: {means.problem}")
 
 
 def _processes(wanted: str, image: str | None, release: str) -> Choice:
     if image:
-        raise RuntimeImpossible(f"{release} --image {image}: only containers have an image; leave one out")
+        raise UserError(f"{release} --image {image}: only containers have an image; leave one out")
     if wanted and (why := why_not(wanted, Capability.CHOOSES_RELEASE)):
-        raise RuntimeImpossible(f"{release} --runtime {wanted}: {why}")
+        raise UserError(f"{release} --runtime {wanted}: {why}")
     return Choice("processes", f"local JVMs, asked for by {release.partition(' ')[0]}")
 
 
@@ -146,10 +143,6 @@ def look_here(flavour: str, image: str | None) -> Seen:
     )
 
 
-class WishesConflict(ValueError):
-    """Two options that do not go together: names both and the next step."""
-
-
 @dataclass(frozen=True)
 class Wanted:
     """The choices for the brokers of one run; ``runtime``: containers | processes | external."""
@@ -176,7 +169,7 @@ class Wanted:
         return f"--broker-version {self.broker_version}" if self.broker_version else ""
 
     def check(self, topology: Topology) -> None:
-        """Raises WishesConflict, ReleaseImpossible or JvmRefuses."""
+        """Raises UserError."""
         if can(self.runtime, Capability.CHOOSES_RELEASE):
             release_of(topology, self.broker_version, self.distribution)
             for options, broker in {broker.java.options: broker.name for broker in topology.brokers[::-1]}.items():
@@ -186,12 +179,12 @@ class Wanted:
         if unreached := why_not(self.runtime, Capability.REACHES_RUNNING_BROKERS):
             if self.trust.file:
                 rule = "brokers of our own have an authority of their own, which clients believe; leave it out"
-                raise WishesConflict(f"--ca-file {self.trust.file} --runtime {self.runtime}: {rule}")
+                raise UserError(f"--ca-file {self.trust.file} --runtime {self.runtime}: {rule}")
             if self.brokers_file is not None:
-                raise WishesConflict(f"--brokers-file {self.brokers_file} --runtime {self.runtime}: {unreached}")
+                raise UserError(f"--brokers-file {self.brokers_file} --runtime {self.runtime}: {unreached}")
             return
         if self.brokers_file is None:
-            raise WishesConflict(f"--runtime {self.runtime}: say by --brokers-file FILE where the brokers are")
+            raise UserError(f"--runtime {self.runtime}: say by --brokers-file FILE where the brokers are")
         for option, is_given in (
             ("--base-port", self.base_port is not None),
             ("--bind-host", self.bind_host != LOOPBACK),
@@ -200,7 +193,7 @@ class Wanted:
         ):
             if is_given:
                 why = why_not(self.runtime, Capability.CONFIGURES_BROKERS)
-                raise WishesConflict(f"{option} with --runtime {self.runtime}: {why}")
+                raise UserError(f"{option} with --runtime {self.runtime}: {why}")
 
     def heap_mb(self, broker: AnyBroker) -> int:
         """Of a broker that is started here, in a Java virtual machine."""
@@ -223,7 +216,7 @@ class Wanted:
         for broker in topology.brokers if can(self.runtime, Capability.CONFIGURES_BROKERS) else ():
             limit_bytes = getattr(broker, "memory_limit_bytes", 0)
             if limit_bytes > self.heap_mb(broker) * MIB:
-                raise WishesConflict(
+                raise UserError(
                     f"broker {broker.name!r}: memory_limit_bytes={limit_bytes}, but its heap is "
                     f"{self.heap_mb(broker):,} MiB; write at most {self.heap_mb(broker) * MIB}, or more for "
                     "--broker-memory or heap_mb"
@@ -233,7 +226,7 @@ class Wanted:
         options = {f"--overlay {self.overlay}": self.overlay, "--unset-defaults": self.unset_defaults}
         if why := why_not(self.runtime, Capability.CONFIGURES_BROKERS):
             for option in (option for option, value in options.items() if value):
-                raise WishesConflict(f"{option} --runtime {self.runtime}: {why}")
+                raise UserError(f"{option} --runtime {self.runtime}: {why}")
 
 
 def runtime_of(wanted: Wanted, topology: Topology, directory: RunDirectory, *, topics: bool = False) -> Runtime:

@@ -23,6 +23,7 @@ from pathlib import Path
 from jgo.maven import MavenContext
 
 from records.digests import changed, digests, read_list, write_list
+from records.errors import UserError
 from records.files import locked
 from records.temporary import remove_stale, temporary_folder
 
@@ -34,7 +35,7 @@ OF_THE_CACHE = (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EROFS)
 """Errors of the cache's folder; any other is one of what was fetched."""
 
 
-class DistributionUnavailable(Exception):
+class DistributionUnavailable(UserError):
     """A distribution could not be fetched, checked or unpacked; names it, the folder, and the next step."""
 
 

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
+from records.errors import UserError
+
 MINIMUM = 17  # PySpark 4 and the brokers' distributions ask for it
 ASK_TIMEOUT_S = 20.0
 VECTOR_MODULE = "jdk.incubator.vector"  # the module that Spark's launcher asks for by --add-modules
@@ -28,12 +30,8 @@ exec {executable} "$@"
 """
 
 
-class NoJava(Exception):
+class NoJava(UserError):
     """No Java of the wanted version was found; names what was looked at and what to install."""
-
-
-class JvmRefuses(ValueError):
-    """A Java virtual machine does not take the options for a broker; names them, its own words and the next step."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +73,7 @@ def ask_version(executable: Path) -> str | None:
 
 
 def require_taken(options: Sequence[str], broker: str) -> None:
-    """Raises JvmRefuses where the Java of this machine does not start with the ``options`` for a broker.
+    """Raises UserError where the Java of this machine does not start with the ``options`` for a broker.
 
     Silent without Java, and where it does not answer in time: the broker's own start tells of that.
     """
@@ -91,7 +89,7 @@ def require_taken(options: Sequence[str], broker: str) -> None:
         return
     if answer.returncode:
         output = " ".join((answer.stderr or answer.stdout).split())
-        raise JvmRefuses(
+        raise UserError(
             f"broker {broker!r}: jvm options {' '.join(options)}: Java {java.version} of {java.source} does not start "
             f"with them: {output}; correct them, or leave them out"
         )

@@ -8,21 +8,19 @@ import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from shutil import disk_usage, rmtree
-from typing import ClassVar, Generic
+from typing import Generic
 
-from records.errors import RunUnwritable, explained
+from records.errors import UserError, explained
 from records.rundir import RunDirectory
 from topologies.management.jolokia import ManagementFailed
 from topologies.management.operations import ManagedOperations
 from topologies.model.endpoints import Credentials, Endpoint, ManagementEndpoint
-from topologies.model.launch import LOOPBACK, BrokerUnavailable
+from topologies.model.launch import LOOPBACK
 from topologies.model.topology import Topology
 from topologies.runtimes import startup
 from topologies.runtimes.capabilities import Capability, why_not
 from topologies.runtimes.contract import LOG_TAIL_LINES, NotUpInTime, Progress, Runtime, RuntimeFailed
-from topologies.runtimes.distribution import DistributionUnavailable
-from topologies.runtimes.java import NoJava
-from topologies.runtimes.ports import PortUnavailable, taken
+from topologies.runtimes.ports import taken
 from topologies.runtimes.prepared import AHandle, Prepared, Render, Wishes, followers_of, render
 from topologies.runtimes.private import Authority
 from topologies.runtimes.proxies.link_proxies import LinkProxies
@@ -44,14 +42,6 @@ class OwnBrokers(Generic[AHandle]):
     """
 
     name: str
-    user_errors: ClassVar[tuple[type[Exception], ...]] = (
-        NoJava,
-        DistributionUnavailable,
-        BrokerUnavailable,
-        PortUnavailable,
-        RunUnwritable,
-    )
-    """Errors whose messages are for the user as they are."""
 
     def __init__(
         self,
@@ -84,7 +74,7 @@ class OwnBrokers(Generic[AHandle]):
         return f"<{type(self).__name__} of {self._topology.name}: {running or 'nothing'} running>"
 
     def _prepare(self, progress: Progress) -> Prepared[AHandle]:
-        """Raises one of ``user_errors`` or OSError, and leaves nothing behind then."""
+        """Raises UserError or OSError, and leaves nothing behind then."""
         raise NotImplementedError
 
     def _end(self, prepared: Prepared[AHandle]) -> None:
@@ -99,7 +89,7 @@ class OwnBrokers(Generic[AHandle]):
             self._prepared = self._prepare(progress)
             self._start_links(progress)
             self._start_all([name for name in self._prepared.handles if name not in absent], progress)
-        except self.user_errors as error:
+        except UserError as error:
             self.close()
             raise RuntimeFailed(str(error)) from error
         except OSError as error:

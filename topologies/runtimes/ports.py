@@ -17,6 +17,7 @@ from typing import TypeVar
 
 import psutil
 
+from records.errors import UserError
 from topologies.model.launch import LOOPBACK
 
 LOWEST, USUAL_FIRST_EPHEMERAL, HIGHEST = 10_000, 32_768, 65_535
@@ -26,19 +27,15 @@ ATTEMPTS_A_PORT = 200
 Key = TypeVar("Key", bound=Hashable)
 
 
-class PortUnavailable(Exception):
-    """A port asked for is in use or out of range, or none is free; names it, its holder and what to do."""
-
-
 def choose_ports(
     wanted: Sequence[Key], base_port: int | None = None, addresses: Sequence[str] = (LOOPBACK,)
 ) -> dict[Key, int]:
     """A port for each key of ``wanted``: ``base_port``, ``base_port + 1``, … in that order, or any that are free.
 
-    Each is free on all of ``addresses``. Raises PortUnavailable.
+    Each is free on all of ``addresses``. Raises UserError.
     """
     if base_port is not None and not 1024 <= base_port <= HIGHEST - len(wanted) + 1:
-        raise PortUnavailable(
+        raise UserError(
             f"base port {base_port}: {len(wanted)} ports are needed from there on, all between 1024 and {HIGHEST}"
         )
     with ExitStack() as held:
@@ -83,7 +80,7 @@ def _hold_any(held: ExitStack, candidates: Iterator[int], addresses: Sequence[st
     for port in candidates:
         if all(_hold(held, port, address) for address in addresses):
             return port
-    raise PortUnavailable(
+    raise UserError(
         f"no free port found on {' and '.join(addresses)}: end what holds them (ss -ltn), or fix a range by a base port"
     )
 
@@ -91,7 +88,7 @@ def _hold_any(held: ExitStack, candidates: Iterator[int], addresses: Sequence[st
 def _hold_fixed(held: ExitStack, port: int, addresses: Sequence[str]) -> int:
     for address in addresses:
         if not _hold(held, port, address):
-            raise PortUnavailable(
+            raise UserError(
                 f"{taken(port, address)}: end that process, or choose another base port (or none, for free ports)"
             )
     return port

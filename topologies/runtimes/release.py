@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from records.errors import UserError
 from topologies.model.topology import BrokerProduct, Topology
 from topologies.products import PRODUCTS
 from topologies.runtimes.distribution import (
@@ -27,10 +28,6 @@ from topologies.runtimes.distribution import (
 ARCHIVES = ("tar.gz", "zip")
 MANIFEST = "META-INF/MANIFEST.MF"
 NAME_ONE = "name an unpacked distribution, or its .tar.gz or .zip"
-
-
-class ReleaseImpossible(ValueError):
-    """No broker can be started from what was asked for: names the option, its value, the rule and the next step."""
 
 
 @dataclass(frozen=True)
@@ -59,13 +56,13 @@ Release = Distribution | OwnBuild
 
 
 def release_of(topology: Topology, version: str | None = None, path: Path | None = None) -> Release:
-    """``version``: of those that are pinned, the default if None; ``path``: a build. Raises ReleaseImpossible."""
+    """``version``: of those that are pinned, the default if None; ``path``: a build. Raises UserError."""
     if version and path:
         rule = "a distribution has its own version; leave one out"
-        raise ReleaseImpossible(f"--broker-version {version} --distribution {path}: {rule}")
+        raise UserError(f"--broker-version {version} --distribution {path}: {rule}")
     release = _own_build(path, topology) if path else _pinned(version, topology.product)
     if lacking := list(topology.product.lacks(topology, release.version)):
-        raise ReleaseImpossible(
+        raise UserError(
             f"{f'--distribution {path}' if path else f'--broker-version {version}'}: {'; '.join(lacking)}, and this is "
             f"{release.version}; leave the setting out, or choose a later version"
         )
@@ -75,7 +72,7 @@ def release_of(topology: Topology, version: str | None = None, path: Path | None
 def _pinned(version: str | None, product: BrokerProduct) -> Distribution:
     versions = pinned_versions(product.launch.distribution)
     if version and version not in versions:
-        raise ReleaseImpossible(
+        raise UserError(
             f"--broker-version {version}: not known of {product.name} brokers; write one of {', '.join(versions)}, or "
             "name a distribution of another version by --distribution"
         )
@@ -89,7 +86,7 @@ def _own_build(path: Path, topology: Topology) -> OwnBuild:
 
 
 def _version_of(home: Path, path: Path, topology: Topology) -> str:
-    """What the unpacked folder ``home`` of ``path`` says of itself. Raises ReleaseImpossible if it is no such build."""
+    """What the unpacked folder ``home`` of ``path`` says of itself. Raises UserError if it is no such build."""
     product, launch = topology.product, topology.product.launch
     for other_product in PRODUCTS.values():
         if other_product is not product and (home / other_product.launch.jar).is_file():
@@ -179,5 +176,5 @@ def _manifest_version(jar: Path) -> str:
     return dict(line.partition(": ")[::2] for line in lines).get("Implementation-Version", "").strip()
 
 
-def _refused(path: Path, why: str) -> ReleaseImpossible:
-    return ReleaseImpossible(f"--distribution {path}: {why}")
+def _refused(path: Path, why: str) -> UserError:
+    return UserError(f"--distribution {path}: {why}")

@@ -10,13 +10,14 @@ from typing import Any
 from locust.runners import STATE_MISSING, MasterRunner
 
 from drivers.users.session import Go, RateChange, Tally, Window
+from records.errors import UserError
 from records.run import ProcessInfo
 from records.streams import Gathering
 from scenarios.harness.distributed import messages
 from scenarios.harness.distributed.clocks import Offset, course, thinned
 from scenarios.harness.distributed.messages import another_build, build_id
 from scenarios.harness.options import user_settings
-from scenarios.harness.run.load_generators import Equipment, NotEquipped, process_info
+from scenarios.harness.run.load_generators import Equipment, process_info
 
 EQUIP_TIMEOUT_S = 20.0
 CLOSE_TIMEOUT_S = 20.0
@@ -61,14 +62,14 @@ class DistributedLoadGenerators:
 
     def equip(self, equipment: Equipment) -> None:
         if "memory" in equipment.network.spoken.distinct:
-            raise NotEquipped("brokers in memory are in one process: leave --processes, --master and --worker out")
+            raise UserError("brokers in memory are in one process: leave --processes, --master and --worker out")
         if several := [user.__name__ for user in self._runner.user_classes if getattr(user, "destinations", 1) > 1]:
-            raise NotEquipped(
+            raise UserError(
                 f"{', '.join(several)}: which user has which of several destinations is known in one process only: "
                 "leave --processes, --master and --worker out, or --destinations"
             )
         if any(getattr(user, "joins", "") for user in self._runner.user_classes):
-            raise NotEquipped(
+            raise UserError(
                 "which user connects in which step is known in one process only: leave --processes, --master and "
                 "--worker out"
             )
@@ -82,7 +83,7 @@ class DistributedLoadGenerators:
         if refusals := self._refusals():
             for worker in self._workers:
                 self._runner.send_message("bb_call_off", None, worker)
-            raise NotEquipped("; ".join(refusals))
+            raise UserError("; ".join(refusals))
 
     def _refusals(self) -> list[str]:
         """Why there can be no run with these workers: one sentence for each that cannot take part."""

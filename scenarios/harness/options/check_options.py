@@ -5,9 +5,9 @@ import re
 from collections.abc import Collection, Sequence
 
 from records.checks import Check
+from records.errors import UserError
 from records.figures import Need
 from records.summary import FIGURES, RENAMED
-from scenarios.harness.options.run_options import OptionError
 from topologies.model.spelling import nearest, plainly
 
 HOW = "write FIGURE < NUMBER, with <, <=, >, >= or ==, such as 'latency_ms.due_to_received.p99 < 50'"
@@ -15,7 +15,7 @@ DEMAND = re.compile(r"\s*([\w.]+)\s*(<=|>=|==|<|>)\s*(\S+)\s*")
 
 
 def parse_checks(text: str, *, present: Collection[Need]) -> tuple[Check, ...]:
-    """The checks of a text such as ``messages.lost == 0; messages.duplicated <= 10``. Raises OptionError.
+    """The checks of a text such as ``messages.lost == 0; messages.duplicated <= 10``. Raises UserError.
 
     ``present``: what the run has, of NEEDS. Without it some figures are not there.
     """
@@ -25,7 +25,7 @@ def parse_checks(text: str, *, present: Collection[Need]) -> tuple[Check, ...]:
 def _parse(text: str, present: Collection[Need]) -> Check:
     demand = DEMAND.fullmatch(text)
     if not demand:
-        raise OptionError(f"--check {text!r}: cannot be read; {HOW}")
+        raise UserError(f"--check {text!r}: cannot be read; {HOW}")
     metric, sign, number = demand.groups()
     _require_known(text, metric, present)
     return _check(text, metric, sign, _number(text, number))
@@ -33,16 +33,16 @@ def _parse(text: str, present: Collection[Need]) -> Check:
 
 def _require_known(text: str, metric: str, present: Collection[Need]) -> None:
     if metric in RENAMED:
-        raise OptionError(
+        raise UserError(
             f"--check {text!r}: the summary has no figure {metric!r} any more, as stranded means confirmed messages "
             f"only; write {RENAMED[metric]!r}"
         )
     if metric not in FIGURES:
         close = _nearest(metric, [figure for figure in FIGURES if not _lacking(figure, present)])
         close = close or "; docs/figures.md lists its figures"
-        raise OptionError(f"--check {text!r}: the summary has no figure {metric!r}{close}")
+        raise UserError(f"--check {text!r}: the summary has no figure {metric!r}{close}")
     if error := _lacking(metric, present):
-        raise OptionError(f"--check {text!r}: {error}")
+        raise UserError(f"--check {text!r}: {error}")
 
 
 def _nearest(metric: str, figures: Sequence[str]) -> str:
@@ -67,7 +67,7 @@ def _number(text: str, number: str) -> float:
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise OptionError(f"--check {text!r}: {number!r} is no number; {HOW}")
+        raise UserError(f"--check {text!r}: {number!r} is no number; {HOW}")
     return value
 
 

@@ -5,9 +5,9 @@ import re
 from collections.abc import Sequence
 from itertools import combinations
 
+from records.errors import UserError, about
 from scenarios.harness.faults import KINDS, CommandFault, Fault, absent_at_start, repeated
 from scenarios.harness.faults.rolling_restart import earliest_s, in_turn
-from scenarios.harness.options.run_options import OptionError
 from scenarios.options import Options
 from topologies.model.spelling import nearest
 from topologies.model.topology import Topology, opened_by_joining
@@ -38,7 +38,7 @@ def kinds_in_words() -> str:
 
 
 def parse_faults(text: str) -> tuple[Fault, ...]:
-    """The faults of a text such as ``kill(broker-2, at=10, for=15); restart(broker-1, at=40)``. Raises OptionError."""
+    """The faults of a text such as ``kill(broker-2, at=10, for=15); restart(broker-1, at=40)``. Raises UserError."""
     return tuple(fault for part in text.split(";") if part.strip() for fault in _parse(part.strip()))
 
 
@@ -47,7 +47,7 @@ def _parse(text: str) -> tuple[Fault, ...]:
     try:
         return _parse_call(text)
     except ValueError as error:
-        raise OptionError(f"--fault {text!r}: {error}") from error
+        raise UserError(f"--fault {text!r}: {error}") from error
 
 
 def _parse_call(text: str) -> tuple[Fault, ...]:
@@ -108,15 +108,13 @@ def planned_faults(
     """The faults of a run, each aimed at a broker or link that is there and ours to break, at a time that comes.
 
     Also the topology with its links as they are opened: brokers that join open theirs. ``own``: the scenario's faults.
-    Those of the options take their place. Raises OptionError.
+    Those of the options take their place. Raises UserError.
     """
     if not options.fault:
         return _planned(tuple(own), options, topology, load_s)
     faults = parse_faults(options.fault)
-    try:
+    with about(f"--fault {options.fault!r}: "):
         return _planned(faults, options, topology, load_s)
-    except OptionError as error:
-        raise OptionError(f"--fault {options.fault!r}: {error}") from error
 
 
 def _planned(
@@ -134,7 +132,7 @@ def _planned(
         _require_apart(*sorted(pair, key=lambda fault: fault.at_s))
     for fault in aimed:
         if why := fault.why_not_in(topology, aimed):
-            raise OptionError(f"fault {fault.kind} of {fault.target}: {why}")
+            raise UserError(f"fault {fault.kind} of {fault.target}: {why}")
     for broker in sorted(joining):
         _require_there([fault for fault in aimed if fault.target == broker])
     _require_entries(joining, topology)
@@ -147,7 +145,7 @@ def _require_possible_on(runtime: str, faults: Sequence[Fault]) -> None:
     hint = "" if can(runtime, Capability.OPERATES_BROKERS) else f"; or {how}"
     for fault in faults:
         if why := fault.why_not_on(runtime):
-            raise OptionError(f"fault {fault.kind} of {fault.target}: {why}{hint}")
+            raise UserError(f"fault {fault.kind} of {fault.target}: {why}{hint}")
 
 
 def _aimed(fault: Fault, topology: Topology, chance: random.Random) -> Fault:
@@ -168,7 +166,7 @@ def _aimed(fault: Fault, topology: Topology, chance: random.Random) -> Fault:
         if fault.joins:
             return fault.aimed_at(entries[-1].name)
         return fault.aimed_at((entries[0] if "randomize=false" in group.failover else chance.choice(entries)).name)
-    raise OptionError(
+    raise UserError(
         f"fault {fault.kind} at {fault.at_s:g} s: topology {topology.name!r} has no broker {fault.target!r}"
         f"{_instead(fault.target, [*brokers, *groups])} has {', '.join(brokers)}, and the groups {', '.join(groups)}"
     )
@@ -183,7 +181,7 @@ def _aimed_at_link(fault: Fault, topology: Topology, chance: random.Random) -> F
     if at_group := [link.name for link in topology.links if {link.opened_by, link.to} & entries]:
         return fault.aimed_at(chance.choice(at_group))
     have = f"{', '.join(names[:MOST_NAMES])}{' …' if names[MOST_NAMES:] else ''}"
-    raise OptionError(
+    raise UserError(
         f"fault {fault.kind} at {fault.at_s:g} s: topology {topology.name!r} has no link {fault.target!r}"
         f"{_instead(fault.target, names)} has {have or 'none, so choose another --topology or a fault of a broker'}"
     )
@@ -201,13 +199,13 @@ def _require_in_load(fault: Fault, begins_s: float, load_s: float | None) -> Non
         return
     if not fault.for_s and begins_s >= load_s:
         pauses = "" if begins_s == fault.at_s else "after the pauses before it, "
-        raise OptionError(
+        raise UserError(
             f"fault {fault.kind} of {fault.target}: {pauses}it begins {begins_s:g} s into the load, which is over "
             f"after {load_s:g} s; make the load longer (-t)"
         )
     ends_s = begins_s + (fault.for_s or 0.0)
     if ends_s > load_s:
-        raise OptionError(
+        raise UserError(
             f"fault {fault.kind} of {fault.target}: it lasts from {begins_s:g} s to {ends_s:g} s of the load, "
             f"which is over after {load_s:g} s; make the load longer (-t)"
         )
@@ -215,7 +213,7 @@ def _require_in_load(fault: Fault, begins_s: float, load_s: float | None) -> Non
 
 def _require_apart(earlier: Fault, later: Fault) -> None:
     if earlier.target == later.target and later.at_s <= earlier.at_s + earlier.lasts_s:
-        raise OptionError(
+        raise UserError(
             f"fault {later.kind} of {later.target} at {later.at_s:g} s: it has another fault then, "
             f"{earlier.kind} at {earlier.at_s:g} s; let one end before the other begins"
         )
@@ -227,7 +225,7 @@ def _require_there(faults: Sequence[Fault]) -> None:
     for fault in sorted(faults, key=lambda fault: fault.at_s):
         if fault.joins == is_there:
             rule = "give the join before it for=SECONDS" if is_there else "choose a time when it is there"
-            raise OptionError(f"fault {fault.kind} of {fault.target} at {fault.at_s:g} s: {before}; {rule}")
+            raise UserError(f"fault {fault.kind} of {fault.target} at {fault.at_s:g} s: {before}; {rule}")
         if fault.joins:
             is_there = not fault.has_end
             until = "stays" if is_there else f"left at {fault.at_s + fault.lasts_s:g} s"
@@ -239,7 +237,7 @@ def _require_entries(joining: frozenset[str], topology: Topology) -> None:
     for group in topology.groups:
         entries = [broker.name for broker in group.enter_at]
         if joining.issuperset(entries):
-            raise OptionError(
+            raise UserError(
                 f"fault join of {', '.join(entries)}: the clients of group {group.name!r} enter nowhere else, so they "
                 "could not connect before it; choose a topology where they enter at a further broker"
             )

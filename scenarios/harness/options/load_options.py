@@ -7,9 +7,10 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from records.client_steps import BadClientStepsError, ClientSteps, parse_client_steps
-from records.rate_search import BadSearchError, SearchSettings, is_search, parse_search
-from records.rate_steps import LEAST_PER_S, BadStepsError, RateStep, ends_s, parse_steps
+from records.client_steps import ClientSteps, parse_client_steps
+from records.errors import UserError, about
+from records.rate_search import SearchSettings, is_search, parse_search
+from records.rate_steps import LEAST_PER_S, RateStep, ends_s, parse_steps
 from scenarios.harness.run.warm_up import AT_MOST_S
 from scenarios.harness.scenario import SEARCH_AT_MOST_S, AddClients, Scenario, Search
 
@@ -32,13 +33,16 @@ class ChosenLoad:
 def read_load(scenario: Scenario, rate: str, clients: str, fixed: Mapping[str, float | None]) -> ChosenLoad:
     """The load that ``--rate`` and ``--clients`` ask for; '' where they are left out.
 
-    ``fixed``: --run-time, --messages, --producers and --consumers by name, None where left out. Raises
-    BadStepsError, BadSearchError and BadClientStepsError.
+    ``fixed``: --run-time, --messages, --producers and --consumers by name, None where left out. Raises UserError.
     """
     load_s, messages = fixed["--run-time"], fixed["--messages"]
-    steps = _steps(rate, scenario, load_s, messages)
-    search = _search(rate, scenario, messages)
-    client_steps = _client_steps(clients, scenario, {**fixed, "--rate": (rate or None) if steps or search else None})
+    with about("--rate "):
+        steps = _steps(rate, scenario, load_s, messages)
+        search = _search(rate, scenario, messages)
+    with about("--clients "):
+        client_steps = _client_steps(
+            clients, scenario, {**fixed, "--rate": (rate or None) if steps or search else None}
+        )
     if client_steps:
         for_s: float | None = float(client_steps.for_s)
     elif steps:
@@ -72,14 +76,12 @@ def _steps(text: str, scenario: Scenario, load_s: float | None, messages: float 
         return ()
     subject = text or f"the load of {scenario.name}"
     if min(min(step.from_per_s, step.to_per_s) for step in steps) < LEAST_PER_S:
-        raise BadStepsError(f"{subject}: a rate is at least {LEAST_PER_S:g} messages a second; write 100@20s")
+        raise UserError(f"{subject}: a rate is at least {LEAST_PER_S:g} messages a second; write 100@20s")
     if messages is not None:
-        raise BadStepsError(f"{subject}: steps end by time, and --messages {messages} by count; leave one of them out")
+        raise UserError(f"{subject}: steps end by time, and --messages {messages} by count; leave one of them out")
     steps_s = float(ends_s(steps)[-1])
     if load_s is not None and load_s != steps_s:
-        raise BadStepsError(
-            f"{subject}: the steps last {steps_s:g} s, and --run-time {load_s:g} s; leave --run-time out"
-        )
+        raise UserError(f"{subject}: the steps last {steps_s:g} s, and --run-time {load_s:g} s; leave --run-time out")
     return steps
 
 
@@ -88,7 +90,7 @@ def _search(text: str, scenario: Scenario, messages: float | None) -> SearchSett
         return None
     search = parse_search(text) if text else scenario.load.settings if isinstance(scenario.load, Search) else None
     if search and messages is not None:
-        raise BadSearchError(f"{search}: a search ends by itself, and --messages {messages} by count; leave one out")
+        raise UserError(f"{search}: a search ends by itself, and --messages {messages} by count; leave one out")
     return search
 
 
@@ -96,7 +98,7 @@ def _client_steps(text: str, scenario: Scenario, conflicts: Mapping[str, object]
     """None if the clients do not become more. ``conflicts``: options that do not go with steps, None where left out."""
     if not isinstance(scenario.load, AddClients):
         if text:
-            raise BadClientStepsError(
+            raise UserError(
                 f"{text}: {scenario.name} adds no clients while its load runs; leave it out, or run "
                 "scenarios/connections.py"
             )
@@ -104,12 +106,12 @@ def _client_steps(text: str, scenario: Scenario, conflicts: Mapping[str, object]
     clients = parse_client_steps(text) if text else scenario.load.clients
     least = len(scenario.users)
     if clients.steps[0].clients < least:
-        raise BadClientStepsError(
+        raise UserError(
             f"{clients}: {scenario.name} has {least} classes of users, and each needs one from the beginning; begin "
             f"with {least} clients or more"
         )
     if conflicting := next((name for name, value in conflicts.items() if value is not None), ""):
-        raise BadClientStepsError(
+        raise UserError(
             f"{clients}: the steps say how many clients there are and how long the load lasts, and each producer keeps "
             f"its rate; leave {conflicting} out"
         )

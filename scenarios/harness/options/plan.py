@@ -11,6 +11,7 @@ from drivers.protocols import PROTOCOLS, Spoken, unsupported
 from drivers.users.broker_user import BrokerUser
 from drivers.users.locust_users import ConsumerUser, ProducerUser
 from records.checks import Check
+from records.errors import UserError, about
 from records.figures import FAULTS, MORE_CLIENTS, REPLIES, STEPS, Need
 from records.rate_search import AFTER_A_STEP_S, SearchSettings
 from records.rate_steps import text_of
@@ -22,7 +23,6 @@ from scenarios.harness.options.check_options import parse_checks
 from scenarios.harness.options.description import describe
 from scenarios.harness.options.fault_options import planned_faults
 from scenarios.harness.options.reachability_check import common_destinations, require_carried
-from scenarios.harness.options.run_options import OptionError
 from scenarios.harness.options.user_rules import (
     require_all_wanted,
     require_messages_fit,
@@ -39,7 +39,6 @@ from topologies.model.client_groups import ClientGroup
 from topologies.model.impaired_links import through_proxies
 from topologies.model.paths import count_by_links
 from topologies.model.topology import Topology
-from topologies.model.validity import TopologyInvalid
 from topologies.runtimes.choice import external_of
 from topologies.runtimes.external.credentials import CredentialsUnusable
 from topologies.runtimes.proxies.link_proxies import no_proxies
@@ -145,7 +144,7 @@ def _demands(checks: Iterable[Check]) -> dict[str, str]:
 
 
 def make(scenario: Scenario, options: Options) -> Plan:
-    """Put a run together; changes the scenario's user classes to what the options ask for. Raises OptionError."""
+    """Put a run together; changes the scenario's user classes to what the options ask for. Raises UserError."""
     topology = options.built_topology
     _check_failover(options)
     configure_users(scenario, options)
@@ -203,20 +202,20 @@ def _after_faults_s(scenario: Scenario, options: Options) -> float | None:
 
 
 def _searching(search: SearchSettings, options: Options, producing: Sequence[type[ProducerUser]]) -> Options:
-    """With the first steps of the search. Raises OptionError where none can be made."""
+    """With the first steps of the search. Raises UserError where none can be made."""
     producers = sum(user.fixed_count for user in producing)
     if transacted := [user.__name__ for user in producing if user.transaction_size]:
-        raise OptionError(
+        raise UserError(
             f"--rate {search}: messages of {', '.join(transacted)} wait for their transaction between two rates; leave "
             "transactions out"
         )
     if search.begin_per_s < producers:
-        raise OptionError(
+        raise UserError(
             f"--rate {search}: between two rates each of {producers} producers sends a message in two seconds, so "
             f"begin at {producers} messages a second or more"
         )
     if options.load_s is not None and options.load_s < search.step_s + AFTER_A_STEP_S:
-        raise OptionError(
+        raise UserError(
             f"--run-time {options.load_s:g}: a step of {search} alone takes {search.step_s + AFTER_A_STEP_S} s; make "
             "it longer, or leave it out"
         )
@@ -238,21 +237,21 @@ def _require_entries(scenario: Scenario, options: Options, groups: Iterable[Clie
     """The topology has as many brokers, and where clients enter, as the scenario's question needs."""
     there = len(options.built_topology.brokers)
     if there < scenario.brokers:
-        raise OptionError(
+        raise UserError(
             f"--topology {options.topology}: it has {_brokers(there)}, and scenario {scenario.name} asks about "
             f"{scenario.brokers} or more; {scenario.another_topology('that has them')}"
         )
     for group in groups:
         least, brokers = scenario.entries.get(group.name, 1), len(group.enter_at)
         if brokers < least:
-            raise OptionError(
+            raise UserError(
                 f"--topology {options.topology}: group {group.name!r} enters at {_brokers(brokers)}, and scenario "
                 f"{scenario.name} asks about {least}; {_where_more_enter(scenario, group.name, least)}"
             )
     if scenario.pair and not _enters_at_a_pair(options.built_topology, scenario.pair):
         names = (entry.name for entry in entries() if entry.name != scenario.default_topology)
         fitting = " or ".join(name for name in names if _enters_at_a_pair(build(name), scenario.pair))
-        raise OptionError(
+        raise UserError(
             f"--topology {options.topology}: group {scenario.pair!r} enters at no broker that has a standby, and "
             f"scenario {scenario.name} asks about one; "
             f"{scenario.another_topology(f'where it does, such as {fitting}')}"
@@ -277,7 +276,7 @@ def _require_uris(scenario: Scenario, options: Options, topology: Topology) -> N
     for user in scenario.users:
         brokers = topology.group(user.group).enter_at
         if user.uris == ONE_URI and len(brokers) == 1:
-            raise OptionError(
+            raise UserError(
                 f"{user.__name__}: uris = {ONE_URI!r}, and its group {user.group!r} enters {options.topology} at "
                 f"{brokers[0].name} alone, so its clients know no other broker anyway; leave --uris out, or choose a "
                 f"--topology where {user.group} enter at several brokers"
@@ -289,7 +288,7 @@ def _require_stays(consuming: Iterable[type[ConsumerUser]], load_s: float | None
     for user in consuming:
         last = user.stays[-1]
         if load_s is not None and last.from_s >= load_s:
-            raise OptionError(
+            raise UserError(
                 f"{user.__name__}: its last stay begins {last.from_s:g} s into the load, which is over after "
                 f"{load_s:g} s; make the load longer (-t)"
             )
@@ -306,7 +305,7 @@ def _require_places(scenario: Scenario, consuming: Sequence[type[ConsumerUser]],
                 wanted = (
                     max(max(_places(consumer), default=0) for consumer in consuming if consumer.group == user.group) + 1
                 )
-                raise OptionError(
+                raise UserError(
                     f"--topology {options.topology}: {earlier.__name__} and {user.__name__} of scenario "
                     f"{scenario.name} are to be at different brokers, and group {user.group!r} enters at "
                     f"{_brokers(len(brokers))}; "
@@ -322,18 +321,16 @@ def _places(user: type[ConsumerUser]) -> set[int]:
 def _require_proxies(options: Options, topology: Topology) -> None:
     """Links can be delayed where Toxiproxy can get between brokers, and is to be had."""
     if why := no_proxies(topology, options.runtime):
-        raise OptionError(f"{f'--link {options.link!r}' if options.link else f'--topology {options.topology}'}: {why}")
+        raise UserError(f"{f'--link {options.link!r}' if options.link else f'--topology {options.topology}'}: {why}")
 
 
 def _through_proxies(topology: Topology, fault: Fault, options: Options) -> Topology:
     """Every link through a proxy, so that those of the fault differ from the others by nothing else."""
     subject = f"{f'--fault {options.fault!r}: ' if options.fault else ''}fault {fault.kind} of {fault.target}"
-    try:
+    with about(f"{subject}: "):
         proxied = through_proxies(topology)
-    except TopologyInvalid as error:
-        raise OptionError(f"{subject}: {error}") from error
     if why := no_proxies(proxied, options.runtime):
-        raise OptionError(f"{subject}: {why}")
+        raise UserError(f"{subject}: {why}")
     return proxied
 
 
@@ -343,9 +340,9 @@ def _require_brokers(options: Options, topology: Topology) -> None:
         try:
             external_of(options.wanted, topology, Spoken.parse(options.protocol).distinct)
         except CredentialsUnusable as error:
-            raise OptionError(f"--brokers-file {options.brokers_file}: {error}") from error
-        except ValueError as error:
-            raise OptionError(f"--brokers-file {error}") from error
+            raise UserError(f"--brokers-file {options.brokers_file}: {error}") from error
+        except UserError as error:
+            raise UserError(f"--brokers-file {error}") from error
 
 
 def _check_failover(options: Options) -> None:
@@ -356,9 +353,9 @@ def _check_failover(options: Options) -> None:
         try:
             uri = FailoverUri.compose([f"{protocol}://broker:61616"], options.failover)
         except BadFailoverUriError as error:
-            raise OptionError(f"--failover {options.failover}: {error.advice}") from error
+            raise UserError(f"--failover {options.failover}: {error.advice}") from error
         if refused := unsupported(uri, protocol):
-            raise OptionError(f"--failover {options.failover}: {'; '.join(refused)}")
+            raise UserError(f"--failover {options.failover}: {'; '.join(refused)}")
 
 
 def _group(topology: Topology, options: Options, user: type[BrokerUser]) -> ClientGroup:
@@ -378,11 +375,11 @@ def _group(topology: Topology, options: Options, user: type[BrokerUser]) -> Clie
             *(_too_large(group, protocol, user.body_bytes, options) if issubclass(user, ProducerUser) else ()),
         )
     except KeyError as error:
-        raise OptionError(f"{user.__name__}: {error.args[0]}") from error
+        raise UserError(f"{user.__name__}: {error.args[0]}") from error
     except ValueError as error:
-        raise OptionError(f"{user.__name__}: {error}") from error
+        raise UserError(f"{user.__name__}: {error}") from error
     if refused:
-        raise OptionError(f"{user.__name__}: {'; '.join(refused)}")
+        raise UserError(f"{user.__name__}: {'; '.join(refused)}")
     return group
 
 

@@ -9,8 +9,8 @@ from itertools import pairwise, product
 
 from drivers.users.broker_user import BrokerUser
 from drivers.users.locust_users import ConsumerUser, ProducerUser
+from records.errors import UserError
 from records.run import OUT_OF_REACH
-from scenarios.harness.options.run_options import OptionError
 from scenarios.options import Options
 from topologies.model.client_groups import CONSUMERS, PRODUCERS
 from topologies.model.paths import Path
@@ -30,7 +30,7 @@ def reachability_warnings(topology: Topology, users: Sequence[type[BrokerUser]])
 
 
 def require_carried(topology: Topology, users: Sequence[type[BrokerUser]], options: Options) -> None:
-    """Each destination can get from each broker of its producers to one of its consumers'. Raises OptionError.
+    """Each destination can get from each broker of its producers to one of its consumers'. Raises UserError.
 
     It is not known of brokers that run already. Brokers in memory have no links.
     """
@@ -44,7 +44,7 @@ def require_carried(topology: Topology, users: Sequence[type[BrokerUser]], optio
         stopped = topology.stopped(sorted(paths, key=lambda path: path.route), name)
         carried = {path.begin for path in paths.difference(stopped)}
         if stuck := [path for path in stopped if path.begin not in carried]:
-            raise OptionError(f"--topology {options.topology}: {_sentence(topology, name, stuck, '')}")
+            raise UserError(f"--topology {options.topology}: {_sentence(topology, name, stuck, '')}")
 
 
 def _sent(users: Sequence[type[BrokerUser]]) -> Sequence[tuple[tuple[str, ...], tuple[str, str]]]:

@@ -1,4 +1,4 @@
-"""Reads the options of a run into one frozen value, its topology built, or raises `OptionError` with one sentence.
+"""Reads the options of a run into one frozen value, its topology built, or raises `UserError` with one sentence.
 
 `scenarios.options` declares them. First come texts and numbers, each by its declaration, then what follows from several
 options, then the rules about values and about options that do not go together.
@@ -18,8 +18,7 @@ from drivers.client.connection_modes import CONNECTION_MODES
 from drivers.protocols import Spoken, missing
 from drivers.realtime import why_refused
 from records.analysis_command import why_no_master
-from records.rate_search import BadSearchError
-from records.rate_steps import BadStepsError
+from records.errors import UserError, about
 from scenarios.harness.options.load_options import ChosenLoad, read_load, stated_warm_up_s
 from scenarios.harness.scenario import Scenario
 from scenarios.java_parts import why_no_client
@@ -30,22 +29,11 @@ from topologies.catalogue.yaml_topology import is_file
 from topologies.model.impaired_links import as_they_come, impaired
 from topologies.model.launch import LOOPBACK
 from topologies.model.proxied_links import proxied
-from topologies.model.spelling import shortened
 from topologies.model.topology import Topology
-from topologies.model.trust import Trust, TrustInvalid
-from topologies.model.validity import TopologyInvalid
+from topologies.model.trust import Trust
 from topologies.runtimes.capabilities import RUNTIMES
-from topologies.runtimes.choice import (
-    Look,
-    RuntimeImpossible,
-    WishesConflict,
-    choose,
-    containers_for,
-    look_here,
-)
-from topologies.runtimes.java import JvmRefuses
+from topologies.runtimes.choice import Look, choose, containers_for, look_here
 from topologies.runtimes.ports import addresses_here, no_address_to_bind
-from topologies.runtimes.release import ReleaseImpossible
 
 log = logging.getLogger("brokerbench")
 
@@ -58,15 +46,8 @@ RATES = "a number, steps such as 100,200,400@20s, or search"
 Value = str | int | float | Path | None
 
 
-class OptionError(ValueError):
-    """An option has a value that no run can be made of: names the option, the value, the rule and the next step."""
-
-    def __init__(self, sentence: str) -> None:
-        super().__init__(shortened(sentence))
-
-
 def read(namespace: Namespace, scenario: Scenario, load_s: float | None, look: Look = look_here) -> Options:
-    """The options of the next run. ``load_s`` is Locust's ``--run-time``. Raises OptionError.
+    """The options of the next run. ``load_s`` is Locust's ``--run-time``. Raises UserError.
 
     ``look``: the means for containers; asked only if containers are possible.
     """
@@ -130,17 +111,15 @@ def _read(option: Option, value: Any) -> Value:
 
 
 def _require_readable(option: Option, text: str) -> None:
-    """Raise OptionError for text that is no UTF-8, or that no file name, selector or list of values has."""
+    """Raise UserError for text that is no UTF-8, or that no file name, selector or list of values has."""
     if any("\ud800" <= letter <= "\udfff" for letter in text):
-        raise OptionError(f"{option.name} {text}: holds bytes that are no UTF-8; write it in UTF-8")
+        raise UserError(f"{option.name} {text}: holds bytes that are no UTF-8; write it in UTF-8")
     if len(text) > (most := option.most_letters or MOST_LETTERS):
-        raise OptionError(f"{option.name} {text[:40]}…: has {len(text):,} characters; write at most {most:,}")
+        raise UserError(f"{option.name} {text[:40]}…: has {len(text):,} characters; write at most {most:,}")
     if option.kind is Path and any(len(os.fsencode(part)) > LONGEST_FILE_NAME for part in Path(text).parts):
-        raise OptionError(
-            f"{option.name} {text}: the name of a file has at most {LONGEST_FILE_NAME} bytes; name another"
-        )
+        raise UserError(f"{option.name} {text}: the name of a file has at most {LONGEST_FILE_NAME} bytes; name another")
     if option.most_letters is None and not text.isprintable():
-        raise OptionError(f"{option.name} {text!r}: holds control characters; write it in one line, without them")
+        raise UserError(f"{option.name} {text!r}: holds control characters; write it in one line, without them")
 
 
 def _number(option: Option, value: Any, kind: Any, rule: str) -> float | None:
@@ -148,13 +127,13 @@ def _number(option: Option, value: Any, kind: Any, rule: str) -> float | None:
     if value in (None, "", "None"):
         return None
     if isinstance(value, str) and len(value) > MOST_DIGITS:
-        raise OptionError(f"{option.name} {value}: has more than {MOST_DIGITS} characters; write {rule}")
+        raise UserError(f"{option.name} {value}: has more than {MOST_DIGITS} characters; write {rule}")
     try:
         number: float = kind(value)
     except (ValueError, OverflowError) as error:
-        raise OptionError(f"{option.name} {value}: must be {rule}") from error
+        raise UserError(f"{option.name} {value}: must be {rule}") from error
     if isinstance(number, float) and not math.isfinite(number):
-        raise OptionError(f"{option.name} {number}: must be a finite number")
+        raise UserError(f"{option.name} {number}: must be a finite number")
     return number
 
 
@@ -164,12 +143,7 @@ def _number(option: Option, value: Any, kind: Any, rule: str) -> float | None:
 def _read_load(namespace: Namespace, scenario: Scenario, values: Mapping[str, Any]) -> ChosenLoad:
     rate, clients = (str(text or "").strip() for text in (namespace.rate, namespace.clients))
     names = ("load_s", "messages", "producers", "consumers")
-    try:
-        return read_load(scenario, rate, clients, {OPTIONS[name].name: values[name] for name in names})
-    except (BadStepsError, BadSearchError) as error:
-        raise OptionError(f"--rate {error}") from error
-    except ValueError as error:
-        raise OptionError(f"--clients {error}") from error
+    return read_load(scenario, rate, clients, {OPTIONS[name].name: values[name] for name in names})
 
 
 def _runtime_implied(namespace: Namespace) -> str:
@@ -181,22 +155,16 @@ def _runtime_implied(namespace: Namespace) -> str:
 
 def _built(text: str, overlay: str | None) -> tuple[Topology, Overlay | None]:
     """The topology that ``text`` names, with the overlay."""
-    try:
+    with about("--topology " if is_file(text) else f"--topology {text}: "):  # a file is named in each problem
         topology = catalogue.build(text)
-    except TopologyInvalid as error:
-        subject = "" if is_file(text) else f"{text}: "  # a file is named in each problem
-        raise OptionError(f"--topology {subject}{error}") from error
-    try:
-        return overlaid(topology, overlay)
-    except TopologyInvalid as error:
-        raise OptionError(str(error)) from error
+    return overlaid(topology, overlay)
 
 
 def _require_link(scenario: Scenario, text: str, topology: Topology) -> None:
     """The topology has the link that the scenario asks about. ``text`` names it."""
     needed = scenario.link
     if needed and not any(needed.is_one(topology, link) for link in topology.links):
-        raise OptionError(
+        raise UserError(
             f"--topology {text}: it has no {needed.what}, and scenario {scenario.name} asks about one; "
             f"{scenario.another_topology('that has it')}"
         )
@@ -207,24 +175,18 @@ def _linked(topology: Topology, link: str | None, runtime: str, said_by: str) ->
     if runtime == "external" and not link and proxied(topology.links):
         log.warning("the brokers run already, so their links are left as they are, whatever %s says", topology.name)
         return as_they_come(topology)
-    try:
+    with about(f"{said_by} "):
         return impaired(topology, link)
-    except TopologyInvalid as error:
-        raise OptionError(f"{said_by} {error}") from error
 
 
 def _on_brokers(options: Options, ca_file: str | None, look: Look) -> Options:
     """With the runtime that is possible here, and the authorities to trust."""
-    try:
-        look_for = containers_for(options.built_topology, look)
-        chosen = choose(options.runtime, options.image, look_for, options.wanted.release)
+    look_for = containers_for(options.built_topology, look)
+    chosen = choose(options.runtime, options.image, look_for, options.wanted.release)
+    with about("--ca-file "):
         trust = Trust.read(Path(ca_file)) if ca_file else Trust()
-        options = replace(options, runtime=chosen.runtime, runtime_reason=chosen.reason, trust=trust)
-        options.wanted.check(options.built_topology)
-    except TrustInvalid as error:
-        raise OptionError(f"--ca-file {error}") from error
-    except (RuntimeImpossible, WishesConflict, ReleaseImpossible, JvmRefuses) as error:
-        raise OptionError(str(error)) from error
+    options = replace(options, runtime=chosen.runtime, runtime_reason=chosen.reason, trust=trust)
+    options.wanted.check(options.built_topology)
     return options
 
 
@@ -233,40 +195,40 @@ def _on_brokers(options: Options, ca_file: str | None, look: Look) -> Options:
 
 def _require_possible(options: Options) -> None:
     if options.runtime not in ("", *RUNTIMES):
-        raise OptionError(f"--runtime {options.runtime}: not known; write one of {', '.join(RUNTIMES)}")
+        raise UserError(f"--runtime {options.runtime}: not known; write one of {', '.join(RUNTIMES)}")
     if options.connections not in (None, *CONNECTION_MODES):
-        raise OptionError(f"--connections {options.connections}: not known; write one of {', '.join(CONNECTION_MODES)}")
+        raise UserError(f"--connections {options.connections}: not known; write one of {', '.join(CONNECTION_MODES)}")
     _check_protocol(options.protocol)
     version = options.client_version
     if version and (why := why_no_client(version, Spoken.parse(options.protocol).distinct)):
-        raise OptionError(f"--client-version {version}: {why}")
+        raise UserError(f"--client-version {version}: {why}")
     if (options.protocol == "memory") != (options.runtime == "memory"):
-        raise OptionError(
+        raise UserError(
             f"--protocol {options.protocol} --runtime {options.runtime}: "
             "memory goes with memory only; leave one of them out"
         )
     _check_numbers(options)
     if options.bind_host != LOOPBACK and options.runtime == "memory":
-        raise OptionError(f"--bind-host {options.bind_host}: brokers in memory listen nowhere; leave it out")
+        raise UserError(f"--bind-host {options.bind_host}: brokers in memory listen nowhere; leave it out")
     _check_runs(options.runs)
     if options.spark_master and (why := why_no_master(options.spark_master)):
-        raise OptionError(f"--spark-master {options.spark_master}: {why}")
+        raise UserError(f"--spark-master {options.spark_master}: {why}")
     for option, path in options.files.items():
         _check_file(option, path, options)
     if why := no_address_to_bind(options.bind_host, addresses_here()):
-        raise OptionError(f"--bind-host {options.bind_host}: {why}")
+        raise UserError(f"--bind-host {options.bind_host}: {why}")
     if options.priority == REALTIME and (why := why_refused()):
-        raise OptionError(f"--priority {REALTIME}: {why}")
+        raise UserError(f"--priority {REALTIME}: {why}")
 
 
 def _check_protocol(text: str) -> None:
     try:
         spoken = Spoken.parse(text)
     except ValueError as error:
-        raise OptionError(f"--protocol {text}: {error}") from error
+        raise UserError(f"--protocol {text}: {error}") from error
     for protocol in spoken.distinct:
         if problem := missing(protocol):
-            raise OptionError(f"--protocol {text}: {problem}")
+            raise UserError(f"--protocol {text}: {problem}")
 
 
 def _check_numbers(options: Options) -> None:
@@ -274,35 +236,35 @@ def _check_numbers(options: Options) -> None:
         number = getattr(options, name)
         if problem := option.problem(number):
             if name == "base_port":  # a scenario has none
-                raise OptionError(f"--base-port {number}: must lie between 1024 and 65000")
+                raise UserError(f"--base-port {number}: must lie between 1024 and 65000")
             shown = number if isinstance(number, int) else f"{number:g}"
-            raise OptionError(f"{option.name} {shown}: {problem}; leave it out for the scenario's own value")
+            raise UserError(f"{option.name} {shown}: {problem}; leave it out for the scenario's own value")
 
 
 def _check_runs(path: Path) -> None:
     """Refuse a folder of runs that cannot be made, as far as that is known before the run."""
     if str(path) == ".":
-        raise OptionError("--runs: names no folder of its own; write a name, such as runs")
+        raise UserError("--runs: names no folder of its own; write a name, such as runs")
     try:
         existing = next(parent for parent in (path, *path.absolute().parents) if parent.exists())
         if not existing.is_dir():
-            raise OptionError(f"--runs {path}: {existing} is a file; name a folder")
+            raise UserError(f"--runs {path}: {existing} is a file; name a folder")
     except OSError as error:
-        raise OptionError(f"--runs {path}: {error.strerror}; name a folder") from error
+        raise UserError(f"--runs {path}: {error.strerror}; name a folder") from error
     if not os.access(existing, os.W_OK):
-        raise OptionError(f"--runs {path}: nothing can be written in {existing}; choose another folder")
+        raise UserError(f"--runs {path}: nothing can be written in {existing}; choose another folder")
 
 
 def _check_file(option: str, path: Path, options: Options) -> None:
     """Refuse a file that cannot be written, as far as that is known before the run."""
     if options.analyse_later:
         later = f"leave {option} out and use `brokerbench report RUN {option} {path}`"
-        raise OptionError(f"{option} {path}: with --analyse-later there is nothing to write yet; {later}")
+        raise UserError(f"{option} {path}: with --analyse-later there is nothing to write yet; {later}")
     if not path.parent.is_dir():
-        raise OptionError(f"{option} {path}: there is no folder {path.parent}; make it first")
+        raise UserError(f"{option} {path}: there is no folder {path.parent}; make it first")
     if path.is_dir():
-        raise OptionError(f"{option} {path}: is a folder; write the name of a file")
+        raise UserError(f"{option} {path}: is a folder; write the name of a file")
     if not os.access(path.parent, os.W_OK):
-        raise OptionError(f"{option} {path}: nothing can be written in {path.parent}; choose another folder")
+        raise UserError(f"{option} {path}: nothing can be written in {path.parent}; choose another folder")
     if options.junit == options.markdown:
-        raise OptionError(f"{option} {path}: --junit and --markdown name the same file; write two")
+        raise UserError(f"{option} {path}: --junit and --markdown name the same file; write two")

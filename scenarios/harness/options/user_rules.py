@@ -6,12 +6,12 @@ from drivers.client.connection_modes import ONE
 from drivers.client.work import Work
 from drivers.protocols import Spoken
 from drivers.users.locust_users import ConsumerUser, ProducerUser
+from records.errors import UserError, about
 from records.message_properties import MessageProperties
 from records.rate_steps import parse_steps
-from records.selectors import BadSelectorError, parse
+from records.selectors import parse
 from records.units import MS_PER_S
 from scenarios.harness.options.reachability_check import common_destinations
-from scenarios.harness.options.run_options import OptionError
 from scenarios.options import Options
 from topologies.model.topology import Topology
 
@@ -28,7 +28,7 @@ NO_WORK = "its library shares a few threads among the listeners of all consumers
 
 
 def require_messages_fit(producing: Producers, consuming: Sequence[type[ConsumerUser]], options: Options) -> None:
-    """Raises OptionError for what no message can carry, or no consumer can select."""
+    """Raises UserError for what no message can carry, or no consumer can select."""
     _require_sendable(producing, options)
     _require_alike(producing)
     for consumer in consuming:
@@ -38,16 +38,16 @@ def require_messages_fit(producing: Producers, consuming: Sequence[type[Consumer
 
 
 def require_all_wanted(producing: Producers, consuming: Sequence[type[ConsumerUser]]) -> None:
-    """A rate is held if all that is due arrives. Raises OptionError where that is not to be expected."""
+    """A rate is held if all that is due arrives. Raises UserError where that is not to be expected."""
     for user in producing:
         if user.time_to_live_s is not None:
-            raise OptionError(
+            raise UserError(
                 f"{user.__name__}: time_to_live_s = {user.time_to_live_s:g} (--ttl): of messages that expire nobody "
                 "can tell whether a rate is held; leave it out, or choose one --rate"
             )
     for taker in consuming:
         if any(taker.selectors()):
-            raise OptionError(
+            raise UserError(
                 f"{taker.__name__}: selector = {taker.selector!r} (--selector): of messages that consumers leave out "
                 "nobody can tell whether a rate is held; leave it out, or choose one --rate"
             )
@@ -65,10 +65,10 @@ def _require_sendable(producing: Producers, options: Options) -> None:
             properties = user.message_settings().properties
         except ValueError as error:
             option = next((option for name, option in options_by_attribute.items() if str(error).startswith(name)), "")
-            raise OptionError(f"{user.__name__}: {error}{option and f' ({option})'}") from error
+            raise UserError(f"{user.__name__}: {error}{option and f' ({option})'}") from error
         for name, values in properties.cycles if protocol == "stomp" else ():
             if wrong := [value for value in values if not isinstance(value, str)]:
-                raise OptionError(
+                raise UserError(
                     f"{user.__name__}: property {name} = {wrong[0]!r}: STOMP carries text only; write "
                     f"{str(wrong[0])!r}, or choose another --protocol for the producers"
                 )
@@ -82,7 +82,7 @@ def _require_alike(producing: Producers) -> None:
             earlier = first_by_destination.setdefault(name, user)
             ours, theirs = user.message_settings(), earlier.message_settings()
             if (ours.properties, ours.time_to_live_s) != (theirs.properties, theirs.time_to_live_s):
-                raise OptionError(
+                raise UserError(
                     f"{earlier.__name__} and {user.__name__} send to {name} with different properties or times to "
                     "live, so nobody could tell which message should have come; give them the same, or two destinations"
                 )
@@ -93,15 +93,13 @@ def _require_selectable(
 ) -> None:
     """Each selector parses, compares like with like, and matches a message that is sent to its destination."""
     sent = {producer.message_settings().properties: None for producer in producing}
-    try:
-        if not consumer.selectors():
-            raise OptionError(f"{consumer.__name__}: selector is an empty list; write '' for every message")
+    if not consumer.selectors():
+        raise UserError(f"{consumer.__name__}: selector is an empty list; write '' for every message")
+    with about("--" if options.selector else f"{consumer.__name__}: "):
         for selector in map(parse, filter(None, consumer.selectors())):
             matched = [any(selector.matched(properties)) for properties in (*sent, MessageProperties())]
             if sent and selector.properties and not any(matched[:-1]):
-                raise BadSelectorError(f"selector {selector.text!r}: {_matches_none(sent)}")
-    except BadSelectorError as error:
-        raise OptionError(f"--{error}" if options.selector else f"{consumer.__name__}: {error}") from error
+                raise UserError(f"selector {selector.text!r}: {_matches_none(sent)}")
 
 
 def _matches_none(sent: Iterable[MessageProperties]) -> str:
@@ -127,7 +125,7 @@ def _few(values: Sequence[str]) -> str:
 def require_work_done(
     consuming: Sequence[type[ConsumerUser]], producing: Sequence[type[ProducerUser]], options: Options
 ) -> None:
-    """Raises OptionError. A rate that changes has to be served where it is lowest, to ask its question at all.
+    """Raises UserError. A rate that changes has to be served where it is lowest, to ask its question at all.
 
     It is not judged where consumers select, or messages expire: not all that is sent has to be worked on there.
     """
@@ -136,7 +134,7 @@ def require_work_done(
         _require_possible(consuming, works, options)
     for user in consuming:
         if works[user] and user.takes_turns():
-            raise OptionError(
+            raise UserError(
                 f"{user.__name__}: work_ms = {user.work_ms} (--work-ms): its {user.fixed_count} users share "
                 f"{user.destinations} destinations (--destinations), and would work for each of theirs at the same "
                 f"time; use --consumers {user.destinations} or more, or leave the time out"
@@ -155,17 +153,17 @@ def _work(user: type[ConsumerUser]) -> Work | None:
     try:
         return Work.parse(str(user.work_ms))
     except ValueError as error:
-        raise OptionError(f"{user.__name__}: work_ms = {error} (--work-ms)") from error
+        raise UserError(f"{user.__name__}: work_ms = {error} (--work-ms)") from error
 
 
 def _require_possible(
     consuming: Iterable[type[ConsumerUser]], works: dict[type[ConsumerUser], Work | None], options: Options
 ) -> None:
     if options.prefetch is not None:
-        raise OptionError(f"--prefetch {options.prefetch}: {CORE} clients take none: {NO_PREFETCH}")
+        raise UserError(f"--prefetch {options.prefetch}: {CORE} clients take none: {NO_PREFETCH}")
     for user in consuming:
         if works[user]:
-            raise OptionError(
+            raise UserError(
                 f"{user.__name__}: work_ms = {user.work_ms!r} (--work-ms): {CORE} clients cannot do this: {NO_WORK}; "
                 "choose another --protocol"
             )
@@ -188,7 +186,7 @@ def _require_served(destination: str, rate_per_s: float, works: dict[type[Consum
     if rate_per_s >= can_per_s:
         consumers = " and ".join(f"{user.fixed_count} {user.__name__} of {user.work_ms} ms" for user in works)
         share = "together" if destination.startswith(QUEUE) else "each, and each subscriber gets all messages"
-        raise OptionError(
+        raise UserError(
             f"{destination}: {rate_per_s:,g} messages a second are sent to it, and its consumers ({consumers}) can "
             f"take at most {can_per_s:,.6g} a second {share}; lower --rate or --work-ms, or use more --consumers"
         )
@@ -200,7 +198,7 @@ def _require_served(destination: str, rate_per_s: float, works: dict[type[Consum
 def require_ways_back(
     producing: Iterable[type[ProducerUser]], consuming: Sequence[type[ConsumerUser]], options: Options
 ) -> None:
-    """Whoever awaits replies can get them: by protocol, connection, and the topology's links. Raises OptionError."""
+    """Whoever awaits replies can get them: by protocol, connection, and the topology's links. Raises UserError."""
     topology = options.built_topology
     asking = [user for user in producing if user.awaits_replies]
     answering = [user for user in consuming if user.replies]
@@ -211,7 +209,7 @@ def require_ways_back(
         _require_connection(user)
         repliers = [user_class for user_class in answering if user_class.destination == user.destination]
         if not repliers:
-            raise OptionError(
+            raise UserError(
                 f"{user.__name__}: awaits_replies = True, and nobody replies to {user.destination}; write replies = "
                 "True in a ConsumerUser of that destination"
             )
@@ -223,13 +221,13 @@ def _require_protocol(options: Options, topology: Topology) -> None:
     able = topology.product.temporary_queues_by
     for protocol in Spoken.parse(options.protocol).distinct:
         if protocol not in ("memory", *able):
-            raise OptionError(
+            raise UserError(
                 f"--protocol {options.protocol}: {protocol} has no temporary queues for replies on brokers of "
                 f"{topology.flavour}, and {topology.name} has such; choose --protocol {' or '.join(able)}"
             )
     spoken = Spoken.parse(options.protocol)
     if (spoken.producers, spoken.consumers) in topology.product.unanswered:
-        raise OptionError(
+        raise UserError(
             f"--protocol {options.protocol}: on brokers of {topology.flavour} {spoken.consumers} clients cannot reply "
             f"to temporary queues of {spoken.producers} clients; choose one protocol for both"
         )
@@ -237,17 +235,17 @@ def _require_protocol(options: Options, topology: Topology) -> None:
 
 def _require_connection(user: type[ProducerUser]) -> None:
     if user.destinations > 1:
-        raise OptionError(
+        raise UserError(
             f"{user.__name__}: destinations = {user.destinations}: requests go to one destination here, so that its "
             "replies have one name; leave --destinations out"
         )
     if user.transaction_size:
-        raise OptionError(
+        raise UserError(
             f"{user.__name__}: transaction_size = {user.transaction_size}: requests of a transaction would wait "
             "for its end; leave transactions out"
         )
     if user.connections != ONE:
-        raise OptionError(
+        raise UserError(
             f"{user.__name__}: connections = {user.connections!r}: a temporary queue belongs to one connection; write "
             f"{ONE!r}"
         )
@@ -259,7 +257,7 @@ def _require_paths(topology: Topology, requesters: str, repliers: str) -> None:
     for begin in topology.group(repliers).enter_at:
         for end in topology.group(requesters).enter_at:
             if (begin.name, end.name) not in paths:
-                raise OptionError(
+                raise UserError(
                     f"--topology {topology.name}: no path leads from {begin.name!r}, where {repliers} reply, back to "
                     f"{end.name!r}; make its links duplex, or choose chain"
                 )

@@ -12,9 +12,9 @@ from drivers.users.broker_user import BrokerUser
 from drivers.users.locust_users import ConsumerUser, ProducerUser
 from records.client_steps import MOST_CLIENTS, ClientSteps
 from records.declared_types import fits, misfit
+from records.errors import UserError
 from records.message_properties import MessageProperties, Values
-from records.rate_steps import LEAST_PER_S, MOST_PER_S, BadStepsError, parse_steps, text_of
-from scenarios.harness.options.run_options import OptionError
+from records.rate_steps import LEAST_PER_S, MOST_PER_S, parse_steps, text_of
 from scenarios.harness.scenario import Scenario
 from scenarios.options import OPTIONS, Bounds, Options
 
@@ -43,12 +43,12 @@ BOUNDS = {
 
 
 def require_all_named(classes: Iterable[type[User]], named: Iterable[type[BrokerUser]]) -> None:
-    """Raise OptionError where one of Locust's ``classes`` is none that the scenario has ``named``."""
+    """Raise UserError where one of Locust's ``classes`` is none that the scenario has ``named``."""
     scenarios_own = {*named}
     for user in classes:
         if user not in scenarios_own:
             first_way = "add it to them, or " if issubclass(user, BrokerUser) else ""
-            raise OptionError(
+            raise UserError(
                 f"{user.__name__}: Locust makes users of every class that it finds in a locustfile, but Scenario.users "
                 f"leaves this one out; {first_way}write `abstract = True` in it"
             )
@@ -78,7 +78,7 @@ def configure_users(scenario: Scenario, options: Options) -> None:
     consuming = [user for user in scenario.users if issubclass(user, ConsumerUser)]
     for user in scenario.users:
         if problem := _problem(user, joins=options.clients is not None):
-            raise OptionError(f"{user.__name__}: {problem}")
+            raise UserError(f"{user.__name__}: {problem}")
     _join(scenario.users, options.clients)
     _count(producing, options.producers)
     _count(consuming, options.consumers)
@@ -94,7 +94,7 @@ def configure_users(scenario: Scenario, options: Options) -> None:
         _require_spread(user, options)
     _require_transactions(producing)
     if options.pool_size is not None and not any(user.connections == POOLED for user in scenario.users):
-        raise OptionError(
+        raise UserError(
             f"--pool-size {options.pool_size}: nobody shares connections; add --connections {POOLED}, or leave it out"
         )
 
@@ -112,7 +112,7 @@ def _problem(user: type[BrokerUser], *, joins: bool) -> str:
     try:
         if issubclass(user, ProducerUser) and user.rate_steps:
             parse_steps(user.rate_steps)
-    except BadStepsError as error:
+    except UserError as error:
         return f"rate_steps = {error}"
     for name, bounds in BOUNDS.items():
         if not hasattr(user, name) or (name == "fixed_count" and joins):
@@ -139,7 +139,7 @@ def _count(users: Sequence[type[BrokerUser]], count: int | None) -> None:
         return
     if count < len(users):
         names = ", ".join(user.__name__ for user in users)
-        raise OptionError(f"{count} users for {len(users)} classes ({names}): each needs at least one")
+        raise UserError(f"{count} users for {len(users)} classes ({names}): each needs at least one")
     for index, user in enumerate(users):
         user.fixed_count = count // len(users) + (1 if index < count % len(users) else 0)
 
@@ -148,7 +148,7 @@ def _pace(producing: Sequence[type[ProducerUser]], options: Options) -> None:
     """Give each producing class its share of the rate, or of the steps."""
     producers = sum(user.fixed_count for user in producing)
     if not producers and (options.rate is not None or options.steps or options.search):
-        raise OptionError(f"{producing[0].__name__}: fixed_count = 0: nobody could send; write how many there are")
+        raise UserError(f"{producing[0].__name__}: fixed_count = 0: nobody could send; write how many there are")
     steps = options.search.first_steps(producers) if options.search else options.steps
     shares = [step.of_one_in(producers) for step in steps]
     for user in producing:
@@ -159,11 +159,11 @@ def _pace(producing: Sequence[type[ProducerUser]], options: Options) -> None:
 
 
 def _parsed_properties(text: str) -> dict[str, list[str | int | float | bool]]:
-    """``{"colour": ["red", "blue"]}``, the user classes' own attribute as JSON. Raises OptionError."""
+    """``{"colour": ["red", "blue"]}``, the user classes' own attribute as JSON. Raises UserError."""
     try:
         return {name: list(values) for name, values in MessageProperties.parse(text).cycles}
     except ValueError as error:
-        raise OptionError(
+        raise UserError(
             f"""--properties {" ".join(text.split())}: {error}; write '{{"colour": ["red", "blue"]}}', for instance"""
         ) from error
 
@@ -172,56 +172,56 @@ def _require_connectable(user: type[BrokerUser]) -> None:
     """The connection mode of a class: what connects for each message sends, and never listens."""
     if user.connections not in CONNECTION_MODES:
         modes = ", ".join(CONNECTION_MODES)
-        raise OptionError(
+        raise UserError(
             f"{user.__name__}: connections = {user.connections!r} is no connection mode; write one of {modes}"
         )
     if user.pool_size < 1:
-        raise OptionError(f"{user.__name__}: pool_size = {user.pool_size}: must be at least 1")
+        raise UserError(f"{user.__name__}: pool_size = {user.pool_size}: must be at least 1")
     if user.connections == PER_MESSAGE and issubclass(user, ConsumerUser):
         user.connections = ONE
     if user.uris not in URIS:
-        raise OptionError(f"{user.__name__}: uris = {user.uris!r}; write one of {', '.join(URIS)}")
+        raise UserError(f"{user.__name__}: uris = {user.uris!r}; write one of {', '.join(URIS)}")
     if user.uris == ONE_URI and user.connections != ONE:
-        raise OptionError(
+        raise UserError(
             f"{user.__name__}: uris = {ONE_URI!r}, but its connections are {user.connections}: only a client with a "
             f"connection of its own can be told of one broker; use --connections {ONE}, or leave --uris out"
         )
 
 
 def _require_spread(user: type[BrokerUser], options: Options) -> None:
-    """Raise OptionError for what a client cannot do with more than one destination."""
+    """Raise UserError for what a client cannot do with more than one destination."""
     try:
         user.destination_names()
     except ValueError as error:
-        raise OptionError(f"{user.__name__}: {error} (--destinations)") from error
+        raise UserError(f"{user.__name__}: {error} (--destinations)") from error
     if not user.takes_turns():
         return
     subject = f"{user.__name__}: {user.destinations} destinations for {user.fixed_count} users (--destinations)"
     if issubclass(user, ProducerUser):
         protocol = Spoken.parse(options.protocol).of(user.role)
         if protocol in ONE_DESTINATION and user.connections != PER_MESSAGE:
-            raise OptionError(
+            raise UserError(
                 f"{subject}: a producer by {protocol} sends to one destination only; use --producers "
                 f"{user.destinations} or more, or another --protocol for the producers"
             )
         if user.transaction_size:
-            raise OptionError(
+            raise UserError(
                 f"{subject}: messages of a transaction go to one destination; use --producers {user.destinations} or "
                 "more, or no transactions"
             )
 
 
 def _require_transactions(producing: Iterable[type[ProducerUser]]) -> None:
-    """Raise OptionError where a class asks for transactions that it cannot have."""
+    """Raise UserError where a class asks for transactions that it cannot have."""
     for user in producing:
         size = user.transaction_size
         subject = f"{user.__name__}: {size} messages a transaction (--transaction-size)"
         if size < 0:
-            raise OptionError(f"{subject}: write a number of messages, or 0 for none")
+            raise UserError(f"{subject}: write a number of messages, or 0 for none")
         if size and user.connections == PER_MESSAGE:
-            raise OptionError(f"{subject}: each message has a connection of its own; use --connections one or pooled")
+            raise UserError(f"{subject}: each message has a connection of its own; use --connections one or pooled")
         if size > user.in_flight:
-            raise OptionError(
+            raise UserError(
                 f"{subject}: only {user.in_flight} messages may await their answer, and none is answered before its "
                 f"transaction ends; use --in-flight {size} or more"
             )

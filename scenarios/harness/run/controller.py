@@ -15,7 +15,7 @@ from contextlib import suppress
 
 from drivers.canary import PathsUnproven
 from drivers.client.work import Work
-from records.errors import RunUnwritable
+from records.errors import RunUnwritable, UserError
 from records.run import CONSUMER, RunInfo
 from records.rundir import RunDirectory, new_run_id
 from records.summary import EXIT_STATUS
@@ -35,7 +35,7 @@ from scenarios.harness.run.drain import (
 )
 from scenarios.harness.run.leftovers import Subscribers
 from scenarios.harness.run.load import Load, done_without
-from scenarios.harness.run.load_generators import Equipment, LoadGenerators, NotEquipped
+from scenarios.harness.run.load_generators import Equipment, LoadGenerators
 from scenarios.harness.run.record import RunRecord
 from scenarios.harness.run.snapshot import FaultState, Snapshot
 from scenarios.java_parts import use_java_clients
@@ -51,10 +51,6 @@ TEAR_DOWN_TIMEOUT_S = 20.0
 CANNOT_RUN = 2  # exit status of a run that could not be made
 MORE_TIME = "\n    A machine with much else to do may need a longer --start-timeout."
 INTERRUPTED = "interrupted before any load was run"
-
-
-class CannotRun(Exception):
-    """No run can be made: one message that names the object, what is wrong and the next step."""
 
 
 class RunController:
@@ -106,7 +102,7 @@ class RunController:
     # -- before any user starts ------------------------------------------------------------------------------------
 
     def begin(self) -> None:
-        """Brokers up and proven, every process equipped. Raises CannotRun, with everything down again."""
+        """Brokers up and proven, every process equipped. Raises UserError, with everything down again."""
         self._beginning = True
         try:
             self.run_record.write()
@@ -126,15 +122,15 @@ class RunController:
             self.run_record.ended("prove")
             self._describe()
             self.load_generators.equip(self._equipment())
-        except (RuntimeFailed, LinksNotProven, PathsUnproven, ManagementFailed, NotEquipped, RunUnwritable) as error:
+        except (RuntimeFailed, LinksNotProven, PathsUnproven, ManagementFailed, UserError) as error:
             told = f"{error}{MORE_TIME if isinstance(error, NotUpInTime) else ''}"
             self._fail(told, not_up_in_time=isinstance(error, NotUpInTime | LinksNotProven | PathsUnproven))
-            raise CannotRun(INTERRUPTED if self.interrupted else told) from error
+            raise UserError(INTERRUPTED if self.interrupted else told) from error
         except BaseException as error:
             self._fail()
             if self.interrupted and isinstance(error, Exception):  # the interrupt took the brokers down meanwhile
                 log.debug("what the interrupt ended:", exc_info=error)
-                raise CannotRun(INTERRUPTED) from error
+                raise UserError(INTERRUPTED) from error
             raise
         finally:
             self._beginning = False
@@ -217,7 +213,7 @@ class RunController:
             if self._late_rows():  # while the run was analysed
                 self.run_record.write()
                 self._conclude()
-        except (RunUnwritable, jobs.JobFailed) as error:
+        except UserError as error:
             self.failure = str(error)
             log.error("%s", error)
         finally:
@@ -374,7 +370,4 @@ class RunController:
 
 
 def _folder(plan: Plan) -> RunDirectory:
-    try:
-        return RunDirectory.create(plan.options.runs, new_run_id(plan.info.scenario, plan.info.topology))
-    except RunUnwritable as error:
-        raise CannotRun(str(error)) from error
+    return RunDirectory.create(plan.options.runs, new_run_id(plan.info.scenario, plan.info.topology))

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from records.analysis_command import SCRATCH, analysis_command, java_folder
-from records.errors import RunUnreadable
+from records.errors import RunUnreadable, UserError, about
 from records.files import remove_file
 from records.rundir import RunDirectory
 from records.temporary import temporary_folder
@@ -23,16 +23,10 @@ TAIL_LINES = 15
 JAVA_STACK = re.compile(r"\s+(at |\.\.\. \d+ more)")
 
 
-class JobFailed(Exception):
-    """The analysis or the report could not be made: names the job, its last lines and its log."""
-
-
 def analyse(run: RunDirectory, master: str | None, progress: Callable[[str], None]) -> int:
-    """Analyse a run; returns the exit status of its verdict (records.summary.EXIT_STATUS). Raises JobFailed."""
-    try:
+    """Analyse a run; returns the exit status of its verdict (records.summary.EXIT_STATUS). Raises UserError."""
+    with about("analysis: "):
         environment = java.spark_environment(java.find_java(), java_folder(run.path))
-    except java.NoJava as error:
-        raise JobFailed(f"analysis: {error}") from error
     command = analysis_command([run.path], master)
     with temporary_folder(SCRATCH) as scratch:
         environment["TMPDIR"] = str(scratch)
@@ -43,7 +37,7 @@ def analyse(run: RunDirectory, master: str | None, progress: Callable[[str], Non
 def report(run: RunDirectory, others: Mapping[str, Path], progress: Callable[[str], None]) -> None:
     """Write report.html of an analysed run, and others, each by the option that asks for it.
 
-    Raises JobFailed or RunUnwritable.
+    Raises UserError.
     """
     asked = [word for option, path in others.items() for word in (option, str(path))]
     _make(
@@ -104,7 +98,7 @@ def _make(
     if missing:
         lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
         said = "\n".join([line for line in lines if not JAVA_STACK.match(line)][-TAIL_LINES:])
-        raise JobFailed(f"{missing[0]} was not written, the job for it ended with status {status}:\n{said}\nsee {log}")
+        raise UserError(f"{missing[0]} was not written, the job for it ended with status {status}:\n{said}\nsee {log}")
     return status
 
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from drivers.client.contract import ClientConnector
-from drivers.realtime import PriorityRefused
 from drivers.users.priority import RealTimePriority
 from drivers.users.session import Go, Network, RateChange, Session, Tally, Window, attach, detach
 from drivers.users.stall_sampler import StallSampler
+from records.errors import about
 from records.run import ProcessInfo
 from records.rundir import RunDirectory
 from records.writer import Recorder
@@ -34,15 +34,11 @@ class Equipment:
     realtime: bool = False  # the threads that send and receive get real-time priority
 
 
-class NotEquipped(Exception):
-    """A process of the run cannot take part in it: which one, why, and the next step."""
-
-
 class LoadGenerators(Protocol):
     """The processes that hold the users."""
 
     def equip(self, equipment: Equipment) -> None:
-        """Give every process its session; returns when all have it. Raises NotEquipped."""
+        """Give every process its session; returns when all have it. Raises UserError."""
 
     def tally(self) -> Tally:
         """The sums of all processes' counts so far. In a distributed run they may be a moment old."""
@@ -82,12 +78,10 @@ def with_tally(info: ProcessInfo, tally: Tally) -> ProcessInfo:
 
 
 def with_priority(session: Session) -> RealTimePriority:
-    """Real-time priority for this process's part of a run. Raises NotEquipped."""
+    """Real-time priority for this process's part of a run. Raises UserError."""
     priority = RealTimePriority(session.tally.notes.append)
-    try:
+    with about("--priority realtime: "):
         priority.start()
-    except PriorityRefused as error:
-        raise NotEquipped(f"--priority realtime: {error}") from error
     return priority
 
 

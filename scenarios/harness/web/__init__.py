@@ -24,7 +24,7 @@ import gevent
 from flask import Blueprint, Response, abort, jsonify, request, send_file, send_from_directory
 from locust.runners import STATE_RUNNING, STATE_SPAWNING, MasterRunner
 
-from scenarios.harness.options.run_options import OptionError
+from records.errors import UserError
 from scenarios.harness.run.snapshot import Snapshot
 from scenarios.harness.web import form
 from scenarios.harness.web.finished import ReportFolder
@@ -32,6 +32,7 @@ from scenarios.harness.web.guard import Guard, tell_refusal
 from scenarios.harness.web.history import History
 from scenarios.harness.web.metrics import CONTENT_TYPE, metrics
 from scenarios.harness.web.view import phase, summary_rows, view
+from topologies.model.spelling import shortened
 
 STATIC = Path(__file__).parent / "static"
 TAB = "brokerbench"
@@ -53,7 +54,7 @@ class Bench(Protocol):
         """The snapshot of the present run, or of the last one."""
 
     def check(self, namespace: Namespace) -> Mapping[str, int]:
-        """The users that a run of these options has, by class. Raises OptionError."""
+        """The users that a run of these options has, by class. Raises UserError."""
 
     def start(self, namespace: Namespace, users: int) -> None:
         """Begin a run and return at once."""
@@ -86,8 +87,8 @@ class Web:
             return self._answer(False, self._under_way())
         try:
             namespace = self._chosen()
-        except OptionError as error:
-            self._bench.refusal = tell_refusal(error)
+        except UserError as error:
+            self._bench.refusal = tell_refusal(shortened(str(error)), error)
             return self._answer(False, self._bench.refusal)
         vars(self._environment.parsed_options).update(vars(namespace))
         self._bench.start(namespace, namespace.num_users)
@@ -96,7 +97,7 @@ class Web:
     def _chosen(self) -> Namespace:
         runner = self._environment.runner
         if isinstance(runner, MasterRunner) and not runner.worker_count:
-            raise OptionError("no worker is connected: start one with --worker and the same locustfile")
+            raise UserError("no worker is connected: start one with --worker and the same locustfile")
         fields = request.form.to_dict()
         form.require_shown(fields, self._shown, self._base)
         namespace = form.namespace_of(fields, self._base)

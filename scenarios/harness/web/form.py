@@ -11,7 +11,7 @@ from typing import Any
 
 from locust.util.timespan import parse_timespan
 
-from scenarios.harness.options.run_options import OptionError
+from records.errors import UserError
 
 FASTEST_SPAWN_RATE = 100.0  # beyond it Locust warns
 OWN_FIELDS = {"user_count", "spawn_rate", "run_time", "host", "profile", "user_classes", "shape_class"}
@@ -19,15 +19,15 @@ OWN_FIELDS = {"user_count", "spawn_rate", "run_time", "host", "profile", "user_c
 
 
 def require_shown(fields: Iterable[str], shown: Container[str], base: Namespace) -> None:
-    """No field sets an option that the form does not show, such as the folder of the runs. Raises OptionError."""
+    """No field sets an option that the form does not show, such as the folder of the runs. Raises UserError."""
     for name in fields:
         if name in vars(base) and name not in shown:
             option = f"--{name.replace('_', '-')}"
-            raise OptionError(f"field {name}: the form has no such field; give {option} when you start Locust")
+            raise UserError(f"field {name}: the form has no such field; give {option} when you start Locust")
 
 
 def namespace_of(form: Mapping[str, str], base: Namespace) -> Namespace:
-    """The options of the next run: ``base``, the command line's, with the form's fields. Raises OptionError."""
+    """The options of the next run: ``base``, the command line's, with the form's fields. Raises UserError."""
     values = dict(vars(base))
     for name, text in form.items():
         if name == "run_time":
@@ -45,7 +45,7 @@ def _run_time_s(text: str) -> float | None:
     try:
         return float(parse_timespan(text))
     except (ValueError, OverflowError):
-        raise OptionError(f"run time {text!r}: write it as 20, 20s, 3m, 2h or 1h20m") from None
+        raise UserError(f"run time {text!r}: write it as 20, 20s, 3m, 2h or 1h20m") from None
 
 
 def _spawn_rate(text: str) -> float:
@@ -54,17 +54,17 @@ def _spawn_rate(text: str) -> float:
     except ValueError:
         rate = math.nan
     if not 0 < rate <= FASTEST_SPAWN_RATE:  # false for no number at all, too
-        raise OptionError(f"ramp up {text!r}: must be a number of users a second, at most {FASTEST_SPAWN_RATE:g}")
+        raise UserError(f"ramp up {text!r}: must be a number of users a second, at most {FASTEST_SPAWN_RATE:g}")
     return rate
 
 
 def check_users(text: str | None, shown: Iterable[int], counts: Mapping[str, int]) -> None:
-    """The form's number of users has to be one that it showed by itself, or the right one. Raises OptionError."""
+    """The form's number of users has to be one that it showed by itself, or the right one. Raises UserError."""
     wanted = sum(counts.values())
     if text is None or text in {str(count) for count in (*shown, wanted)}:
         return
     counts_by_class = ", ".join(f"{count} {name}" for name, count in counts.items())
-    raise OptionError(
+    raise UserError(
         f"number of users {text!r}: this run has {wanted} ({counts_by_class}); leave it at {wanted}, "
         "and use the fields producers and consumers to change how many there are"
     )

@@ -123,12 +123,11 @@ def _for_own_pages(headers: Iterable[Header]) -> Iterator[Header]:
     yield "X-Frame-Options", "SAMEORIGIN"
 
 
-def tell_refusal(error: BaseException) -> str:
-    """Tells the terminal why no run can be made; returns what pages may say of it, Locust's page of its log included.
+def tell_refusal(sentence: str, error: BaseException) -> str:
+    """Tells the terminal by ``sentence`` why no run can be made; returns what pages may say, that of its log too.
 
     Whoever may name a file in the form may not read it there: of its text a page says the place only.
     """
-    sentence = f"{error}"
     text_error = next((cause for cause in _causes(error) if isinstance(cause, TextInvalid)), None)
     if text_error:
         print(sentence, file=sys.stderr, flush=True)

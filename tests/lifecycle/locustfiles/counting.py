@@ -7,8 +7,9 @@ from functools import wraps
 from typing import Any
 
 from drivers.users.locust_users import ConsumerUser, ProducerUser
+from records.errors import UserError
 from scenarios.harness import Hold, Scenario, no_acked_send_lost, run
-from scenarios.harness.run.controller import CannotRun, RunController
+from scenarios.harness.run.controller import RunController
 from topologies.catalogue.lookup import ENTRIES
 from topologies.runtimes.containers import engine
 
@@ -29,7 +30,7 @@ def no_engine(*_: Any, **__: Any) -> Any:
 
 
 def begin(_: RunController) -> None:
-    raise CannotRun(f"counted: {counts['builds']} builds, {counts['looks']} looks")
+    raise UserError(f"counted: {counts['builds']} builds, {counts['looks']} looks")
 
 
 class Producer(ProducerUser):

@@ -13,13 +13,13 @@ from typing import Any
 import jsonschema
 import pytest
 
-from records.errors import RunUnwritable
+from records.errors import RunUnwritable, UserError
 from reports.comparison.arms import parted
 from reports.comparison.build import Wanted, compared, render, write
 from reports.comparison.charts import ratio_ticks
 from reports.comparison.comparison import Comparison, JudgedDesign, compare
 from reports.comparison.forms import document, markdown
-from reports.comparison.metrics import METRICS, PRIMARY, ComparisonImpossible
+from reports.comparison.metrics import METRICS, PRIMARY
 from reports.comparison.sentences import answer
 from reports.comparison.sentences import noise as noise_of
 from reports.comparison.tables import arm_table
@@ -291,7 +291,7 @@ def test_scenarios_of_other_arms_or_other_conditions_are_refused(
         write_planted(tmp_path, f"f-{at}", Planted(name, run=of_both))
         for at, name in enumerate(("mesh", second_topology))
     ]
-    with pytest.raises(ComparisonImpossible) as refused:
+    with pytest.raises(UserError) as refused:
         compared(Wanted(tuple(runs), (), 5.0, allow_unlike=False))
     assert refusal in str(refused.value)
 
@@ -304,7 +304,7 @@ def test_several_commits_of_the_harness_are_doubted(tmp_path: Path) -> None:
 
 def test_a_run_alone_of_its_scenario_cannot_be_compared(tmp_path: Path) -> None:
     runs = [write_planted(tmp_path, "a"), write_planted(tmp_path, "b", Planted("ring", run={"scenario": "failover"}))]
-    with pytest.raises(ComparisonImpossible, match="scenario steady has one run, a, and runs are compared with others"):
+    with pytest.raises(UserError, match="scenario steady has one run, a, and runs are compared with others"):
         compared(Wanted(tuple(runs), (), 5.0, allow_unlike=False))
 
 
@@ -314,7 +314,7 @@ def test_a_figure_may_be_primary_in_one_scenario_alone() -> None:
         "steady": ["throughput.received_per_s", PRIMARY],
         "failover": ["throughput.received_per_s"],
     }
-    with pytest.raises(ComparisonImpossible, match="no run of scenario calm: write one of steady and failover"):
+    with pytest.raises(UserError, match="no run of scenario calm: write one of steady and failover"):
         parted([f"calm:{PRIMARY}"], ["steady", "failover"])
 
 

@@ -77,8 +77,7 @@ def prepare(
     asked_image: str | None,
     progress: Progress,
 ) -> ContainersPrepared:
-    """Raises EngineTrouble, ToxiproxyUnavailable, DistributionUnavailable, PortUnavailable or OSError; leaves nothing
-    behind then."""
+    """Raises EngineTrouble, ToxiproxyUnavailable, UserError or OSError; leaves nothing behind then."""
     logging.getLogger("testcontainers").setLevel(logging.WARNING)  # it tells each step, as we do in our own words
     toxiproxy, engine = find_for(topology), find()
     progress(f"asking Docker engine {engine.version} for the image")

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from records.errors import UserError
 from topologies.model.endpoints import Credentials
 
 USERNAME, PASSWORD = "BROKERBENCH_USERNAME", "BROKERBENCH_PASSWORD"
@@ -16,8 +17,8 @@ NAMES = (USERNAME, PASSWORD, MANAGEMENT_USERNAME, MANAGEMENT_PASSWORD)
 OTHERS = 0o077  # the mode's bits for group and all others
 
 
-class CredentialsUnusable(ValueError):
-    """Names the file or the variable, the rule and the next step; never a password."""
+class CredentialsUnusable(UserError):
+    """Names the file or the variable, the rule and the next step; never a password, nor the brokers' file."""
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from yaml.nodes import Node, ScalarNode
 
+from records.errors import UserError
 from topologies.catalogue.yaml_nodes import Document, text_of
 from topologies.model.spelling import nearest
 from topologies.model.topology import Topology
@@ -32,10 +33,6 @@ SCHEMES: Mapping[str, tuple[str, ...]] = {
 MANAGEMENT, MANAGEMENT_SCHEMES = "management", ("http", "https")
 BROKERS, CREDENTIALS_FILE = "brokers", "credentials_file"
 SECRETS = ("password", "passcode", "username", "user", "credentials")
-
-
-class BrokersFileInvalid(ValueError):
-    """Names the file, the line, the field, what is wrong and what to write instead."""
 
 
 @dataclass(frozen=True)
@@ -55,14 +52,14 @@ class BrokersFile:
     credentials_file: Path | None = None
 
     def check(self, topology: Topology, protocols: Iterable[str] = ()) -> None:
-        """That it tells of exactly the topology's brokers, each with all ``protocols``. Raises BrokersFileInvalid."""
+        """That it tells of exactly the topology's brokers, each with all ``protocols``. Raises UserError."""
         names = [broker.name for broker in topology.brokers]
         brokers_there = f"topology {topology.name!r} has {', '.join(names)}"
         for broker in self.brokers.values():
             if broker.name not in names:
                 raise _invalid(self.path, broker.line, f"{BROKERS}.{broker.name}", f"no such broker: {brokers_there}")
         if missing := [name for name in names if name not in self.brokers]:
-            raise BrokersFileInvalid(
+            raise UserError(
                 f"{self.path}: {BROKERS}: where is {', '.join(missing)}? {brokers_there}: say where each one is"
             )
         for broker in self.brokers.values():
@@ -77,16 +74,16 @@ class BrokersFile:
 
 
 def read(path: Path) -> BrokersFile:
-    """What the file says. Raises BrokersFileInvalid."""
+    """What the file says. Raises UserError."""
     try:
         document = Document(str(path), text_of(path))
         return _Reader(document).file(path)
     except OSError as error:
-        raise BrokersFileInvalid(f"{path}: cannot be read ({error.strerror}); give the path of a YAML file") from None
+        raise UserError(f"{path}: cannot be read ({error.strerror}); give the path of a YAML file") from None
     except UnicodeDecodeError:
-        raise BrokersFileInvalid(f"{path}: is no text in UTF-8; give the path of a YAML file") from None
+        raise UserError(f"{path}: is no text in UTF-8; give the path of a YAML file") from None
     except TopologyInvalid as error:
-        raise BrokersFileInvalid(str(error)) from None
+        raise UserError(str(error)) from None
 
 
 @dataclass(frozen=True)
@@ -170,5 +167,5 @@ def _address(parts: SplitResult) -> str:
     return f"[{host}]:{parts.port}" if ":" in host else f"{host}:{parts.port}"
 
 
-def _invalid(path: Path, line: int, where: str, problem: str) -> BrokersFileInvalid:
-    return BrokersFileInvalid(f"{path}:{line}: {where}: {problem}")
+def _invalid(path: Path, line: int, where: str, problem: str) -> UserError:
+    return UserError(f"{path}:{line}: {where}: {problem}")

@@ -32,7 +32,7 @@ class ExternalRuntime:
     def __init__(
         self, topology: Topology, file: BrokersFile, credentials: ExternalCredentials, *, ca_file: str = ""
     ) -> None:
-        """Raises BrokersFileInvalid when the file is not about this topology."""
+        """Raises UserError when the file is not about this topology."""
         file.check(topology)
         self._topology, self._file, self._credentials, self._ca_file = topology, file, credentials, ca_file
         self._versions: dict[str, str] = {}

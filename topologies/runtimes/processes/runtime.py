@@ -58,7 +58,7 @@ def prepare(
     release: Release,
     progress: Progress,
 ) -> Prepared[BrokerProcess]:
-    """Raises one of `OwnBrokers.user_errors` or OSError; leaves no secret then."""
+    """Raises UserError or OSError; leaves no secret then."""
     executables = topology.product.executables
     executable_by_broker = executables.find(topology.name, topology.brokers, wishes.bind_host)
     their_versions = executables.versions(executable_by_broker)
