@@ -68,6 +68,7 @@ endef
 	@$(PIP_INSTALL) --require-hashes -r requirements-build.lock
 	$(call install_lock,requirements.lock)
 	@$(PIP_INSTALL) --no-deps --no-build-isolation --editable .
+	@$(BIN)/python -m brokerbench.spark_classes || true
 	@touch $@
 
 .venv/.installed-dev: .venv/.installed requirements-dev.lock

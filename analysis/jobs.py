@@ -47,8 +47,16 @@ NO_LATENCY = "no latency was measured."
 GRAVEST_FIRST = (CANNOT_ANALYSE, *(EXIT_STATUS[word] for word in ("interrupted", "invalid", "fail", "unknown", "pass")))
 
 
-def analyse(run: Path, master: str | None = None, *, progress: Progress = print) -> Summary:
+def analyse(
+    run: Path,
+    master: str | None = None,
+    *,
+    progress: Progress = print,
+    conclusion: Callable[[Summary], None] = lambda _summary: None,
+) -> Summary:
     """Seal a run if need be, compute its results, write them with summary.json, and return the summary.
+
+    ``conclusion`` is told the summary once it is written: before Spark is stopped, which takes most of a second.
 
     RunUnreadable: there is no such run, it has no events, or a file is damaged. RunUnwritable: the results cannot be
     stored. UserError: Spark does not start. Analysing again replaces what was there.
@@ -56,7 +64,7 @@ def analyse(run: Path, master: str | None = None, *, progress: Progress = print)
     directory = RunDirectory.open(run)
     with alone_in(directory.path, ANALYSING):
         try:
-            return _analysed(directory, master, progress)
+            return _analysed(directory, master, progress, conclusion)
         except UserError:
             raise
         except Exception:
@@ -64,7 +72,9 @@ def analyse(run: Path, master: str | None = None, *, progress: Progress = print)
             raise
 
 
-def _analysed(directory: RunDirectory, master: str | None, progress: Progress) -> Summary:
+def _analysed(
+    directory: RunDirectory, master: str | None, progress: Progress, conclusion: Callable[[Summary], None]
+) -> Summary:
     info = directory.read_run()
     with _step(progress, "sealed the events"):
         require_events(directory)  # a run that is refused stays as it is
@@ -85,11 +95,12 @@ def _analysed(directory: RunDirectory, master: str | None, progress: Progress) -
 
         run = Run(directory, info, sealing.rows, sealing.problems, parts_of(sealing), ask_parts)
         results = conclude(run, progress)
-    with _step(progress, "wrote the results"):
-        summary = summary_of(results.summary)
-        write_results(directory, results.tables, results.long_tables)
-        write_summary(directory, summary)
-        list_analysed(directory, read)
+        with _step(progress, "wrote the results"):
+            summary = summary_of(results.summary)
+            write_results(directory, results.tables, results.long_tables)
+            write_summary(directory, summary)
+            list_analysed(directory, read)
+        conclusion(summary)
     return summary
 
 
@@ -153,10 +164,14 @@ def _in_one_session(runs: Sequence[Path], master: str | None) -> int:
 def _analyse_and_print(run: Path, master: str | None, progress: Progress) -> int:
     """Analyse one run and print its verdict or what is wrong with it; returns the exit status."""
     try:
-        summary = analyse(run, master, progress=progress)
+        summary = analyse(run, master, progress=progress, conclusion=_tell_verdict)
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         return CANNOT_ANALYSE
+    return EXIT_STATUS[summary["verdict"]]
+
+
+def _tell_verdict(summary: Summary) -> None:
     _tell(f"verdict: {summary['verdict']}")
     for reason in summary["reasons"]:
         _tell(f"  - {reason}")
@@ -164,7 +179,6 @@ def _analyse_and_print(run: Path, master: str | None, progress: Progress) -> int
         _tell(f"rate: {summary['offered_rate']['note']}")
     timing = summary["timing"]
     _tell(f"timing: {timing['note'] or ('every latency figure is sound.' if timing['sound'] else NO_LATENCY)}")
-    return EXIT_STATUS[summary["verdict"]]
 
 
 def _tell(line: str) -> None:

@@ -29,6 +29,11 @@ LOOPBACK = "127.0.0.1"
 PROJECT = Path(__file__).resolve().parent.parent
 OURS = ("analysis", "records")
 """The packages that executors on other machines are given."""
+CLASSES = Path(sys.prefix) / "share" / "brokerbench" / "spark-classes.jsa"
+"""The classes of a local session in the form that Java maps instead of reading them (`brokerbench.spark_classes`).
+
+Java does without where its version, or Spark's jars, are not those that made the file.
+"""
 AT_ONCE_A_CORE = 4
 """So many parts of a run are asked at once: the answers of all parts of a large one would fill the memory."""
 TOLD_EVERY_S = 5.0
@@ -153,6 +158,9 @@ def _local_settings(scratch: Path) -> dict[str, str]:
     java = [f"-Dlog4j2.configurationFile={log_settings.as_uri()}", f'"-Dderby.system.home={scratch}"']
     java.append("-XX:MetaspaceSize=128m")  # Spark's classes fit from the start: growing costs full collections
     java += ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]  # the work is done in Python's processes
+    java += ["-Xlog:cds=off", "-Xlog:cds+dynamic=off", "-Xlog:class+path=off"]  # a file of another Java is no trouble
+    if CLASSES.exists():
+        java.append(f'"-XX:SharedArchiveFile={CLASSES}"')
     return {
         "spark.ui.enabled": "false",
         "spark.driver.bindAddress": LOOPBACK,
