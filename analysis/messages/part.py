@@ -17,13 +17,11 @@ from analysis.events.timeline import FaultSpan, Timeline
 from analysis.messages import deliveries, outcomes
 from analysis.messages.deliveries import MESSAGE, OUTCOME, messages
 from analysis.messages.expectations import Expectations
+from records import schemas
 from records.reader import read_part
 from records.run import ProcessInfo
 
-SENDS = (
-    *("producer", "seq", "attempt", "destination", "broker"),
-    *("due_ns", "ready_ns", "sent_ns", "settled_ns", "outcome", "blocked"),
-)
+SENDS = tuple(name for name in schemas.SENDS.names if name != "body_bytes")  # no topic asks for them
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """Topologies that no catalogue has: random ones for properties, and one that uses what the catalogue leaves alone."""
 
+from dataclasses import fields
 from typing import Any
 
 from hypothesis import strategies as st
@@ -20,6 +21,11 @@ texts = st.text(st.characters(exclude_categories=("C", "Z"), exclude_characters=
 destinations = st.lists(
     st.builds("{}://{}".format, st.sampled_from(["queue", "topic"]), texts), max_size=3, unique=True
 ).map(tuple)
+
+FLAGS = {field.name: field.default for field in fields(Broker) if isinstance(field.default, bool)}
+"""A Classic broker's fields that are true or false, with their defaults: a new one is tried by itself."""
+NEEDED = ("advisory_support", "use_jmx", "trace_broker_path")
+"""Without them a broker starts, and a run cannot be made of it."""
 
 policies = st.builds(
     DestinationPolicy,
@@ -53,9 +59,7 @@ settings_of_a_broker: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
             journal_max_file_length_bytes=st.integers(4 * MIB, GIB),
         ),
         "memory_limit_bytes": st.integers(0, GIB),
-        "trace_broker_path": flags,
-        "scheduler_support": flags,
-        "split_system_usage": flags,
+        **{name: flags for name in FLAGS},
     }
 )
 settings_of_a_link: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
@@ -115,8 +119,8 @@ def every_feature() -> Topology:
     store = KahaDb(journal_disk_sync_strategy="periodic", preallocation_scope="none", preallocation_strategy="zeros")
     left = Broker(
         "left", connectors=(odd, stomp), policies=policies_, persistence=store, memory_limit_bytes=64 * MIB,
-        split_system_usage=True, scheduler_support=True, network_connector_start_async=True,
-        send_fail_if_no_space=True, send_fail_if_no_space_after_timeout_ms=100,
+        send_fail_if_no_space_after_timeout_ms=100,
+        **{name: not default for name, default in FLAGS.items() if name not in NEEDED},
     )  # fmt: skip
     right = Broker("right", connectors=(odd, stomp), policies=policies_, persistence=None, trace_broker_path=False)
     link = NetworkConnector(

@@ -67,9 +67,6 @@ class Broker(AnyBroker):
     temp_limit_bytes: int = number(1 * GIB, least=MIB)
     send_fail_if_no_space: bool = False
     send_fail_if_no_space_after_timeout_ms: int = number(0, least=0)
-    split_system_usage: bool = False  # producers and consumers get shares of their own
-    producer_system_usage_percent: int = number(60, least=1, most=100)
-    consumer_system_usage_percent: int = number(40, least=1, most=100)
     advisory_support: bool = True  # bridges learn of consumers by advisories
     use_jmx: bool = True
     scheduler_support: bool = False
@@ -80,6 +77,9 @@ class Broker(AnyBroker):
     use_virtual_topics: bool = True
     use_virtual_dest_subs: bool = False
     use_virtual_dest_subs_on_creation: bool = False
+    split_system_usage: bool = False  # producers and consumers get shares of their own
+    producer_system_usage_percent: int = number(60, least=1, most=100)
+    consumer_system_usage_percent: int = number(40, least=1, most=100)
     jvm: Jvm = field(default_factory=Jvm)
 
     def __post_init__(self) -> None:

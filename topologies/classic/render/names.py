@@ -14,19 +14,18 @@ from topologies.model.site import Site
 from topologies.model.stated import Written, every_field, stated_or
 from topologies.render.xml import camel_case, every_field_spelled, spelled
 
-BROKER = spelled(
+SYSTEM_USAGE = spelled(camel_case, "send_fail_if_no_space send_fail_if_no_space_after_timeout_ms")
+BROKER = every_field_spelled(
     camel_case,
-    """
-    name advisory_support use_jmx scheduler_support dedicated_task_runner network_connector_start_async
-    keep_durable_subs_active use_virtual_topics use_virtual_dest_subs use_virtual_dest_subs_on_creation
-    split_system_usage producer_system_usage_percent consumer_system_usage_percent
-    """,
+    Broker,
+    without=" ".join(SYSTEM_USAGE)
+    + " region standby_of connectors policies persistence memory_percent_of_heap memory_limit_bytes store_limit_bytes"
+    " temp_limit_bytes trace_broker_path jvm",
     name="brokerName",
     split_system_usage="splitSystemUsageForProducersConsumers",
     producer_system_usage_percent="producerSystemUsagePortion",
     consumer_system_usage_percent="consumerSystemUsagePortion",
 )
-SYSTEM_USAGE = spelled(camel_case, "send_fail_if_no_space send_fail_if_no_space_after_timeout_ms")
 KAHADB = every_field_spelled(camel_case, KahaDb, without="lock_acquire_sleep_interval_ms")
 STORE_LOCK = spelled(camel_case, "lock_acquire_sleep_interval_ms")
 TRANSPORT_CONNECTOR = spelled(
