@@ -39,6 +39,7 @@ from topologies.model.client_groups import ClientGroup
 from topologies.model.impaired_links import through_proxies
 from topologies.model.paths import count_by_links
 from topologies.model.topology import Topology
+from topologies.runtimes.capabilities import Capability, can
 from topologies.runtimes.choice import external_of
 from topologies.runtimes.external.credentials import CredentialsUnusable
 from topologies.runtimes.proxies.link_proxies import no_proxies
@@ -336,7 +337,7 @@ def _through_proxies(topology: Topology, fault: Fault, options: Options) -> Topo
 
 def _require_brokers(options: Options, topology: Topology) -> None:
     """Brokers that run already have to be told of, each with its URIs."""
-    if options.runtime == "external":
+    if can(options.runtime, Capability.REACHES_RUNNING_BROKERS):
         try:
             external_of(options.wanted, topology, Spoken.parse(options.protocol).distinct)
         except CredentialsUnusable as error:
@@ -408,7 +409,7 @@ def _cannot_follow(group: ClientGroup, protocol: str, options: Options) -> Itera
 
 def _cannot_speak(group: ClientGroup, protocol: str, options: Options) -> Iterator[str]:
     """Brokers where the group enters that do not listen for its protocol, as one sentence."""
-    if options.runtime not in ("memory", "external"):  # there the brokers' file tells, not the topology
+    if can(options.runtime, Capability.CONFIGURES_BROKERS):  # else the brokers' file tells, not the topology
         silent = [broker for broker in group.enter_at if protocol not in broker.spoken]
         if silent:
             common = [name for name in PROTOCOLS if all(name in broker.spoken for broker in group.enter_at)]
@@ -420,7 +421,7 @@ def _cannot_speak(group: ClientGroup, protocol: str, options: Options) -> Iterat
 
 def _too_large(group: ClientGroup, protocol: str, body_bytes: int, options: Options) -> Iterator[str]:
     """Brokers that would end the connection over such a body, as sentences."""
-    for broker in group.enter_at if options.runtime not in ("memory", "external") else ():
+    for broker in group.enter_at if can(options.runtime, Capability.CONFIGURES_BROKERS) else ():
         most = broker.largest_frame_bytes(protocol)
         if most is not None and body_bytes >= most:
             yield (

@@ -16,6 +16,7 @@ from topologies.model.client_groups import CONSUMERS, PRODUCERS
 from topologies.model.paths import Path
 from topologies.model.topology import Topology
 from topologies.model.validation import active, out_of_reach
+from topologies.runtimes.capabilities import Capability, can
 
 
 def reachability_warnings(topology: Topology, users: Sequence[type[BrokerUser]]) -> tuple[str, ...]:
@@ -34,7 +35,7 @@ def require_carried(topology: Topology, users: Sequence[type[BrokerUser]], optio
 
     It is not known of brokers that run already. Brokers in memory have no links.
     """
-    if options.runtime in ("memory", "external"):
+    if not can(options.runtime, Capability.CONFIGURES_BROKERS):
         return
     by_name: dict[str, set[Path]] = {}
     for names, groups in _sent(users):

@@ -39,6 +39,7 @@ from topologies.management.sampling import PERIOD_S, Reading, Series
 from topologies.model.client_groups import ClientGroup
 from topologies.model.endpoints import Endpoint
 from topologies.model.trust import Trust
+from topologies.runtimes.capabilities import Capability, can
 from topologies.runtimes.choice import runtime_of, trust_in
 from topologies.runtimes.contract import Progress, Runtime, RuntimeFailed
 from topologies.runtimes.own import proxies_of
@@ -219,7 +220,7 @@ class BrokerEnvironment:
         return [
             each
             for each in self._durable_subscriptions(broker)
-            if (each.active if self._subscribers.have(each) else self.runtime.name != "external")
+            if (each.active if self._subscribers.have(each) else can(self.runtime.name, Capability.OWNS_BROKERS))
         ]
 
     def _ever_there(self) -> list[str]:
@@ -230,8 +231,9 @@ class BrokerEnvironment:
     def _depths(self, broker: str) -> Mapping[str, int]:
         """Messages by queue, of those queues that are this run's to look at. Raises ManagementFailed."""
         depths = self._watch.depths(broker)
-        is_external = self.runtime.name == "external"
-        return self._dead_letters.and_of_run(depths, self._destinations) if is_external else depths
+        if can(self.runtime.name, Capability.OWNS_BROKERS):
+            return depths
+        return self._dead_letters.and_of_run(depths, self._destinations)
 
     def browse(self, run_number: int, *, expires: bool) -> list[str]:
         """Record every message left on a queue; returns what could not be established.
@@ -267,7 +269,7 @@ class BrokerEnvironment:
                 for each in self._durable_subscriptions(broker)
                 if each.waiting and not (self._subscribers.have(each) and each.active)
             ]
-            if self.runtime.name == "external":
+            if not can(self.runtime.name, Capability.OWNS_BROKERS):
                 left = [each for each in left if self._subscribers.have(each)]
             elif not all(map(self._subscribers.have, left)):
                 self._stop_links()  # they are in use under the names of these subscriptions

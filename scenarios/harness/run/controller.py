@@ -43,6 +43,7 @@ from scenarios.options import REALTIME
 from topologies.management.contract import management_of
 from topologies.management.jolokia import ManagementFailed
 from topologies.management.links import LinksNotProven
+from topologies.runtimes.capabilities import Capability, can
 from topologies.runtimes.contract import NotUpInTime, RuntimeFailed
 
 log = logging.getLogger("brokerbench")
@@ -190,7 +191,7 @@ class RunController:
         """What waits for durable subscriptions, if the brokers neither count it nor show it."""
         management = management_of(self.brokers.topology)
         shown = management.backlogs_on_queues or management.durable_subscriptions is not None
-        if shown and self.info.runtime != "memory":
+        if shown and can(self.info.runtime, Capability.MANAGES_BROKERS):
             return []
         durable = [user for user in self.info.users if user.role == CONSUMER and user.settings.get("durable")]
         topics = sorted({user.destination for user in durable if user.destination.startswith("topic://")})
