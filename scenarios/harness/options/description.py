@@ -13,7 +13,7 @@ from drivers.users.locust_users import ConsumerUser, ProducerUser
 from records.destination_pattern import PLACE
 from records.run import RECEIVERS, BrokerInfo, GroupInfo, LinkInfo, RunInfo, UserInfo
 from scenarios import machine
-from scenarios.harness.options.reachability_check import reachability_warnings
+from scenarios.harness.options.topology_rules import reachability_warnings
 from scenarios.harness.scenario import Scenario
 from scenarios.java_parts import java_client_versions
 from scenarios.options import Options

@@ -18,8 +18,9 @@ from drivers.client.connection_modes import CONNECTION_MODES
 from drivers.protocols import Spoken, missing
 from drivers.realtime import why_refused
 from records.analysis_command import why_no_master
-from records.errors import UserError, about
+from records.errors import UserError, about, refuse_first
 from scenarios.harness.options.load_options import ChosenLoad, read_load, stated_warm_up_s
+from scenarios.harness.options.topology_rules import link_refusals
 from scenarios.harness.scenario import Scenario
 from scenarios.java_parts import why_no_client
 from scenarios.options import MOST_LETTERS, OPTIONS, REALTIME, Option, Options
@@ -57,7 +58,7 @@ def read(namespace: Namespace, scenario: Scenario, load_s: float | None, look: L
     topology = values["topology"] or scenario.default_topology
     link = values["link"] or ("" if why_not(runtime, Capability.PROXIES_LINKS) else scenario.default_link) or None
     built_topology, overlay = _built(topology, namespace.overlay)
-    _require_link(scenario, topology, built_topology)
+    refuse_first(link_refusals(scenario, built_topology, topology))
     said_by = "--link" if namespace.link else f"--topology {topology}: default_link of scenario {scenario.name}:"
     built_topology = _linked(built_topology, link, runtime, said_by)
     if values["warm_up_s"] is None:
@@ -156,16 +157,6 @@ def _built(text: str, overlay: str | None) -> tuple[Topology, Overlay | None]:
     with about("--topology " if is_file(text) else f"--topology {text}: "):  # a file is named in each problem
         topology = catalogue.build(text)
     return overlaid(topology, overlay)
-
-
-def _require_link(scenario: Scenario, text: str, topology: Topology) -> None:
-    """The topology has the link that the scenario asks about. ``text`` names it."""
-    needed = scenario.link
-    if needed and not any(needed.is_one(topology, link) for link in topology.links):
-        raise UserError(
-            f"--topology {text}: it has no {needed.what}, and scenario {scenario.name} asks about one; "
-            f"{scenario.another_topology('that has it')}"
-        )
 
 
 def _linked(topology: Topology, link: str | None, runtime: str, said_by: str) -> Topology:
