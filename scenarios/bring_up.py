@@ -53,10 +53,10 @@ def bring_up(
     started()
     round_trips = _prove_links(runtime, topology, progress, present_links(topology, absent))
     there = [path for path in paths if not {*path.route} & {*absent}]
-    asked = canary.askable(topology, there)
-    canary.prove(asked, *ends, runtime.credentials(), timeout_s=PROOF_TIMEOUT_S)
-    progress(canary.describe(there, asked))
-    return Proof(len(there) - len(asked), round_trips)
+    askable_paths = canary.askable(topology, there)
+    canary.prove(askable_paths, *ends, runtime.credentials(), timeout_s=PROOF_TIMEOUT_S)
+    progress(canary.describe(there, askable_paths))
+    return Proof(len(there) - len(askable_paths), round_trips)
 
 
 def _prove_links(runtime: Runtime, topology: Topology, progress: Progress, links: Sequence[Link]) -> tuple[Row, ...]:
