@@ -80,15 +80,14 @@ def list_scenarios(name: str | None) -> None:
 
     NAME: steady, or a locustfile of your own.
     """
-    from brokerbench import option_list, scenario_list
-    from brokerbench.compare.session import locustfile_of
+    from brokerbench.locustfiles import description, locustfile_of, option_list, scenario_list
 
     if name is None:
-        click.echo(scenario_list.listing())
+        click.echo(scenario_list())
     else:
         path = locustfile_of(name, "scenarios")
-        options = option_list.listing(path)
-        click.echo(f"{scenario_list.description(path)}\n\n{options}")
+        options = option_list(path)
+        click.echo(f"{description(path)}\n\n{options}")
 
 
 @main.command("options")
@@ -98,10 +97,9 @@ def list_options(scenario: str) -> None:
 
     SCENARIO: its name, or a locustfile of your own [default: steady].
     """
-    from brokerbench.compare.session import locustfile_of
-    from brokerbench.option_list import listing
+    from brokerbench.locustfiles import locustfile_of, option_list
 
-    click.echo(listing(locustfile_of(scenario, "options")))
+    click.echo(option_list(locustfile_of(scenario, "options")))
 
 
 @main.command()
@@ -124,8 +122,7 @@ def render(name: str, to: str, out: Path, overlay: str | None, **wishes: Any) ->
     diagram    an SVG, the drawing of the reports
     """
     from brokerbench.failover_options import built_for_clients
-    from brokerbench.render_forms import rendered
-    from brokerbench.rendering import write_files
+    from brokerbench.rendering import rendered, write_files
     from topologies.catalogue.overlay import overlaid
 
     topology, _ = overlaid(built_for_clients(name), overlay)

@@ -19,6 +19,7 @@ import scenarios
 from topologies.management.jolokia import ManagementFailed
 from topologies.model.endpoints import Credentials
 from topologies.model.topology import Topology
+from topologies.runtimes.capabilities import Capability, can
 from topologies.runtimes.contract import Runtime
 from topologies.runtimes.external.credentials import ExternalCredentials
 from topologies.runtimes.external.file import BROKERS, CREDENTIALS_FILE, MANAGEMENT, SCHEMES
@@ -68,7 +69,7 @@ def management_of(runtime: Runtime, broker: str) -> str:
 @contextmanager
 def files_for(runtime: Runtime, topology: Topology) -> Iterator[ReachFiles | None]:
     """Write the files, and remove them at the end. None for brokers that are not ours: the user has their files."""
-    if runtime.name == "external":
+    if not can(runtime.name, Capability.OWNS_BROKERS):
         yield None
         return
     folder = PrivateFolder.create()

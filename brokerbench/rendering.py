@@ -1,12 +1,69 @@
-"""Renders the brokers' files of a topology and writes them, for reading and for taking elsewhere."""
+"""Renders a topology in the form that was asked for: brokers' files, Compose, Amazon MQ's templates or a diagram."""
 
 from pathlib import Path
+from typing import Any
 
+import yaml
+
+from topologies.model.broker import AnyBroker
 from topologies.model.site import Site
 from topologies.model.topology import Topology
+from topologies.model.validity import TopologyInvalid
+from topologies.products import PRODUCTS
+from topologies.render.start_script import CONF, INSIDE, PASSWORDS, PRIVATE, START, STORE, with_secrets_script
+from topologies.runtimes.release import release_of
 
 USUAL_PORTS = {"openwire": 61616, "core": 61617, "all": 61616, "stomp": 61613, "amqp": 5672, "mqtt": 1883}
 """By protocol, as the brokers' own distributions have them; core stands aside of openwire."""
+
+TAKEN_BY = {"--broker-version": ("broker",), "--unset-defaults": ("broker", "compose")}
+"""Which forms an option changes."""
+
+
+def rendered(
+    topology: Topology, to: str, base_port: int, *, broker_version: str = "", unset_defaults: bool = False
+) -> dict[str, str]:
+    """Every file by its path. ``to``: broker | compose | amazon-mq | diagram. Raises ValueError."""
+    for option, stated in (("--broker-version", broker_version), ("--unset-defaults", unset_defaults)):
+        if stated and to not in TAKEN_BY[option]:
+            raise ValueError(f"{option} --to {to}: changes only {' and '.join(TAKEN_BY[option])}; leave it out")
+    if broker_version:
+        release_of(topology, broker_version, None)  # refuses a version that is not known
+    if to == "diagram":
+        from brokerbench.diagram import diagram  # the report's drawing, which the other forms do not need
+
+        return {f"{topology.name}.svg": diagram(topology)}
+    if to == "compose":
+        return compose_files(topology, base_port, unset_defaults=unset_defaults)
+    if to == "amazon-mq":
+        return _amazon_mq(topology)
+    return broker_files(topology, base_port, version=broker_version, unset_defaults=unset_defaults)
+
+
+def _amazon_mq(topology: Topology) -> dict[str, str]:
+    """Raises `TopologyInvalid` for settings that Amazon MQ does not offer."""
+    templates = topology.product.amazon_mq
+    if templates is None:
+        offered = " and ".join(name for name, product in PRODUCTS.items() if product.amazon_mq)
+        raise TopologyInvalid(
+            f"topology {topology.name!r}: --to amazon-mq renders {offered} topologies, and this is an"
+            f" {topology.flavour} one; --to broker writes its configuration files"
+        )
+    return templates(topology)
+
+
+def write_files(files: dict[str, str], out: Path) -> list[Path]:
+    """Write each file below ``out`` and say where. Files of the same name are replaced, others left alone."""
+    written = []
+    for name, text in files.items():
+        path = out / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        written.append(path)
+    return written
+
+
+# -- brokers' files ----------------------------------------------------------------------------------------------------
 
 
 def broker_files(
@@ -44,12 +101,126 @@ def site_by_names(topology: Topology) -> Site:
     )
 
 
-def write_files(files: dict[str, str], out: Path) -> list[Path]:
-    """Write each file below ``out`` and say where. Files of the same name are replaced, others left alone."""
-    written = []
-    for name, text in files.items():
-        path = out / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-        written.append(path)
-    return written
+# -- a folder for Docker Compose ---------------------------------------------------------------------------------------
+# Its file, a start script, and each broker's own files. The file works with Debian's docker-compose 1.29 and with newer
+# versions. It contains no password: the user writes the passwords to ``passwords.env``, and a start script copies them
+# to a file that exists in memory only.
+
+MEMORY_MB = 512
+EVERYWHERE, LOOPBACK = "0.0.0.0", "127.0.0.1"
+
+HEAD = f"""\
+# {{name}}: made by `brokerbench render`; change the topology and render it again rather than this file.
+#
+#   cp {PASSWORDS}.example {PASSWORDS} && chmod 600 {PASSWORDS}    # then write passwords of your own into it
+#   docker-compose up -d    # or: docker compose up -d
+#
+# Ports are bound to loopback. {{variable}} names another image, with Java and {{called}} in it.
+"""
+EXAMPLE = """\
+# Only letters, digits, "-", "_" and "." in a value: Compose, its versions and a properties file
+# read other signs each in their own way.
+BROKERBENCH_CLIENT_USERNAME=client
+BROKERBENCH_CLIENT_PASSWORD=
+BROKERBENCH_BRIDGE_USERNAME=bridge
+BROKERBENCH_BRIDGE_PASSWORD=
+"""
+
+
+def compose_files(topology: Topology, base_port: int, *, unset_defaults: bool = False) -> dict[str, str]:
+    """Every file by its path below the folder. Raises `TopologyInvalid` for what Compose cannot bring up by itself."""
+    _require_fitting(topology)
+    ports = ports_from(topology, base_port)
+    hosts = {broker.name: host_name(broker.name) for broker in topology.brokers}
+    site = Site(ports, bind_host=EVERYWHERE, hosts=hosts, unset_defaults=unset_defaults)
+    services = {hosts[broker.name]: _service(topology, broker, hosts, ports) for broker in topology.brokers}
+    volumes: dict[str, dict[str, str]] = {
+        f"{hosts[broker.name]}-data": {} for broker in topology.brokers if _keeps(topology, broker)
+    }
+    body = yaml.safe_dump({"services": services, "volumes": volumes}, sort_keys=False, width=120)
+    product = topology.product.compose
+    head = HEAD.format(name=topology.name, variable=product.variable, called=product.called)
+    own = {"docker-compose.yml": head + body, START: product.start_script()}
+    own |= {f"{PASSWORDS}.example": EXAMPLE, ".gitignore": f"{PASSWORDS}\n"}
+    files = {broker: with_secrets_script(rendered) for broker, rendered in files_of(topology, site).items()}
+    return own | {f"{hosts[broker]}/{name}": text for broker in files for name, text in files[broker].items()}
+
+
+def host_name(broker: str) -> str:
+    """A broker's name as Compose, the network and a URI all take it."""
+    return "".join(letter if letter.isalnum() else "-" for letter in broker.lower()).strip("-") or "broker"
+
+
+def _service(
+    topology: Topology, broker: AnyBroker, hosts: dict[str, str], ports: dict[tuple[str, str], int]
+) -> dict[str, Any]:
+    product = topology.product
+    host, data = hosts[broker.name], product.compose.data
+    mounts = [f"./{host}:{CONF}:ro", f"./{START}:{INSIDE / START}:ro"]
+    if _shares(broker):
+        mounts.append(f"{hosts[broker.standby_of]}-data:{STORE}")
+    if _keeps(topology, broker):
+        mounts.append(f"{host}-data:{data}")
+    # With Classic the first broker to start gets the store. Artemis knows its active, but the volume's owner has to
+    # start first.
+    condition = "service_healthy" if product.launch.first_serves else "service_started"
+    waits = {"depends_on": {hosts[broker.standby_of]: {"condition": condition}}} if broker.standby_of else {}
+    listening = [port for (name, _), port in ports.items() if name == broker.name]
+    return {
+        "image": f"${{{product.compose.variable}:-{product.launch.image.upstream}}}",
+        "hostname": host,
+        "entrypoint": ["/bin/sh", str(INSIDE / START)],
+        "env_file": [PASSWORDS],
+        "environment": {"BROKER_MEMORY_MB": str(broker.java.heap_mb or MEMORY_MB)},
+        "ports": [f"{LOOPBACK}:{port}:{port}" for port in listening],
+        "volumes": mounts,
+        "tmpfs": [str(PRIVATE), *([] if _keeps(topology, broker) else [str(data)])],
+        "stop_grace_period": "30s",
+        **waits,
+        "healthcheck": {"test": _health(broker, listening[0]), "interval": "5s", "timeout": "3s", "retries": 24},
+    }
+
+
+def _shares(broker: AnyBroker) -> bool:
+    """Whether it uses the store of another broker. A broker that copies a store has a store of its own."""
+    return bool(broker.standby_of) and not broker.copies_store
+
+
+def _keeps(topology: Topology, broker: AnyBroker) -> bool:
+    """Whether it has a volume of its own.
+
+    A standby of Classic writes nothing. A standby of Artemis writes a lock, as the user of its image; only a volume
+    over the image's own folder belongs to that user.
+    """
+    return topology.product.compose.standby_writes or not _shares(broker)
+
+
+def _health(broker: AnyBroker, port: int) -> list[str]:
+    """The health check: a broker listens. A standby only has to live, because it listens only in its active's place."""
+    if broker.standby_of:
+        return ["CMD-SHELL", "kill -0 1"]
+    return ["CMD", "bash", "-c", f"exec 3<>/dev/tcp/{LOOPBACK}/{port}"]
+
+
+def _require_fitting(topology: Topology) -> None:
+    for broker in topology.brokers:
+        if not broker.keeps_messages:
+            raise TopologyInvalid(
+                f"router {broker.name!r} has no image that Compose could start; --to broker writes its configuration"
+            )
+        if broker.java.options:
+            raise TopologyInvalid(
+                f"broker {broker.name!r} has options of its JVM, for which a folder of Compose has no place; leave"
+                f" {' '.join(broker.java.options)} out, or write it into {START}"
+            )
+        if topology.product.needs_tls(topology, broker):
+            raise TopologyInvalid(
+                f"broker {broker.name!r} needs certificates for TLS, which no rendered folder can hold; render it with"
+                " another transport, or --to broker"
+            )
+    hosts = [host_name(broker.name) for broker in topology.brokers]
+    for broker in topology.brokers:
+        if hosts.count(host_name(broker.name)) > 1:
+            raise TopologyInvalid(
+                f"broker {broker.name!r}: as a host it is {host_name(broker.name)!r}, and so is another; rename one"
+            )

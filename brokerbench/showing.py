@@ -1,10 +1,11 @@
 """Shows a topology on a terminal. Values in, text out."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import MISSING, Field, fields, is_dataclass
+from typing import Any, Protocol, runtime_checkable
 
 from brokerbench.drawing import drawn, has_the_shape_of
 from brokerbench.growth import Growth
-from brokerbench.settings import settings
 from topologies.catalogue.lookup import Entry
 from topologies.model.broker import AnyBroker
 from topologies.model.client_groups import CONSUMERS, PRODUCERS, ClientGroup
@@ -77,7 +78,7 @@ def _few(names: Sequence[str]) -> str:
 
 def _link(link: Link) -> str:
     arrow = "<->" if link.duplex else "-->"
-    return f"{link.opened_by.name} {arrow} {link.to.name}  {link.kind} {link.name}, {settings(link)}"
+    return f"{link.opened_by.name} {arrow} {link.to.name}  {link.kind} {link.name}, {link_settings(link)}"
 
 
 def _paths(built: Topology) -> Iterator[str]:
@@ -92,3 +93,51 @@ def _paths(built: Topology) -> Iterator[str]:
     if len(paths) > MOST_PATHS:
         longest = max(path.hops for path in paths)
         yield f"… ({len(paths):,} in all, of {longest} hop{'' if longest == 1 else 's'} at most)"
+
+
+# -- the settings of a link --------------------------------------------------------------------------------------------
+
+
+@runtime_checkable
+class Named(Protocol):
+    """A setting that says itself what it is, in a word or two."""
+
+    @property
+    def described(self) -> str: ...
+
+
+def link_settings(link: Link) -> str:
+    """How far it carries, all settings that are not at their defaults, and what it is like, in a line.
+
+    ``message_ttl=1 consumer_ttl=1, dynamically_included_destinations=queue://>, delay=40ms``
+    """
+    limits = " ".join(f"{name}={value}" for name, value in link.limits.items())  # '' for links that count no hops
+    impairment = str(link.impairment) if link.impairment else ""
+    return ", ".join(filter(None, [limits, *_set(link, {field.name for field in fields(Link)}), impairment]))
+
+
+def _set(part: Any, left_out: set[str]) -> Iterator[str]:
+    """``prefetch_size=5``, ``mirror(sync=True)``, … for the fields of a value that are not in ``left_out``."""
+    for field in fields(part):
+        value = getattr(part, field.name)
+        if field.name not in left_out and value != _default(field):
+            described = _described(value)
+            yield field.name + (described if described[:1] in ("", "(") else f"={described}")
+
+
+def _default(field: "Field[Any]") -> Any:
+    return field.default_factory() if field.default_factory is not MISSING else field.default
+
+
+def _described(value: Any) -> str:
+    """'' for what is only there, and has nothing set in it."""
+    if isinstance(value, AnyBroker):
+        return value.name
+    if isinstance(value, Named):
+        return value.described
+    if isinstance(value, tuple):
+        return " ".join(map(_described, value))
+    if is_dataclass(value):
+        inner = ", ".join(_set(value, {"max_hops"}))
+        return getattr(value, "kind", "") + (f"({inner})" if inner else "")
+    return str(value)

@@ -29,6 +29,7 @@ from topologies.model.paths import Path as Route
 from topologies.model.topology import Topology
 from topologies.model.trust import Trust
 from topologies.model.validity import TopologyInvalid
+from topologies.runtimes.capabilities import Capability, can
 from topologies.runtimes.choice import Wanted, choose, containers_for, external_of, look_here, runtime_of, trust_in
 from topologies.runtimes.contract import Runtime
 from topologies.runtimes.own import proxies_of
@@ -160,18 +161,19 @@ def _check(request: Request) -> None:
     _check_spoken(request)
     if why := no_proxies(request.topology, request.wanted.runtime):
         raise ValueError(why)
-    if request.wanted.runtime == "external":
+    if can(request.wanted.runtime, Capability.REACHES_RUNNING_BROKERS):
         external_of(request.wanted, request.topology, request.spoken.distinct)
 
 
 def _check_spoken(request: Request) -> None:
     """The canaries' protocols, by the brokers that they go to and come from. Raises ValueError."""
+    configured = can(request.wanted.runtime, Capability.CONFIGURES_BROKERS)
     ends = [(path.begin, request.spoken.producers) for path in routes(request.topology)]
     ends += [(path.end, request.spoken.consumers) for path in routes(request.topology)]
     for broker, protocol in ends:
         try:
             entered = request.topology.broker(broker)
-            (entered.listener if request.wanted.runtime == "external" else entered.require_spoken)(protocol)
+            (entered.require_spoken if configured else entered.listener)(protocol)
         except KeyError as error:
             raise ValueError(f"--protocol {protocol}: {error.args[0]}; choose one that it does") from None
 
@@ -185,7 +187,7 @@ def _until_interrupted(request: Request, runtime: Runtime, directory: RunDirecto
             load_options = reaching.LoadOptions(request.name, str(request.spoken), request.failover)
             show(reaching.describe(load_options, request.topology, runtime, directory.path, files, unproven))
             is_up = True
-            if runtime.name != "external":
+            if can(runtime.name, Capability.OWNS_BROKERS):
                 _watch(runtime, request.topology, progress)
     except KeyboardInterrupt:
         progress("everything is taken down")

@@ -1,7 +1,7 @@
 """The one way to refuse: a sentence for the user. What is wrong with a run folder is such an error too."""
 
 import errno
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 _NEXT_STEPS = {
@@ -41,6 +41,12 @@ def about(subject: str) -> Iterator[None]:
         yield
     except UserError as error:
         raise UserError(f"{subject}{error}") from error
+
+
+def refuse_first(refusals: Iterable[str]) -> None:
+    """Raise `UserError` with the first sentence that rules yield. The rules after it do not run, and may rely on it."""
+    for refusal in refusals:
+        raise UserError(refusal)
 
 
 def explained(error: Exception) -> tuple[str, str]:

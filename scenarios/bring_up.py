@@ -13,6 +13,7 @@ from topologies.management.sampling import Row
 from topologies.model.link import Link
 from topologies.model.paths import Path
 from topologies.model.topology import Topology, present_links
+from topologies.runtimes.capabilities import Capability, can
 from topologies.runtimes.contract import Progress, Runtime
 from topologies.runtimes.own import proxies_of
 
@@ -52,10 +53,10 @@ def bring_up(
     started()
     round_trips = _prove_links(runtime, topology, progress, present_links(topology, absent))
     there = [path for path in paths if not {*path.route} & {*absent}]
-    asked = canary.askable(topology, there)
-    canary.prove(asked, *ends, runtime.credentials(), timeout_s=PROOF_TIMEOUT_S)
-    progress(canary.describe(there, asked))
-    return Proof(len(there) - len(asked), round_trips)
+    askable_paths = canary.askable(topology, there)
+    canary.prove(askable_paths, *ends, runtime.credentials(), timeout_s=PROOF_TIMEOUT_S)
+    progress(canary.describe(there, askable_paths))
+    return Proof(len(there) - len(askable_paths), round_trips)
 
 
 def _prove_links(runtime: Runtime, topology: Topology, progress: Progress, links: Sequence[Link]) -> tuple[Row, ...]:
@@ -63,7 +64,7 @@ def _prove_links(runtime: Runtime, topology: Topology, progress: Progress, links
 
     Returns the round trips of those through proxies.
     """
-    if runtime.name == "memory":
+    if not can(runtime.name, Capability.LINKS_BROKERS):
         progress("brokers in memory: no links to prove")
         return ()
     prove_links(runtime, topology, timeout_s=PROOF_TIMEOUT_S, progress=progress, links=links)

@@ -45,13 +45,13 @@ def use_java_clients(version: str = "") -> None:
 
 def why_no_client(version: str, protocols: Collection[str]) -> str:
     """Why none of these protocols has Java clients of that version, with the next step; '' if one has."""
-    known = {name: pinned_versions(CLIENTS[name][0]) for name in protocols if name in CLIENTS}
-    if not known:
+    versions_by_protocol = {name: pinned_versions(CLIENTS[name][0]) for name in protocols if name in CLIENTS}
+    if not versions_by_protocol:
         return f"clients of {' and '.join(protocols)} have no version; choose --protocol {' or '.join(CLIENTS)}"
-    if version in {each for versions in known.values() for each in versions}:
+    if version in {pinned_version for versions in versions_by_protocol.values() for pinned_version in versions}:
         return ""
-    told = "; ".join(f"{name} {', '.join(versions)}" for name, versions in known.items())
-    return f"not known of these clients; write one of {told}"
+    choices = "; ".join(f"{name} {', '.join(versions)}" for name, versions in versions_by_protocol.items())
+    return f"not known of these clients; write one of {choices}"
 
 
 def java_client_versions(protocols: Iterable[str], version: str = "") -> dict[str, str]:
@@ -73,5 +73,5 @@ def find_java_parts(protocol: str, version: str = "") -> JavaParts:
         distribution, jar = ensure(_distribution(protocol, version)), ensure(pinned(COMPILER))
     except (NoJava, DistributionUnavailable) as error:
         raise DriverError(f"Java clients: {error}") from error
-    client = tuple(each for pattern in patterns for each in sorted((distribution / "lib").glob(pattern)))
+    client = tuple(client_jar for pattern in patterns for client_jar in sorted((distribution / "lib").glob(pattern)))
     return JavaParts(java.home, Compiler(java.home, jar, cache_folder() / CLASSES), client)

@@ -37,13 +37,13 @@ def memory_bytes() -> float:
 
 def versions() -> dict[str, str]:
     """Python, the packages that carry the load and the analysis, and the commit of this harness if git knows it."""
-    found = {"python": platform.python_version(), **({"commit": commit} if (commit := _commit()) else {})}
+    version_by_package = {"python": platform.python_version(), **({"commit": commit} if (commit := _commit()) else {})}
     for package in PACKAGES:
         try:
-            found[package] = version(package)
+            version_by_package[package] = version(package)
         except PackageNotFoundError:
-            found[package] = "not installed"
-    return found
+            version_by_package[package] = "not installed"
+    return version_by_package
 
 
 def _processor() -> str:
@@ -75,21 +75,21 @@ def _git(*arguments: str) -> str | None:
     line = ["git", "--no-optional-locks", "-C", str(CLONE), *arguments]
     of_this_folder = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     try:
-        done = subprocess.run(line, capture_output=True, text=True, check=True, timeout=10, env=of_this_folder)
-        return done.stdout.strip()
+        finished = subprocess.run(line, capture_output=True, text=True, check=True, timeout=10, env=of_this_folder)
+        return finished.stdout.strip()
     except (OSError, subprocess.SubprocessError):
         return None
 
 
 def _limits() -> dict[str, str | float]:
     """What a container or a service grants of the machine, as its control group says; nothing where it has no limit."""
-    found: dict[str, str | float] = {}
+    limits: dict[str, str | float] = {}
     quota, _, period = " ".join(_words(CPU_LIMIT)).partition(" ")
     if quota.isdecimal() and period.isdecimal():
-        found["cpu_limit_cores"] = int(quota) / int(period)
+        limits["cpu_limit_cores"] = int(quota) / int(period)
     if (memory := _first_word(MEMORY_LIMIT)).isdecimal():
-        found["memory_limit_bytes"] = float(memory)
-    return found
+        limits["memory_limit_bytes"] = float(memory)
+    return limits
 
 
 def _first_word(path: Path) -> str:

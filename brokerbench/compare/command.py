@@ -11,13 +11,13 @@ from brokerbench.compare.session import (
     ComparisonRequest,
     Session,
     arms,
-    locustfile_of,
     planned,
     progress,
     require_free,
     split_values,
 )
 from brokerbench.interrupts import signals_interrupt
+from brokerbench.locustfiles import locustfile_of
 from records.summary import EXIT_STATUS
 from reports.comparison.arms import parted
 from reports.comparison.statistics import can_be_judged

@@ -26,6 +26,7 @@ from records.rundir import RunDirectory
 from reports.comparison.beside import Shape, differences_beside
 from reports.comparison.statistics import needed_blocks
 from reports.parts.numbers import counted
+from topologies.runtimes.capabilities import Capability, can
 
 LOG_PREFIX = re.compile(r"^(\[[^]]*\] \S+/[A-Z]+/[\w.]+: )?(brokerbench: |\S+: error: )?")
 CANNOT_RUN = 2  # exit status of a run that could not be made
@@ -85,7 +86,8 @@ def _beside(session: Session, arms: list[dict[str, Any]]) -> tuple[str, ...]:
         )
         for value, arm in zip(session.values, arms, strict=True)
     ]
-    cores = 0 if any(arm["runtime"] == "external" for arm in arms) else os.cpu_count() or 0
+    beside_load = all(can(arm["runtime"], Capability.OWNS_BROKERS) for arm in arms)
+    cores = (os.cpu_count() or 0) if beside_load else 0
     # Brings requests, and so ssl, before which a night imports Locust: it patches ssl.
     from brokerbench.compare.equal_arms import proposal
 

@@ -9,12 +9,12 @@ import hashlib
 import json
 import random
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from brokerbench.scenario_list import questions
+from brokerbench.locustfiles import as_typed, locustfile_of
 from records.errors import RunUnreadable
 from records.run import RunInfo
 from records.rundir import RunDirectory
@@ -260,22 +260,6 @@ def split_values(text: str) -> Iterable[str]:
             yield text[begin:at].strip()
             begin = at + 1
     yield text[begin:].strip()
-
-
-def locustfile_of(scenario: str, asked_by: str = "--scenario") -> Path:
-    """The file of a scenario that is named, or a user's own. ``asked_by`` begins the error if there is neither."""
-    files = {path.stem: path for path, _ in questions()}
-    if scenario in files:
-        return files[scenario]
-    with suppress(OSError):  # longer than any file's name
-        if Path(scenario).is_file():
-            return Path(scenario)
-    raise ValueError(f"{asked_by} {scenario}: no such file, and none of {', '.join(files)}")
-
-
-def as_typed(path: Path) -> str:
-    """A path as one would type it here, for a command that is shown: in run.json, on a page, in a help."""
-    return str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
 
 
 def stray_word(options: Sequence[str]) -> str:

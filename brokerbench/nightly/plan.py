@@ -24,7 +24,8 @@ from pathlib import Path
 
 from locust.util.timespan import parse_timespan
 
-from brokerbench.compare.session import MOST_BLOCKS, locustfile_of, stray_word, variable_options, why_not_of_every_run
+from brokerbench.compare.session import MOST_BLOCKS, stray_word, variable_options, why_not_of_every_run
+from brokerbench.locustfiles import locustfile_of
 from records.errors import UserError
 from records.figures import NEEDS
 from reports.nightly.gates import RelativeGate, is_relative, relative_gate

@@ -41,15 +41,15 @@ class BrokerUser(User):
     """
 
     abstract = True
-    may_fail: ClassVar[bool] = False
-    connections: ClassVar[str] = ONE
-    pool_size: ClassVar[int] = 1
-    uris: ClassVar[str] = ALL_URIS
     role: ClassVar[str] = ""
     group: ClassVar[str] = ""
     destination: ClassVar[str] = "queue://brokerbench"
     destinations: ClassVar[int] = 1
+    may_fail: ClassVar[bool] = False
+    connections: ClassVar[str] = ONE
+    pool_size: ClassVar[int] = 1
     joins: ClassVar[str] = ""
+    uris: ClassVar[str] = ALL_URIS
     _ready = False
     _failed_to_start = False
     _index: int | None = None

@@ -48,14 +48,14 @@ class ProducerUser(BrokerUser):
     body_bytes: ClassVar[int] = 1_024
     durable: ClassVar[bool] = True
     sends_per_second: ClassVar[float] = 10.0
-    rate_steps: ClassVar[str] = ""
     in_flight: ClassVar[int] = 1_000
+    rate_steps: ClassVar[str] = ""
     resend_in_doubt: ClassVar[bool] = True
     transaction_size: ClassVar[int] = 0
+    awaits_replies: ClassVar[bool] = False
     properties: ClassVar[Mapping[str, Values]] = {}
     time_to_live_s: ClassVar[float | None] = None
     priority: ClassVar[int] = DEFAULT_PRIORITY
-    awaits_replies: ClassVar[bool] = False
     _progress: ScheduleProgress | None = None
 
     @classmethod

@@ -53,8 +53,8 @@ def run(scenario: Scenario, *, reroute: Reroute | None = None) -> None:
     ``reroute``: where clients go instead of a broker's own listener, for a proxy in between. Raises ValueError if this
     process has a scenario already, or if ``scenario`` is none.
     """
-    if told := misfit("run: scenario", scenario, Scenario):
-        raise ValueError(f"{told}; write run(Scenario(…))")
+    if problem := misfit("run: scenario", scenario, Scenario):
+        raise ValueError(f"{problem}; write run(Scenario(…))")
     if any(isinstance(getattr(handler, "__self__", None), Lifecycle) for handler in events.init._handlers):
         raise ValueError(
             f"run(…) of scenario {scenario.name}: this process has a scenario already; call it once in a locustfile, "
@@ -211,10 +211,10 @@ class Lifecycle:
         gevent.spawn(self._hold, self._controller)
 
     def _conduct(self, environment: Any) -> RunController:
-        made = self._plan
-        assert made is not None, "on_init has made one, or has ended the process"
+        run_plan = self._plan
+        assert run_plan is not None, "on_init has made one, or has ended the process"
         if self._web:
-            made = replace(made, info=replace(made.info, command=self._web.command(made.info.command)))
+            run_plan = replace(run_plan, info=replace(run_plan.info, command=self._web.command(run_plan.info.command)))
         distributed_run = isinstance(environment.runner, MasterRunner)
 
         def load_generators(recorder: Recorder, brokers: BrokerEnvironment) -> LoadGenerators:
@@ -223,7 +223,7 @@ class Lifecycle:
             return LocalLoadGenerator(environment, recorder, brokers.connectors)
 
         process, watched = "master" if distributed_run else "main", environment.web_ui is not None
-        return RunController(made, load_generators, process, self._reroute, watched=watched)
+        return RunController(run_plan, load_generators, process, self._reroute, watched=watched)
 
     def _call_off(self, environment: Any) -> None:
         """No user is spawned: the greenlet that would do it ends here, and a headless Locust ends."""
@@ -319,8 +319,8 @@ class Lifecycle:
 
 
 def _failed(failure: str) -> str:
-    first, *others = failure.splitlines()
-    return f"Failed:  {first}{' (more above)' if others else ''}"
+    first_line, *more_lines = failure.splitlines()
+    return f"Failed:  {first_line}{' (more above)' if more_lines else ''}"
 
 
 def _keep_locust_from_saying(words: str, logger: str = "locust.main") -> None:

@@ -35,12 +35,12 @@ def sentence(error: BaseException, trace: TracebackType | None) -> str:
     if not frames:
         return ""
     ours = frames[-1].filename.startswith(OURS)
-    told = str(error) if isinstance(error, ValueError) and ours else _wrong_call(error)
-    if not told:
+    problem = str(error) if isinstance(error, ValueError) and ours else _wrong_call(error)
+    if not problem:
         return ""
     theirs = [frame for frame in frames if not frame.filename.startswith((*OURS, *LIBRARIES))]
     where = f"{theirs[-1].filename}:{theirs[-1].lineno}: " if theirs else ""
-    return shortened(f"{where}{told}")
+    return shortened(f"{where}{problem}")
 
 
 def _wrong_call(error: BaseException) -> str:
@@ -53,15 +53,15 @@ def _wrong_call(error: BaseException) -> str:
     if call is None or called is None:
         return ""
     parameters = inspect.signature(called).parameters.values()
-    needed = [each.name for each in parameters if each.default is inspect.Parameter.empty]
-    others = [each.name for each in parameters if each.default is not inspect.Parameter.empty]
-    takes = f"it takes {', '.join(needed) or 'nothing'}" + (f", and may have {', '.join(others)}" if others else "")
+    needed = [parameter.name for parameter in parameters if parameter.default is inspect.Parameter.empty]
+    optional = [parameter.name for parameter in parameters if parameter.default is not inspect.Parameter.empty]
+    takes = f"it takes {', '.join(needed) or 'nothing'}" + (f", and may have {', '.join(optional)}" if optional else "")
     return f"{call['name']}(…): {call['problem']}; {takes}"
 
 
 def _end(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    if told := sentence(error, trace):
-        print(f"brokerbench: {told}", file=sys.stderr)
+    if text := sentence(error, trace):
+        print(f"brokerbench: {text}", file=sys.stderr)
     else:
         sys.__excepthook__(kind, error, trace)
     if not isinstance(error, KeyboardInterrupt):

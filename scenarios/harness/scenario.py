@@ -22,10 +22,10 @@ from topologies.model.topology import Topology
 SEARCH_AT_MOST_S = 900.0
 
 
-def _require_types(what: str, value: object) -> None:
+def _require_types(subject: str, value: object) -> None:
     """Raise ValueError where a field is not what it is declared as."""
-    if told := misfits(value):
-        raise ValueError(f"{what}: {told}")
+    if problem := misfits(value):
+        raise ValueError(f"{subject}: {problem}")
 
 
 @dataclass(frozen=True)
@@ -142,7 +142,7 @@ BETWEEN_REGIONS = NeededLink("link between two regions", lambda _topology, link:
 MIRROR = NeededLink("mirror", lambda _topology, link: link.is_mirror)
 PARALLEL = NeededLink(
     "second link from the same broker to the same other one",
-    lambda topology, link: sum((each.opened_by, each.to) == (link.opened_by, link.to) for each in topology.links) > 1,
+    lambda topology, link: [(a.opened_by, a.to) for a in topology.links].count((link.opened_by, link.to)) > 1,
 )
 TO_A_PAIR = NeededLink("link to a pair of brokers", lambda topology, link: len(link.called(topology.brokers)) > 1)
 

@@ -13,8 +13,7 @@ from click.testing import CliRunner
 from lxml import etree
 
 from brokerbench.cli import main
-from brokerbench.render_forms import rendered
-from brokerbench.rendering import write_files
+from brokerbench.rendering import rendered, write_files
 from tests.topologies.golden_files import assert_golden
 from topologies.catalogue.lookup import ENTRIES, build
 from topologies.classic.amazon_mq import templates

@@ -10,8 +10,7 @@ import yaml
 from click.testing import CliRunner
 
 from brokerbench.cli import main
-from brokerbench.compose import EXAMPLE, compose_files, host_name
-from brokerbench.rendering import write_files
+from brokerbench.rendering import EXAMPLE, compose_files, host_name, write_files
 from topologies.catalogue.lookup import build
 from topologies.classic.broker import Broker
 from topologies.classic.product import CLASSIC

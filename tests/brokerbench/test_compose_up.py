@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from brokerbench.compose import compose_files
-from brokerbench.rendering import ports_from, write_files
+from brokerbench.rendering import compose_files, ports_from, write_files
 from drivers.contract import Connection, Destination, Outcome, Outgoing, Subscription
 from drivers.protocols import connector_of
 from tests.brokerbench.test_compose import BASE_PORT, KEPT, REPOSITORY

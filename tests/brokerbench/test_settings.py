@@ -2,7 +2,7 @@
 
 import pytest
 
-from brokerbench.settings import settings
+from brokerbench.showing import link_settings
 from tests.topologies.artemis_samples import every_artemis_feature
 from tests.topologies.samples import every_feature
 from topologies.artemis.broker import ArtemisBroker
@@ -48,11 +48,11 @@ TTLS = "message_ttl=1 consumer_ttl=1"
     ],
 )
 def test_what_is_set_is_told_and_nothing_else(link: Link, told: str) -> None:
-    assert settings(link) == told
+    assert link_settings(link) == told
 
 
 @pytest.mark.parametrize("link", [*every_feature().links, *every_artemis_feature().links], ids=lambda link: link.name)
 def test_whatever_a_link_can_be_set_to_is_told_in_words_of_a_file(link: Link) -> None:
-    told = settings(link)
+    told = link_settings(link)
     assert "(" in told or "=" in told
     assert not {"'", "[", "{"} & {*told}, "no value is shown as Python has it"

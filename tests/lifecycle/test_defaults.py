@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from analysis.run.checks import value_at
-from brokerbench.scenario_list import questions
+from brokerbench.locustfiles import questions
 from tests.support.locust_run import LocustRun, nothing_left
 
 TIMEOUT_S = 900  # capacity looks for its limit, a quarter of an hour at most

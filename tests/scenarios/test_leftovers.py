@@ -36,7 +36,7 @@ def browse(
 ) -> tuple[list[str], list[Leftover]]:
     """The doubts, and what was found."""
     looks = list(browse_broker(HERE, depths, shelves, NOBODY, RUN, DeadLetterQueues(), lambda: after or depths))
-    return [look.doubt for look in looks if look.doubt], [each for look in looks for each in look.found or ()]
+    return [look.doubt for look in looks if look.doubt], [each for look in looks for each in look.leftovers or ()]
 
 
 def body(seq: int) -> bytes:

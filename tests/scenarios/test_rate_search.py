@@ -14,7 +14,7 @@ from drivers.client.pacing import NS_PER_S, SteppedSchedule
 from drivers.users.session import RateChange, Tally, Window
 from records.rate_search import SearchSettings
 from records.rate_steps import LEAST_SHARE, RateStep, ends_s, judged_seconds
-from scenarios.harness.run.steering import AHEAD_S, CLOSE_ENOUGH, NextRate, RateSearch, Seen, seen
+from scenarios.harness.run.steering import AHEAD_S, CLOSE_ENOUGH, NextRate, RateSearch, Reception, reception_of
 
 LIMITS = st.floats(1, 200_000)
 BEGINS = st.floats(1, 200_000)
@@ -71,20 +71,20 @@ def tally(received: dict[int, int], took_ms: int | None = 5) -> Tally:
 
 def test_a_rate_is_judged_by_what_arrives_of_what_is_due_and_not_by_what_producers_could_send() -> None:
     """A peer's search settled on a rate that its producers could not send."""
-    slow = seen(tally(dict.fromkeys(range(20), 80)), judged_seconds(0, 10), 100.0)
+    slow = reception_of(tally(dict.fromkeys(range(20), 80)), judged_seconds(0, 10), 100.0)
     assert (slow.share, slow.held(500)) == (0.8, False)
-    assert seen(tally(dict.fromkeys(range(20), 99)), judged_seconds(0, 10), 100.0).held(500)
+    assert reception_of(tally(dict.fromkeys(range(20), 99)), judged_seconds(0, 10), 100.0).held(500)
 
 
 @pytest.mark.parametrize(("took_ms", "held"), [(20, True), (40, False), (None, True)])
 def test_a_rate_whose_p99_is_over_the_limit_is_not_held(took_ms: int | None, held: bool) -> None:
-    assert seen(tally(dict.fromkeys(range(10), 100), took_ms), judged_seconds(0, 10), 100.0).held(30) is held
+    assert reception_of(tally(dict.fromkeys(range(10), 100), took_ms), judged_seconds(0, 10), 100.0).held(30) is held
 
 
 def test_the_first_fifth_of_a_step_is_not_judged() -> None:
     """A far broker's messages arrive late, and there are as many at each moment all the same."""
     late = {0: 0, 1: 50} | dict.fromkeys(range(2, 10), 100)
-    assert seen(tally(late), judged_seconds(0, 10), 100.0) == Seen(1.0, pytest.approx(5, rel=0.01))
+    assert reception_of(tally(late), judged_seconds(0, 10), 100.0) == Reception(1.0, pytest.approx(5, rel=0.01))
 
 
 class Planted:

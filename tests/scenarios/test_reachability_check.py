@@ -10,8 +10,8 @@ from records.errors import UserError
 from scenarios.harness import Hold, Scenario, no_acked_send_lost
 from scenarios.harness.options.arguments import add_arguments
 from scenarios.harness.options.plan import Plan, make
-from scenarios.harness.options.reachability_check import reachability_warnings
 from scenarios.harness.options.run_options import read
+from scenarios.harness.options.topology_rules import reachability_warnings
 from topologies.catalogue.lookup import build
 from topologies.classic.broker import Broker
 from topologies.classic.network_connectors import NetworkConnector

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import yaml
 
-from brokerbench.compose import compose_files
+from brokerbench.rendering import compose_files
 from topologies.artemis.launch import command
 from topologies.catalogue.lookup import build
 from topologies.model.launch import BrokerFolders, Launch

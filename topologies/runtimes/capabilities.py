@@ -17,10 +17,12 @@ _INSTEAD = "use --runtime processes or containers for that"
 class Capability(Enum):
     """What is possible with the brokers of a runtime, if it has the capability."""
 
+    OWNS_BROKERS = "has them for itself, on this machine: empty when they start, and gone with the run"
     OPERATES_BROKERS = "starts, stops, kills and freezes them"
     CONFIGURES_BROKERS = "starts them as the run configures them, in a Java virtual machine of their own"
     CHOOSES_RELEASE = "starts them from a version or a build that the user names, by this machine's Java"
     REACHES_RUNNING_BROKERS = "reaches those that run already, and trusts the certificates that the user names"
+    LISTENS = "has brokers that listen at an address"
     MANAGES_BROKERS = "asks them by management"
     LINKS_BROKERS = "has links between them, which come up and go down"
     PROXIES_LINKS = "gets between them and their links"
@@ -37,6 +39,7 @@ LACKS: Mapping[str, Mapping[Capability, str]] = {
         Capability.REACHES_RUNNING_BROKERS: "only --runtime external reaches brokers that run already; leave one out",
     },
     "external": {
+        Capability.OWNS_BROKERS: "brokers that run already have clients and messages of others",
         Capability.OPERATES_BROKERS: (
             "--runtime external only talks to brokers; start it by --runtime processes or containers for that"
         ),
@@ -48,6 +51,7 @@ LACKS: Mapping[str, Mapping[Capability, str]] = {
         Capability.CONFIGURES_BROKERS: _NO_BROKER,
         Capability.CHOOSES_RELEASE: _NO_BROKER,
         Capability.REACHES_RUNNING_BROKERS: "only --runtime external reaches brokers that run already; leave one out",
+        Capability.LISTENS: "brokers in memory listen nowhere; leave it out",
         Capability.MANAGES_BROKERS: f"brokers in memory have no management; {_INSTEAD}",
         Capability.LINKS_BROKERS: f"brokers in memory have no links that could come up; {_INSTEAD}",
         Capability.PROXIES_LINKS: "brokers in memory",
@@ -61,12 +65,13 @@ RUNTIMES = tuple(LACKS)
 
 
 def can(runtime: str, capability: Capability) -> bool:
-    return capability not in LACKS[runtime]
+    """False too for a runtime that is not known, or not chosen yet."""
+    return runtime in LACKS and capability not in LACKS[runtime]
 
 
 def why_not(runtime: str, capability: Capability) -> str:
-    """Why it lacks the capability, with the next step; '' if it has it."""
-    return LACKS[runtime].get(capability, "")
+    """Why it lacks the capability, with the next step; '' if it has it, or is not chosen yet."""
+    return LACKS.get(runtime, {}).get(capability, "")
 
 
 def no_containers(topology: Topology) -> str:

@@ -57,17 +57,17 @@ def course(answers: Sequence[Offset], *, one_host: bool) -> ClockCourse:
     On one host the monotonic clock is one: an offset within its bound is the noise of asking, and so none.
     """
     first, last = answers[0], answers[-1]
-    known = [(answer, answer.bound) for answer in answers if answer.bound is not None]
+    bounded = [(answer, answer.bound) for answer in answers if answer.bound is not None]
     if first.bound is None or last.bound is None:
-        told = "its clock did not answer, so its times cannot be set beside the others'"
-        return ClockCourse(first.offset_ns, first.bound or 0, doubt=told)
-    doubt = next((jump for one, other in pairwise(known) if (jump := _jump(*one, *other))), "")
+        silence = "its clock did not answer, so its times cannot be set beside the others'"
+        return ClockCourse(first.offset_ns, first.bound or 0, doubt=silence)
+    doubt = next((jump for answer, next_answer in pairwise(bounded) if (jump := _jump(*answer, *next_answer))), "")
     if one_host and abs(first.offset_ns) <= first.bound:
         return ClockCourse(0, 0, doubt=doubt)
-    if doubt or all(abs(each.offset_ns - first.offset_ns) <= bound + first.bound for each, bound in known):
+    if doubt or all(abs(answer.offset_ns - first.offset_ns) <= bound + first.bound for answer, bound in bounded):
         return ClockCourse(first.offset_ns, first.bound, doubt=doubt)
-    bound_ns = max(bound for _, bound in known) + _residual_ns([answer for answer, _ in known])
-    return ClockCourse(first.offset_ns, bound_ns, tuple(ClockReading(a.at_ns, a.offset_ns) for a, _ in known))
+    bound_ns = max(bound for _, bound in bounded) + _residual_ns([answer for answer, _ in bounded])
+    return ClockCourse(first.offset_ns, bound_ns, tuple(ClockReading(a.at_ns, a.offset_ns) for a, _ in bounded))
 
 
 def _jump(before: Offset, bound_before: int, after: Offset, bound_after: int) -> str:
@@ -83,12 +83,12 @@ def _jump(before: Offset, bound_before: int, after: Offset, bound_after: int) ->
 
 def _residual_ns(answers: Sequence[Offset]) -> int:
     """How far an answer is at most from the line between the one before it and the one after it."""
-    found = 0.0
+    residual_ns = 0.0
     for before, here, after in zip(answers, answers[1:], answers[2:], strict=False):
         share = (here.at_ns - before.at_ns) / max(1, after.at_ns - before.at_ns)
         on_the_line_ns = before.offset_ns + share * (after.offset_ns - before.offset_ns)
-        found = max(found, abs(here.offset_ns - on_the_line_ns))
-    return round(found)
+        residual_ns = max(residual_ns, abs(here.offset_ns - on_the_line_ns))
+    return round(residual_ns)
 
 
 def thinned(answers: Sequence[Offset]) -> list[Offset]:

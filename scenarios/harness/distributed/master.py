@@ -87,21 +87,22 @@ class DistributedLoadGenerators:
 
     def _refusals(self) -> list[str]:
         """Why there can be no run with these workers: one sentence for each that cannot take part."""
-        found = []
+        refusals = []
         for worker in self._workers:
             answer = self._equipped.get(worker)
             if answer is None and self._is_lost(worker):
-                found.append(f"worker {worker} was lost before it could be equipped")
+                refusals.append(f"worker {worker} was lost before it could be equipped")
             elif answer is None:
-                found.append(f"worker {worker} did not answer within {EQUIP_TIMEOUT_S:g} s when it was to be equipped")
+                within = f"within {EQUIP_TIMEOUT_S:g} s when it was to be equipped"
+                refusals.append(f"worker {worker} did not answer {within}")
             elif why := answer["refusal"] or another_build(answer.get("build_id", "an older one"), self._build_id):
-                found.append(f"worker {worker}: {why}")
-        return found
+                refusals.append(f"worker {worker}: {why}")
+        return refusals
 
     def tally(self) -> Tally:
-        told = [worker for worker in self._workers if worker in self._tallies]
-        reports = [self._tallies[worker] for worker in told]
-        return messages.tally_in(reports, [self._offsets[worker].offset_ns for worker in told])
+        workers = [worker for worker in self._workers if worker in self._tallies]
+        reports = [self._tallies[worker] for worker in workers]
+        return messages.tally_in(reports, [self._offsets[worker].offset_ns for worker in workers])
 
     def connected(self) -> Mapping[tuple[str, str], int]:
         return messages.connected_in(list(self._tallies.values()))
@@ -109,12 +110,12 @@ class DistributedLoadGenerators:
     def go(self, go: Go) -> None:
         self._answers_of = {worker: [offset] for worker, offset in self._offsets.items()}
         self._asking.start()
-        first: Counter[str] = Counter()
+        first_index: Counter[str] = Counter()
         for worker in self._workers:
             shifted = go.window.shifted(self._offsets[worker].offset_ns)
-            of_worker = replace(go, window=shifted, first_index=Counter(first))
+            of_worker = replace(go, window=shifted, first_index=Counter(first_index))
             self._runner.send_message("bb_go", messages.go(of_worker), worker)
-            first.update(self._tallies.get(worker, {}).get("tally", {}).get("ready", {}))
+            first_index.update(self._tallies.get(worker, {}).get("tally", {}).get("ready", {}))
 
     def settle(self, window: Window) -> None:
         for worker in self._workers:
@@ -131,12 +132,12 @@ class DistributedLoadGenerators:
             self._runner.send_message("bb_stop_producing", None, worker)
 
     def problems(self) -> list[str]:
-        found = [self._gathering.failure] if self._gathering and self._gathering.failure else []
+        problems = [self._gathering.failure] if self._gathering and self._gathering.failure else []
         for worker in self._workers:
-            found += self._tallies.get(worker, {}).get("problems", ())
+            problems += self._tallies.get(worker, {}).get("problems", ())
             if worker not in self._closed and self._is_lost(worker):
-                found.append(f"worker {worker} was lost: what it had not yet written is missing")
-        return found
+                problems.append(f"worker {worker} was lost: what it had not yet written is missing")
+        return problems
 
     def doubts(self) -> list[str]:
         return self._doubts
@@ -151,8 +152,8 @@ class DistributedLoadGenerators:
             answers = [*self._answers_of.get(worker, [self._offsets[worker]]), self._probe(worker)]
             went = course(answers, one_host=report["process"]["host"] == self._info.host)
             self._doubts += [f"worker {worker}: {went.doubt}"] if went.doubt else []
-            of = ProcessInfo(**report["process"])
-            infos.append(replace(of, offset_ns=went.offset_ns, error_bound_ns=went.bound_ns, clock=went.readings))
+            info = ProcessInfo(**report["process"])
+            infos.append(replace(info, offset_ns=went.offset_ns, error_bound_ns=went.bound_ns, clock=went.readings))
         return tuple(sorted(infos, key=lambda info: info.index))
 
     def _keep_asking(self) -> None:

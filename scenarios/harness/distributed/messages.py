@@ -145,7 +145,7 @@ def another_build(theirs: str, ours: str) -> str:
 
 def _source(root: Path) -> str:
     """A checksum of the Python files that a worker runs, in eight digits."""
-    found = sha256()
+    checksum = sha256()
     for path in sorted(path for folder in RUN_BY_WORKERS for path in (root / folder).rglob("*.py")):
-        found.update(str(path.relative_to(root)).encode() + b"\0" + path.read_bytes() + b"\0")
-    return found.hexdigest()[:8]
+        checksum.update(str(path.relative_to(root)).encode() + b"\0" + path.read_bytes() + b"\0")
+    return checksum.hexdigest()[:8]

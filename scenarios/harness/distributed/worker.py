@@ -55,10 +55,12 @@ class WorkerDuty:
             "bb_clock": lambda _: self._runner.send_message("bb_clock", {"at_ns": time.perf_counter_ns()}),
             "bb_equip": self._equip,
             "bb_call_off": lambda _: self._let_go(),
-            "bb_go": self._go,
-            "bb_settle": self._settle,
-            "bb_change_rate": self._change_rate,
-            "bb_stop_producing": self._stop_producing,
+            "bb_go": self._in_session(lambda session, data: session.go(messages.go_in(data))),
+            "bb_settle": self._in_session(lambda session, data: session.settle(messages.settle_in(data))),
+            "bb_change_rate": self._in_session(
+                lambda session, data: session.change_rate(messages.change_rate_in(data))
+            ),
+            "bb_stop_producing": self._in_session(lambda session, _: session.stop_producing()),
         }
         for name, listener in listeners.items():
             self._runner.register_message(name, lambda environment, msg, act=listener: act(msg.data))
@@ -110,21 +112,9 @@ class WorkerDuty:
     def _send_events(self, process: str, table: str, messages: bytes) -> None:
         self._runner.send_message("bb_events", {"process": process, "table": table, "messages": messages})
 
-    def _go(self, data: dict[str, Any]) -> None:
-        if self._session:
-            self._session.go(messages.go_in(data))
-
-    def _settle(self, data: dict[str, Any]) -> None:
-        if self._session:
-            self._session.settle(messages.settle_in(data))
-
-    def _change_rate(self, data: dict[str, Any]) -> None:
-        if self._session:
-            self._session.change_rate(messages.change_rate_in(data))
-
-    def _stop_producing(self, _: Any) -> None:
-        if self._session:
-            self._session.stop_producing()
+    def _in_session(self, act: Callable[[Session, Any], None]) -> Callable[[Any], None]:
+        """A listener that does nothing while there is no session."""
+        return lambda data: act(self._session, data) if self._session else None
 
     def _keep_telling(self, session: Session) -> None:
         while self._session is session:

@@ -27,6 +27,7 @@ from topologies.model.endpoints import Endpoint
 from topologies.model.link import Link
 from topologies.model.topology import Topology, present_links
 from topologies.runtimes import startup
+from topologies.runtimes.capabilities import Capability, can
 from topologies.runtimes.contract import Runtime
 from topologies.runtimes.own import proxies_of
 
@@ -107,8 +108,8 @@ class RuntimeProbe:
         return next(link for link in self._topology.links if link.name == name)
 
     def _are_up(self, links: Sequence[Link]) -> bool:
-        """False too where an end does not answer. Brokers in memory have no links that could be down."""
-        if self._runtime.name == "memory":
+        """False too where an end does not answer. Brokers without links have none that could be down."""
+        if not can(self._runtime.name, Capability.LINKS_BROKERS):
             return True
         try:
             return not unproven(self._runtime, self._topology, links)

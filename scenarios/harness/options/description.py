@@ -1,19 +1,20 @@
 """Describes a run before it begins: its brokers, links, clients and options, as in `records.run`."""
 
 import sys
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
+from inspect import get_annotations
+from typing import Any
 
-from drivers.client.connection_modes import ONE_URI, POOLED
-from drivers.client.message_settings import MessageSettings
+from drivers.client.connection_modes import POOLED
 from drivers.client.work import Work
-from drivers.contract import DEFAULT_PRIORITY
 from drivers.protocols import Spoken
 from drivers.users.broker_user import BrokerUser
-from drivers.users.locust_users import ConsumerUser, ProducerUser
+from drivers.users.locust_users import ConsumerUser, ProducerUser, Stay
 from records.destination_pattern import PLACE
 from records.run import RECEIVERS, BrokerInfo, GroupInfo, LinkInfo, RunInfo, UserInfo
 from scenarios import machine
-from scenarios.harness.options.reachability_check import reachability_warnings
+from scenarios.harness.options.topology_rules import reachability_warnings
 from scenarios.harness.scenario import Scenario
 from scenarios.java_parts import java_client_versions
 from scenarios.options import Options
@@ -22,6 +23,29 @@ from topologies.model.impairment import Impairment
 from topologies.model.link import Link
 from topologies.model.proxied_links import proxied
 from topologies.model.topology import Topology
+
+Setting = str | int | float | bool
+ALWAYS_RECORDED = (
+    "body_bytes",
+    "durable",
+    "sends_per_second",
+    "in_flight",
+    "prefetch",
+    "durable_subscription",
+    "connections",
+)
+NEVER_RECORDED = ("role", "group", "destination", "resend_in_doubt")
+"""The first three have their own fields in `UserInfo`."""
+RENAMED = {"durable_subscription": "durable", "priority": "message_priority"}
+RECORDED_AS: Mapping[str, Callable[[Any], Setting | None]] = {
+    "properties": lambda user: str(user.message_settings().properties) or None,
+    "selector": lambda user: " | ".join(user.selectors()),
+    "stays": lambda user: None if user.stays == (Stay(),) else "; ".join(map(str, user.stays)),
+    "work_ms": lambda user: str(user.work_ms) if Work.parse(str(user.work_ms)) else None,
+    "destinations": lambda user: user.destinations if user.destinations > 1 or PLACE in user.destination else None,
+    "pool_size": lambda user: user.pool_size if user.connections == POOLED else None,
+}
+"""By attribute of a user class: what is recorded of it, None for nothing."""
 
 
 def describe(scenario: Scenario, options: Options, topology: Topology, groups: tuple[ClientGroup, ...]) -> RunInfo:
@@ -108,66 +132,23 @@ def _failover_uris(group: ClientGroup, scenario: Scenario, options: Options) -> 
 
 
 def _user_info(user: type[BrokerUser]) -> UserInfo:
-    settings: dict[str, str | int | float | bool] = {}
-    if issubclass(user, ProducerUser):
-        settings = _producer_settings(user)
-    if issubclass(user, ConsumerUser):
-        settings = _consumer_settings(user)
-    if user.destinations > 1 or PLACE in user.destination:
-        settings["destinations"] = user.destinations
-    if user.may_fail:
-        settings["may_fail"] = True
-    settings["connections"] = user.connections
-    if user.connections == POOLED:
-        settings["pool_size"] = user.pool_size
-    if user.joins:
-        settings["joins"] = user.joins
-    if user.uris == ONE_URI:
-        settings["uris"] = user.uris
+    """The settings of a class are its public attributes that drivers declare, in that order.
+
+    One that is as declared is left out, unless it is of `ALWAYS_RECORDED`.
+    """
+    settings: dict[str, Setting] = {}
+    for kind in (kind for kind in (ProducerUser, ConsumerUser, BrokerUser) if issubclass(user, kind)):
+        for name in get_annotations(kind):
+            if name.startswith("_") or name in NEVER_RECORDED:
+                continue
+            if name in RECORDED_AS:
+                setting = RECORDED_AS[name](user)
+            else:
+                is_recorded = name in ALWAYS_RECORDED or getattr(user, name) != getattr(kind, name)
+                setting = getattr(user, name) if is_recorded else None
+            if setting is not None:
+                settings[RENAMED.get(name, name)] = setting
     return UserInfo(user.__name__, user.role, user.group, user.destination, user.fixed_count, settings)
-
-
-def _producer_settings(user: type[ProducerUser]) -> dict[str, str | int | float | bool]:
-    settings: dict[str, str | int | float | bool] = {
-        "body_bytes": user.body_bytes,
-        "durable": user.durable,
-        "sends_per_second": user.sends_per_second,
-        "in_flight": user.in_flight,
-    }
-    if user.rate_steps:
-        settings["rate_steps"] = user.rate_steps
-    if user.transaction_size:
-        settings["transaction_size"] = user.transaction_size
-    if user.awaits_replies:
-        settings["awaits_replies"] = True
-    return settings | _message_settings(user.message_settings())
-
-
-def _consumer_settings(user: type[ConsumerUser]) -> dict[str, str | int | float | bool]:
-    settings: dict[str, str | int | float | bool] = {
-        "prefetch": user.prefetch,
-        "selector": " | ".join(user.selectors()),
-        "durable": user.durable_subscription,
-    }
-    if len(user.stays) > 1 or user.stays[0].until_s is not None or user.stays[0].place is not None:
-        settings["stays"] = "; ".join(map(str, user.stays))
-    if Work.parse(str(user.work_ms)):
-        settings["work_ms"] = str(user.work_ms)
-    if user.replies:
-        settings["replies"] = True
-    return settings
-
-
-def _message_settings(messages: MessageSettings) -> dict[str, str | int | float | bool]:
-    """What messages carry beyond the defaults. The analysis reads properties and time to live from here."""
-    settings: dict[str, str | int | float | bool] = {}
-    if messages.properties.cycles:
-        settings["properties"] = str(messages.properties)
-    if messages.time_to_live_s is not None:
-        settings["time_to_live_s"] = messages.time_to_live_s
-    if messages.priority != DEFAULT_PRIORITY:
-        settings["message_priority"] = messages.priority
-    return settings
 
 
 def command_line(options: Options) -> tuple[str, ...]:

@@ -18,8 +18,9 @@ from drivers.client.connection_modes import CONNECTION_MODES
 from drivers.protocols import Spoken, missing
 from drivers.realtime import why_refused
 from records.analysis_command import why_no_master
-from records.errors import UserError, about
+from records.errors import UserError, about, refuse_first
 from scenarios.harness.options.load_options import ChosenLoad, read_load, stated_warm_up_s
+from scenarios.harness.options.topology_rules import link_refusals
 from scenarios.harness.scenario import Scenario
 from scenarios.java_parts import why_no_client
 from scenarios.options import MOST_LETTERS, OPTIONS, REALTIME, Option, Options
@@ -31,14 +32,12 @@ from topologies.model.launch import LOOPBACK
 from topologies.model.proxied_links import proxied
 from topologies.model.topology import Topology
 from topologies.model.trust import Trust
-from topologies.runtimes.capabilities import RUNTIMES
+from topologies.runtimes.capabilities import RUNTIMES, Capability, can, why_not
 from topologies.runtimes.choice import Look, choose, containers_for, look_here
 from topologies.runtimes.ports import addresses_here, no_address_to_bind
 
 log = logging.getLogger("brokerbench")
 
-WITHOUT_PROXIES = ("memory", "external")
-"""Runtimes whose links are left as they are unless ``--link`` is given."""
 MOST_DIGITS = 100
 LONGEST_FILE_NAME = 255
 RULES: Mapping[object, str] = {int: "a whole number", float: "a number"}
@@ -57,9 +56,9 @@ def read(namespace: Namespace, scenario: Scenario, load_s: float | None, look: L
     load = _read_load(namespace, scenario, values | {"load_s": load_s})
     runtime = values["runtime"] or _runtime_implied(namespace)
     topology = values["topology"] or scenario.default_topology
-    link = values["link"] or ("" if runtime in WITHOUT_PROXIES else scenario.default_link) or None
+    link = values["link"] or ("" if why_not(runtime, Capability.PROXIES_LINKS) else scenario.default_link) or None
     built_topology, overlay = _built(topology, namespace.overlay)
-    _require_link(scenario, topology, built_topology)
+    refuse_first(link_refusals(scenario, built_topology, topology))
     said_by = "--link" if namespace.link else f"--topology {topology}: default_link of scenario {scenario.name}:"
     built_topology = _linked(built_topology, link, runtime, said_by)
     if values["warm_up_s"] is None:
@@ -160,19 +159,9 @@ def _built(text: str, overlay: str | None) -> tuple[Topology, Overlay | None]:
     return overlaid(topology, overlay)
 
 
-def _require_link(scenario: Scenario, text: str, topology: Topology) -> None:
-    """The topology has the link that the scenario asks about. ``text`` names it."""
-    needed = scenario.link
-    if needed and not any(needed.is_one(topology, link) for link in topology.links):
-        raise UserError(
-            f"--topology {text}: it has no {needed.what}, and scenario {scenario.name} asks about one; "
-            f"{scenario.another_topology('that has it')}"
-        )
-
-
 def _linked(topology: Topology, link: str | None, runtime: str, said_by: str) -> Topology:
     """The topology with its links as ``link`` says. ``said_by`` names in an error who says so."""
-    if runtime == "external" and not link and proxied(topology.links):
+    if can(runtime, Capability.REACHES_RUNNING_BROKERS) and not link and proxied(topology.links):
         log.warning("the brokers run already, so their links are left as they are, whatever %s says", topology.name)
         return as_they_come(topology)
     with about(f"{said_by} "):
@@ -208,8 +197,8 @@ def _require_possible(options: Options) -> None:
             "memory goes with memory only; leave one of them out"
         )
     _check_numbers(options)
-    if options.bind_host != LOOPBACK and options.runtime == "memory":
-        raise UserError(f"--bind-host {options.bind_host}: brokers in memory listen nowhere; leave it out")
+    if options.bind_host != LOOPBACK and (why := why_not(options.runtime, Capability.LISTENS)):
+        raise UserError(f"--bind-host {options.bind_host}: {why}")
     _check_runs(options.runs)
     if options.spark_master and (why := why_no_master(options.spark_master)):
         raise UserError(f"--spark-master {options.spark_master}: {why}")

@@ -1,23 +1,30 @@
-"""Refuses a run whose users cannot send, select, work or reply as asked, before anything starts."""
+"""Says why a run's users cannot send, select, work or reply as asked.
 
-from collections.abc import Iterable, Sequence
+Each rule yields a sentence a breach. `scenarios.harness.options.plan.make` refuses a run with the first one, so a rule
+may rely on those before it.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import product
 
 from drivers.client.connection_modes import ONE
 from drivers.client.work import Work
 from drivers.protocols import Spoken
 from drivers.users.locust_users import ConsumerUser, ProducerUser
-from records.errors import UserError, about
+from records.errors import about
 from records.message_properties import MessageProperties
+from records.rate_search import AFTER_A_STEP_S
 from records.rate_steps import parse_steps
 from records.selectors import parse
 from records.units import MS_PER_S
-from scenarios.harness.options.reachability_check import common_destinations
+from scenarios.harness.options.topology_rules import common_destinations
 from scenarios.options import Options
 from topologies.model.topology import Topology
 
 NOTHING = "FALSE"  # a selector that asks for no property is meant as it is
 MOST_VALUES = 8  # of a property in one sentence
 Producers = Sequence[type[ProducerUser]]
+Consumers = Sequence[type[ConsumerUser]]
 CORE = "core"
 QUEUE = "queue://"
 NO_PREFETCH = "its library counts bytes, not messages; set consumerWindowSize of the broker's URI instead"
@@ -27,33 +34,32 @@ NO_WORK = "its library shares a few threads among the listeners of all consumers
 # -- what messages carry and consumers select --------------------------------------------------------------------------
 
 
-def require_messages_fit(producing: Producers, consuming: Sequence[type[ConsumerUser]], options: Options) -> None:
-    """Raises UserError for what no message can carry, or no consumer can select."""
-    _require_sendable(producing, options)
-    _require_alike(producing)
+def message_refusals(producing: Producers, consuming: Consumers, options: Options) -> Iterator[str]:
+    """No message can carry what is asked for, or no consumer can select it."""
+    yield from _unsendable(producing, options)
+    yield from _unlike(producing)
     for consumer in consuming:
-        _require_selectable(
-            consumer, [producer for producer in producing if common_destinations(producer, consumer)], options
-        )
+        senders = [producer for producer in producing if common_destinations(producer, consumer)]
+        yield from _unselectable(consumer, senders, options)
 
 
-def require_all_wanted(producing: Producers, consuming: Sequence[type[ConsumerUser]]) -> None:
-    """A rate is held if all that is due arrives. Raises UserError where that is not to be expected."""
+def unwanted_refusals(producing: Producers, consuming: Consumers) -> Iterator[str]:
+    """A rate that changes is held if all that is due arrives, and that is not to be expected."""
     for user in producing:
         if user.time_to_live_s is not None:
-            raise UserError(
+            yield (
                 f"{user.__name__}: time_to_live_s = {user.time_to_live_s:g} (--ttl): of messages that expire nobody "
                 "can tell whether a rate is held; leave it out, or choose one --rate"
             )
-    for taker in consuming:
-        if any(taker.selectors()):
-            raise UserError(
-                f"{taker.__name__}: selector = {taker.selector!r} (--selector): of messages that consumers leave out "
-                "nobody can tell whether a rate is held; leave it out, or choose one --rate"
+    for consumer in consuming:
+        if any(consumer.selectors()):
+            yield (
+                f"{consumer.__name__}: selector = {consumer.selector!r} (--selector): of messages that consumers leave "
+                "out nobody can tell whether a rate is held; leave it out, or choose one --rate"
             )
 
 
-def _require_sendable(producing: Producers, options: Options) -> None:
+def _unsendable(producing: Producers, options: Options) -> Iterator[str]:
     protocol = Spoken.parse(options.protocol).of("producer")
     choices = (
         ("time_to_live_s", "--ttl", options.time_to_live_s),
@@ -65,16 +71,17 @@ def _require_sendable(producing: Producers, options: Options) -> None:
             properties = user.message_settings().properties
         except ValueError as error:
             option = next((option for name, option in options_by_attribute.items() if str(error).startswith(name)), "")
-            raise UserError(f"{user.__name__}: {error}{option and f' ({option})'}") from error
+            yield f"{user.__name__}: {error}{option and f' ({option})'}"
+            return
         for name, values in properties.cycles if protocol == "stomp" else ():
             if wrong := [value for value in values if not isinstance(value, str)]:
-                raise UserError(
+                yield (
                     f"{user.__name__}: property {name} = {wrong[0]!r}: STOMP carries text only; write "
                     f"{str(wrong[0])!r}, or choose another --protocol for the producers"
                 )
 
 
-def _require_alike(producing: Producers) -> None:
+def _unlike(producing: Producers) -> Iterator[str]:
     """The analysis knows a message's class only by its destination."""
     first_by_destination: dict[str, type[ProducerUser]] = {}
     for user in producing:
@@ -82,24 +89,24 @@ def _require_alike(producing: Producers) -> None:
             earlier = first_by_destination.setdefault(name, user)
             ours, theirs = user.message_settings(), earlier.message_settings()
             if (ours.properties, ours.time_to_live_s) != (theirs.properties, theirs.time_to_live_s):
-                raise UserError(
+                yield (
                     f"{earlier.__name__} and {user.__name__} send to {name} with different properties or times to "
                     "live, so nobody could tell which message should have come; give them the same, or two destinations"
                 )
 
 
-def _require_selectable(
-    consumer: type[ConsumerUser], producing: Iterable[type[ProducerUser]], options: Options
-) -> None:
-    """Each selector parses, compares like with like, and matches a message that is sent to its destination."""
+def _unselectable(consumer: type[ConsumerUser], producing: Producers, options: Options) -> Iterator[str]:
+    """A selector does not parse, compares unlike values, or matches no message that is sent to its destination."""
     sent = {producer.message_settings().properties: None for producer in producing}
     if not consumer.selectors():
-        raise UserError(f"{consumer.__name__}: selector is an empty list; write '' for every message")
-    with about("--" if options.selector else f"{consumer.__name__}: "):
-        for selector in map(parse, filter(None, consumer.selectors())):
+        yield f"{consumer.__name__}: selector is an empty list; write '' for every message"
+    subject = "--" if options.selector else f"{consumer.__name__}: "
+    for text in filter(None, consumer.selectors()):
+        with about(subject):
+            selector = parse(text)
             matched = [any(selector.matched(properties)) for properties in (*sent, MessageProperties())]
-            if sent and selector.properties and not any(matched[:-1]):
-                raise UserError(f"selector {selector.text!r}: {_matches_none(sent)}")
+        if sent and selector.properties and not any(matched[:-1]):
+            yield f"{subject}selector {selector.text!r}: {_matches_none(sent)}"
 
 
 def _matches_none(sent: Iterable[MessageProperties]) -> str:
@@ -122,51 +129,43 @@ def _few(values: Sequence[str]) -> str:
 # -- work --------------------------------------------------------------------------------------------------------------
 
 
-def require_work_done(
-    consuming: Sequence[type[ConsumerUser]], producing: Sequence[type[ProducerUser]], options: Options
-) -> None:
-    """Raises UserError. A rate that changes has to be served where it is lowest, to ask its question at all.
+def work_refusals(producing: Producers, consuming: Consumers, options: Options) -> Iterator[str]:
+    """Consumers cannot work as asked. A rate that changes has to be served where it is lowest, to ask its question.
 
     It is not judged where consumers select, or messages expire: not all that is sent has to be worked on there.
     """
-    works = {user: _work(user) for user in consuming}
-    if Spoken.parse(options.protocol).of("consumer") == CORE:
-        _require_possible(consuming, works, options)
-    for user in consuming:
-        if works[user] and user.takes_turns():
-            raise UserError(
-                f"{user.__name__}: work_ms = {user.work_ms} (--work-ms): its {user.fixed_count} users share "
-                f"{user.destinations} destinations (--destinations), and would work for each of theirs at the same "
-                f"time; use --consumers {user.destinations} or more, or leave the time out"
-            )
+    yield from _impossible_work(consuming, options)
     for destination in dict.fromkeys(user.destination for user in consuming):
-        its = {user: works[user] for user in consuming if user.destination == destination}
+        works = {user: Work.parse(str(user.work_ms)) for user in consuming if user.destination == destination}
         senders = [user for user in producing if user.destination == destination]
-        with_work = {user: work for user, work in its.items() if work}
-        if not with_work or any(any(user.selectors()) for user in its) or any(user.time_to_live_s for user in senders):
+        with_work = {user: work for user, work in works.items() if work}
+        if any(any(user.selectors()) for user in works) or any(user.time_to_live_s for user in senders):
             continue
-        if len(with_work) == len(its) or not destination.startswith(QUEUE):
-            _require_served(destination, sum(map(_least_per_s, senders)), with_work)
+        if with_work and (len(with_work) == len(works) or not destination.startswith(QUEUE)):
+            yield from _unserved(destination, sum(map(_least_per_s, senders)), with_work)
 
 
-def _work(user: type[ConsumerUser]) -> Work | None:
-    try:
-        return Work.parse(str(user.work_ms))
-    except ValueError as error:
-        raise UserError(f"{user.__name__}: work_ms = {error} (--work-ms)") from error
-
-
-def _require_possible(
-    consuming: Iterable[type[ConsumerUser]], works: dict[type[ConsumerUser], Work | None], options: Options
-) -> None:
-    if options.prefetch is not None:
-        raise UserError(f"--prefetch {options.prefetch}: {CORE} clients take none: {NO_PREFETCH}")
+def _impossible_work(consuming: Consumers, options: Options) -> Iterator[str]:
+    works: dict[type[ConsumerUser], Work | None] = {}
     for user in consuming:
-        if works[user]:
-            raise UserError(
+        try:
+            works[user] = Work.parse(str(user.work_ms))
+        except ValueError as error:
+            yield f"{user.__name__}: work_ms = {error} (--work-ms)"
+    if Spoken.parse(options.protocol).of("consumer") == CORE:
+        if options.prefetch is not None:
+            yield f"--prefetch {options.prefetch}: {CORE} clients take none: {NO_PREFETCH}"
+        for user in (user for user in consuming if works[user]):
+            yield (
                 f"{user.__name__}: work_ms = {user.work_ms!r} (--work-ms): {CORE} clients cannot do this: {NO_WORK}; "
                 "choose another --protocol"
             )
+    for user in (user for user in consuming if works[user] and user.takes_turns()):
+        yield (
+            f"{user.__name__}: work_ms = {user.work_ms} (--work-ms): its {user.fixed_count} users share "
+            f"{user.destinations} destinations (--destinations), and would work for each of theirs at the same "
+            f"time; use --consumers {user.destinations} or more, or leave the time out"
+        )
 
 
 def _least_per_s(user: type[ProducerUser]) -> float:
@@ -176,7 +175,7 @@ def _least_per_s(user: type[ProducerUser]) -> float:
     return user.fixed_count * (min(rates) if rates else user.sends_per_second)
 
 
-def _require_served(destination: str, rate_per_s: float, works: dict[type[ConsumerUser], Work]) -> None:
+def _unserved(destination: str, rate_per_s: float, works: dict[type[ConsumerUser], Work]) -> Iterator[str]:
     """Consumers of a queue share its messages; each subscriber of a topic gets all of them."""
     most = {user: MS_PER_S / work.mean_ms for user, work in works.items()}
     if destination.startswith(QUEUE):
@@ -186,78 +185,110 @@ def _require_served(destination: str, rate_per_s: float, works: dict[type[Consum
     if rate_per_s >= can_per_s:
         consumers = " and ".join(f"{user.fixed_count} {user.__name__} of {user.work_ms} ms" for user in works)
         share = "together" if destination.startswith(QUEUE) else "each, and each subscriber gets all messages"
-        raise UserError(
+        yield (
             f"{destination}: {rate_per_s:,g} messages a second are sent to it, and its consumers ({consumers}) can "
             f"take at most {can_per_s:,.6g} a second {share}; lower --rate or --work-ms, or use more --consumers"
         )
 
 
+# -- the load ----------------------------------------------------------------------------------------------------------
+
+
+def search_refusals(producing: Producers, options: Options) -> Iterator[str]:
+    """No first steps can be made of the search for the highest rate."""
+    search, producers = options.search, sum(user.fixed_count for user in producing)
+    if search is None:
+        return
+    if transacted := [user.__name__ for user in producing if user.transaction_size]:
+        yield (
+            f"--rate {search}: messages of {', '.join(transacted)} wait for their transaction between two rates; leave "
+            "transactions out"
+        )
+    if search.begin_per_s < producers:
+        yield (
+            f"--rate {search}: between two rates each of {producers} producers sends a message in two seconds, so "
+            f"begin at {producers} messages a second or more"
+        )
+    if options.load_s is not None and options.load_s < search.step_s + AFTER_A_STEP_S:
+        yield (
+            f"--run-time {options.load_s:g}: a step of {search} alone takes {search.step_s + AFTER_A_STEP_S} s; make "
+            "it longer, or leave it out"
+        )
+
+
+def stay_refusals(consuming: Consumers, load_s: float | None) -> Iterator[str]:
+    """Consumers come back after the load: what they left would be taken for left behind."""
+    for user in consuming:
+        last = user.stays[-1]
+        if load_s is not None and last.from_s >= load_s:
+            yield (
+                f"{user.__name__}: its last stay begins {last.from_s:g} s into the load, which is over after "
+                f"{load_s:g} s; make the load longer (-t)"
+            )
+
+
 # -- replies -----------------------------------------------------------------------------------------------------------
 
 
-def require_ways_back(
-    producing: Iterable[type[ProducerUser]], consuming: Sequence[type[ConsumerUser]], options: Options
-) -> None:
-    """Whoever awaits replies can get them: by protocol, connection, and the topology's links. Raises UserError."""
-    topology = options.built_topology
-    asking = [user for user in producing if user.awaits_replies]
-    answering = [user for user in consuming if user.replies]
-    if not asking and not answering:
+def reply_refusals(producing: Producers, consuming: Consumers, options: Options) -> Iterator[str]:
+    """Whoever awaits replies cannot get them: by protocol, connection, or the topology's links."""
+    requesting = [user for user in producing if user.awaits_replies]
+    replying = [user for user in consuming if user.replies]
+    if not requesting and not replying:
         return
-    _require_protocol(options, topology)
-    for user in asking:
-        _require_connection(user)
-        repliers = [user_class for user_class in answering if user_class.destination == user.destination]
+    yield from _no_temporary_queues(options)
+    for user in requesting:
+        yield from _unfit_for_requests(user)
+        repliers = [user_class for user_class in replying if user_class.destination == user.destination]
         if not repliers:
-            raise UserError(
+            yield (
                 f"{user.__name__}: awaits_replies = True, and nobody replies to {user.destination}; write replies = "
                 "True in a ConsumerUser of that destination"
             )
         for replier in repliers:
-            _require_paths(topology, user.group, replier.group)
+            yield from _no_way_back(options.built_topology, user.group, replier.group)
 
 
-def _require_protocol(options: Options, topology: Topology) -> None:
+def _no_temporary_queues(options: Options) -> Iterator[str]:
+    topology, spoken = options.built_topology, Spoken.parse(options.protocol)
     able = topology.product.temporary_queues_by
-    for protocol in Spoken.parse(options.protocol).distinct:
+    for protocol in spoken.distinct:
         if protocol not in ("memory", *able):
-            raise UserError(
+            yield (
                 f"--protocol {options.protocol}: {protocol} has no temporary queues for replies on brokers of "
                 f"{topology.flavour}, and {topology.name} has such; choose --protocol {' or '.join(able)}"
             )
-    spoken = Spoken.parse(options.protocol)
     if (spoken.producers, spoken.consumers) in topology.product.unanswered:
-        raise UserError(
+        yield (
             f"--protocol {options.protocol}: on brokers of {topology.flavour} {spoken.consumers} clients cannot reply "
             f"to temporary queues of {spoken.producers} clients; choose one protocol for both"
         )
 
 
-def _require_connection(user: type[ProducerUser]) -> None:
+def _unfit_for_requests(user: type[ProducerUser]) -> Iterator[str]:
     if user.destinations > 1:
-        raise UserError(
+        yield (
             f"{user.__name__}: destinations = {user.destinations}: requests go to one destination here, so that its "
             "replies have one name; leave --destinations out"
         )
     if user.transaction_size:
-        raise UserError(
+        yield (
             f"{user.__name__}: transaction_size = {user.transaction_size}: requests of a transaction would wait "
             "for its end; leave transactions out"
         )
     if user.connections != ONE:
-        raise UserError(
+        yield (
             f"{user.__name__}: connections = {user.connections!r}: a temporary queue belongs to one connection; write "
             f"{ONE!r}"
         )
 
 
-def _require_paths(topology: Topology, requesters: str, repliers: str) -> None:
-    """Each replier's broker reaches each requester's."""
+def _no_way_back(topology: Topology, requesters: str, repliers: str) -> Iterator[str]:
+    """A replier's broker does not reach each requester's."""
     paths = topology.paths()
-    for begin in topology.group(repliers).enter_at:
-        for end in topology.group(requesters).enter_at:
-            if (begin.name, end.name) not in paths:
-                raise UserError(
-                    f"--topology {topology.name}: no path leads from {begin.name!r}, where {repliers} reply, back to "
-                    f"{end.name!r}; make its links duplex, or choose chain"
-                )
+    for begin, end in product(topology.group(repliers).enter_at, topology.group(requesters).enter_at):
+        if (begin.name, end.name) not in paths:
+            yield (
+                f"--topology {topology.name}: no path leads from {begin.name!r}, where {repliers} reply, back to "
+                f"{end.name!r}; make its links duplex, or choose chain"
+            )

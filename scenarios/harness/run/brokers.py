@@ -39,6 +39,7 @@ from topologies.management.sampling import PERIOD_S, Reading, Series
 from topologies.model.client_groups import ClientGroup
 from topologies.model.endpoints import Endpoint
 from topologies.model.trust import Trust
+from topologies.runtimes.capabilities import Capability, can
 from topologies.runtimes.choice import runtime_of, trust_in
 from topologies.runtimes.contract import Progress, Runtime, RuntimeFailed
 from topologies.runtimes.own import proxies_of
@@ -204,7 +205,7 @@ class BrokerEnvironment:
         try:
             return sum(
                 self._dead_letters.waiting(self._depths(broker))
-                + sum(each.waiting for each in self._to_be_delivered(broker))
+                + sum(subscription.waiting for subscription in self._to_be_delivered(broker))
                 for broker in self._ever_there()
             )
         except ManagementFailed:
@@ -216,10 +217,11 @@ class BrokerEnvironment:
 
     def _to_be_delivered(self, broker: str) -> list[DurableSubscription]:
         """Durable subscriptions whose messages may still move: of connected clients, and of the run's own links."""
+        of_links = can(self.runtime.name, Capability.OWNS_BROKERS)
         return [
-            each
-            for each in self._durable_subscriptions(broker)
-            if (each.active if self._subscribers.have(each) else self.runtime.name != "external")
+            subscription
+            for subscription in self._durable_subscriptions(broker)
+            if (subscription.active if self._subscribers.have(subscription) else of_links)
         ]
 
     def _ever_there(self) -> list[str]:
@@ -230,8 +232,9 @@ class BrokerEnvironment:
     def _depths(self, broker: str) -> Mapping[str, int]:
         """Messages by queue, of those queues that are this run's to look at. Raises ManagementFailed."""
         depths = self._watch.depths(broker)
-        is_external = self.runtime.name == "external"
-        return self._dead_letters.and_of_run(depths, self._destinations) if is_external else depths
+        if can(self.runtime.name, Capability.OWNS_BROKERS):
+            return depths
+        return self._dead_letters.and_of_run(depths, self._destinations)
 
     def browse(self, run_number: int, *, expires: bool) -> list[str]:
         """Record every message left on a queue; returns what could not be established.
@@ -262,27 +265,27 @@ class BrokerEnvironment:
     def _browse_subscriptions(self, broker: str, run_number: int) -> list[str]:
         """Records what one broker holds for durable subscriptions without a consumer, including those of links."""
         try:
-            left = [
-                each
-                for each in self._durable_subscriptions(broker)
-                if each.waiting and not (self._subscribers.have(each) and each.active)
+            abandoned = [
+                subscription
+                for subscription in self._durable_subscriptions(broker)
+                if subscription.waiting and not (self._subscribers.have(subscription) and subscription.active)
             ]
-            if self.runtime.name == "external":
-                left = [each for each in left if self._subscribers.have(each)]
-            elif not all(map(self._subscribers.have, left)):
+            if not can(self.runtime.name, Capability.OWNS_BROKERS):
+                abandoned = [subscription for subscription in abandoned if self._subscribers.have(subscription)]
+            elif not all(map(self._subscribers.have, abandoned)):
                 self._stop_links()  # they are in use under the names of these subscriptions
         except ManagementFailed as error:
             return [f"what {broker} holds for durable subscriptions is not known: {error}"]
-        told = [self._browse_subscription(broker, each, run_number) for each in left]
-        return [unknown for unknown in told if unknown]
+        unknowns = [self._browse_subscription(broker, subscription, run_number) for subscription in abandoned]
+        return [unknown for unknown in unknowns if unknown]
 
-    def _browse_subscription(self, broker: str, left: DurableSubscription, run_number: int) -> str:
+    def _browse_subscription(self, broker: str, abandoned: DurableSubscription, run_number: int) -> str:
         connector = cast(Connector, connector_of(management_of(self.topology).browse_by, self._trust))
         try:
             where = self.runtime.endpoint(broker, connector.protocol)
         except KeyError as error:
             return f"durable subscriptions are read by {connector.protocol}, but {error.args[0]}"
-        return record_held(where, left, connector, self.runtime.credentials(), self._recorder, run_number)
+        return record_held(where, abandoned, connector, self.runtime.credentials(), self._recorder, run_number)
 
     def _stop_links(self) -> None:
         """Raises ManagementFailed."""

@@ -43,6 +43,7 @@ from scenarios.options import REALTIME
 from topologies.management.contract import management_of
 from topologies.management.jolokia import ManagementFailed
 from topologies.management.links import LinksNotProven
+from topologies.runtimes.capabilities import Capability, can
 from topologies.runtimes.contract import NotUpInTime, RuntimeFailed
 
 log = logging.getLogger("brokerbench")
@@ -123,9 +124,9 @@ class RunController:
             self._describe()
             self.load_generators.equip(self._equipment())
         except (RuntimeFailed, LinksNotProven, PathsUnproven, ManagementFailed, UserError) as error:
-            told = f"{error}{MORE_TIME if isinstance(error, NotUpInTime) else ''}"
-            self._fail(told, not_up_in_time=isinstance(error, NotUpInTime | LinksNotProven | PathsUnproven))
-            raise UserError(INTERRUPTED if self.interrupted else told) from error
+            sentence = f"{error}{MORE_TIME if isinstance(error, NotUpInTime) else ''}"
+            self._fail(sentence, not_up_in_time=isinstance(error, NotUpInTime | LinksNotProven | PathsUnproven))
+            raise UserError(INTERRUPTED if self.interrupted else sentence) from error
         except BaseException as error:
             self._fail()
             if self.interrupted and isinstance(error, Exception):  # the interrupt took the brokers down meanwhile
@@ -190,7 +191,7 @@ class RunController:
         """What waits for durable subscriptions, if the brokers neither count it nor show it."""
         management = management_of(self.brokers.topology)
         shown = management.backlogs_on_queues or management.durable_subscriptions is not None
-        if shown and self.info.runtime != "memory":
+        if shown and can(self.info.runtime, Capability.MANAGES_BROKERS):
             return []
         durable = [user for user in self.info.users if user.role == CONSUMER and user.settings.get("durable")]
         topics = sorted({user.destination for user in durable if user.destination.startswith("topic://")})
@@ -248,18 +249,18 @@ class RunController:
         if not missed or self.interrupted or self.info.problems:  # then what was due is no wonder
             return
         self.run_record.update(missed=missed)
-        told = f"{missed:,} messages that were due were never sent: the load was more than the producers could send"
+        sentence = f"{missed:,} messages that were due were never sent: the load was more than the producers could send"
         if self.plan.options.clients:
-            self.run_record.warning(told)
+            self.run_record.warning(sentence)
         else:
-            self.run_record.problem(f"{told}; lower --rate, or use more producers or processes")
+            self.run_record.problem(f"{sentence}; lower --rate, or use more producers or processes")
 
     def _late_rows(self) -> bool:
         """Whether more rows came after the recorder was closed; noted as a problem of the run."""
-        late, known = self.recorder.late_rows, self.info.problems
+        late, problems = self.recorder.late_rows, self.info.problems
         if late:
             self.run_record.problem(late)
-        return self.info.problems != known
+        return self.info.problems != problems
 
     def _conclude(self) -> None:
         if self.info.phases.load_began_ns is None:
@@ -282,7 +283,10 @@ class RunController:
 
     def snapshot(self) -> Snapshot:
         """The state of the run at this moment, for display."""
-        faults = zip(self.plan.faults, self.faults.states, strict=True)
+        faults = tuple(
+            FaultState(fault.kind, fault.target, fault.at_s, fault.for_s, state)
+            for fault, state in zip(self.plan.faults, self.faults.states, strict=True)
+        )
         return Snapshot(
             run_id=self.info.run_id,
             topology=self.info.topology,
@@ -300,7 +304,7 @@ class RunController:
             brokers=self.brokers.states(self.faults.expected_down()),
             connected=self.load_generators.connected(),
             readings=self.brokers.latest(),
-            faults=tuple(FaultState(fault.kind, fault.target, fault.at_s, fault.for_s, told) for fault, told in faults),
+            faults=faults,
             problems=self.info.problems,
         )
 

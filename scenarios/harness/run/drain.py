@@ -51,21 +51,21 @@ class Observation:
         return self.unsettled == 0 and self.waiting == 0
 
 
-def decide(seen: Sequence[Observation], limits: DrainLimits) -> str:
+def decide(observations: Sequence[Observation], limits: DrainLimits) -> str:
     """``wait``, ``drained``, ``stuck`` or ``timeout``, from all observations since the drain began (oldest first)."""
-    last = seen[-1]
-    if last.empty and _unchanged_for_s(seen) >= limits.empty_for_s:
+    last = observations[-1]
+    if last.empty and _unchanged_for_s(observations) >= limits.empty_for_s:
         return "drained"
-    if not last.empty and _unchanged_for_s(seen) >= limits.stuck_after_s:
+    if not last.empty and _unchanged_for_s(observations) >= limits.stuck_after_s:
         return "stuck"
-    return "timeout" if last.at_s - seen[0].at_s >= limits.timeout_s else "wait"
+    return "timeout" if last.at_s - observations[0].at_s >= limits.timeout_s else "wait"
 
 
-def _unchanged_for_s(seen: Sequence[Observation]) -> float:
+def _unchanged_for_s(observations: Sequence[Observation]) -> float:
     """How long the last observation's state has been the same. A look at which a broker did not say changes nothing."""
-    last = seen[-1]
+    last = observations[-1]
     since_s, waiting = last.at_s, last.waiting
-    for earlier in reversed(seen):
+    for earlier in reversed(observations):
         depths_differ = None not in (earlier.waiting, waiting) and earlier.waiting != waiting
         if (earlier.unsettled, earlier.received) != (last.unsettled, last.received) or depths_differ:
             break
@@ -73,14 +73,14 @@ def _unchanged_for_s(seen: Sequence[Observation]) -> float:
     return last.at_s - since_s
 
 
-def still_for_s(seen: Sequence[Observation]) -> float:
+def still_for_s(observations: Sequence[Observation]) -> float:
     """For how long no consumer received a message, no send was answered and queues held no fewer messages.
 
     Messages that a network passes round in circles change the depths, and are still all the same.
     """
-    last = seen[-1]
+    last = observations[-1]
     since_s, least = last.at_s, last.waiting
-    for earlier in reversed(seen):
+    for earlier in reversed(observations):
         shorter = earlier.waiting is not None and least is not None and earlier.waiting > least
         if (earlier.unsettled, earlier.received) != (last.unsettled, last.received) or shorter:
             break
@@ -113,10 +113,10 @@ def _observe(load_generators: LoadGenerators, brokers: BrokerEnvironment) -> Obs
     return Observation(time.monotonic(), tally.sent - tally.settled, tally.received, brokers.waiting())
 
 
-def _put_down(run_record: RunRecord, decision: str, seen: Sequence[Observation], limits: DrainLimits) -> None:
-    last = seen[-1]
+def _put_down(run_record: RunRecord, decision: str, observations: Sequence[Observation], limits: DrainLimits) -> None:
+    last = observations[-1]
     if decision == "timeout":
-        text = timeout_text(seen, limits)
+        text = timeout_text(observations, limits)
         run_record.unknown(text)
         run_record.unsearched(text)
         log.warning("%s; a longer --drain-timeout would tell", text)
@@ -125,23 +125,23 @@ def _put_down(run_record: RunRecord, decision: str, seen: Sequence[Observation],
         run_record.unknown(text)
         log.warning("%s", text)
     else:
-        log.warning("nothing has moved for %.0f s: %s", _unchanged_for_s(seen), _left(last))
+        log.warning("nothing has moved for %.0f s: %s", _unchanged_for_s(observations), _remaining(last))
 
 
-def timeout_text(seen: Sequence[Observation], limits: DrainLimits) -> str:
+def timeout_text(observations: Sequence[Observation], limits: DrainLimits) -> str:
     """Whether messages moved as the time was up, or for how long they had been still."""
-    first, last, still_s = seen[0], seen[-1], still_for_s(seen)
-    ended, left = f"the drain ended after {limits.timeout_s:g} s", _left(last)
-    if still_s >= min(STUCK_AFTER_S, last.at_s - first.at_s) > 0:
+    begin, last, still_s = observations[0], observations[-1], still_for_s(observations)
+    ended, remaining = f"the drain ended after {limits.timeout_s:g} s", _remaining(last)
+    if still_s >= min(STUCK_AFTER_S, last.at_s - begin.at_s) > 0:
         return (
-            f"{ended} while nothing had moved for {still_s:.3g} s ({left}), and only after {limits.stuck_after_s:g} s "
-            "it would be certain that nothing moves any more"
+            f"{ended} while nothing had moved for {still_s:.3g} s ({remaining}), and only after "
+            f"{limits.stuck_after_s:g} s it would be certain that nothing moves any more"
         )
-    if last.at_s == first.at_s:
-        return f"{ended} before it was known whether messages still moved ({left})"
-    return f"{ended} while messages still moved ({left})"
+    if last.at_s == begin.at_s:
+        return f"{ended} before it was known whether messages still moved ({remaining})"
+    return f"{ended} while messages still moved ({remaining})"
 
 
-def _left(last: Observation) -> str:
+def _remaining(last: Observation) -> str:
     waiting = "an unknown number of" if last.waiting is None else f"{last.waiting}"
     return f"{last.unsettled} sends unanswered, {waiting} messages on queues"

@@ -34,15 +34,15 @@ def analyse(run: RunDirectory, master: str | None, progress: Callable[[str], Non
         return _make([run.summary_path], command, environment, log, progress, remove=[scratch])
 
 
-def report(run: RunDirectory, others: Mapping[str, Path], progress: Callable[[str], None]) -> None:
+def report(run: RunDirectory, other_files: Mapping[str, Path], progress: Callable[[str], None]) -> None:
     """Write report.html of an analysed run, and others, each by the option that asks for it.
 
     Raises UserError.
     """
-    asked = [word for option, path in others.items() for word in (option, str(path))]
+    arguments = [word for option, path in other_files.items() for word in (option, str(path))]
     _make(
-        [run.report_path, *others.values()],
-        [sys.executable, "-m", "reports", str(run.path), *asked],
+        [run.report_path, *other_files.values()],
+        [sys.executable, "-m", "reports", str(run.path), *arguments],
         {},
         run.path / "logs" / "report.log",
         progress,
@@ -97,27 +97,29 @@ def _make(
     missing = [result.name for result in results if not result.exists()]
     if missing:
         lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
-        said = "\n".join([line for line in lines if not JAVA_STACK.match(line)][-TAIL_LINES:])
-        raise UserError(f"{missing[0]} was not written, the job for it ended with status {status}:\n{said}\nsee {log}")
+        last_lines = "\n".join([line for line in lines if not JAVA_STACK.match(line)][-TAIL_LINES:])
+        raise UserError(
+            f"{missing[0]} was not written, the job for it ended with status {status}:\n{last_lines}\nsee {log}"
+        )
     return status
 
 
 def _run(command: list[str], environment: Mapping[str, str], log: Path, progress: Callable[[str], None]) -> int:
     """Run a job, passing its standard output on line by line and keeping all that it says in ``log``."""
     log.parent.mkdir(parents=True, exist_ok=True)
-    with log.open("w", encoding="utf-8") as kept:
+    with log.open("w", encoding="utf-8") as log_file:
         job = subprocess.Popen(
             command,
             env={**os.environ, **environment},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
-            stderr=kept,
+            stderr=log_file,
             text=True,
             start_new_session=True,
         )
         assert job.stdout is not None
         for line in job.stdout:
-            kept.write(line)
-            kept.flush()
+            log_file.write(line)
+            log_file.flush()
             progress(line.rstrip())
         return job.wait()

@@ -58,13 +58,13 @@ class Leftover(NamedTuple):
 
 @dataclass(frozen=True)
 class Look:
-    """What one look at a queue showed. ``found``: None if it could not be browsed.
+    """What one look at a queue showed. ``leftovers``: None if it could not be browsed.
 
     ``doubt``: why it may hold other messages too; '' if it showed all.
     """
 
     queue: str
-    found: tuple[Leftover, ...] | None
+    leftovers: tuple[Leftover, ...] | None
     doubt: str = ""
 
 
@@ -83,7 +83,8 @@ class DeadLetterQueues:
     def of(cls, topology: Topology) -> "DeadLetterQueues":
         """With the names that the brokers of a topology give them."""
         dead = {name for broker in topology.brokers for name in broker.dead_letter_queues} | cls.names
-        return cls(frozenset(dead), cls.for_expired.union(*(each.expiry_queues for each in topology.brokers)) - dead)
+        expired = cls.for_expired.union(*(broker.expiry_queues for broker in topology.brokers))
+        return cls(frozenset(dead), expired - dead)
 
     def has(self, queue: str) -> bool:
         """Whether it holds dead letters."""
@@ -130,10 +131,10 @@ def browse_broker(
         except DriverError as error:
             yield Look(queue, None, f"{holds} {depth} messages, browsing it failed: {error}")
             continue
-        found = tuple(_leftover(endpoint.broker, queue, message, run_number, dead_letters) for message in shown)
-        depth = depth if len(found) >= depth else _depth_after(queue, depth, depths_after)
-        few = f"{holds} {depth} messages, browsing showed {len(found)}"
-        yield Look(queue, found, few if len(found) < depth else "")
+        leftovers = tuple(_leftover(endpoint.broker, queue, message, run_number, dead_letters) for message in shown)
+        depth = depth if len(leftovers) >= depth else _depth_after(queue, depth, depths_after)
+        few = f"{holds} {depth} messages, browsing showed {len(leftovers)}"
+        yield Look(queue, leftovers, few if len(leftovers) < depth else "")
 
 
 def _depth_after(queue: str, before: int, depths_after: Callable[[], Mapping[str, int]]) -> int:
@@ -181,17 +182,19 @@ class Sightings:
 
         A dead letter is new only if it was seen nowhere before: otherwise it has only expired meanwhile.
         """
-        if look.found is None:
+        if look.leftovers is None:
             return False
-        before, ours = self._last.get((broker, look.queue), ()), [each for each in look.found if each.is_ours]
-        copies = Counter(each.copy for each in ours)
-        arrived = copies - Counter(each.copy for each in before)
-        self._gone |= {(look.queue, each.copy): each for each in before if each.is_ours and each.copy not in copies}
-        self._last[broker, look.queue] = look.found
-        dead = any(each.dead_letter for each in ours)
-        new = not self._seen.issuperset(arrived) if dead else bool(arrived)
+        before = self._last.get((broker, look.queue), ())
+        ours = [leftover for leftover in look.leftovers if leftover.is_ours]
+        copies = Counter(leftover.copy for leftover in ours)
+        arrived = copies - Counter(leftover.copy for leftover in before)
+        moved_on = (leftover for leftover in before if leftover.is_ours and leftover.copy not in copies)
+        self._gone |= {(look.queue, leftover.copy): leftover for leftover in moved_on}
+        self._last[broker, look.queue] = look.leftovers
+        dead = any(leftover.dead_letter for leftover in ours)
+        is_new = not self._seen.issuperset(arrived) if dead else bool(arrived)
         self._seen.update(arrived)
-        return new
+        return is_new
 
     def leftovers(self) -> Iterator[Leftover]:
         """Each message where it was last seen: several times if several queues held it in the last looks.
@@ -199,10 +202,11 @@ class Sightings:
         A message that the last looks do not show counts where it was seen before. It does not if another broker's queue
         of the same name has it now, or a dead-letter queue.
         """
-        last = [each for found in self._last.values() for each in found]
-        queued, dead = {(each.queue, each.copy) for each in last}, {each.copy for each in last if each.dead_letter}
+        last = [leftover for leftovers in self._last.values() for leftover in leftovers]
+        queued = {(leftover.queue, leftover.copy) for leftover in last}
+        dead = {leftover.copy for leftover in last if leftover.dead_letter}
         yield from last
-        yield from (each for key, each in self._gone.items() if key not in queued and each.copy not in dead)
+        yield from (leftover for key, leftover in self._gone.items() if key not in queued and leftover.copy not in dead)
 
 
 @dataclass(frozen=True)
@@ -269,16 +273,16 @@ class LeftoverSearch:
         are counted again, so a message that none of them showed is noticed where it came to.
         """
         self._doubts = []
-        new, grew = False, False
+        has_new, grew = False, False
         counted: dict[str, Mapping[str, int] | None] = {}
         for broker in self._brokers:
             counted[broker] = self._count(broker)
-            new |= self._browse(broker, counted[broker], dead=False)
+            has_new |= self._browse(broker, counted[broker], dead=False)
         for broker in self._brokers:
             now = self._count(broker)
             grew |= self._grew(counted[broker], now)
-            new |= self._browse(broker, now, dead=True)
-        return Pass(new, grew)
+            has_new |= self._browse(broker, now, dead=True)
+        return Pass(has_new, grew)
 
     def _count(self, broker: str) -> Mapping[str, int] | None:
         """The depths of its queues; None if it does not say."""
@@ -371,10 +375,10 @@ def record_held(
 
 def _wait_for(count: int, so_far: Callable[[], int]) -> None:
     """Until there are so many, or no more come."""
-    seen, since_s = 0, time.monotonic()
+    count_before, since_s = 0, time.monotonic()
     while (now := so_far()) < count and time.monotonic() - since_s < NOTHING_MORE_S:
-        if now > seen:
-            seen, since_s = now, time.monotonic()
+        if now > count_before:
+            count_before, since_s = now, time.monotonic()
         time.sleep(LOOK_EVERY_S)
 
 

@@ -157,9 +157,9 @@ class Load:
         done_s = (now_ns - window.load_began_ns) / NS_PER_S
         at_most = "" if self._plan.after_faults_s is None or self._end_is_fixed else "at most "
         ends_ns = window.load_ends_ns
-        of = "" if ends_ns is None else f" of {at_most}{round((ends_ns - window.load_began_ns) / NS_PER_S, 1):g} s"
+        length = "" if ends_ns is None else f" of {at_most}{round((ends_ns - window.load_began_ns) / NS_PER_S, 1):g} s"
         to_go = f"{'at most ' if window.is_open else ''}{-done_s:.0f} s to go"
-        phase = f"load: {done_s:.0f} s{of}" if done_s >= 0 else f"warm-up: {to_go}"
+        phase = f"load: {done_s:.0f} s{length}" if done_s >= 0 else f"warm-up: {to_go}"
         tally = self._load_generators.tally()
         log.info("%s, sent %s, received %s", phase, f"{tally.sent:,}", f"{tally.received:,}")
 
@@ -170,13 +170,13 @@ class Load:
     def trouble(self, *, brokers: bool = True) -> bool:
         """Whether something happened that no run can go on with; noted as a problem of the run."""
         self._warn_of_failed_users()
-        found = self._load_generators.problems()
+        problems = self._load_generators.problems()
         if self._recorder.failure:
-            found.append(self._recorder.failure)
-        found += self._brokers.dead_brokers(self._faults.expected_down) if brokers else ()
-        for problem in found:
+            problems.append(self._recorder.failure)
+        problems += self._brokers.dead_brokers(self._faults.expected_down) if brokers else ()
+        for problem in problems:
             self._run_record.problem(problem)
-        return bool(found)
+        return bool(problems)
 
     def _warn_of_failed_users(self) -> None:
         """Warn when the first user of a class with `may_fail` fails. The number of failed users is known at the end."""
@@ -221,8 +221,8 @@ def nobody_sends(tally: Tally, producers: Mapping[str, int]) -> str:
     failed = sum(tally.failed[user_class] for user_class in producers)
     if not failed or failed < sum(producers.values()):
         return ""
-    first = min(tally.first_errors.keys() & producers.keys())
-    return f"no producer is left, as all have failed; {first}: {tally.first_errors[first]}"
+    user_class = min(tally.first_errors.keys() & producers.keys())
+    return f"no producer is left, as all have failed; {user_class}: {tally.first_errors[user_class]}"
 
 
 EVERY_NS = NS_PER_S  # so long after the first loss, every client and worker has had the time to tell of its own
@@ -244,35 +244,35 @@ class ClientsOff:
 
     def line(self, losses: ConnectionLosses, now_ns: int) -> str:
         """The line that is due; '' if none is."""
-        found = self._not_over(losses)
-        if not found:
+        losses_to_tell = self._not_over(losses)
+        if not losses_to_tell:
             return ""
         if self._next_line_ns is None:
             self._next_line_ns = now_ns + EVERY_NS
-        off = _off(found)
+        off = _off(losses_to_tell)
         if now_ns < self._next_line_ns or 0 < off == self._told_off:
             return ""
         self._next_line_ns, self._told_off = now_ns + EVERY_NS, off
-        return f"clients: {off} of {losses.connected + off} off" if off else self._all_back(found)
+        return f"clients: {off} of {losses.connected + off} off" if off else self._all_back(losses_to_tell)
 
     def last_line(self, losses: ConnectionLosses) -> str:
         """At the load's end: who is off still, or is back and was not told; '' if there is nobody."""
-        found = self._not_over(losses)
-        if off := _off(found):
-            return f"clients: {off} of the {len(found)} that were cut off were not back when the load ended"
-        return self._all_back(found) if found else ""
+        losses_to_tell = self._not_over(losses)
+        if off := _off(losses_to_tell):
+            return f"clients: {off} of the {len(losses_to_tell)} that were cut off were not back when the load ended"
+        return self._all_back(losses_to_tell) if losses_to_tell else ""
 
     def _not_over(self, losses: ConnectionLosses) -> dict[int, Loss]:
         return {
             client: loss for client, loss in list(losses.by_client.items()) if self._over.get(client) != loss.lost_ns
         }
 
-    def _all_back(self, found: Mapping[int, Loss]) -> str:
+    def _all_back(self, losses_to_tell: Mapping[int, Loss]) -> str:
         self._next_line_ns = None
-        self._over.update({client: loss.lost_ns for client, loss in found.items()})
-        began_ns, beginning = self._beginning(min(loss.lost_ns for loss in found.values()))
-        last_ns = max(loss.back_ns for loss in found.values() if loss.back_ns is not None)
-        how_many = "1" if len(found) == 1 else f"all {len(found)}"
+        self._over.update({client: loss.lost_ns for client, loss in losses_to_tell.items()})
+        began_ns, beginning = self._beginning(min(loss.lost_ns for loss in losses_to_tell.values()))
+        last_ns = max(loss.back_ns for loss in losses_to_tell.values() if loss.back_ns is not None)
+        how_many = "1" if len(losses_to_tell) == 1 else f"all {len(losses_to_tell)}"
         return f"clients: {how_many} back {(last_ns - began_ns) / NS_PER_S:.1f} s after {beginning}"
 
     def _beginning(self, first_lost_ns: int) -> tuple[int, str]:

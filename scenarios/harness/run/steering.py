@@ -61,7 +61,7 @@ class NextRate:
         """What came of the rate that was tried."""
         if held:
             self.held = max(self.held, per_s)
-            self.failed = [each for each in self.failed if each > per_s]
+            self.failed = [rate for rate in self.failed if rate > per_s]
         else:
             if per_s in self.failed:
                 self._tried_again.add(per_s)
@@ -74,7 +74,7 @@ def _rounded(per_s: float) -> float:
 
 
 @dataclass(frozen=True)
-class Seen:
+class Reception:
     """What was received in the judged seconds of a step: of all that was due, and the p99, where it is known."""
 
     share: float
@@ -88,13 +88,13 @@ class Seen:
         return f"{min(self.share, 1.0):.1%} of what was due arrived{p99}"
 
 
-def seen(tally: Tally, seconds: range, due_per_s: float) -> Seen:
+def reception_of(tally: Tally, seconds: range, due_per_s: float) -> Reception:
     """``due_per_s``: deliveries that are due a second, copies for several subscribers included."""
     timed = within(tally.live.seconds(RECEIVED), seconds)
     untimed = within(tally.live.seconds(UNTIMED), seconds)
     share = (timed.total() + untimed.total()) / (due_per_s * len(seconds))
     (p99_ns,) = quantiles_ns(timed, [0.99])
-    return Seen(share, None if p99_ns is None else p99_ns / NS_PER_MS)
+    return Reception(share, None if p99_ns is None else p99_ns / NS_PER_MS)
 
 
 def within(counts: Mapping[int, Counter[int]], seconds: range) -> Counter[int]:
@@ -172,10 +172,10 @@ class RateSearch:
 
     def _judge(self, tally: Tally, step: range) -> None:
         per_s = self._steps[-2].from_per_s
-        found = seen(tally, judged_seconds(step.start, step.stop), per_s * self._copies)
-        held = found.held(self._settings.p99_ms)
+        reception = reception_of(tally, judged_seconds(step.start, step.stop), per_s * self._copies)
+        held = reception.held(self._settings.p99_ms)
         self._next.note(per_s, held=held)
-        log.info("%s messages a second: %s: %s", f"{per_s:,g}", "held" if held else "not held", found)
+        log.info("%s messages a second: %s: %s", f"{per_s:,g}", "held" if held else "not held", reception)
 
     @property
     def _tolerated(self) -> float:
@@ -192,9 +192,9 @@ class RateSearch:
     def _try(self, per_s: float, window: Window, from_s: int, rest_from_s: int) -> None:
         """The rest lasts until then."""
         self._steps[-1] = rest_of(self._producers, from_s - rest_from_s)
-        new = (RateStep(per_s, per_s, self._settings.step_s), rest_of(self._producers))
-        self._steps += new
-        shares = tuple(step.of_one_in(self._producers) for step in new)
+        next_steps = (RateStep(per_s, per_s, self._settings.step_s), rest_of(self._producers))
+        self._steps += next_steps
+        shares = tuple(step.of_one_in(self._producers) for step in next_steps)
         self._change_rate(RateChange(window.load_began_ns + from_s * NS_PER_S, shares))
         self._run_record.update(rate_steps=tuple(self._steps))
         self._run_record.write()
@@ -228,8 +228,8 @@ class ClientStepsWatch:
         connected, p99_ms = tally.ready.total(), p99_of(tally, range(from_s, until_s))
         held = connected >= step.clients and (p99_ms is None or p99_ms <= self._clients.p99_ms)
         p99 = "" if p99_ms is None else f", 99 % within {p99_ms:.3g} ms"
-        told = "held" if held else "not held, so the load ends"
-        log.info("%s clients: %s: %s connected%s", f"{step.clients:,}", told, f"{connected:,}", p99)
+        verdict = "held" if held else "not held, so the load ends"
+        log.info("%s clients: %s: %s connected%s", f"{step.clients:,}", verdict, f"{connected:,}", p99)
         return not held
 
 

@@ -75,7 +75,10 @@ class ManagementBrowser:
         except ManagementFailed as error:
             raise DriverError(str(error)) from error
         now_ms = time.time_ns() // NS_PER_MS
-        return [Browsed(each.body, (now_ms - each.sent_ms) * NS_PER_MS if each.sent_ms else None) for each in lying]
+        return [
+            Browsed(message.body, (now_ms - message.sent_ms) * NS_PER_MS if message.sent_ms else None)
+            for message in lying
+        ]
 
 
 ASK_TIMEOUT_S = 3.0
@@ -133,9 +136,9 @@ class ManagedWatch:
             return connector
         if management.browse:
             return ManagementBrowser(self._runtime, management.browse)
-        other = connector_of(management.browse_by, trust)
-        assert isinstance(other, Browser), f"{other.protocol} browses for others, but cannot"
-        return OtherProtocolBrowser(self._runtime, other, other.protocol)
+        browser = connector_of(management.browse_by, trust)
+        assert isinstance(browser, Browser), f"{browser.protocol} browses for others, but cannot"
+        return OtherProtocolBrowser(self._runtime, browser, browser.protocol)
 
     def durable_subscriptions(self, broker: str) -> list[DurableSubscription]:
         ask = management_of(self._topology).durable_subscriptions

@@ -17,6 +17,7 @@ they are the scenario's. Requests of other sites' pages do not get here (`scenar
 from argparse import Namespace
 from collections.abc import Callable, Mapping
 from copy import copy
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -138,10 +139,10 @@ class Web:
 
     def now(self) -> Response:
         snapshot = self._bench.snapshot()
-        shown = view(snapshot, self._bench.refusal)
-        reports = [finished.as_json() for finished in self._report_folder.finished()]
+        shown = asdict(view(snapshot, self._bench.refusal))
+        reports = [asdict(finished) for finished in self._report_folder.finished()]
         history = self._history.as_json(snapshot.faults if snapshot else ())
-        return jsonify({**shown.as_json(), "history": history, "reports": reports})
+        return jsonify({**shown, "history": history, "reports": reports})
 
     def metrics(self) -> Response:
         last = self._history.moments[-1] if self._history.moments else None

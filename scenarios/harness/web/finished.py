@@ -6,7 +6,7 @@ going on in this process.
 
 import json
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from records.digests import changed_after_analysis
@@ -24,9 +24,6 @@ class FinishedRun:
 
     run_id: str
     verdict: str
-
-    def as_json(self) -> dict[str, object]:
-        return asdict(self)
 
 
 class ReportFolder:

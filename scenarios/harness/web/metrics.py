@@ -51,7 +51,7 @@ def _of_run(snapshot: Snapshot, last: Moment | None) -> Iterator[Metric]:
     yield Metric(
         "broker_up",
         "1 while the broker serves: it runs, is not frozen, and logs clients in again after a fault.",
-        tuple(_up(snapshot)),
+        tuple(({"broker": broker}, int(state == UP)) for broker, state in snapshot.brokers.items()),
     )
     connected = sorted(snapshot.connected.items())
     clients = tuple(({"group": group, "broker": broker}, count) for (group, broker), count in connected)
@@ -61,10 +61,6 @@ def _of_run(snapshot: Snapshot, last: Moment | None) -> Iterator[Metric]:
         shares = (({"quantile": "0.5"}, last.p50_ms), ({"quantile": "0.99"}, last.p99_ms))
         yield Metric("latency_due_to_received_ms", "Of the last whole second.", shares)
     yield from _readings(snapshot)
-
-
-def _up(snapshot: Snapshot) -> Iterable[tuple[Mapping[str, str], float]]:
-    return (({"broker": broker}, int(state == UP)) for broker, state in snapshot.brokers.items())
 
 
 def _faults(snapshot: Snapshot) -> Iterable[tuple[Mapping[str, str], float]]:

@@ -1,7 +1,7 @@
 """Shows a run in our tab: a snapshot as lines and tables of text, by a pure function."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from records.buckets import upper_ns
 from records.units import NS_PER_MS, NS_PER_S
@@ -42,9 +42,6 @@ class RunView:
     lines: tuple[tuple[str, str], ...]
     tables: tuple[TextTable, ...]
     trouble: tuple[str, ...]
-
-    def as_json(self) -> dict[str, object]:
-        return asdict(self)
 
 
 def view(snapshot: Snapshot | None, refusal: str = "") -> RunView:
