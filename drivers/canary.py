@@ -18,7 +18,15 @@ from random import Random
 from typing import Any, Protocol
 
 from drivers.broker_errors import out_of_reach
-from drivers.client.contract import ClientConnector, LoadClient, NoStatistics, Received, ScheduledSend, Settled
+from drivers.client.contract import (
+    ClientConnector,
+    LoadClient,
+    NoStatistics,
+    ProducerSettings,
+    Received,
+    ScheduledSend,
+    Settled,
+)
 from drivers.contract import Destination, DriverError, Outcome, Subscription
 from drivers.failover.uri import FailoverUri
 from drivers.protocols import Spoken
@@ -30,7 +38,7 @@ from topologies.model.paths import Path
 from topologies.model.topology import Topology
 
 CONNECT_TIMEOUT_S = 10.0
-BODY_BYTES = 64
+SETTINGS = ProducerSettings(body_bytes=64)
 # A Classic broker may hang up on a login that it refuses. Asked again, it gives its reason.
 ONE_BROKER = "maxReconnectAttempts=3&updateURIsSupported=false"
 
@@ -201,8 +209,8 @@ class _Flock(NoStatistics):
     def _send_over(self, client: LoadClient, number: int, path: tuple[str, str]) -> None:
         now_ns = time.perf_counter_ns()
         try:
-            producer = client.producer(_queue(path[1]), number=number, durable=True, run=self._run)
-            producer.send_one(ScheduledSend(0, now_ns, begun_ns=now_ns), BODY_BYTES)
+            producer = client.producer(_queue(path[1]), SETTINGS, number=number, run=self._run)
+            producer.send_one(ScheduledSend(0, now_ns, begun_ns=now_ns))
         except DriverError as error:
             self._fail(f"{' → '.join(path)}: {error}")
 

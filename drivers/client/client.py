@@ -6,14 +6,12 @@ its consumers are subscribed again, its durable sends in doubt are sent again, a
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from random import Random
 from typing import Protocol, Unpack
 from uuid import uuid4
 
 from drivers.client.consumer import Consumer
-from drivers.client.contract import NO_STATISTICS, ClientSettings, LoadStatistics, Received, Settled
-from drivers.client.message_settings import PLAIN_MESSAGES, MessageSettings
+from drivers.client.contract import NO_STATISTICS, ClientSettings, LoadStatistics, ProducerSettings, Received, Settled
 from drivers.client.producer import BrokerAnswer, Producer, SendAttempt
 from drivers.client.request_reply import ReplyProducer, RequestProducer, replies_of
 from drivers.client.transacted_producer import TransactedProducer
@@ -115,38 +113,32 @@ class Client:
     def producer(
         self,
         destination: Destination,
+        settings: ProducerSettings,
         *,
         number: int | None = None,
-        durable: bool,
         run: int,
-        resend_in_doubt: bool = True,
-        transaction_size: int = 0,
-        message_settings: MessageSettings = PLAIN_MESSAGES,
-        requests: bool = False,
         more_destinations: Sequence[Destination] = (),
         on_settled: Callable[[Settled], None] | None = None,
     ) -> Producer:
         """A producer of this number: give each seq once. ``run`` is the number stamped into the bodies.
 
         ``number``: by default the client's own number; different if several producers share the connection.
-        ``transaction_size``: messages of a transaction; 0: each goes by itself. ``requests``: they ask for replies, to
-        the temporary queue of this connection that a `consumer` takes from. ``more_destinations``: it sends to
-        ``destination`` and these in turn. ``on_settled`` hears of each attempt: the client's statistics by default.
+        Requests ask for replies to the temporary queue of this connection that a `consumer` takes from.
+        ``more_destinations``: it sends to ``destination`` and these in turn. ``on_settled`` hears of each attempt: the
+        client's statistics by default.
         """
-        kind: Callable[..., Producer] = Producer
-        if transaction_size:
-            kind = partial(TransactedProducer, size=transaction_size)
-        elif requests:
-            kind = partial(RequestProducer, reply_to=replies_of(destination))
+        kind = Producer
+        if settings.transaction_size:
+            kind = TransactedProducer
+        elif settings.requests:
+            kind = RequestProducer
         producer = kind(
             self,
             destination,
+            settings,
             number=self.number if number is None else number,
-            durable=durable,
             run=run,
             timeout_s=self._send_timeout_s,
-            resend_in_doubt=resend_in_doubt,
-            message_settings=message_settings,
             more_destinations=more_destinations,
             on_settled=on_settled or self._statistics.settled,
             statistics=self._statistics,
@@ -207,11 +199,10 @@ class Client:
         producer = ReplyProducer(
             self,
             replies_of(subscription.destination),
+            ProducerSettings(),
             number=number,
-            durable=True,
             run=run,
             timeout_s=self._send_timeout_s,
-            resend_in_doubt=True,
             on_settled=self._statistics.settled,
             statistics=self._statistics,
         )

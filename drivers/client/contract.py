@@ -13,6 +13,7 @@ recorded and handed on: ``settled[:-2]`` is the row of ``sends``, ``received[:-1
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from random import Random
 from typing import Any, NamedTuple, NotRequired, Protocol, TypedDict, Unpack
 
@@ -24,6 +25,24 @@ from drivers.failover.supported_options import SupportedOptions
 from drivers.failover.uri import FailoverUri
 from records.writer import Recorder
 from topologies.model.endpoints import Credentials
+
+
+@dataclass(frozen=True)
+class ProducerSettings:
+    """How one producer sends. The value goes unchanged from its user to the loop that obeys it.
+
+    ``in_flight``: how many durable sends may await their confirmation. ``transaction_size``: how many messages arrive
+    together or not at all; 0: each by itself. ``requests``: replies are to come to the temporary queue of the same
+    connection.
+    """
+
+    body_bytes: int = 1_024
+    in_flight: int = 1_000
+    durable: bool = True
+    resend_in_doubt: bool = True
+    transaction_size: int = 0
+    requests: bool = False
+    messages: MessageSettings = PLAIN_MESSAGES
 
 
 class ScheduledSend(NamedTuple):
@@ -158,24 +177,20 @@ class KeepsSchedule(Protocol):
     def held_back(self) -> bool:
         """Whether it waits for the brokers, or did before its last message: for room in flight, a write, a commit."""
 
-    def keep(self, schedule: Schedule, body_bytes: int, in_flight: int, control: LoadControl) -> int:
+    def keep(self, schedule: Schedule, control: LoadControl) -> int:
         """Send each message when it is due, until the schedule or producing ends; how many were begun.
 
-        ``in_flight``: how many durable sends may await their confirmation. Message n is slot n of the schedule. Raises
-        DriverError when nothing can be sent any more, and ValueError where it was prepared for other messages.
+        Message n is slot n of the schedule. Raises DriverError when nothing can be sent any more.
         """
 
 
 class LoadProducer(KeepsSchedule, Protocol):
     """A producer of one client to its destinations."""
 
-    def prepare(self, body_bytes: int, in_flight: int) -> None:
-        """Prepare `keep` before any message is due: a broker may have to answer. Raises DriverError.
+    def prepare(self) -> None:
+        """Prepare `keep` before any message is due: a broker may have to answer. Raises DriverError."""
 
-        `keep` is then given the same size and cap.
-        """
-
-    def send_one(self, send: ScheduledSend, body_bytes: int) -> None:
+    def send_one(self, send: ScheduledSend) -> None:
         """Send this message alone, already counted as begun; returns once its outcome is known and recorded.
 
         Raises DriverError when it could not be sent; `NoSenderError`: and is not recorded either.
@@ -198,23 +213,17 @@ class LoadClient(Protocol):
     def producer(
         self,
         destination: Destination,
+        settings: ProducerSettings,
         *,
         number: int | None = None,
-        durable: bool,
         run: int,
-        resend_in_doubt: bool = True,
-        transaction_size: int = 0,
-        message_settings: MessageSettings = PLAIN_MESSAGES,
-        requests: bool = False,
         more_destinations: Sequence[Destination] = (),
     ) -> LoadProducer:
         """A producer of this number: by default the client's own number; different if several producers share its
         connection.
 
-        ``run``: the number stamped into the bodies. ``transaction_size``: how many messages arrive together or not at
-        all; 0: each by itself. ``requests``: replies are to come to the temporary queue of the same connection.
-        ``more_destinations``: it sends to ``destination`` and these in turn: message n goes to number n modulo their
-        count. Clients in the JVM send to one destination only.
+        ``run``: the number stamped into the bodies. ``more_destinations``: it sends to ``destination`` and these in
+        turn: message n goes to number n modulo their count. Clients in the JVM send to one destination only.
         """
 
     def consumer(

@@ -14,8 +14,14 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from drivers.client.contract import LoadClient, LoadStatistics, NoSenderError, ScheduledSend, Settled
-from drivers.client.message_settings import PLAIN_MESSAGES, MessageSettings
+from drivers.client.contract import (
+    LoadClient,
+    LoadStatistics,
+    NoSenderError,
+    ProducerSettings,
+    ScheduledSend,
+    Settled,
+)
 from drivers.client.pacing import until_due
 from drivers.client.schedule_loop import ScheduleLoop
 from drivers.contract import Destination, DriverError, Outcome
@@ -61,17 +67,13 @@ class PerMessageProducer(ScheduleLoop):
         source: MakesConnections,
         group: str,
         destination: Destination,
+        settings: ProducerSettings,
         *,
-        durable: bool,
-        resend_in_doubt: bool,
-        message_settings: MessageSettings = PLAIN_MESSAGES,
         more_destinations: Sequence[Destination] = (),
     ) -> None:
         """``more_destinations``: it sends to ``destination`` and these in turn."""
-        super().__init__(source.next_number(), source.statistics, source.clock)
+        super().__init__(source.next_number(), settings, source.statistics, source.clock)
         self._source, self._group, self._destinations = source, group, (destination, *more_destinations)
-        self._durable, self._resend = durable, resend_in_doubt
-        self._message_settings = message_settings
         self._numbers = Numbers(source.next_number)
         self._changed = threading.Condition()
         self._under_way: dict[int, LoadClient] = {}  # by seq
@@ -82,7 +84,7 @@ class PerMessageProducer(ScheduleLoop):
         """Messages that are not done with: connecting, unanswered, or leaving."""
         return len(self._under_way)
 
-    def send_batch(self, sends: Sequence[ScheduledSend], body_bytes: int) -> None:
+    def send_batch(self, sends: Sequence[ScheduledSend]) -> None:
         """Begin to send messages that are due, each by itself. Returns at once."""
         for send in sends:
             until_due(send.due_ns, self._clock)
@@ -94,7 +96,7 @@ class PerMessageProducer(ScheduleLoop):
                 self._under_way[send.seq] = client
             ready_ns = self._readiness.ready_ns(send.due_ns)
             begun = send._replace(begun_ns=self._source.clock(), ready_ns=ready_ns)
-            threading.Thread(target=self._do, args=(client, number, begun, body_bytes), daemon=True).start()
+            threading.Thread(target=self._do, args=(client, number, begun), daemon=True).start()
 
     def close(self) -> None:
         """Begin no more messages.
@@ -114,9 +116,9 @@ class PerMessageProducer(ScheduleLoop):
         with self._changed:
             self._changed.wait_for(lambda: not self._under_way, CLOSE_TIMEOUT_S)
 
-    def _do(self, client: LoadClient, number: int, send: ScheduledSend, body_bytes: int) -> None:
+    def _do(self, client: LoadClient, number: int, send: ScheduledSend) -> None:
         try:
-            self._connect_and_send(client, send, body_bytes)
+            self._connect_and_send(client, send)
         finally:
             client.close()
             self._source.forget(client)
@@ -126,28 +128,22 @@ class PerMessageProducer(ScheduleLoop):
                 self._changed.notify_all()
             self._make_room()
 
-    def _connect_and_send(self, client: LoadClient, send: ScheduledSend, body_bytes: int) -> None:
+    def _connect_and_send(self, client: LoadClient, send: ScheduledSend) -> None:
         try:
             client.open()
         except DriverError as error:
-            self._never_written(send, body_bytes, str(error))
+            self._never_written(send, str(error))
             return
-        producer = client.producer(
-            self._to(send.seq),
-            number=self.number,
-            durable=self._durable,
-            run=self._source.run_number,
-            resend_in_doubt=self._resend,
-            message_settings=self._message_settings,
-        )
+        run = self._source.run_number
+        producer = client.producer(self._to(send.seq), self._settings, number=self.number, run=run)
         try:
-            producer.send_one(send, body_bytes)
+            producer.send_one(send)
         except NoSenderError as error:
-            self._never_written(send, body_bytes, str(error))
+            self._never_written(send, str(error))
         except DriverError as error:
             self._warn(str(error))  # its outcome is recorded
 
-    def _never_written(self, send: ScheduledSend, body_bytes: int, reason: str) -> None:
+    def _never_written(self, send: ScheduledSend, reason: str) -> None:
         """There was nothing to send it by: it failed, like any call of a cloud function that cannot connect."""
         self._warn(reason)
         settled = Settled(
@@ -161,7 +157,7 @@ class PerMessageProducer(ScheduleLoop):
             sent_ns=send.begun_ns,
             settled_ns=self._source.clock(),
             outcome=Outcome.FAILED,
-            body_bytes=body_bytes,
+            body_bytes=self._settings.body_bytes,
             blocked=send.blocked,
             reason=reason,
             final=True,

@@ -17,8 +17,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from drivers.client.backpressure import BlockedDetector
-from drivers.client.contract import NO_STATISTICS, LoadStatistics, ScheduledSend, Settled
-from drivers.client.message_settings import PLAIN_MESSAGES, MessageSettings
+from drivers.client.contract import NO_STATISTICS, LoadStatistics, ProducerSettings, ScheduledSend, Settled
 from drivers.client.pacing import until_due
 from drivers.client.schedule_loop import ScheduleLoop
 from drivers.contract import Destination, DriverError, Outcome, Outgoing
@@ -82,15 +81,13 @@ class Producer(ScheduleLoop):
         self,
         access: ClientAccess,
         destination: Destination,
+        settings: ProducerSettings,
         *,
         number: int,
-        durable: bool,
         run: int,
         timeout_s: float | None,
-        resend_in_doubt: bool,
         on_settled: Callable[[Settled], None],
         statistics: LoadStatistics = NO_STATISTICS,
-        message_settings: MessageSettings = PLAIN_MESSAGES,
         more_destinations: Sequence[Destination] = (),
     ) -> None:
         """``on_settled`` is called for each attempt. ``statistics`` counts the messages that `keep` begins.
@@ -98,17 +95,17 @@ class Producer(ScheduleLoop):
         ``more_destinations``: it sends to ``destination`` and these in turn: message n goes to number n modulo their
         count.
         """
-        super().__init__(number, statistics, access.clock)
+        super().__init__(number, settings, statistics, access.clock)
         self.destination = destination
         self._access = access
         self._destinations = (destination, *more_destinations)
         self._names = tuple(map(str, self._destinations))
-        self._durable = durable
+        self._durable = settings.durable
         self._run = run
         self._timeout_s = timeout_s
-        self._resend = resend_in_doubt
+        self._resend = settings.resend_in_doubt
         self._on_settled = on_settled
-        self._message_settings = message_settings
+        self._messages = settings.messages
         self._lock = threading.Lock()
         self._all_settled = threading.Condition(self._lock)
         self._open: dict[int, SendAttempt] = {}
@@ -123,11 +120,13 @@ class Producer(ScheduleLoop):
         """
         self.send_batch((ScheduledSend(seq, due_ns, blocked),), body_bytes)
 
-    def send_batch(self, sends: Sequence[ScheduledSend], body_bytes: int) -> None:
+    def send_batch(self, sends: Sequence[ScheduledSend], body_bytes: int = 0) -> None:
         """Write messages that are all due by now: in one write if the connection can, otherwise like `send`.
 
-        They share the time of that write. If the write breaks, all of them are in doubt.
+        They share the time of that write. If the write breaks, all of them are in doubt. ``body_bytes``: 0: as many as
+        its settings say.
         """
+        body_bytes = body_bytes or self._settings.body_bytes
         attempts = [
             SendAttempt(self, send.seq, 1, send.due_ns, body_bytes, send.blocked, send.begun_ns, send.ready_ns)
             for send in sends
@@ -140,12 +139,12 @@ class Producer(ScheduleLoop):
             self._never_written(attempts, str(error))
             raise
 
-    def prepare(self, body_bytes: int, in_flight: int) -> None:
+    def prepare(self) -> None:
         """Nothing has to be made before the first message."""
 
-    def send_one(self, send: ScheduledSend, body_bytes: int) -> None:
+    def send_one(self, send: ScheduledSend) -> None:
         """See `drivers.client.contract.LoadProducer`."""
-        self.send_batch((send,), body_bytes)
+        self.send_batch((send,))
         self.finish()
         self.wait_settled(None)
 
@@ -332,7 +331,7 @@ class Producer(ScheduleLoop):
 
     def _outgoing(self, attempt: SendAttempt) -> Outgoing:
         identity = Identity(self._run, self.number, attempt.seq, attempt.number)
-        body, headers = stamp(identity, attempt.body_bytes), self._message_settings.headers(attempt.seq)
+        body, headers = stamp(identity, attempt.body_bytes), self._messages.headers(attempt.seq)
         to = self._destinations[attempt.seq % len(self._destinations)]
         return Outgoing(to, body, self._durable, attempt, headers)
 

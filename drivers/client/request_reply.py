@@ -13,7 +13,7 @@ name: replies to ``queue://orders`` under ``queue://orders.replies``.
 import contextlib
 from typing import Any
 
-from drivers.client.contract import Received, ScheduledSend
+from drivers.client.contract import ProducerSettings, Received, ScheduledSend
 from drivers.client.producer import ClientAccess, Producer, SendAttempt
 from drivers.contract import Delivery, Destination, DriverError, MessageHeaders, Outgoing
 from records.destination_pattern import replies_to
@@ -25,14 +25,14 @@ def replies_of(destination: Destination) -> Destination:
 
 
 class RequestProducer(Producer):
-    """Sends requests. The replies come to the temporary queue of this name on its own connection."""
+    """Sends requests. The replies come to the temporary queue of the destination's replies on its own connection."""
 
     def __init__(
-        self, access: ClientAccess, destination: Destination, *, reply_to: Destination, **settings: Any
+        self, access: ClientAccess, destination: Destination, settings: ProducerSettings, **wiring: Any
     ) -> None:
-        """``settings``: as `Producer` has them."""
-        super().__init__(access, destination, **settings)
-        self._reply_to = reply_to.name
+        """``wiring``: as `Producer` has it."""
+        super().__init__(access, destination, settings, **wiring)
+        self._reply_to = replies_of(destination).name
 
     def _outgoing(self, attempt: SendAttempt) -> Outgoing:
         message = super()._outgoing(attempt)
@@ -46,8 +46,11 @@ class RequestProducer(Producer):
 class ReplyProducer(Producer):
     """Sends the replies of one consumer. Made by `drivers.client.client.Client.consumer`."""
 
-    def __init__(self, access: ClientAccess, destination: Destination, **settings: Any) -> None:
-        super().__init__(access, destination, **settings)
+    def __init__(
+        self, access: ClientAccess, destination: Destination, settings: ProducerSettings, **wiring: Any
+    ) -> None:
+        """``wiring``: as `Producer` has it."""
+        super().__init__(access, destination, settings, **wiring)
         self._answers: dict[int, tuple[Destination, str]] = {}  # where each reply goes, and its correlation id
 
     def reply(self, request: Delivery, received: Received) -> None:

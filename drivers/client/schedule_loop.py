@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from drivers.client.backpressure import LONG_WRITE_NS, Readiness
-from drivers.client.contract import LoadControl, LoadStatistics, ScheduledSend
+from drivers.client.contract import LoadControl, LoadStatistics, ProducerSettings, ScheduledSend
 from drivers.client.pacing import Schedule
 from records.units import NS_PER_S
 
@@ -23,8 +23,11 @@ class ScheduleLoop:
     Whoever settles a send calls `_make_room` if ``_room_wanted``. That flag spares an event for every message.
     """
 
-    def __init__(self, number: int, statistics: LoadStatistics, clock: Callable[[], int]) -> None:
+    def __init__(
+        self, number: int, settings: ProducerSettings, statistics: LoadStatistics, clock: Callable[[], int]
+    ) -> None:
         self.number = number
+        self._settings = settings
         self.begun = 0
         self._statistics, self._clock = statistics, clock
         self._readiness = Readiness()
@@ -42,45 +45,45 @@ class ScheduleLoop:
         """Sends that the cap on what may be in flight counts."""
         raise NotImplementedError
 
-    def send_batch(self, sends: Sequence[ScheduledSend], body_bytes: int) -> None:
+    def send_batch(self, sends: Sequence[ScheduledSend]) -> None:
         """Send messages that are all due by now. Raises DriverError."""
         raise NotImplementedError
 
     def finish(self) -> None:
         """Send the messages of an incomplete batch, because no more will come."""
 
-    def keep(self, schedule: Schedule, body_bytes: int, in_flight: int, control: LoadControl) -> int:
+    def keep(self, schedule: Schedule, control: LoadControl) -> int:
         """See `drivers.client.contract.KeepsSchedule`."""
         try:
             while control.producing and (due_ns := schedule.due_ns(self.begun)) is not None:
-                blocked = self._wait_for(due_ns, in_flight, control)
+                blocked = self._wait_for(due_ns, control)
                 if not control.producing:
                     break
                 next_send = ScheduledSend(self.begun, due_ns, blocked)
-                batch = [next_send, *self._late_too(schedule, next_send, body_bytes, in_flight)]
+                batch = [next_send, *self._late_too(schedule, next_send)]
                 self._statistics.counted(len(batch), 0)
                 self.begun += len(batch)
                 self._writing_since_ns = self._clock()
-                self.send_batch(batch, body_bytes)
+                self.send_batch(batch)
                 self._was_blocked |= self.held_back  # producing may have ended meanwhile
                 self._writing_since_ns = 0
         finally:
             self.finish()
         return self.begun
 
-    def _late_too(
-        self, schedule: Schedule, next_send: ScheduledSend, body_bytes: int, in_flight: int
-    ) -> list[ScheduledSend]:
+    def _late_too(self, schedule: Schedule, next_send: ScheduledSend) -> list[ScheduledSend]:
         """The messages behind ``next_send`` that are late already and may go with it."""
-        room = min(MOST_AT_ONCE, BYTES_AT_ONCE // body_bytes, in_flight - self.outstanding)
+        settings = self._settings
+        room = min(MOST_AT_ONCE, BYTES_AT_ONCE // settings.body_bytes, settings.in_flight - self.outstanding)
         return [ScheduledSend(*each) for each in schedule.due_by(self._clock(), next_send.seq + 1, room - 1)]
 
-    def _wait_for(self, due_ns: int, in_flight: int, control: LoadControl) -> bool:
+    def _wait_for(self, due_ns: int, control: LoadControl) -> bool:
         """Until the message is due and may be sent, or producing stops; True when the cap made it wait."""
         early_ns = due_ns - self._clock()
         if early_ns > 0:
             control.wait_unless_stopped(early_ns / NS_PER_S)
             self._readiness.woke(due_ns, self._clock())
+        in_flight = self._settings.in_flight
         self._was_blocked = blocked = self.outstanding >= in_flight and self._wait_for_room(in_flight)
         if early_ns <= 0 and not blocked:
             time.sleep(0)  # behind schedule: let answers and deliveries in between two sends

@@ -8,6 +8,7 @@ connection puts all of them in doubt, and they go again together, in a transacti
 from dataclasses import dataclass
 from typing import Any
 
+from drivers.client.contract import ProducerSettings
 from drivers.client.producer import ClientAccess, Producer, SendAttempt
 from drivers.contract import Destination, Transaction
 from drivers.failover.client_connection import ClientConnection
@@ -28,10 +29,12 @@ class TransactedProducer(Producer):
     Every outcome is known, also of non-durable messages.
     """
 
-    def __init__(self, access: ClientAccess, destination: Destination, *, size: int, **settings: Any) -> None:
-        """``size``: messages of a transaction. ``settings``: as `Producer` has them."""
-        super().__init__(access, destination, **settings)
-        self._size = size
+    def __init__(
+        self, access: ClientAccess, destination: Destination, settings: ProducerSettings, **wiring: Any
+    ) -> None:
+        """``wiring``: as `Producer` has it."""
+        super().__init__(access, destination, settings, **wiring)
+        self._size = settings.transaction_size
         self._current: _Current | None = None
         self._committed_ns = 0
         self._late_by_commit = False

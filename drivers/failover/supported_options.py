@@ -4,26 +4,26 @@ Each protocol says which those are by a `SupportedOptions`, in its row of `drive
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import Field, dataclass
 from typing import Any
 from urllib.parse import quote_plus
 
 from drivers.contract import DriverError
 from drivers.failover.core_options import REFUSED
-from drivers.failover.uri import OPTION_FIELDS, FailoverUri, written
+from drivers.failover.uri import OPENWIRE, OPTION_FIELDS, FailoverUri, written
 
 
 @dataclass(frozen=True)
 class SupportedOptions:
     """The options that the clients of one protocol honour.
 
-    ``openwire_only``: also the options that only OpenWire's own client knows. ``core_problems``: what is wrong with a
-    URI for Core's own client; None where a protocol takes no options of Core's. ``read_server_uri`` reads the URI of
-    one broker with its ``nested.`` options, and raises ValueError for an unknown one; None where a library does that.
+    Which failover options those are is declared at the fields of `FailoverOptions`. ``core_problems``: what is wrong
+    with a URI for Core's own client; None where a protocol takes no options of Core's. ``read_server_uri`` reads the
+    URI of one broker with its ``nested.`` options, and raises ValueError for an unknown one; None where a library does
+    that.
     """
 
     protocol: str
-    openwire_only: bool = False
     core_problems: Callable[[FailoverUri], Iterable[str]] | None = None
     read_server_uri: Callable[[str], object] | None = None
 
@@ -32,9 +32,8 @@ class SupportedOptions:
 
         Only what the user wrote counts, and only if it asks for the behaviour: ``trackMessages=false`` is always fine.
         """
-        openwire = () if self.openwire_only else _openwire_only(uri, self.protocol)
         core = self.core_problems(uri) if self.core_problems else _core_only(uri, self.protocol)
-        return (*openwire, *core, *self._nested(uri))
+        return (*self._openwire_only(uri), *core, *self._unlike(uri), *self._nested(uri))
 
     def refuse_unusable(self, uri: FailoverUri, brokers: Mapping[str, str]) -> None:
         """Raise DriverError for a URI that this protocol or this topology cannot honour."""
@@ -47,6 +46,28 @@ class SupportedOptions:
                 )
         if problems:
             raise DriverError("; ".join(problems))
+
+    def _openwire_only(self, uri: FailoverUri) -> Iterator[str]:
+        for name, own in self._not_honoured(uri):
+            value = getattr(uri.options, own.name)
+            if own.metadata["by"] == OPENWIRE and _asks(value, own.default):
+                yield (
+                    f"failover option {name}={written(value)} is not supported by {self.protocol.upper()}: "
+                    "only OpenWire clients can honour it; remove it or use OpenWire"
+                )
+
+    def _unlike(self, uri: FailoverUri) -> Iterator[str]:
+        for name, own in sorted(self._not_honoured(uri)):
+            if own.metadata["by"] != OPENWIRE:
+                yield (
+                    f"failover option {name} is not supported by {self.protocol.upper()}: "
+                    "its client knows nothing like it; remove it"
+                )
+
+    def _not_honoured(self, uri: FailoverUri) -> Iterator[tuple[str, Field[Any]]]:
+        for name, own in OPTION_FIELDS.items():
+            if name in uri.explicit and self.protocol not in own.metadata["by"]:
+                yield name, own
 
     def _nested(self, uri: FailoverUri) -> Iterator[str]:
         if self.read_server_uri is None:
@@ -64,15 +85,6 @@ def _core_only(uri: FailoverUri, protocol: str) -> tuple[str, ...]:
         f"option {name} is not supported by {protocol.upper()}: it is Core's own; remove it"
         + ("" if name in REFUSED else ", or use core")
         for name, _ in uri.core
-    )
-
-
-def _openwire_only(uri: FailoverUri, protocol: str) -> tuple[str, ...]:
-    return tuple(
-        f"failover option {name}={written(getattr(uri.options, own.name))} is not supported by {protocol.upper()}: "
-        "only OpenWire clients can honour it; remove it or use OpenWire"
-        for name, own in OPTION_FIELDS.items()
-        if own.metadata["openwire_only"] and name in uri.explicit and _asks(getattr(uri.options, own.name), own.default)
     )
 
 

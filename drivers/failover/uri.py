@@ -54,15 +54,22 @@ class ServerUri:
         return f"{self.scheme}://{self.address}" + (f"?{self.query}" if self.query else "")
 
 
-def _option(name: str, default: Any, *, openwire_only: bool = False) -> Any:
-    return field(default=default, metadata={"name": name, "openwire_only": openwire_only})
+PYTHON = frozenset({"stomp", "amqp", "memory"})  # clients that reconnect by drivers.failover.reconnector
+OPENWIRE = frozenset({"openwire"})
+ALL_BUT_CORE = PYTHON | OPENWIRE
+ALL = ALL_BUT_CORE | {"core"}
+
+
+def _option(name: str, default: Any, *, by: frozenset[str] = ALL) -> Any:
+    """``by``: the protocols whose clients honour it; drivers.failover.supported_options refuses it for the others."""
+    return field(default=default, metadata={"name": name, "by": by})
 
 
 @dataclass(frozen=True)
 class FailoverOptions:
     """Every option of the transport, with its default. Attempts count passes over the whole list; -1 is no limit."""
 
-    initial_reconnect_delay_ms: int = _option("initialReconnectDelay", 10)
+    initial_reconnect_delay_ms: int = _option("initialReconnectDelay", 10, by=ALL_BUT_CORE)
     max_reconnect_delay_ms: int = _option("maxReconnectDelay", 30_000)
     reconnect_delay_ms: int = _option("reconnectDelay", 10)
     use_exponential_back_off: bool = _option("useExponentialBackOff", True)
@@ -71,18 +78,18 @@ class FailoverOptions:
     startup_max_reconnect_attempts: int = _option("startupMaxReconnectAttempts", NO_LIMIT)
     timeout_ms: int = _option("timeout", NO_LIMIT)  # of blocked sends only
     randomize: bool = _option("randomize", True)
-    warn_after_reconnect_attempts: int = _option("warnAfterReconnectAttempts", 10)
-    priority_backup: bool = _option("priorityBackup", False)
-    priority_uris: tuple[ServerUri, ...] = _option("priorityURIs", ())  # none: the first listed URI has priority
-    backup: bool = _option("backup", False, openwire_only=True)
-    backup_pool_size: int = _option("backupPoolSize", 1, openwire_only=True)
-    track_messages: bool = _option("trackMessages", False, openwire_only=True)
-    max_cache_size_bytes: int = _option("maxCacheSize", 131_072, openwire_only=True)
-    track_transaction_producers: bool = _option("trackTransactionProducers", True, openwire_only=True)
-    update_uris_supported: bool = _option("updateURIsSupported", True, openwire_only=True)
-    update_uris_url: str = _option("updateURIsURL", "")
-    rebalance_update_uris: bool = _option("rebalanceUpdateURIs", True, openwire_only=True)
-    reconnect_supported: bool = _option("reconnectSupported", True, openwire_only=True)
+    warn_after_reconnect_attempts: int = _option("warnAfterReconnectAttempts", 10, by=ALL_BUT_CORE)
+    priority_backup: bool = _option("priorityBackup", False, by=ALL_BUT_CORE)
+    priority_uris: tuple[ServerUri, ...] = _option("priorityURIs", (), by=ALL_BUT_CORE)  # none: the first URI has it
+    backup: bool = _option("backup", False, by=OPENWIRE)
+    backup_pool_size: int = _option("backupPoolSize", 1, by=OPENWIRE)
+    track_messages: bool = _option("trackMessages", False, by=OPENWIRE)
+    max_cache_size_bytes: int = _option("maxCacheSize", 131_072, by=OPENWIRE)
+    track_transaction_producers: bool = _option("trackTransactionProducers", True, by=OPENWIRE)
+    update_uris_supported: bool = _option("updateURIsSupported", True, by=OPENWIRE)
+    update_uris_url: str = _option("updateURIsURL", "", by=ALL_BUT_CORE)
+    rebalance_update_uris: bool = _option("rebalanceUpdateURIs", True, by=OPENWIRE)
+    reconnect_supported: bool = _option("reconnectSupported", True, by=OPENWIRE)
 
 
 OPTION_FIELDS = {f.metadata["name"]: f for f in fields(FailoverOptions)}

@@ -12,7 +12,7 @@ from typing import Any
 
 from drivers.broker_errors import cause_of_loss, refused_user
 from drivers.client.consumer import kind_of, name_of
-from drivers.client.message_settings import PLAIN_MESSAGES, MessageSettings
+from drivers.client.contract import ProducerSettings
 from drivers.client.request_reply import replies_of
 from drivers.client.work import Work
 from drivers.contract import Destination, DriverError, Refused, Subscription
@@ -20,7 +20,7 @@ from drivers.failover.uri import FailoverUri
 from drivers.jvm.event_buffers import EventBuffers
 from drivers.jvm.hub import ENDED, UNHEARD, JavaHub, JavaReply, Requests, hub
 from drivers.jvm.java_protocol import JavaProtocol
-from drivers.jvm.producer import JavaProducer, SendSettings
+from drivers.jvm.producer import JavaProducer
 from drivers.jvm.trust import DOUBTED, CertificateDoubts, failed_handshakes, not_believed
 from records.connection_events import Cause, ConnectionEvent
 from records.packing import NULL_INT32
@@ -128,14 +128,10 @@ class JavaClient:
     def producer(
         self,
         destination: Destination,
+        settings: ProducerSettings,
         *,
         number: int | None = None,
-        durable: bool,
         run: int,
-        resend_in_doubt: bool = True,
-        transaction_size: int = 0,
-        message_settings: MessageSettings = PLAIN_MESSAGES,
-        requests: bool = False,
         more_destinations: Sequence[Destination] = (),
     ) -> JavaProducer:
         """A producer of this number. ``run`` is the number stamped into the bodies.
@@ -146,10 +142,7 @@ class JavaClient:
             raise DriverError(
                 f"{self._name} can send to {destination} only, not to {len(more_destinations)} more destinations"
             )
-        number = self.number if number is None else number
-        reply_to = replies_of(destination).name if requests else ""
-        settings = SendSettings(durable, resend_in_doubt, transaction_size, message_settings, reply_to)
-        return JavaProducer(self, number, destination, settings, run)
+        return JavaProducer(self, self.number if number is None else number, destination, settings, run)
 
     def consumer(
         self,
@@ -235,7 +228,7 @@ class JavaClient:
     # For its producer.
 
     def sender(
-        self, number: int, destination: Destination, settings: SendSettings, in_flight: int, template: bytes
+        self, number: int, destination: Destination, settings: ProducerSettings, template: bytes
     ) -> tuple[Any, JavaReply]:
         """A sender in the JVM, waiting for due times, and what is told at its end. Raises DriverError."""
         finished = self._finished[number] = JavaReply()
@@ -247,16 +240,8 @@ class JavaClient:
                 destination.name,
                 number,
                 self._recorder.number(str(destination)),
-                settings.durable,
-                settings.resend,
-                in_flight,
-                settings.transaction_size,
-                template,
-                settings.messages.time_to_live_ms,
-                settings.messages.priority,
-                [name for name, _ in settings.messages.properties.cycles],
-                [list(values) for _, values in settings.messages.properties.cycles],
-                settings.reply_to,
+                _java_settings(hub(self._protocol.name), settings, template),
+                replies_of(destination).name if settings.requests else "",
             )
             java_sender, _, _ = self._await(answer, "sender", f"to send to {destination}")
             return java_sender, finished
@@ -394,6 +379,27 @@ def _stop(event: str, sender: Any, *_: Any) -> None:
     """Nobody will ever hand it a due time."""
     if event == "sender":
         sender.stop()
+
+
+def _java_settings(java_hub: JavaHub, settings: ProducerSettings, template: bytes) -> Any:
+    """As the senders in the JVM take them."""
+    messages = settings.messages
+    headers = java_hub.make(
+        "MessageHeaders",
+        messages.time_to_live_ms,
+        messages.priority,
+        [name for name, _ in messages.properties.cycles],
+        [list(values) for _, values in messages.properties.cycles],
+    )
+    return java_hub.make(
+        "ProducerSettings",
+        settings.durable,
+        settings.resend_in_doubt,
+        settings.in_flight,
+        settings.transaction_size,
+        template,
+        headers,
+    )
 
 
 def _work(work: Work | None, rng: Random | None) -> tuple[float, float, bool, int]:

@@ -39,13 +39,6 @@ class JavaProtocol:
 
 
 IN_ORDER, SHUFFLED = "brokerbench.InOrderPolicy", "brokerbench.ShuffledPolicy"  # drivers/java/core/
-WITHOUT_MEANING = (
-    "initialReconnectDelay",
-    "priorityBackup",
-    "priorityURIs",
-    "updateURIsURL",
-    "warnAfterReconnectAttempts",
-)
 TLS = "sslEnabled=true&useDefaultSslContext=true&verifyHost=true"
 
 
@@ -90,7 +83,7 @@ def _tries(passes: int) -> int:
 
 
 def refusals(uri: FailoverUri) -> Iterator[str]:
-    """A sentence for each option of such a URI that a Core client cannot fulfil."""
+    """A sentence for each of Core's own options that a client cannot fulfil, and for both kinds together."""
     for name, value in uri.core:
         if name in REFUSED:
             yield f"option {name} is not honoured by CORE clients: {REFUSED[name]}; remove it"
@@ -102,12 +95,9 @@ def refusals(uri: FailoverUri) -> Iterator[str]:
             f"failover option {failover_option} beside Core's own {core_option}: a client follows one of the two; "
             "write failover options, or Core's, alone"
         )
-    for name in WITHOUT_MEANING:
-        if name in uri.explicit:
-            yield f"failover option {name} is not supported by CORE: its client knows nothing like it; remove it"
 
 
-OPENWIRE = JavaProtocol("OpenWire", SupportedOptions("openwire", openwire_only=True), load_uri=str, connection_uri=str)
+OPENWIRE = JavaProtocol("OpenWire", SupportedOptions("openwire"), load_uri=str, connection_uri=str)
 CORE = JavaProtocol(
     "Core", SupportedOptions("core", core_problems=refusals), load_uri=load_uri, connection_uri=connection_uri
 )

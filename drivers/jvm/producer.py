@@ -4,11 +4,9 @@ Python hands over due times some seconds ahead, so that it delays no message.
 """
 
 import time
-from dataclasses import dataclass
 from typing import Any, Protocol
 
-from drivers.client.contract import LoadControl, NoSenderError, ScheduledSend
-from drivers.client.message_settings import PLAIN_MESSAGES, MessageSettings
+from drivers.client.contract import LoadControl, NoSenderError, ProducerSettings, ScheduledSend
 from drivers.client.pacing import Schedule
 from drivers.contract import Destination, DriverError
 from drivers.jvm.hub import JavaReply
@@ -20,25 +18,11 @@ SOON_S = 0.2  # a refill where the last one was full, or a look whether the last
 MOST_AT_ONCE = 20_000  # a refill
 
 
-@dataclass(frozen=True)
-class SendSettings:
-    """How messages are sent. ``transaction_size``: how many arrive together or not at all; 0: each by itself.
-
-    ``reply_to``: the temporary queue for the replies to them; '': they are no requests.
-    """
-
-    durable: bool
-    resend: bool
-    transaction_size: int
-    messages: MessageSettings = PLAIN_MESSAGES
-    reply_to: str = ""
-
-
 class MakesSenders(Protocol):
     """The producer's client: `drivers.jvm.client.JavaClient`."""
 
     def sender(
-        self, number: int, destination: Destination, settings: SendSettings, in_flight: int, template: bytes
+        self, number: int, destination: Destination, settings: ProducerSettings, template: bytes
     ) -> tuple[Any, JavaReply]:
         """A sender in the JVM, waiting for due times, and what is told at its end. Raises DriverError."""
 
@@ -47,12 +31,11 @@ class JavaProducer:
     """Sends the messages of one number to one destination, by itself. Made by `JavaClient.producer`."""
 
     def __init__(
-        self, client: MakesSenders, number: int, destination: Destination, settings: SendSettings, run: int
+        self, client: MakesSenders, number: int, destination: Destination, settings: ProducerSettings, run: int
     ) -> None:
         self._client, self._number, self._destination = client, number, destination
         self._settings, self._run = settings, run
         self._made: tuple[Any, JavaReply] | None = None  # the sender in the JVM, and its message at the end
-        self._made_for = (0, 0)  # bodies of so many bytes, so many in flight
         self._kept: Any = None  # the sender, once it is to keep a schedule
         self.held_back = False  # see `drivers.client.contract.KeepsSchedule`; known once it has stopped
 
@@ -61,16 +44,13 @@ class JavaProducer:
         """See `drivers.client.contract.LoadProducer`."""
         return 0 if self._kept is None else int(self._kept.begun())
 
-    def prepare(self, body_bytes: int, in_flight: int) -> None:
+    def prepare(self) -> None:
         """See `drivers.client.contract.LoadProducer`."""
-        self._made, self._made_for = self._sender(body_bytes, in_flight), (body_bytes, in_flight)
+        self._made = self._sender()
 
-    def keep(self, schedule: Schedule, body_bytes: int, in_flight: int, control: LoadControl) -> int:
-        """Send each slot when it is due, until the schedule or producing ends; how many slots were begun.
-
-        Raises DriverError when nothing can be sent any more, and ValueError where it was prepared for other messages.
-        """
-        sender, finished = self._prepared(body_bytes, in_flight) or self._sender(body_bytes, in_flight)
+    def keep(self, schedule: Schedule, control: LoadControl) -> int:
+        """See `drivers.client.contract.KeepsSchedule`."""
+        sender, finished = self._made or self._sender()
         self._kept = sender
         slot, complete = 0, False
         try:
@@ -89,27 +69,19 @@ class JavaProducer:
         self._await_end(finished)
         return self.begun
 
-    def send_one(self, send: ScheduledSend, body_bytes: int) -> None:
+    def send_one(self, send: ScheduledSend) -> None:
         """See `drivers.client.contract.LoadProducer`."""
         try:
-            sender, finished = self._sender(body_bytes, 1)
+            sender, finished = self._sender()
         except DriverError as error:
             raise NoSenderError(str(error)) from error
         sender.alone(send.seq, send.begun_ns, send.ready_ns, send.blocked)
         sender.add([send.due_ns], True)
         self._await_end(finished)
 
-    def _prepared(self, body_bytes: int, in_flight: int) -> tuple[Any, JavaReply] | None:
-        if self._made and self._made_for != (body_bytes, in_flight):
-            raise ValueError(
-                f"producer {self._number} of {self._destination} was prepared for bodies of {self._made_for[0]} bytes "
-                f"and {self._made_for[1]} in flight, not for {body_bytes} and {in_flight}: prepare what is to be kept"
-            )
-        return self._made
-
-    def _sender(self, body_bytes: int, in_flight: int) -> tuple[Any, JavaReply]:
-        template = stamp(Identity(self._run, self._number, 0, 1), body_bytes)
-        return self._client.sender(self._number, self._destination, self._settings, in_flight, template)
+    def _sender(self) -> tuple[Any, JavaReply]:
+        template = stamp(Identity(self._run, self._number, 0, 1), self._settings.body_bytes)
+        return self._client.sender(self._number, self._destination, self._settings, template)
 
     def _await_end(self, finished: JavaReply) -> None:
         finished.wait(None)

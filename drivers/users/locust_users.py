@@ -16,7 +16,7 @@ import gevent
 from locust import task
 
 from drivers.client.connection_modes import PER_MESSAGE, PooledClient
-from drivers.client.contract import KeepsSchedule, LoadProducer
+from drivers.client.contract import KeepsSchedule, LoadProducer, ProducerSettings
 from drivers.client.message_settings import MessageSettings
 from drivers.client.pacing import Schedule, ScheduleProgress, SteppedSchedule, random_phase_ns, share
 from drivers.client.per_message import PerMessageProducer
@@ -63,6 +63,19 @@ class ProducerUser(BrokerUser):
         """What its messages carry. ValueError for what no message can have."""
         return MessageSettings(MessageProperties.of(cls.properties), cls.time_to_live_s, cls.priority)
 
+    @classmethod
+    def producer_settings(cls) -> ProducerSettings:
+        """How each of its producers sends. ValueError for what no message can have."""
+        return ProducerSettings(
+            body_bytes=cls.body_bytes,
+            in_flight=cls.in_flight,
+            durable=cls.durable,
+            resend_in_doubt=cls.resend_in_doubt,
+            transaction_size=cls.transaction_size,
+            requests=cls.awaits_replies,
+            messages=cls.message_settings(),
+        )
+
     @task
     def produce(self) -> None:
         self.guard(self._produce)
@@ -83,15 +96,8 @@ class ProducerUser(BrokerUser):
 
     def _produce_per_message(self, session: Session) -> None:
         destination, *more_destinations = self.own_destinations(self.index(session))
-        producer = PerMessageProducer(
-            session,
-            self.group,
-            destination,
-            more_destinations=more_destinations,
-            durable=self.durable,
-            resend_in_doubt=self.resend_in_doubt,
-            message_settings=self.message_settings(),
-        )
+        settings = self.producer_settings()
+        producer = PerMessageProducer(session, self.group, destination, settings, more_destinations=more_destinations)
         self.record_member(session, producer.number, None)
         try:
             self._load(session, producer.number, producer)
@@ -108,16 +114,12 @@ class ProducerUser(BrokerUser):
             client.client.consumer(Subscription(replies, temporary=True), number=client.number, run=session.run_number)
         producer = client.client.producer(
             destination,
+            self.producer_settings(),
             more_destinations=more_destinations,
             number=client.number,
-            durable=self.durable,
             run=session.run_number,
-            resend_in_doubt=self.resend_in_doubt,
-            transaction_size=self.transaction_size,
-            message_settings=self.message_settings(),
-            requests=self.awaits_replies,
         )
-        producer.prepare(self.body_bytes, self.in_flight)
+        producer.prepare()
         return producer
 
     def _load(self, session: Session, number: int, producer: KeepsSchedule) -> None:
@@ -125,7 +127,7 @@ class ProducerUser(BrokerUser):
         progress, failed = self._begin(session, number), False
         session.note_schedule(number, progress.schedule)
         try:
-            producer.keep(progress.schedule, self.body_bytes, self.in_flight, session)
+            producer.keep(progress.schedule, session)
         except DriverError:
             failed = True  # the rest of its schedule is no fault of the generator: `leave` counts it
             raise

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from drivers.client.contract import ProducerSettings
 from drivers.client.pacing import Schedule
 from drivers.contract import Destination, Subscription
 from drivers.failover.uri import FailoverUri
@@ -28,7 +29,6 @@ SOON = {
     "core": "?randomize=false&maxReconnectDelay=50",
 }
 NO_TRUST = Trust()
-PLAIN: tuple[Any, ...] = (0, 4, [], [], "")  # time to live, priority, names of properties, their values; no requests
 WAITED = {"blocked", "unblocked"}  # for a broker that took a second to answer, as one may on a busy machine
 UNKNOWN_BROKER = {"127.0.0.1:1": "b1", "127.0.0.1:2": "b2"}
 
@@ -190,9 +190,9 @@ def check_kept(
 def killed_under_a_load(runtime: Runtime, bench: Bench) -> tuple[Mapping[str, list[dict[str, Any]]], int]:
     """The events of a load whose client has to move from broker-1 to broker-2, and how many messages it began."""
     orders, client, producing = queue("moved"), bench.opened(), Producing()
-    producer = client.producer(orders, durable=True, run=RUN)
+    producer = client.producer(orders, ProducerSettings(body_bytes=100, in_flight=50), run=RUN)
     begun: list[int] = []
-    keeping = threading.Thread(target=lambda: begun.append(producer.keep(every_ms(100_000), 100, 50, producing)))
+    keeping = threading.Thread(target=lambda: begun.append(producer.keep(every_ms(100_000), producing)))
     keeping.start()
     until(lambda: bench.statistics.settled > 200)
     runtime.kill("broker-1")

@@ -19,3 +19,12 @@ def classes(library: str) -> Callable[[str], Any]:
     compiled = parts.compiler.compiled((SOURCES, SOURCES / library, OF_TESTS), parts.client)
     own = loader((compiled,), parent)
     return lambda name: jpype.JClass(name, loader=own)
+
+
+def ask_for_sender(
+    java: Callable[[str], Any], client: Any, request: int = 7, *, body: Any = b"", in_flight: int = 1, size: int = 0
+) -> None:
+    """Ask a client of the JVM for a sender to queue ``orders``. ``size``: of its transactions."""
+    headers = java("brokerbench.MessageHeaders")(0, 4, [], [])
+    settings = java("brokerbench.ProducerSettings")(True, True, in_flight, size, body, headers)
+    client.sender(request, False, "orders", 1, 2, settings, "")

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from drivers.client.client import Client
-from drivers.client.contract import ScheduledSend
+from drivers.client.contract import ProducerSettings, ScheduledSend
 from drivers.client.per_message import PerMessageProducer
 from drivers.contract import DriverError
 from tests.drivers.conformance.conftest import REAL
@@ -184,9 +184,9 @@ def test_each_message_to_a_place_that_the_broker_refuses_is_recorded_though_each
     strict: Runtime, tmp_path: Path
 ) -> None:
     load = Load(tmp_path, strict, "core", [NAME])
-    producer = PerMessageProducer(load.session, "producers", queue("nowhere"), durable=True, resend_in_doubt=True)
+    producer = PerMessageProducer(load.session, "producers", queue("nowhere"), ProducerSettings(64))
     now_ns = load.session.clock()
-    producer.send_batch([ScheduledSend(seq, now_ns) for seq in range(3)], 64)
+    producer.send_batch([ScheduledSend(seq, now_ns) for seq in range(3)])
     until(lambda: producer.outstanding == 0)
     producer.close()
     rows = load.tables()["sends"]

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from drivers.client.backpressure import BLOCKED_AFTER_NS
+from drivers.client.contract import ProducerSettings
 from drivers.contract import Destination, Outcome
 from drivers.memory.connector import MemoryConnector
 from drivers.memory.network import MemoryNetwork
@@ -33,7 +34,9 @@ class Bench:
         self.client = client_of(self.connector, self.recorder, stomp_uri("a"), clock=lambda: self.now_ns)
         self.client.open()
         self.durable, self.one_way = (
-            self.client.producer(ORDERS, number=number, durable=durable, run=RUN, on_settled=lambda _: None)
+            self.client.producer(
+                ORDERS, ProducerSettings(durable=durable), number=number, run=RUN, on_settled=lambda _: None
+            )
             for number, durable in ((7, True), (8, False))
         )
 
@@ -122,7 +125,7 @@ def test_a_broker_in_memory_that_stands_still_blocks_its_producer_and_takes_ever
     network, recorder = MemoryNetwork(["a"], credentials=BENCH, clock=lambda: now_ns[0]), KeepingRecorder()
     client = client_of(MemoryConnector(network), recorder, memory_uri("a"), clock=lambda: now_ns[0])
     client.open()
-    producer = client.producer(ORDERS, durable=True, run=RUN, on_settled=lambda _: None)
+    producer = client.producer(ORDERS, ProducerSettings(), run=RUN, on_settled=lambda _: None)
     network.freeze("a")
     for seq in range(5):
         producer.send(seq, 64, due_ns=0)

@@ -5,6 +5,7 @@ import time
 
 import pytest
 
+from drivers.client.contract import ProducerSettings
 from drivers.contract import ConnectFailed, Destination, DriverError, Refused, Subscription, Untrusted
 from drivers.failover.reconnector import PRIORITY_BACK
 from tests.drivers.doubles import (
@@ -202,7 +203,7 @@ def test_a_send_after_giving_up_has_failed_with_the_reason() -> None:
     recorder, connector = KeepingRecorder(), ScriptedConnector()
     client = client_of(connector, recorder, stomp_uri("a", "maxReconnectAttempts=0"))
     client.open()
-    producer = client.producer(ORDERS, durable=True, run=RUN, on_settled=lambda _: None)
+    producer = client.producer(ORDERS, ProducerSettings(), run=RUN, on_settled=lambda _: None)
     producer.send(0, 64, 0)
     connector.connections[0].on_lost("reset")
     with pytest.raises(DriverError, match=r"connection to localhost:1 was lost \(reset\) and maxReconnectAttempts=0"):
@@ -219,7 +220,7 @@ def test_closing_is_polite_and_takes_the_answers_that_still_come() -> None:
     recorder, connector = KeepingRecorder(), ScriptedConnector(answer_on_close)
     client = client_of(connector, recorder, stomp_uri())
     client.open()
-    client.producer(ORDERS, durable=True, run=RUN, on_settled=lambda _: None).send(0, 64, 0)
+    client.producer(ORDERS, ProducerSettings(), run=RUN, on_settled=lambda _: None).send(0, 64, 0)
     client.close()
     client.close()
     assert recorder.attempts(0) == [(1, "acked")]
@@ -232,7 +233,7 @@ def test_closing_does_not_wait_for_a_broker_that_says_nothing() -> None:
     connector = ScriptedConnector(lambda connection: setattr(connection, "on_close", lambda: hung.wait(60)))
     client = client_of(connector, recorder, stomp_uri(), close_timeout_s=0.05)
     client.open()
-    client.producer(ORDERS, durable=True, run=RUN, on_settled=lambda _: None).send(0, 64, 0)
+    client.producer(ORDERS, ProducerSettings(), run=RUN, on_settled=lambda _: None).send(0, 64, 0)
     began = time.monotonic()
     client.close()
     hung.set()
@@ -254,7 +255,7 @@ def test_closing_lets_go_of_a_blocked_send() -> None:
     recorder, connector = KeepingRecorder(), ScriptedConnector(None, *[ConnectFailed("refused")] * 10_000)
     client = client_of(connector, recorder, stomp_uri())
     client.open()
-    producer = client.producer(ORDERS, durable=True, run=RUN, on_settled=lambda _: None)
+    producer = client.producer(ORDERS, ProducerSettings(), run=RUN, on_settled=lambda _: None)
     connector.connections[0].on_lost("reset")
     threading.Timer(0.05, client.close).start()
     with pytest.raises(DriverError, match="closed"):
@@ -313,7 +314,7 @@ def test_a_client_goes_back_to_its_priority_broker() -> None:
         connector, recorder, stomp_uri(options="randomize=false&priorityBackup=true&initialReconnectDelay=1")
     )
     client.open()
-    producer = client.producer(ORDERS, durable=True, run=RUN, on_settled=lambda _: None)
+    producer = client.producer(ORDERS, ProducerSettings(), run=RUN, on_settled=lambda _: None)
     eventually(lambda: client.broker == "a")
     producer.send(0, 64, 0)
     client.close()
@@ -411,7 +412,9 @@ def test_a_message_that_no_frame_holds_ends_its_client_and_is_not_sent_for_ever(
     recorder, connector = KeepingRecorder(), ScriptedConnector()
     client = client_of(connector, recorder, stomp_uri())
     client.open()
-    producer = client.producer(Destination.parse("queue://orders"), durable=True, run=RUN, on_settled=lambda _: None)
+    producer = client.producer(
+        Destination.parse("queue://orders"), ProducerSettings(), run=RUN, on_settled=lambda _: None
+    )
     producer.send(0, 64, due_ns=0)
     connector.connections[0].on_lost(words)
     eventually(lambda: client.broker is None and producer.outstanding == 0)

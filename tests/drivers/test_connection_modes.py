@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from drivers.client.client import Client
 from drivers.client.connection_modes import ClientPool, PooledClient, SharedClient
-from drivers.client.contract import NoSenderError, NoStatistics, ScheduledSend, Settled
+from drivers.client.contract import NoSenderError, NoStatistics, ProducerSettings, ScheduledSend, Settled
 from drivers.client.per_message import Numbers, PerMessageProducer
 from drivers.contract import Destination, DriverError, Refused, Subscription
 from drivers.failover.uri import FailoverUri
@@ -62,7 +62,7 @@ class Bench:
         self.source = Source(self.network, self.recorder, memory_uri("ab", options))
         self.settled: list[Settled] = []
         self.source.statistics.settled = self.settled.append  # type: ignore[method-assign]
-        self.producer = PerMessageProducer(self.source, "producers", ORDERS, durable=durable, resend_in_doubt=True)
+        self.producer = PerMessageProducer(self.source, "producers", ORDERS, ProducerSettings(64, durable=durable))
 
     def done(self) -> None:
         eventually(lambda: self.producer.outstanding == 0)
@@ -78,7 +78,7 @@ def bench() -> Iterator[Bench]:
 
 def test_each_message_connects_is_answered_and_leaves(bench: Bench) -> None:
     for seq in range(3):
-        bench.producer.send_batch((ScheduledSend(seq, seq),), 64)
+        bench.producer.send_batch((ScheduledSend(seq, seq),))
         bench.done()
     assert bench.recorder.events() == [("attempt", "a"), ("connected", "a"), ("closed", "a")] * 3
     assert [(row.producer, row.seq, row.attempt, row.outcome) for row in bench.recorder.sends] == [
@@ -92,7 +92,7 @@ def test_each_message_connects_is_answered_and_leaves(bench: Bench) -> None:
 @pytest.mark.parametrize("durable", [True, False], ids=["durable", "one-way"])
 def test_a_message_counts_as_sent_when_its_connecting_began(durable: bool) -> None:
     bench = Bench(durable=durable)
-    bench.producer.send_batch((ScheduledSend(0, 5),), 64)
+    bench.producer.send_batch((ScheduledSend(0, 5),))
     bench.done()
     attempt, connected, closed = bench.recorder.connections
     (send,) = bench.recorder.sends
@@ -103,7 +103,7 @@ def test_a_message_counts_as_sent_when_its_connecting_began(durable: bool) -> No
 
 def test_messages_do_not_wait_for_each_other(bench: Bench) -> None:
     bench.network.freeze("a")
-    bench.producer.send_batch(tuple(ScheduledSend(seq, seq) for seq in range(5)), 64)
+    bench.producer.send_batch(tuple(ScheduledSend(seq, seq) for seq in range(5)))
     assert bench.producer.outstanding == 5
     bench.network.thaw("a")
     bench.done()
@@ -116,7 +116,7 @@ def test_messages_do_not_wait_for_each_other(bench: Bench) -> None:
 
 def test_a_number_is_that_of_one_connection_at_a_time_and_used_again(bench: Bench) -> None:
     for seq in range(4):
-        bench.producer.send_batch((ScheduledSend(seq, seq),), 64)
+        bench.producer.send_batch((ScheduledSend(seq, seq),))
         bench.done()
     assert bench.source.made == [1, 1, 1, 1]
 
@@ -125,10 +125,10 @@ def test_a_message_without_a_broker_fails_and_the_next_one_goes_on() -> None:
     bench = Bench("randomize=false&initialReconnectDelay=1&maxReconnectAttempts=2")
     bench.network.kill("a")
     bench.network.kill("b")
-    bench.producer.send_batch((ScheduledSend(0, 7),), 64)
+    bench.producer.send_batch((ScheduledSend(0, 7),))
     bench.done()
     bench.network.restore("b")
-    bench.producer.send_batch((ScheduledSend(1, 8),), 64)
+    bench.producer.send_batch((ScheduledSend(1, 8),))
     bench.done()
     assert [(row.seq, row.due_ns, row.broker, row.outcome) for row in bench.recorder.sends] == [
         (0, 7, "", "failed"),
@@ -142,7 +142,7 @@ def test_a_message_without_a_broker_fails_and_the_next_one_goes_on() -> None:
 def test_a_refused_login_fails_each_message_and_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
     bench = Bench()
     bench.network.refuse_logins("a")
-    bench.producer.send_batch(tuple(ScheduledSend(seq, seq) for seq in range(3)), 64)
+    bench.producer.send_batch(tuple(ScheduledSend(seq, seq) for seq in range(3)))
     bench.done()
     assert [row.outcome for row in bench.recorder.sends] == ["failed"] * 3
     warnings = [record.getMessage() for record in caplog.records if "could not be sent" in record.getMessage()]
@@ -165,7 +165,7 @@ class OwnKind:
     def producer(self, *_to: object, **_options: object) -> "OwnKind":
         return self
 
-    def send_one(self, slot: ScheduledSend, body_bytes: int) -> None:
+    def send_one(self, slot: ScheduledSend) -> None:
         raise self._error
 
 
@@ -182,7 +182,7 @@ def test_a_message_that_its_own_client_could_not_begin_is_recorded_as_failed(
 ) -> None:
     monkeypatch.setattr(bench.source, "client", lambda *_who, **_number: OwnKind(error))
     monkeypatch.setattr(bench.source, "forget", lambda _client: None)
-    bench.producer.send_batch((ScheduledSend(0, 7),), 64)
+    bench.producer.send_batch((ScheduledSend(0, 7),))
     bench.done()
     assert [(row.seq, row.due_ns, row.outcome) for row in bench.recorder.sends] == recorded
     assert [settled_send.reason for settled_send in bench.settled] == [str(error)] * len(recorded)
@@ -190,7 +190,7 @@ def test_a_message_that_its_own_client_could_not_begin_is_recorded_as_failed(
 
 def test_a_loss_before_the_answer_sends_the_message_again_on_the_next_broker(bench: Bench) -> None:
     bench.network.hold_answers("a")
-    bench.producer.send_batch((ScheduledSend(0, 0),), 64)
+    bench.producer.send_batch((ScheduledSend(0, 0),))
     eventually(lambda: bench.network.depths() == {"orders": 1})
     bench.network.kill("a")
     bench.done()
@@ -203,11 +203,11 @@ def test_what_is_under_way_at_the_end_is_recorded_in_doubt(monkeypatch: pytest.M
     monkeypatch.setattr("drivers.client.per_message.CLOSE_TIMEOUT_S", 0.1)
     bench = Bench()
     bench.network.hold_answers("a")
-    bench.producer.send_batch((ScheduledSend(0, 0), ScheduledSend(1, 1)), 64)
+    bench.producer.send_batch((ScheduledSend(0, 0), ScheduledSend(1, 1)))
     eventually(lambda: bench.network.depths() == {"orders": 2})
     bench.producer.close()
     assert sorted((row.seq, row.outcome) for row in bench.recorder.sends) == [(0, "in_doubt"), (1, "in_doubt")]
-    bench.producer.send_batch((ScheduledSend(2, 2),), 64)
+    bench.producer.send_batch((ScheduledSend(2, 2),))
     assert bench.producer.outstanding == 0, "nothing begins after the end"
     bench.network.close()
 
@@ -276,7 +276,7 @@ def test_several_producers_and_consumers_share_one_connection_and_each_has_its_o
     for user in users[:2]:
         client(user).consumer(Subscription(ORDERS), number=user.number, run=RUN, on_receipt=receipts.append)
     producers = [
-        client(user).producer(ORDERS, number=user.number, durable=True, run=RUN, on_settled=settled.append)
+        client(user).producer(ORDERS, ProducerSettings(), number=user.number, run=RUN, on_settled=settled.append)
         for user in users[2:]
     ]
     for producer in producers:
@@ -314,7 +314,7 @@ def test_a_shared_connection_that_is_lost_puts_every_users_sends_in_doubt_and_se
     for user in users:
         user.open()
         producers.append(
-            client(user).producer(ORDERS, number=user.number, durable=True, run=RUN, on_settled=settled.append)
+            client(user).producer(ORDERS, ProducerSettings(), number=user.number, run=RUN, on_settled=settled.append)
         )
     pooled.network.hold_answers("a")
     for producer in producers:
@@ -353,7 +353,7 @@ def test_a_destination_refused_to_one_user_leaves_the_others_theirs() -> None:
     user.close()
     neighbour.open()
     producer = client(neighbour).producer(
-        ORDERS, number=neighbour.number, durable=True, run=RUN, on_settled=settled.append
+        ORDERS, ProducerSettings(), number=neighbour.number, run=RUN, on_settled=settled.append
     )
     producer.send(0, 64, due_ns=0)
     eventually(lambda: bool(settled))

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from drivers.client.contract import ScheduledSend
+from drivers.client.contract import ProducerSettings, ScheduledSend
 from drivers.client.per_message import PerMessageProducer
 from tests.drivers.conformance.conftest import REAL
 from tests.drivers.java_bench import WAITED
@@ -77,10 +77,10 @@ def test_a_connection_for_each_message_carries_it_and_is_closed(
 ) -> None:
     load, place = Load(tmp_path, broker, protocol, ["broker-1"]), queue("per-message")
     load.consume(load.client("consumer"), place)
-    producer = PerMessageProducer(load.session, "producers", place, durable=durable, resend_in_doubt=True)
+    producer = PerMessageProducer(load.session, "producers", place, ProducerSettings(64, durable=durable))
     for from_seq in range(0, MESSAGES, 8):  # eight at a time
         now_ns = load.session.clock()
-        producer.send_batch([ScheduledSend(seq, now_ns) for seq in range(from_seq, from_seq + 8)], 64)
+        producer.send_batch([ScheduledSend(seq, now_ns) for seq in range(from_seq, from_seq + 8)])
         until(lambda: producer.outstanding == 0)
     until(lambda: load.tally.received == MESSAGES)
     producer.close()

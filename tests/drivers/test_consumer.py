@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from drivers.client.contract import Received
+from drivers.client.contract import ProducerSettings, Received
 from drivers.client.work import Work
 from drivers.contract import Delivery, Destination, DriverError, Refused, Subscription
 from drivers.memory.connector import MemoryConnector
@@ -214,7 +214,7 @@ def test_a_client_that_leaves_acknowledges_what_its_consumer_works_on_first() ->
     network, recorder = MemoryNetwork(["a"], credentials=BENCH), KeepingRecorder()
     client = client_of(MemoryConnector(network), recorder, memory_uri("a"))
     client.open()
-    producer = client.producer(Destination.parse("queue://orders"), durable=True, run=RUN)
+    producer = client.producer(Destination.parse("queue://orders"), ProducerSettings(), run=RUN)
     for seq in range(3):
         producer.send(seq, 64, due_ns=0)
     client.consumer(ORDERS, run=RUN, on_receipt=lambda _: None, work=Work(300, 300))
@@ -231,7 +231,7 @@ def test_the_consumers_of_a_client_that_leaves_finish_their_work_at_the_same_tim
     client.open()
     for number in range(1, 5):
         client.consumer(ORDERS, number=number, run=RUN, on_receipt=lambda _: None, work=Work(300, 300))
-    producer = client.producer(Destination.parse("queue://orders"), durable=True, run=RUN)
+    producer = client.producer(Destination.parse("queue://orders"), ProducerSettings(), run=RUN)
     for seq in range(12):
         producer.send(seq, 64, due_ns=0)
     eventually(lambda: len(recorder.receipts) == 4)

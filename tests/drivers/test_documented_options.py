@@ -6,8 +6,7 @@ from pathlib import Path
 from drivers.client.connection_modes import CONNECTION_MODES
 from drivers.contract import Outcome
 from drivers.failover.core_options import SUPPORTED
-from drivers.failover.uri import OPTION_FIELDS, written
-from drivers.jvm.java_protocol import WITHOUT_MEANING
+from drivers.failover.uri import OPENWIRE, OPTION_FIELDS, written
 from drivers.protocols import PROTOCOLS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "drivers.md").read_text(encoding="utf-8")
@@ -25,18 +24,20 @@ def test_every_option_of_a_failover_uri_is_there() -> None:
 
 
 def test_options_have_the_defaults_that_the_page_says() -> None:
-    ours = {name: own for name, own in OPTION_FIELDS.items() if not own.metadata["openwire_only"] or name == ANY}
+    ours = {name: own for name, own in OPTION_FIELDS.items() if own.metadata["by"] != OPENWIRE or name == ANY}
     defaults = {name: BY_FIRST[name][1].strip("`") for name in ours}
     assert defaults == {name: written(own.default) or "none" for name, own in ours.items()}
 
 
 def test_options_of_openwire_alone_are_said_to_be() -> None:
-    alone = [name for name, own in OPTION_FIELDS.items() if own.metadata["openwire_only"] and name != ANY]
+    alone = [name for name, own in OPTION_FIELDS.items() if own.metadata["by"] == OPENWIRE and name != ANY]
     assert [name for name in alone if "only OpenWire" not in BY_FIRST[name][2]] == []
 
 
 def test_options_that_core_refuses_are_marked() -> None:
-    assert sorted(name for name in OPTION_FIELDS if "Core ✗" in BY_FIRST[name][2]) == sorted(WITHOUT_MEANING)
+    by = {name: own.metadata["by"] for name, own in OPTION_FIELDS.items()}
+    refused = [name for name in OPTION_FIELDS if "core" not in by[name] and by[name] != OPENWIRE]
+    assert [name for name in OPTION_FIELDS if "Core ✗" in BY_FIRST[name][2]] == refused
 
 
 def test_every_option_of_cores_own_is_there() -> None:

@@ -1,5 +1,6 @@
 """A failover URI is read as the Java client reads it; what cannot be used is refused, with the reason and the place."""
 
+import re
 from contextlib import suppress
 from dataclasses import fields
 
@@ -7,34 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drivers.failover.uri import OPTION_NAMES, BadFailoverUriError, FailoverOptions, FailoverUri, ServerUri
-from drivers.protocols import unsupported
+from drivers.failover.uri import (
+    OPTION_FIELDS,
+    OPTION_NAMES,
+    BadFailoverUriError,
+    FailoverOptions,
+    FailoverUri,
+    ServerUri,
+)
+from drivers.protocols import PROTOCOLS, unsupported
+from tests.drivers.failover_options import with_another
 
 A, B = ServerUri("stomp", "a.example", 1), ServerUri("stomp", "b.example", 2, "soTimeout=0&x=y")
-
-EVERY_OPTION = {
-    "initialReconnectDelay": ("100", "initial_reconnect_delay_ms", 100),
-    "maxReconnectDelay": ("5000", "max_reconnect_delay_ms", 5000),
-    "reconnectDelay": ("30", "reconnect_delay_ms", 30),
-    "useExponentialBackOff": ("false", "use_exponential_back_off", False),
-    "reconnectDelayExponent": ("1.5", "reconnect_delay_exponent", 1.5),
-    "maxReconnectAttempts": ("7", "max_reconnect_attempts", 7),
-    "startupMaxReconnectAttempts": ("0", "startup_max_reconnect_attempts", 0),
-    "timeout": ("3000", "timeout_ms", 3000),
-    "randomize": ("FALSE", "randomize", False),
-    "warnAfterReconnectAttempts": ("5", "warn_after_reconnect_attempts", 5),
-    "priorityBackup": ("true", "priority_backup", True),
-    "priorityURIs": ("stomp://a.example:1", "priority_uris", (A,)),
-    "backup": ("true", "backup", True),
-    "backupPoolSize": ("3", "backup_pool_size", 3),
-    "trackMessages": ("True", "track_messages", True),
-    "maxCacheSize": ("1024", "max_cache_size_bytes", 1024),
-    "trackTransactionProducers": ("false", "track_transaction_producers", False),
-    "updateURIsSupported": ("false", "update_uris_supported", False),
-    "updateURIsURL": ("file:///brokers.csv", "update_uris_url", "file:///brokers.csv"),
-    "rebalanceUpdateURIs": ("false", "rebalance_update_uris", False),
-    "reconnectSupported": ("false", "reconnect_supported", False),
-}
 
 
 @pytest.mark.parametrize(
@@ -44,24 +29,30 @@ def test_the_list_of_uris_is_read_in_every_notation(text: str) -> None:
     assert FailoverUri.parse(text) == FailoverUri((A, B))
 
 
-def test_every_option_of_the_transport_is_known() -> None:
-    assert set(EVERY_OPTION) == set(OPTION_NAMES)
-    assert len(OPTION_NAMES) == len(fields(FailoverOptions)) == 21
+@pytest.mark.parametrize("name", OPTION_NAMES)
+def test_an_option_is_read_into_its_typed_field(name: str) -> None:
+    written, options = with_another(name)
+    uri = FailoverUri.parse(f"failover:({A})?{written}")
+    assert uri == FailoverUri((A,), options, explicit=frozenset({name}))
+    assert uri.options != FailoverOptions()
 
 
 @pytest.mark.parametrize("name", OPTION_NAMES)
-def test_an_option_is_read_into_its_typed_field(name: str) -> None:
-    written, field, expected = EVERY_OPTION[name]
-    uri = FailoverUri.parse(f"failover:({A})?{name}={written}")
-    assert getattr(uri.options, field) == expected
-    assert uri.explicit == {name}
+def test_a_field_is_called_as_its_option(name: str) -> None:
+    field = OPTION_FIELDS[name].name
+    assert re.sub("_(ms|bytes)$", "", field).replace("_", "") == name.lower()
+
+
+def test_no_two_fields_have_one_name() -> None:
+    assert len(OPTION_NAMES) == len(fields(FailoverOptions))
 
 
 def test_all_options_together_and_nested_ones_survive_being_written_back() -> None:
-    query = "&".join(f"{name}={written}" for name, (written, _, _) in EVERY_OPTION.items())
+    query = "&".join(with_another(name)[0] for name in OPTION_NAMES)
     uri = FailoverUri.parse(f"failover:({A},{B})?{query}&nested.connect-timeout=5%26")
     assert FailoverUri.parse(str(uri)) == uri
     assert uri.nested == (("connect-timeout", "5&"),)
+    assert uri.explicit == set(OPTION_NAMES)
 
 
 def test_a_uri_is_written_in_its_plainest_form() -> None:
@@ -162,25 +153,39 @@ def test_a_default_that_nobody_wrote_is_not_complained_about() -> None:
     assert len(unsupported(FailoverUri.parse(f"failover:({A})?updateURIsSupported=true"), "amqp")) == 1
 
 
-OPENWIRE_ALONE = {
-    "backup": "true",
-    "backupPoolSize": "2",
-    "trackMessages": "true",
-    "maxCacheSize": "1024",
-    "trackTransactionProducers": "true",
-    "updateURIsSupported": "true",
-    "rebalanceUpdateURIs": "true",
-    "reconnectSupported": "true",
-}
+def test_options_are_honoured_by_protocols_that_there_are() -> None:
+    assert {protocol for own in OPTION_FIELDS.values() for protocol in own.metadata["by"]} == set(PROTOCOLS)
 
 
-@pytest.mark.parametrize("protocol", ["stomp", "amqp", "memory"])
+@pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize("name", OPTION_NAMES)
 def test_an_option_is_honoured_or_refused_by_its_name(name: str, protocol: str) -> None:
-    written = OPENWIRE_ALONE.get(name, EVERY_OPTION[name][0])
-    problems = unsupported(FailoverUri.parse(f"failover:({A})?{name}={written}"), protocol)
-    expected = [f"failover option {name}={written} is not supported by {protocol.upper()}"]
-    assert [problem.split(":")[0] for problem in problems] == (expected if name in OPENWIRE_ALONE else [])
+    own = OPTION_FIELDS[name]
+    written = f"{name}=true" if isinstance(own.default, bool) else with_another(name)[0]
+    problems = unsupported(FailoverUri.parse(f"failover:({A})?{written}"), protocol)
+    if protocol in own.metadata["by"]:
+        assert problems == ()
+    elif own.metadata["by"] == {"openwire"}:
+        assert problems == (
+            f"failover option {written} is not supported by {protocol.upper()}: only OpenWire clients can honour it; "
+            "remove it or use OpenWire",
+        )
+    else:
+        assert problems == (
+            f"failover option {name} is not supported by {protocol.upper()}: its client knows nothing like it; "
+            "remove it",
+        )
+
+
+def test_refusals_are_in_order_those_of_openwire_alone_then_those_of_cores_own_then_the_others() -> None:
+    query = "warnAfterReconnectAttempts=3&ha=true&user=x&priorityBackup=true&backup=true"
+    problems = unsupported(FailoverUri.parse(f"failover:({A})?{query}"), "core")
+    assert [problem.split(" is ")[0] for problem in problems if " is " in problem] == [
+        "failover option backup=true",
+        "option user",
+        "failover option priorityBackup",
+        "failover option warnAfterReconnectAttempts",
+    ]
 
 
 @pytest.mark.parametrize(

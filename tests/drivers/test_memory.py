@@ -8,6 +8,7 @@ from random import Random
 
 import pytest
 
+from drivers.client.contract import ProducerSettings
 from drivers.contract import (
     ConnectFailed,
     Delivery,
@@ -316,7 +317,7 @@ def test_under_random_losses_no_row_is_lost_or_doubled_and_no_acked_message_eith
     for client in clients:
         client.open()
     consumer = clients[0].consumer(Subscription(ORDERS, prefetch=5), run=RUN, on_receipt=lambda _: None)
-    producers = [c.producer(ORDERS, durable=True, run=RUN, on_settled=lambda _: None) for c in clients[1:]]
+    producers = [c.producer(ORDERS, ProducerSettings(), run=RUN, on_settled=lambda _: None) for c in clients[1:]]
     for seq in range(300):
         for producer in producers:
             producer.send(seq, 64, seq)

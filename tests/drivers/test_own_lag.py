@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from drivers.client.contract import NoStatistics
+from drivers.client.contract import NoStatistics, ProducerSettings
 from drivers.client.pacing import Schedule
 from drivers.client.per_message import PerMessageProducer
 from drivers.client.producer import Producer
@@ -48,15 +48,16 @@ class Bench:
         connector = MemoryConnector(self.network)
         return client_of(connector, self.recorder, memory_uri("a"), number=number, clock=self.time.clock)
 
-    def producer(self, *, durable: bool = True, transaction_size: int = 0) -> Producer:
-        return self.client.producer(ORDERS, durable=durable, run=RUN, transaction_size=transaction_size)
+    def producer(self, *, in_flight: int = 100, durable: bool = True, transaction_size: int = 0) -> Producer:
+        settings = ProducerSettings(64, in_flight, durable, transaction_size=transaction_size)
+        return self.client.producer(ORDERS, settings, run=RUN)
 
     def due_now(self) -> Schedule:
         return Schedule(self.time.now_ns - 10, 1e9, 0, 10)
 
-    def keep_while(self, producer: Producer | PerMessageProducer, in_flight: int, until: Callable[[], None]) -> None:
+    def keep_while(self, producer: Producer | PerMessageProducer, until: Callable[[], None]) -> None:
         """Keep the schedule on another thread. ``until`` waits for the thread to be held back, and lets it go on."""
-        keep = threading.Thread(target=producer.keep, args=(self.due_now(), 64, in_flight, self.time), daemon=True)
+        keep = threading.Thread(target=producer.keep, args=(self.due_now(), self.time), daemon=True)
         keep.start()
         eventually(lambda: producer.begun > 0)
         until()
@@ -85,14 +86,14 @@ def bench() -> Iterator[Bench]:
 def test_a_producer_that_wakes_late_is_late_with_all_that_was_due_meanwhile(bench: Bench) -> None:
     bench.time.oversleeps = 150 * MS
     due_ns = bench.time.now_ns + 20 * MS
-    bench.producer().keep(Schedule(due_ns, 20.0, 0, 6), 64, 100, bench.time)
+    bench.producer().keep(Schedule(due_ns, 20.0, 0, 6), bench.time)
     eventually(lambda: len(bench.sends) == 6)
     assert [lag // MS for lag in bench.lags_ns] == [150, 100, 50, 0, 0, 0]
     assert all(row.ready_ns == row.due_ns for row in bench.sends)
 
 
 def test_a_producer_that_waits_for_room_in_flight_is_not_late(bench: Bench) -> None:
-    producer = bench.producer()
+    producer = bench.producer(in_flight=2)
     bench.network.freeze("a")
 
     def thaw() -> None:
@@ -101,7 +102,7 @@ def test_a_producer_that_waits_for_room_in_flight_is_not_late(bench: Bench) -> N
         bench.network.thaw("a")
 
     frozen_ns = bench.time.now_ns
-    bench.keep_while(producer, 2, thaw)
+    bench.keep_while(producer, thaw)
     assert bench.lags_ns[2:] == [0] * 8
     assert [row.ready_ns - frozen_ns for row in bench.sends[2:]] == [3 * S] * 8
     assert [row.blocked for row in bench.sends[:3]] == [False, False, True]
@@ -118,7 +119,7 @@ def test_a_producer_that_waits_for_its_connection_is_not_late(bench: Bench, dura
         bench.network.restore("a")
 
     killed_ns = bench.time.now_ns
-    bench.keep_while(producer, 100, restore)
+    bench.keep_while(producer, restore)
     assert bench.lags_ns == [0] * 10
     assert all(row.ready_ns >= killed_ns + 3 * S for row in bench.sends)
 
@@ -137,7 +138,7 @@ def test_a_producer_whose_write_a_broker_blocks_is_not_late(
     monkeypatch.setattr(MemoryConnection, "send", send)
     began_ns = bench.time.now_ns
     schedule = Schedule(began_ns, 2.0, 0, 10)  # seven are due while the first one is written
-    bench.producer(durable=durable).keep(schedule, 64, 100, bench.time)
+    bench.producer(durable=durable).keep(schedule, bench.time)
     eventually(lambda: len(bench.recorder.sends) == 10)
     assert [row.ready_ns - began_ns for row in bench.sends[1:7]] == [3 * S + seq * MS for seq in range(6)]
     assert bench.lags_ns == [0] * 10
@@ -159,7 +160,7 @@ def test_a_producer_that_waits_before_its_write_is_late_unless_that_was_for_cred
     monkeypatch.setattr(MemoryConnection, "send", send)
     monkeypatch.setattr(MemoryConnection, "credit_ns", 0, raising=False)
     bench = Bench()
-    bench.producer().keep(Schedule(bench.time.now_ns, 1.0, 0, 1), 64, 100, bench.time)
+    bench.producer().keep(Schedule(bench.time.now_ns, 1.0, 0, 1), bench.time)
     eventually(lambda: len(bench.sends) == 1)
     assert bench.lags_ns == [0 if for_credit else 3 * S]
     bench.client.close()
@@ -176,7 +177,7 @@ def test_a_producer_that_waits_for_its_commit_is_not_late(bench: Bench) -> None:
         bench.network.thaw("a")
 
     began_ns = bench.time.now_ns
-    bench.keep_while(producer, 100, thaw)
+    bench.keep_while(producer, thaw)
     assert [row.ready_ns - began_ns for row in bench.sends[5:]] == [3 * S] * 5
     assert bench.lags_ns[5:] == [0] * 5
 
@@ -201,7 +202,8 @@ class Source:
 def test_a_producer_with_a_connection_for_each_message_is_late_before_it_connects_and_not_for_want_of_room(
     bench: Bench,
 ) -> None:
-    producer = PerMessageProducer(Source(bench), "producers", ORDERS, durable=True, resend_in_doubt=True)  # type: ignore[arg-type]
+    settings = ProducerSettings(64, in_flight=2)
+    producer = PerMessageProducer(Source(bench), "producers", ORDERS, settings)  # type: ignore[arg-type]
     bench.network.freeze("a")
 
     def thaw() -> None:
@@ -210,7 +212,7 @@ def test_a_producer_with_a_connection_for_each_message_is_late_before_it_connect
         bench.network.thaw("a")
 
     began_ns = bench.time.now_ns
-    bench.keep_while(producer, 2, thaw)
+    bench.keep_while(producer, thaw)
     assert [row.sent_ns - began_ns for row in bench.sends] == [0] * 2 + [3 * S] * 8
     assert [row.ready_ns - row.due_ns for row in bench.sends[:2]] == [0, 0], "connecting makes nothing ready"
     assert bench.lags_ns[2:] == [0] * 8

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from drivers.client.contract import NoStatistics
+from drivers.client.contract import NoStatistics, ProducerSettings
 from drivers.client.pacing import Schedule
 from drivers.failover.uri import FailoverUri
 from drivers.jvm import vm
@@ -50,9 +50,9 @@ def with_an_outage(runtime: Runtime, protocol: str, folder: Path) -> dict[str, l
             clock=time.perf_counter_ns,
         )
         client.open()
-        producer = client.producer(queue("held"), durable=True, run=RUN)
+        producer = client.producer(queue("held"), ProducerSettings(100, MESSAGES), run=RUN)
         schedule = Schedule(time.perf_counter_ns(), RATE_PER_S, 0, MESSAGES)
-        keep = threading.Thread(target=producer.keep, args=(schedule, 100, MESSAGES, Producing()), daemon=True)
+        keep = threading.Thread(target=producer.keep, args=(schedule, Producing()), daemon=True)
         keep.start()
         until(lambda: producer.begun > BEFORE)
         relay.hang_ups = FAILED_ATTEMPTS

@@ -7,7 +7,7 @@ from typing import cast
 import pytest
 
 from drivers.client.client import Client
-from drivers.client.contract import NoStatistics, ScheduledSend, Settled
+from drivers.client.contract import NoStatistics, ProducerSettings, ScheduledSend, Settled
 from drivers.client.message_settings import MessageSettings
 from drivers.client.producer import Producer
 from drivers.contract import ConnectFailed, Destination, DriverError, Outcome, Outgoing, Refused
@@ -40,7 +40,7 @@ class Bench:
         self.client: Client = client_of(connector, self.recorder, uri or stomp_uri())
         self.client.open()
         self.producer: Producer = self.client.producer(
-            ORDERS, durable=durable, run=RUN, resend_in_doubt=resend, on_settled=self.outcomes.append
+            ORDERS, ProducerSettings(durable=durable, resend_in_doubt=resend), run=RUN, on_settled=self.outcomes.append
         )
 
     @property
@@ -309,7 +309,7 @@ def test_sends_of_a_client_that_gives_up_have_their_final_outcome_so_that_no_dra
     uri = stomp_uri("a", f"maxReconnectAttempts={more_attempts}&initialReconnectDelay=1&useExponentialBackOff=false")
     client = client_of(connector, recorder, uri, statistics=statistics)
     client.open()
-    producer = client.producer(ORDERS, durable=True, run=RUN)
+    producer = client.producer(ORDERS, ProducerSettings(), run=RUN)
     for seq in range(3):
         producer.send(seq, 64, 0)
     connector.connections[0].ack(0)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from drivers.client.client import Client
-from drivers.client.contract import ScheduledSend
+from drivers.client.contract import ProducerSettings, ScheduledSend
 from drivers.client.request_reply import replies_of
 from drivers.contract import Delivery, Destination, DriverError, Outgoing, Subscription
 from drivers.memory.connector import MemoryConnector
@@ -50,7 +50,7 @@ class Bench:
 
     def send(self, client: Client, *, requests: bool) -> None:
         """Requests due at 1,000 ns, 1,001 ns …"""
-        producer = client.producer(ORDERS, durable=True, run=RUN, requests=requests)
+        producer = client.producer(ORDERS, ProducerSettings(requests=requests), run=RUN)
         producer.send_batch([ScheduledSend(seq, 1_000 + seq, False) for seq in range(REQUESTS)], 64)
 
     def close(self) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from drivers.client.contract import LoadClient, NoStatistics, Received, Settled
+from drivers.client.contract import LoadClient, NoStatistics, ProducerSettings, Received, Settled
 from drivers.client.pacing import Schedule
 from drivers.client.request_reply import replies_of
 from drivers.contract import Destination, Subscription
@@ -114,10 +114,12 @@ def requested(bench: Bench, requesters: str, repliers: str, orders: Destination)
     for number in REQUESTERS:
         client = bench.client(requesters, number)
         client.consumer(Subscription(replies_of(orders), temporary=True), run=RUN)
-        producers.append(client.producer(orders, durable=True, run=RUN, requests=True))
+        producers.append(
+            client.producer(orders, ProducerSettings(body_bytes=BODY_BYTES, in_flight=10, requests=True), run=RUN)
+        )
     for producer in producers:
         schedule = Schedule(time.perf_counter_ns() + 50_000_000, 500.0, 0, REQUESTS)
-        producer.keep(schedule, BODY_BYTES, 10, Producing())
+        producer.keep(schedule, Producing())
     all_of_them = 2 * REQUESTS * len(REQUESTERS)
     until(lambda: bench.tally.receipts >= all_of_them and bench.tally.settled_sends >= all_of_them)
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from drivers.client.contract import NoStatistics
+from drivers.client.contract import NoStatistics, ProducerSettings
 from drivers.client.pacing import Schedule
 from drivers.client.producer import Producer
 from drivers.contract import Destination
@@ -52,8 +52,9 @@ class Bench:
         )
         self.client.open()
 
-    def producer(self, transaction_size: int = 0) -> Producer:
-        return self.client.producer(ORDERS, durable=True, run=RUN, transaction_size=transaction_size)
+    def producer(self, in_flight: int = 1_000, transaction_size: int = 0) -> Producer:
+        settings = ProducerSettings(64, in_flight, transaction_size=transaction_size)
+        return self.client.producer(ORDERS, settings, run=RUN)
 
     def now_ns(self) -> int:
         return self.network.clock()
@@ -69,7 +70,7 @@ def bench() -> Iterator[Bench]:
 
 def test_each_message_is_sent_once_and_never_before_it_is_due(bench: Bench) -> None:
     schedule, producer = Schedule(bench.now_ns() + 20_000_000, 500.0, 0, 40), bench.producer()
-    assert producer.keep(schedule, 64, 1_000, bench.control) == 40
+    assert producer.keep(schedule, bench.control) == 40
     assert producer.begun == bench.statistics.begun == 40
     assert producer.wait_settled(60)
     assert [row.seq for row in bench.recorder.sends] == list(range(40))
@@ -81,9 +82,9 @@ def test_each_message_is_sent_once_and_never_before_it_is_due(bench: Bench) -> N
 
 def test_what_finds_the_cap_reached_waits_for_answers_and_is_blocked(bench: Bench) -> None:
     bench.network.freeze("a")
-    producer = bench.producer()
+    producer = bench.producer(in_flight=2)
     keep = threading.Thread(
-        target=producer.keep, args=(Schedule(bench.now_ns(), 1e6, 0, 5), 64, 2, bench.control), daemon=True
+        target=producer.keep, args=(Schedule(bench.now_ns(), 1e6, 0, 5), bench.control), daemon=True
     )
     keep.start()
     eventually(lambda: producer.outstanding == 2)
@@ -97,10 +98,8 @@ def test_what_finds_the_cap_reached_waits_for_answers_and_is_blocked(bench: Benc
 
 def test_a_producer_that_waits_for_its_connection_when_producing_ends_was_held_back(bench: Bench) -> None:
     bench.network.kill("a")
-    producer = bench.producer()
-    keep = threading.Thread(
-        target=producer.keep, args=(Schedule(bench.now_ns(), 1_000.0), 64, 2, bench.control), daemon=True
-    )
+    producer = bench.producer(in_flight=2)
+    keep = threading.Thread(target=producer.keep, args=(Schedule(bench.now_ns(), 1_000.0), bench.control), daemon=True)
     keep.start()
     eventually(lambda: producer.held_back)
     bench.control.stop()
@@ -112,10 +111,8 @@ def test_a_producer_that_waits_for_its_connection_when_producing_ends_was_held_b
 
 
 def test_it_ends_when_producing_ends_though_the_schedule_goes_on(bench: Bench) -> None:
-    producer = bench.producer()
-    keep = threading.Thread(
-        target=producer.keep, args=(Schedule(bench.now_ns(), 100.0), 64, 2, bench.control), daemon=True
-    )
+    producer = bench.producer(in_flight=2)
+    keep = threading.Thread(target=producer.keep, args=(Schedule(bench.now_ns(), 100.0), bench.control), daemon=True)
     keep.start()
     eventually(lambda: producer.begun > 2)
     bench.control.stop()
@@ -127,5 +124,5 @@ def test_it_ends_when_producing_ends_though_the_schedule_goes_on(bench: Bench) -
 
 def test_the_last_transaction_is_committed_though_it_is_not_full(bench: Bench) -> None:
     schedule, producer = Schedule(bench.now_ns(), 1e6, 0, 10), bench.producer(transaction_size=4)
-    assert producer.keep(schedule, 64, 1_000, bench.control) == 10
+    assert producer.keep(schedule, bench.control) == 10
     assert [row.outcome for row in bench.recorder.sends] == ["acked"] * 10

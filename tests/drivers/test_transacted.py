@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from drivers.client.client import Client
-from drivers.client.contract import Received, ScheduledSend, Settled
+from drivers.client.contract import ProducerSettings, Received, ScheduledSend, Settled
 from drivers.client.transacted_producer import TransactedProducer
 from drivers.contract import Destination, Outcome, Refused, Subscription
 from drivers.failover.client_connection import ClientConnection
@@ -33,10 +33,8 @@ class Bench:
         self.client.open()
         producer = self.client.producer(
             ORDERS,
-            durable=durable,
+            ProducerSettings(durable=durable, resend_in_doubt=resend, transaction_size=3),
             run=RUN,
-            resend_in_doubt=resend,
-            transaction_size=3,
             on_settled=self.outcomes.append,
         )
         assert isinstance(producer, TransactedProducer)

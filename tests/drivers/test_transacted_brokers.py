@@ -9,7 +9,7 @@ from typing import cast
 import pytest
 
 from drivers.client.client import Client
-from drivers.client.contract import Received, ScheduledSend, Settled
+from drivers.client.contract import ProducerSettings, Received, ScheduledSend, Settled
 from drivers.client.transacted_producer import TransactedProducer
 from drivers.contract import Outcome, Subscription
 from drivers.failover.uri import FailoverUri
@@ -61,7 +61,7 @@ def test_acked_messages_arrive_once_and_beside_them_only_what_is_in_doubt(
         taker, _ = client_to(runtime, "stomp", port_of(runtime, "stomp"), number=2)
         taker.consumer(Subscription(orders, prefetch=1_000), run=RUN, on_receipt=received.append)
         client, recorder = client_to(runtime, protocol, relay.port, number=1)
-        producer = client.producer(orders, durable=True, run=RUN, transaction_size=SIZE, on_settled=outcomes.append)
+        producer = client.producer(orders, ProducerSettings(transaction_size=SIZE), run=RUN, on_settled=outcomes.append)
         assert isinstance(producer, TransactedProducer)
         for seq in range(MESSAGES):
             if seq % 50 == LAST:  # this one commits: the connection goes about then

@@ -3,14 +3,14 @@
 import time
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any, cast
 
 import gevent
 import pytest
 from locust.env import Environment
 
-from drivers.client.contract import LoadProducer
+from drivers.client.contract import LoadProducer, ProducerSettings
 from drivers.contract import DriverError
 from drivers.memory.connector import MemoryConnector
 from drivers.memory.network import MemoryNetwork
@@ -252,6 +252,16 @@ def test_the_messages_of_a_run_are_shared_out_over_all_classes_of_producers() ->
     assert user._schedule(bench.session, go, 0, 7).count == 2
     assert user._schedule(bench.session, replace(go, first_index=Counter()), 0, 7).count == 3
     bench.stop()
+
+
+@pytest.mark.parametrize("name", [field.name for field in fields(ProducerSettings)])
+def test_each_setting_of_a_producer_comes_from_its_user(name: str) -> None:
+    attribute = {"requests": "awaits_replies", "messages": "priority"}.get(name, name)
+    default: int | bool = getattr(ProducerUser, attribute)
+    user = type("User", (ProducerUser,), {attribute: not default if isinstance(default, bool) else default + 1})
+    changed = user.producer_settings()
+    assert getattr(changed, name) != getattr(ProducerSettings(), name)
+    assert replace(changed, **{name: getattr(ProducerSettings(), name)}) == ProducerSettings()
 
 
 class Stuck:

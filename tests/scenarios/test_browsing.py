@@ -5,6 +5,7 @@ from typing import Any, cast
 
 import pytest
 
+from drivers.client.contract import ProducerSettings
 from drivers.contract import Browsed, DriverError
 from drivers.jvm import vm
 from drivers.protocols import connector_of
@@ -39,8 +40,8 @@ class Stage:
 
     def leave(self, messages: int, body_bytes: int = 64) -> None:
         bench = bench_on(self.runtime, self._folder, [BROKER], protocol=self.protocol)
-        producer = bench.opened().producer(self.orders, durable=True, run=RUN)
-        assert producer.keep(every_ms(messages), body_bytes, 500, Producing()) == messages
+        producer = bench.opened().producer(self.orders, ProducerSettings(body_bytes=body_bytes, in_flight=500), run=RUN)
+        assert producer.keep(every_ms(messages), Producing()) == messages
         until(lambda: bench.statistics.settled == messages)
         bench.tables()
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from drivers.client.connection_modes import ONE, PooledClient
+from drivers.client.contract import ProducerSettings
 from drivers.client.pacing import Schedule
 from drivers.contract import Destination, Subscription
 from drivers.jvm import vm
@@ -91,8 +92,13 @@ class Load:
     ) -> None:
         """The same, here. Raises DriverError."""
         schedule = Schedule(time.perf_counter_ns(), 1_000.0, 0, messages)
-        producer = client.client.producer(place, number=client.number, durable=durable, run=RUN)
-        producer.keep(schedule, body_bytes, messages, self.session)
+        producer = client.client.producer(
+            place,
+            ProducerSettings(body_bytes=body_bytes, in_flight=messages, durable=durable),
+            number=client.number,
+            run=RUN,
+        )
+        producer.keep(schedule, self.session)
 
     def tables(self) -> dict[str, list[dict[str, Any]]]:
         """Every row by table, once everyone has left."""

@@ -10,6 +10,7 @@ from typing import Any, cast
 import pytest
 
 from drivers.client.client import Client as Failover
+from drivers.client.contract import ProducerSettings
 from drivers.contract import Destination, Outcome
 from drivers.failover.uri import FailoverUri
 from drivers.stomp.connector import StompConnector
@@ -130,7 +131,7 @@ def test_a_client_with_a_failover_uri_moves_to_the_standby_and_what_the_dead_one
         follower = follower_of(runtime, topology)
         settled: list[Outcome] = []
         producer = follower.producer(
-            KEPT, durable=True, run=7, on_settled=lambda settlement: settled.append(settlement.outcome)
+            KEPT, ProducerSettings(), run=7, on_settled=lambda settlement: settled.append(settlement.outcome)
         )
         producer.send(1, 64, time.perf_counter_ns())
         until(lambda: settled == [Outcome.ACKED])

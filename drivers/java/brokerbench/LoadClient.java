@@ -90,15 +90,12 @@ public abstract class LoadClient extends ClientState implements ExceptionListene
      * replies are to come; '': the messages are no requests.
      */
     public void sender(
-            long request, boolean topic, String name, int number, int destination, boolean durable, boolean resend,
-            int inFlight, int transaction, byte[] template, long timeToLiveMs, int priority, String[] names,
-            Object[][] values, String replyTo) {
+            long request, boolean topic, String name, int number, int destination, ProducerSettings settings,
+            String replyTo) {
         worker.add(new BrokerRequest(this, "unsendable", request, () -> {
             var to = Library.destination(topic, name);
-            var headers = new MessageHeaders(timeToLiveMs, priority, names, values);
             Destination replies = replyTo.isEmpty() ? null : temporaries.get(replyTo);
-            Sender sender = senderOf(
-                new Task(to, replies, number, destination, durable, resend, inFlight, transaction, template, headers));
+            Sender sender = senderOf(new Task(to, replies, number, destination, settings));
             senders.add(sender);
             if (isClosing()) {
                 sender.stop(); // it was not there yet when the others were
@@ -111,7 +108,8 @@ public abstract class LoadClient extends ClientState implements ExceptionListene
     }
 
     private Sender senderOf(Task task) throws JMSException {
-        Session session = task.transaction() > 0 ? transacted() : session(task.durable());
+        ProducerSettings settings = task.settings();
+        Session session = settings.transactionSize() > 0 ? transacted() : session(settings.durable());
         try {
             return sender(session, task);
         } catch (JMSException error) {
@@ -145,9 +143,7 @@ public abstract class LoadClient extends ClientState implements ExceptionListene
     }
 
     private Sender replier(int number, int destination) throws JMSException {
-        var each = new Task(
-            null, null, number, destination, true, true, Integer.MAX_VALUE, 0, new byte[0], MessageHeaders.PLAIN);
-        Sender sender = senderOf(each);
+        Sender sender = senderOf(new Task(null, null, number, destination, ProducerSettings.OF_REPLIES));
         senders.add(sender);
         return sender;
     }

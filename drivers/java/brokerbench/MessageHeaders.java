@@ -8,7 +8,7 @@ import javax.jms.Message;
  *
  * `values`: of each name those that messages take in turn, by their numbers: text, longs, doubles or truth values.
  */
-record MessageHeaders(long timeToLiveMs, int priority, String[] names, Object[][] values) {
+public record MessageHeaders(long timeToLiveMs, int priority, String[] names, Object[][] values) {
     static final MessageHeaders PLAIN =
         new MessageHeaders(Message.DEFAULT_TIME_TO_LIVE, Message.DEFAULT_PRIORITY, new String[0], new Object[0][]);
 

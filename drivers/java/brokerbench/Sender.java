@@ -16,7 +16,7 @@ import javax.jms.Session;
  * one consumer, each to its own destination, on the consumer's thread.
  */
 public abstract class Sender implements Runnable {
-    private static final long BLOCKED_AFTER_NS = 1_000_000_000L; // drivers/client/blocked_detection.py
+    private static final long BLOCKED_AFTER_NS = 1_000_000_000L; // drivers/client/backpressure.py
 
     final SendRows rows;
     final Names names;
@@ -59,15 +59,17 @@ public abstract class Sender implements Runnable {
         this.names = client.names;
         this.number = task.number();
         this.destination = task.destination();
-        this.durable = task.durable();
-        this.transacted = task.transaction() > 0 ? new TransactedBatch(client, this, session, task.transaction()) : null;
+        this.replyTo = task.replyTo();
+        ProducerSettings settings = task.settings();
+        int size = settings.transactionSize();
+        this.durable = settings.durable();
+        this.transacted = size > 0 ? new TransactedBatch(client, this, session, size) : null;
         this.each = durable && transacted == null;
         this.answered = durable || transacted != null;
-        this.resend = task.resend();
-        this.inFlight = task.inFlight();
-        this.template = task.template();
-        this.headers = task.headers();
-        this.replyTo = task.replyTo();
+        this.resend = settings.resendInDoubt();
+        this.inFlight = settings.inFlight();
+        this.template = settings.template();
+        this.headers = settings.messages();
     }
 
     /** Write it, and register it for its answer. */

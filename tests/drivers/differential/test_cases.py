@@ -2,27 +2,22 @@
 
 import pytest
 
-from drivers.failover.uri import OPTION_FIELDS, OPTION_NAMES
+from drivers.failover.uri import OPTION_FIELDS
 from tests.drivers.differential.cases import QUICK, SLOW
 
-COMPARED_OTHERWISE = {
-    "warnAfterReconnectAttempts": "by what is logged, not by what is done: test_client.py",
-    "rebalanceUpdateURIs": "switched off, all that is honoured of it, it asks for nothing",
-    "reconnectSupported": "as that",
-    "trackTransactionProducers": "as that",
-}
+LOGGED_ONLY = "warnAfterReconnectAttempts"  # test_client.py looks at what is logged
+OFF_FOR_ALL = "updateURIsSupported"  # only OpenWire takes it if it is true; false changes what all do
+HONOURED_BY_BOTH = [name for name, own in OPTION_FIELDS.items() if own.metadata["by"] >= {"stomp", "amqp", "openwire"}]
 URIS = [case.uri for case in (*QUICK, *SLOW)]
-HONOURED = [
-    name
-    for name in OPTION_NAMES
-    if not OPTION_FIELDS[name].metadata["openwire_only"] or OPTION_FIELDS[name].default is True
-]
 
 
-@pytest.mark.parametrize("name", [*HONOURED, "{nested}"])
-def test_every_option_that_is_honoured_has_a_case(name: str) -> None:
-    played = any(f"{name}=" in uri or (name == "{nested}" and name in uri) for uri in URIS)
-    assert played != (name in COMPARED_OTHERWISE)
+@pytest.mark.parametrize("name", [*HONOURED_BY_BOTH, OFF_FOR_ALL])
+def test_every_option_that_both_honour_has_a_case(name: str) -> None:
+    assert any(f"{name}=" in uri for uri in URIS) != (name == LOGGED_ONLY)
+
+
+def test_nested_options_have_a_case() -> None:
+    assert any("{nested}" in uri for uri in URIS)
 
 
 def test_no_two_cases_have_one_name() -> None:

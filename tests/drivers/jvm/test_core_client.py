@@ -9,6 +9,7 @@ from typing import Any
 import jpype
 import pytest
 
+from drivers.client.contract import ProducerSettings
 from drivers.client.pacing import Schedule
 from drivers.contract import DriverError, Subscription
 from drivers.jvm import vm
@@ -117,9 +118,9 @@ def test_a_broker_that_comes_back_gets_what_it_had_not_answered(artemis: Runtime
     bench, orders = core_bench(artemis, tmp_path, "broker-1", options=options), queue("back")
     client, producing = bench.opened(), Producing()
     bench.opened().consumer(Subscription(orders), run=RUN)
-    producer = client.producer(orders, durable=True, run=RUN)
+    producer = client.producer(orders, ProducerSettings(body_bytes=100, in_flight=50), run=RUN)
     begun: list[int] = []
-    keeping = threading.Thread(target=lambda: begun.append(producer.keep(every_ms(100_000), 100, 50, producing)))
+    keeping = threading.Thread(target=lambda: begun.append(producer.keep(every_ms(100_000), producing)))
     keeping.start()
     until(lambda: bench.statistics.settled > 200)
     artemis.kill("broker-1")
@@ -175,11 +176,13 @@ def cut_while_sending(
     with Relay((host, int(port))) as relay:
         by = f"127.0.0.1:{relay.port}"
         bench = Bench(folder, {by: "broker-1"}, runtime.credentials(), f"failover:(tcp://{by})?{options}", "core")
-        producer = bench.opened().producer(queue("impatient"), durable=durable, run=RUN)
+        producer = bench.opened().producer(
+            queue("impatient"), ProducerSettings(body_bytes=100, in_flight=1_000, durable=durable), run=RUN
+        )
 
         def keep() -> None:
             with pytest.raises(DriverError) as caught:
-                producer.keep(Schedule(time.perf_counter_ns(), rate_per_s), 100, 1_000, Producing())
+                producer.keep(Schedule(time.perf_counter_ns(), rate_per_s), Producing())
             errors.append(str(caught.value))
 
         keeping = threading.Thread(target=keep, daemon=True)
@@ -193,8 +196,8 @@ def cut_while_sending(
 def test_a_one_way_send_whose_write_breaks_is_in_doubt_and_tried_again(single_artemis: Runtime, tmp_path: Path) -> None:
     bench, producing = core_bench(single_artemis, tmp_path, "broker-1"), Producing()
     client = bench.opened()
-    producer = client.producer(queue("one-way"), durable=False, run=RUN)
-    keeping = threading.Thread(target=producer.keep, args=(every_ms(100_000), 100, 50, producing))
+    producer = client.producer(queue("one-way"), ProducerSettings(100, 50, durable=False), run=RUN)
+    keeping = threading.Thread(target=producer.keep, args=(every_ms(100_000), producing))
     keeping.start()
     until(lambda: bench.statistics.settled > 50)
     channel = channel_of(client)
@@ -233,8 +236,8 @@ def test_a_message_that_the_library_holds_back_as_it_moves_is_told_of_the_broker
     with running(two_alone(), tmp_path / "brokers") as runtime:
         bench = core_bench(runtime, tmp_path, "broker-1", "broker-2", options="?randomize=false")
         orders, client, producing = queue("held"), bench.opened(), Producing()
-        producer = client.producer(orders, durable=True, run=RUN)
-        keeping = threading.Thread(target=producer.keep, args=(every_ms(100_000), 100, 50, producing))
+        producer = client.producer(orders, ProducerSettings(100, 50), run=RUN)
+        keeping = threading.Thread(target=producer.keep, args=(every_ms(100_000), producing))
         keeping.start()
         until(lambda: bench.statistics.settled > 200)
         channel_of(client).lock()  # as the library does from the loss of a connection to the next one

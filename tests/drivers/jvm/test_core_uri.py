@@ -5,9 +5,10 @@ from urllib.parse import parse_qsl
 import pytest
 
 from drivers.failover.core_options import CORE_OPTIONS, REFUSED, SUPPORTED, SWITCHES
-from drivers.failover.uri import OPTION_NAMES, FailoverUri
+from drivers.failover.uri import OPTION_FIELDS, OPTION_NAMES, FailoverUri
 from drivers.jvm.java_protocol import IN_ORDER, SHUFFLED, connection_uri, load_uri
 from drivers.protocols import unsupported
+from tests.drivers.failover_options import with_another
 
 A, B = "tcp://127.0.0.1:1001", "tcp://127.0.0.1:1002"
 
@@ -97,21 +98,9 @@ def test_a_value_that_cores_client_would_take_for_something_else_is_refused(opti
     assert problem.startswith(f"option {option} of Core's is not understood; {rule}")
 
 
-@pytest.mark.parametrize(
-    "option",
-    [
-        "initialReconnectDelay=5",
-        "priorityBackup=true",
-        "warnAfterReconnectAttempts=3",
-        f"priorityURIs={A}",
-        "backup=true",
-        "updateURIsURL=x",
-    ],
-)
-def test_what_core_knows_nothing_like_is_refused_by_name(option: str) -> None:
-    problems = unsupported(uri(option), "core")
-    assert len(problems) == 1
-    assert option.partition("=")[0] in problems[0]
+@pytest.mark.parametrize("name", OPTION_NAMES)
+def test_what_is_honoured_and_nothing_else_changes_what_core_is_told(name: str) -> None:
+    assert (load_uri(uri(with_another(name)[0])) != load_uri(uri())) == ("core" in OPTION_FIELDS[name].metadata["by"])
 
 
 def test_both_kinds_of_options_at_once_are_refused() -> None:

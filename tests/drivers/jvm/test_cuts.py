@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from drivers.client.contract import ProducerSettings
 from drivers.contract import Subscription
 from drivers.jvm import vm
 from scenarios.java_parts import find_java_parts
@@ -31,10 +32,12 @@ def test_senders_and_subscriptions_whose_connection_goes_as_they_are_made_are_ma
         for number in range(MADE):
             cutting = threading.Timer(rng.uniform(0, 0.02), relay.cut)
             cutting.start()
-            producer = client.producer(orders, number=number, durable=True, run=RUN)
-            producer.prepare(100, MESSAGES)
+            producer = client.producer(
+                orders, ProducerSettings(body_bytes=100, in_flight=MESSAGES), number=number, run=RUN
+            )
+            producer.prepare()
             client.consumer(Subscription(orders), number=MADE + number, run=RUN)
-            assert producer.keep(every_ms(MESSAGES), 100, MESSAGES, Producing()) == MESSAGES
+            assert producer.keep(every_ms(MESSAGES), Producing()) == MESSAGES
             cutting.join()
         until(lambda: bench.statistics.settled == MADE * MESSAGES)
         until(lambda: bench.statistics.receipts >= MADE * MESSAGES)

@@ -11,6 +11,7 @@ from typing import Any
 import jpype
 import pytest
 
+from drivers.client.contract import ProducerSettings
 from drivers.client.message_settings import MessageSettings
 from drivers.contract import Destination, DriverError, Refused, Subscription
 from drivers.jvm import vm
@@ -58,8 +59,8 @@ def send(
     """By a client of its own, if none is given. Returns once every outcome is known."""
     sender: JavaClient = client or bench.opened()
     awaited = bench.statistics.settled + count
-    producer = sender.producer(to, durable=durable, run=RUN)
-    assert producer.keep(every_ms(count), body_bytes, 50, Producing()) == count
+    producer = sender.producer(to, ProducerSettings(body_bytes=body_bytes, in_flight=50, durable=durable), run=RUN)
+    assert producer.keep(every_ms(count), Producing()) == count
     until(lambda: bench.statistics.settled == awaited)
     return sender
 
@@ -86,8 +87,8 @@ def seqs_by_consumer(rows: list[dict[str, Any]]) -> dict[int, list[tuple[int, in
 def test_a_schedule_is_kept_in_the_jvm_and_every_message_recorded(bench: Bench, durable: bool) -> None:
     orders, schedule = queue("kept"), every_ms(300)
     receiving(bench, orders)
-    producer = bench.opened().producer(orders, durable=durable, run=RUN)
-    assert producer.keep(schedule, 100, 50, Producing()) == 300
+    producer = bench.opened().producer(orders, ProducerSettings(body_bytes=100, in_flight=50, durable=durable), run=RUN)
+    assert producer.keep(schedule, Producing()) == 300
     until(lambda: bench.statistics.receipts == 300 and bench.statistics.settled == 300)
     assert bench.statistics.begun == 300
     check_kept(bench.tables(), schedule, orders, durable=durable, hops=None)
@@ -136,7 +137,9 @@ def test_a_body_of_any_size_comes_back_exactly(bench: Bench, durable: bool) -> N
 def test_what_was_sent_before_a_goodbye_is_answered_before_it_and_nothing_is_lost(bench: Bench) -> None:
     orders = queue("goodbye")
     client = send(bench, orders, 100)
-    client.producer(orders, number=70, durable=False, run=RUN).keep(every_ms(20), 64, 50, Producing())
+    client.producer(orders, ProducerSettings(body_bytes=64, in_flight=50, durable=False), number=70, run=RUN).keep(
+        every_ms(20), Producing()
+    )
     client.close()
     client.close()
     receiving(bench, orders)
@@ -214,8 +217,10 @@ def test_messages_carry_their_properties_by_number_and_selectors_of_each_type_ma
         for consumer, selector in zip(wanted, selectors, strict=True)
     }
     sender = bench.opened()
-    producer = sender.producer(prices, durable=True, run=RUN, message_settings=MessageSettings(properties))
-    producer.keep(every_ms(12), 64, 50, Producing())
+    producer = sender.producer(
+        prices, ProducerSettings(body_bytes=64, in_flight=50, messages=MessageSettings(properties)), run=RUN
+    )
+    producer.keep(every_ms(12), Producing())
     received(bench, sum(map(len, expected.values())))
     by_consumer = seqs_by_consumer(bench.tables()["receipts"])
     assert {consumer: [seq for _, seq in got] for consumer, got in by_consumer.items()} == expected
@@ -225,8 +230,10 @@ def test_a_message_whose_time_to_live_is_over_comes_no_more_and_a_priority_can_b
     orders = queue("mortal")
     sender = bench.opened()
     for settings, number in ((MessageSettings(time_to_live_s=0.3), 50), (MessageSettings(priority=9), 51)):
-        producer = sender.producer(orders, number=number, durable=True, run=RUN, message_settings=settings)
-        producer.keep(every_ms(2), 64, 50, Producing())
+        producer = sender.producer(
+            orders, ProducerSettings(body_bytes=64, in_flight=50, messages=settings), number=number, run=RUN
+        )
+        producer.keep(every_ms(2), Producing())
     until(lambda: bench.statistics.settled == 4)
     time.sleep(0.6)
     consumer = receiving(bench, orders, selector="JMSPriority = 9")
@@ -252,7 +259,9 @@ def test_one_client_sends_and_receives_for_several_destinations(bench: Bench) ->
     for place in places:
         client.consumer(Subscription(place), run=RUN)
     for number, place in enumerate(places):
-        client.producer(place, number=10 + number, durable=True, run=RUN).keep(every_ms(1), 64, 50, Producing())
+        client.producer(place, ProducerSettings(body_bytes=64, in_flight=50), number=10 + number, run=RUN).keep(
+            every_ms(1), Producing()
+        )
     received(bench, 3)
     pairs = {(row["producer"], row["destination"]) for row in bench.tables()["receipts"]}
     assert pairs == {(10 + number, str(place)) for number, place in enumerate(places)}

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from drivers.client.contract import ProducerSettings
 from drivers.contract import DriverError, Outcome, Subscription
 from drivers.jvm import vm
 from records.identity import Identity, stamp
@@ -32,14 +33,14 @@ vm.use(find_java_parts)
 
 def test_producing_that_is_stopped_begins_no_further_message(single_broker: Runtime, tmp_path: Path) -> None:
     bench, producing = bench_on(single_broker, tmp_path, ["broker-1"]), Producing()
-    producer = bench.opened().producer(queue("stopped"), durable=True, run=RUN)
+    producer = bench.opened().producer(queue("stopped"), ProducerSettings(body_bytes=64, in_flight=50), run=RUN)
 
     def stop_once_it_sends() -> None:
         until(lambda: bench.statistics.begun > 0)
         producing.stop()
 
     threading.Thread(target=stop_once_it_sends).start()
-    begun = producer.keep(every_ms(100_000), 64, 50, producing)
+    begun = producer.keep(every_ms(100_000), producing)
     assert 0 < begun < 100_000
     assert Counter(row["outcome"] for row in bench.tables()["sends"]) == {"acked": begun}
 

@@ -2,9 +2,11 @@
 
 from pathlib import Path
 
+import jpype
 import pytest
 
 from drivers.contract import DriverError, Refused
+from drivers.failover.uri import OPTION_FIELDS
 from drivers.jvm import vm
 from scenarios.java_parts import find_java_parts
 from tests.drivers.java_bench import UNKNOWN_BROKER, Bench
@@ -67,3 +69,11 @@ def test_an_option_that_it_knows_is_followed_to_the_end(
 def test_an_option_of_openwires_wire_format_is_one_that_it_knows_or_does_not(tmp_path: Path) -> None:
     error = opening(tmp_path, "openwire", "failover:(tcp://127.0.0.1:1)?nested.wireFormat.fooBar=1")
     assert "Invalid connect parameters: {wireFormat.fooBar=1}" in error
+
+
+def test_openwires_transport_has_a_setter_for_each_option_that_it_is_said_to_honour() -> None:
+    libraries = vm.java_class("Hub", "openwire").class_.getClassLoader()
+    transport = jpype.JClass("org.apache.activemq.transport.failover.FailoverTransport", loader=libraries)
+    setters = {str(method.getName()) for method in transport.class_.getMethods()}
+    honoured = [name for name, own in OPTION_FIELDS.items() if "openwire" in own.metadata["by"]]
+    assert [name for name in honoured if f"set{name[0].upper()}{name[1:]}" not in setters] == []

@@ -16,8 +16,7 @@ from drivers.client.backpressure import LONG_WRITE_NS, Readiness
 from drivers.jvm import vm
 from drivers.jvm.event_buffers import SEND_ROW
 from scenarios.java_parts import find_java_parts
-from tests.drivers.java_bench import PLAIN
-from tests.drivers.java_loading import classes
+from tests.drivers.java_loading import ask_for_sender, classes
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.java
@@ -40,11 +39,11 @@ class Bench:
         self.rows = java("brokerbench.SendRows")(hub, 100)
         receipts = java("brokerbench.ReceiptRows")(hub, 1)
         self.client = java("brokerbench.HoldsBack")(hub, java("brokerbench.Names")(), self.rows, receipts)
-        self._hub, self._sent = hub, list[Any]()
+        self._java, self._hub, self._sent = java, hub, list[Any]()
 
     def sender(self, in_flight: int = 100, transaction_size: int = 0) -> Any:
         body = jpype.JArray(jpype.JByte)(BODY_BYTES)
-        self.client.sender(7, False, "orders", 1, 2, True, True, in_flight, transaction_size, body, *PLAIN)
+        ask_for_sender(self._java, self.client, body=body, in_flight=in_flight, size=transaction_size)
         return until(lambda: [value for _, event, value, _, _ in self._hub.take() if str(event) == "sender"])[0]
 
     def sent(self, count: int) -> list[Any]:

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from drivers.client.contract import NoSenderError, ScheduledSend
+from drivers.client.contract import NoSenderError, ProducerSettings, ScheduledSend
 from drivers.client.pacing import Schedule
 from drivers.contract import Destination, DriverError, Subscription
 from drivers.failover.uri import FailoverUri
@@ -16,14 +16,13 @@ from drivers.jvm import client as java_client
 from drivers.jvm.client import JavaClient
 from drivers.jvm.hub import ENDED, UNHEARD, Requests
 from drivers.jvm.java_protocol import CORE
-from drivers.jvm.producer import SendSettings
 from records.connection_events import ConnectionEvent
 from records.rundir import RunDirectory
 from records.writer import Recorder
 from tests.drivers.doubles import BENCH, RUN, HubDouble, eventually
 
 ORDERS, RETURNS = Destination.parse("queue://orders"), Destination.parse("queue://returns")
-ALONE = SendSettings(durable=True, resend=True, transaction_size=0)
+ALONE = ProducerSettings(64, in_flight=1)
 
 
 def test_each_request_gets_its_own_answer() -> None:
@@ -217,15 +216,15 @@ def test_a_request_that_no_connection_will_answer_any_more_is_not_told_as_the_br
 ) -> None:
     monkeypatch.setattr(jvm, "sender", lambda request, *_: jvm.tell("unsendable", "it is gone", False, request))
     with pytest.raises(DriverError, match=r"^g client 1: there was no connection any more to send to .*: it is gone$"):
-        client.sender(1, ORDERS, ALONE, 1, b"")
+        client.sender(1, ORDERS, ALONE, b"")
 
 
 def test_a_message_that_a_broker_refused_is_told_with_its_destination_the_broker_and_its_words(
     jvm: Jvm, client: JavaClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(jvm, "sender", lambda request, *_: jvm.tell("sender", Sender(), None, request))
-    client.sender(1, ORDERS, ALONE, 1, b"")
-    client.sender(2, RETURNS, ALONE, 1, b"")
+    client.sender(1, ORDERS, ALONE, b"")
+    client.sender(2, RETURNS, ALONE, b"")
     jvm.tell("connected", 1, "", "127.0.0.1:1")
     jvm.tell("message refused", "u may not", 2, None)
     assert jvm.refusals == [("queue://returns", "b1", "u may not")]
@@ -236,7 +235,7 @@ def test_a_sender_that_comes_after_the_time_out_is_stopped(
 ) -> None:
     monkeypatch.setattr(java_client, "SUBSCRIBE_TIMEOUT_S", 0.01)
     with pytest.raises(DriverError, match="no answer to send to queue://orders"):
-        client.sender(1, ORDERS, ALONE, 1, b"")
+        client.sender(1, ORDERS, ALONE, b"")
     sender = Sender()
     jvm.tell("sender", sender, None, jvm.asked[0])
     assert sender.stopped
@@ -249,9 +248,9 @@ def test_one_message_without_a_sender_was_never_begun(
         jvm.tell("unsendable", "queue orders does not exist", True, request)
 
     monkeypatch.setattr(jvm, "sender", refuse)
-    producer = client.producer(ORDERS, durable=True, run=RUN)
+    producer = client.producer(ORDERS, ALONE, run=RUN)
     with pytest.raises(NoSenderError, match="refused to send to queue://orders: queue orders does not exist"):
-        producer.send_one(ScheduledSend(0, 7), 64)
+        producer.send_one(ScheduledSend(0, 7))
 
 
 def test_what_a_producer_sends_by_is_made_before_it_keeps_a_schedule(
@@ -264,28 +263,12 @@ def test_what_a_producer_sends_by_is_made_before_it_keeps_a_schedule(
         jvm.tell("sender", Sender(begun=3), None, request)
 
     monkeypatch.setattr(jvm, "sender", make)
-    producer = client.producer(ORDERS, durable=True, run=RUN)
-    producer.prepare(64, 1)
+    producer = client.producer(ORDERS, ALONE, run=RUN)
+    producer.prepare()
     assert (len(sizes), producer.begun) == (1, 0)
     with pytest.raises(InterruptedError):
-        producer.keep(Schedule(start_ns=0, rate_per_s=1.0, count=5), 64, 1, Stopped())
+        producer.keep(Schedule(start_ns=0, rate_per_s=1.0, count=5), Stopped())
     assert (len(sizes), producer.begun) == (1, 3)
-
-
-@pytest.mark.parametrize(("body_bytes", "in_flight"), [(65, 1), (64, 2)])
-def test_a_producer_keeps_no_schedule_of_other_messages_than_it_was_prepared_for(
-    jvm: Jvm, client: JavaClient, monkeypatch: pytest.MonkeyPatch, body_bytes: int, in_flight: int
-) -> None:
-    sender = Sender(begun=0)
-    monkeypatch.setattr(jvm, "sender", lambda request, *_what: jvm.tell("sender", sender, None, request))
-    producer = client.producer(ORDERS, durable=True, run=RUN)
-    producer.prepare(64, 1)
-    sentence = (
-        f"queue://orders was prepared for bodies of 64 bytes and 1 in flight, not for {body_bytes} and {in_flight}"
-    )
-    with pytest.raises(ValueError, match=sentence):
-        producer.keep(Schedule(start_ns=0, rate_per_s=1.0, count=5), body_bytes, in_flight, Stopped())
-    assert producer.begun == 0
 
 
 class Stopped:
@@ -306,10 +289,10 @@ def test_a_producer_that_is_stopped_still_says_how_many_messages_it_began(
         jvm.tell("sender", sender, None, request)
 
     monkeypatch.setattr(jvm, "sender", make)
-    producer = client.producer(ORDERS, durable=True, run=RUN)
+    producer = client.producer(ORDERS, ALONE, run=RUN)
     assert producer.begun == 0
     with pytest.raises(InterruptedError):
-        producer.keep(Schedule(start_ns=0, rate_per_s=1.0, count=5), 64, 1, Stopped())
+        producer.keep(Schedule(start_ns=0, rate_per_s=1.0, count=5), Stopped())
     assert (producer.begun, sender.stopped) == (3, True)
 
 
@@ -318,7 +301,7 @@ def test_who_asks_while_the_client_is_closed_does_not_wait_for_an_answer(jvm: Jv
 
     def ask() -> None:
         with pytest.raises(DriverError) as caught:
-            client.sender(1, ORDERS, ALONE, 1, b"")
+            client.sender(1, ORDERS, ALONE, b"")
         errors.append(str(caught.value))
 
     asking = threading.Thread(target=ask)

@@ -10,6 +10,7 @@ import pytest
 import trustme
 
 from drivers import canary
+from drivers.client.contract import ProducerSettings
 from drivers.contract import DriverError, Refused, Subscription
 from drivers.jvm import vm
 from drivers.jvm.client import JavaClient
@@ -64,8 +65,10 @@ def test_messages_cross_by_tls_and_a_body_larger_than_its_records_too(broker: Br
         client = bench.opened()
         client.consumer(Subscription(places), run=RUN)
         for number, body_bytes in enumerate(sizes):
-            producer = client.producer(places, number=number, durable=True, run=RUN)
-            assert producer.keep(every_ms(1), body_bytes, 1, Producing()) == 1
+            producer = client.producer(
+                places, ProducerSettings(body_bytes=body_bytes, in_flight=1), number=number, run=RUN
+            )
+            assert producer.keep(every_ms(1), Producing()) == 1
         until(lambda: bench.statistics.receipts == bench.statistics.settled == len(sizes))
         tables = bench.tables()
     assert [(row["outcome"], row["body_bytes"]) for row in tables["sends"]] == [("acked", size) for size in sizes]
@@ -111,7 +114,7 @@ def test_a_client_whose_last_broker_is_not_to_be_trusted_any_more_ends_with_one_
             tmp_path, {at: BROKER}, broker.runtime.credentials(), f"failover:(ssl://{at})", broker.protocol, TRUST
         )
         client, producing, errors = bench.opened(), Producing(), list[str]()
-        producer = client.producer(queue("renewed"), durable=True, run=RUN)
+        producer = client.producer(queue("renewed"), ProducerSettings(100, 50), run=RUN)
         keeping = threading.Thread(target=keep, args=(producer, client, producing, errors), daemon=True)
         keeping.start()
         until(lambda: bench.statistics.settled > 50)
@@ -170,7 +173,7 @@ def gives_up(client: JavaClient) -> str:
 def keep(producer: JavaProducer, client: JavaClient, producing: Producing, errors: list[str]) -> None:
     """As a user does."""
     try:
-        producer.keep(every_ms(100_000), 100, 50, producing)
+        producer.keep(every_ms(100_000), producing)
         until(lambda: client.usable())
     except DriverError as error:
         errors.append(str(error))

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from drivers.client.contract import ProducerSettings
 from drivers.client.pacing import Schedule
 from drivers.contract import Destination, Subscription
 from drivers.jvm import vm
@@ -83,9 +84,11 @@ def test_messages_go_together_and_each_is_acked_by_the_commit_also_of_the_last_f
 ) -> None:
     bench, orders, count = bench_on(broker, tmp_path, [BROKER], "", protocol), queue("together"), 205
     bench.opened().consumer(Subscription(orders), run=RUN)
-    producer = bench.opened().producer(orders, durable=durable, run=RUN, transaction_size=SIZE)
+    producer = bench.opened().producer(
+        orders, ProducerSettings(body_bytes=100, in_flight=SIZE, durable=durable, transaction_size=SIZE), run=RUN
+    )
     schedule = every_ms(count)
-    assert producer.keep(schedule, 100, SIZE, Producing()) == count
+    assert producer.keep(schedule, Producing()) == count
     until(lambda: bench.statistics.receipts == count and bench.statistics.settled == count)
     tables = bench.tables()
     sends = [row for rows in by_seq(tables["sends"]).values() for row in rows]
@@ -116,8 +119,10 @@ def test_through_cut_connections_acked_messages_arrive_once_and_beside_them_only
     with relay_to(broker, protocol) as relay:
         bench = behind(relay, broker, tmp_path, protocol)
         client = bench.opened()
-        producer = client.producer(orders, durable=True, run=RUN, resend_in_doubt=resend, transaction_size=size)
-        keeping = threading.Thread(target=producer.keep, args=(every_ms(count), 64, 50, Producing()), daemon=True)
+        producer = client.producer(
+            orders, ProducerSettings(64, 50, resend_in_doubt=resend, transaction_size=size), run=RUN
+        )
+        keeping = threading.Thread(target=producer.keep, args=(every_ms(count), Producing()), daemon=True)
         keeping.start()
         for enough in range(size, count, count // 12):  # once it sends: making a sender takes an answer
             until(partial(has_settled, bench, enough), PATIENCE_S)
@@ -151,9 +156,11 @@ def test_a_commit_that_goes_with_its_connection_leaves_all_in_doubt_and_they_go_
     with relay_to(broker, protocol) as relay:
         bench = behind(relay, broker, tmp_path, protocol)
         client = bench.opened()
-        producer = client.producer(orders, durable=True, run=RUN, resend_in_doubt=resend, transaction_size=SIZE)
+        producer = client.producer(
+            orders, ProducerSettings(64, 50, resend_in_doubt=resend, transaction_size=SIZE), run=RUN
+        )
         schedule = Schedule(time.perf_counter_ns(), 10.0, 0, 2 * SIZE)
-        keeping = threading.Thread(target=producer.keep, args=(schedule, 64, 50, Producing()), daemon=True)
+        keeping = threading.Thread(target=producer.keep, args=(schedule, Producing()), daemon=True)
         keeping.start()
         until(lambda: bench.statistics.settled == SIZE)
         with frozen(broker, BROKER):
@@ -187,8 +194,10 @@ def test_what_a_full_broker_refuses_in_a_transaction_fails_and_what_is_acked_arr
     topology = Topology("full", (broker,), (), (ClientGroup("producers", (broker,)),), PRODUCTS[flavour])
     with running(topology, tmp_path / "brokers") as runtime:
         bench = bench_on(runtime, tmp_path, [BROKER], "?randomize=false", protocol)
-        producer = bench.opened().producer(orders, durable=True, run=RUN, transaction_size=SIZE)
-        assert producer.keep(every_ms(200), 20_000, SIZE, Producing()) == 200
+        producer = bench.opened().producer(
+            orders, ProducerSettings(body_bytes=20_000, in_flight=SIZE, transaction_size=SIZE), run=RUN
+        )
+        assert producer.keep(every_ms(200), Producing()) == 200
         tables = bench.tables()
         taker = consuming(runtime, tmp_path / "taker", protocol, orders)
         settled_for(lambda: taker.statistics.receipts, 1.0)
@@ -205,9 +214,11 @@ def test_what_a_full_broker_refuses_in_a_transaction_fails_and_what_is_acked_arr
 @pytest.mark.nightly
 def test_a_producer_that_is_stopped_commits_what_it_has_begun(broker: Runtime, tmp_path: Path, protocol: str) -> None:
     bench, producing = bench_on(broker, tmp_path, [BROKER], "", protocol), Producing()
-    producer = bench.opened().producer(queue("stopped"), durable=True, run=RUN, transaction_size=1_000)
+    producer = bench.opened().producer(
+        queue("stopped"), ProducerSettings(body_bytes=64, in_flight=1_000, transaction_size=1_000), run=RUN
+    )
     threading.Timer(3.0, producing.stop).start()
     slowly = Schedule(time.perf_counter_ns(), 50.0, 0, 100_000)
-    begun = producer.keep(slowly, 64, 1_000, producing)
+    begun = producer.keep(slowly, producing)
     assert 0 < begun < 1_000
     assert Counter(row["outcome"] for row in bench.tables()["sends"]) == {"acked": begun}

@@ -14,8 +14,7 @@ from drivers.jvm import vm
 from drivers.jvm.event_buffers import SEND_ROW
 from records.packing import NULL_INT64
 from scenarios.java_parts import find_java_parts
-from tests.drivers.java_bench import PLAIN
-from tests.drivers.java_loading import classes
+from tests.drivers.java_loading import ask_for_sender, classes
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.java
@@ -65,15 +64,17 @@ def test_an_error_while_it_connects_is_told_and_that_it_is_closed(hub: Any, brok
     assert next_event(hub) == ("unreachable", LACKING)
 
 
-def test_an_error_while_a_sender_is_made_is_told_to_who_asked(hub: Any, broken: Any) -> None:
-    broken.sender(7, False, "orders", 1, 2, True, True, 1, 0, b"", *PLAIN)
+def test_an_error_while_a_sender_is_made_is_told_to_who_asked(
+    java: Callable[[str], Any], hub: Any, broken: Any
+) -> None:
+    ask_for_sender(java, broken)
     assert next_event(hub) == ("unsendable", LACKING)
 
 
 def test_a_sender_whose_connection_goes_as_it_is_made_is_made_by_the_next_one(
     java: Callable[[str], Any], books: list[Any], hub: Any
 ) -> None:
-    java("brokerbench.Fleeting")(*books, 3).sender(7, False, "orders", 1, 2, True, True, 1, 0, b"", *PLAIN)
+    ask_for_sender(java, java("brokerbench.Fleeting")(*books, 3))
     _, event, sender, _, request = until(lambda: list(hub.take()))[0]
     assert (str(event), int(request)) == ("sender", 7)
     sender.stop()
@@ -83,7 +84,7 @@ def test_a_sender_that_no_connection_will_make_any_more_was_not_refused(
     java: Callable[[str], Any], books: list[Any], hub: Any
 ) -> None:
     client = java("brokerbench.Fleeting")(*books, 1_000_000)
-    client.sender(7, False, "orders", 1, 2, True, True, 1, 0, b"", *PLAIN)
+    ask_for_sender(java, client)
     client.give()
     events: list[Any] = []
     until(lambda: events.extend(hub.take()) or len(events) == 2)  # by two threads, in any order
@@ -99,7 +100,7 @@ def test_a_client_that_leaves_asks_no_further_and_its_goodbye_waits_for_no_such_
 ) -> None:
     client = java("brokerbench.Fleeting")(*books, losses)
     for request in (7, 8):
-        client.sender(request, False, "orders", 1, 2, True, True, 1, 0, b"", *PLAIN)
+        ask_for_sender(java, client, request)
     until(lambda: client.asked > 0)
     client.close()
     events: dict[str, list[Any]] = {}
@@ -113,7 +114,7 @@ def test_a_client_that_leaves_a_message_unanswered_says_so(
     java: Callable[[str], Any], books: list[Any], hub: Any
 ) -> None:
     client = java("brokerbench.Fleeting")(*books, 0)
-    client.sender(7, False, "orders", 1, 2, True, True, 1, 0, jpype.JArray(jpype.JByte)(64), *PLAIN)
+    ask_for_sender(java, client, body=jpype.JArray(jpype.JByte)(64))
     _, event, sender, _, _ = until(lambda: list(hub.take()))[0]
     assert str(event) == "sender"
     sender.add(jpype.JArray(jpype.JLong)([time.perf_counter_ns()]), True)

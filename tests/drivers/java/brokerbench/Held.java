@@ -5,8 +5,8 @@ public final class Held {
     private Held() {}
 
     public static void send(LoadClient client, int broker) {
-        Task task =
-            new Task(null, null, 1, 2, true, true, 1, 0, new byte[Identity.BYTES], MessageHeaders.PLAIN);
+        var settings = new ProducerSettings(true, true, 1, 0, new byte[Identity.BYTES], MessageHeaders.PLAIN);
+        var task = new Task(null, null, 1, 2, settings);
         var send = new ScheduledSend(new Fleeting.Mute(client, task), 0L, System.nanoTime(), 0L, 0L, false, null);
         send.writing("first.example:1");
         send.writtenTo(broker);

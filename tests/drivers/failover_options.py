@@ -1,0 +1,16 @@
+"""Makes a value for each option of a failover URI that is not its default, from the type of its field."""
+
+from dataclasses import replace
+from typing import Any
+
+from drivers.failover.uri import OPTION_FIELDS, FailoverOptions, ServerUri, written
+
+ANOTHER: dict[type, Any] = {str: "file:///brokers.csv", tuple: (ServerUri("stomp", "a.example", 1),)}
+
+
+def with_another(name: str) -> tuple[str, FailoverOptions]:
+    """``name=value`` as a URI has it, and the options that it stands for."""
+    own = OPTION_FIELDS[name]
+    kind = type(own.default)
+    another = not own.default if kind is bool else ANOTHER.get(kind) or own.default + kind(4)
+    return f"{name}={written(another)}", replace(FailoverOptions(), **{own.name: another})
