@@ -57,9 +57,8 @@ def topologies(name: str | None) -> None:
     from brokerbench import showing
     from brokerbench.failover_options import built_for_clients
     from brokerbench.growth import growths
-    from topologies.catalogue.lookup import arguments, build, entries
+    from topologies.catalogue.lookup import arguments, build, entries, parse_call
     from topologies.catalogue.yaml_topology import is_file
-    from topologies.model.parse import parse_call
 
     if name is None:
         click.echo(showing.catalogue(entries()))

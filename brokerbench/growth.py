@@ -12,11 +12,10 @@ from itertools import count
 
 from brokerbench.rendering import files_of, site_by_names
 from records.run import RunInfo
-from topologies.catalogue.lookup import arguments, build
+from topologies.catalogue.lookup import arguments, build, parse_call
 from topologies.catalogue.yaml_topology import is_file
 from topologies.model.broker import AnyBroker
 from topologies.model.link import Link
-from topologies.model.parse import parse_call
 from topologies.model.topology import Topology
 from topologies.model.validity import TopologyInvalid
 

@@ -11,7 +11,7 @@ from itertools import accumulate, pairwise
 from math import inf
 
 from records.errors import UserError
-from records.rate_steps import MOST_S, MOST_STEPS
+from records.rate_steps import MOST_S, MOST_STEPS, filled
 
 LEAST_S = 5
 """A step is no shorter: its new clients connect in its first half."""
@@ -79,17 +79,21 @@ class ClientSteps:
 
 def parse_client_steps(text: str) -> ClientSteps:
     """The steps of a text. Raises UserError."""
-    counts: list[tuple[int, int | None]] = []
+    counts: list[int] = []
+    times: list[int | None] = []
     limits = {"connect": CONNECT_MS, "p99": P99_MS}
     for part in map(str.strip, text.split(",")):
         if match := _STEP.fullmatch(part):
             _require_possible(text, float(match[1]), float(match[2] or 0))
-            counts.append((int(match[1]), int(match[2]) if match[2] else None))
+            counts.append(int(match[1]))
+            times.append(int(match[2] or 0) or None)
         elif match := _LIMIT.fullmatch(part):
             limits[match[1]] = float(match[2])
         else:
             raise UserError(f"{text}: {part!r} cannot be read; {HOW}")
-    steps = _timed(text, counts)
+    if times and times[-1] is None:
+        raise UserError(f"{text}: the last step has no time; {HOW}")
+    steps = tuple(map(ClientStep, counts, filled(times)))
     _check(text, steps, limits)
     return ClientSteps(steps, limits["connect"], limits["p99"])
 
@@ -100,18 +104,6 @@ def _require_possible(text: str, clients: float, for_s: float) -> None:
         raise UserError(f"{text}: a step has at most {MOST_CLIENTS:,} clients; {HOW}")
     if for_s > MOST_S:
         raise UserError(f"{text}: a step lasts at most {MOST_S:,} s; {HOW}")
-
-
-def _timed(text: str, counts: list[tuple[int, int | None]]) -> tuple[ClientStep, ...]:
-    """A step without a time takes that of the next one which has a time."""
-    steps: list[ClientStep] = []
-    for_s = None
-    for clients, own_s in reversed(counts):
-        for_s = own_s or for_s
-        if for_s is None:
-            raise UserError(f"{text}: the last step has no time; {HOW}")
-        steps.append(ClientStep(clients, for_s))
-    return tuple(reversed(steps))
 
 
 def _check(text: str, steps: tuple[ClientStep, ...], limits: dict[str, float]) -> None:

@@ -63,7 +63,7 @@ def _shown(value: Any) -> str:
 
 
 def described(hint: Any) -> str:
-    """``a number``, ``a tuple of Check``, ``a text or None``."""
+    """``a number``, ``a tuple of Check or str``, ``a text or None``."""
     origin, parts = typing.get_origin(hint), typing.get_args(hint)
     if origin is ClassVar:
         return described(parts[0])
@@ -84,4 +84,6 @@ def _a_list(hint: Any) -> str:
 
 def _name(hint: Any) -> str:
     origin, parts = typing.get_origin(hint), typing.get_args(hint)
+    if origin in (Union, types.UnionType):
+        return " or ".join(map(_name, parts))
     return _name(parts[0]) if origin is type else getattr(hint, "__name__", str(hint))

@@ -10,6 +10,7 @@ from records.errors import UserError
 from records.rate_steps import LEAST_PER_S, LEAST_S, MOST_PER_S, MOST_S, RateStep
 
 _CALL = re.compile(r"\s*search\s*(?:\(([^()]*)\))?\s*")
+FIELDS = {"rate": "begin_per_s", "step": "step_s", "p99": "p99_ms"}
 REST_PER_S = 0.5
 """What each producer sends in a rest: so often that it has looked at its schedule again before a new rate begins."""
 AFTER_A_STEP_S = 2
@@ -72,19 +73,18 @@ def parse_search(text: str) -> SearchSettings:
     match = _CALL.fullmatch(text)
     if not match:
         raise UserError(f"{text}: cannot be read; {HOW}")
-    value_by_name: dict[str, float] = {}
-    for part in filter(None, map(str.strip, (match.group(1) or "").split(","))):
-        name, _, value = (text_part.strip() for text_part in f"{'' if '=' in part else 'rate='}{part}".partition("="))
-        if name not in ("rate", "step", "p99") or name in value_by_name:
+    settings: dict[str, Any] = {}
+    for part in filter(None, map(str.strip, (match[1] or "").split(","))):
+        name, _, number = map(str.strip, (part if "=" in part else f"rate={part}").partition("="))
+        field = FIELDS.get(name)
+        if field is None or field in settings:
             raise UserError(f"{text}: {part!r} is not known, or given twice; {HOW}")
         try:
-            value_by_name[name] = float(value)
+            settings[field] = float(number)
         except ValueError:
             raise UserError(f"{text}: {part!r} is no number; {HOW}") from None
-    if not value_by_name.get("step", 1.0).is_integer():
-        raise UserError(f"{text}: a step lasts a whole number of seconds; {HOW}")
-    fields = {"rate": "begin_per_s", "step": "step_s", "p99": "p99_ms"}
-    settings: dict[str, Any] = {
-        fields[name]: int(value) if name == "step" else value for name, value in value_by_name.items()
-    }
+    if "step_s" in settings:
+        if not settings["step_s"].is_integer():
+            raise UserError(f"{text}: a step lasts a whole number of seconds; {HOW}")
+        settings["step_s"] = int(settings["step_s"])
     return SearchSettings(**settings)

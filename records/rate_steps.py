@@ -67,7 +67,7 @@ def parse_steps(text: str, load_s: float | None = None) -> tuple[RateStep, ...]:
         times.append(for_s)
     if times[-1] is None:
         times[-1] = _even_share(text, times, load_s)
-    steps = [RateStep(*rate, for_s) for rate, for_s in zip(rates, _filled(times), strict=True)]
+    steps = [RateStep(*rate, for_s) for rate, for_s in zip(rates, filled(times), strict=True)]
     for step in steps:
         _check(text, step)
     return tuple(steps)
@@ -110,12 +110,12 @@ def _even_share(text: str, times: Sequence[int | None], load_s: float | None) ->
     return int(load_s) // len(times)
 
 
-def _filled(times: Sequence[int | None]) -> list[int]:
-    """Each time, or the next one that is given; the last is."""
-    filled: list[int] = []
+def filled(times: Sequence[int | None]) -> list[int]:
+    """How long each step lasts. One without a time takes that of the next one; the last one has a time."""
+    last_first: list[int] = []
     for for_s in reversed(times):
-        filled.append(filled[-1] if for_s is None else for_s)
-    return filled[::-1]
+        last_first.append(last_first[-1] if for_s is None else for_s)
+    return last_first[::-1]
 
 
 def _check(text: str, step: RateStep) -> None:

@@ -9,10 +9,9 @@ from collections.abc import Iterator, Sequence
 from records.run import RunInfo
 from reports.comparison.beside import Shape
 from reports.parts.numbers import joined
-from topologies.catalogue.lookup import arguments, build
+from topologies.catalogue.lookup import arguments, build, parse_call
 from topologies.catalogue.yaml_topology import is_file
 from topologies.model.client_groups import CONSUMERS, PRODUCERS
-from topologies.model.parse import parse_call
 from topologies.model.paths import count_by_links
 from topologies.model.topology import Topology
 from topologies.model.validity import TopologyInvalid

@@ -26,10 +26,9 @@ from locust.util.timespan import parse_timespan
 
 from brokerbench.compare.session import MOST_BLOCKS, stray_word, variable_options, why_not_of_every_run
 from brokerbench.locustfiles import locustfile_of
-from records.errors import UserError
-from records.figures import NEEDS
+from records.errors import UserError, about
 from reports.nightly.gates import RelativeGate, is_relative, relative_gate
-from scenarios.harness.options.check_options import parse_checks
+from scenarios.harness.checks import parse_checks
 from scenarios.options import OPTIONS
 from topologies.catalogue.lookup import build
 from topologies.catalogue.yaml_nodes import Document, Reader, text_of
@@ -69,7 +68,7 @@ class Benchmark:
         try:
             self.relative, self.checks  # noqa: B018 - each gate is read
         except UserError as error:
-            raise TopologyInvalid(str(error).replace("--check", "gate", 1), field="gates") from None
+            raise TopologyInvalid(str(error), field="gates") from None
         if not self.gates:
             raise TopologyInvalid("no gate: say what must hold, such as messages.lost == 0", field="gates")
         if twice := [text for text in self.gates if self.gates.count(text) > 1]:
@@ -87,7 +86,8 @@ class Benchmark:
     def checks(self) -> tuple[str, ...]:
         """The gates that are checks of every run."""
         absolute = [text for text in self.gates if not is_relative(text)]
-        return tuple(check.name for text in absolute for check in parse_checks(text, present=NEEDS))
+        with about("gate "):
+            return tuple(check.name for text in absolute for check in parse_checks(text))
 
 
 @dataclass(frozen=True)

@@ -1,26 +1,7 @@
 """Everything that a locustfile needs beside its users."""
 
-from scenarios.harness.checks import (
-    duplicates_at_most,
-    each_delivered,
-    every_client_back,
-    every_selected_message_received,
-    every_send_answered,
-    expired_at_most,
-    no_acked_send_lost,
-    no_send_refused,
-    no_unconfirmed_send_missing,
-    none_after_its_time_to_live,
-    none_against_a_selector,
-    none_corrupted,
-    none_expired,
-    none_stranded,
-    none_withheld,
-    sends_in_flight,
-    some_clients_held,
-    some_rate_held,
-    somebody_cut_off,
-)
+from scenarios.harness import checks
+from scenarios.harness.checks import *  # noqa: F403 - its `__all__`
 from scenarios.harness.lifecycle import run
 from scenarios.harness.locustfile_errors import use_status_of_a_run_that_cannot_be_made
 from scenarios.harness.scenario import (
@@ -51,26 +32,8 @@ __all__ = [
     "Scenario",
     "Search",
     "Steps",
-    "duplicates_at_most",
-    "each_delivered",
-    "every_client_back",
-    "every_selected_message_received",
-    "every_send_answered",
-    "expired_at_most",
-    "no_acked_send_lost",
-    "no_send_refused",
-    "no_unconfirmed_send_missing",
-    "none_after_its_time_to_live",
-    "none_against_a_selector",
-    "none_corrupted",
-    "none_expired",
-    "none_stranded",
-    "none_withheld",
     "run",
-    "sends_in_flight",
-    "some_clients_held",
-    "some_rate_held",
-    "somebody_cut_off",
 ]
+__all__ += checks.__all__
 
 use_status_of_a_run_that_cannot_be_made()  # here, as Locust imports locustfiles before it calls anything of ours

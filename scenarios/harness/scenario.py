@@ -11,9 +11,11 @@ from drivers.users.broker_user import BrokerUser
 from records.checks import Check
 from records.client_steps import ClientSteps, parse_client_steps
 from records.declared_types import misfits
+from records.errors import about
 from records.rate_search import SearchSettings
 from records.rate_steps import MOST_S, RateStep, ends_s, parse_steps
 from records.run import ANSWERS
+from scenarios.harness.checks import read_checks
 from scenarios.harness.faults.contract import Fault
 from topologies.model.client_groups import CONSUMERS, PRODUCERS
 from topologies.model.link import Link
@@ -164,8 +166,9 @@ TO_FAR_CONSUMERS = NeededLink(
 class Scenario:
     """``users``: every class of the locustfile's that is not abstract, as Locust makes users of all of them.
 
-    ``premises``: what ``faults`` must have brought about for the run to have asked its question; without it the run is
-    invalid. They are left out with the scenario's faults (``--fault``).
+    ``checks``: texts as ``--check`` has them, or what the functions of `scenarios.harness.checks` return.
+    ``premises``: such checks, too: what ``faults`` must have brought about for the run to have asked its question;
+    without it the run is invalid. They are left out with the scenario's faults (``--fault``).
     ``question``: the locustfile's docstring, shown at the top of the report. ``entries``: the least number of brokers
     where a client group has to enter, by its name; a topology with fewer cannot answer the question. ``brokers``: the
     least number of brokers in all. ``link``: one that the topology needs. ``pair``: the client group that has to enter
@@ -178,9 +181,9 @@ class Scenario:
     users: tuple[type[BrokerUser], ...]
     default_topology: str
     load: Hold | Steps | Search | AddClients
-    checks: tuple[Check, ...]
+    checks: tuple[Check | str, ...]
     faults: tuple[Fault, ...] = ()
-    premises: tuple[Check, ...] = ()
+    premises: tuple[Check | str, ...] = ()
     question: str = ""
     warm_up_s: float | None = None  # None: until latency has settled
     default_protocol: str = "stomp"  # of brokers in memory it is always memory
@@ -203,6 +206,9 @@ class Scenario:
         if strange := [name for name in self.answered_by if name not in ANSWERS]:
             known = ", ".join(ANSWERS)
             raise ValueError(f"scenario: answered_by has {strange[0]!r}, which no report tells; take some of {known}")
+        for field_name, checks in {"checks": self.checks, "premises": self.premises}.items():
+            with about(f"scenario {self.name}: {field_name} has "):
+                read_checks(checks)
 
     @property
     def name(self) -> str:

@@ -1,4 +1,4 @@
-"""Checks that --check is read as written, and that a figure that no summary has is refused before anything starts."""
+"""Checks that texts of checks are read as written, and that a figure that no summary has is refused."""
 
 from collections.abc import Collection
 
@@ -10,7 +10,7 @@ from records.errors import UserError
 from records.figures import FAULTS, MORE_CLIENTS, NEEDS, REPLIES, STEPS, Need
 from records.messages import KINDS
 from records.summary import FIGURES
-from scenarios.harness.options.check_options import HOW, parse_checks
+from scenarios.harness.checks import HOW, parse_checks
 
 
 def refused(text: str, *, present: Collection[Need] = NEEDS) -> str:
@@ -31,6 +31,12 @@ def test_each_sign_is_a_check_by_the_text_as_its_name() -> None:
     )
 
 
+@pytest.mark.parametrize(("number", "written"), [("0", "0"), ("5000", "5000"), ("0.5", "0.5"), ("1e3", "1000.0")])
+def test_a_whole_number_stays_whole(number: str, written: str) -> None:
+    (check,) = parse_checks(f"messages.lost <= {number}")
+    assert repr(check.at_most) == written
+
+
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
@@ -46,7 +52,7 @@ def test_each_sign_is_a_check_by_the_text_as_its_name() -> None:
 )
 def test_what_is_no_check_is_refused(text: str, problem: str) -> None:
     told = refused(text)
-    assert told.startswith(f"--check {text!r}: ")
+    assert told.startswith(f"{text!r}: ")
     assert problem in told
 
 
@@ -107,7 +113,7 @@ def test_a_figure_by_its_old_name_is_refused_with_the_new_one(kind: str) -> None
     with pytest.raises(UserError) as refusal:
         parse_checks(f"kinds.{kind}.stranded <= 0", present=NEEDS)
     assert str(refusal.value) == (
-        f"--check 'kinds.{kind}.stranded <= 0': the summary has no figure 'kinds.{kind}.stranded' any more, "
+        f"'kinds.{kind}.stranded <= 0': the summary has no figure 'kinds.{kind}.stranded' any more, "
         f"as stranded means confirmed messages only; write 'kinds.{kind}.pending'"
     )
     assert parse_checks(f"kinds.{kind}.pending <= 0", present=NEEDS)[0].metric == f"kinds.{kind}.pending"

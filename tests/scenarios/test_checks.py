@@ -1,11 +1,17 @@
-"""Checks that invalid scenarios are refused."""
+"""Checks that invalid scenarios are refused, and that scenarios take checks as texts."""
 
 import pytest
 
+import scenarios.harness as harness
 from analysis.run.checks import unmet
 from drivers.users.locust_users import ConsumerUser, ProducerUser
+from records.checks import Check
+from records.errors import UserError
+from records.messages import KINDS
 from reports.run.headline import MEANING
-from scenarios.harness import Hold, Scenario, duplicates_at_most, somebody_cut_off
+from scenarios.harness import Hold, Scenario, duplicates_at_most, no_acked_send_lost, somebody_cut_off
+from scenarios.harness import checks as checks_by_name
+from scenarios.harness.checks import read_checks
 
 
 class Producer(ProducerUser):
@@ -29,6 +35,34 @@ def test_a_load_of_no_length_is_refused() -> None:
 def test_a_check_is_a_plain_value_over_the_summary() -> None:
     check = duplicates_at_most(2)
     assert (check.metric, check.at_most, check.at_least) == ("messages.duplicated", 2, None)
+
+
+def test_checks_of_a_scenario_are_texts_or_made_by_name() -> None:
+    text = "latency_ms.due_to_received.p99 < 50"
+    scenario = Scenario((Producer, Consumer), "mesh", Hold(for_s=1), (text, no_acked_send_lost()))
+    assert read_checks(scenario.checks) == (
+        Check(text, "latency_ms.due_to_received.p99", below=50),
+        Check("no acked send lost", "messages.lost", at_most=0),
+    )
+
+
+@pytest.mark.parametrize("name", checks_by_name.__all__)
+def test_every_check_by_name_is_there_for_locustfiles(name: str) -> None:
+    assert name in harness.__all__
+    arguments = {"each_delivered": (KINDS[0],), "duplicates_at_most": (0,), "expired_at_most": (0,)}.get(name, ())
+    check = getattr(harness, name)(*arguments)
+    assert check.name != f"{check.metric} {check.rule}"  # as it has a name of its own
+    assert isinstance(check.at_least if check.at_most is None else check.at_most, int)
+
+
+@pytest.mark.parametrize("field", ["checks", "premises"])
+def test_a_wrong_text_is_refused_with_the_name_of_its_scenario(field: str) -> None:
+    with pytest.raises(UserError) as raised:
+        Scenario((Producer, Consumer), "mesh", Hold(for_s=1), **{"checks": (), field: ("messages.lsot == 0",)})
+    assert str(raised.value) == (
+        f"scenario test_checks: {field} has 'messages.lsot == 0': the summary has no figure 'messages.lsot'; "
+        "did you mean 'messages.lost'?"
+    )
 
 
 def test_a_scenario_is_named_after_its_locustfile() -> None:

@@ -14,6 +14,7 @@ from drivers.users.broker_user import BrokerUser
 from records.checks import Check
 from records.summary import FIGURES
 from scenarios.harness import Scenario, faults
+from scenarios.harness.checks import read_checks
 from scenarios.harness.faults import CommandFault, Fault, absent_at_start
 
 PAGE = (Path(__file__).parents[2] / "docs" / "scenarios.md").read_text(encoding="utf-8")
@@ -53,7 +54,9 @@ def test_a_check_on_any_figure_is_there_and_is_one() -> None:
     (code,) = re.findall(r"```python\n(from records.checks import Check\n.*?)```", OWN, re.DOTALL)
     names = {name: getattr(harness, name) for name in harness.__all__}
     exec(code, names)
-    own = names["checks"][-1]
+    *_, text, own = names["checks"]
+    (demand,) = read_checks([text])
+    assert demand.metric in FIGURES
     assert isinstance(own, Check)
     assert own.metric in FIGURES
     assert own.rule == "< 50"

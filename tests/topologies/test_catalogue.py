@@ -12,12 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.topologies.golden_files import assert_golden
-from topologies.catalogue.lookup import ENTRIES, build, entries
+from topologies.catalogue.lookup import ENTRIES, EntryCall, build, entries, parse_call
 from topologies.classic.broker import Broker
 from topologies.classic.network_connectors import MulticastDiscovery, StaticDiscovery
 from topologies.model.broker import AnyBroker
 from topologies.model.client_groups import CONSUMERS, PRODUCERS
-from topologies.model.parse import EntryCall, parse_call
 from topologies.model.validity import TopologyInvalid
 
 VARIANTS = (

@@ -1,8 +1,12 @@
-"""Finds the topology that a text names: ``build("mesh(brokers=5)")`` or a file; `entries` lists the catalogue."""
+"""Finds the topology that a text names: ``build("mesh(brokers=5)")`` or a file; `entries` lists the catalogue.
 
+Arguments are Python's plain values. Nothing is ever evaluated.
+"""
+
+import ast
 import inspect
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from topologies.catalogue import artemis_networks as artemis
@@ -12,7 +16,6 @@ from topologies.catalogue import one_or_two_brokers as few
 from topologies.catalogue.yaml_topology import is_file, known_elsewhere, known_to_the_other, read_topology
 from topologies.catalogue.yaml_words import spellings
 from topologies.model.broker import AnyBroker
-from topologies.model.parse import EntryCall, parse_call
 from topologies.model.spelling import nearest, plainly
 from topologies.model.stated import mark_stated_below
 from topologies.model.topology import Topology
@@ -55,6 +58,9 @@ MEANT = {
 OF_LINKS = {"conduit": "conduit_subscriptions", "ttl": "consumer_ttl"}
 """A parameter of entries to the links' field that it sets, if that has another name."""
 NEARLY_THE_SAME = 0.85
+HOW = "write NAME or NAME(PARAMETER=VALUE, …), e.g. mesh or mesh(brokers=5)"
+NOT_PYTHON = (SyntaxError, ValueError, TypeError, RecursionError, MemoryError)
+"""What Python raises for a text that it cannot read."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +71,14 @@ class Entry:
     product: str
     summary: str
     picture: str
+
+
+@dataclass(frozen=True)
+class EntryCall:
+    """``mesh(brokers=5)`` as ``EntryCall("mesh", {"brokers": 5})``."""
+
+    name: str
+    arguments: dict[str, object] = field(default_factory=dict)
 
 
 def entries() -> tuple[Entry, ...]:
@@ -94,6 +108,48 @@ def arguments(text: str) -> dict[str, object]:
     call = parse_call(text)
     parameters = inspect.signature(_function(call)).parameters.values()
     return {parameter.name: parameter.default for parameter in parameters} | call.arguments
+
+
+def parse_call(text: str) -> EntryCall:
+    """Raises `TopologyInvalid` for anything but a name with keyword arguments that are plain values."""
+    name, bracket, after_bracket = text.strip().partition("(")
+    name = name.strip()
+    if not name.replace("-", "").replace("_", "").isalnum():
+        raise _malformed(text)
+    arguments: dict[str, object] = {}
+    for keyword in _keywords(text, after_bracket) if bracket else ():
+        if keyword.arg is None:
+            raise _malformed(text)
+        if keyword.arg in arguments:
+            raise TopologyInvalid(f"topology {text!r}: {keyword.arg} is given twice; keep one")
+        arguments[keyword.arg] = _value(text, keyword.arg, keyword.value)
+    return EntryCall(name, arguments)
+
+
+def _keywords(text: str, after_bracket: str) -> list[ast.keyword]:
+    try:
+        call = ast.parse(f"f({after_bracket}", mode="eval").body
+    except NOT_PYTHON as error:
+        raise _malformed(text) from error
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.args:
+        raise _malformed(text)
+    return call.keywords
+
+
+def _value(text: str, name: str, expression: ast.expr) -> object:
+    try:
+        return ast.literal_eval(expression)
+    except NOT_PYTHON as error:
+        how = "write a number, True, False or a 'text'"
+        if isinstance(expression, ast.Name):
+            word = expression.id.capitalize()
+            how = f"write {word if word in ('True', 'False') else repr(expression.id)}"
+        raise TopologyInvalid(f"topology {text!r}: {name} is not a plain value; {how}") from error
+
+
+def _malformed(text: str) -> TopologyInvalid:
+    or_a_file = "; or name a file, which ends in .yaml" if {"/", "."} & {*text.partition("(")[0]} else ""
+    return TopologyInvalid(f"topology {text!r} cannot be read; {HOW}{or_a_file}")
 
 
 def _entry(name: str, function: Callable[..., Topology]) -> Entry:

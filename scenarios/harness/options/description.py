@@ -49,7 +49,7 @@ RECORDED_AS: Mapping[str, Callable[[Any], Setting | None]] = {
 
 
 def describe(scenario: Scenario, options: Options, topology: Topology, groups: tuple[ClientGroup, ...]) -> RunInfo:
-    """All data of a run that is known before it begins. The run's record adds the id and the events."""
+    """What is known of a run before it begins, but for its checks. The run's record adds the id and the events."""
     named = {group.name: group for group in groups}
     return RunInfo(
         run_id="",
@@ -73,8 +73,6 @@ def describe(scenario: Scenario, options: Options, topology: Topology, groups: t
         held_p99_ms=options.search.p99_ms if options.search else None,
         client_steps=str(options.clients or ""),
         limited_on_purpose=limited_on_purpose(scenario, options),
-        checks=scenario.checks,
-        premises=scenario.premises,
         warnings=(
             *topology.warnings,
             *reachability_warnings(topology, scenario.users),

@@ -13,10 +13,10 @@ from records.errors import UserError, about, refuse_first
 from records.figures import FAULTS, MORE_CLIENTS, REPLIES, STEPS, Need
 from records.rate_steps import text_of
 from records.run import CONSUMER, PRODUCER, RunInfo
+from scenarios.harness.checks import parse_checks, read_checks
 from scenarios.harness.faults import Fault
 from scenarios.harness.faults.away import absences
 from scenarios.harness.faults.rolling_restart import earliest_s, expected_s, too_long
-from scenarios.harness.options.check_options import parse_checks
 from scenarios.harness.options.description import describe
 from scenarios.harness.options.fault_options import planned_faults
 from scenarios.harness.options.topology_rules import (
@@ -177,9 +177,12 @@ def make(scenario: Scenario, options: Options) -> Plan:
     options = replace(options, built_topology=topology)
     if options.search:
         options = replace(options, steps=options.search.first_steps(sum(user.fixed_count for user in producing)))
-    premises = () if options.fault else scenario.premises  # they are about the scenario's own faults
-    own = [check for check in scenario.checks if options.search or options.steps or check.metric != HELD]
-    checks = (*own, *parse_checks(options.check or "", present=_needs_met(faults, options, producing)))
+    premises = () if options.fault else read_checks(scenario.premises)  # they are about the scenario's own faults
+    checks = read_checks(scenario.checks)
+    if not (options.search or options.steps):
+        checks = tuple(check for check in checks if check.metric != HELD)
+    with about("--check "):
+        checks += parse_checks(options.check or "", present=_needs_met(faults, options, producing))
     refuse_first(
         chain(
             stay_refusals(consuming, load_s),
@@ -189,8 +192,12 @@ def make(scenario: Scenario, options: Options) -> Plan:
         )
     )
     roles = tuple(sorted({(p.group, c.group) for p in producing for c in consuming if common_destinations(p, c)}))
-    info = describe(replace(scenario, checks=checks, premises=premises), options, topology, groups)
-    info = replace(info, pairs_by_links=count_by_links(chain(*(topology.paths_between(*pair) for pair in roles))))
+    info = replace(
+        describe(scenario, options, topology, groups),
+        checks=checks,
+        premises=premises,
+        pairs_by_links=count_by_links(chain(*(topology.paths_between(*pair) for pair in roles))),
+    )
     if warning := too_long(faults, load_s):
         info = replace(info, warnings=(*info.warnings, warning))
     after_faults_s = _after_faults_s(scenario, options) if faults else None
