@@ -9,6 +9,7 @@ from brokerbench.compare.session import variable_options
 from drivers.users.locust_users import ConsumerUser, ProducerUser
 from records.faults import TRAITS
 from records.option_roles import ARM_FIELDS, NO_CONDITIONS, SAID_BY_USERS
+from reports.other_files import OTHER_FILES
 from scenarios.harness.faults import KINDS
 from scenarios.options import KEPT, OPTIONS, SECTIONS, Option
 
@@ -82,6 +83,11 @@ def test_what_is_kept_of_a_run_is_no_condition() -> None:
     kept = {name for name, option in OPTIONS.items() if option.section == KEPT and option.recorded}
     assert kept <= NO_CONDITIONS
     assert NO_CONDITIONS - {*OPTIONS} == {"overlay_digest"}
+
+
+def test_a_run_has_an_option_for_each_file_beside_its_report() -> None:
+    assert {f"--{name}" for name in OTHER_FILES} <= {option.name for option in DECLARED if option.section == KEPT}
+    assert OTHER_FILES.keys() <= NO_CONDITIONS
 
 
 def test_the_docs_have_the_faults_as_they_are_declared() -> None:
