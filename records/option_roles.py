@@ -64,7 +64,8 @@ SAID_BY_USERS = frozenset(
 NO_CONDITIONS = frozenset(
     (
         *("seed", "load_s", "base_port", "keep_data", "start_timeout_s", "runs", "spark_master", "analyse_later"),
-        *("junit", "markdown", "session", "block", "order", "control", "overlay_digest"),
+        *("session", "block", "order", "control", "overlay_digest"),
     )
 )
-"""Options that change no figure, or that are compared otherwise: the length of the load, and an overlay's content."""
+"""Options that change no figure, or that are compared otherwise: the length of the load, and an overlay's content.
+The files beside a report are no conditions either: `reports.other_files`."""

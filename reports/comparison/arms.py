@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from records.errors import UserError, about
-from records.option_roles import ARM_FIELDS
+from records.option_roles import ARM_FIELDS, ArmField
 from reports.comparison.conditions import (
     Difference,
     Value,
@@ -100,8 +100,7 @@ def _control(
 
 def arm_name(field: str, value: Value) -> str:
     """The value, such as ``mesh``. With its field if it does not speak for itself: ``body_bytes 900``."""
-    speaks_for_itself = field in ARM_FIELDS and ARM_FIELDS[field].names_arm
-    return shown(value) if speaks_for_itself else f"{field} {shown(value)}"
+    return shown(value) if ARM_FIELDS.get(field, ArmField()).names_arm else f"{field} {shown(value)}"
 
 
 def _recorded_block(run: FinishedRun) -> tuple[str, str] | None:

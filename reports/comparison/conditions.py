@@ -6,9 +6,10 @@ from functools import partial
 from pathlib import PurePath
 
 from records.errors import UserError
-from records.option_roles import ARM_FIELDS, NO_CONDITIONS, SAID_BY_USERS
+from records.option_roles import ARM_FIELDS, NO_CONDITIONS, SAID_BY_USERS, ArmField
 from records.run import BROKER_PRODUCTS, RunInfo, UserInfo
 from reports.comparison.runs import FinishedRun
+from reports.other_files import OTHER_FILES
 
 Value = str | int | float | bool | None
 
@@ -40,7 +41,7 @@ def conditions(run: RunInfo) -> dict[str, Value]:
     """Field to value, of everything that may change a figure."""
     values: dict[str, Value] = {"topology": run.topology, "protocol": run.protocol, "runtime": run.runtime}
     values |= {"scenario": run.scenario}
-    left_out = {*values, *SAID_BY_USERS, *NO_CONDITIONS}
+    left_out = {*values, *SAID_BY_USERS, *NO_CONDITIONS, *OTHER_FILES}
     values |= {name: value for name, value in run.options.items() if name not in left_out}
     if digest := run.options.get("overlay_digest"):
         values[OVERLAY] = f"{PurePath(str(run.options.get(OVERLAY))).name} ({digest})"
@@ -147,7 +148,7 @@ def varied_field(differing: dict[str, Difference], allow_unlike: bool) -> tuple[
             f"all runs were made alike, which is one arm: name runs that differ in one thing, such as {names}"
         )
     field = next((name for name in ARM_FIELDS if name in differing), next(iter(differing)) if allow_unlike else None)
-    versions = ARM_FIELDS[field].versions if field in ARM_FIELDS else ()
+    versions = ARM_FIELDS.get(field or "", ArmField()).versions
     beside = tuple(
         difference for name, difference in differing.items() if name != field and not name.lower().startswith(versions)
     )
