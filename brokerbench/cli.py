@@ -161,22 +161,31 @@ def analyse(names: tuple[str, ...], master: str | None, runs: Path) -> None:
     sys.exit(analyse([find_run(name, runs) for name in names], master))
 
 
-@main.command()
+class ReportCommand(click.Command):
+    """A command that also has an option for each file that may be written beside a report."""
+
+    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+        from reports.other_files import OTHER_FILES
+
+        options = [click.Option([f"--{name}"], type=FILE, help=file.help) for name, file in OTHER_FILES.items()]
+        return [*options, *super().get_params(ctx)]
+
+
+@main.command(cls=ReportCommand)
 @RUN
-@click.option("--junit", type=FILE, help="Write the checks as JUnit XML too.")
-@click.option("--markdown", type=FILE, help="Write a summary in Markdown too.")
 @RUNS
-def report(run: str, junit: Path | None, markdown: Path | None, runs: Path) -> None:
+def report(run: str, runs: Path, **files: Path | None) -> None:
     """Draw the report of a stored run again, and say where it is.
 
     RUN: a folder, its name, or `latest`. It has been analysed.
     """
     from brokerbench.stored_runs import find_run
-    from reports.build import OtherFiles, write_report
+    from reports.build import write_report
     from reports.inputs import why_changed
+    from reports.other_files import named_files
 
     directory = find_run(run, runs)
-    click.echo(write_report(directory.path, OtherFiles(junit, markdown)))
+    click.echo(write_report(directory.path, named_files(files)))
     _warn(filter(None, [why_changed(directory)]))
 
 

@@ -29,29 +29,42 @@ from records.units import NS_PER_MS
 class FaultTraits:
     """What a reader of a run must know of a kind of fault beside its times.
 
-    ``joins``: the target is absent before the fault, and again once it is mended. ``keeps_clients_off``: no client is
-    expected at the target meanwhile. ``explains_outages``: silence of brokers and lost connections meanwhile are its
-    doing. ``ends_abruptly``: the target's process ends without notice.
+    ``said``: what the target did or suffered, as a sentence tells it: "broker-2 was killed". ``joins``: the target is
+    absent before the fault, and again once it is mended. ``keeps_clients_off``: no client is expected at the target
+    meanwhile. ``explains_outages``: silence of brokers and lost connections meanwhile are its doing. ``ends_abruptly``:
+    the target's process ends without notice. ``is_a_span``: sentences tell its end too, as it does nothing but last.
     """
 
+    said: str
     joins: bool = False
     keeps_clients_off: bool = True
     explains_outages: bool = True
     ends_abruptly: bool = False
+    is_a_span: bool = False
 
 
-COMMON_TRAITS = FaultTraits()
 TRAITS = {
-    "away": FaultTraits(keeps_clients_off=False, explains_outages=False),
-    "full-store": FaultTraits(keeps_clients_off=False),
-    "join": FaultTraits(joins=True),
-    "kill": FaultTraits(ends_abruptly=True),
+    "kill": FaultTraits("was killed", ends_abruptly=True),
+    "stop": FaultTraits("was stopped"),
+    "restart": FaultTraits("was restarted"),
+    "freeze": FaultTraits("was frozen"),
+    "rolling-restart": FaultTraits("was restarted in turn"),
+    "disconnect": FaultTraits("ended its clients' connections"),
+    "full-store": FaultTraits("had a full store", keeps_clients_off=False, is_a_span=True),
+    "join": FaultTraits("joined", joins=True),
+    "cut": FaultTraits("was cut"),
+    "blackhole": FaultTraits("swallowed everything"),
+    "slow": FaultTraits("was made slow"),
+    "stop-link": FaultTraits("was stopped by management"),
+    "command": FaultTraits("was taken down by a command"),
+    "away": FaultTraits("were away", keeps_clients_off=False, explains_outages=False, is_a_span=True),
 }
-"""By the kind's name in ``--fault``: those that are not COMMON_TRAITS."""
+"""By the kind's name in ``--fault``; consumers that are away are no fault of ``--fault``."""
 
 
 def traits_of(kind: str) -> FaultTraits:
-    return TRAITS.get(kind, COMMON_TRAITS)
+    """The traits of a kind; of one that is not known here, those of most."""
+    return TRAITS.get(kind) or FaultTraits(f"had the fault {kind}")
 
 
 class OutageSpread(TypedDict):

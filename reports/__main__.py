@@ -1,6 +1,6 @@
 """Makes a report in a process of its own: ``python -m reports RUN``, exit status 0, or 2 and one sentence.
 
-``--junit FILE`` and ``--markdown FILE`` write these files too.
+Each file of OTHER_FILES is written too if it is named, as by ``--junit FILE``.
 """
 
 import sys
@@ -8,18 +8,19 @@ from argparse import ArgumentParser
 from pathlib import Path
 
 from records.errors import UserError
-from reports.build import OtherFiles, write_report_measured
+from reports.build import write_report_measured
+from reports.other_files import OTHER_FILES, named_files
 
 
 def main(arguments: list[str]) -> int:
     """``arguments``: the run's folder, and the options."""
     parser = ArgumentParser(prog="python -m reports")
     parser.add_argument("run", type=Path)
-    parser.add_argument("--junit", type=Path)
-    parser.add_argument("--markdown", type=Path)
-    wanted = parser.parse_args(arguments)
+    for name in OTHER_FILES:
+        parser.add_argument(f"--{name}", type=Path)
+    wanted = vars(parser.parse_args(arguments))
     try:
-        print(write_report_measured(wanted.run, OtherFiles(wanted.junit, wanted.markdown)))
+        print(write_report_measured(wanted["run"], named_files(wanted)))
     except UserError as error:
         print(error, file=sys.stderr)
         return 2

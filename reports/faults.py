@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter
 
-from records.faults import FaultRecovery, Recovery, StrandedAt, Unplanned, outage_ms
+from records.faults import FaultRecovery, FaultTraits, Recovery, StrandedAt, Unplanned, outage_ms, traits_of
 from records.run import OUT_OF_REACH, RunInfo
 from records.summary import Summary
 from records.units import MS_PER_S, NS_PER_MS, NS_PER_S
@@ -29,23 +29,7 @@ class OutageRow:
     style: int = 0
 
 
-DONE = {
-    "kill": "was killed",
-    "stop": "was stopped",
-    "restart": "was restarted",
-    "freeze": "was frozen",
-    "join": "joined",
-    "cut": "was cut",
-    "blackhole": "swallowed everything",
-    "disconnect": "ended its clients' connections",
-    "full-store": "had a full store",
-    "stop-link": "was stopped by management",
-    "slow": "was made slow",
-    "away": "were away",
-    "command": "was taken down by a command",
-}
 LONGEST = "recovery.outage_ms.max"
-AWAY = "away"  # of consumers: nobody cut them off
 MOST_SENTENCES = 3
 ROLES = {"producer": "producers", "consumer": "consumers", "": "without messages"}
 
@@ -65,22 +49,22 @@ def recovery_sentences(recovery: Recovery, doubtful: Collection[str] = (), held:
 
 def fault_sentences(fault: FaultRecovery, *, outage_doubtful: bool = False, backlog_its_own: bool = True) -> str:
     """``broker-2 was killed at 10 s: 34 of 100 clients were cut off, the slowest for 1.9 s. No acknowledged …``"""
-    effect = DONE.get(fault["kind"], f"had the fault {fault['kind']}")
-    began, messages = f"{fault['target']} {effect} {_when(fault)}", _messages(fault)
+    traits = traits_of(fault["kind"])
+    began, messages = f"{fault['target']} {traits.said} {_when(fault, traits)}", _messages(fault)
     waited = _waited(fault) if backlog_its_own else ""
-    if fault["kind"] == AWAY:
+    if not traits.explains_outages:  # nobody was cut off by it
         return f"{began}: {messages}.{waited}"
     return f"{began}: {_cut_off(fault, doubtful=outage_doubtful)}. {sentence(messages)}{waited}"
 
 
-def _when(fault: FaultRecovery) -> str:
+def _when(fault: FaultRecovery, traits: FaultTraits) -> str:
     """When it began; also its end where clients are then cut off, or where it does nothing but last."""
     began, until_s = f"{fault['began_s']:.3g} s", fault["restored_s"]
     if until_s is None:
         return f"at {began}"
-    if fault["kind"] == "join":
+    if traits.joins:
         return f"at {began} and left at {until_s:.3g} s"
-    return f"from {began} to {until_s:.3g} s" if fault["kind"] in ("full-store", AWAY) else f"at {began}"
+    return f"from {began} to {until_s:.3g} s" if traits.is_a_span else f"at {began}"
 
 
 def _cut_off(fault: FaultRecovery, *, doubtful: bool) -> str:

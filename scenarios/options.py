@@ -5,9 +5,10 @@ These follow from the declarations:
 - Locust's command line and web form, in the order of the fields: `scenarios.harness.options.arguments`
 - what is read, and which numbers are refused: `scenarios.harness.options.run_options`
 - what an option sets of user classes: `scenarios.harness.options.user_settings`
-- the options of ``brokerbench up``, and what ``brokerbench compare --vary`` takes
+- the options of ``brokerbench up``
 
-A test compares docs/options.md with them. Nothing of Locust is loaded here.
+`records.option_roles` says what comparisons make of an option. A test compares docs/options.md with the declarations.
+Nothing of Locust is loaded here.
 """
 
 # ruff: noqa: RUF009 - a declaration is no default that runs share
@@ -88,8 +89,7 @@ class Option:
     ``default``: where it is left out; None: the scenario's own, or nothing. ``sets``: the attribute of user classes,
     such as ``producers.body_bytes``; ``users`` are both kinds. ``repeats``: it may be given again, which is the same as
     ``;`` in between. ``most_letters``: of a text that may have several lines. ``in_form``: whether the web form shows
-    it. ``comparable``: whether the arms of a comparison may differ in it. ``recorded``: whether run.json has its field
-    as it is.
+    it. ``recorded``: whether run.json has its field as it is.
     """
 
     name: str
@@ -103,7 +103,6 @@ class Option:
     repeats: bool = False
     most_letters: int | None = None
     in_form: bool = True
-    comparable: bool = False
     recorded: bool = True
 
     @property
@@ -143,7 +142,6 @@ class Options:
         "--topology",
         BROKERS,
         f"catalogue entry, such as 'mesh(brokers=5)', or a YAML file (default: {SCENARIOS_OWN})",
-        comparable=True,
     )
     built_topology: Topology
     link: str | None = option(
@@ -152,19 +150,16 @@ class Options:
         "what links are like: 'LINK:delay=40ms,jitter=5ms,bandwidth=10MB/s', where LINK is a link's name, all "
         "between two brokers or regions (A<->B), regions for all between regions, or *; several by ';'",
         repeats=True,
-        comparable=True,
     )
     client_version: str | None = option(
         "--client-version",
         BROKERS,
         "version of OpenWire's or Core's Java clients, as of --broker-version",
-        comparable=True,
     )
     overlay: Overlay | None = option(
         "--overlay",
         BROKERS,
         "YAML file with settings of brokers and of their JVMs, laid over those of the topology",
-        comparable=True,
         recorded=False,
         kind=Path,
     )
@@ -179,7 +174,6 @@ class Options:
         BROKERS,
         "where the brokers run (default: containers if possible)",
         choices=RUNTIMES,
-        comparable=True,
     )
     runtime_reason: str
     brokers_file: Path | None = option(
@@ -200,26 +194,22 @@ class Options:
         "--image",
         BROKERS,
         "image of the brokers' containers (default: upstream's)",
-        comparable=True,
     )
     broker_version: str | None = option(
         "--broker-version",
         BROKERS,
         f"version of the brokers as processes: {VERSIONS}",
-        comparable=True,
     )
     distribution: Path | None = option(
         "--distribution",
         BROKERS,
         "a build of the brokers to run as processes: an unpacked distribution, or its .tar.gz or .zip",
-        comparable=True,
     )
     protocol: str = option(
         "--protocol",
         CLIENTS,
         f"what the clients speak: {', '.join(PROTOCOLS)}; or PRODUCERS:CONSUMERS (default: {SCENARIOS_OWN})",
         default="",
-        comparable=True,
     )
     load_s: float | None = option(
         "--run-time", OF_LOCUST, "length of the load", bounds=Bounds(0, MOST_S, above_least=True)
@@ -271,7 +261,6 @@ class Options:
         "scenario needs a place for the number, as queue://orders.{n} has",
         bounds=Bounds(1, MOST_CLIENTS),
         sets="users.destinations",
-        comparable=True,
     )
     body_bytes: int | None = option(
         "--body-bytes",
@@ -279,7 +268,6 @@ class Options:
         "size of a message body, at least 32",
         bounds=Bounds(32, GIB),
         sets="producers.body_bytes",
-        comparable=True,
     )
     in_flight: int | None = option(
         "--in-flight",
@@ -287,7 +275,6 @@ class Options:
         "sends of one producer that may await their confirmation",
         bounds=Bounds(1, 10_000_000),
         sets="producers.in_flight",
-        comparable=True,
     )
     connections: str | None = option(
         "--connections",
@@ -296,7 +283,6 @@ class Options:
         "connect for each message as functions do, and consumers have one each",
         choices=CONNECTION_MODES,
         sets="users.connections",
-        comparable=True,
     )
     pool_size: int | None = option(
         "--pool-size",
@@ -311,14 +297,12 @@ class Options:
         "messages that a broker may send a consumer ahead",
         bounds=Bounds(1, INT_32),
         sets="consumers.prefetch",
-        comparable=True,
     )
     work_ms: str | None = option(  # as `drivers.client.work` reads it
         "--work-ms",
         LOAD,
         "milliseconds that a consumer takes for a message before it acknowledges it: 5, '2..8' or 'exponential(5)'",
         sets="consumers.work_ms",
-        comparable=True,
     )
     transaction_size: int | None = option(
         "--transaction-size",
@@ -326,7 +310,6 @@ class Options:
         "messages of a producer that arrive together or not at all",
         bounds=Bounds(1, 10_000_000),
         sets="producers.transaction_size",
-        comparable=True,
     )
     time_to_live_s: float | None = option(
         "--ttl",
@@ -362,13 +345,11 @@ class Options:
         "how many brokers of its group each client is told of: all (the scenarios' own way), or one, in turn",
         choices=URIS,
         sets="users.uris",
-        comparable=True,
     )
     failover: str | None = option(
         "--failover",
         CLIENTS,
         "options of the failover URIs, such as 'randomize=false&timeout=3000'",
-        comparable=True,
     )
     fault: str | None = option(
         "--fault",
@@ -403,7 +384,6 @@ class Options:
         "heap of each broker in MiB",
         default=512,
         bounds=Bounds(64, 4 << 20),
-        comparable=True,
     )
     base_port: int | None = option(
         "--base-port",

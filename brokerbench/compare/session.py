@@ -16,9 +16,9 @@ from pathlib import Path
 
 from brokerbench.locustfiles import as_typed, locustfile_of
 from records.errors import RunUnreadable
+from records.option_roles import ARM_FIELDS
 from records.run import RunInfo
 from records.rundir import RunDirectory
-from reports.comparison.conditions import ARM_FIELDS
 from reports.comparison.statistics import needed_blocks
 
 SESSION_FILE = "session.json"
@@ -26,21 +26,8 @@ ANOTHER_SESSION = "name another session by --session"
 MOST_BLOCKS = 1_000
 LONGEST_NAME = 200  # letters of a session, as file systems take 255 of a folder
 START_TIMEOUT = "--start-timeout"
-SET_HERE = (
-    "-f",
-    "--locustfile",
-    "--headless",
-    "--runs",
-    "--session",
-    "--block",
-    "--order",
-    "--control",
-    "--analyse-later",
-    "--dry-run",
-    "--junit",
-    "--markdown",
-    "--spark-master",
-)
+SET_OF_LOCUST = ("-f", "--locustfile", "--headless")
+"""Options of Locust that each run gets here."""
 
 
 @dataclass(frozen=True)
@@ -221,11 +208,19 @@ def _runs(folder: Path) -> Iterator[tuple[RunDirectory, RunInfo]]:
 
 @cache
 def variable_options() -> tuple[str, ...]:
-    """Options of a run that may make the arms, in the order in which the pages know them."""
+    """Options of a run that may make the arms, in the order in which the pages know them. A flag has no values."""
     from scenarios.options import OPTIONS  # brings requests, and so ssl, before which a night imports Locust
 
-    comparable = (OPTIONS[field] for field in ARM_FIELDS if field in OPTIONS and OPTIONS[field].comparable)
-    return tuple(option.name.removeprefix("--") for option in comparable)
+    options = (OPTIONS[field] for field in ARM_FIELDS if field in OPTIONS)
+    return tuple(option.name.removeprefix("--") for option in options if option.kind is not bool)
+
+
+@cache
+def options_of_results() -> frozenset[str]:
+    """Options of a run about what is kept of it, and where: a comparison decides these itself."""
+    from scenarios.options import KEPT, OPTIONS  # as above
+
+    return frozenset(option.name for option in OPTIONS.values() if option.section == KEPT)
 
 
 def arms(request: ComparisonRequest) -> tuple[str, tuple[str, ...]]:
@@ -284,7 +279,7 @@ def why_not_of_every_run(option: str, options: Sequence[str]) -> str:
     for name in (word.partition("=")[0] for word in options):
         if name == f"--{option}":
             return f"{name}: the arms differ in it, so it cannot be an option of every run: leave it out"
-        if name in SET_HERE:
+        if name in SET_OF_LOCUST or name in options_of_results():
             return f"{name}: brokerbench sets it itself: leave it out"
     return ""
 

@@ -7,9 +7,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from records.clients import Distribution, FaultMoves, GroupBalance, Rebalance
-from records.faults import FaultRecovery
+from records.faults import FaultRecovery, traits_of
 from records.units import NS_PER_S
-from reports.faults import DONE
 from reports.parts.numbers import counted, joined, seconds_text, significant
 from reports.parts.values import Column, Columns, Table, columns_of, table_of
 
@@ -43,10 +42,8 @@ def _whereabouts(groups: Sequence[GroupBalance], faults: Sequence[FaultRecovery]
     for fault in faults:
         before, after = (were.get(f"{when} {fault['fault']}") for when in ("before", "after"))
         if before and after:
-            effect = DONE.get(fault["kind"], f"had the fault {fault['kind']}")
-            sentences.append(
-                f"{before} clients before {fault['target']} {effect} at {fault['began_s']:.3g} s, {after} after"
-            )
+            change = f"{fault['target']} {traits_of(fault['kind']).said} at {fault['began_s']:.3g} s"
+            sentences.append(f"{before} clients before {change}, {after} after")
     sentences = sentences[:MOST_FAULTS] or [f"{were['begin']} clients when the load began"]
     if "end" in were and not sentences[-1].endswith(f", {were['end']} after"):
         sentences.append(f"{were['end']} when the load ended")

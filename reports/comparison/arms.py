@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from records.errors import UserError, about
+from records.option_roles import ARM_FIELDS, ArmField
 from reports.comparison.conditions import (
     Difference,
     Value,
@@ -22,7 +23,6 @@ from reports.comparison.runs import FinishedRun
 from reports.parts.numbers import joined
 
 AGAIN = "again (A/A)"
-SPEAKS_FOR_ITSELF = ("topology", "protocol", "runtime", "image", "link")
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ def _control(
 
 def arm_name(field: str, value: Value) -> str:
     """The value, such as ``mesh``. With its field if it does not speak for itself: ``body_bytes 900``."""
-    return shown(value) if field in SPEAKS_FOR_ITSELF else f"{field} {shown(value)}"
+    return shown(value) if ARM_FIELDS.get(field, ArmField()).names_arm else f"{field} {shown(value)}"
 
 
 def _recorded_block(run: FinishedRun) -> tuple[str, str] | None:
@@ -143,7 +143,7 @@ def _complete(block: str, lacking: Sequence[str]) -> None:
         )
 
 
-ALIKE = ("protocol", "runtime", "image", "broker_version", "distribution", "overlay", "unset_defaults")
+ALIKE = tuple(name for name, field in ARM_FIELDS.items() if field.same_for_all_scenarios)
 ALIKE_BEGIN = ("machine.", "versions.")
 """Fields in which runs of different scenarios have to be alike too, unless they make the arms."""
 

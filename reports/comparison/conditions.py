@@ -6,68 +6,17 @@ from functools import partial
 from pathlib import PurePath
 
 from records.errors import UserError
+from records.option_roles import ARM_FIELDS, NO_CONDITIONS, SAID_BY_USERS, ArmField
 from records.run import BROKER_PRODUCTS, RunInfo, UserInfo
 from reports.comparison.runs import FinishedRun
+from reports.other_files import OTHER_FILES
 
 Value = str | int | float | bool | None
 
-ARM_FIELDS = (
-    "topology",
-    "protocol",
-    "failover",
-    "link",
-    "runtime",
-    "image",
-    "broker_version",
-    "distribution",
-    "connections",
-    "destinations",
-    "uris",
-    "transaction_size",
-    "in_flight",
-    "body_bytes",
-    "durable",
-    "prefetch",
-    "work_ms",
-    "broker_memory_mb",
-    "client_version",
-    "overlay",
-    "unset_defaults",
-)
-"""What runs of a comparison may differ in, one at a time; topology first."""
-
-SAID_ELSEWHERE = ("topology", "protocol", "runtime", "rate", "producers", "consumers", "body_bytes", "in_flight")
-SAID_BY_USERS = (
-    *("connections", "pool_size", "uris", "destinations", "transaction_size", "prefetch", "work_ms"),
-    *("properties", "time_to_live_s", "message_priority", "selector"),
-)
-FILES = ("junit", "markdown")
-OF_A_COMPARISON = ("session", "block", "order", "control", "analyse_later")
 OVERLAY = "overlay"
-NO_CONDITIONS = (
-    "overlay_digest",
-    "seed",
-    "runs",
-    "spark_master",
-    "base_port",
-    "keep_data",
-    "start_timeout_s",
-    "load_s",
-    *FILES,
-    *OF_A_COMPARISON,
-)
-"""Options that change no figure, or are said by another field."""
+VERSION = "broker_version"
 LENGTH_TOLERANCE = 0.1
 COMMIT = "commit"
-VERSION = "broker_version"
-OF_THE_BROKERS = tuple(f"versions.{product}" for product in BROKER_PRODUCTS)
-FOLLOW = {
-    "image": (*OF_THE_BROKERS, "versions.java"),
-    VERSION: OF_THE_BROKERS,
-    "distribution": OF_THE_BROKERS,
-    "client_version": ("versions.openwire client", "versions.core client"),
-}
-"""By the field that makes the arms: versions that may differ with it."""
 
 
 @dataclass(frozen=True)
@@ -90,9 +39,9 @@ def shown(value: Value) -> str:
 
 def conditions(run: RunInfo) -> dict[str, Value]:
     """Field to value, of everything that may change a figure."""
-    left_out = {*SAID_ELSEWHERE, *SAID_BY_USERS, *NO_CONDITIONS}
     values: dict[str, Value] = {"topology": run.topology, "protocol": run.protocol, "runtime": run.runtime}
     values |= {"scenario": run.scenario}
+    left_out = {*values, *SAID_BY_USERS, *NO_CONDITIONS, *OTHER_FILES}
     values |= {name: value for name, value in run.options.items() if name not in left_out}
     if digest := run.options.get("overlay_digest"):
         values[OVERLAY] = f"{PurePath(str(run.options.get(OVERLAY))).name} ({digest})"
@@ -194,15 +143,14 @@ def _length_differs(first_run: FinishedRun, further_run: FinishedRun) -> bool:
 def varied_field(differing: dict[str, Difference], allow_unlike: bool) -> tuple[str, tuple[Difference, ...]]:
     """The one field that makes the arms, and the differences beside it (none unless ``allow_unlike``)."""
     if not differing:
-        names = ", ".join(ARM_FIELDS[:4])
+        names = ", ".join([*ARM_FIELDS][:4])
         raise UserError(
             f"all runs were made alike, which is one arm: name runs that differ in one thing, such as {names}"
         )
     field = next((name for name in ARM_FIELDS if name in differing), next(iter(differing)) if allow_unlike else None)
+    versions = ARM_FIELDS.get(field or "", ArmField()).versions
     beside = tuple(
-        difference
-        for name, difference in differing.items()
-        if name != field and not name.lower().startswith(FOLLOW.get(field or "", ()))
+        difference for name, difference in differing.items() if name != field and not name.lower().startswith(versions)
     )
     if field is None or (beside and not allow_unlike):
         raise UserError(_unlike(field, beside))

@@ -55,15 +55,17 @@ def sealed(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.M
     return directory
 
 
-@pytest.mark.parametrize("asked", [1, 2, 8, 64])
+@pytest.mark.parametrize("part_count", [1, 2, 8, 64])
 @pytest.mark.parametrize("table", ["sends", "receipts", "leftovers"])
-def test_each_row_is_in_the_part_of_its_message_and_in_no_other(sealed: RunDirectory, table: str, asked: int) -> None:
+def test_each_row_is_in_the_part_of_its_message_and_in_no_other(
+    sealed: RunDirectory, table: str, part_count: int
+) -> None:
     folder = sealed.events(table)
     whole = pa.concat_tables([pq.read_table(path).replace_schema_metadata(None) for path in folder.glob("*.parquet")])
     counts_by_message: Counter[tuple[int, int]] = Counter()
-    for number in range(asked):
-        of_part = messages(read_part(folder, table, number, asked))
-        assert {part_of(producer, seq, asked) for producer, seq in of_part} <= {number}
+    for number in range(part_count):
+        of_part = messages(read_part(folder, table, number, part_count))
+        assert {part_of(producer, seq, part_count) for producer, seq in of_part} <= {number}
         counts_by_message += of_part
     assert counts_by_message == messages(whole)
 
@@ -86,10 +88,10 @@ def test_a_part_has_up_to_so_many_rows_and_their_number_is_a_power_of_two() -> N
 def test_a_part_of_half_as_many_is_two_joined_and_arrays_have_the_parts_of_numbers(
     producer: int, seq: int, power: int
 ) -> None:
-    one = part_of(producer, seq, 2**power)
-    assert 0 <= one < 2**power
-    assert part_of(producer, seq, 2 ** (power + 1)) % 2**power == one
-    assert part_of(np.array([producer], "int32"), np.array([seq], "int64"), 2**power).tolist() == [one]
+    part = part_of(producer, seq, 2**power)
+    assert 0 <= part < 2**power
+    assert part_of(producer, seq, 2 ** (power + 1)) % 2**power == part
+    assert part_of(np.array([producer], "int32"), np.array([seq], "int64"), 2**power).tolist() == [part]
 
 
 def test_messages_of_many_producers_are_spread_over_the_parts_and_so_are_those_of_few() -> None:

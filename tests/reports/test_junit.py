@@ -12,7 +12,7 @@ from brokerbench.cli import main
 from records.errors import RunUnwritable, UserError
 from records.rundir import RunDirectory
 from records.summary import Summary
-from reports.build import OtherFiles, write_report
+from reports.build import write_report
 from reports.inputs import Results, read_results
 from reports.parts.numbers import significant
 from reports.run.for_ci import junit, run_markdown
@@ -158,11 +158,11 @@ def test_a_file_that_cannot_be_written_is_one_error_that_names_it(tmp_path: Path
     run = write_run_folder(tmp_path, Plan(load_s=2, fault_s=None))
     nowhere = tmp_path / "none" / "checks.xml"
     with pytest.raises(RunUnwritable, match=f"^{nowhere}: cannot be written: .*; make its folder or choose another$"):
-        write_report(run, OtherFiles(junit=nowhere))
+        write_report(run, {"junit": nowhere})
     folder = tmp_path / "folder"
     folder.mkdir()
     with pytest.raises(RunUnwritable, match=f"^{folder}: cannot be written: .*; choose the name of a file"):
-        write_report(run, OtherFiles(markdown=folder))
+        write_report(run, {"markdown": folder})
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
 
 
@@ -171,14 +171,14 @@ def test_a_file_of_the_run_itself_is_not_written_over(tmp_path: Path, name: str)
     run = write_run_folder(tmp_path, Plan(load_s=2, fault_s=None))
     before = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
     with pytest.raises(RunUnwritable, match=r"is a file of the run itself: give the new file a name of its own$"):
-        write_report(run, OtherFiles(junit=run / name))
+        write_report(run, {"junit": run / name})
     assert {path: path.read_bytes() for path in run.rglob("*") if path.is_file()} == before
 
 
 def test_two_files_of_one_name_are_refused(tmp_path: Path) -> None:
     run = write_run_folder(tmp_path, Plan(load_s=2, fault_s=None))
     with pytest.raises(RunUnwritable, match=r"--junit and --markdown name one file: give each a name of its own$"):
-        write_report(run, OtherFiles(junit=tmp_path / "one", markdown=tmp_path / "one"))
+        write_report(run, {"junit": tmp_path / "one", "markdown": tmp_path / "one"})
 
 
 def test_the_job_of_a_run_writes_them_anew_or_names_the_one_that_it_could_not_write(tmp_path: Path) -> None:

@@ -6,10 +6,10 @@ from typing import Any, cast
 import pyarrow as pa
 import pytest
 
-from records.faults import FaultRecovery, Recovery
+from records.faults import TRAITS, FaultRecovery, Recovery
 from records.results import OUTAGES
 from reports.build import render
-from reports.faults import DONE, fault_sentences, outage_rows, outages_table, recovery_sentences, recovery_table
+from reports.faults import fault_sentences, outage_rows, outages_table, recovery_sentences, recovery_table
 from reports.inputs import read_results
 from tests.reports.run_folder import Plan, outages, recovery, write_run_folder
 
@@ -83,7 +83,7 @@ def test_what_a_fault_did_is_told_in_short_sentences(changes: dict[str, Any], se
     assert fault_sentences(fault(**changes)) == sentences
 
 
-@pytest.mark.parametrize("kind", DONE)
+@pytest.mark.parametrize("kind", TRAITS)
 @pytest.mark.parametrize("never_back", [0, 3])
 def test_no_sentence_on_a_fault_has_more_than_30_words(kind: str, never_back: int) -> None:
     ended = {"restored_s": 25.6, "outage_ms": {"p50": 300.0, "max": None if never_back else 61_900.0}}

@@ -8,9 +8,10 @@ import pytest
 from brokerbench.compare.session import variable_options
 from drivers.users.locust_users import ConsumerUser, ProducerUser
 from records.faults import TRAITS
-from reports.comparison.conditions import ARM_FIELDS, NO_CONDITIONS, SAID_BY_USERS, SAID_ELSEWHERE
+from records.option_roles import ARM_FIELDS, NO_CONDITIONS, SAID_BY_USERS
+from reports.other_files import OTHER_FILES
 from scenarios.harness.faults import KINDS
-from scenarios.options import OPTIONS, SECTIONS, Option
+from scenarios.options import KEPT, OPTIONS, SECTIONS, Option
 
 ROW = re.compile(r"^\| (`-[^|]*) \| (.*) \| ([^|]*) \|$", re.MULTILINE)
 CLASSES = {"producers": (ProducerUser,), "consumers": (ConsumerUser,), "users": (ProducerUser, ConsumerUser)}
@@ -60,19 +61,32 @@ def test_an_option_sets_an_attribute_that_the_user_classes_have() -> None:
     assert [name for kind, name in targets if not all(hasattr(user, name) for user in CLASSES[kind])] == []
 
 
-def test_what_a_comparison_may_vary_is_what_its_pages_know_as_arms() -> None:
-    """Settings of user classes and of rendered files make arms too, without ``--vary``."""
-    assert {name for name, option in OPTIONS.items() if option.comparable} == {*ARM_FIELDS} - {
-        "durable",
-        "unset_defaults",
-    }
+def test_what_makes_arms_are_options_and_one_setting_of_user_classes() -> None:
+    assert {*ARM_FIELDS} - {*OPTIONS} == {"durable"}
+    assert [name for name in ARM_FIELDS if name in OPTIONS and OPTIONS[name].kind is bool] == ["unset_defaults"]
     assert len(variable_options()) == len(ARM_FIELDS) - 2
+
+
+def test_the_docs_list_the_options_that_a_comparison_may_vary() -> None:
+    page = Path("docs/comparing.md").read_text(encoding="utf-8")
+    listed = page.partition("Options that can be varied: ")[2].partition(".\n")[0]
+    assert tuple(listed.replace("\n", " ").split(", ")) == variable_options()
 
 
 def test_a_comparison_reads_what_users_were_given_from_the_users() -> None:
     set_of_users = {name for name, option in OPTIONS.items() if option.sets}
-    assert set_of_users <= {*SAID_BY_USERS, *SAID_ELSEWHERE}
-    assert {*NO_CONDITIONS} - {*OPTIONS} == {"overlay_digest"}
+    assert SAID_BY_USERS - set_of_users == {"rate", "producers", "consumers"}
+    assert set_of_users <= SAID_BY_USERS
+
+
+def test_what_is_kept_of_a_run_is_no_condition() -> None:
+    kept = {name for name, option in OPTIONS.items() if option.section == KEPT and option.recorded}
+    assert kept <= {*NO_CONDITIONS, *OTHER_FILES}
+    assert NO_CONDITIONS - {*OPTIONS} == {"overlay_digest"}
+
+
+def test_a_run_has_an_option_for_each_file_beside_its_report() -> None:
+    assert {f"--{name}" for name in OTHER_FILES} <= {option.name for option in DECLARED if option.section == KEPT}
 
 
 def test_the_docs_have_the_faults_as_they_are_declared() -> None:
@@ -82,5 +96,6 @@ def test_the_docs_have_the_faults_as_they_are_declared() -> None:
     assert table.splitlines() == rows
 
 
-def test_what_readers_of_a_run_know_of_kinds_of_faults_is_of_kinds_that_there_are() -> None:
-    assert TRAITS.keys() <= {*KINDS, "away"}  # consumers that are away are no fault of --fault
+def test_readers_of_a_run_know_each_kind_of_fault_and_what_is_said_of_it() -> None:
+    assert TRAITS.keys() == {*KINDS, "away"}  # consumers that are away are no fault of --fault
+    assert all(traits.said for traits in TRAITS.values())

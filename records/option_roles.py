@@ -1,0 +1,71 @@
+"""Declares what comparisons make of the options of a run, by their fields under ``options`` in run.json.
+
+An option that is not named here is a condition: runs that are compared have to be alike in it. Those in ARM_FIELDS may
+vary. Those in SAID_BY_USERS and NO_CONDITIONS are no conditions.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from records.run import BROKER_PRODUCTS
+
+OF_THE_BROKERS = tuple(f"versions.{product}" for product in BROKER_PRODUCTS)
+
+
+@dataclass(frozen=True)
+class ArmField:
+    """A field in which the arms of a comparison may differ.
+
+    ``names_arm``: its value alone names an arm, without the field. ``same_for_all_scenarios``: if other fields make the
+    arms, runs of all scenarios of a page are alike in it. ``versions``: the beginnings of the conditions that may
+    differ with it.
+    """
+
+    names_arm: bool = False
+    same_for_all_scenarios: bool = False
+    versions: tuple[str, ...] = ()
+
+
+ARM_FIELDS: Mapping[str, ArmField] = {
+    "topology": ArmField(names_arm=True),
+    "protocol": ArmField(names_arm=True, same_for_all_scenarios=True),
+    "failover": ArmField(),
+    "link": ArmField(names_arm=True),
+    "runtime": ArmField(names_arm=True, same_for_all_scenarios=True),
+    "image": ArmField(names_arm=True, same_for_all_scenarios=True, versions=(*OF_THE_BROKERS, "versions.java")),
+    "broker_version": ArmField(same_for_all_scenarios=True, versions=OF_THE_BROKERS),
+    "distribution": ArmField(same_for_all_scenarios=True, versions=OF_THE_BROKERS),
+    "connections": ArmField(),
+    "destinations": ArmField(),
+    "uris": ArmField(),
+    "transaction_size": ArmField(),
+    "in_flight": ArmField(),
+    "body_bytes": ArmField(),
+    "durable": ArmField(),
+    "prefetch": ArmField(),
+    "work_ms": ArmField(),
+    "broker_memory_mb": ArmField(),
+    "client_version": ArmField(versions=("versions.openwire client", "versions.core client")),
+    "overlay": ArmField(same_for_all_scenarios=True),
+    "unset_defaults": ArmField(same_for_all_scenarios=True),
+}
+"""What runs of a comparison may differ in, one at a time: the first that differs makes the arms. ``durable`` is a
+setting of user classes; all others are options."""
+
+SAID_BY_USERS = frozenset(
+    (
+        *("rate", "producers", "consumers", "body_bytes", "in_flight", "connections", "pool_size", "uris"),
+        *("destinations", "transaction_size", "prefetch", "work_ms", "properties", "time_to_live_s"),
+        *("message_priority", "selector"),
+    )
+)
+"""Options that set user classes: ``users`` in run.json has their counts and settings as they were used."""
+
+NO_CONDITIONS = frozenset(
+    (
+        *("seed", "load_s", "base_port", "keep_data", "start_timeout_s", "runs", "spark_master", "analyse_later"),
+        *("session", "block", "order", "control", "overlay_digest"),
+    )
+)
+"""Options that change no figure, or that are compared otherwise: the length of the load, and an overlay's content.
+The files beside a report are no conditions either: `reports.other_files`."""

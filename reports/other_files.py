@@ -1,0 +1,68 @@
+"""Declares the files that may be written beside a report: the options that name them, and what renders them.
+
+What renders a file is loaded when the file is made, so the command lines that take the options start quickly.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from records.errors import RunUnwritable
+from records.rundir import RunDirectory
+
+if TYPE_CHECKING:
+    from reports.inputs import Results
+
+
+def _junit(results: "Results", report: Path) -> str:
+    from reports.run.for_ci import junit
+
+    return junit(results.summary)
+
+
+def _markdown(results: "Results", report: Path) -> str:
+    from reports.run.for_ci import run_markdown
+
+    return run_markdown(results, report)
+
+
+@dataclass(frozen=True)
+class OtherFile:
+    """A kind of file. ``help``: of its option of `brokerbench report`.
+
+    ``render``: its text, from the results and the path of report.html.
+    """
+
+    help: str
+    render: Callable[["Results", Path], str]
+
+
+OTHER_FILES: Mapping[str, OtherFile] = {
+    "junit": OtherFile("Write the checks as JUnit XML too.", _junit),
+    "markdown": OtherFile("Write a summary in Markdown too.", _markdown),
+}
+"""By the option that names the file, without its dashes. A run has the option too: `scenarios.options` declares it."""
+
+NO_FILES: Mapping[str, Path] = {}
+
+
+def named_files(arguments: Mapping[str, Path | None]) -> dict[str, Path]:
+    """The files that a command line names, in the order of OTHER_FILES. ``arguments``: None for what it leaves out."""
+    return {name: path for name in OTHER_FILES if (path := arguments[name]) is not None}
+
+
+def require_apart(files: Mapping[str, Path], run: RunDirectory) -> None:
+    """RunUnwritable if a file would take the place of another one, or of a file that the run itself has.
+
+    ``files``: by their names in OTHER_FILES.
+    """
+    for (name, path), (further_name, further_path) in combinations(files.items(), 2):
+        if path.resolve() == further_path.resolve():
+            raise RunUnwritable(f"{path}: --{name} and --{further_name} name one file: give each a name of its own")
+    files_of_run = {path.resolve() for path in (run.run_path, run.summary_path, run.digests_path, run.report_path)}
+    folders = {run.path.resolve() / name for name in ("events", "results", "streams")}
+    for path in files.values():
+        if path.resolve() in files_of_run or folders & set(path.resolve().parents):
+            raise RunUnwritable(f"{path}: is a file of the run itself: give the new file a name of its own")
