@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from drivers.contract import Destination, DriverError, Outcome
-from tests.support.stomp_clients import body
+from drivers.contract import DriverError
 from tests.support.waiting import until
-from tests.topologies.experiments import SETTLES_S, client, depth, up
+from tests.topologies.experiments import MESSAGES, ORDERS, SETTLES_S, client, clients, depth, send, up
 from topologies.artemis.broker import ArtemisBroker, HaPolicy
 from topologies.artemis.links import ClusterConnection, cluster_links
 from topologies.artemis.product import ARTEMIS
@@ -18,8 +17,6 @@ from topologies.runtimes.contract import Runtime
 
 pytestmark = [pytest.mark.brokers, pytest.mark.nightly]
 
-MESSAGES = 20
-ORDERS = Destination("queue", "orders")
 TAKES_OVER_WITHIN_S = 60.0
 NEVER, AT_ONCE, LATER_MS = -1, 0, 600_000
 
@@ -27,13 +24,6 @@ NEVER, AT_ONCE, LATER_MS = -1, 0, 600_000
 def cluster(balancing: str, redistribution_delay_ms: int) -> Topology:
     settings = f"message_load_balancing={balancing!r}, redistribution_delay_ms={redistribution_delay_ms}"
     return build(f"cluster(brokers=2, {settings})")
-
-
-def send(runtime: Runtime, broker: str) -> None:
-    sender = client(runtime, broker)
-    sender.send(ORDERS, *(body(seq) for seq in range(MESSAGES)))
-    assert sender.outcomes(MESSAGES) == [Outcome.ACKED] * MESSAGES
-    sender.close()
 
 
 @pytest.mark.parametrize(
@@ -50,8 +40,7 @@ def test_of_messages_that_arrive_a_consumer_elsewhere_gets_as_many_as_the_way_of
     balancing: str, delay_ms: int, received: int, tmp_path: Path
 ) -> None:
     topology = cluster(balancing, delay_ms)
-    with up(topology, tmp_path) as runtime:
-        consumer = client(runtime, "broker-2")
+    with up(topology, tmp_path) as runtime, clients(runtime, "broker-2") as [consumer]:
         consumer.listen(ORDERS)
         time.sleep(SETTLES_S)
         send(runtime, "broker-1")
@@ -60,7 +49,6 @@ def test_of_messages_that_arrive_a_consumer_elsewhere_gets_as_many_as_the_way_of
         time.sleep(SETTLES_S)
         assert len(consumer.got) == received
         assert depth(runtime, topology, "broker-1", ORDERS.name) == MESSAGES - received
-        consumer.close()
 
 
 @pytest.mark.parametrize(
@@ -77,16 +65,14 @@ def test_messages_that_wait_without_consumers_move_to_a_new_one_elsewhere_after_
     balancing: str, delay_ms: int, moves: bool, tmp_path: Path
 ) -> None:
     topology = cluster(balancing, delay_ms)
-    with up(topology, tmp_path) as runtime:
+    with up(topology, tmp_path) as runtime, clients(runtime, "broker-2") as [consumer]:
         send(runtime, "broker-1")
-        consumer = client(runtime, "broker-2")
         consumer.listen(ORDERS)
         if moves:
             until(lambda: len(consumer.got) == MESSAGES)
         time.sleep(SETTLES_S)
         assert len(consumer.got) == (MESSAGES if moves else 0)
         assert depth(runtime, topology, "broker-1", ORDERS.name) == (0 if moves else MESSAGES)
-        consumer.close()
 
 
 def cluster_with_a_backup(kind: str) -> Topology:
@@ -96,8 +82,8 @@ def cluster_with_a_backup(kind: str) -> Topology:
     and then it never takes over. The group's name says of which member it is the backup.
     """
     policy = HaPolicy(kind, group_name="pair" if kind == "replication" else "")
-    others = HaPolicy(kind, group_name="other") if kind == "replication" else None
-    members = (ArtemisBroker("broker-1", ha=policy), ArtemisBroker("broker-2", ha=others))
+    policy_of_broker_2 = HaPolicy(kind, group_name="other") if kind == "replication" else None
+    members = (ArtemisBroker("broker-1", ha=policy), ArtemisBroker("broker-2", ha=policy_of_broker_2))
     backup = ArtemisBroker("broker-1-backup", standby_of="broker-1", ha=policy)
     links = cluster_links(members, ClusterConnection())
     return Topology("cluster-with-a-backup", (members[0], backup, members[1]), links, (), ARTEMIS)
@@ -114,12 +100,11 @@ def test_messages_cross_the_cluster_after_the_backup_of_a_member_has_taken_over(
     with up(topology, tmp_path) as runtime:
         runtime.kill("broker-1")
         until(lambda: serves(runtime, "broker-1-backup"), TAKES_OVER_WITHIN_S)
-        consumer = client(runtime, consumes)
-        consumer.listen(ORDERS)
-        time.sleep(SETTLES_S)
-        send(runtime, sends)
-        until(lambda: len(consumer.got) == MESSAGES)
-        consumer.close()
+        with clients(runtime, consumes) as [consumer]:
+            consumer.listen(ORDERS)
+            time.sleep(SETTLES_S)
+            send(runtime, sends)
+            until(lambda: len(consumer.got) == MESSAGES)
 
 
 def serves(runtime: Runtime, broker: str) -> bool:
