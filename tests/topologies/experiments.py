@@ -27,7 +27,7 @@ PRICES = Destination("topic", "prices")
 SETTLES_S = 2.0  # demand and messages that are on their way
 
 
-def two(*policies: DestinationPolicy, **link: Any) -> Topology:
+def here_to_there(*policies: DestinationPolicy, **link: Any) -> Topology:
     """here → there by one link of these properties, both brokers with these policies beside those of the model."""
     here, there = (Broker(name, policies=(*DEFAULT_POLICIES, *policies)) for name in ("here", "there"))
     return Topology("two", (here, there), (NetworkConnector(opened_by=here, to=there, **link),), (), CLASSIC)
@@ -77,7 +77,7 @@ def shares(runtime: Runtime, *consume_at: str) -> list[int]:
         for consumer in consumers:
             consumer.listen(ORDERS)
         with closing(Jolokia(runtime.management("here"))) as agent:
-            queries = queries_of(two(), "here")
+            queries = queries_of(here_to_there(), "here")
             demand = consume_at.count("here") + ("there" in consume_at)  # the link's is one more, or several
             until(lambda: queries.figures(agent).queues.get(ORDERS.name, {}).get("consumers", 0) >= demand)
         time.sleep(SETTLES_S)

@@ -21,9 +21,9 @@ from tests.topologies.experiments import (
     chain,
     clients,
     depth,
+    here_to_there,
     send,
     shares,
-    two,
     up,
 )
 from topologies.catalogue.lookup import build
@@ -41,13 +41,13 @@ pytestmark = [pytest.mark.brokers, pytest.mark.nightly]
 
 
 def test_without_conduit_subscriptions_each_consumer_has_its_share(tmp_path: Path) -> None:
-    link = two(decrease_network_consumer_priority=False, conduit_subscriptions=False)
+    link = here_to_there(decrease_network_consumer_priority=False, conduit_subscriptions=False)
     with up(link, tmp_path) as runtime:
         assert shares(runtime, "here", "there", "there") == [10, 10, 10]
 
 
 def test_a_decreased_priority_keeps_messages_from_the_link_while_somebody_is_here(tmp_path: Path) -> None:
-    with up(two(decrease_network_consumer_priority=True), tmp_path) as runtime:
+    with up(here_to_there(decrease_network_consumer_priority=True), tmp_path) as runtime:
         assert shares(runtime, "here", "there", "there") == [MESSAGES, 0, 0]
 
 
@@ -112,13 +112,13 @@ def what_is_open_passes_alone(topology: Topology, tmp_path: Path) -> None:
 
 
 def test_dynamically_included_destinations_pass_by_their_wildcards_alone(tmp_path: Path) -> None:
-    topology = two(dynamically_included_destinations=OPEN)
+    topology = here_to_there(dynamically_included_destinations=OPEN)
     what_is_open_passes_alone(topology, tmp_path)
 
 
 def test_what_a_wildcard_includes_statically_is_forwarded_though_nobody_consumes_it(tmp_path: Path) -> None:
     topology, queues = (
-        two(statically_included_destinations=("queue://forwarded.>",)),
+        here_to_there(statically_included_destinations=("queue://forwarded.>",)),
         ("forwarded.eu", "forwarded.eu.uk"),
     )
     with up(topology, tmp_path) as runtime:
@@ -131,18 +131,18 @@ def test_what_a_wildcard_includes_statically_is_forwarded_though_nobody_consumes
 
 def test_statically_included_destinations_cross_by_their_wildcards_and_no_consumer_is_heard_of(tmp_path: Path) -> None:
     """The manual allows wildcards in the other two lists only; 5.18.3 takes them here too."""
-    topology = two(static_bridge=True, statically_included_destinations=OPEN)
+    topology = here_to_there(static_bridge=True, statically_included_destinations=OPEN)
     what_is_open_passes_alone(topology, tmp_path)
 
 
 def test_a_static_wildcard_is_told_on_to_the_broker_before(tmp_path: Path) -> None:
     """What b forwards to c unasked, a forwards to b, as for any other consumer at b."""
     a, b, c = (Broker(name) for name in "abc")
-    first = NetworkConnector(opened_by=a, to=b, consumer_ttl=2)
+    first_link = NetworkConnector(opened_by=a, to=b, consumer_ttl=2)
     last = NetworkConnector(
         opened_by=b, to=c, message_ttl=2, static_bridge=True, statically_included_destinations=("queue://open.>",)
     )
-    topology = Topology("told-on", (a, b, c), (first, last), (), CLASSIC)
+    topology = Topology("told-on", (a, b, c), (first_link, last), (), CLASSIC)
     with up(topology, tmp_path) as runtime:
         crossings = observed(runtime, topology, "queue", "open.")
         assert ("a", "c") in crossings
@@ -151,7 +151,7 @@ def test_a_static_wildcard_is_told_on_to_the_broker_before(tmp_path: Path) -> No
 
 def test_what_is_excluded_within_a_static_wildcard_is_held_by_the_link(tmp_path: Path) -> None:
     """It does not cross; the link's subscription takes it all the same, so that a consumer here does not get it."""
-    topology = two(
+    topology = here_to_there(
         statically_included_destinations=("queue://open.>",),
         excluded_destinations=("queue://open.letters",),
         decrease_network_consumer_priority=False,
@@ -226,7 +226,7 @@ def test_a_consumer_known_over_two_ways_draws_messages_over_both_unless_that_is_
 
 def test_the_prefetch_size_of_a_link_bounds_what_is_on_its_way(tmp_path: Path) -> None:
     """What a bridge has taken ahead is in flight at its opener: never more than that when the far end is frozen."""
-    topology = two(prefetch_size=5, decrease_network_consumer_priority=False)
+    topology = here_to_there(prefetch_size=5, decrease_network_consumer_priority=False)
     with up(topology, tmp_path) as runtime, clients(runtime, "there", "here") as (consumer, sender):
         consumer.listen(ORDERS)
         time.sleep(SETTLES_S)
@@ -246,7 +246,7 @@ def test_a_message_that_is_not_stored_leaves_its_broker_unanswered_only_without_
     waits_for_answers: bool, tmp_path: Path
 ) -> None:
     """The far end stands still. What was sent to it one way is gone from here: it would be lost with that broker."""
-    topology = two(always_sync_send=waits_for_answers, decrease_network_consumer_priority=False)
+    topology = here_to_there(always_sync_send=waits_for_answers, decrease_network_consumer_priority=False)
     with up(topology, tmp_path) as runtime, clients(runtime, "there", "here") as (consumer, sender):
         consumer.listen(ORDERS)
         time.sleep(SETTLES_S)
@@ -264,7 +264,7 @@ def test_a_bridge_that_starts_asks_for_what_durable_subscribers_sleep_on_unless_
     dynamic_only: bool, tmp_path: Path
 ) -> None:
     """The subscriber at the far end is away all the time, and its broker has the message only if the bridge asked."""
-    topology = two(dynamic_only=dynamic_only)
+    topology = here_to_there(dynamic_only=dynamic_only)
     with up(topology, tmp_path) as runtime:
         with closing(durable_subscriber(runtime)):
             time.sleep(SETTLES_S)

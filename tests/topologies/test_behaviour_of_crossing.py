@@ -10,7 +10,18 @@ import stomp
 from drivers.contract import Subscription
 from tests.support.crossings import observed, predicted
 from tests.support.waiting import until
-from tests.topologies.experiments import MESSAGES, ORDERS, PRICES, SETTLES_S, client, clients, depth, send, two, up
+from tests.topologies.experiments import (
+    MESSAGES,
+    ORDERS,
+    PRICES,
+    SETTLES_S,
+    client,
+    clients,
+    depth,
+    here_to_there,
+    send,
+    up,
+)
 from topologies.classic.policies import BridgeFilter, DestinationPolicy
 from topologies.runtimes.contract import Runtime
 
@@ -22,7 +33,7 @@ def filtering(bridge_filter: BridgeFilter) -> DestinationPolicy:
 
 
 def test_a_rate_limit_lets_so_many_messages_pass_a_period(tmp_path: Path) -> None:
-    topology = two(filtering(BridgeFilter(rate_limit=5, rate_duration_ms=600_000)))
+    topology = here_to_there(filtering(BridgeFilter(rate_limit=5, rate_duration_ms=600_000)))
     with up(topology, tmp_path) as runtime, clients(runtime, "there") as [consumer]:
         consumer.listen(ORDERS)
         send(runtime, "here")
@@ -36,7 +47,7 @@ def test_a_rate_limit_lets_so_many_messages_pass_a_period(tmp_path: Path) -> Non
 def test_messages_whose_consumers_moved_away_go_back_only_where_replay_is_on_and_its_delay_over(
     replay: tuple[bool, int], replays: bool, tmp_path: Path
 ) -> None:
-    topology = two(filtering(BridgeFilter(*replay)), duplex=True, name="both-ways")
+    topology = here_to_there(filtering(BridgeFilter(*replay)), duplex=True, name="both-ways")
     with up(topology, tmp_path) as runtime:
         with clients(runtime, "there") as [consumer]:
             consumer.listen(ORDERS, settle=False)
@@ -57,7 +68,7 @@ def test_a_topic_without_conduit_subscriptions_is_copied_once_for_each_consumer(
 ) -> None:
     """Every copy goes to both consumers; the broker's audit, which would hide that, is off."""
     unaudited = DestinationPolicy("prices", kind="topic", enable_audit=False)
-    topology = two(unaudited, conduit_subscriptions=conduit, suppress_duplicate_topic_subscriptions=False)
+    topology = here_to_there(unaudited, conduit_subscriptions=conduit, suppress_duplicate_topic_subscriptions=False)
     with up(topology, tmp_path) as runtime, clients(runtime, "there", "there") as consumers:
         for consumer in consumers:
             consumer.listen(PRICES)
@@ -69,7 +80,7 @@ def test_a_topic_without_conduit_subscriptions_is_copied_once_for_each_consumer(
 
 
 def test_a_destination_filter_says_of_which_consumers_a_link_hears(tmp_path: Path) -> None:
-    topology = two(destination_filter="Queue.open.>")
+    topology = here_to_there(destination_filter="Queue.open.>")
     with up(topology, tmp_path) as runtime:
         for prefix, passes in (("open.", True), ("closed.", False)):
             crossings = observed(runtime, topology, "queue", prefix)
@@ -98,7 +109,7 @@ def test_a_conduit_subscription_forgets_the_selectors_of_its_consumers(
     conduit: bool, waits_at: str, tmp_path: Path
 ) -> None:
     """A message that nobody there has asked for crosses all the same, and waits there."""
-    topology = two(conduit_subscriptions=conduit)
+    topology = here_to_there(conduit_subscriptions=conduit)
     with up(topology, tmp_path) as runtime:
         consumer, sender = client(runtime, "there"), connected(runtime, "here", Listener())
         consumer.connection.subscribe(Subscription(ORDERS, selector="colour = 'blue'"), consumer.got.append)
@@ -117,7 +128,7 @@ def test_a_conduit_subscription_forgets_the_selectors_of_its_consumers(
 
 @pytest.mark.parametrize("bridged", [True, False])
 def test_an_answer_comes_back_over_a_link_that_bridges_temporary_destinations(bridged: bool, tmp_path: Path) -> None:
-    topology = two(bridge_temp_destinations=bridged, duplex=True, name="both-ways")
+    topology = here_to_there(bridge_temp_destinations=bridged, duplex=True, name="both-ways")
     with up(topology, tmp_path) as runtime:
         requests, replies = Listener(), Listener()
         asking, answering = connected(runtime, "here", replies), connected(runtime, "there", requests)

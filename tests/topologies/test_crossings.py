@@ -36,10 +36,10 @@ MEMORY_MB = 128
 def chain() -> Topology:
     """a → b → c, one link at a time, where nothing private passes the first."""
     a, b, c = (Broker(name) for name in "abc")
-    first = NetworkConnector(
+    first_link = NetworkConnector(
         opened_by=a, to=b, excluded_destinations=("queue://private.>", "topic://private.*"), name="first"
     )
-    return Topology("chain", (a, b, c), (first, NetworkConnector(opened_by=b, to=c, name="second")), (), CLASSIC)
+    return Topology("chain", (a, b, c), (first_link, NetworkConnector(opened_by=b, to=c, name="second")), (), CLASSIC)
 
 
 @pytest.fixture(scope="module")
