@@ -72,11 +72,11 @@ def test_a_stopped_producer_that_may_have_one_message_in_flight_is_named_and_the
     assert summary["unplanned"] == []
 
 
-def stopped(folder: Path, protocol: str, who: str) -> Outcome:
+def stopped(folder: Path, protocol: str, role: str) -> Outcome:
     """A run that passed, in which the process of the consumers or of the producers was stopped."""
     locustfile = "tests/planted/locustfiles/stopped_process.py"
     arguments = ("--runtime", "processes", "--protocol", protocol, "--processes", "2", "--warm-up", "3")
-    outcome = make_run(locustfile, *arguments, runs=folder / "runs", env={"STOPPED": who})
+    outcome = make_run(locustfile, *arguments, runs=folder / "runs", env={"STOPPED": role})
     summary = outcome.summary
     assert (summary["verdict"], outcome.status, summary["reasons"]) == ("pass", 0, []), outcome.output
     return outcome

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from drivers.contract import DriverError
+from drivers.contract import Destination, DriverError
 from tests.support.waiting import until
 from tests.topologies.experiments import MESSAGES, ORDERS, SETTLES_S, client, clients, depth, send, up
 from topologies.artemis.broker import ArtemisBroker, HaPolicy
@@ -17,6 +17,7 @@ from topologies.runtimes.contract import Runtime
 
 pytestmark = [pytest.mark.brokers, pytest.mark.nightly]
 
+WAITING = Destination("queue", "waiting")  # its consumer comes after its messages
 TAKES_OVER_WITHIN_S = 60.0
 NEVER, AT_ONCE, LATER_MS = -1, 0, 600_000
 
@@ -27,52 +28,32 @@ def cluster(balancing: str, redistribution_delay_ms: int) -> Topology:
 
 
 @pytest.mark.parametrize(
-    ("balancing", "delay_ms", "received"),
+    ("balancing", "delay_ms", "received", "moved"),
     [
-        ("ON_DEMAND", NEVER, MESSAGES),
-        ("STRICT", NEVER, MESSAGES // 2),  # in turn to every broker that has the queue, consumers or not
-        ("OFF", NEVER, 0),
-        ("OFF_WITH_REDISTRIBUTION", NEVER, 0),
-        ("OFF_WITH_REDISTRIBUTION", AT_ONCE, MESSAGES),  # first to the queue here, which has no consumer
+        ("ON_DEMAND", AT_ONCE, MESSAGES, MESSAGES),
+        ("ON_DEMAND", LATER_MS, MESSAGES, 0),
+        ("ON_DEMAND", NEVER, MESSAGES, 0),
+        ("STRICT", NEVER, MESSAGES // 2, 0),  # in turn to every broker that has the queue, consumers or not
+        ("OFF", AT_ONCE, 0, 0),
+        ("OFF_WITH_REDISTRIBUTION", AT_ONCE, MESSAGES, MESSAGES),  # first to the queue here, which has no consumer
+        ("OFF_WITH_REDISTRIBUTION", NEVER, 0, 0),
     ],
 )
-def test_of_messages_that_arrive_a_consumer_elsewhere_gets_as_many_as_the_way_of_balancing_says(
-    balancing: str, delay_ms: int, received: int, tmp_path: Path
+def test_a_consumer_elsewhere_gets_what_arrives_and_what_waited_as_balancing_and_delay_say(
+    balancing: str, delay_ms: int, received: int, moved: int, tmp_path: Path
 ) -> None:
     topology = cluster(balancing, delay_ms)
-    with up(topology, tmp_path) as runtime, clients(runtime, "broker-2") as [consumer]:
+    with up(topology, tmp_path) as runtime, clients(runtime, "broker-2", "broker-2") as (consumer, late_consumer):
         consumer.listen(ORDERS)
+        send(runtime, "broker-1", WAITING)
         time.sleep(SETTLES_S)
-        send(runtime, "broker-1")
-        if received:
-            until(lambda: len(consumer.got) >= received)
+        send(runtime, "broker-1", ORDERS)
+        late_consumer.listen(WAITING)
+        until(lambda: len(consumer.got) >= received and len(late_consumer.got) >= moved)
         time.sleep(SETTLES_S)
-        assert len(consumer.got) == received
+        assert (len(consumer.got), len(late_consumer.got)) == (received, moved)
         assert depth(runtime, topology, "broker-1", ORDERS.name) == MESSAGES - received
-
-
-@pytest.mark.parametrize(
-    ("balancing", "delay_ms", "moves"),
-    [
-        ("ON_DEMAND", AT_ONCE, True),
-        ("ON_DEMAND", LATER_MS, False),
-        ("ON_DEMAND", NEVER, False),
-        ("OFF_WITH_REDISTRIBUTION", AT_ONCE, True),
-        ("OFF", AT_ONCE, False),
-    ],
-)
-def test_messages_that_wait_without_consumers_move_to_a_new_one_elsewhere_after_the_delay(
-    balancing: str, delay_ms: int, moves: bool, tmp_path: Path
-) -> None:
-    topology = cluster(balancing, delay_ms)
-    with up(topology, tmp_path) as runtime, clients(runtime, "broker-2") as [consumer]:
-        send(runtime, "broker-1")
-        consumer.listen(ORDERS)
-        if moves:
-            until(lambda: len(consumer.got) == MESSAGES)
-        time.sleep(SETTLES_S)
-        assert len(consumer.got) == (MESSAGES if moves else 0)
-        assert depth(runtime, topology, "broker-1", ORDERS.name) == (0 if moves else MESSAGES)
+        assert depth(runtime, topology, "broker-1", WAITING.name) == MESSAGES - moved
 
 
 def cluster_with_a_backup(kind: str) -> Topology:
