@@ -16,7 +16,7 @@ TESTS_OF_CLASS = ("isinstance", "issubclass")
 
 def product_classes() -> frozenset[str]:
     """The classes that the products' folders define, and what their tables of kinds and values are called."""
-    places = [path for room in ("topologies",) for path in python_files(room) if _is_own(path)]
+    places = [path for path in python_files("topologies") if _is_own(path)]
     trees = [parsed(path) for path in places]
     classes = {node.name for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
     return frozenset(classes | {product.name.upper() for product in PRODUCTS.values()})

@@ -144,8 +144,8 @@ def test_a_file_of_ones_own_that_makes_no_network_is_refused_with_its_line(
 def test_a_receivers_queue_and_address_of_two_names_are_warned_of_before_any_broker_starts(tmp_path: Path) -> None:
     """What stops the run afterwards is a port that is taken, so that no broker has to start for this."""
     (tmp_path / "my.yaml").write_text(NAMED_APART, encoding="utf-8")
-    of_parts = (REPOSITORY / STEADY).read_text(encoding="utf-8").replace("queue://steady", "queue://parts")
-    (tmp_path / "parts.py").write_text(of_parts, encoding="utf-8")
+    locustfile = (REPOSITORY / STEADY).read_text(encoding="utf-8").replace("queue://steady", "queue://parts")
+    (tmp_path / "parts.py").write_text(locustfile, encoding="utf-8")
     with taken_port() as port:
         arguments = ("--topology", "my.yaml", "--base-port", str(port - 2))
         outcome = make_run(str(tmp_path / "parts.py"), *arguments, runs=tmp_path / "runs")

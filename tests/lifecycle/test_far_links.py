@@ -54,11 +54,11 @@ def test_links_whose_round_trip_cannot_be_asked_carry_a_load(tmp_path: Path, tra
 
 def measured_links(resources: Iterable[Mapping[str, Any]]) -> dict[str, bool]:
     """By link that carried something each way and was asked: whether a round trip takes twice the delay."""
-    of_links = [row for row in resources if row["kind"] == "link"]
-    carried = {(row["object"], row["metric"]) for row in of_links if row["value"]}
+    link_rows = [row for row in resources if row["kind"] == "link"]
+    carried = {(row["object"], row["metric"]) for row in link_rows if row["value"]}
     return {
         row["object"]: row["value"] >= 2 * DELAY_MS * NS_PER_MS
-        for row in of_links
+        for row in link_rows
         if row["metric"] == "round_trip_least_ns"
         and {(row["object"], f"whole_run_{direction}_bytes") for direction in ("forth", "back")} <= carried
     }

@@ -35,10 +35,10 @@ def test_the_threads_of_java_clients_have_it_and_no_broker_has(tmp_path: Path) -
     run.wait_for(r"load: \d+ s of 8 s")
     locust = psutil.Process(run.process.pid)
     threads = real_time_threads(locust)
-    of_others = set().union(*map(real_time_threads, locust.children(recursive=True)))
+    child_threads = set().union(*map(real_time_threads, locust.children(recursive=True)))
     outcome = run.outcome()
     assert {"main", "brokerbench-sen", "ActiveMQ Transp"} <= threads
-    assert of_others == set()
+    assert child_threads == set()
     assert (outcome.summary["verdict"], outcome.status) == ("pass", 0), outcome.output
     assert outcome.info["options"]["priority"] == "realtime"
     assert nothing_left(outcome.runs)

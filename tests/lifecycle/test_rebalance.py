@@ -93,10 +93,10 @@ def test_those_that_were_there_when_it_left_are_its_outages_and_came_back_elsewh
 
 def test_the_broker_opened_its_links_itself_and_was_sampled_only_while_it_was_there(rebalance: Outcome) -> None:
     join = rebalance.events("faults")[0]
-    of_it = [row for row in rebalance.events("samples") if row["broker"] == JOINER]
-    assert of_it
-    assert all(row["at_ns"] > join["began_ns"] for row in of_it)
-    bridges = {row["object"].partition("|")[0] for row in of_it if row["kind"] == "bridge"}
+    joiner_samples = [row for row in rebalance.events("samples") if row["broker"] == JOINER]
+    assert joiner_samples
+    assert all(row["at_ns"] > join["began_ns"] for row in joiner_samples)
+    bridges = {row["object"].partition("|")[0] for row in joiner_samples if row["kind"] == "bridge"}
     assert bridges == {f"{JOINER}-to-broker-1", f"{JOINER}-to-broker-2"}
 
 

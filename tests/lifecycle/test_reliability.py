@@ -36,9 +36,11 @@ def test_on_a_network_durable_subscribers_leave_messages_behind_unless_they_stay
     tmp_path: Path, uris: str
 ) -> None:
     outcome = make_run(RELIABILITY, "--topology", "mesh", "--uris", uris, "--seed", "1", runs=tmp_path / "runs")
-    of_queue, durable = (outcome.summary["kinds"][kind] for kind in ("queue_persistent", "durable_topic_persistent"))
-    assert of_queue["undelivered"] == 0
-    assert (durable["pending"] > 0) is (uris == "all"), outcome.output
+    queue_counts, durable_counts = (
+        outcome.summary["kinds"][kind] for kind in ("queue_persistent", "durable_topic_persistent")
+    )
+    assert queue_counts["undelivered"] == 0
+    assert (durable_counts["pending"] > 0) is (uris == "all"), outcome.output
     assert counts(outcome.summary, "unaccounted") == dict.fromkeys(KINDS, 0), "every place was searched"
     victim = outcome.events("faults")[0]["target"]
     leftover_brokers = [

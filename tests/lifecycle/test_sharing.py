@@ -52,7 +52,7 @@ def test_a_consumer_that_takes_time_has_one_message_at_a_time_and_the_rest_cross
     times_ns: dict[int, list[int]] = {}
     for row in outcome.events("receipts"):
         times_ns.setdefault(row["consumer"], []).append(row["received_ns"])
-    gaps_ns = [later - earlier for its in times_ns.values() for earlier, later in pairwise(sorted(its))]
+    gaps_ns = [later - earlier for times in times_ns.values() for earlier, later in pairwise(sorted(times))]
     assert sum(map(len, times_ns.values())) == 300
     assert min(gaps_ns) >= WORK_MS * NS_PER_MS
     assert outcome.summary["consumers"]["idle"] == 0, "the near one cannot take all of it"

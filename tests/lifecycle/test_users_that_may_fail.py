@@ -14,11 +14,13 @@ QUICK = ("-t", "5s", "--warm-up", "1")
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("how", [("stomp", "--processes", "2"), ("amqp",), ("openwire",)], ids=lambda how: how[0])
+@pytest.mark.parametrize(
+    "protocol", [("stomp", "--processes", "2"), ("amqp",), ("openwire",)], ids=lambda words: words[0]
+)
 def test_users_that_the_broker_refuses_are_two_warnings_and_all_others_pass(
-    how: tuple[str, ...], tmp_path: Path
+    protocol: tuple[str, ...], tmp_path: Path
 ) -> None:
-    outcome = make_run(GUESTS, *QUICK, "--protocol", *how, "--runtime", "processes", runs=tmp_path / "runs")
+    outcome = make_run(GUESTS, *QUICK, "--protocol", *protocol, "--runtime", "processes", runs=tmp_path / "runs")
     assert (outcome.status, outcome.summary["verdict"]) == (0, "pass"), outcome.output
     choosy, guests = outcome.info["warnings"]
     assert choosy.startswith("1 of 1 users Choosy failed, as they may, and the load went on without them. The first")

@@ -119,8 +119,8 @@ def _of_all(runs: Sequence[Path]) -> None:
     for run in runs:
         by_scenario.setdefault(json.loads((run / "run.json").read_text("utf-8"))["scenario"], []).append(str(run))
     for name, chosen in {"all": [*map(str, runs)], **by_scenario}.items():
-        for how in ((), ("--allow-unlike",)):
-            _command(f"all/{'-'.join((name, *how))}", "compare", *chosen, *how, "--out", f"all/{name}.html")
+        for options in ((), ("--allow-unlike",)):
+            _command(f"all/{'-'.join((name, *options))}", "compare", *chosen, *options, "--out", f"all/{name}.html")
 
 
 def _of_nights(folder: Path) -> None:

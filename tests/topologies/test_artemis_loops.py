@@ -100,8 +100,8 @@ def test_a_direction_is_told_of_exactly_if_it_is_on_one_of_all_ways_round(links:
     event(f"ways: {min(len(ways), 10)}, told: {len(problems)}")
     assert bool(ways) is bool(problems)
     if len(problems) < MOST_TOLD:
-        on_one = {flow.link for loop in ways for flow in loop if not flow.mirrors}
-        assert on_one <= {link.name for link in links if any(repr(link.name) in problem for problem in problems)}
+        looping_links = {flow.link for loop in ways for flow in loop if not flow.mirrors}
+        assert looping_links <= {link.name for link in links if any(repr(link.name) in problem for problem in problems)}
 
 
 def full_mesh(match: str, back: str) -> list[BrokerConnection]:

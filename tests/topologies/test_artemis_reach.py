@@ -94,8 +94,8 @@ def test_a_mirror_repeats_what_its_filter_lets_pass(address_filter: str, reached
 def test_a_topic_crosses_a_cluster_and_is_pushed_to_nobody() -> None:
     topic = "topic://orders.eu"
     assert not network(BrokerConnection(B, A, receivers=(ORDERS,))).reaches("a", "b", topic)
-    of_topics = ArtemisBroker("a", address_settings=(AddressSetting(default_routing="MULTICAST"),))
-    from_there = network(BrokerConnection(B, of_topics, receivers=(ORDERS,)), brokers=(of_topics, B))
+    topic_broker = ArtemisBroker("a", address_settings=(AddressSetting(default_routing="MULTICAST"),))
+    from_there = network(BrokerConnection(B, topic_broker, receivers=(ORDERS,)), brokers=(topic_broker, B))
     assert from_there.reaches("a", "b", topic)
     assert not network(BrokerConnection(A, B, senders=(ORDERS,))).reaches("a", "b", topic)
     assert not network(BrokerConnection(A, B, mirror=Mirror())).reaches("a", "b", topic)

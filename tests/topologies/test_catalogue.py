@@ -196,7 +196,7 @@ def test_the_queues_of_a_replaying_mesh_give_messages_back_and_topics_do_not() -
 def test_only_openwire_clients_of_a_rebalanced_mesh_are_told_of_brokers() -> None:
     for entry, rebalances in (("mesh", False), ("mesh(rebalance=True)", True)):
         for broker in build(entry).brokers:
-            of_clients = {
+            flags_by_protocol = {
                 connector.protocol: (
                     connector.update_cluster_clients,
                     connector.rebalance_cluster_clients,
@@ -204,7 +204,7 @@ def test_only_openwire_clients_of_a_rebalanced_mesh_are_told_of_brokers() -> Non
                 )
                 for connector in broker.connectors  # type: ignore[attr-defined]
             }  # fmt: skip
-            assert of_clients == {"openwire": (rebalances,) * 3, "stomp": (False,) * 3, "amqp": (False,) * 3}
+            assert flags_by_protocol == {"openwire": (rebalances,) * 3, "stomp": (False,) * 3, "amqp": (False,) * 3}
 
 
 def ways(entry: str) -> set[tuple[str, str]]:

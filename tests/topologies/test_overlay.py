@@ -101,8 +101,8 @@ def test_one_of_several_kinds_stays_of_its_kind_where_none_is_named() -> None:
 def test_a_store_can_be_taken_away_and_given_again() -> None:
     without = over("single", "brokers: {all: {persistence: null}}")
     assert [broker.persistence for broker in classic(without)] == [None]
-    again = over(without, "brokers: {all: {persistence: {max_async_jobs: 8}}}")
-    assert [broker.persistence and broker.persistence.max_async_jobs for broker in classic(again)] == [8]
+    repeated = over(without, "brokers: {all: {persistence: {max_async_jobs: 8}}}")
+    assert [broker.persistence and broker.persistence.max_async_jobs for broker in classic(repeated)] == [8]
 
 
 def test_a_journal_of_another_kind_has_what_artemis_gives_that_kind() -> None:

@@ -344,8 +344,8 @@ def test_what_is_told_of_an_entry_is_not_told_within_it_or_of_another_section(fl
     everywhere = set(INSTEAD[flavour][ANYWHERE].values())
     for path, kinds, _ in all_places(flavour):
         for section in ("brokers", "links"):
-            of_entries = {
+            advice_by_word = {
                 word: advice for word, advice in INSTEAD[flavour][section].items() if advice not in everywhere
             }
-            hinted_words = {word for word in of_entries if hint(word, path, flavour, kinds) == of_entries[word]}
-            assert hinted_words == (set(of_entries) if path == f"{section}[0]" else set()), path
+            hinted_words = {word for word in advice_by_word if hint(word, path, flavour, kinds) == advice_by_word[word]}
+            assert hinted_words == (set(advice_by_word) if path == f"{section}[0]" else set()), path
