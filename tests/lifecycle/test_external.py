@@ -9,9 +9,8 @@ import pytest
 
 from brokerbench.reaching import brokers_file
 from records.rundir import RunDirectory
-from tests.support.brokers import running
+from tests.support.brokers import over_tls, running
 from tests.support.locust_run import Outcome, make_run, nothing_left
-from tests.support.tls_brokers import over_tls
 from tests.support.waiting import until
 from topologies.catalogue.lookup import build
 from topologies.model.endpoints import Credentials
