@@ -46,8 +46,8 @@ def test_an_engine_killed_in_the_load_is_one_sentence_and_an_invalid_run_and_the
     image = copy_image(engine)
     monkeypatch.setenv("DOCKER_HOST", engine.host)
     monkeypatch.setenv("TESTCONTAINERS_RYUK_DISABLED", "true")
-    asked = ("--runtime", "containers", "--image", image, "--topology", "mesh(brokers=2)", "-t", "60s")
-    run = LocustRun(STEADY, *asked, "--drain-timeout", "10", runs=tmp_path / "runs", wrapper=engine.inside)
+    arguments = ("--runtime", "containers", "--image", image, "--topology", "mesh(brokers=2)", "-t", "60s")
+    run = LocustRun(STEADY, *arguments, "--drain-timeout", "10", runs=tmp_path / "runs", wrapper=engine.inside)
     run.wait_for(r"load: \d+ s of 60 s")
     engine.kill()
     outcome = run.outcome()
@@ -61,9 +61,9 @@ def test_an_engine_killed_in_the_load_is_one_sentence_and_an_invalid_run_and_the
     assert nothing_left(tmp_path / "runs"), "brokers are ended without the engine"
     engine.start()
     assert len(engine.docker("ps", "--all", "--quiet").split()) == 2
-    told: list[str] = []
-    remove_leftovers(find(), told.append)
-    assert len(told) == 1
+    lines: list[str] = []
+    remove_leftovers(find(), lines.append)
+    assert len(lines) == 1
     assert engine.docker("ps", "--all", "--quiet") == ""
     assert engine.docker("network", "ls", "--quiet", "--filter", "label=brokerbench.run") == ""
 

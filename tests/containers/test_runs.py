@@ -36,8 +36,8 @@ def test_a_run_passes_and_leaves_nothing(tmp_path: Path) -> None:
 @pytest.mark.nightly
 def test_a_run_on_a_cluster_of_artemis_passes_and_leaves_nothing(tmp_path: Path) -> None:
     before = on_engine(reapers=True)
-    asked = ("--topology", "cluster", "--runtime", "containers", "--rate", "200")
-    outcome = make_run(STEADY, *asked, "-t", "10s", runs=tmp_path / "runs")
+    arguments = ("--topology", "cluster", "--runtime", "containers", "--rate", "200")
+    outcome = make_run(STEADY, *arguments, "-t", "10s", runs=tmp_path / "runs")
     assert (outcome.status, outcome.summary["verdict"]) == (0, "pass"), outcome.output
     assert outcome.info["versions"]["artemis"] == "2.44.0"
     sampled = {row["broker"] for row in outcome.events("samples") if row["metric"] == "rss_bytes" and row["broker"]}
@@ -53,8 +53,8 @@ OVERLAY = "brokers: {all: {policies: [{queue_prefetch: 77}], jvm: {heap_mb: 140,
 def test_brokers_of_a_run_have_the_settings_of_an_overlay_and_no_other_defaults(tmp_path: Path) -> None:
     file = tmp_path / "tuned.yaml"
     file.write_text(OVERLAY, encoding="utf-8")
-    asked = ("--topology", "source-and-sink", "--runtime", "containers", "--overlay", str(file), "--unset-defaults")
-    outcome = make_run(STEADY, *asked, "--analyse-later", "-t", "3s", "--warm-up", "1", runs=tmp_path / "runs")
+    arguments = ("--topology", "source-and-sink", "--runtime", "containers", "--overlay", str(file), "--unset-defaults")
+    outcome = make_run(STEADY, *arguments, "--analyse-later", "-t", "3s", "--warm-up", "1", runs=tmp_path / "runs")
     assert outcome.status == 0, outcome.output
     for broker in ("source", "sink"):
         rendered = outcome.info["rendered"][f"{broker}/activemq.xml"]
@@ -95,9 +95,9 @@ def test_a_killed_harness_leaves_nothing_and_the_next_run_passes(loaded: LocustR
 
 @pytest.mark.parametrize("image", [None, "localhost:1/no/such:image"])
 def test_containers_that_cannot_be_had_are_one_error_and_status_2(tmp_path: Path, image: str | None) -> None:
-    asked = ("--image", image) if image else ()
+    arguments = ("--image", image) if image else ()
     environment = {} if image else {"DOCKER_HOST": f"unix://{tmp_path}/nobody.sock"}
-    outcome = make_run(STEADY, *ON_CONTAINERS, *asked, "-t", "5s", runs=tmp_path / "runs", env=environment)
+    outcome = make_run(STEADY, *ON_CONTAINERS, *arguments, "-t", "5s", runs=tmp_path / "runs", env=environment)
     assert outcome.status == 2, outcome.output
     (error,) = [line for line in outcome.output.splitlines() if "/ERROR/" in line]
     assert ("image localhost:1/no/such:image is not on" if image else "no Docker engine answers at") in error

@@ -26,8 +26,8 @@ class Channel:
 
     def __init__(self, answer: Callable[[str, Any], tuple[str, Any] | None] = lambda *_: None) -> None:
         ready = [SimpleNamespace(id=WORKER)]
-        known = {WORKER: SimpleNamespace(state="ready")}
-        self.clients = SimpleNamespace(ready=ready, get=known.get)
+        workers = {WORKER: SimpleNamespace(state="ready")}
+        self.clients = SimpleNamespace(ready=ready, get=workers.get)
         self.custom_messages: dict[str, Any] = {}
         self.sent: list[tuple[str, Any]] = []
         self._answer = answer
@@ -56,14 +56,14 @@ def refusal_of(answer: dict[str, str], folder: Path) -> tuple[str, Channel]:
 
 
 def test_a_worker_that_says_why_not_is_told_by_its_name_and_the_others_are_called_off(tmp_path: Path) -> None:
-    told, channel = refusal_of({"refusal": "it cannot", "build_id": build_id()}, tmp_path)
-    assert told == f"worker {WORKER}: it cannot"
+    refusal, channel = refusal_of({"refusal": "it cannot", "build_id": build_id()}, tmp_path)
+    assert refusal == f"worker {WORKER}: it cannot"
     assert channel.sent[-1] == ("bb_call_off", None)
 
 
 def test_a_worker_that_does_not_know_of_build_ids_is_an_older_one(tmp_path: Path) -> None:
-    told, _ = refusal_of({"refusal": ""}, tmp_path)
-    assert told.startswith(f"worker {WORKER}: it runs brokerbench an older one, the master runs ")
+    refusal, _ = refusal_of({"refusal": ""}, tmp_path)
+    assert refusal.startswith(f"worker {WORKER}: it runs brokerbench an older one, the master runs ")
 
 
 def test_brokers_in_memory_are_not_for_several_processes(tmp_path: Path) -> None:
@@ -72,21 +72,21 @@ def test_brokers_in_memory_are_not_for_several_processes(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("sent_build_id", "told"),
+    ("sent_build_id", "refusal"),
     [
         ("0.0.1 (events 1, source 00000000)", "it runs brokerbench "),
         (build_id(), "broker broker-1 at 127.0.0.1:1 cannot"),
     ],
 )
 def test_a_worker_that_cannot_take_part_says_why_and_takes_nothing_on(
-    tmp_path: Path, sent_build_id: str, told: str
+    tmp_path: Path, sent_build_id: str, refusal: str
 ) -> None:
     environment, channel = SimpleNamespace(process_exit_code=None), Channel()
     duty = WorkerDuty(environment, channel)  # type: ignore[arg-type]
     duty._equip(messages.equip(equipment(tmp_path), 1, {}, sent_build_id))
     ((name, answer),) = channel.sent
     assert (name, answer["build_id"]) == ("bb_equipped", build_id())
-    assert answer["refusal"].startswith(told)
+    assert answer["refusal"].startswith(refusal)
     assert environment.process_exit_code == 2
     assert duty._session is None
     assert not list((tmp_path / "run").rglob("*.arrows"))

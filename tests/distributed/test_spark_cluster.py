@@ -40,8 +40,8 @@ def analysed_here(tmp_path_factory: pytest.TempPathFactory, cluster: SparkCluste
 
 
 def _summary(directory: RunDirectory, cluster: SparkCluster, command: Sequence[str]) -> dict[str, Any]:
-    told = _run(command, cluster)
-    assert told.returncode == PASS, told.stdout
+    process = _run(command, cluster)
+    assert process.returncode == PASS, process.stdout
     summary: dict[str, Any] = json.loads(directory.summary_path.read_text())
     assert summary["messages"]["received"] == 1_000
     return summary
@@ -68,10 +68,10 @@ def test_a_cluster_of_two_workers_gives_the_same_summary_as_this_machine_alone(
     before = [cluster.applications(name) for name in WORKERS]
     command = [*ANALYSE, str(directory.path), "--master", cluster.url]
     assert _summary(directory, cluster, command) == analysed_here
-    (new,) = {
+    (added,) = {
         frozenset(cluster.applications(name) - earlier) for name, earlier in zip(WORKERS, before, strict=True)
     }  # the same ones on both workers
-    assert len(new) == 1
+    assert len(added) == 1
 
 
 @pytest.mark.nightly  # a cluster of two workers takes long to start
@@ -85,8 +85,8 @@ def test_spark_submit_takes_the_analysis_as_a_script_and_an_archive(
     shutil.copy(REPOSITORY / "analysis" / "jobs.py", alone)
     archive = _archive(tmp_path)
     command = [*SUBMIT, "--master", cluster.url, "--py-files", str(archive), *NO_OTHER_FILE_SYSTEM]
-    told = _run([*command, str(alone / "jobs.py"), str(directory.path)], cluster, cwd=alone)
-    assert (told.returncode, FROM_ARCHIVE in told.stdout) == (PASS, True), told.stdout
+    process = _run([*command, str(alone / "jobs.py"), str(directory.path)], cluster, cwd=alone)
+    assert (process.returncode, FROM_ARCHIVE in process.stdout) == (PASS, True), process.stdout
     assert json.loads(directory.summary_path.read_text()) == analysed_here
     assert cluster.applications(WORKERS[0]) == cluster.applications(WORKERS[1])
 
@@ -104,6 +104,6 @@ def _archive(folder: Path) -> Path:
 def test_a_standalone_cluster_takes_no_driver_in_python(cluster: SparkCluster, tmp_path: Path) -> None:
     """docs/running.md says so. Should Spark learn it, the docs and the test above are to have it."""
     jobs = str(REPOSITORY / "analysis" / "jobs.py")
-    told = _run([*SUBMIT, "--master", cluster.url, "--deploy-mode", "cluster", jobs, "run"], cluster, cwd=tmp_path)
-    assert told.returncode != PASS
-    assert "Cluster deploy mode is currently not supported for python" in told.stdout
+    process = _run([*SUBMIT, "--master", cluster.url, "--deploy-mode", "cluster", jobs, "run"], cluster, cwd=tmp_path)
+    assert process.returncode != PASS
+    assert "Cluster deploy mode is currently not supported for python" in process.stdout

@@ -43,18 +43,18 @@ def test_steady_passes_with_two_forked_workers_and_the_rows_of_both_count(topolo
         without_the_sends_of_worker_2(outcome.run, sends[1], sends[2])
 
 
-def without_the_sends_of_worker_2(run: Path, left: int, gone: int) -> None:
+def without_the_sends_of_worker_2(run: Path, remaining: int, gone: int) -> None:
     """The sealed file is deleted, and the run analysed once more: it is invalid, and says whose rows are missing."""
     (run / "events" / "sends" / "worker-2.parquet").unlink()
     brokerbench = str(Path(sys.executable).with_name("brokerbench"))
     for command, status in (("analyse", 3), ("report", 0)):
-        done = subprocess.run([brokerbench, command, str(run)], capture_output=True, text=True, check=False)
-        assert done.returncode == status, done.stdout + done.stderr
+        process = subprocess.run([brokerbench, command, str(run)], capture_output=True, text=True, check=False)
+        assert process.returncode == status, process.stdout + process.stderr
     summary = json.loads((run / "summary.json").read_text(encoding="utf-8"))
     assert summary["verdict"] == "invalid"
     assert f"worker-2 counted {gone:,} settled sends, and 0 are on record" in summary["reasons"][0]
-    told = f"All {left:,} messages sent were received. Beside that: {gone:,} received without a known send."
-    assert told in (run / "report.html").read_text(encoding="utf-8")
+    sentence = f"All {remaining:,} messages sent were received. Beside that: {gone:,} received without a known send."
+    assert sentence in (run / "report.html").read_text(encoding="utf-8")
 
 
 @pytest.fixture
@@ -124,18 +124,18 @@ def test_workers_that_cannot_take_part_are_refused_with_the_reason_and_nothing_i
 
 
 def test_other_hosts_leave_nothing_even_if_a_test_fails_while_one_is_busy() -> None:
-    made: list[tuple[Bridged, subprocess.Popen[bytes]]] = []
+    busy_hosts: list[tuple[Bridged, subprocess.Popen[bytes]]] = []
 
     def fail() -> None:
         with other_hosts(2) as lan:
             assert len(left_of(lan)) == 5
-            made.append((lan, subprocess.Popen([*lan.hosts[0].wrapper(), "sleep", "600"])))
+            busy_hosts.append((lan, subprocess.Popen([*lan.hosts[0].wrapper(), "sleep", "600"])))
             until(lambda: bool(running_on(lan.hosts[0])))
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
         fail()
-    ((lan, busy),) = made
+    ((lan, busy),) = busy_hosts
     assert busy.wait(60) != 0
     assert left_of(lan) == []
 

@@ -54,8 +54,8 @@ def machine(tmp_path: Path) -> Machine:
 
 def test_an_engine_that_answers_is_left_alone(machine: Machine) -> None:
     machine.docker("echo 28.0")
-    done = machine.run("engine")
-    assert (done.returncode, done.stdout) == (0, "docker-engine: engine 28.0 answers\n"), done.stderr
+    process = machine.run("engine")
+    assert (process.returncode, process.stdout) == (0, "docker-engine: engine 28.0 answers\n"), process.stderr
     assert {call.split()[0] for call in machine.calls} == {"docker"}
 
 
@@ -66,8 +66,8 @@ def test_an_engine_that_cannot_be_installed_is_a_failure_after_two_tries(machine
 
 def test_upstreams_images_are_enough(machine: Machine) -> None:
     machine.docker('[ "$1" = image ] && exit 1; exit 0')
-    done = machine.run("image")
-    assert done.returncode == 0, done.stderr
+    process = machine.run("image")
+    assert process.returncode == 0, process.stderr
     for kind in PRODUCTS.values():
         assert f"docker pull --quiet {kind.launch.image.upstream}" in machine.calls
     assert not (machine.clone / "build" / "no-registry").exists()
@@ -76,8 +76,8 @@ def test_upstreams_images_are_enough(machine: Machine) -> None:
 
 def test_where_nothing_can_be_pulled_our_images_are_built_on_the_base_that_is_there(machine: Machine) -> None:
     machine.docker('[ "$3" = brokerbench/base-java:17 ]')
-    done = machine.run("image")
-    assert done.returncode == 0, done.stderr
+    process = machine.run("image")
+    assert process.returncode == 0, process.stderr
     for flavour in PRODUCTS:
         expected = f"python -m topologies.runtimes.containers.image --base brokerbench/base-java:17 --of {flavour}"
         assert expected in machine.calls
@@ -110,6 +110,6 @@ def test_who_follows_a_script_that_ended_stops_no_engine_but_its_own(
 
 
 def test_an_unknown_word_is_told_the_known_ones(machine: Machine) -> None:
-    done = machine.run("strat")
-    assert done.returncode == 1
-    assert "usage: docker-engine.sh engine [PID] | image | stop" in done.stderr
+    process = machine.run("strat")
+    assert process.returncode == 1
+    assert "usage: docker-engine.sh engine [PID] | image | stop" in process.stderr

@@ -43,17 +43,17 @@ def asked_by(command: str) -> ComparisonRequest:
     """What `brokerbench compare` makes of it."""
     words = shlex.split(command, comments=True)
     words = words[words.index("compare") + 1 :]
-    others = tuple(words[words.index("--") + 1 :]) if "--" in words else ()
+    for_locust = tuple(words[words.index("--") + 1 :]) if "--" in words else ()
     own = words[: words.index("--")] if "--" in words else words
     values: dict[str, list[str]] = {}
     for option, value in pairwise(own):
         if option.startswith("-") and not value.startswith("-"):
             values.setdefault(option, []).append(value)
-    one = {option: given[0] for option, given in values.items()}
-    blocks = int(one["--blocks"]) if "--blocks" in one else None
-    vary, length = tuple(values.get("--vary", ())), one.get("-t")
+    value_of = {option: its_values[0] for option, its_values in values.items()}
+    blocks = int(value_of["--blocks"]) if "--blocks" in value_of else None
+    vary, length = tuple(values.get("--vary", ())), value_of.get("-t")
     return ComparisonRequest(
-        one["--scenario"], one.get("--topologies"), vary, blocks, length, None, others, ROOT / "runs"
+        value_of["--scenario"], value_of.get("--topologies"), vary, blocks, length, None, for_locust, ROOT / "runs"
     )
 
 
@@ -64,13 +64,13 @@ COMPARISONS = [line for page in PAGES for line in runs_of(page) if "brokerbench 
 def test_every_comparison_can_be_planned_and_its_topologies_are_equal_in_brokers(
     command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = asked_by(command)
+    request = asked_by(command)
     if "outage.py" in command:  # which the reader has saved
         monkeypatch.chdir(tmp_path)
         (tmp_path / "outage.py").touch()
-    assert planned_sessions(asked, ())
-    topologies = list(split_values(asked.topologies or ""))
-    if asked.topologies and not any(name.endswith(".yaml") for name in topologies):
+    assert planned_sessions(request, ())
+    topologies = list(split_values(request.topologies or ""))
+    if request.topologies and not any(name.endswith(".yaml") for name in topologies):
         assert proposal(topologies) == ""
         assert len({len(build(name).brokers) for name in topologies}) == 1
 

@@ -19,18 +19,18 @@ def anchor(heading: str) -> str:
 
 def broken(page: Path, text: str) -> list[str]:
     """The links of a page that lead nowhere."""
-    found = []
+    broken_links = []
     for link in LINK.findall(re.sub(r"```.*?```", "", text, flags=re.DOTALL)):
         if ":" in link:
             continue  # another site's
         path, _, heading = link.partition("#")
         target = page.parent / path if path else page
         if not target.exists():
-            found.append(link)
+            broken_links.append(link)
         elif heading:
             headings = re.findall(r"^#+ (.*)$", target.read_text(encoding="utf-8"), re.MULTILINE)
-            found += [link] if heading not in map(anchor, headings) else []
-    return found
+            broken_links += [link] if heading not in map(anchor, headings) else []
+    return broken_links
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

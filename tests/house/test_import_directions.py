@@ -94,30 +94,30 @@ def module_of(path: Path) -> str:
 def import_graph(rooms: Iterable[str]) -> dict[str, set[str]]:
     """Module to the modules of ours that it imports, wherever the import stands."""
     paths = {module_of(path): path for room in rooms for path in python_files(room)}
-    found: dict[str, set[str]] = {}
+    imports: dict[str, set[str]] = {}
     for module, path in paths.items():
         names = set(imported(parsed(path), ".".join(path.parts[:-1])))
         nearest = {name if name in paths else name.rpartition(".")[0] for name in names}
-        found[module] = {name for name in nearest if name in paths and name != module}
-    return found
+        imports[module] = {name for name in nearest if name in paths and name != module}
+    return imports
 
 
 def circle(graph: Mapping[str, set[str]]) -> list[str]:
     """The modules of a circle, in the order of its imports; empty where there is none."""
-    done: set[str] = set()
+    visited: set[str] = set()
     for start in graph:
-        way: list[str] = []
-        waiting = [(start, iter(graph[start]))] if start not in done else []
+        path: list[str] = []
+        waiting = [(start, iter(graph[start]))] if start not in visited else []
         while waiting:
-            module, rest = waiting[-1]
-            way[len(waiting) - 1 :] = [module]
-            after = next(rest, None)
+            module, remaining = waiting[-1]
+            path[len(waiting) - 1 :] = [module]
+            after = next(remaining, None)
             if after is None:
-                done.add(module)
+                visited.add(module)
                 waiting.pop()
-            elif after in way[: len(waiting)]:
-                return way[way.index(after) : len(waiting)]
-            elif after not in done:
+            elif after in path[: len(waiting)]:
+                return path[path.index(after) : len(waiting)]
+            elif after not in visited:
                 waiting.append((after, iter(graph[after])))
     return []
 
@@ -134,8 +134,8 @@ def test_every_room_has_a_rule() -> None:
 def test_a_room_imports_only_what_it_may(room: str) -> None:
     modules = python_files(room)
     assert modules, f"{room}/ holds no Python file: the rule would pass on nothing"
-    found = {str(path): breaches(room, parsed(path), ".".join(path.parts[:-1])) for path in modules}
-    assert {path: names for path, names in found.items() if names} == {}
+    breaches_by_file = {str(path): breaches(room, parsed(path), ".".join(path.parts[:-1])) for path in modules}
+    assert {path: names for path, names in breaches_by_file.items() if names} == {}
 
 
 def part_of_drivers(module: str) -> str:
@@ -151,13 +151,13 @@ def breaches_in_drivers(module: str, tree: ast.AST) -> list[str]:
 
 
 def _modules_of_drivers() -> dict[str, ast.AST]:
-    found = {".".join(path.with_suffix("").parts): parsed(path) for path in python_files("drivers")}
-    return {name.removesuffix(".__init__"): tree for name, tree in found.items() if name != "drivers.__init__"}
+    trees = {".".join(path.with_suffix("").parts): parsed(path) for path in python_files("drivers")}
+    return {name.removesuffix(".__init__"): tree for name, tree in trees.items() if name != "drivers.__init__"}
 
 
 def _module_of(name: str, modules: Iterable[str]) -> str:
     """The module of an imported name, not the package that it lies in; '' where it is none of these."""
-    return max((each for each in modules if _within(name, each)), key=len, default="")
+    return max((module for module in modules if _within(name, module)), key=len, default="")
 
 
 def test_every_part_of_drivers_has_a_rule_and_every_rule_a_part() -> None:
@@ -166,8 +166,8 @@ def test_every_part_of_drivers_has_a_rule_and_every_rule_a_part() -> None:
 
 
 def test_a_part_of_drivers_imports_only_what_lies_below_it() -> None:
-    found = {module: breaches_in_drivers(module, tree) for module, tree in _modules_of_drivers().items()}
-    assert {module: names for module, names in found.items() if names} == {}
+    breaches_by_module = {module: breaches_in_drivers(module, tree) for module, tree in _modules_of_drivers().items()}
+    assert {module: names for module, names in breaches_by_module.items() if names} == {}
 
 
 @pytest.mark.parametrize(
@@ -191,10 +191,10 @@ def test_no_modules_of_drivers_import_each_other_in_a_circle() -> None:
         module: {_module_of(name, modules) for name in imported(tree, module.rpartition(".")[0])}
         for module, tree in modules.items()
     }
-    left = {module: found - {module, ""} for module, found in imports.items()}
-    while leaves := [module for module, found in left.items() if not found]:
-        left = {module: found - set(leaves) for module, found in left.items() if module not in leaves}
-    assert left == {}, "what is left is in a circle, or imports one"
+    remaining = {module: names - {module, ""} for module, names in imports.items()}
+    while leaves := [module for module, names in remaining.items() if not names]:
+        remaining = {module: names - set(leaves) for module, names in remaining.items() if module not in leaves}
+    assert remaining == {}, "what is left is in a circle, or imports one"
 
 
 @pytest.mark.parametrize(
@@ -236,8 +236,8 @@ def test_every_folder_of_topologies_has_a_rule() -> None:
 def test_a_folder_of_topologies_imports_only_what_lies_below_it(folder: str) -> None:
     modules = [path for path in python_files("topologies") if folder_of(module_of(path)) == folder]
     assert modules, f"{folder} holds no Python file: the rule would pass on nothing"
-    found = {str(path): upward(folder, parsed(path), ".".join(path.parts[:-1])) for path in modules}
-    assert {path: names for path, names in found.items() if names} == {}
+    breaches_by_file = {str(path): upward(folder, parsed(path), ".".join(path.parts[:-1])) for path in modules}
+    assert {path: names for path, names in breaches_by_file.items() if names} == {}
 
 
 @pytest.mark.parametrize(
@@ -263,12 +263,12 @@ def test_no_imports_go_in_a_circle() -> None:
 
 
 @pytest.mark.parametrize(
-    ("graph", "found"),
+    ("graph", "expected"),
     [
         ({"a": {"b"}, "b": {"c"}, "c": {"b"}}, ["b", "c"]),
         ({"a": {"b", "c"}, "b": {"d"}, "c": {"d"}, "d": {"a"}}, None),
         ({"a": {"b", "c"}, "b": {"d"}, "c": {"d"}, "d": set()}, []),
     ],
 )
-def test_a_circle_is_found_and_nothing_else(graph: dict[str, set[str]], found: list[str] | None) -> None:
-    assert circle(graph) == found if found is not None else circle(graph)
+def test_a_circle_is_found_and_nothing_else(graph: dict[str, set[str]], expected: list[str] | None) -> None:
+    assert circle(graph) == expected if expected is not None else circle(graph)

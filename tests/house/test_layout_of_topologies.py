@@ -10,14 +10,16 @@ MOST_LOOSE_MODULES = 10
 
 def question(tree: ast.Module) -> str:
     """The beginning of a module's docstring if it asks something; '' for a statement."""
-    first = (ast.get_docstring(tree) or "").partition("\n\n")[0]
-    return first if "?" in first else ""
+    beginning = (ast.get_docstring(tree) or "").partition("\n\n")[0]
+    return beginning if "?" in beginning else ""
 
 
 def repeated(trees: list[ast.Module]) -> list[str]:
     """Names of classes that more than one module has."""
     names = [{node.name for node in tree.body if isinstance(node, ast.ClassDef)} for tree in trees]
-    return sorted(name for name, times in Counter(name for each in names for name in each).items() if times > 1)
+    return sorted(
+        name for name, times in Counter(name for class_names in names for name in class_names).items() if times > 1
+    )
 
 
 def test_few_modules_lie_loose_at_the_top() -> None:
@@ -28,7 +30,7 @@ def test_few_modules_lie_loose_at_the_top() -> None:
 def test_each_docstring_begins_with_a_statement() -> None:
     modules = [path for path in python_files("topologies") if (ROOT / path).stat().st_size]
     assert modules
-    assert {str(path): asked for path in modules if (asked := question(parsed(path)))} == {}
+    assert {str(path): beginning for path in modules if (beginning := question(parsed(path)))} == {}
 
 
 def test_each_class_has_a_name_of_its_own() -> None:
@@ -38,5 +40,5 @@ def test_each_class_has_a_name_of_its_own() -> None:
 def test_a_question_and_a_repeated_name_are_seen() -> None:
     assert question(ast.parse('"""Where is it? There."""'))
     assert not question(ast.parse('"""Finds it.\n\nIs it there? Yes."""'))
-    one, other = ast.parse("class A: ...\nclass B: ..."), ast.parse("class B: ...")
-    assert repeated([one, other]) == ["B"]
+    module, other_module = ast.parse("class A: ...\nclass B: ..."), ast.parse("class B: ...")
+    assert repeated([module, other_module]) == ["B"]

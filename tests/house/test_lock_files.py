@@ -57,8 +57,12 @@ def test_each_locked_package_has_a_hash(name: str) -> None:
     ],
 )
 def test_what_is_installed_one_after_the_other_has_the_same_versions(smaller: str, larger: str) -> None:
-    first, second = locked(smaller), locked(larger)
-    assert {name: (version, second.get(name)) for name, version in first.items() if second.get(name) != version} == {}
+    smaller_versions, larger_versions = locked(smaller), locked(larger)
+    assert {
+        name: (version, larger_versions.get(name))
+        for name, version in smaller_versions.items()
+        if larger_versions.get(name) != version
+    } == {}
 
 
 def test_the_build_requirement_is_the_one_that_is_locked() -> None:

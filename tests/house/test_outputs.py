@@ -21,7 +21,7 @@ def write(top: Path, *, text: str = "as it was\n", rows: Any = ROWS, summary: st
 
 
 @pytest.mark.parametrize(
-    ("changed", "told"),
+    ("changed", "differences"),
     [
         ({}, []),
         ({"text": "otherwise\n"}, ["said.txt: line 1: 'as it was' | 'otherwise'"]),
@@ -29,16 +29,18 @@ def write(top: Path, *, text: str = "as it was\n", rows: Any = ROWS, summary: st
         ({"rows": [*reversed(ROWS)]}, ["rates.parquet: the same rows in another order"]),
     ],
 )
-def test_what_differs_is_named_with_its_place(changed: dict[str, Any], told: list[str], tmp_path: Path) -> None:
+def test_what_differs_is_named_with_its_place(changed: dict[str, Any], differences: list[str], tmp_path: Path) -> None:
     comparison = Comparison(write(tmp_path / "one"), write(tmp_path / "other", **changed))
-    assert comparison.compare() == (not told)
-    assert comparison.lines == told
+    assert comparison.compare() == (not differences)
+    assert comparison.lines == differences
     assert comparison.counts["rows"].compared == 2
 
 
 def test_how_long_spark_took_to_start_is_no_difference(tmp_path: Path) -> None:
-    one, other = (write(tmp_path / str(took), text=f"analysis: started Spark ({took} s)\n") for took in (4.1, 5.9))
-    assert Comparison(one, other).compare()
+    before, after = (
+        write(tmp_path / str(seconds), text=f"analysis: started Spark ({seconds} s)\n") for seconds in (4.1, 5.9)
+    )
+    assert Comparison(before, after).compare()
 
 
 def test_a_row_that_is_not_there_is_counted(tmp_path: Path) -> None:

@@ -7,17 +7,16 @@ from pathlib import Path
 import pytest
 
 from records.run import BROKER_PRODUCTS
-from tests.house.tree import parsed, python_files
+from tests.house.tree import ROOMS, parsed, python_files
 from topologies.products import PRODUCTS
 
 OWN = (Path("topologies/classic"), Path("topologies/artemis"), Path("topologies/products.py"))
-ROOMS_THAT_ASK_THE_PRODUCT = ("topologies", "drivers", "scenarios", "brokerbench", "reports", "records", "analysis")
 TESTS_OF_CLASS = ("isinstance", "issubclass")
 
 
 def product_classes() -> frozenset[str]:
     """The classes that the products' folders define, and what their tables of kinds and values are called."""
-    places = [path for room in ("topologies",) for path in python_files(room) if _is_own(path)]
+    places = [path for path in python_files("topologies") if _is_own(path)]
     trees = [parsed(path) for path in places]
     classes = {node.name for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
     return frozenset(classes | {product.name.upper() for product in PRODUCTS.values()})
@@ -26,21 +25,21 @@ def product_classes() -> frozenset[str]:
 def questions(tree: ast.AST, classes: frozenset[str]) -> Iterator[str]:
     """Each place that asks for a product: by class, by identity, by its name, or by a table with one entry for each."""
     for node in ast.walk(tree):
-        asked: list[ast.AST] = []
+        parts: list[ast.AST] = []
         match node:
             case ast.Call(func=ast.Name(id=name), args=[_, wanted]) if name in TESTS_OF_CLASS:
-                asked = [wanted]
+                parts = [wanted]
             case ast.Compare():
-                asked = [node]
+                parts = [node]
             case ast.MatchClass(cls=wanted):
-                asked = [wanted]
+                parts = [wanted]
             case ast.MatchValue(value=wanted):
-                asked = [wanted]
+                parts = [wanted]
             case ast.Dict():
-                asked = [key for key in node.keys if key is not None]
+                parts = [key for key in node.keys if key is not None]
             case ast.Subscript(slice=ast.Constant() as key):
-                asked = [key]
-        if any(_names_a_product(part, classes) for each in asked for part in ast.walk(each)):
+                parts = [key]
+        if any(_names_a_product(part, classes) for asking in parts for part in ast.walk(asking)):
             yield f"line {getattr(node, 'lineno', '?')}: {ast.unparse(node)[:100]}"
 
 
@@ -60,10 +59,10 @@ def _is_own(path: Path) -> bool:
 def test_only_a_products_own_folder_asks_which_product_it_is() -> None:
     classes = product_classes()
     assert {"Broker", "NetworkConnector", "ArtemisBroker", "ClusterLink", "Router", "CLASSIC", "ARTEMIS"} <= classes
-    modules = [path for room in ROOMS_THAT_ASK_THE_PRODUCT for path in python_files(room) if not _is_own(path)]
+    modules = [path for room in ROOMS for path in python_files(room) if not _is_own(path)]
     assert len(modules) > 100, "most files are not looked at: the rule would pass on nothing"
-    found = {str(path): list(questions(parsed(path), classes)) for path in modules}
-    assert {path: asked for path, asked in found.items() if asked} == {}
+    questions_by_file = {str(path): list(questions(parsed(path), classes)) for path in modules}
+    assert {path: lines for path, lines in questions_by_file.items() if lines} == {}
 
 
 @pytest.mark.parametrize(

@@ -44,10 +44,10 @@ MAKE = 'printf "#!/bin/sh\\n" >"$2/router/qdrouterd"'
 
 
 def sources(folder: Path, version: str = VERSION) -> Path:
-    made = folder / "sources"
-    (made / "python" / "qpid_dispatch").mkdir(parents=True)
-    (made / "VERSION.txt").write_text(f"{version}\n", encoding="utf-8")
-    return made
+    folder_of_sources = folder / "sources"
+    (folder_of_sources / "python" / "qpid_dispatch").mkdir(parents=True)
+    (folder_of_sources / "VERSION.txt").write_text(f"{version}\n", encoding="utf-8")
+    return folder_of_sources
 
 
 def build(folder: Path, *arguments: str, here: Path = ROOT) -> subprocess.CompletedProcess[str]:
@@ -68,40 +68,40 @@ def test_it_is_built_into_the_environment_with_the_modules_that_it_loads(path: P
     venv = path.parent / "venv"
     assert built.stdout.endswith(f"router: {venv}/bin/{QDROUTERD}\n")
     modules = venv / "lib" / "qpid-dispatch" / "python"
-    assert sorted(each.name for each in modules.iterdir()) == ["qpid_dispatch", "qpid_dispatch_site.py"]
+    assert sorted(module.name for module in modules.iterdir()) == ["qpid_dispatch", "qpid_dispatch_site.py"]
     assert not (ROOT / "config.sh").exists(), "what CMake writes where it is called is not left in the checkout"
     assert f"-DCMAKE_INSTALL_PREFIX={venv} " in (path.parent / "calls").read_text(encoding="utf-8")
 
 
 def test_sources_are_found_from_where_they_were_named(path: Path) -> None:
-    made = sources(path.parent)
-    built = build(path, made.name, here=made.parent)
+    unpacked = sources(path.parent)
+    built = build(path, unpacked.name, here=unpacked.parent)
     assert built.returncode == 0, built.stderr
-    assert f"cmake -S {made} " in (path.parent / "calls").read_text(encoding="utf-8")
+    assert f"cmake -S {unpacked} " in (path.parent / "calls").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
-    ("version", "told"),
+    ("version", "refusal"),
     [
         ("1.18.0", "{0} holds Qpid Dispatch '1.18.0' by its VERSION.txt, and 1.19.0 is needed; "),
         (None, "{0} has no VERSION.txt, which sources of Qpid Dispatch 1.19.0 have; "),
     ],
 )
-def test_other_sources_are_refused_before_anything_is_installed(path: Path, version: str | None, told: str) -> None:
-    made = sources(path.parent, version or "")
+def test_other_sources_are_refused_before_anything_is_installed(path: Path, version: str | None, refusal: str) -> None:
+    unpacked = sources(path.parent, version or "")
     if version is None:
-        (made / "VERSION.txt").unlink()
-    assert_refused(build(path, str(made)), path, told.format(made))
+        (unpacked / "VERSION.txt").unlink()
+    assert_refused(build(path, str(unpacked)), path, refusal.format(unpacked))
 
 
 def test_no_sources_at_all_are_asked_for(path: Path) -> None:
     assert_refused(build(path), path, "SOURCES is missing: it builds Qpid Dispatch 1.19.0; ")
 
 
-def assert_refused(refused: subprocess.CompletedProcess[str], path: Path, told: str) -> None:
+def assert_refused(refused: subprocess.CompletedProcess[str], path: Path, refusal: str) -> None:
     """In one line, with the next step, and nothing done."""
     step = f"name the folder of its release archive, unpacked, or of a checkout of its tag {VERSION}\n"
-    assert (refused.returncode, refused.stderr) == (1, f"build-router: {told}{step}")
+    assert (refused.returncode, refused.stderr) == (1, f"build-router: {refusal}{step}")
     assert not (path.parent / "calls").exists()
 
 

@@ -19,8 +19,8 @@ def long_functions(tree: ast.Module, limit: int = LONGEST_FUNCTION_LINES) -> lis
 
 @pytest.mark.parametrize("room", EVERYWHERE)
 def test_no_function_is_past_seventy_lines(room: str) -> None:
-    found = {str(path): long_functions(parsed(path)) for path in python_files(room)}
-    assert {path: names for path, names in found.items() if names} == {}
+    functions_by_file = {str(path): long_functions(parsed(path)) for path in python_files(room)}
+    assert {path: names for path, names in functions_by_file.items() if names} == {}
 
 
 @pytest.mark.parametrize("room", ROOMS)

@@ -68,9 +68,9 @@ def test_too_few_tests_of_a_group_are_a_sentence_unless_the_machine_lacks_what_t
 
 
 def test_a_group_of_slow_tests_is_asked_for_where_they_run() -> None:
-    others = {group.name: group.least for group in GROUPS if not group.tier}
-    assert shortfalls("test", others, ()) == []
-    assert [line.partition(":")[0] for line in shortfalls("all", others, ())] == ["planted truths, whole runs"]
+    enough = {group.name: group.least for group in GROUPS if not group.tier}
+    assert shortfalls("test", enough, ()) == []
+    assert [line.partition(":")[0] for line in shortfalls("all", enough, ())] == ["planted truths, whole runs"]
 
 
 @pytest.mark.parametrize(
@@ -131,12 +131,12 @@ def test_what_ran_earlier_does_not_run_again_and_nothing_else_is_left_out() -> N
 def test_an_earlier_run_of_tests_that_are_gone_or_of_another_commit_is_refused(tmp_path: Path) -> None:
     with pytest.raises(run.Refused, match=r"1 tests .* such as tests/b\.py::gone: run make test again"):
         run.choose(TESTS, "all", [], ["tests/b.py::gone"])
-    kept = tmp_path / "test.json"
+    record = tmp_path / "test.json"
     with pytest.raises(run.Refused, match=r"there is no .*test\.json: run make test first"):
-        run.read_passed(kept)
-    kept.write_text(json.dumps({"commit": "abc", "passed": []}), encoding="utf-8")
+        run.read_passed(record)
+    record.write_text(json.dumps({"commit": "abc", "passed": []}), encoding="utf-8")
     with pytest.raises(run.Refused, match=f"is of commit abc, and this is {run.commit()}"):
-        run.read_passed(kept)
+        run.read_passed(record)
 
 
 def test_floors_count_what_ran_earlier_too() -> None:
@@ -192,11 +192,11 @@ FAILED_TWO = run.Stage(1, {"a": "failed", "b": "error", "c": "passed"})
 def test_up_to_three_tests_that_failed_run_once_more_and_those_that_pass_alone_are_named(
     calls: list[run.Stage], comes_to: run.Stage | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    chosen, left = list[list[str]](), list(calls)
+    chosen, remaining = list[list[str]](), list(calls)
 
     def call(_: str, nodeids: list[str], options: list[str]) -> run.Stage:
         chosen.append(nodeids)
-        return left.pop(0)
+        return remaining.pop(0)
 
     monkeypatch.setattr(run, "call_pytest", call)
     tests = [a_test(nodeid) for nodeid in calls[0].outcomes]
@@ -255,18 +255,18 @@ def test_a_test_of_links_sees_toxiproxy_also_where_it_lies_beside_python() -> No
 
 
 def test_a_bare_path_has_all_programs_but_those_of_the_needs(tmp_path: Path) -> None:
-    programs, others = tmp_path / "bin", tmp_path / "other"
+    programs, more_programs = tmp_path / "bin", tmp_path / "other"
     into = tmp_path / "new"
-    for folder in (programs, others, into):
+    for folder in (programs, more_programs, into):
         folder.mkdir()
     hidden = ("gcc", "x86_64-linux-gnu-gcc-12", "cc", "c++", "docker", "dockerd", "chromium", "java", "ip")
     for name in (*hidden, "ipython", "make", "ccache", "javap"):
         (programs / name).touch()
-    (others / "git").touch()
-    path = bare.path_without(bare.PROGRAMS, f"{programs}:{others}:{tmp_path / 'nothing'}", into).split(":")
+    (more_programs / "git").touch()
+    path = bare.path_without(bare.PROGRAMS, f"{programs}:{more_programs}:{tmp_path / 'nothing'}", into).split(":")
     assert {program.name for program in Path(path[0]).iterdir()} == {"ipython", "make", "ccache", "javap"}
     assert (Path(path[0]) / "make").resolve() == programs / "make"
-    assert path[1:] == [str(others), str(tmp_path / "nothing")]
+    assert path[1:] == [str(more_programs), str(tmp_path / "nothing")]
 
 
 def test_a_command_that_runs_as_on_a_bare_machine_ends_with_its_own_status(

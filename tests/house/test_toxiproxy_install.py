@@ -56,9 +56,9 @@ def test_it_is_built_into_the_environment_at_the_second_try_at_the_latest(path: 
     built = install(path)
     assert built.returncode == 0, built.stderr
     assert (path.parent / "venv" / "bin" / SERVER).read_text(encoding="utf-8") == "server\n"
-    told = calls.read_text(encoding="utf-8").splitlines()
-    assert len(told) == 1 + failures
-    assert all(call.startswith("0 install ") and "@v" in call for call in told)  # 0: without CGO, so static
+    calls_of_go = calls.read_text(encoding="utf-8").splitlines()
+    assert len(calls_of_go) == 1 + failures
+    assert all(call.startswith("0 install ") and "@v" in call for call in calls_of_go)  # 0: without CGO, so static
 
 
 def test_what_cannot_be_built_is_a_failure(path: Path) -> None:

@@ -13,8 +13,8 @@ PICTURES = {".png", ".jpg", ".jpeg", ".ico", ".gz", ".jar", ".parquet", ".arrows
 def test_no_file_names_a_home_folder() -> None:
     texts = [path for path in files() if path.suffix not in PICTURES]
     assert len(texts) > 20
-    found = {str(path): HOMES.findall((ROOT / path).read_text(encoding="utf-8")) for path in texts}
-    assert {path: homes for path, homes in found.items() if homes} == {}
+    homes_by_file = {str(path): HOMES.findall((ROOT / path).read_text(encoding="utf-8")) for path in texts}
+    assert {path: homes for path, homes in homes_by_file.items() if homes} == {}
 
 
 @pytest.mark.parametrize("folder", ["/" + "home/anna/", "/" + "Users/Anna/"])

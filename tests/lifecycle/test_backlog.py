@@ -29,12 +29,12 @@ def mesh(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
 def test_the_consumers_were_at_the_second_broker_and_came_back_at_the_first(mesh: Outcome) -> None:
     began_ns = mesh.info["phases"]["load_began_ns"]
     rows = [row for row in mesh.events("connections") if row["group"] == "consumers"]
-    came = [(row["broker"], row["at_ns"] - began_ns) for row in rows if row["event"] == "connected"]
-    assert [broker for broker, _ in came] == ["broker-2"] * CONSUMERS + ["broker-1"] * CONSUMERS
-    assert all(at_ns >= 25 * NS_PER_S for broker, at_ns in came if broker == "broker-1")
-    left = [row["at_ns"] - began_ns for row in rows if row["event"] == "closed" and row["broker"] == "broker-2"]
-    assert len(left) == CONSUMERS
-    assert all(10 * NS_PER_S <= at_ns < 25 * NS_PER_S for at_ns in left)
+    connected = [(row["broker"], row["at_ns"] - began_ns) for row in rows if row["event"] == "connected"]
+    assert [broker for broker, _ in connected] == ["broker-2"] * CONSUMERS + ["broker-1"] * CONSUMERS
+    assert all(at_ns >= 25 * NS_PER_S for broker, at_ns in connected if broker == "broker-1")
+    closed_ns = [row["at_ns"] - began_ns for row in rows if row["event"] == "closed" and row["broker"] == "broker-2"]
+    assert len(closed_ns) == CONSUMERS
+    assert all(10 * NS_PER_S <= at_ns < 25 * NS_PER_S for at_ns in closed_ns)
 
 
 def test_nothing_is_received_meanwhile_and_afterwards_all_but_what_the_network_keeps(mesh: Outcome) -> None:

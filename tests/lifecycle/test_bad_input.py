@@ -33,7 +33,7 @@ def refused(tmp_path: Path, *arguments: str, env: dict[str, str] | None = None, 
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "refusal"),
     [
         (("--topology", "mehs"), "mesh"),
         (("--topology", "mesh(nodes=3)"), "nodes"),
@@ -52,9 +52,11 @@ def refused(tmp_path: Path, *arguments: str, env: dict[str, str] | None = None, 
         (("--runtime", "memory", "--protocol", "stomp"), "memory goes with memory only"),
     ],
 )
-def test_what_cannot_be_run_is_refused_in_one_sentence(tmp_path: Path, arguments: tuple[str, ...], said: str) -> None:
+def test_what_cannot_be_run_is_refused_in_one_sentence(
+    tmp_path: Path, arguments: tuple[str, ...], refusal: str
+) -> None:
     errors = refused(tmp_path, *arguments)
-    assert said in errors
+    assert refusal in errors
     assert len(errors.splitlines()) == 1
 
 
@@ -119,7 +121,7 @@ groups:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "refusal"),
     [
         (NO_MAPPING, "my.yaml:1:1: a list, but it must be a mapping"),
         (
@@ -130,11 +132,11 @@ groups:
     ids=["a list", "a way round"],
 )
 def test_a_file_of_ones_own_that_makes_no_network_is_refused_with_its_line(
-    tmp_path: Path, text: str, said: str
+    tmp_path: Path, text: str, refusal: str
 ) -> None:
     (tmp_path / "my.yaml").write_text(text, encoding="utf-8")
     errors = refused(tmp_path, "--topology", "my.yaml")
-    assert said in errors
+    assert refusal in errors
     assert len(errors.splitlines()) == 1
 
 
@@ -142,11 +144,11 @@ def test_a_file_of_ones_own_that_makes_no_network_is_refused_with_its_line(
 def test_a_receivers_queue_and_address_of_two_names_are_warned_of_before_any_broker_starts(tmp_path: Path) -> None:
     """What stops the run afterwards is a port that is taken, so that no broker has to start for this."""
     (tmp_path / "my.yaml").write_text(NAMED_APART, encoding="utf-8")
-    of_parts = (REPOSITORY / STEADY).read_text(encoding="utf-8").replace("queue://steady", "queue://parts")
-    (tmp_path / "parts.py").write_text(of_parts, encoding="utf-8")
+    locustfile = (REPOSITORY / STEADY).read_text(encoding="utf-8").replace("queue://steady", "queue://parts")
+    (tmp_path / "parts.py").write_text(locustfile, encoding="utf-8")
     with taken_port() as port:
-        asked = ("--topology", "my.yaml", "--base-port", str(port - 2))
-        outcome = make_run(str(tmp_path / "parts.py"), *asked, runs=tmp_path / "runs")
+        arguments = ("--topology", "my.yaml", "--base-port", str(port - 2))
+        outcome = make_run(str(tmp_path / "parts.py"), *arguments, runs=tmp_path / "runs")
     assert outcome.status == 2, outcome.output
     assert (
         "WARNING/brokerbench: link 'sink-to-source' receives into queue 'parts.in' of address 'parts'" in outcome.output
@@ -219,10 +221,10 @@ def test_a_folder_without_events_is_one_clear_error(stored: Outcome, tmp_path: P
     shutil.copytree(stored.run, copy)
     shutil.rmtree(copy / "events")
     shutil.rmtree(copy / "streams")
-    said = analyse(copy)
-    assert said.returncode == 2
-    assert str(copy) in said.stderr + said.stdout
-    assert "Traceback" not in said.stderr
+    process = analyse(copy)
+    assert process.returncode == 2
+    assert str(copy) in process.stderr + process.stdout
+    assert "Traceback" not in process.stderr
 
 
 @pytest.mark.spark
@@ -232,18 +234,18 @@ def test_a_truncated_event_file_is_one_clear_error_that_names_it(stored: Outcome
     shutil.copytree(stored.run, copy)
     (events,) = (copy / "events" / "sends").glob("*.parquet")
     events.write_bytes(events.read_bytes()[:-100])
-    said = analyse(copy)
-    assert said.returncode == 2
-    assert str(events) in said.stderr + said.stdout
-    assert "Traceback" not in said.stderr
+    process = analyse(copy)
+    assert process.returncode == 2
+    assert str(events) in process.stderr + process.stdout
+    assert "Traceback" not in process.stderr
 
 
 @pytest.mark.spark
 @pytest.mark.nightly
 def test_a_folder_that_is_no_run_is_one_clear_error(tmp_path: Path) -> None:
-    said = analyse(tmp_path)
-    assert said.returncode == 2
-    assert "run.json" in said.stderr
+    process = analyse(tmp_path)
+    assert process.returncode == 2
+    assert "run.json" in process.stderr
 
 
 def analyse(run: Path) -> subprocess.CompletedProcess[str]:
@@ -266,13 +268,13 @@ def test_a_full_disk_ends_the_load_keeps_what_was_written_and_says_so(tmp_path: 
     with small_disk(runs, "2m"):
         outcome = make_run(STEADY, *where, runs=runs)
         assert outcome.status in (2, 3), outcome.output  # 2: there was no room for the analysis either
-        said = "No space left on device; free space on its disk and run again"
-        assert said in outcome.output
+        sentence = "No space left on device; free space on its disk and run again"
+        assert sentence in outcome.output
         assert "Traceback" not in outcome.output
         elsewhere = shutil.copytree(outcome.run, tmp_path / "elsewhere")  # where there is room to seal what was written
         assert seal(RunDirectory.open(elsewhere)).rows["sends"] >= 100
         assert outcome.info["state"] == "ended"
-        assert said in outcome.info["problems"][0]
+        assert sentence in outcome.info["problems"][0]
     assert nothing_left(runs)
 
 
@@ -300,7 +302,7 @@ run(Scenario((Orders, Takers), "single", Hold(for_s=1), (no_acked_send_lost(),))
 
 
 @pytest.mark.parametrize(
-    ("on_start", "said"),
+    ("on_start", "last_line"),
     [
         ("json.loads('x')", "JSONDecodeError: Expecting value: line 1 column 1 (char 0) (breaks.py:13)"),
         ("raise RuntimeError", "RuntimeError (breaks.py:13)"),
@@ -309,13 +311,13 @@ run(Scenario((Orders, Takers), "single", Hold(for_s=1), (no_acked_send_lost(),))
     ids=["in_a_library", "of_its_own", "stopping_itself"],
 )
 def test_an_error_in_a_users_on_start_ends_the_run_at_once_and_is_the_last_line(
-    tmp_path: Path, on_start: str, said: str
+    tmp_path: Path, on_start: str, last_line: str
 ) -> None:
     (tmp_path / "breaks.py").write_text(BREAKS.replace("{on_start}", on_start), encoding="utf-8")
     began_s = time.monotonic()
     outcome = make_run(str(tmp_path / "breaks.py"), *MEMORY, runs=tmp_path / "runs")
     assert time.monotonic() - began_s < 60, "not the 90 s in which clients get ready"
     assert outcome.status == 2, outcome.output
-    assert outcome.output.splitlines()[-1] == f"Failed:  Orders: on_start raised {said}"
+    assert outcome.output.splitlines()[-1] == f"Failed:  Orders: on_start raised {last_line}"
     assert "Traceback" not in outcome.output
-    assert outcome.info["problems"] == [f"Orders: on_start raised {said}"]
+    assert outcome.info["problems"] == [f"Orders: on_start raised {last_line}"]

@@ -22,22 +22,22 @@ def check_rates(run: Outcome) -> None:
     assert len(steps) >= 3
     assert [step["from_per_s"] for step in steps[:3]] == [200, 400, 800]
     for step in steps:
-        messages = sum(step["from_s"] <= each < step["until_s"] for each in due_s)
+        messages = sum(step["from_s"] <= due < step["until_s"] for due in due_s)
         assert abs(messages - step["from_per_s"] * (step["until_s"] - step["from_s"])) <= PRODUCERS
     assert nothing_left(run.runs)
 
 
-@pytest.mark.parametrize("more", [("--protocol", "openwire"), ("--processes", "2")], ids=["in a JVM", "two workers"])
-def test_clients_keep_each_rate_that_the_search_tries(more: tuple[str, ...], tmp_path: Path) -> None:
-    asked = ("--topology", "single", "--rate", "search(200, step=5)", "-t", "45s", *more)
-    check_rates(make_run(CAPACITY, *asked, runs=tmp_path / "runs"))
+@pytest.mark.parametrize("options", [("--protocol", "openwire"), ("--processes", "2")], ids=["in a JVM", "two workers"])
+def test_clients_keep_each_rate_that_the_search_tries(options: tuple[str, ...], tmp_path: Path) -> None:
+    arguments = ("--topology", "single", "--rate", "search(200, step=5)", "-t", "45s", *options)
+    check_rates(make_run(CAPACITY, *arguments, runs=tmp_path / "runs"))
 
 
 @pytest.mark.links
 def test_the_bandwidth_of_a_link_is_found_and_named_as_the_limit(tmp_path: Path) -> None:
     """As much as arrives while more is sent: on a busy machine the proxy passes less than it is set to."""
-    asked = ("--topology", "source-and-sink", "--link", "*:bandwidth=500kB/s", "--rate", "search(200)")
-    run = LocustRun(CAPACITY, *asked, runs=tmp_path / "runs").outcome(900)
+    arguments = ("--topology", "source-and-sink", "--link", "*:bandwidth=500kB/s", "--rate", "search(200)")
+    run = LocustRun(CAPACITY, *arguments, runs=tmp_path / "runs").outcome(900)
     assert (run.summary["verdict"], run.status) == ("pass", 0), run.output
     passed_per_s = max(step["received_per_s"] for step in run.summary["steps"] if not step["held"])
     assert run.summary["throughput"]["held_per_s"] == pytest.approx(passed_per_s, rel=0.07)

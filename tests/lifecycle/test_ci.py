@@ -56,8 +56,8 @@ def elsewhere(folder: Path) -> Path:
 
 
 def benchmark(folder: Path, *arguments: str) -> Outcome:
-    asked = ("--topology", "network.yaml", *FILES, *arguments)
-    return make_run(str(folder / "orders.py"), *asked, runs=folder / "runs")
+    all_arguments = ("--topology", "network.yaml", *FILES, *arguments)
+    return make_run(str(folder / "orders.py"), *all_arguments, runs=folder / "runs")
 
 
 @pytest.mark.nightly  # reports/test_junit.py has what is written

@@ -29,8 +29,8 @@ def full(folder: Path, names: list[str], limit: int = LIMIT) -> str:
     return str(path)
 
 
-def made(folder: Path, *asked: str) -> Outcome:
-    run = make_run(CONNECTIONS, *asked, runs=folder / "runs")
+def passed_run(folder: Path, *arguments: str) -> Outcome:
+    run = make_run(CONNECTIONS, *arguments, runs=folder / "runs")
     assert (run.summary["verdict"], run.status) == ("pass", 0), run.output
     assert nothing_left(run.runs)
     return run
@@ -39,18 +39,18 @@ def made(folder: Path, *asked: str) -> Outcome:
 @pytest.mark.spark
 @pytest.mark.nightly  # analysis/test_client_steps.py has the steps
 def test_every_client_of_each_step_connects_in_its_time_and_sends_from_then_on(tmp_path: Path) -> None:
-    run = made(tmp_path, "--runtime", "memory", "--clients", "10,21@5s", "--warm-up", "1")
+    run = passed_run(tmp_path, "--runtime", "memory", "--clients", "10,21@5s", "--warm-up", "1")
     connections = run.summary["connections"]
     assert (connections["held"], connections["limited_by"]) == (21, None)
     began_ns = run.info["phases"]["load_began_ns"]
     tried_s = sorted((row["at_ns"] - began_ns) / 1e9 for row in run.events("connections") if row["event"] == "attempt")
     assert len(tried_s) == 21
-    assert all(each < 0 for each in tried_s[:10])
+    assert all(tried < 0 for tried in tried_s[:10])
     assert tried_s[9] - tried_s[0] >= 4 * CONNECT_EVERY_S, "five of each class, one after the other"
-    assert all(5 <= each < 8 for each in tried_s[10:])
+    assert all(5 <= tried < 8 for tried in tried_s[10:])
     due_s = [(row["due_ns"] - began_ns) / 1e9 for row in run.events("sends")]
-    assert sum(0 <= each < 5 for each in due_s) == pytest.approx(5 * 2 * 5, abs=5)
-    assert sum(7.5 <= each < 10 for each in due_s) == pytest.approx(2.5 * 2 * 11, abs=11)
+    assert sum(0 <= due < 5 for due in due_s) == pytest.approx(5 * 2 * 5, abs=5)
+    assert sum(7.5 <= due < 10 for due in due_s) == pytest.approx(2.5 * 2 * 11, abs=11)
     assert run.summary["messages"]["lost"] == 0
 
 
@@ -59,8 +59,8 @@ def test_every_client_of_each_step_connects_in_its_time_and_sends_from_then_on(t
 @pytest.mark.nightly  # analysis/test_client_steps.py has the limits
 @pytest.mark.parametrize("protocol", ["stomp", "amqp"])
 def test_the_limit_of_a_broker_is_found_and_the_broker_is_named(protocol: str, tmp_path: Path) -> None:
-    asked = ("--topology", full(tmp_path, ["b-1"]), "--runtime", "processes", "--protocol", protocol)
-    run = made(tmp_path, *asked, "--clients", "12,24,48,96@5s", "--warm-up", "2")
+    arguments = ("--topology", full(tmp_path, ["b-1"]), "--runtime", "processes", "--protocol", protocol)
+    run = passed_run(tmp_path, *arguments, "--clients", "12,24,48,96@5s", "--warm-up", "2")
     connections = run.summary["connections"]
     assert (connections["held"], connections["not_held"]) == (LIMIT, 48)
     assert (connections["limited_by"], connections["brokers"]) == ("refused", ["b-1"])
@@ -73,7 +73,7 @@ def test_the_limit_of_a_broker_is_found_and_the_broker_is_named(protocol: str, t
 @pytest.mark.spark
 @pytest.mark.nightly  # analysis/test_client_steps.py has limits of several brokers
 def test_a_network_holds_what_its_brokers_hold_together(tmp_path: Path) -> None:
-    asked = ("--topology", full(tmp_path, ["b-1", "b-2"], limit=15), "--runtime", "processes")
-    connections = made(tmp_path, *asked, "--clients", "12,24,48@6s", "--warm-up", "2").summary["connections"]
+    arguments = ("--topology", full(tmp_path, ["b-1", "b-2"], limit=15), "--runtime", "processes")
+    connections = passed_run(tmp_path, *arguments, "--clients", "12,24,48@6s", "--warm-up", "2").summary["connections"]
     assert (connections["held"], connections["not_held"]) == (30, 48)
     assert connections["brokers"] == ["b-1", "b-2"]

@@ -19,11 +19,17 @@ QUICK = ("--topology", "mesh(brokers=2)", "--warm-up", "1")
 def ports_of(runs: Path) -> set[int]:
     """Listening ports of all processes of a folder of runs."""
     pids = {int(line.split()[0]) for line in processes_of(runs)}
-    return {each.laddr.port for each in psutil.net_connections("tcp") if each.status == "LISTEN" and each.pid in pids}
+    return {
+        connection.laddr.port
+        for connection in psutil.net_connections("tcp")
+        if connection.status == "LISTEN" and connection.pid in pids
+    }
 
 
 def anything_listens(ports: set[int]) -> bool:
-    return any(each.laddr.port in ports for each in psutil.net_connections("tcp") if each.status == "LISTEN")
+    return any(
+        connection.laddr.port in ports for connection in psutil.net_connections("tcp") if connection.status == "LISTEN"
+    )
 
 
 @pytest.fixture

@@ -9,9 +9,8 @@ import pytest
 
 from brokerbench.reaching import brokers_file
 from records.rundir import RunDirectory
-from tests.support.brokers import running
+from tests.support.brokers import over_tls, running
 from tests.support.locust_run import Outcome, make_run, nothing_left
-from tests.support.tls_brokers import over_tls
 from tests.support.waiting import until
 from topologies.catalogue.lookup import build
 from topologies.model.endpoints import Credentials
@@ -79,24 +78,24 @@ def test_a_run_on_brokers_that_run_already_passes_and_leaves_them_running(on_the
     assert outcome.info["versions"]["activemq"] == "5.18.3"
     assert {row["metric"] for row in outcome.events("samples") if row["broker"] == "broker-1"} >= {"heap_used_bytes"}
     files = [path for path in outcome.run.rglob("*") if path.is_file()]
-    assert not [path for path in files for each in on_theirs.passwords if each.encode() in path.read_bytes()]
+    assert not [path for path in files for password in on_theirs.passwords if password.encode() in path.read_bytes()]
     assert nothing_left(outcome.runs)
 
 
 @pytest.mark.nightly  # scenarios/test_fault_schedule.py has such commands
 def test_a_command_of_the_users_own_is_a_fault_of_brokers_that_run_already(tmp_path: Path) -> None:
-    asked = tmp_path / "asked"
+    marker_file = tmp_path / "asked"
     with running("single", tmp_path, memory_mb=128) as theirs:
 
         def reboot() -> None:
-            until(asked.exists)
+            until(marker_file.exists)
             theirs.kill("broker-1")
             time.sleep(1)
             theirs.start("broker-1")
 
         rebooting = threading.Thread(target=reboot)
         rebooting.start()
-        fault = ("--fault", f"command(touch {asked}, target=broker-1, at=2, expect=60)", "-t", "60s")
+        fault = ("--fault", f"command(touch {marker_file}, target=broker-1, at=2, expect=60)", "-t", "60s")
         outcome = run_on(told_of(theirs, build("single"), tmp_path), "single", *fault)
         rebooting.join()
     assert outcome.summary["verdict"] in ("pass", "fail"), outcome.output  # what was in doubt may have come twice
@@ -139,8 +138,8 @@ def test_over_tls_and_without_management_all_arrives_and_what_is_not_known_is_sa
         theirs.up(lambda line: None)
         file = told_of(theirs, topology, tmp_path)
         lines = file.read_text(encoding="utf-8").splitlines()
-        kept = [line for line in lines if "stomp" in line or not line.startswith("    ")]
-        file.write_text("\n".join(kept), encoding="utf-8")
+        lines_of_stomp = [line for line in lines if "stomp" in line or not line.startswith("    ")]
+        file.write_text("\n".join(lines_of_stomp), encoding="utf-8")
         outcome = run_on(file, "source-and-sink", "--ca-file", str(tmp_path / "ca.pem"))
         assert all(theirs.alive(broker.name) for broker in topology.brokers)
     finally:

@@ -38,13 +38,13 @@ def test_the_moments_of_the_kill_were_measured_in_their_order(failover: Outcome)
 
 def test_each_client_of_the_killed_broker_has_its_outage_and_came_back_elsewhere(failover: Outcome) -> None:
     (fault,) = failover.events("faults")
-    (told,) = failover.summary["recovery"]["faults"]
+    (recovery,) = failover.summary["recovery"]["faults"]
     rows = failover.results("outages")
     lost = {row["client"] for row in failover.events("connections") if row["event"] == "lost"}
     assert {row["client"] for row in rows} == lost
-    assert len(rows) == told["cut_off"] > 0
-    assert told["clients"] == 30
-    assert told["in_flight"] > 0
+    assert len(rows) == recovery["cut_off"] > 0
+    assert recovery["clients"] == 30
+    assert recovery["in_flight"] > 0
     assert all(row["to_broker"] not in (None, fault["target"]) for row in rows)
     assert all(row["began_ns"] < row["lost_ns"] < row["connected_ns"] < row["first_success_ns"] for row in rows)
     assert all(row["connected_ns"] <= row["ready_ns"] for row in rows)
@@ -53,8 +53,8 @@ def test_each_client_of_the_killed_broker_has_its_outage_and_came_back_elsewhere
 def test_the_terminal_and_the_report_say_what_the_fault_did(failover: Outcome) -> None:
     for step in (r"requested", r"effective after \d+\.\d\d s", r"mended: takes logins again after \d+\.\d\d s"):
         assert re.search(rf"fault kill of broker-\d, \d+\.\d s into the load: {step}", failover.output), step
-    (told,) = failover.summary["recovery"]["faults"]
-    assert re.search(rf"clients: all {told['cut_off']} back \d+\.\d s after the fault began", failover.output)
+    (recovery,) = failover.summary["recovery"]["faults"]
+    assert re.search(rf"clients: all {recovery['cut_off']} back \d+\.\d s after the fault began", failover.output)
     page = (failover.run / "report.html").read_text(encoding="utf-8")
     answer = r"broker-\d was killed at 10(\.\d)? s: \d+ of 30 clients were cut off, the slowest"
     assert re.search(rf'class="answer">{answer}', page)
@@ -83,8 +83,8 @@ def test_users_that_share_a_connection_to_the_killed_broker_have_an_outage_each(
     size = ("--topology", "mesh(brokers=2)", "--producers", "12", "--consumers", "6", "-t", "26s", "--warm-up", "2")
     fault = ("--fault", "kill(broker-1, at=8, for=5)")
     outcome = LocustRun(FAILOVER, *size, *shared, *fault, runs=tmp_path / "runs").outcome(TIMEOUT_S)
-    (told,) = outcome.summary["recovery"]["faults"]
-    assert (told["clients"], told["cut_off"], told["never_back"]) == (18, 18, 0), outcome.output
+    (recovery,) = outcome.summary["recovery"]["faults"]
+    assert (recovery["clients"], recovery["cut_off"], recovery["never_back"]) == (18, 18, 0), outcome.output
     rows = outcome.results("outages")
     connection_of = {row["user"]: row["connection"] for row in outcome.events("members")}
     assert {row["user"]: row["client"] for row in rows} == connection_of

@@ -34,9 +34,9 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
 
 
 def fault(run: Outcome, kind: str) -> dict[str, int]:
-    (found,) = [row for row in run.events("faults") if row["kind"] == kind]
-    assert found["error"] is None
-    return found
+    (row,) = [row for row in run.events("faults") if row["kind"] == kind]
+    assert row["error"] is None
+    return row
 
 
 def crossed_meanwhile(run: Outcome, fault: dict[str, int]) -> list[dict[str, int]]:
@@ -55,22 +55,24 @@ def test_no_message_is_lost_and_only_what_was_in_doubt_may_come_twice(run: Outco
 
 
 def test_all_clients_of_the_broker_and_no_others_are_cut_off_and_come_back(run: Outcome) -> None:
-    (first,) = [each for each in run.summary["recovery"]["faults"] if each["kind"] == "disconnect"]
-    assert (first["target"], first["cut_off"], first["never_back"]) == ("source", PRODUCERS, 0)
+    (disconnect,) = [recovery for recovery in run.summary["recovery"]["faults"] if recovery["kind"] == "disconnect"]
+    assert (disconnect["target"], disconnect["cut_off"], disconnect["never_back"]) == ("source", PRODUCERS, 0)
     lost = [row for row in run.events("connections") if row["event"] == "lost"]
     assert {row["broker"] for row in lost} == {"source"}
     assert len(lost) == PRODUCERS
-    assert first["outage_ms"]["max"] is not None
+    assert disconnect["outage_ms"]["max"] is not None
 
 
 def test_while_the_link_is_slow_messages_take_longer_by_its_delay_and_not_before(run: Outcome) -> None:
     slow, began = fault(run, "slow"), fault(run, "disconnect")["began_ns"]
     due = {(row["producer"], row["seq"]): row["due_ns"] for row in run.events("sends")}
-    took = [
+    latencies = [
         (row["received_ns"], row["received_ns"] - due[row["producer"], row["seq"]]) for row in run.events("receipts")
     ]
-    during = [each for at_ns, each in took if slow["effective_ns"] + NS_PER_S < at_ns < slow["ended_ns"]]
-    before = [each for at_ns, each in took if at_ns < began]
+    during = [
+        latency_ns for at_ns, latency_ns in latencies if slow["effective_ns"] + NS_PER_S < at_ns < slow["ended_ns"]
+    ]
+    before = [latency_ns for at_ns, latency_ns in latencies if at_ns < began]
     assert during
     assert min(during) >= DELAY_MS * NS_PER_MS
     assert min(before) < DELAY_MS * NS_PER_MS
@@ -84,17 +86,17 @@ def test_nothing_crosses_while_the_connector_is_stopped(run: Outcome) -> None:
 
 def test_the_report_says_what_was_done_to_whom(run: Outcome) -> None:
     page = (run.run / "report.html").read_text(encoding="utf-8")
-    for told in (
+    for sentence in (
         "source ended its clients",
         "source-to-sink was made slow",
         "source-to-sink was stopped by management",
     ):
-        assert told in page
+        assert sentence in page
 
 
 def test_the_same_of_artemis_and_its_amqp_connection(tmp_path: Path) -> None:
     """A connection that is stopped may have carried a message whose settlement is lost: it is sent once more."""
-    asked = (
+    arguments = (
         "--topology",
         "senders",
         "-t",
@@ -104,10 +106,10 @@ def test_the_same_of_artemis_and_its_amqp_connection(tmp_path: Path) -> None:
         "--fault",
         f"{HANG_UP}; {STOPPED.replace('10', '5')}",
     )
-    outcome = LocustRun(STEADY, *asked, runs=tmp_path / "runs").outcome(TIMEOUT_S)
+    outcome = LocustRun(STEADY, *arguments, runs=tmp_path / "runs").outcome(TIMEOUT_S)
     assert outcome.summary["messages"]["lost"] == 0, outcome.output
     assert all(row["error"] is None for row in outcome.events("faults")), outcome.output
-    first, _ = outcome.summary["recovery"]["faults"]
-    assert (first["cut_off"], first["never_back"]) == (PRODUCERS, 0)
+    disconnect, _ = outcome.summary["recovery"]["faults"]
+    assert (disconnect["cut_off"], disconnect["never_back"]) == (PRODUCERS, 0)
     stopped = fault(outcome, "stop-link")
     assert crossed_meanwhile(outcome, stopped) == []

@@ -55,7 +55,7 @@ def test_afterwards_everything_arrives_once_and_the_run_passes(run: Outcome) -> 
 
 def test_the_report_says_that_the_store_was_full_and_who_held_producers_back(run: Outcome) -> None:
     assert run.summary["blocked"]["brokers"] == ["broker-1"]
-    (told,) = run.summary["recovery"]["faults"]
-    assert (told["kind"], told["cut_off"], told["lost"]) == ("full-store", 0, 0)
+    (recovery,) = run.summary["recovery"]["faults"]
+    assert (recovery["kind"], recovery["cut_off"], recovery["lost"]) == ("full-store", 0, 0)
     page = (run.run / "report.html").read_text(encoding="utf-8")
     assert "broker-1 had a full store from " in page

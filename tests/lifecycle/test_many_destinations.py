@@ -15,19 +15,19 @@ SENT = {1: 5, 4: 5, 7: 4, 2: 7, 5: 7, 3: 7, 6: 7}
 """Messages of each destination: three producers send 14 each to (1, 4, 7), (2, 5) and (3, 6) in turn."""
 
 
-def check(found: Outcome) -> None:
-    assert (found.summary["verdict"], found.status) == ("pass", 0), found.output
-    rows = found.results("accounting")
+def check(outcome: Outcome) -> None:
+    assert (outcome.summary["verdict"], outcome.status) == ("pass", 0), outcome.output
+    rows = outcome.results("accounting")
     expected = {f"queue://many.{number}": count for number, count in SENT.items()}
     assert {row["destination"]: row["received"] for row in rows} == expected
     assert {row["destination"]: row["sent"] for row in rows} == expected
-    held = Counter(row["consumer"] for row in found.events("subscriptions"))
+    held = Counter(row["consumer"] for row in outcome.events("subscriptions"))
     assert sorted(held.values()) == [3, 4]
-    destinations = found.summary["destinations"]
+    destinations = outcome.summary["destinations"]
     assert (destinations["count"], destinations["reached"]) == (7, 7)
     assert 0 < destinations["first_ms"]["p50"] <= destinations["first_ms"]["max"]
     assert destinations["all_flow_s"] > 0
-    assert nothing_left(found.runs)
+    assert nothing_left(outcome.runs)
 
 
 def test_users_in_memory_share_the_destinations_and_each_destination_is_accounted_for(tmp_path: Path) -> None:

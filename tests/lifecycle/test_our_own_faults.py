@@ -22,8 +22,8 @@ def test_messages_that_were_due_and_never_sent_make_the_run_invalid(tmp_path: Pa
 
 @pytest.mark.nightly
 def test_a_load_of_more_and_more_clients_may_become_too_much(tmp_path: Path) -> None:
-    asked = ("--runtime", "memory", "--clients", "4,8@5s", "--warm-up", "0", "--rate", "60000")
-    outcome = make_run("scenarios/connections.py", *asked, runs=tmp_path / "runs")
+    arguments = ("--runtime", "memory", "--clients", "4,8@5s", "--warm-up", "0", "--rate", "60000")
+    outcome = make_run("scenarios/connections.py", *arguments, runs=tmp_path / "runs")
     assert any("were due were never sent" in warning for warning in outcome.info["warnings"]), outcome.output
     assert outcome.summary["verdict"] != "invalid", outcome.output
     assert outcome.summary["connections"]["limited_by"] in ("generator", "host", "latency")

@@ -14,13 +14,13 @@ RATE_PER_S, CARRIED_BY_ONE_PER_S = 600, 500  # 500 kB a second, in messages of 1
 @pytest.mark.parametrize("connectors", [1, 2])
 def test_two_connections_carry_what_one_cannot_and_only_one_keeps_the_order(tmp_path: Path, connectors: int) -> None:
     topology = ("--topology", f"parallel-connectors(queue_connectors={connectors})")
-    found = make_run("scenarios/parallel_connectors.py", *topology, "-t", "15s", runs=tmp_path / "runs")
-    assert (found.summary["verdict"], found.status) == ("pass", 0), found.output
-    received_per_s = found.summary["throughput"]["received_per_s"]
+    outcome = make_run("scenarios/parallel_connectors.py", *topology, "-t", "15s", runs=tmp_path / "runs")
+    assert (outcome.summary["verdict"], outcome.status) == ("pass", 0), outcome.output
+    received_per_s = outcome.summary["throughput"]["received_per_s"]
     if connectors == 1:
         assert received_per_s < CARRIED_BY_ONE_PER_S
-        assert found.summary["messages"]["reordered"] == 0
+        assert outcome.summary["messages"]["reordered"] == 0
     else:
         assert received_per_s > CARRIED_BY_ONE_PER_S
-        assert found.summary["messages"]["reordered"] > 0
-    assert nothing_left(found.runs)
+        assert outcome.summary["messages"]["reordered"] > 0
+    assert nothing_left(outcome.runs)

@@ -18,27 +18,27 @@ STEADY = "scenarios/steady.py"
 
 def real_time_threads(process: psutil.Process) -> set[str]:
     """Names of threads, their numbers left out."""
-    found = set()
+    names = set()
     for thread in process.threads():
         if os.sched_getscheduler(thread.id) & ~os.SCHED_RESET_ON_FORK == os.SCHED_RR:
             name = Path(f"/proc/{process.pid}/task/{thread.id}/comm").read_text(encoding="utf-8").strip()
-            found.add("main" if thread.id == process.pid else re.sub(r"\d+", "", name))
-    return found
+            names.add("main" if thread.id == process.pid else re.sub(r"\d+", "", name))
+    return names
 
 
 def test_the_threads_of_java_clients_have_it_and_no_broker_has(tmp_path: Path) -> None:
-    asked = ("--topology", "single", "--protocol", "openwire", "--priority", "realtime", "-t", "8s", "--warm-up", "2")
-    run = LocustRun(STEADY, *asked, runs=tmp_path / "runs")
+    where, load = ("--topology", "single", "--protocol", "openwire"), ("-t", "8s", "--warm-up", "2")
+    run = LocustRun(STEADY, *where, "--priority", "realtime", *load, runs=tmp_path / "runs")
     if why := why_refused():
         assert f"--priority realtime: {why}" in run.outcome().output
         return
     run.wait_for(r"load: \d+ s of 8 s")
     locust = psutil.Process(run.process.pid)
     threads = real_time_threads(locust)
-    of_others = set().union(*map(real_time_threads, locust.children(recursive=True)))
+    child_threads = set().union(*map(real_time_threads, locust.children(recursive=True)))
     outcome = run.outcome()
     assert {"main", "brokerbench-sen", "ActiveMQ Transp"} <= threads
-    assert of_others == set()
+    assert child_threads == set()
     assert (outcome.summary["verdict"], outcome.status) == ("pass", 0), outcome.output
     assert outcome.info["options"]["priority"] == "realtime"
     assert nothing_left(outcome.runs)

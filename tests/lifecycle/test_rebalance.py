@@ -45,58 +45,58 @@ def test_an_absent_broker_is_no_crash_and_no_acknowledged_message_is_lost(rebala
 
 
 def test_the_moments_of_both_joins_were_measured_in_their_order(rebalance: Outcome) -> None:
-    first, second = rebalance.events("faults")
+    join, rejoin = rebalance.events("faults")
     names = ("requested", "began", "effective", "ended", "restored")
-    moments = [first[f"{name}_ns"] for name in names] + [second[f"{name}_ns"] for name in names[1:-1]]
+    moments = [join[f"{name}_ns"] for name in names] + [rejoin[f"{name}_ns"] for name in names[1:-1]]
     assert moments == sorted(moments)
-    assert [(fault["kind"], fault["target"], fault["error"]) for fault in (first, second)] == [
+    assert [(fault["kind"], fault["target"], fault["error"]) for fault in (join, rejoin)] == [
         ("join", JOINER, None)
     ] * 2
-    assert first["ended_ns"] - first["effective_ns"] >= 3e9
-    assert second["restored_ns"] is None, "it stays"
+    assert join["ended_ns"] - join["effective_ns"] >= 3e9
+    assert rejoin["restored_ns"] is None, "it stays"
 
 
 def test_clients_move_to_the_broker_while_it_is_there_and_none_is_left_out(rebalance: Outcome) -> None:
-    first, second = rebalance.events("faults")
+    join, rejoin = rebalance.events("faults")
     ends_ns = rebalance.info["phases"]["load_ended_ns"]
     before, there, gone, again = (
-        where(rebalance, at_ns) for at_ns in (first["began_ns"], first["ended_ns"], second["began_ns"], ends_ns)
+        where(rebalance, at_ns) for at_ns in (join["began_ns"], join["ended_ns"], rejoin["began_ns"], ends_ns)
     )
-    assert [each.total() for each in (before, there, again)] == [CLIENTS] * 3
+    assert [clients_by_broker.total() for clients_by_broker in (before, there, again)] == [CLIENTS] * 3
     assert (before[JOINER], gone[JOINER]) == (0, 0), "it was absent"
     assert there[JOINER] > 0
     assert again[JOINER] > 0
 
 
 def test_only_the_brokers_told_clients_to_go_to_the_one_that_joined(rebalance: Outcome) -> None:
-    first = rebalance.events("faults")[0]
-    rows = [row for row in rebalance.events("connections") if row["at_ns"] < first["ended_ns"]]
+    join = rebalance.events("faults")[0]
+    rows = [row for row in rebalance.events("connections") if row["at_ns"] < join["ended_ns"]]
     there = [row for row in rows if row["broker"] == JOINER and row["event"] in ("connected", "moved")]
     assert there
-    assert all(row["at_ns"] > first["began_ns"] for row in there)
+    assert all(row["at_ns"] > join["began_ns"] for row in there)
     assert {row["cause"] for row in there if row["event"] == "moved"} == {"order"}
 
 
 def test_those_that_were_there_when_it_left_are_its_outages_and_came_back_elsewhere(rebalance: Outcome) -> None:
-    first, second = rebalance.events("faults")
+    join, rejoin = rebalance.events("faults")
     rows = rebalance.results("outages")
     # Later a client may lose a connection all the same: seen with "Channel was inactive (no connection attempt made)",
     # 30 s after its broker had told it to move twice within 20 ms.
-    until_ns = second["began_ns"]
+    until_ns = rejoin["began_ns"]
     events = [row for row in rebalance.events("connections") if row["at_ns"] < until_ns]
     lost = {row["client"] for row in events if row["event"] == "lost"}
     assert {row["client"] for row in rows} == lost
-    assert len(lost) == where(rebalance, first["ended_ns"])[JOINER]
+    assert len(lost) == where(rebalance, join["ended_ns"])[JOINER]
     assert all(row["to_broker"] not in (None, JOINER) for row in rows)
     assert rebalance.summary["recovery"]["never_back"] == 0
 
 
 def test_the_broker_opened_its_links_itself_and_was_sampled_only_while_it_was_there(rebalance: Outcome) -> None:
-    first = rebalance.events("faults")[0]
-    of_it = [row for row in rebalance.events("samples") if row["broker"] == JOINER]
-    assert of_it
-    assert all(row["at_ns"] > first["began_ns"] for row in of_it)
-    bridges = {row["object"].partition("|")[0] for row in of_it if row["kind"] == "bridge"}
+    join = rebalance.events("faults")[0]
+    joiner_samples = [row for row in rebalance.events("samples") if row["broker"] == JOINER]
+    assert joiner_samples
+    assert all(row["at_ns"] > join["began_ns"] for row in joiner_samples)
+    bridges = {row["object"].partition("|")[0] for row in joiner_samples if row["kind"] == "bridge"}
     assert bridges == {f"{JOINER}-to-broker-1", f"{JOINER}-to-broker-2"}
 
 

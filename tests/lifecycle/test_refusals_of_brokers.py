@@ -42,17 +42,19 @@ class Theirs:
 
     def refusal(self, port: int, *arguments: str, tls: bool = False, password: str = "") -> str:
         """The one error of a run that is told that the broker is behind this port."""
-        who = Credentials(self.credentials.username, password or self.credentials.password)
+        credentials = Credentials(self.credentials.username, password or self.credentials.password)
         (self.folder / "credentials.env").touch(mode=0o600)
-        (self.folder / "credentials.env").write_text(ExternalCredentials(who, who).as_file(), encoding="utf-8")
+        (self.folder / "credentials.env").write_text(
+            ExternalCredentials(credentials, credentials).as_file(), encoding="utf-8"
+        )
         uri = f"{(OVER_TLS if tls else PLAIN)[self.protocol]}://127.0.0.1:{port}"
         file = self.folder / "brokers.yaml"
         file.write_text(
             f"brokers:\n  broker-1: {{{self.protocol}: '{uri}'}}\ncredentials_file: credentials.env\n", encoding="utf-8"
         )
         where = ("--runtime", "external", "--brokers-file", str(file), "--topology", self.entry)
-        asked = ("--protocol", self.protocol, "-t", "5s", *arguments)
-        outcome = make_run("scenarios/steady.py", *where, *asked, runs=self.folder / "runs")
+        all_arguments = ("--protocol", self.protocol, "-t", "5s", *arguments)
+        outcome = make_run("scenarios/steady.py", *where, *all_arguments, runs=self.folder / "runs")
         assert outcome.status == 2, outcome.output
         assert "Traceback" not in outcome.output
         assert SECRET not in outcome.output
@@ -71,30 +73,34 @@ def theirs(request: pytest.FixtureRequest, tmp_path: Path) -> Theirs:
 
 @spoken(stomp=ARTEMIS, amqp=CLASSIC, openwire=CLASSIC)
 def test_a_wrong_password_is_told_by_broker_and_user(theirs: Theirs) -> None:
-    told = theirs.refusal(theirs.upstream[1], password=SECRET)
-    assert f"broker broker-1 at 127.0.0.1:{theirs.upstream[1]} refused user '{theirs.credentials.username}': " in told
-    assert told.endswith(" Check the user name and the password that this run was given.")
+    refusal = theirs.refusal(theirs.upstream[1], password=SECRET)
+    assert (
+        f"broker broker-1 at 127.0.0.1:{theirs.upstream[1]} refused user '{theirs.credentials.username}': " in refusal
+    )
+    assert refusal.endswith(" Check the user name and the password that this run was given.")
 
 
 @spoken(stomp=CLASSIC, amqp=ARTEMIS, openwire=CLASSIC)
 def test_a_certificate_of_somebody_else_is_told_with_what_to_name(theirs: Theirs) -> None:
     with Relay(theirs.upstream, OURS.issue_cert("127.0.0.1")) as relay:
-        told = theirs.refusal(relay.port, tls=True)
-        assert f"broker broker-1 at 127.0.0.1:{relay.port}: its certificate is not to be trusted" in told
-    assert told.endswith("name that one's certificate by --ca-file")
+        refusal = theirs.refusal(relay.port, tls=True)
+        assert f"broker broker-1 at 127.0.0.1:{relay.port}: its certificate is not to be trusted" in refusal
+    assert refusal.endswith("name that one's certificate by --ca-file")
 
 
 @spoken(stomp=CLASSIC, amqp=CLASSIC, openwire=ARTEMIS)
 def test_a_certificate_of_another_name_is_told_with_both_ways_out(theirs: Theirs) -> None:
     with Relay(theirs.upstream, OURS.issue_cert("localhost")) as relay:
-        told = theirs.refusal(relay.port, "--ca-file", str(theirs.folder / "ours.pem"), tls=True)
-        assert f"broker broker-1 at 127.0.0.1:{relay.port}: its certificate is not to be trusted" in told
-    assert "reach it by a name that its certificate has, or have a certificate made for this one" in told
+        refusal = theirs.refusal(relay.port, "--ca-file", str(theirs.folder / "ours.pem"), tls=True)
+        assert f"broker broker-1 at 127.0.0.1:{relay.port}: its certificate is not to be trusted" in refusal
+    assert "reach it by a name that its certificate has, or have a certificate made for this one" in refusal
 
 
 @spoken(stomp=ARTEMIS, amqp=ARTEMIS, openwire=CLASSIC)
 def test_a_list_of_dead_brokers_is_told_with_the_file_to_correct(theirs: Theirs) -> None:
     port = free_port()
-    told = theirs.refusal(port, "--failover", "maxReconnectAttempts=2")
-    assert f"broker 'broker-1' cannot be reached for {theirs.protocol} at 127.0.0.1:{port}: Connection refused" in told
-    assert f"correct its URI in {theirs.folder / 'brokers.yaml'}" in told
+    refusal = theirs.refusal(port, "--failover", "maxReconnectAttempts=2")
+    assert (
+        f"broker 'broker-1' cannot be reached for {theirs.protocol} at 127.0.0.1:{port}: Connection refused" in refusal
+    )
+    assert f"correct its URI in {theirs.folder / 'brokers.yaml'}" in refusal

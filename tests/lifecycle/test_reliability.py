@@ -20,13 +20,13 @@ def counts(summary: dict[str, dict[str, dict[str, int]]], figure: str) -> dict[s
 @pytest.mark.parametrize(("topology", "protocol"), [("single", "stomp"), ("cluster", "stomp"), ("live-backup", "core")])
 def test_a_killed_broker_loses_none_of_what_jms_promises(tmp_path: Path, topology: str, protocol: str) -> None:
     # clients that find no broker at all try again after up to 30 s
-    asked = ("--topology", topology, "--protocol", protocol, "--seed", "1", "-t", "90s")
-    found = make_run(RELIABILITY, *asked, runs=tmp_path / "runs")
-    assert (found.summary["verdict"], found.status) == ("pass", 0), found.output
-    lost = counts(found.summary, "undelivered")
+    arguments = ("--topology", topology, "--protocol", protocol, "--seed", "1", "-t", "90s")
+    outcome = make_run(RELIABILITY, *arguments, runs=tmp_path / "runs")
+    assert (outcome.summary["verdict"], outcome.status) == ("pass", 0), outcome.output
+    lost = counts(outcome.summary, "undelivered")
     assert (lost["queue_persistent"], lost["durable_topic_persistent"]) == (0, 0)
-    assert counts(found.summary, "unaccounted") == dict.fromkeys(KINDS, 0), "every place was searched"
-    assert sum(counts(found.summary, "missed_away").values()) > 0, "subscribers that were away were owed nothing"
+    assert counts(outcome.summary, "unaccounted") == dict.fromkeys(KINDS, 0), "every place was searched"
+    assert sum(counts(outcome.summary, "missed_away").values()) > 0, "subscribers that were away were owed nothing"
     assert nothing_left(tmp_path / "runs")
 
 
@@ -35,11 +35,15 @@ def test_a_killed_broker_loses_none_of_what_jms_promises(tmp_path: Path, topolog
 def test_on_a_network_durable_subscribers_leave_messages_behind_unless_they_stay_with_their_broker(
     tmp_path: Path, uris: str
 ) -> None:
-    found = make_run(RELIABILITY, "--topology", "mesh", "--uris", uris, "--seed", "1", runs=tmp_path / "runs")
-    of_queue, durable = (found.summary["kinds"][kind] for kind in ("queue_persistent", "durable_topic_persistent"))
-    assert of_queue["undelivered"] == 0
-    assert (durable["pending"] > 0) is (uris == "all"), found.output
-    assert counts(found.summary, "unaccounted") == dict.fromkeys(KINDS, 0), "every place was searched"
-    victim = found.events("faults")[0]["target"]
-    left = [row["broker"] for row in found.events("leftovers") if row["queue"].startswith("DurableSubscriber")]
-    assert {*left} == ({victim} if uris == "all" else set())
+    outcome = make_run(RELIABILITY, "--topology", "mesh", "--uris", uris, "--seed", "1", runs=tmp_path / "runs")
+    queue_counts, durable_counts = (
+        outcome.summary["kinds"][kind] for kind in ("queue_persistent", "durable_topic_persistent")
+    )
+    assert queue_counts["undelivered"] == 0
+    assert (durable_counts["pending"] > 0) is (uris == "all"), outcome.output
+    assert counts(outcome.summary, "unaccounted") == dict.fromkeys(KINDS, 0), "every place was searched"
+    victim = outcome.events("faults")[0]["target"]
+    leftover_brokers = [
+        row["broker"] for row in outcome.events("leftovers") if row["queue"].startswith("DurableSubscriber")
+    ]
+    assert {*leftover_brokers} == ({victim} if uris == "all" else set())

@@ -26,8 +26,8 @@ def test_each_broker_is_restarted_once_the_one_before_it_is_back(restarted: Outc
     assert [(fault["kind"], fault["target"], fault["error"]) for fault in faults] == [
         ("restart", f"broker-{number}", None) for number in (1, 2, 3)
     ]
-    for one, later in pairwise(faults):
-        assert later["began_ns"] - one["restored_ns"] >= PAUSE_S * NS_PER_S
+    for earlier, later in pairwise(faults):
+        assert later["began_ns"] - earlier["restored_ns"] >= PAUSE_S * NS_PER_S
 
 
 def test_no_message_is_lost_every_client_comes_back_and_the_summary_has_a_row_for_each_restart(

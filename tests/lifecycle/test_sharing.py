@@ -29,13 +29,13 @@ def test_the_settings_of_the_link_decide_which_share_each_consumer_gets(
     topology = ("--topology", f"source-and-sink(consumers_at_both=True{link})")
     check = ("--check", f"consumers.share.max_to_mean == {max_to_mean}")
     size = ("--messages", "30", "--rate", "30", "--warm-up", "0", "--seed", "3")
-    found = make_run(SHARING, *topology, *size, *check, runs=tmp_path / "runs")
-    assert (found.summary["verdict"], found.status) == ("pass", 0), found.output
+    outcome = make_run(SHARING, *topology, *size, *check, runs=tmp_path / "runs")
+    assert (outcome.summary["verdict"], outcome.status) == ("pass", 0), outcome.output
     by_broker: dict[str, list[int]] = {"source": [], "sink": []}
-    for row in found.results("consumers"):
+    for row in outcome.results("consumers"):
         by_broker[row["broker"]].append(row["messages"])
     assert (by_broker["source"], tuple(sorted(by_broker["sink"]))) == ([here], there)
-    (division,) = found.summary["consumers"]["subscriptions"]
+    (division,) = outcome.summary["consumers"]["subscriptions"]
     assert division["brokers"] == {"sink": sum(there), "source": here}
     assert nothing_left(tmp_path / "runs")
 
@@ -47,12 +47,12 @@ def test_a_consumer_that_takes_time_has_one_message_at_a_time_and_the_rest_cross
 ) -> None:
     size = ("--messages", "300", "--rate", "100", "--warm-up", "0", "--seed", "3")
     work = ("--protocol", protocol, "--runtime", "processes", "--work-ms", str(WORK_MS), "--prefetch", "5")
-    found = make_run(SHARING, *size, *work, runs=tmp_path / "runs")
-    assert (found.summary["verdict"], found.status) == ("pass", 0), found.output
+    outcome = make_run(SHARING, *size, *work, runs=tmp_path / "runs")
+    assert (outcome.summary["verdict"], outcome.status) == ("pass", 0), outcome.output
     times_ns: dict[int, list[int]] = {}
-    for row in found.events("receipts"):
+    for row in outcome.events("receipts"):
         times_ns.setdefault(row["consumer"], []).append(row["received_ns"])
-    gaps_ns = [later - one for its in times_ns.values() for one, later in pairwise(sorted(its))]
+    gaps_ns = [later - earlier for times in times_ns.values() for earlier, later in pairwise(sorted(times))]
     assert sum(map(len, times_ns.values())) == 300
     assert min(gaps_ns) >= WORK_MS * NS_PER_MS
-    assert found.summary["consumers"]["idle"] == 0, "the near one cannot take all of it"
+    assert outcome.summary["consumers"]["idle"] == 0, "the near one cannot take all of it"

@@ -21,11 +21,11 @@ SPOKEN = [
 @pytest.mark.parametrize(("entry", "protocol"), SPOKEN)
 def test_steady_passes_by_each_protocol(entry: str, protocol: str, tmp_path: Path) -> None:
     where = ("--headless", "--runtime", "processes", "--topology", entry, "--protocol", protocol)
-    done = make_run("scenarios/steady.py", *where, "-t", "10s", "--warm-up", "2", runs=tmp_path / "runs")
-    assert (done.status, done.summary["verdict"]) == (0, "pass"), done.output
-    messages = done.summary["messages"]
+    outcome = make_run("scenarios/steady.py", *where, "-t", "10s", "--warm-up", "2", runs=tmp_path / "runs")
+    assert (outcome.status, outcome.summary["verdict"]) == (0, "pass"), outcome.output
+    messages = outcome.summary["messages"]
     assert messages["sent"] == messages["acked"] == messages["received"] > 1_000
     assert messages["lost"] == messages["duplicated"] == messages["stranded"] == 0
-    connected = {row["protocol"] for row in done.events("connections") if row["event"] == "connected"}
+    connected = {row["protocol"] for row in outcome.events("connections") if row["event"] == "connected"}
     assert connected == set(protocol.split(":"))
     assert nothing_left(tmp_path / "runs")

@@ -1,8 +1,6 @@
 """Checks that the same scenario passes on every topology of the catalogue, with each message once.
 
-Some entries are in whole runs elsewhere: ``mesh`` in test_steady.py, ``artemis-single`` in test_steady_by_protocol.py,
-``single`` in test_transactions.py, and ``two-regions`` in test_far_links.py. Where an option changes nothing for a
-whole run, tests/topologies/ checks what it does.
+Where an option changes nothing for a whole run, tests/topologies/ checks what it does.
 """
 
 from pathlib import Path
@@ -10,43 +8,45 @@ from pathlib import Path
 import pytest
 
 from tests.support.locust_run import make_run, nothing_left
+from topologies.catalogue.lookup import ENTRIES
 
-CLASSIC = (
-    "active-standby",
-    "source-and-sink(transport='ssl')",
-    "two-one-way",
-    "parallel-connectors(duplex=True)",
-    "mesh-of-pairs",
-    "cross-region-mesh",
-    "hub-and-spoke(hub_standby=True)",
-    "concentrator",
-    "tiered-concentrator",
-    "tree",
-    "ring",
-)
-ARTEMIS = (
-    "live-backup(ha='replication')",
-    "cluster",
-    "cluster(brokers=2)",  # not STRICT: what a broker without consumers gets may stay there
-    "senders(match='steady')",  # no canary is let through: the messages themselves show that they are
-    "receivers(auto_start=False, alternate=True)",
-    "mirror(sync=True)",
-    "dual-mirror",
-)
+ELSEWHERE = {
+    "single": "test_transactions.py",
+    "mesh": "test_steady.py",
+    "two-regions": "test_far_links.py",
+    "chain": "test_request_reply.py",
+    "artemis-single": "test_steady_by_protocol.py",
+    "router-peer": "tests/topologies_runtime/test_real_router.py",
+}
+"""Entries that another test has in whole runs."""
+VARIANTS = {
+    "source-and-sink": ("source-and-sink(transport='ssl')",),
+    "parallel-connectors": ("parallel-connectors(duplex=True)",),
+    "hub-and-spoke": ("hub-and-spoke(hub_standby=True)",),
+    "live-backup": ("live-backup(ha='replication')",),
+    "cluster": ("cluster", "cluster(brokers=2)"),  # not STRICT: what a broker without consumers gets may stay there
+    "senders": ("senders(match='steady')",),  # no canary is let through: the messages themselves show that they are
+    "receivers": ("receivers(auto_start=False, alternate=True)",),
+    "mirror": ("mirror(sync=True)",),
+}
+"""Entries that run otherwise than by their defaults, which show less."""
+TOPOLOGIES = [text for name in ENTRIES if name not in ELSEWHERE for text in VARIANTS.get(name, (name,))]
 # What is asked here is whether messages get there; the machine may be busy with other tests.
 
 
 @pytest.mark.brokers
 @pytest.mark.spark
 @pytest.mark.nightly  # test_steady.py has a mesh in every run
-@pytest.mark.parametrize("entry", CLASSIC + ARTEMIS)
-def test_steady_passes_on_each_entry(entry: str, tmp_path: Path) -> None:
-    arguments = ("--headless", "--runtime", "processes", "--topology", entry, "-t", "10s", "--warm-up", "2")
-    done = make_run("scenarios/steady.py", *arguments, runs=tmp_path / "runs")
-    assert done.status == 0, done.output
-    assert done.summary["verdict"] == "pass"
-    messages = done.summary["messages"]
+@pytest.mark.parametrize("topology", TOPOLOGIES)
+def test_steady_passes_on_each_entry(topology: str, tmp_path: Path) -> None:
+    arguments = ("--headless", "--runtime", "processes", "--topology", topology, "-t", "10s", "--warm-up", "2")
+    outcome = make_run("scenarios/steady.py", *arguments, runs=tmp_path / "runs")
+    assert outcome.status == 0, outcome.output
+    assert outcome.summary["verdict"] == "pass"
+    messages = outcome.summary["messages"]
     assert messages["sent"] == messages["received"] > 1_000
-    if entry.startswith("parallel"):
-        assert "not measured" not in (done.run / "report.html").read_text(encoding="utf-8"), "no link, nor its way back"
+    if topology.startswith("parallel"):
+        assert "not measured" not in (outcome.run / "report.html").read_text(encoding="utf-8"), (
+            "no link, nor its way back"
+        )
     assert nothing_left(tmp_path / "runs")

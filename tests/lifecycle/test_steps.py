@@ -21,9 +21,9 @@ def check(run: Outcome) -> None:
     began_ns = run.info["phases"]["load_began_ns"]
     due_s = [(row["due_ns"] - began_ns) / NS_PER_S for row in run.events("sends") if row["attempt"] == 1]
     for per_s, from_s, until_s in ASKED:
-        assert abs(sum(from_s <= each < until_s for each in due_s) - per_s * (until_s - from_s)) <= PRODUCERS
-    told = [(step["from_per_s"], step["from_s"], step["until_s"]) for step in run.summary["steps"]]
-    assert told == list(ASKED)
+        assert abs(sum(from_s <= due < until_s for due in due_s) - per_s * (until_s - from_s)) <= PRODUCERS
+    steps = [(step["from_per_s"], step["from_s"], step["until_s"]) for step in run.summary["steps"]]
+    assert steps == list(ASKED)
     page = (run.run / "report.html").read_text(encoding="utf-8")
     assert "Steps of the load" in page
     assert nothing_left(run.runs)
@@ -31,10 +31,10 @@ def check(run: Outcome) -> None:
 
 def test_clients_in_a_jvm_keep_the_steps_of_a_load_whose_beginning_was_not_known(tmp_path: Path) -> None:
     """Their due times are handed over seconds ahead, and the warm-up ends once latency has settled."""
-    asked = ("--rate", "60,240,60@5s", "--protocol", "openwire", "--topology", "single")
-    check(make_run("scenarios/steady.py", *asked, runs=tmp_path / "runs"))
+    arguments = ("--rate", "60,240,60@5s", "--protocol", "openwire", "--topology", "single")
+    check(make_run("scenarios/steady.py", *arguments, runs=tmp_path / "runs"))
 
 
 def test_workers_keep_the_steps_that_the_master_was_asked_for(tmp_path: Path) -> None:
-    asked = ("--rate", "60,240,60@5s", "--topology", "single", "--processes", "2")
-    check(make_run("scenarios/steady.py", *asked, runs=tmp_path / "runs"))
+    arguments = ("--rate", "60,240,60@5s", "--topology", "single", "--processes", "2")
+    check(make_run("scenarios/steady.py", *arguments, runs=tmp_path / "runs"))

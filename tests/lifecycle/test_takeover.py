@@ -52,8 +52,8 @@ def test_the_killed_broker_returns_as_the_standby_and_no_client_goes_back(takeov
 @pytest.mark.nightly
 def test_a_backup_serves_core_clients_and_hands_them_back(tmp_path: Path) -> None:
     """The clients lose the backup once more as it steps back: no fault of the run is at that broker."""
-    asked = ("--topology", "live-backup", "--protocol", "core", "--producers", "6", "--consumers", "3", "-t", "60s")
-    outcome = LocustRun(TAKEOVER, *asked, runs=tmp_path / "runs").outcome(TIMEOUT_S)
+    arguments = ("--topology", "live-backup", "--protocol", "core", "--producers", "6", "--consumers", "3", "-t", "60s")
+    outcome = LocustRun(TAKEOVER, *arguments, runs=tmp_path / "runs").outcome(TIMEOUT_S)
     assert (outcome.summary["verdict"], outcome.status) == ("pass", 0), outcome.output
     rows = outcome.results("outages")
     assert len(rows) == CLIENTS

@@ -18,11 +18,11 @@ def test_a_limited_link_forwards_no_more_than_its_limit_and_leaves_the_rest_to_t
     tmp_path: Path,
 ) -> None:
     size = ("--messages", "1400", "--rate", str(RATE_PER_S), "--warm-up", "0", "--seed", "3")
-    found = make_run("scenarios/throttle.py", "--topology", TOPOLOGY, *size, runs=tmp_path / "runs")
-    assert (found.summary["verdict"], found.status) == ("pass", 0), found.output
-    (division,) = found.summary["consumers"]["subscriptions"]
+    outcome = make_run("scenarios/throttle.py", "--topology", TOPOLOGY, *size, runs=tmp_path / "runs")
+    assert (outcome.summary["verdict"], outcome.status) == ("pass", 0), outcome.output
+    (division,) = outcome.summary["consumers"]["subscriptions"]
     near, far = division["brokers"]["source"], division["brokers"]["sink"]
-    received_ns = [row["received_ns"] for row in found.events("receipts")]
+    received_ns = [row["received_ns"] for row in outcome.events("receipts")]
     periods = (max(received_ns) - min(received_ns)) // NS_PER_S + 2  # the first and the last one may have just begun
     assert near + far == 1_400
     assert 0 < far <= LIMIT_PER_S * periods

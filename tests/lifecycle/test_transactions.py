@@ -15,10 +15,10 @@ ENTRIES = {"stomp": "single", "amqp": "single", "openwire": "single", "core": "a
 @pytest.mark.parametrize("protocol", ENTRIES)
 def test_steady_passes_in_transactions(protocol: str, tmp_path: Path) -> None:
     where = ("--headless", "--runtime", "processes", "--topology", ENTRIES[protocol], "--protocol", protocol)
-    how = ("--transaction-size", "7", "-t", "10s", "--warm-up", "2")
-    done = make_run("scenarios/steady.py", *where, *how, runs=tmp_path / "runs")
-    assert done.status == 0, done.output
-    assert done.summary["verdict"] == "pass"
-    messages = done.summary["messages"]
+    load = ("--transaction-size", "7", "-t", "10s", "--warm-up", "2")
+    outcome = make_run("scenarios/steady.py", *where, *load, runs=tmp_path / "runs")
+    assert outcome.status == 0, outcome.output
+    assert outcome.summary["verdict"] == "pass"
+    messages = outcome.summary["messages"]
     assert messages["sent"] == messages["received"] > 1_000
     assert nothing_left(tmp_path / "runs")

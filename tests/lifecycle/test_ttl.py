@@ -24,11 +24,11 @@ SIZE = ("-t", "10s", "--warm-up", "2", "--seed", "7")
 def test_a_queue_waits_where_its_messages_may_cross_no_further_link_or_where_its_consumer_is_unknown(
     tmp_path: Path, limits: str, waiting: set[tuple[str, str]]
 ) -> None:
-    found = make_run("scenarios/ttl.py", "--topology", f"ring({limits})", *SIZE, runs=tmp_path / "runs")
-    received = {row["destination"]: row["received"] for row in found.results("accounting")}
-    sent = {row["destination"]: row["sent"] for row in found.results("accounting")}
-    left = Counter((row["broker"], row["queue"]) for row in found.events("leftovers"))
-    assert left == {(broker, queue): sent[f"queue://{queue}"] for broker, queue in waiting}
+    outcome = make_run("scenarios/ttl.py", "--topology", f"ring({limits})", *SIZE, runs=tmp_path / "runs")
+    received = {row["destination"]: row["received"] for row in outcome.results("accounting")}
+    sent = {row["destination"]: row["sent"] for row in outcome.results("accounting")}
+    leftovers = Counter((row["broker"], row["queue"]) for row in outcome.events("leftovers"))
+    assert leftovers == {(broker, queue): sent[f"queue://{queue}"] for broker, queue in waiting}
     assert {name for name, count in received.items() if not count} == {f"queue://{queue}" for _, queue in waiting}
-    assert found.summary["verdict"] == ("fail" if waiting else "pass"), found.output
+    assert outcome.summary["verdict"] == ("fail" if waiting else "pass"), outcome.output
     assert nothing_left(tmp_path / "runs")

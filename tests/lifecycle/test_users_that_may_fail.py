@@ -14,21 +14,23 @@ QUICK = ("-t", "5s", "--warm-up", "1")
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("how", [("stomp", "--processes", "2"), ("amqp",), ("openwire",)], ids=lambda how: how[0])
+@pytest.mark.parametrize(
+    "protocol", [("stomp", "--processes", "2"), ("amqp",), ("openwire",)], ids=lambda words: words[0]
+)
 def test_users_that_the_broker_refuses_are_two_warnings_and_all_others_pass(
-    how: tuple[str, ...], tmp_path: Path
+    protocol: tuple[str, ...], tmp_path: Path
 ) -> None:
-    outcome = make_run(GUESTS, *QUICK, "--protocol", *how, "--runtime", "processes", runs=tmp_path / "runs")
+    outcome = make_run(GUESTS, *QUICK, "--protocol", *protocol, "--runtime", "processes", runs=tmp_path / "runs")
     assert (outcome.status, outcome.summary["verdict"]) == (0, "pass"), outcome.output
     choosy, guests = outcome.info["warnings"]
     assert choosy.startswith("1 of 1 users Choosy failed, as they may, and the load went on without them. The first")
-    told = re.fullmatch(
+    warning = re.fullmatch(
         r"2 of 2 users Guest failed, as they may, and the load went on without them; (\d+) of their messages were "
         r"never sent\. The first error: producers client \d+: .*broker.* refused user .* Check the user name .*",
         guests,
     )
-    assert told, guests
-    assert int(told[1]) == pytest.approx(2 * 10 * 6, abs=4)
+    assert warning, guests
+    assert int(warning[1]) == pytest.approx(2 * 10 * 6, abs=4)
     assert len(outcome.events("sends")) == len(outcome.events("receipts")) == pytest.approx(2 * 10 * 6, abs=4)
     assert "users Guest failed, as they may" in (outcome.run / "report.html").read_text(encoding="utf-8")
     assert outcome.output.count("The others go on, as it may fail") == 2

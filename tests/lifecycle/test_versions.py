@@ -22,29 +22,29 @@ LOGGED = re.compile(r"^\d{4}-\d\d-\d\dT\S+ INFO  \w", re.MULTILINE)
 
 
 def steady_on(entry: str, *arguments: str, runs: Path) -> Outcome:
-    asked = ("--topology", entry, "-t", "5s", "--warm-up", "2", *arguments)
-    done = make_run("scenarios/steady.py", *asked, runs=runs)
-    assert (done.status, done.summary["verdict"]) == (0, "pass"), done.output
-    assert done.summary["messages"]["received"] == done.summary["messages"]["sent"] > 300
+    all_arguments = ("--topology", entry, "-t", "5s", "--warm-up", "2", *arguments)
+    outcome = make_run("scenarios/steady.py", *all_arguments, runs=runs)
+    assert (outcome.status, outcome.summary["verdict"]) == (0, "pass"), outcome.output
+    assert outcome.summary["messages"]["received"] == outcome.summary["messages"]["sent"] > 300
     assert nothing_left(runs)
-    return done
+    return outcome
 
 
 @pytest.mark.parametrize(("entry", "version"), OF_EACH)
 def test_steady_passes_on_each_version_that_can_be_chosen(entry: str, version: str, tmp_path: Path) -> None:
-    done = steady_on(entry, "--broker-version", version, runs=tmp_path / "runs")
+    outcome = steady_on(entry, "--broker-version", version, runs=tmp_path / "runs")
     product = build(entry).product.launch.name
-    assert (done.info["versions"][product], done.info["options"]["broker_version"]) == (version, version)
-    for log in (done.run / "brokers").glob("*/log/broker.log"):
+    assert (outcome.info["versions"][product], outcome.info["options"]["broker_version"]) == (version, version)
+    for log in (outcome.run / "brokers").glob("*/log/broker.log"):
         assert LOGGED.search(log.read_text(encoding="utf-8")), log.read_text(encoding="utf-8")
 
 
 def test_steady_passes_on_a_build_of_ones_own_and_the_report_says_which(tmp_path: Path) -> None:
     home = ensure(pinned("activemq-classic", "5.16.6"))
-    done = steady_on("source-and-sink", "--distribution", str(home), runs=tmp_path / "runs")
-    versions = done.info["versions"]
+    outcome = steady_on("source-and-sink", "--distribution", str(home), runs=tmp_path / "runs")
+    versions = outcome.info["versions"]
     assert (versions["activemq"], versions["activemq-distribution"]) == ("5.16.6", str(home))
-    page = (done.run / "report.html").read_text(encoding="utf-8")
+    page = (outcome.run / "report.html").read_text(encoding="utf-8")
     assert str(home) in page
     assert versions["activemq-build"] in page
 
@@ -57,16 +57,16 @@ def test_steady_passes_with_an_overlay_without_defaults_and_with_older_clients_a
 ) -> None:
     file = tmp_path / "tuned.yaml"
     file.write_text(OVERLAY, encoding="utf-8")
-    asked = ("--protocol", "openwire", "--client-version", "5.16.6", "--overlay", str(file), "--unset-defaults")
-    done = steady_on("source-and-sink", *asked, runs=tmp_path / "runs")
-    rendered, versions = done.info["rendered"], done.info["versions"]
+    arguments = ("--protocol", "openwire", "--client-version", "5.16.6", "--overlay", str(file), "--unset-defaults")
+    outcome = steady_on("source-and-sink", *arguments, runs=tmp_path / "runs")
+    rendered, versions = outcome.info["rendered"], outcome.info["versions"]
     assert rendered["overlay/tuned.yaml"] == OVERLAY
     assert rendered["sink/jvm.options"] == "-Xms140m\n-Xmx140m\n-XX:+UseSerialGC\n"
     assert 'queuePrefetch="77"' in rendered["sink/activemq.xml"]
     assert "topicPrefetch" not in rendered["sink/activemq.xml"]
     assert (versions["openwire client"], versions["activemq"]) == ("5.16.6", "5.18.3")
-    log = (done.run / "brokers" / "sink" / "log" / "broker.log").read_text(encoding="utf-8")
+    log = (outcome.run / "brokers" / "sink" / "log" / "broker.log").read_text(encoding="utf-8")
     assert "JVM args: -Xms140m -Xmx140m -XX:+UseSerialGC " in log
-    page = (done.run / "report.html").read_text(encoding="utf-8")
-    for told in (str(file), done.info["options"]["overlay_digest"], "queue_prefetch: 77", "5.16.6"):
-        assert told in page
+    page = (outcome.run / "report.html").read_text(encoding="utf-8")
+    for text in (str(file), outcome.info["options"]["overlay_digest"], "queue_prefetch: 77", "5.16.6"):
+        assert text in page

@@ -19,8 +19,8 @@ DELAY_MS = 40
 
 @pytest.mark.parametrize("topology", ["cross-region-mesh", pytest.param("two-regions", marks=pytest.mark.nightly)])
 def test_only_messages_that_cross_take_the_delay_of_the_links_between_regions(topology: str, tmp_path: Path) -> None:
-    asked = ("--topology", topology, "-t", "10s", "--warm-up", "3")
-    run = make_run(WAN, *asked, runs=tmp_path / "runs")
+    arguments = ("--topology", topology, "-t", "10s", "--warm-up", "3")
+    run = make_run(WAN, *arguments, runs=tmp_path / "runs")
     assert (run.summary["verdict"], run.status) == ("pass", 0), run.output
     regions = run.summary["regions"]
     assert regions["across"]["min"] >= DELAY_MS

@@ -7,7 +7,7 @@ import pytest
 import stomp
 
 from records.rundir import RunDirectory
-from tests.support.bad_logins import wrong_password_of_bridges
+from tests.support.brokers import wrong_password_of_bridges
 from tests.support.waiting import until
 from topologies.catalogue.lookup import build
 from topologies.classic.queries import LinkNames

@@ -47,11 +47,11 @@ def test_consumers_whose_process_is_stopped_are_named_whether_they_run_in_python
 ) -> None:
     outcome = stopped(tmp_path, protocol, "consumers")
     summary = outcome.summary
-    (of_consumer,) = {row["consumer"] // CLIENTS_PER_PROCESS for row in outcome.events("receipts")}
-    assert {row["producer"] // CLIENTS_PER_PROCESS for row in outcome.events("sends")} != {of_consumer}
+    (consumer_process,) = {row["consumer"] // CLIENTS_PER_PROCESS for row in outcome.events("receipts")}
+    assert {row["producer"] // CLIENTS_PER_PROCESS for row in outcome.events("sends")} != {consumer_process}
     stalls = outcome.events("stalls")
     assert {row["protocol"] for row in stalls} == {protocol}
-    assert any(row["process"] == of_consumer and row["ended_ns"] - row["began_ns"] >= STOPPED_NS for row in stalls)
+    assert any(row["process"] == consumer_process and row["ended_ns"] - row["began_ns"] >= STOPPED_NS for row in stalls)
     for measure in (SENT_TO_RECEIVED, "latency_ms.due_to_received"):
         assert summary["timing"]["doubtful"][f"{measure}.p99"].startswith(ITS_CAUSE.format("p99"))
 
@@ -64,19 +64,19 @@ def test_a_stopped_producer_that_may_have_one_message_in_flight_is_named_and_the
     """90 of 1,080 messages were due meanwhile: the slowest 8 %. Its window was full, or it was not: it stood still."""
     outcome = stopped(tmp_path, protocol, "producers")
     summary = outcome.summary
-    (of_producer,) = {row["producer"] // CLIENTS_PER_PROCESS for row in outcome.events("sends")}
+    (producer_process,) = {row["producer"] // CLIENTS_PER_PROCESS for row in outcome.events("sends")}
     stalls = outcome.events("stalls")
-    assert any(row["process"] == of_producer and row["ended_ns"] - row["began_ns"] >= STOPPED_NS for row in stalls)
+    assert any(row["process"] == producer_process and row["ended_ns"] - row["began_ns"] >= STOPPED_NS for row in stalls)
     assert summary["lag_ms"]["max"] > 0.9 * STOPPED_S * 1e3
     assert summary["timing"]["doubtful"]["latency_ms.due_to_received.p99"].startswith(ITS_CAUSE.format("p99"))
     assert summary["unplanned"] == []
 
 
-def stopped(folder: Path, protocol: str, who: str) -> Outcome:
+def stopped(folder: Path, protocol: str, role: str) -> Outcome:
     """A run that passed, in which the process of the consumers or of the producers was stopped."""
     locustfile = "tests/planted/locustfiles/stopped_process.py"
     arguments = ("--runtime", "processes", "--protocol", protocol, "--processes", "2", "--warm-up", "3")
-    outcome = make_run(locustfile, *arguments, runs=folder / "runs", env={"STOPPED": who})
+    outcome = make_run(locustfile, *arguments, runs=folder / "runs", env={"STOPPED": role})
     summary = outcome.summary
     assert (summary["verdict"], outcome.status, summary["reasons"]) == ("pass", 0, []), outcome.output
     return outcome

@@ -43,9 +43,9 @@ def test_a_file_with_half_of_its_rows_makes_the_run_invalid(whole: Outcome, tmp_
     half = rows.num_rows // 2
     pq.write_table(rows.slice(0, half), path)
     brokerbench = str(Path(sys.executable).with_name("brokerbench"))
-    done = subprocess.run([brokerbench, "analyse", str(copy)], capture_output=True, text=True, check=False)
+    process = subprocess.run([brokerbench, "analyse", str(copy)], capture_output=True, text=True, check=False)
     summary = json.loads((copy / "summary.json").read_text(encoding="utf-8"))
-    assert (summary["verdict"], done.returncode) == ("invalid", 3), done.stdout
+    assert (summary["verdict"], process.returncode) == ("invalid", 3), process.stdout
     assert f"events/{table}: rows are missing: main counted {rows.num_rows} " in summary["reasons"][0]
     assert f"{half} are on record" in summary["reasons"][0]
 

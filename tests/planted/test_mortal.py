@@ -25,10 +25,12 @@ def test_what_expired_and_what_nobody_selects_is_told_apart_from_losses(
 ) -> None:
     outcome = make_run("tests/planted/locustfiles/mortal.py", "--messages", "150", *arguments, runs=tmp_path / "runs")
     messages = outcome.summary["messages"]
-    wanted = {"sent": 150, "received": 75, "expired": 50, "unselected": 25}
+    expected = {"sent": 150, "received": 75, "expired": 50, "unselected": 25}
     nothing = ("lost", "stranded", "dead_lettered", "unaccounted", "missing_unconfirmed", "unselected_yet_received")
-    assert {name: messages[name] for name in (*wanted, *nothing)} == wanted | dict.fromkeys(nothing, 0), outcome.output
-    of_queue = {row["destination"]: (row["expired"], row["unselected"]) for row in outcome.results("accounting")}
-    assert of_queue == {"queue://mortal": (25, 0), "queue://immortal": (0, 25), "queue://one-way": (25, 0)}
+    assert {name: messages[name] for name in (*expected, *nothing)} == expected | dict.fromkeys(nothing, 0), (
+        outcome.output
+    )
+    counts_by_queue = {row["destination"]: (row["expired"], row["unselected"]) for row in outcome.results("accounting")}
+    assert counts_by_queue == {"queue://mortal": (25, 0), "queue://immortal": (0, 25), "queue://one-way": (25, 0)}
     assert outcome.summary["verdict"] == "fail"
     assert outcome.summary["reasons"] == ["check 'expired at most 0' failed: messages.expired is 50, it must be <= 0"]

@@ -12,8 +12,10 @@ FIRST = "The offered rate was not held: "
 
 
 def overloaded(folder: Path, limit: str, *arguments: str) -> Outcome:
-    asked = ("--runtime", "memory", *arguments)
-    return make_run("tests/planted/locustfiles/overloaded.py", *asked, runs=folder / "runs", env={"LIMIT": limit})
+    all_arguments = ("--runtime", "memory", *arguments)
+    return make_run(
+        "tests/planted/locustfiles/overloaded.py", *all_arguments, runs=folder / "runs", env={"LIMIT": limit}
+    )
 
 
 def first_words(outcome: Outcome) -> str:

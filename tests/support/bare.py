@@ -40,11 +40,11 @@ def _without(folder: Path, hidden: re.Pattern[str], into: Path) -> str:
     names = [program.name for program in folder.iterdir()] if folder.is_dir() else []
     if not any(map(hidden.fullmatch, names)):
         return str(folder)
-    others = Path(tempfile.mkdtemp(dir=into))
+    shown = Path(tempfile.mkdtemp(dir=into))
     for name in names:
         if not hidden.fullmatch(name):
-            (others / name).symlink_to(folder / name)
-    return str(others)
+            (shown / name).symlink_to(folder / name)
+    return str(shown)
 
 
 def main(command: list[str]) -> int:

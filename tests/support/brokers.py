@@ -1,12 +1,17 @@
-"""Starts real brokers for a test, as a run does, as local processes."""
+"""Starts real brokers for a test, as a run does, as local processes; with TLS or a wrong password for it too."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from records.rundir import RunDirectory
 from tests.support.waiting import until
 from topologies.catalogue.lookup import build
+from topologies.classic.network_connectors import NetworkConnector
+from topologies.classic.transport_connectors import TransportConnector
+from topologies.model.broker import AnyBroker
+from topologies.model.site import BRIDGE_PASSWORD, Site
 from topologies.model.topology import Topology
 from topologies.runtimes.contract import Runtime
 from topologies.runtimes.prepared import render
@@ -52,3 +57,25 @@ def stomp_upstream(runtime: Runtime, broker: str) -> tuple[str, int]:
     """Host and port of a broker's STOMP connector, as `StompProxy` takes them."""
     host, _, port = runtime.endpoint(broker, "stomp").uri.partition("://")[2].partition("?")[0].rpartition(":")
     return host, int(port)
+
+
+def over_tls(topology: Topology) -> Topology:
+    """The same network with every connector, and so every bridge, over TLS."""
+    connectors = (TransportConnector("openwire", transport="ssl"), TransportConnector("stomp", transport="ssl"))
+    brokers = {broker.name: replace(broker, connectors=connectors) for broker in topology.brokers}
+    links = tuple(
+        replace(link, opened_by=brokers[link.opened_by.name], to=brokers[link.to.name])
+        for link in topology.links
+        if isinstance(link, NetworkConnector)
+    )
+    groups = tuple(replace(g, enter_at=tuple(brokers[b.name] for b in g.enter_at)) for g in topology.groups)
+    return replace(topology, brokers=tuple(brokers.values()), links=links, groups=groups)
+
+
+def wrong_password_of_bridges(topology: Topology, broker: AnyBroker, site: Site) -> dict[str, str]:
+    """Files of a Classic broker whose links log in with another password than the far end knows."""
+    files = dict(render(topology, broker, site))
+    # Only the connectors' logins: the password stands before them too, as one that the broker itself knows.
+    head, separator, tail = files["activemq.xml"].partition("<networkConnector ")
+    files["activemq.xml"] = head + separator + tail.replace(f'"${{{BRIDGE_PASSWORD}}}"', '"wrong"')
+    return files

@@ -68,8 +68,10 @@ def _send(clients: dict[str, Client], wanted: list[Pair], kind: str, prefix: str
 
 def _arrived(clients: dict[str, Client], wanted: list[Pair]) -> set[Pair]:
     """The pairs whose message was received, each at the broker where it was to be."""
-    found = {(broker, read(each.body, RUN).seq) for broker, client in clients.items() for each in list(client.got)}
-    return {pair for number, pair in enumerate(wanted) if (pair[1], number) in found}
+    received = {
+        (broker, read(delivery.body, RUN).seq) for broker, client in clients.items() for delivery in list(client.got)
+    }
+    return {pair for number, pair in enumerate(wanted) if (pair[1], number) in received}
 
 
 @contextmanager

@@ -22,8 +22,8 @@ def on_engine(runs: Path | None = None, *, reapers: bool = False) -> set[str]:
     """
     own = {folder.name for folder in runs.iterdir()} if runs and runs.exists() else set()
     with client_of(find().host) as client:
-        found = [*client.api.containers(all=True), *client.api.networks()]
-    named = {str(each.get("Names") or each["Name"]): (each.get("Labels") or {}) for each in found}
+        resources = [*client.api.containers(all=True), *client.api.networks()]
+    named = {str(resource.get("Names") or resource["Name"]): (resource.get("Labels") or {}) for resource in resources}
     return {
         name
         for name, labels in named.items()
@@ -67,20 +67,20 @@ class SeverableEngine:
             self.path.unlink()
             self._server.shutdown()
             self._server.server_close()
-            for one in list(self._open):
+            for connection in list(self._open):
                 with suppress(OSError):
-                    one.shutdown(socket.SHUT_RDWR)
+                    connection.shutdown(socket.SHUT_RDWR)
 
     def _relay(self, client: socket.socket, engine: str) -> None:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as upstream:
             upstream.connect(engine)
-            both = {client, upstream}
-            self._open |= both
+            pair = {client, upstream}
+            self._open |= pair
             back = threading.Thread(target=_copy, args=(upstream, client), daemon=True)
             back.start()
             _copy(client, upstream)
             back.join()
-            self._open -= both
+            self._open -= pair
 
 
 def _copy(source: socket.socket, target: socket.socket) -> None:
@@ -93,5 +93,5 @@ def _copy(source: socket.socket, target: socket.socket) -> None:
 
 def docker(*arguments: str, stdin: bytes = b"") -> str:
     """Docker's own command line."""
-    done = subprocess.run(["docker", *arguments], input=stdin, capture_output=True, check=True)
-    return done.stdout.decode().strip()
+    process = subprocess.run(["docker", *arguments], input=stdin, capture_output=True, check=True)
+    return process.stdout.decode().strip()

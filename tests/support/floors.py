@@ -23,7 +23,7 @@ class Group:
     need: str = ""
     tier: str = ""
 
-    def has(self, nodeid: str, markers: Collection[str]) -> bool:
+    def includes(self, nodeid: str, markers: Collection[str]) -> bool:
         return (not self.markers or not self.markers.isdisjoint(markers)) and bool(re.search(self.pattern, nodeid))
 
 
@@ -46,7 +46,7 @@ GROUPS: tuple[Group, ...] = (
 
 
 def groups_of(nodeid: str, markers: Collection[str]) -> list[str]:
-    return [group.name for group in GROUPS if group.has(nodeid, markers)]
+    return [group.name for group in GROUPS if group.includes(nodeid, markers)]
 
 
 def shortfalls(tier: str, passed: Mapping[str, int], left_out: Collection[str]) -> list[str]:

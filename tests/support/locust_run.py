@@ -31,9 +31,9 @@ class Outcome:
 
     @property
     def run(self) -> Path:
-        found = sorted(self.runs.iterdir()) if self.runs.exists() else []
-        assert len(found) == 1, f"{len(found)} run folders\n{self.output}"
-        return found[0]
+        folders = sorted(self.runs.iterdir()) if self.runs.exists() else []
+        assert len(folders) == 1, f"{len(folders)} run folders\n{self.output}"
+        return folders[0]
 
     @property
     def summary(self) -> dict[str, Any]:
@@ -74,8 +74,8 @@ class LocustRun:
         self._output = self._log.open("w", encoding="utf-8")
         named = {"--runtime", "--image", "memory"} & {*arguments}
         runtime = () if named else ("--runtime", "processes")
-        given = (*arguments, *runtime, "--runs", str(runs))
-        command = [*wrapper, str(LOCUST), "-f", str(REPOSITORY / locustfile), *given]
+        all_arguments = (*arguments, *runtime, "--runs", str(runs))
+        command = [*wrapper, str(LOCUST), "-f", str(REPOSITORY / locustfile), *all_arguments]
         self.process = subprocess.Popen(
             [*command, "--headless"] if headless else command,
             cwd=runs.parent,
@@ -113,8 +113,8 @@ class LocustRun:
 
 def as_a_user_has_it() -> dict[str, str]:
     """Without what tests/conftest.py sets for the tests' own process; modules come from this repository."""
-    others = {name: value for name, value in os.environ.items() if name != "LOCUST_SKIP_MONKEY_PATCH"}
-    return {**others, "PYTHONPATH": os.pathsep.join(filter(None, (str(REPOSITORY), os.environ.get("PYTHONPATH"))))}
+    environment = {name: value for name, value in os.environ.items() if name != "LOCUST_SKIP_MONKEY_PATCH"}
+    return {**environment, "PYTHONPATH": os.pathsep.join(filter(None, (str(REPOSITORY), os.environ.get("PYTHONPATH"))))}
 
 
 def make_run(locustfile: str, *arguments: str, runs: Path, env: Mapping[str, str] | None = None) -> Outcome:
@@ -130,12 +130,12 @@ def free_port() -> int:
 
 def processes_of(runs: Path) -> list[str]:
     """Command lines of all processes that have to do with a folder of runs: brokers, guards, analysis, Locust."""
-    found = []
+    command_lines = []
     for process in psutil.process_iter(["cmdline", "pid"]):
         line = " ".join(process.info["cmdline"] or ())
         if str(runs) in line and process.pid != os.getpid():
-            found.append(f"{process.pid} {line}")
-    return found
+            command_lines.append(f"{process.pid} {line}")
+    return command_lines
 
 
 def nothing_left(runs: Path, within_s: float = 30.0) -> bool:

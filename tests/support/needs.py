@@ -106,7 +106,7 @@ def _words(item: pytest.Item) -> set[str]:
 
 def is_file_of(path: str, need: str) -> bool:
     """Whether every test of a file has the need: a file that imports what is not there cannot even be read."""
-    return any(path.startswith(start) for start, its in FILES.items() if its == need and "::" not in start)
+    return any(path.startswith(start) for start, marker in FILES.items() if marker == need and "::" not in start)
 
 
 def missing_here() -> list[Need]:

@@ -72,9 +72,9 @@ def running_on(host: Host) -> list[str]:
 
 def left_of(bridged: Bridged) -> list[str]:
     """Which of their names the system still knows."""
-    known = _ip("-brief", "link", "show") + _ip("netns", "list")
+    listing = _ip("-brief", "link", "show") + _ip("netns", "list")
     names = [bridged.bridge, *(name for host in bridged.hosts for name in (host.name, host.link))]
-    return [name for name in names if name in known]
+    return [name for name in names if name in listing]
 
 
 def _remove(host: Host) -> None:
@@ -87,6 +87,6 @@ def _remove(host: Host) -> None:
 
 
 def _ip(*arguments: str) -> str:
-    done = subprocess.run([*AS_ROOT, "ip", *arguments], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, f"ip {' '.join(arguments)}: {done.stderr.strip()}"
-    return done.stdout
+    process = subprocess.run([*AS_ROOT, "ip", *arguments], capture_output=True, text=True, check=False)
+    assert process.returncode == 0, f"ip {' '.join(arguments)}: {process.stderr.strip()}"
+    return process.stdout

@@ -47,9 +47,9 @@ NORMALISED: tuple[tuple[str, str], ...] = (
 """What differs by itself, as a pattern of a line and what it counts as."""
 
 
-def make(kept: Path, out: Path) -> None:
+def make(run_folders: Path, out: Path) -> None:
     """Every output of the set, below ``out``, which must not be there yet."""
-    shutil.copytree(kept, out / "runs", ignore=shutil.ignore_patterns(*MADE_AGAIN))
+    shutil.copytree(run_folders, out / "runs", ignore=shutil.ignore_patterns(*MADE_AGAIN))
     with chdir(out):
         runs = sorted(path.parent for path in Path("runs").glob("**/run.json"))
         with ThreadPoolExecutor() as beside:
@@ -72,19 +72,20 @@ def _analyse(number: int, runs: Sequence[Path]) -> None:
     _process(f"analysis-{number}", "analyse", *map(str, runs))
 
 
-def _process(told: str, *arguments: str) -> None:
-    """A command of `brokerbench`. ``told``: keeps what it says."""
+def _process(name: str, *arguments: str) -> None:
+    """A command of `brokerbench`. ``name``: of the file that keeps what it prints, without ``.txt``."""
     command = [BROKERBENCH, *arguments]
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-    Path(f"{told}.txt").write_text(f"{done.stdout}status {done.returncode}\n", encoding="utf-8")
+    process = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    Path(f"{name}.txt").write_text(f"{process.stdout}status {process.returncode}\n", encoding="utf-8")
 
 
-def _command(told: str, *arguments: str) -> None:
+def _command(name: str, *arguments: str) -> None:
     """As `_process`, but in this process, as to start hundreds takes minutes; for what imports no Locust."""
     (entry,) = entry_points(group="console_scripts", name="brokerbench")
-    done = CliRunner().invoke(entry.load(), arguments)
-    wrong = "" if done.exception is None or isinstance(done.exception, SystemExit) else f"{done.exception!r}\n"
-    Path(f"{told}.txt").write_text(f"{done.output}{wrong}status {done.exit_code}\n", encoding="utf-8")
+    invocation = CliRunner().invoke(entry.load(), arguments)
+    error = invocation.exception
+    wrong = "" if error is None or isinstance(error, SystemExit) else f"{error!r}\n"
+    Path(f"{name}.txt").write_text(f"{invocation.output}{wrong}status {invocation.exit_code}\n", encoding="utf-8")
 
 
 def _of_run(run: Path) -> None:
@@ -100,12 +101,16 @@ def _of_run(run: Path) -> None:
 def _of_comparison(folder: Path) -> None:
     """By the figures that are judged unless one says otherwise, and by two others: the first verdicts stand."""
     runs = [str(path.parent) for path in sorted(folder.glob("*/run.json"))]
-    others = ("--primary", "throughput.received_per_s", "--primary", "latency_ms.due_to_received.p50")
+    primaries = ("--primary", "throughput.received_per_s", "--primary", "latency_ms.due_to_received.p50")
     into = Path("groups", folder.name)
     into.mkdir(parents=True)
-    for name, more in (("comparison", ()), ("comparison-2", others), ("comparison-3", (*others, "--gate", "--strict"))):
+    for name, options in (
+        ("comparison", ()),
+        ("comparison-2", primaries),
+        ("comparison-3", (*primaries, "--gate", "--strict")),
+    ):
         files = ("--out", f"{into}/{name}.html", "--json", f"{into}/{name}.json", "--markdown", f"{into}/{name}.md")
-        _command(f"{into}/{name}", "compare", *runs, *files, *more)
+        _command(f"{into}/{name}", "compare", *runs, *files, *options)
 
 
 def _of_all(runs: Sequence[Path]) -> None:
@@ -114,8 +119,8 @@ def _of_all(runs: Sequence[Path]) -> None:
     for run in runs:
         by_scenario.setdefault(json.loads((run / "run.json").read_text("utf-8"))["scenario"], []).append(str(run))
     for name, chosen in {"all": [*map(str, runs)], **by_scenario}.items():
-        for how in ((), ("--allow-unlike",)):
-            _command(f"all/{'-'.join((name, *how))}", "compare", *chosen, *how, "--out", f"all/{name}.html")
+        for options in ((), ("--allow-unlike",)):
+            _command(f"all/{'-'.join((name, *options))}", "compare", *chosen, *options, "--out", f"all/{name}.html")
 
 
 def _of_nights(folder: Path) -> None:
@@ -140,7 +145,7 @@ def mutated(name: str, documents: Sequence[Path]) -> Iterator[str]:
     """
     validator = Draft202012Validator(json.loads((DOCS / f"{name}.schema.json").read_text(encoding="utf-8")))
     loaded = {path: json.loads(path.read_text(encoding="utf-8")) for path in documents}
-    every = [(path, *each) for path, document in loaded.items() for each in _mutations(document, ())]
+    every = [(path, *mutation) for path, document in loaded.items() for mutation in _mutations(document, ())]
     chance = random.Random(SEED)
     chance.shuffle(every)
     drawn = {(_pattern(place), kind): (path, place, kind) for path, place, kind in every}
@@ -156,13 +161,13 @@ def _mutations(value: Any, place: tuple[Any, ...]) -> Iterator[tuple[tuple[Any, 
     if isinstance(value, dict):
         yield place, "key added"
     inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, each in inner:
+    for key, child in inner:
         there = (*place, key)
         if isinstance(value, dict):
             yield there, "removed"
-        if isinstance(each, int | float) and not isinstance(each, bool):
+        if isinstance(child, int | float) and not isinstance(child, bool):
             yield from ((there, kind) for kind in ("text", "-1", "null"))
-        yield from _mutations(each, there)
+        yield from _mutations(child, there)
 
 
 def _mutate(document: Any, place: Sequence[Any], kind: str) -> None:
@@ -199,8 +204,8 @@ class Count:
 class Comparison:
     """Compares two folders of outputs. ``lines``: what differs, a line each."""
 
-    one: Path
-    other: Path
+    before: Path
+    after: Path
     lines: list[str] = field(default_factory=list)
     counts: dict[str, Count] = field(
         default_factory=lambda: {kind: Count() for kind in ("folders", "files", "tables", "rows")}
@@ -210,18 +215,18 @@ class Comparison:
         """Whether all is the same."""
         names = [
             {path.relative_to(top).as_posix() for path in top.rglob("*") if path.is_file() and path.name != ".lock"}
-            for top in (self.one, self.other)
+            for top in (self.before, self.after)
         ]
         differing: set[Path] = set()
         everything = sorted(names[0] | names[1])
         for name in everything:
             if name not in names[0] or name not in names[1]:
-                found = [f"only in {self.one if name in names[0] else self.other}"]
+                differences = [f"only in {self.before if name in names[0] else self.after}"]
             else:
-                found = self._table(name) if name.endswith(".parquet") else self._file(name)
-            self._count("files", 1, bool(found))
-            self.lines += [f"{name}: {line}"[:MOST_LETTERS] for line in found]
-            differing |= {Path(name).parent} if found else set()
+                differences = self._table(name) if name.endswith(".parquet") else self._file(name)
+            self._count("files", 1, bool(differences))
+            self.lines += [f"{name}: {line}"[:MOST_LETTERS] for line in differences]
+            differing |= {Path(name).parent} if differences else set()
         self._count("folders", len({Path(name).parent for name in everything}), len(differing))
         return not self.lines
 
@@ -230,16 +235,16 @@ class Comparison:
         self.counts[kind].differ += differ
 
     def _file(self, name: str) -> list[str]:
-        one, other = ((top / name).read_bytes() for top in (self.one, self.other))
-        if one == other:
+        before, after = ((top / name).read_bytes() for top in (self.before, self.after))
+        if before == after:
             return []
         try:
-            texts = one.decode(), other.decode()
+            texts = before.decode(), after.decode()
         except UnicodeDecodeError:
-            return [f"{len(one)} and {len(other)} bytes, which differ"]
+            return [f"{len(before)} and {len(after)} bytes, which differ"]
         if name.endswith(".json"):
-            found = _json_differences(json.loads(texts[0]), json.loads(texts[1]), ())
-            return [*islice(found, MOST_LINES)] or ["the same content in another form"]
+            differences = _json_differences(json.loads(texts[0]), json.loads(texts[1]), ())
+            return [*islice(differences, MOST_LINES)] or ["the same content in another form"]
         ours, theirs = ([normalised(line) for line in text.split("\n")] for text in texts)
         pairs = enumerate(zip([*ours, "(end)"], [*theirs, "(end)"], strict=False), start=1)
         return next(([f"line {at}: {_beside(a, b)}"] for at, (a, b) in pairs if a != b), [])
@@ -247,28 +252,28 @@ class Comparison:
     def _table(self, name: str) -> list[str]:
         """Schemas with what they say beside the columns, then rows in their order."""
         try:
-            one, other = (pq.ParquetFile(top / name).read() for top in (self.one, self.other))
+            before, after = (pq.ParquetFile(top / name).read() for top in (self.before, self.after))
         except (pa.ArrowException, OSError):  # one that was damaged on purpose
             return self._file(name)
         self._count("tables", 1, 0)
-        self._count("rows", max(one.num_rows, other.num_rows), 0)
-        if not one.schema.equals(other.schema, check_metadata=True):
-            found = [f"schema: {_beside(one.schema.to_string(), other.schema.to_string())}"]
-        elif one.equals(other):
+        self._count("rows", max(before.num_rows, after.num_rows), 0)
+        if not before.schema.equals(after.schema, check_metadata=True):
+            differences = [f"schema: {_beside(before.schema.to_string(), after.schema.to_string())}"]
+        elif before.equals(after):
             return []
         else:
-            found = self._rows(one, other)
+            differences = self._rows(before, after)
         self._count("tables", 0, 1)
-        return found
+        return differences
 
-    def _rows(self, one: pa.Table, other: pa.Table) -> list[str]:
-        ours, theirs = (Counter(map(repr, table.to_pylist())) for table in (one, other))
+    def _rows(self, before: pa.Table, after: pa.Table) -> list[str]:
+        ours, theirs = (Counter(map(repr, table.to_pylist())) for table in (before, after))
         only = [sorted((a - b).elements()) for a, b in ((ours, theirs), (theirs, ours))]
         if not any(only):
             return ["the same rows in another order"]
         self._count("rows", 0, max(map(len, only)))
         example = _beside(*([*rows, "none"][0] for rows in only))
-        return [f"of {one.num_rows} and {other.num_rows} rows {len(only[0])} and {len(only[1])} differ: {example}"]
+        return [f"of {before.num_rows} and {after.num_rows} rows {len(only[0])} and {len(only[1])} differ: {example}"]
 
 
 def normalised(line: str) -> str:
@@ -277,36 +282,36 @@ def normalised(line: str) -> str:
     return line
 
 
-def _json_differences(one: Any, other: Any, place: tuple[Any, ...]) -> Iterator[str]:
-    if isinstance(one, dict) and isinstance(other, dict):
-        if [*one] != [*other]:
-            yield f"{_json_path(place)}: keys {_beside(str([*one]), str([*other]))}"
-        for key in (key for key in one if key in other):
-            yield from _json_differences(one[key], other[key], (*place, key))
-    elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
-        for at, (a, b) in enumerate(zip(one, other, strict=True)):
+def _json_differences(before: Any, after: Any, place: tuple[Any, ...]) -> Iterator[str]:
+    if isinstance(before, dict) and isinstance(after, dict):
+        if [*before] != [*after]:
+            yield f"{_json_path(place)}: keys {_beside(str([*before]), str([*after]))}"
+        for key in (key for key in before if key in after):
+            yield from _json_differences(before[key], after[key], (*place, key))
+    elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
+        for at, (a, b) in enumerate(zip(before, after, strict=True)):
             yield from _json_differences(a, b, (*place, at))
-    elif type(one) is not type(other) or one != other:
-        yield f"{_json_path(place)}: {_beside(json.dumps(one), json.dumps(other))}"
+    elif type(before) is not type(after) or before != after:
+        yield f"{_json_path(place)}: {_beside(json.dumps(before), json.dumps(after))}"
 
 
-def _beside(one: str, other: str) -> str:
+def _beside(before: str, after: str) -> str:
     """Both from a little before the first difference on."""
-    pairs = enumerate(zip(one, other, strict=False))
-    at = max(0, next((at for at, (a, b) in pairs if a != b), min(len(one), len(other))) - 30)
-    return f"{one[at : at + 120]!r} | {other[at : at + 120]!r}"
+    pairs = enumerate(zip(before, after, strict=False))
+    at = max(0, next((at for at, (a, b) in pairs if a != b), min(len(before), len(after))) - 30)
+    return f"{before[at : at + 120]!r} | {after[at : at + 120]!r}"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="tests.support.outputs", description=__doc__.partition("\n")[0])
     parser.add_argument("what", choices=("make", "compare"))
     parser.add_argument("folders", type=Path, nargs=2, metavar="FOLDER")
-    asked = parser.parse_args(arguments)
-    one, other = (folder.resolve() for folder in asked.folders)
-    if asked.what == "make":
-        make(one, other)
+    options = parser.parse_args(arguments)
+    before, after = (folder.resolve() for folder in options.folders)
+    if options.what == "make":
+        make(before, after)
         return 0
-    comparison = Comparison(one, other)
+    comparison = Comparison(before, after)
     same = comparison.compare()
     print("\n".join(comparison.lines))
     for kind, count in comparison.counts.items():

@@ -86,16 +86,16 @@ class Relay:
             self._links.append(near)
             for side in (near, broker):
                 side.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # or small answers wait for each other
-            ways = (_Way(near, broker), _Way(broker, near))
+            streams = (_Stream(near, broker), _Stream(broker, near))
             near.setblocking(False)
             broker.setblocking(False)
-            while not any(way.over for way in ways):
-                waiting = [way for way in ways if not way.held]
+            while not any(stream.over for stream in streams):
+                waiting = [stream for stream in streams if not stream.held]
                 buffered = isinstance(near, ssl.SSLSocket) and near.pending() > 0
-                holding = [way.to for way in ways if way.held]
-                select.select([way.source for way in waiting], holding, [], 0 if buffered else LOOK_EVERY_S)
-                for way in ways:
-                    way.move()
+                holding = [stream.to for stream in streams if stream.held]
+                select.select([stream.source for stream in waiting], holding, [], 0 if buffered else LOOK_EVERY_S)
+                for stream in streams:
+                    stream.move()
 
 
 def _hang_up(client: socket.socket) -> None:
@@ -107,7 +107,7 @@ def _hang_up(client: socket.socket) -> None:
             pass
 
 
-class _Way:
+class _Stream:
     """From one side to the other. ``held``: what the other side has not taken yet; until then no more is read."""
 
     def __init__(self, source: socket.socket, to: socket.socket) -> None:

@@ -18,9 +18,9 @@ GONE_WITHIN_S = 30.0
 
 def eventually(condition: Callable[[], bool], within_s: float = GONE_WITHIN_S, every_s: float = 0.05) -> bool:
     end = time.monotonic() + within_s
-    while not (found := condition()) and time.monotonic() < end:
+    while not (is_so := condition()) and time.monotonic() < end:
         time.sleep(every_s)
-    return found
+    return is_so
 
 
 def private_folder(runtime: OwnBrokers[Any]) -> Path:
@@ -30,15 +30,15 @@ def private_folder(runtime: OwnBrokers[Any]) -> Path:
 
 def secrets_of(runtime: OwnBrokers[Any], broker: str = "broker-1") -> list[str]:
     """Every password of the run, the bridges' own included."""
-    found = [
+    secrets = [
         line.partition("=")[2]
         for file in private_folder(runtime).iterdir()
         if file.suffix != ".p12"
         for line in file.read_text().splitlines()
         if "password=" in line
     ]
-    assert {runtime.credentials().password, runtime.management(broker).password} < set(found)
-    return found
+    assert {runtime.credentials().password, runtime.management(broker).password} < set(secrets)
+    return secrets
 
 
 def answers(runtime: OwnBrokers[Any], broker: str) -> bool:
@@ -71,9 +71,9 @@ def published(uri: str) -> bytes:
     with socket.create_connection((where.hostname, where.port), timeout=60) as client:
         size = client.recv(4, socket.MSG_WAITALL)
         client.sendall(size + client.recv(struct.unpack(">I", size)[0], socket.MSG_WAITALL))
-        told = b""
-        while b"tcp://" not in told:
-            more = client.recv(4096)
-            assert more, f"the broker hung up after {told!r}"
-            told += more
-        return told
+        frame = b""
+        while b"tcp://" not in frame:
+            chunk = client.recv(4096)
+            assert chunk, f"the broker hung up after {frame!r}"
+            frame += chunk
+        return frame

@@ -54,7 +54,6 @@ SLOW = (
     r"management/test_on_brokers\.py::test_one_way_and_duplex.*\[source",
     r"management/test_artemis_on_brokers\.py::test_links_are_proven_those",
     r"management/test_artemis_on_brokers\.py::test_(brokers_take_every_setting|a_wrong_password)",
-    r"topologies/test_behaviour_in_every_run\.py::",  # the brokers' own behaviour
     r"topologies/test_rendered_brokers\.py::test_brokers_start_from",
     r"topologies/test_rendered_brokers\.py::test_without_defaults",
     # versions beside the default ones, which are fetched for it: of those, test_steady.py is in make test

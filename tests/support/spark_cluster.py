@@ -55,9 +55,9 @@ def spark_cluster(folder: Path) -> Iterator[SparkCluster]:
 
 
 @contextmanager
-def _daemon(cluster: SparkCluster, name: str, of: str, *arguments: str) -> Iterator[None]:
+def _daemon(cluster: SparkCluster, name: str, class_name: str, *arguments: str) -> Iterator[None]:
     """A guard kills the daemon and its executors should the tests be killed."""
-    command = guard.command_line([SPARK / "bin" / "spark-class", f"{DEPLOY}.{of}", *arguments])
+    command = guard.command_line([SPARK / "bin" / "spark-class", f"{DEPLOY}.{class_name}", *arguments])
     with (cluster.folder / f"{name}.log").open("w") as log:
         process = subprocess.Popen(
             command,

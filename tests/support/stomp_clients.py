@@ -36,15 +36,15 @@ class Client:
             endpoint,
             credentials,
             client_id=client_id,
-            on_settled=lambda *what: self.settled.append(what),
+            on_settled=lambda *settlement: self.settled.append(settlement),
             on_lost=self.lost.append,
         )
         self.connection: StompConnection = answered(log_in, 60)
 
     def send(self, to: Destination, *bodies: bytes, durable: bool = True) -> None:
         """Each with its number in this call as its token."""
-        for number, each in enumerate(bodies):
-            self.connection.send(Outgoing(to, each, durable, number))
+        for number, message in enumerate(bodies):
+            self.connection.send(Outgoing(to, message, durable, number))
 
     def outcomes(self, count: int) -> list[Outcome]:
         """Those of the first so many sends, once they are known."""

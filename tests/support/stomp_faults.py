@@ -131,14 +131,14 @@ class Ledger:
     """Counts what passes and chooses its fault, for all connections together. The caller holds the lock."""
 
     faults: tuple[Fault, ...]
-    seen: dict[str, int] = field(default_factory=lambda: {TO_BROKER: 0, TO_CLIENT: 0})
-    done: list[Done] = field(default_factory=list)
+    counts: dict[str, int] = field(default_factory=lambda: {TO_BROKER: 0, TO_CLIENT: 0})
+    rows: list[Done] = field(default_factory=list)
     _applied: dict[int, int] = field(default_factory=dict)
 
     def choose(self, broker: str, towards: str, frame: StompFrame) -> tuple[Passing, Fault | None]:
         """The first fault that the message meets, if any has not been used up."""
-        self.seen[towards] += 1
-        passing = Passing.of(broker, towards, self.seen[towards], frame)
+        self.counts[towards] += 1
+        passing = Passing.of(broker, towards, self.counts[towards], frame)
         for number, fault in enumerate(self.faults):
             applied = self._applied.get(number, 0)
             if fault.meets(passing) and (fault.at_most is None or applied < fault.at_most):
@@ -147,6 +147,6 @@ class Ledger:
         return passing, None
 
     def note(self, kind: str, passing: Passing) -> None:
-        self.done.append(
+        self.rows.append(
             Done(kind, passing.towards, passing.broker, passing.count, passing.producer, passing.seq, passing.attempt)
         )

@@ -43,7 +43,7 @@ class StompProxy:
         self._gates = {broker: threading.Event() for broker in upstreams}
         self._listeners = {broker: socket.create_server(("127.0.0.1", 0)) for broker in upstreams}
         self._links: list[_Link] = []
-        self._threads = [threading.Thread(target=self._accept, args=(each,), daemon=True) for each in upstreams]
+        self._threads = [threading.Thread(target=self._accept, args=(broker,), daemon=True) for broker in upstreams]
         for gate in self._gates.values():
             gate.set()
         for thread in self._threads:
@@ -64,15 +64,15 @@ class StompProxy:
     @property
     def done(self) -> list[Done]:
         with self._lock:
-            return list(self._ledger.done)
+            return list(self._ledger.rows)
 
     def applied(self, kind: str) -> int:
-        return sum(each.kind == kind for each in self.done)
+        return sum(fault.kind == kind for fault in self.done)
 
     def seen(self, towards: str) -> int:
         """How many SENDs (TO_BROKER) or MESSAGEs (TO_CLIENT) came by, those that were dropped too."""
         with self._lock:
-            return self._ledger.seen[towards]
+            return self._ledger.counts[towards]
 
     def blackhole(self, broker: str) -> None:
         """Pass nothing on, either way, and close nothing: what comes is kept for `resume`."""
@@ -83,7 +83,7 @@ class StompProxy:
 
     def cut(self, broker: str) -> None:
         """Cut every connection to one broker; new ones are let in."""
-        for link in self._of(broker):
+        for link in self._links_of(broker):
             link.cut()
 
     def close(self) -> None:
@@ -98,7 +98,7 @@ class StompProxy:
             link.cut()
             link.join()
 
-    def _of(self, broker: str) -> list["_Link"]:
+    def _links_of(self, broker: str) -> list["_Link"]:
         with self._lock:
             return [link for link in self._links if link.broker == broker]
 

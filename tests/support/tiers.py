@@ -90,8 +90,8 @@ class Tiers:
                 item.add_marker("slow")
         if written := self._config.getoption("write_tests"):
             write_tests(written, [*map(as_collected, items), *self._unread])
-        if kept := self._config.getoption("only_tests"):
-            self._keep(items, frozenset(json.loads(kept.read_text(encoding="utf-8"))))
+        if chosen := self._config.getoption("only_tests"):
+            self._keep(items, frozenset(json.loads(chosen.read_text(encoding="utf-8"))))
 
     def _keep(self, items: list[pytest.Item], nodeids: Collection[str]) -> None:
         self._config.hook.pytest_deselected(items=[item for item in items if item.nodeid not in nodeids])

@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[2]
 
 def under_gevent(folder: Path, arguments: Sequence[str], timeout_s: float = 240) -> None:
     """Run pytest on files of ``folder`` in a patched process of its own; fails with its last words."""
-    named = [str(folder / each) if (folder / each).exists() else each for each in arguments]
+    named = [str(folder / argument) if (folder / argument).exists() else argument for argument in arguments]
     command = [sys.executable, "-c", PATCHED, "-q", "-p", "no:cacheprovider", *named]
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=timeout_s)
     assert run.returncode == 0, run.stdout[-5_000:] + run.stderr[-2_000:]

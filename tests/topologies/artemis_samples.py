@@ -30,8 +30,8 @@ brokers = st.builds(
     ArtemisBroker,
     name=names,
     acceptors=st.sampled_from([(Acceptor("all"),), (Acceptor("core"), Acceptor("amqp")), ArtemisBroker("x").acceptors]),
-    address_settings=st.lists(settings_of_addresses, max_size=3, unique_by=lambda each: each.match).map(tuple),
-    addresses=st.lists(addresses, max_size=3, unique_by=lambda each: each.name).map(tuple),
+    address_settings=st.lists(settings_of_addresses, max_size=3, unique_by=lambda setting: setting.match).map(tuple),
+    addresses=st.lists(addresses, max_size=3, unique_by=lambda address: address.name).map(tuple),
     persistence=st.none() | journals,
     memory_limit_bytes=st.integers(0, MIB),
     critical_analyzer_policy=st.sampled_from(["LOG", "SHUTDOWN", "HALT"]),
@@ -48,16 +48,16 @@ clusters = st.builds(
 @st.composite
 def clusters_and_connections(draw: st.DrawFn) -> Topology:
     """One to four brokers, any pair of them in the cluster, mirrored or neither."""
-    all_brokers = tuple(draw(st.lists(brokers, min_size=1, max_size=4, unique_by=lambda each: each.name)))
+    all_brokers = tuple(draw(st.lists(brokers, min_size=1, max_size=4, unique_by=lambda broker: broker.name)))
     cluster = draw(clusters)
     links: list[Link] = []
-    for number, one in enumerate(all_brokers):
-        for other in all_brokers[number + 1 :]:
+    for number, opener in enumerate(all_brokers):
+        for end in all_brokers[number + 1 :]:
             if draw(flags):
-                links.append(ClusterLink(one, other, f"c{len(links)}", cluster=cluster))
+                links.append(ClusterLink(opener, end, f"c{len(links)}", cluster=cluster))
             if draw(flags):
                 links.append(
-                    BrokerConnection(one, other, f"m{len(links)}", mirror=draw(mirrors), auto_start=draw(flags))
+                    BrokerConnection(opener, end, f"m{len(links)}", mirror=draw(mirrors), auto_start=draw(flags))
                 )
     return Topology("random", all_brokers, tuple(links), (ClientGroup("anybody", all_brokers),), ARTEMIS)
 

@@ -28,15 +28,17 @@ def in_filter(text: str, address: str) -> bool:
 
 
 def queues_from_the_start(broker: ArtemisBroker, address: str) -> list[str]:
-    declared = [each for each in broker.addresses if each.name == address and each.routing == "ANYCAST"]
-    return [each.queue or each.name for each in declared]
+    declared = [setting for setting in broker.addresses if setting.name == address and setting.routing == "ANYCAST"]
+    return [setting.queue or setting.name for setting in declared]
 
 
 def wanted(matches: Sequence[AddressMatch], broker: ArtemisBroker, address: str) -> bool:
     """Whether one of them means the address, or a queue of it at the broker, once there is one."""
     queues = queues_from_the_start(broker, address) or [address]
     patterns = [match.address_match for match in matches if match.address_match]
-    return any(in_pattern(each, address) for each in patterns) or any(match.queue_name in queues for match in matches)
+    return any(in_pattern(pattern, address) for pattern in patterns) or any(
+        match.queue_name in queues for match in matches
+    )
 
 
 def receives(link: Link, client_at: str, address: str) -> bool:

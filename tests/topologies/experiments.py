@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +23,11 @@ from topologies.runtimes.contract import Runtime
 MEMORY_MB = 128
 MESSAGES = 30
 ORDERS = Destination("queue", "orders")
+PRICES = Destination("topic", "prices")
 SETTLES_S = 2.0  # demand and messages that are on their way
 
 
-def two(*policies: DestinationPolicy, **link: Any) -> Topology:
+def here_to_there(*policies: DestinationPolicy, **link: Any) -> Topology:
     """here → there by one link of these properties, both brokers with these policies beside those of the model."""
     here, there = (Broker(name, policies=(*DEFAULT_POLICIES, *policies)) for name in ("here", "there"))
     return Topology("two", (here, there), (NetworkConnector(opened_by=here, to=there, **link),), (), CLASSIC)
@@ -51,6 +52,20 @@ def client(runtime: Runtime, broker: str) -> Client:
     return Client(runtime.endpoint(broker, "stomp"), runtime.credentials())
 
 
+@contextmanager
+def clients(runtime: Runtime, *brokers: str) -> Iterator[list[Client]]:
+    """One at each of these brokers, closed at the end."""
+    with ExitStack() as stack:
+        yield [stack.enter_context(closing(client(runtime, broker))) for broker in brokers]
+
+
+def send(runtime: Runtime, broker: str, to: Destination = ORDERS, count: int = MESSAGES, first_seq: int = 0) -> None:
+    """So many messages by a client of their own, each confirmed."""
+    with closing(client(runtime, broker)) as sender:
+        sender.send(to, *(body(seq) for seq in range(first_seq, first_seq + count)))
+        assert sender.outcomes(count) == [Outcome.ACKED] * count
+
+
 def depth(runtime: Runtime, topology: Topology, broker: str, queue: str) -> int:
     with closing(Jolokia(runtime.management(broker))) as agent:
         return queries_of(topology, broker).figures(agent).queues.get(queue, {}).get("depth", 0)
@@ -58,19 +73,14 @@ def depth(runtime: Runtime, topology: Topology, broker: str, queue: str) -> int:
 
 def shares(runtime: Runtime, *consume_at: str) -> list[int]:
     """How many of the 30 messages sent at ``here`` each consumer gets, in their order."""
-    consumers = [client(runtime, broker) for broker in consume_at]
-    for consumer in consumers:
-        consumer.listen(ORDERS)
-    with closing(Jolokia(runtime.management("here"))) as agent:
-        seen = queries_of(two(), "here")
-        demand = consume_at.count("here") + ("there" in consume_at)  # the link's is one more, or several
-        until(lambda: seen.figures(agent).queues.get(ORDERS.name, {}).get("consumers", 0) >= demand)
-    time.sleep(SETTLES_S)
-    sender = client(runtime, "here")
-    sender.send(ORDERS, *(body(seq) for seq in range(MESSAGES)))
-    assert sender.outcomes(MESSAGES) == [Outcome.ACKED] * MESSAGES
-    until(lambda: sum(len(consumer.got) for consumer in consumers) == MESSAGES)
-    found = [len(consumer.got) for consumer in consumers]
-    for each in (sender, *consumers):
-        each.close()
-    return found
+    with clients(runtime, *consume_at) as consumers:
+        for consumer in consumers:
+            consumer.listen(ORDERS)
+        with closing(Jolokia(runtime.management("here"))) as agent:
+            queries = queries_of(here_to_there(), "here")
+            demand = consume_at.count("here") + ("there" in consume_at)  # the link's is one more, or several
+            until(lambda: queries.figures(agent).queues.get(ORDERS.name, {}).get("consumers", 0) >= demand)
+        time.sleep(SETTLES_S)
+        send(runtime, "here")
+        until(lambda: sum(len(consumer.got) for consumer in consumers) == MESSAGES)
+        return [len(consumer.got) for consumer in consumers]

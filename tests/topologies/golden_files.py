@@ -2,10 +2,13 @@
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
+import pytest
 from lxml import etree
+
+from topologies.model.validity import TopologyInvalid
 
 FOLDER = Path(__file__).parent / "golden"
 OPTION = re.compile(r"([\w.]+)=")
@@ -21,6 +24,16 @@ def assert_golden(name: str, text: str) -> None:
         path.write_text(text, encoding="utf-8")
     assert path.exists(), f"no golden file {name}: run with BROKERBENCH_REGENERATE=1, then read what it wrote"
     assert text == path.read_text(encoding="utf-8")
+
+
+def assert_golden_refusals(name: str, mistakes: Mapping[str, Callable[[], object]]) -> None:
+    """Each mistake, by its title, is refused with the sentences that the file ``golden/name`` holds."""
+    refusals = []
+    for title, make in mistakes.items():
+        with pytest.raises(TopologyInvalid) as caught:
+            make()
+        refusals.append(f"{title}\n" + "".join(f"    {problem}\n" for problem in caught.value.problems))
+    assert_golden(name, "".join(refusals))
 
 
 def settings_in(files: Mapping[str, str]) -> set[tuple[str, ...]]:

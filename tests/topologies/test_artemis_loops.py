@@ -32,13 +32,13 @@ def connections(draw: st.DrawFn) -> list[BrokerConnection]:
     """Up to five, some of them with an alternate."""
     links = []
     for number in range(draw(st.integers(1, 5))):
-        here, there, *others = draw(st.permutations(BROKERS))
+        here, there, *alternates = draw(st.permutations(BROKERS))
         senders, receivers, mirror = draw(some), draw(some), draw(mirrors)
         links.append(
             BrokerConnection(
                 here, there, f"link-{number}", mirror=mirror, receivers=receivers,
                 senders=senders if senders or receivers or mirror else (AddressMatch("x"),),
-                alternates=tuple(others[: draw(st.integers(0, 1))]),
+                alternates=tuple(alternates[: draw(st.integers(0, 1))]),
             )
         )  # fmt: skip
     return links
@@ -59,18 +59,18 @@ def leads_round(taken: Sequence[Step]) -> bool:
     """Whether one comes back to where a sender or a receiver took a message from."""
     ways = {(begin, end) for begin, end, _ in taken}
     for middle in BROKERS:
-        ways |= {(b, e) for b, m in ways for other, e in ways if m == other == middle.name}
+        ways |= {(b, e) for b, m in ways for begin, e in ways if m == begin == middle.name}
     return any((end, begin) in ways for begin, end, mirrors in taken if not mirrors)
 
 
 @settings(max_examples=300, deadline=None)
 @given(connections())
 def test_what_some_address_goes_round_by_for_ever_is_told(links: list[BrokerConnection]) -> None:
-    told = list(loop_problems(links))
-    found = any(leads_round(list(steps(links, address))) for address in ADDRESSES)
-    event(f"round: {found}, told: {bool(told)}")
-    if found:
-        assert told
+    problems = list(loop_problems(links))
+    is_loop = any(leads_round(list(steps(links, address))) for address in ADDRESSES)
+    event(f"round: {is_loop}, told: {bool(problems)}")
+    if is_loop:
+        assert problems
 
 
 @settings(max_examples=100, deadline=None)
@@ -81,46 +81,48 @@ def test_where_no_address_matters_and_nothing_leads_round_nothing_is_told(links:
         assert list(loop_problems(links)) == []
 
 
-def every_way_round(way: tuple[Flow, ...], flows: Sequence[Flow]) -> Iterator[tuple[Flow, ...]]:
+def every_way_round(path: tuple[Flow, ...], flows: Sequence[Flow]) -> Iterator[tuple[Flow, ...]]:
     """Literally all, one by one: past each broker once, any two flows with an address in common."""
     for flow in flows:
-        goes_on = flow.begin == way[-1].end and all(_meet(flow.kind, before.kind) for before in way)
-        if goes_on and flow.end == way[0].begin:
-            yield (*way, flow)
-        elif goes_on and flow.end not in {each.end for each in way}:
-            yield from every_way_round((*way, flow), flows)
+        goes_on = flow.begin == path[-1].end and all(_meet(flow.kind, before.kind) for before in path)
+        if goes_on and flow.end == path[0].begin:
+            yield (*path, flow)
+        elif goes_on and flow.end not in {passed.end for passed in path}:
+            yield from every_way_round((*path, flow), flows)
 
 
 @settings(max_examples=200, deadline=None)
 @given(connections())
 def test_a_direction_is_told_of_exactly_if_it_is_on_one_of_all_ways_round(links: list[BrokerConnection]) -> None:
     flows = [flow for link in links for flow in flows_of(link)]
-    ways = [way for flow in flows if not flow.mirrors for way in every_way_round((flow,), flows)]
-    told = list(loop_problems(links))
-    event(f"ways: {min(len(ways), 10)}, told: {len(told)}")
-    assert bool(ways) is bool(told)
-    if len(told) < MOST_TOLD:
-        on_one = {flow.link for way in ways for flow in way if not flow.mirrors}
-        assert on_one <= {link.name for link in links if any(repr(link.name) in problem for problem in told)}
+    ways = [loop for flow in flows if not flow.mirrors for loop in every_way_round((flow,), flows)]
+    problems = list(loop_problems(links))
+    event(f"ways: {min(len(ways), 10)}, told: {len(problems)}")
+    assert bool(ways) is bool(problems)
+    if len(problems) < MOST_TOLD:
+        looping_links = {flow.link for loop in ways for flow in loop if not flow.mirrors}
+        assert looping_links <= {link.name for link in links if any(repr(link.name) in problem for problem in problems)}
 
 
 def full_mesh(match: str, back: str) -> list[BrokerConnection]:
     """Forty brokers: the earlier pushes what is for ``match`` to the later one, and that one what is for ``back``."""
     brokers = tuple(ArtemisBroker(f"b{number}") for number in range(40))
     pairs = list(combinations(brokers, 2))
-    there = [BrokerConnection(one, other, senders=(AddressMatch(match),)) for one, other in pairs]
-    return there + [BrokerConnection(other, one, senders=(AddressMatch(back),)) for one, other in pairs]
+    there = [BrokerConnection(opener, end, senders=(AddressMatch(match),)) for opener, end in pairs]
+    return there + [BrokerConnection(end, opener, senders=(AddressMatch(back),)) for opener, end in pairs]
 
 
-@pytest.mark.parametrize(("match", "back", "told"), [("#", "#", MOST_TOLD), ("up.#", "down.#", 0)])
-def test_a_full_mesh_of_forty_is_soon_searched(match: str, back: str, told: int) -> None:
+@pytest.mark.parametrize(("match", "back", "problems"), [("#", "#", MOST_TOLD), ("up.#", "down.#", 0)])
+def test_a_full_mesh_of_forty_is_soon_searched(match: str, back: str, problems: int) -> None:
     """It has more ways than forty faculty: one by one they would never end."""
-    assert len(list(loop_problems(full_mesh(match, back)))) == told
+    assert len(list(loop_problems(full_mesh(match, back)))) == problems
 
 
 def test_a_full_mesh_of_forty_mirrors_is_a_topology_with_all_its_paths() -> None:
     brokers = tuple(ArtemisBroker(f"b{number}") for number in range(40))
-    links = tuple(BrokerConnection(one, other, mirror=Mirror()) for one in brokers for other in brokers if one != other)
+    links = tuple(
+        BrokerConnection(opener, end, mirror=Mirror()) for opener in brokers for end in brokers if opener != end
+    )
     assert len(Topology("t", brokers, links, (), ARTEMIS).paths()) == 1600
 
 
@@ -131,8 +133,8 @@ def test_patterns_that_make_as_many_ways_as_sets_are_soon_searched() -> None:
         BrokerConnection(
             here, there, f"{here.name}-{there.name}-{word}", senders=(AddressMatch(f"{'*.' * at}{word}.#"),)
         )
-        for at, (one, other) in enumerate(pairwise(brokers))
-        for (here, there), words in (((one, other), "xy"), ((other, one), "vw"))
+        for at, (broker, next_broker) in enumerate(pairwise(brokers))
+        for (here, there), words in (((broker, next_broker), "xy"), ((next_broker, broker), "vw"))
         for word in words
     ]
     assert list(loop_problems(links)) == []

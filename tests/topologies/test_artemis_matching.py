@@ -22,10 +22,10 @@ def matches(pattern: list[str], address: list[str]) -> bool:
 
 
 @given(words, words, plain)
-def test_patterns_that_match_one_address_overlap(first: str, second: str, address: list[str]) -> None:
-    if matches(first.split("."), address) and matches(second.split("."), address):
-        assert overlap(first, second)
-    assert overlap(first, second) == overlap(second, first)
+def test_patterns_that_match_one_address_overlap(pattern: str, other_pattern: str, address: list[str]) -> None:
+    if matches(pattern.split("."), address) and matches(other_pattern.split("."), address):
+        assert overlap(pattern, other_pattern)
+    assert overlap(pattern, other_pattern) == overlap(other_pattern, pattern)
 
 
 @given(words, plain)
@@ -70,10 +70,10 @@ def test_a_filter_overlaps_an_address_exactly_if_it_passes(address_filter: str, 
 
 
 @given(filters, filters, plain)
-def test_filters_that_let_one_address_pass_overlap(first: str, second: str, address: list[str]) -> None:
-    if filter_passes(first, ".".join(address)) and filter_passes(second, ".".join(address)):
-        assert filters_overlap(first, second)
-    assert filters_overlap(first, second) == filters_overlap(second, first)
+def test_filters_that_let_one_address_pass_overlap(address_filter: str, other_filter: str, address: list[str]) -> None:
+    if filter_passes(address_filter, ".".join(address)) and filter_passes(other_filter, ".".join(address)):
+        assert filters_overlap(address_filter, other_filter)
+    assert filters_overlap(address_filter, other_filter) == filters_overlap(other_filter, address_filter)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.topologies.golden_files import assert_golden
+from tests.topologies.golden_files import assert_golden_refusals
 from topologies.artemis.addresses import Address, AddressSetting
 from topologies.artemis.broker import Acceptor, ArtemisBroker, HaPolicy, Journal
 from topologies.artemis.links import AddressMatch, BrokerConnection, ClusterConnection, ClusterLink, Mirror
@@ -129,12 +129,7 @@ MISTAKES: dict[str, Callable[[], Any]] = {
 
 
 def test_each_mistake_draws_its_own_sentence() -> None:
-    said = []
-    for mistake, make in MISTAKES.items():
-        with pytest.raises(TopologyInvalid) as caught:
-            make()
-        said.append(f"{mistake}\n    {caught.value}\n")
-    assert_golden("artemis-errors.txt", "".join(said))
+    assert_golden_refusals("artemis-errors.txt", MISTAKES)
 
 
 def test_what_goes_one_way_each_may_go_both() -> None:
@@ -161,7 +156,7 @@ def test_a_sender_may_lead_back_what_the_mirror_leaves_out() -> None:
 def test_links_that_only_lead_on_are_soon_known_to_lead_nowhere_round() -> None:
     """As many ways as a set of twenty has subsets."""
     brokers = tuple(ArtemisBroker(f"b{number}") for number in range(20))
-    onwards = [pushing(one, other) for number, one in enumerate(brokers) for other in brokers[number + 1 :]]
+    onwards = [pushing(opener, end) for number, opener in enumerate(brokers) for end in brokers[number + 1 :]]
     assert len(topology(brokers, *onwards).links) == 190
 
 
@@ -173,7 +168,7 @@ def test_a_loop_is_told_once_wherever_one_begins_to_follow_it() -> None:
 
 def test_of_many_ways_round_the_first_are_told_and_none_is_searched_for_twice() -> None:
     brokers = tuple(ArtemisBroker(f"b{number}") for number in range(10))
-    both_ways = [pushing(one, other) for one in brokers for other in brokers if one != other]
+    both_ways = [pushing(opener, end) for opener in brokers for end in brokers if opener != end]
     with pytest.raises(TopologyInvalid) as caught:
         topology(brokers, *both_ways)
     assert len(caught.value.problems) == MOST_TOLD
@@ -304,7 +299,7 @@ def test_ends_that_are_no_pair_are_warned_of_and_the_first_is_predicted(auto_sta
 
 
 @pytest.mark.parametrize(
-    ("link", "told"),
+    ("link", "sentence"),
     [
         (pushing(A, B, "orders.>"), "has the address_match 'orders.>': '>' is Classic's wildcard"),
         (pushing(A, B, "queue://orders.>"), "no queue:// or topic:// before it here; '>' is Classic's wildcard"),
@@ -326,10 +321,10 @@ def test_ends_that_are_no_pair_are_warned_of_and_the_first_is_predicted(auto_sta
         (BrokerConnection(A, B, mirror=Mirror(address_filter="eu, us")), "spaces belong to the names; leave them out"),
     ],
 )
-def test_a_pattern_that_is_none_here_is_warned_of(link: Link, told: str) -> None:
+def test_a_pattern_that_is_none_here_is_warned_of(link: Link, sentence: str) -> None:
     (warning,) = topology((A, B), link).warnings
     assert warning.startswith("link 'a-to-b' has the ")
-    assert told in warning
+    assert sentence in warning
 
 
 def test_a_pattern_of_settings_that_is_none_here_is_warned_of() -> None:

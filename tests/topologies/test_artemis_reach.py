@@ -94,8 +94,8 @@ def test_a_mirror_repeats_what_its_filter_lets_pass(address_filter: str, reached
 def test_a_topic_crosses_a_cluster_and_is_pushed_to_nobody() -> None:
     topic = "topic://orders.eu"
     assert not network(BrokerConnection(B, A, receivers=(ORDERS,))).reaches("a", "b", topic)
-    of_topics = ArtemisBroker("a", address_settings=(AddressSetting(default_routing="MULTICAST"),))
-    from_there = network(BrokerConnection(B, of_topics, receivers=(ORDERS,)), brokers=(of_topics, B))
+    topic_broker = ArtemisBroker("a", address_settings=(AddressSetting(default_routing="MULTICAST"),))
+    from_there = network(BrokerConnection(B, topic_broker, receivers=(ORDERS,)), brokers=(topic_broker, B))
     assert from_there.reaches("a", "b", topic)
     assert not network(BrokerConnection(A, B, senders=(ORDERS,))).reaches("a", "b", topic)
     assert not network(BrokerConnection(A, B, mirror=Mirror())).reaches("a", "b", topic)
@@ -137,9 +137,9 @@ def test_a_cluster_sends_to_a_member_that_a_connection_takes_it_on_from() -> Non
 def test_a_router_gives_out_what_its_peer_matches() -> None:
     router = Router("r", waypoints=("orders",))
     topology = network(BrokerConnection(A, router, peers=(ORDERS,)), brokers=(A, router))
-    for one, other in (("a", "r"), ("r", "a")):
-        assert topology.reaches(one, other, QUEUE)
-        assert not topology.reaches(one, other, "queue://prices")
+    for producer, consumer in (("a", "r"), ("r", "a")):
+        assert topology.reaches(producer, consumer, QUEUE)
+        assert not topology.reaches(producer, consumer, "queue://prices")
 
 
 def test_a_backup_reaches_what_its_live_broker_does() -> None:
@@ -155,25 +155,29 @@ def test_every_path_of_a_catalogue_entry_is_predicted(entry: str) -> None:
     """Links between the catalogue's brokers let all queues pass, so brokers that they join can be reached."""
     topology = build(entry)
     names = [broker.name for broker in topology.brokers if not broker.standby_of]
-    found = {(a, b) for a in names for b in names if topology.reaches(a, b, "queue://any")}
-    assert found == set(topology.paths())
+    reached = {(a, b) for a in names for b in names if topology.reaches(a, b, "queue://any")}
+    assert reached == set(topology.paths())
 
 
 matches = st.sampled_from(
-    [AddressMatch(each) for each in ("#", "orders.#", "orders.*", "*", "prices")]
-    + [AddressMatch(queue_name=each) for each in ("orders.eu", "in")]
+    [AddressMatch(pattern) for pattern in ("#", "orders.#", "orders.*", "*", "prices")]
+    + [AddressMatch(queue_name=name) for name in ("orders.eu", "in")]
 )
 some = st.just(()) | st.lists(matches, min_size=1, max_size=2).map(tuple)
 mirrors = st.none() | st.sampled_from(["", "orders", "orders.", "!orders.eu", "pri,ord,!orders."]).map(
     lambda text: Mirror(address_filter=text)
 )
-made = st.sampled_from([(), (Address("orders.eu"),), (Address("orders", queue="in"), Address("prices", "MULTICAST"))])
+declared_addresses = st.sampled_from(
+    [(), (Address("orders.eu"),), (Address("orders", queue="in"), Address("prices", "MULTICAST"))]
+)
 
 
 @st.composite
 def networks(draw: st.DrawFn) -> tuple[tuple[ArtemisBroker, ...], tuple[Link, ...]]:
     """Two to five brokers and up to seven links, some of them of a cluster."""
-    brokers = tuple(ArtemisBroker(name, addresses=draw(made)) for name in "abcde")[: draw(st.integers(2, 5))]
+    brokers = tuple(ArtemisBroker(name, addresses=draw(declared_addresses)) for name in "abcde")[
+        : draw(st.integers(2, 5))
+    ]
     cluster = ClusterConnection(
         max_hops=draw(st.integers(1, 3)), message_load_balancing=draw(st.sampled_from(["ON_DEMAND", "OFF"]))
     )
@@ -193,7 +197,7 @@ def networks(draw: st.DrawFn) -> tuple[tuple[ArtemisBroker, ...], tuple[Link, ..
 
 @settings(max_examples=300, deadline=None)
 @given(
-    networks(), st.sampled_from([*(f"queue://{each}" for each in (*ADDRESSES, "orders.eu.de")), "topic://orders.eu"])
+    networks(), st.sampled_from([*(f"queue://{name}" for name in (*ADDRESSES, "orders.eu.de")), "topic://orders.eu"])
 )
 def test_on_any_network_the_prediction_is_what_walking_every_way_finds(
     drawn: tuple[tuple[ArtemisBroker, ...], tuple[Link, ...]], destination: str

@@ -51,7 +51,7 @@ def core_of(topology: Topology, name: str, site: Site | None = None) -> etree._E
 
 
 def texts(element: etree._Element, tag: str) -> list[str]:
-    return [str(found.text) for found in element.iter(f"{CORE}{tag}")]
+    return [str(child.text) for child in element.iter(f"{CORE}{tag}")]
 
 
 def files_of(topology: Topology, broker: AnyBroker) -> dict[str, str]:
@@ -122,11 +122,11 @@ def test_what_is_rendered_is_valid_by_the_schema_of_each_older_version(version: 
                 schema.assertValid(core_of(topology, broker.name, replace(site_of(topology), version=version)))
 
 
-@pytest.mark.parametrize(("version", "has"), [("2.40.0", 0), ("2.41.0", 1), ("2.44.0", 1), ("", 1)])
-def test_a_cluster_scans_its_topology_since_2_41(version: str, has: int) -> None:
+@pytest.mark.parametrize(("version", "count"), [("2.40.0", 0), ("2.41.0", 1), ("2.44.0", 1), ("", 1)])
+def test_a_cluster_scans_its_topology_since_2_41(version: str, count: int) -> None:
     cluster = build("cluster")
     element = core_of(cluster, "broker-1", replace(site_of(cluster), version=version))
-    assert len(texts(element, "topology-scanner-attempts")) == has
+    assert len(texts(element, "topology-scanner-attempts")) == count
 
 
 def test_a_topology_that_sets_what_a_version_does_not_know_says_which_setting_and_since_when() -> None:
@@ -136,8 +136,8 @@ def test_a_topology_that_sets_what_a_version_does_not_know_says_which_setting_an
         for link in built.links
         if isinstance(link, ClusterLink)
     )
-    told = ["cluster 'cluster' sets topology_scanner_attempts, which Artemis has since 2.41"]
-    assert list(lacks(replace(built, links=links), "2.40.0")) == told
+    refusals = ["cluster 'cluster' sets topology_scanner_attempts, which Artemis has since 2.41"]
+    assert list(lacks(replace(built, links=links), "2.40.0")) == refusals
     assert list(lacks(replace(built, links=links), "2.41.0")) == []
     assert list(lacks(built, "2.40.0")) == []
 
@@ -149,7 +149,7 @@ def test_the_schema_refuses_an_element_that_does_not_exist(artemis_schema: etree
 
 
 @pytest.mark.parametrize(
-    ("of", "tables", "rendered_otherwise"),
+    ("model", "tables", "rendered_otherwise"),
     [
         (
             ArtemisBroker,
@@ -176,10 +176,10 @@ def test_the_schema_refuses_an_element_that_does_not_exist(artemis_schema: etree
     ],
 )
 def test_no_field_of_the_model_is_forgotten(
-    of: type, tables: tuple[dict[str, str], ...], rendered_otherwise: str
+    model: type, tables: tuple[dict[str, str], ...], rendered_otherwise: str
 ) -> None:
     given_names = [field for table in tables for field in table] + rendered_otherwise.split()
-    assert sorted(given_names) == sorted(field.name for field in dataclasses.fields(of))
+    assert sorted(given_names) == sorted(field.name for field in dataclasses.fields(model))
 
 
 def test_no_user_and_no_password_is_in_a_file_but_as_a_placeholder() -> None:
@@ -232,8 +232,8 @@ def test_a_broker_publishes_the_address_at_which_the_site_has_it() -> None:
     site = dataclasses.replace(site_of(topology), hosts={"broker-2": "two.internal"})
     connectors = core_of(topology, "broker-1", site).find(f"{CORE}connectors")
     assert connectors is not None
-    told = {str(each.get("name")): str(each.text) for each in connectors}
-    assert told == {"broker-1": "tcp://127.0.0.1:40000", "broker-2": "tcp://two.internal:40004"}
+    uris = {str(connector.get("name")): str(connector.text) for connector in connectors}
+    assert uris == {"broker-1": "tcp://127.0.0.1:40000", "broker-2": "tcp://two.internal:40004"}
 
 
 def test_members_of_a_cluster_name_each_other_and_not_themselves() -> None:
@@ -284,9 +284,9 @@ def test_each_side_of_a_dual_mirror_goes_on_at_the_others_standby() -> None:
     topology = build("dual-mirror(alternate=True)")
     assert [broker.name for broker in topology.brokers] == ["dc-1", "dc-1-backup", "dc-2", "dc-2-backup"]
     uris = {
-        str(link.name): str(each.get("uri"))
+        str(link.name): str(connection.get("uri"))
         for link in topology.links
-        for each in core_of(topology, link.opened_by.name).iter(f"{CORE}amqp-connection")
+        for connection in core_of(topology, link.opened_by.name).iter(f"{CORE}amqp-connection")
     }
     assert all("#tcp://" in uri for uri in uris.values())
     assert core_of(topology, "dc-1-backup").find(f"{CORE}broker-connections") is not None
@@ -308,8 +308,8 @@ def test_dead_letters_have_a_queue_to_go_to() -> None:
 
 def test_receivers_have_their_queues_beforehand() -> None:
     element = core_of(build("receivers(queues='orders, prices')"), "sink")
-    made = [str(queue.get("name")) for queue in element.iter(f"{CORE}queue")]
-    assert made == ["DLQ", "ExpiryQueue", "orders", "prices", "brokerbench.canary.sink"]
+    queues = [str(queue.get("name")) for queue in element.iter(f"{CORE}queue")]
+    assert queues == ["DLQ", "ExpiryQueue", "orders", "prices", "brokerbench.canary.sink"]
 
 
 def test_a_routers_broker_has_its_queues_beforehand_and_each_is_a_waypoint_and_has_a_peer() -> None:

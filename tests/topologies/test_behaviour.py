@@ -7,18 +7,33 @@ from pathlib import Path
 
 import pytest
 
-from drivers.contract import Destination, Outcome
-from tests.support.brokers import running
+from drivers.contract import Destination, Outcome, Subscription
+from tests.support.brokers import frozen, running
 from tests.support.crossings import observed, predicted
-from tests.support.stomp_clients import body
+from tests.support.stomp_clients import Client, body
 from tests.support.waiting import until
-from tests.topologies.experiments import MEMORY_MB, MESSAGES, ORDERS, SETTLES_S, chain, client, depth, shares, two, up
+from tests.topologies.experiments import (
+    MEMORY_MB,
+    MESSAGES,
+    ORDERS,
+    PRICES,
+    SETTLES_S,
+    chain,
+    clients,
+    depth,
+    here_to_there,
+    send,
+    shares,
+    up,
+)
 from topologies.catalogue.lookup import build
 from topologies.classic.broker import Broker
+from topologies.classic.management import broker_mbean
 from topologies.classic.network_connectors import NetworkConnector
 from topologies.classic.product import CLASSIC
 from topologies.management.contract import queries_of
 from topologies.management.jolokia import Jolokia
+from topologies.management.links import prove_links
 from topologies.model.topology import Topology
 from topologies.runtimes.contract import Runtime
 
@@ -26,13 +41,13 @@ pytestmark = [pytest.mark.brokers, pytest.mark.nightly]
 
 
 def test_without_conduit_subscriptions_each_consumer_has_its_share(tmp_path: Path) -> None:
-    link = two(decrease_network_consumer_priority=False, conduit_subscriptions=False)
+    link = here_to_there(decrease_network_consumer_priority=False, conduit_subscriptions=False)
     with up(link, tmp_path) as runtime:
         assert shares(runtime, "here", "there", "there") == [10, 10, 10]
 
 
 def test_a_decreased_priority_keeps_messages_from_the_link_while_somebody_is_here(tmp_path: Path) -> None:
-    with up(two(decrease_network_consumer_priority=True), tmp_path) as runtime:
+    with up(here_to_there(decrease_network_consumer_priority=True), tmp_path) as runtime:
         assert shares(runtime, "here", "there", "there") == [MESSAGES, 0, 0]
 
 
@@ -51,18 +66,13 @@ def test_demand_whose_ttl_is_spent_is_not_heard_of_so_the_message_never_leaves(t
 def left_at(runtime: Runtime, topology: Topology, broker: str) -> None:
     """One message from a to c that the model says cannot get there, and where it stays."""
     assert not topology.reaches("a", "c", str(ORDERS))
-    consumer, sender = client(runtime, "c"), client(runtime, "a")
-    consumer.listen(ORDERS)
-    sender.send(ORDERS, body(0))
-    assert sender.outcomes(1) == [Outcome.ACKED]
-    until(lambda: depth(runtime, topology, broker, "orders") == 1)
-    time.sleep(SETTLES_S)
-    assert {each: depth(runtime, topology, each, "orders") for each in "abc"} == {
-        each: int(each == broker) for each in "abc"
-    }
-    assert consumer.got == []
-    for each in (consumer, sender):
-        each.close()
+    with clients(runtime, "c") as [consumer]:
+        consumer.listen(ORDERS)
+        send(runtime, "a", count=1)
+        until(lambda: depth(runtime, topology, broker, "orders") == 1)
+        time.sleep(SETTLES_S)
+        assert {name: depth(runtime, topology, name, "orders") for name in "abc"} == {"a": 0, "b": 0, "c": 0, broker: 1}
+        assert consumer.got == []
 
 
 def test_without_advisories_only_a_static_bridge_carries_messages(tmp_path: Path) -> None:
@@ -96,127 +106,99 @@ def what_is_open_passes_alone(topology: Topology, tmp_path: Path) -> None:
     }
     with up(topology, tmp_path) as runtime:
         for (kind, prefix), expected in passes.items():
-            found = observed(runtime, topology, kind, prefix)
-            assert found == predicted(topology, kind, prefix), (kind, prefix)
-            assert found == alone | ({("here", "there")} if expected else set()), (kind, prefix)
+            crossings = observed(runtime, topology, kind, prefix)
+            assert crossings == predicted(topology, kind, prefix), (kind, prefix)
+            assert crossings == alone | ({("here", "there")} if expected else set()), (kind, prefix)
 
 
 def test_dynamically_included_destinations_pass_by_their_wildcards_alone(tmp_path: Path) -> None:
-    topology = two(dynamically_included_destinations=OPEN)
+    topology = here_to_there(dynamically_included_destinations=OPEN)
     what_is_open_passes_alone(topology, tmp_path)
 
 
-def test_a_statically_included_queue_is_forwarded_though_nobody_consumes_it(tmp_path: Path) -> None:
-    topology = two(statically_included_destinations=(str(ORDERS),))
+def test_what_a_wildcard_includes_statically_is_forwarded_though_nobody_consumes_it(tmp_path: Path) -> None:
+    topology, queues = (
+        here_to_there(statically_included_destinations=("queue://forwarded.>",)),
+        ("forwarded.eu", "forwarded.eu.uk"),
+    )
     with up(topology, tmp_path) as runtime:
-        sender = client(runtime, "here")
-        sender.send(ORDERS, body(0))
-        sender.send(Destination("queue", "others"), body(1))
-        assert sender.outcomes(2) == [Outcome.ACKED] * 2
-        until(lambda: depth(runtime, topology, "there", "orders") == 1)
+        for queue in (*queues, "others"):
+            send(runtime, "here", Destination("queue", queue), count=1)
+        until(lambda: [depth(runtime, topology, "there", queue) for queue in queues] == [1, 1])
         time.sleep(SETTLES_S)
         assert depth(runtime, topology, "here", "others") == 1
-        sender.close()
 
 
 def test_statically_included_destinations_cross_by_their_wildcards_and_no_consumer_is_heard_of(tmp_path: Path) -> None:
     """The manual allows wildcards in the other two lists only; 5.18.3 takes them here too."""
-    topology = two(static_bridge=True, statically_included_destinations=OPEN)
+    topology = here_to_there(static_bridge=True, statically_included_destinations=OPEN)
     what_is_open_passes_alone(topology, tmp_path)
 
 
 def test_a_static_wildcard_is_told_on_to_the_broker_before(tmp_path: Path) -> None:
     """What b forwards to c unasked, a forwards to b, as for any other consumer at b."""
     a, b, c = (Broker(name) for name in "abc")
-    first = NetworkConnector(opened_by=a, to=b, consumer_ttl=2)
+    first_link = NetworkConnector(opened_by=a, to=b, consumer_ttl=2)
     last = NetworkConnector(
         opened_by=b, to=c, message_ttl=2, static_bridge=True, statically_included_destinations=("queue://open.>",)
     )
-    topology = Topology("told-on", (a, b, c), (first, last), (), CLASSIC)
+    topology = Topology("told-on", (a, b, c), (first_link, last), (), CLASSIC)
     with up(topology, tmp_path) as runtime:
-        found = observed(runtime, topology, "queue", "open.")
-        assert ("a", "c") in found
-        assert found == predicted(topology, "queue", "open.")
+        crossings = observed(runtime, topology, "queue", "open.")
+        assert ("a", "c") in crossings
+        assert crossings == predicted(topology, "queue", "open.")
 
 
 def test_what_is_excluded_within_a_static_wildcard_is_held_by_the_link(tmp_path: Path) -> None:
     """It does not cross; the link's subscription takes it all the same, so that a consumer here does not get it."""
-    topology = two(
+    topology = here_to_there(
         statically_included_destinations=("queue://open.>",),
         excluded_destinations=("queue://open.letters",),
         decrease_network_consumer_priority=False,
     )
-    assert not topology.reaches("here", "there", "queue://open.letters")
-    with up(topology, tmp_path) as runtime:
-        sender = client(runtime, "here")
-        sender.send(Destination("queue", "open.letters"), body(0))
-        assert sender.outcomes(1) == [Outcome.ACKED]
-        consumer = client(runtime, "here")
-        consumer.listen(Destination("queue", "open.letters"))
+    letters = Destination("queue", "open.letters")
+    assert not topology.reaches("here", "there", str(letters))
+    with up(topology, tmp_path) as runtime, clients(runtime, "here") as [consumer]:
+        send(runtime, "here", letters, count=1)
+        consumer.listen(letters)
         time.sleep(SETTLES_S)
         with closing(Jolokia(runtime.management("here"))) as agent:
             queue = queries_of(topology, "here").figures(agent).queues["open.letters"]
         assert (queue["depth"], queue["in_flight"], len(consumer.got)) == (1, 1, 0)
         assert depth(runtime, topology, "there", "open.letters") == 0
-        for each in (sender, consumer):
-            each.close()
 
 
-def test_parallel_connectors_carry_queues_by_all_of_theirs_and_topics_by_their_own(tmp_path: Path) -> None:
-    topology = build("parallel-connectors")
-    prices = Destination("topic", "prices")
+@pytest.mark.parametrize(
+    ("duplex", "sends", "consumes", "metric"),
+    [(False, "source", "sink", "dequeue_count"), (True, "sink", "source", "received_count")],
+    ids=["forth", "back"],
+)
+def test_parallel_connectors_carry_queues_by_all_of_theirs_and_topics_by_their_own_and_their_opener_counts_it(
+    duplex: bool, sends: str, consumes: str, metric: str, tmp_path: Path
+) -> None:
+    """The far ends count what comes back too, as #0, #1 and #2 (`analysis.network.resources.links`)."""
+    topology = build(f"parallel-connectors(duplex={duplex})")
     with up(topology, tmp_path) as runtime:
-        for kind in ("queue", "topic"):
-            assert observed(runtime, topology, kind) == predicted(topology, kind)
-        before = carried(runtime, topology)
-        consumer, sender = client(runtime, "sink"), client(runtime, "source")
-        for destination in (ORDERS, prices):
-            consumer.listen(destination)
-        time.sleep(SETTLES_S)
-        for destination in (ORDERS, prices):
-            sender.send(destination, *(body(seq) for seq in range(MESSAGES)))
-        assert sorted(reading.seq for reading in consumer.received(2 * MESSAGES)) == sorted([*range(MESSAGES)] * 2)
-        until(lambda: sum((carried(runtime, topology) - before).values()) == 2 * MESSAGES)
-        found = carried(runtime, topology) - before
-        assert found["topics"] == MESSAGES
-        assert min(found["queues-1"], found["queues-2"]) > 0
-        for each in (consumer, sender):
-            each.close()
+        assert observed(runtime, topology, "topic") == predicted(topology, "topic")
+        before = carried(runtime, topology, metric)
+        with clients(runtime, consumes, sends) as (consumer, sender):
+            for destination in (ORDERS, PRICES):
+                consumer.listen(destination)
+            time.sleep(SETTLES_S)
+            for destination in (ORDERS, PRICES):
+                sender.send(destination, *(body(seq) for seq in range(MESSAGES)))
+            assert sorted(reading.seq for reading in consumer.received(2 * MESSAGES)) == sorted([*range(MESSAGES)] * 2)
+            until(lambda: sum((carried(runtime, topology, metric) - before).values()) == 2 * MESSAGES)
+        carried_since = carried(runtime, topology, metric) - before
+        assert carried_since["topics"] == MESSAGES
+        assert min(carried_since["queues-1"], carried_since["queues-2"]) > 0
 
 
-def test_the_opener_of_parallel_duplex_links_counts_what_each_of_them_has_brought_back(tmp_path: Path) -> None:
-    """The far ends count it too, and call themselves #0, #1 and #2 (`analysis.network.resources.links`)."""
-    topology = build("parallel-connectors(duplex=True)")
-    prices = Destination("topic", "prices")
-    with up(topology, tmp_path) as runtime:
-        before = carried(runtime, topology, "received_count")
-        consumer, sender = client(runtime, "source"), client(runtime, "sink")
-        for destination in (ORDERS, prices):
-            consumer.listen(destination)
-        time.sleep(SETTLES_S)
-        for destination in (ORDERS, prices):
-            sender.send(destination, *(body(seq) for seq in range(MESSAGES)))
-        consumer.received(2 * MESSAGES)
-        until(lambda: sum((carried(runtime, topology, "received_count") - before).values()) == 2 * MESSAGES)
-        found = carried(runtime, topology, "received_count") - before
-        assert found["topics"] == MESSAGES
-        assert min(found["queues-1"], found["queues-2"]) > 0
-        for each in (consumer, sender):
-            each.close()
-
-
-def carried(runtime: Runtime, topology: Topology, metric: str = "dequeue_count") -> Counter[str]:
+def carried(runtime: Runtime, topology: Topology, metric: str) -> Counter[str]:
     """How many messages each link of ``source`` has brought over so far, or back."""
     with closing(Jolokia(runtime.management("source"))) as agent:
         bridges = queries_of(topology, "source").figures(agent).bridges
     return Counter({bridge.connector: bridge.counters[metric] for bridge in bridges})
-
-
-def test_a_link_without_duplex_answers_nothing_and_one_with_it_does(tmp_path: Path) -> None:
-    for duplex in (False, True):
-        topology = two(duplex=duplex, name="one-link")
-        with up(topology, tmp_path / str(duplex)) as runtime:
-            assert (("there", "here") in observed(runtime, topology)) is duplex
 
 
 @pytest.mark.parametrize(("suppressed", "hops"), [(False, {1, 2}), (True, {1})])
@@ -231,23 +213,21 @@ def test_a_consumer_known_over_two_ways_draws_messages_over_both_unless_that_is_
         )
         for opener, to in ((a, b), (b, c), (a, c))
     )  # fmt: skip
-    with up(Topology("two-ways", (a, b, c), links, (), CLASSIC), tmp_path) as runtime:
-        consumer, sender = client(runtime, "c"), client(runtime, "a")
+    with (
+        up(Topology("two-ways", (a, b, c), links, (), CLASSIC), tmp_path) as runtime,
+        clients(runtime, "c", "a") as (consumer, sender),
+    ):
         consumer.listen(ORDERS)
         time.sleep(SETTLES_S)
         sender.send(ORDERS, *(body(seq) for seq in range(MESSAGES)))
         assert sorted(reading.seq for reading in consumer.received(MESSAGES)) == list(range(MESSAGES))
-        found = {delivery.hops for delivery in consumer.got}
-        for each in (consumer, sender):
-            each.close()
-    assert found == hops
+        assert {delivery.hops for delivery in consumer.got} == hops
 
 
 def test_the_prefetch_size_of_a_link_bounds_what_is_on_its_way(tmp_path: Path) -> None:
     """What a bridge has taken ahead is in flight at its opener: never more than that when the far end is frozen."""
-    topology = two(prefetch_size=5, decrease_network_consumer_priority=False)
-    with up(topology, tmp_path) as runtime:
-        consumer, sender = client(runtime, "there"), client(runtime, "here")
+    topology = here_to_there(prefetch_size=5, decrease_network_consumer_priority=False)
+    with up(topology, tmp_path) as runtime, clients(runtime, "there", "here") as (consumer, sender):
         consumer.listen(ORDERS)
         time.sleep(SETTLES_S)
         runtime.pause("there")
@@ -259,5 +239,59 @@ def test_the_prefetch_size_of_a_link_bounds_what_is_on_its_way(tmp_path: Path) -
         runtime.resume("there")
         assert sorted(reading.seq for reading in consumer.received(MESSAGES)) == list(range(MESSAGES))
         assert in_flight == 5
-        for each in (consumer, sender):
-            each.close()
+
+
+@pytest.mark.parametrize("waits_for_answers", [True, False])
+def test_a_message_that_is_not_stored_leaves_its_broker_unanswered_only_without_always_sync_send(
+    waits_for_answers: bool, tmp_path: Path
+) -> None:
+    """The far end stands still. What was sent to it one way is gone from here: it would be lost with that broker."""
+    topology = here_to_there(always_sync_send=waits_for_answers, decrease_network_consumer_priority=False)
+    with up(topology, tmp_path) as runtime, clients(runtime, "there", "here") as (consumer, sender):
+        consumer.listen(ORDERS)
+        time.sleep(SETTLES_S)
+        with frozen(runtime, "there"):
+            sender.send(ORDERS, *(body(seq) for seq in range(MESSAGES)), durable=False)
+            if waits_for_answers:
+                until(lambda: depth(runtime, topology, "here", "orders") == MESSAGES)
+            time.sleep(SETTLES_S)
+            assert depth(runtime, topology, "here", "orders") == (MESSAGES if waits_for_answers else 0)
+        assert sorted(reading.seq for reading in consumer.received(MESSAGES)) == list(range(MESSAGES))
+
+
+@pytest.mark.parametrize("dynamic_only", [False, True])
+def test_a_bridge_that_starts_asks_for_what_durable_subscribers_sleep_on_unless_it_is_dynamic_only(
+    dynamic_only: bool, tmp_path: Path
+) -> None:
+    """The subscriber at the far end is away all the time, and its broker has the message only if the bridge asked."""
+    topology = here_to_there(dynamic_only=dynamic_only)
+    with up(topology, tmp_path) as runtime:
+        with closing(durable_subscriber(runtime)):
+            time.sleep(SETTLES_S)
+        runtime.stop("here")
+        runtime.start("here")
+        prove_links(runtime, topology, timeout_s=60)
+        time.sleep(SETTLES_S)
+        send(runtime, "here", PRICES, count=1)
+        time.sleep(SETTLES_S)
+        assert published(runtime, "there") == (0 if dynamic_only else 1)
+        with closing(durable_subscriber(runtime)) as subscriber:
+            assert [reading.seq for reading in subscriber.received(1)] == [0]
+
+
+def durable_subscriber(runtime: Runtime) -> Client:
+    subscriber = Client(runtime.endpoint("there", "stomp"), runtime.credentials(), client_id="sleeper")
+
+    def settle(delivery: object) -> None:
+        subscriber.got.append(delivery)  # type: ignore[arg-type]
+        subscriber.connection.settle(subscriber.got[-1])
+
+    subscriber.connection.subscribe(Subscription(PRICES, durable_name="prices"), settle)
+    return subscriber
+
+
+def published(runtime: Runtime, broker: str) -> int:
+    """How many messages the topic has seen at a broker."""
+    with closing(Jolokia(runtime.management(broker))) as agent:
+        topic = f"{broker_mbean(broker)},destinationType=Topic,destinationName={PRICES.name}"
+        return int(agent.read(topic, "EnqueueCount")["EnqueueCount"])

@@ -5,10 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from drivers.contract import Destination, DriverError, Outcome
-from tests.support.stomp_clients import body
+from drivers.contract import Destination, DriverError
 from tests.support.waiting import until
-from tests.topologies.experiments import SETTLES_S, client, depth, up
+from tests.topologies.experiments import MESSAGES, ORDERS, SETTLES_S, client, clients, depth, send, up
 from topologies.artemis.broker import ArtemisBroker, HaPolicy
 from topologies.artemis.links import ClusterConnection, cluster_links
 from topologies.artemis.product import ARTEMIS
@@ -18,8 +17,7 @@ from topologies.runtimes.contract import Runtime
 
 pytestmark = [pytest.mark.brokers, pytest.mark.nightly]
 
-MESSAGES = 20
-ORDERS = Destination("queue", "orders")
+WAITING = Destination("queue", "waiting")  # its consumer comes after its messages
 TAKES_OVER_WITHIN_S = 60.0
 NEVER, AT_ONCE, LATER_MS = -1, 0, 600_000
 
@@ -29,64 +27,33 @@ def cluster(balancing: str, redistribution_delay_ms: int) -> Topology:
     return build(f"cluster(brokers=2, {settings})")
 
 
-def send(runtime: Runtime, broker: str) -> None:
-    sender = client(runtime, broker)
-    sender.send(ORDERS, *(body(seq) for seq in range(MESSAGES)))
-    assert sender.outcomes(MESSAGES) == [Outcome.ACKED] * MESSAGES
-    sender.close()
-
-
 @pytest.mark.parametrize(
-    ("balancing", "delay_ms", "received"),
+    ("balancing", "delay_ms", "received", "moved"),
     [
-        ("ON_DEMAND", NEVER, MESSAGES),
-        ("STRICT", NEVER, MESSAGES // 2),  # in turn to every broker that has the queue, consumers or not
-        ("OFF", NEVER, 0),
-        ("OFF_WITH_REDISTRIBUTION", NEVER, 0),
-        ("OFF_WITH_REDISTRIBUTION", AT_ONCE, MESSAGES),  # first to the queue here, which has no consumer
+        ("ON_DEMAND", AT_ONCE, MESSAGES, MESSAGES),
+        ("ON_DEMAND", LATER_MS, MESSAGES, 0),
+        ("ON_DEMAND", NEVER, MESSAGES, 0),
+        ("STRICT", NEVER, MESSAGES // 2, 0),  # in turn to every broker that has the queue, consumers or not
+        ("OFF", AT_ONCE, 0, 0),
+        ("OFF_WITH_REDISTRIBUTION", AT_ONCE, MESSAGES, MESSAGES),  # first to the queue here, which has no consumer
+        ("OFF_WITH_REDISTRIBUTION", NEVER, 0, 0),
     ],
 )
-def test_of_messages_that_arrive_a_consumer_elsewhere_gets_as_many_as_the_way_of_balancing_says(
-    balancing: str, delay_ms: int, received: int, tmp_path: Path
+def test_a_consumer_elsewhere_gets_what_arrives_and_what_waited_as_balancing_and_delay_say(
+    balancing: str, delay_ms: int, received: int, moved: int, tmp_path: Path
 ) -> None:
     topology = cluster(balancing, delay_ms)
-    with up(topology, tmp_path) as runtime:
-        consumer = client(runtime, "broker-2")
+    with up(topology, tmp_path) as runtime, clients(runtime, "broker-2", "broker-2") as (consumer, late_consumer):
         consumer.listen(ORDERS)
+        send(runtime, "broker-1", WAITING)
         time.sleep(SETTLES_S)
-        send(runtime, "broker-1")
-        if received:
-            until(lambda: len(consumer.got) >= received)
+        send(runtime, "broker-1", ORDERS)
+        late_consumer.listen(WAITING)
+        until(lambda: len(consumer.got) >= received and len(late_consumer.got) >= moved)
         time.sleep(SETTLES_S)
-        assert len(consumer.got) == received
+        assert (len(consumer.got), len(late_consumer.got)) == (received, moved)
         assert depth(runtime, topology, "broker-1", ORDERS.name) == MESSAGES - received
-        consumer.close()
-
-
-@pytest.mark.parametrize(
-    ("balancing", "delay_ms", "moves"),
-    [
-        ("ON_DEMAND", AT_ONCE, True),
-        ("ON_DEMAND", LATER_MS, False),
-        ("ON_DEMAND", NEVER, False),
-        ("OFF_WITH_REDISTRIBUTION", AT_ONCE, True),
-        ("OFF", AT_ONCE, False),
-    ],
-)
-def test_messages_that_wait_without_consumers_move_to_a_new_one_elsewhere_after_the_delay(
-    balancing: str, delay_ms: int, moves: bool, tmp_path: Path
-) -> None:
-    topology = cluster(balancing, delay_ms)
-    with up(topology, tmp_path) as runtime:
-        send(runtime, "broker-1")
-        consumer = client(runtime, "broker-2")
-        consumer.listen(ORDERS)
-        if moves:
-            until(lambda: len(consumer.got) == MESSAGES)
-        time.sleep(SETTLES_S)
-        assert len(consumer.got) == (MESSAGES if moves else 0)
-        assert depth(runtime, topology, "broker-1", ORDERS.name) == (0 if moves else MESSAGES)
-        consumer.close()
+        assert depth(runtime, topology, "broker-1", WAITING.name) == MESSAGES - moved
 
 
 def cluster_with_a_backup(kind: str) -> Topology:
@@ -96,8 +63,8 @@ def cluster_with_a_backup(kind: str) -> Topology:
     and then it never takes over. The group's name says of which member it is the backup.
     """
     policy = HaPolicy(kind, group_name="pair" if kind == "replication" else "")
-    others = HaPolicy(kind, group_name="other") if kind == "replication" else None
-    members = (ArtemisBroker("broker-1", ha=policy), ArtemisBroker("broker-2", ha=others))
+    policy_of_broker_2 = HaPolicy(kind, group_name="other") if kind == "replication" else None
+    members = (ArtemisBroker("broker-1", ha=policy), ArtemisBroker("broker-2", ha=policy_of_broker_2))
     backup = ArtemisBroker("broker-1-backup", standby_of="broker-1", ha=policy)
     links = cluster_links(members, ClusterConnection())
     return Topology("cluster-with-a-backup", (members[0], backup, members[1]), links, (), ARTEMIS)
@@ -114,12 +81,11 @@ def test_messages_cross_the_cluster_after_the_backup_of_a_member_has_taken_over(
     with up(topology, tmp_path) as runtime:
         runtime.kill("broker-1")
         until(lambda: serves(runtime, "broker-1-backup"), TAKES_OVER_WITHIN_S)
-        consumer = client(runtime, consumes)
-        consumer.listen(ORDERS)
-        time.sleep(SETTLES_S)
-        send(runtime, sends)
-        until(lambda: len(consumer.got) == MESSAGES)
-        consumer.close()
+        with clients(runtime, consumes) as [consumer]:
+            consumer.listen(ORDERS)
+            time.sleep(SETTLES_S)
+            send(runtime, sends)
+            until(lambda: len(consumer.got) == MESSAGES)
 
 
 def serves(runtime: Runtime, broker: str) -> bool:

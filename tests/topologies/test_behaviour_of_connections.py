@@ -8,9 +8,8 @@ import pytest
 
 from drivers.contract import Destination
 from tests.support.brokers import running
-from tests.support.stomp_clients import body
 from tests.support.waiting import until
-from tests.topologies.experiments import SETTLES_S, client, depth, up
+from tests.topologies.experiments import ORDERS, SETTLES_S, clients, depth, send, up
 from topologies.artemis.broker import ArtemisBroker
 from topologies.artemis.links import AddressMatch, BrokerConnection
 from topologies.artemis.management import broker_mbean, start_connection
@@ -23,16 +22,8 @@ from topologies.runtimes.contract import Runtime
 
 pytestmark = [pytest.mark.brokers, pytest.mark.nightly]
 
-ORDERS = Destination("queue", "orders")
 STEADY = Destination("queue", "steady")  # for which the entry `receivers` has a queue
 TAKES_OVER_WITHIN_S = 45.0
-
-
-def send_one(runtime: Runtime, broker: str, to: Destination, seq: int) -> None:
-    sender = client(runtime, broker)
-    sender.send(to, body(seq))
-    sender.outcomes(1)
-    sender.close()
 
 
 def connected(runtime: Runtime, broker: str, link: str) -> bool:
@@ -52,42 +43,38 @@ def test_a_receiver_without_its_queue_fetches_nothing_until_somebody_makes_it(tm
     topology = Topology("no-queue-yet", (sink, source), (link,), (), ARTEMIS)
     assert "which 'sink' does not have when it starts" in topology.warnings[0]
     with up(topology, tmp_path) as runtime:
-        send_one(runtime, "source", ORDERS, 0)
+        send(runtime, "source", count=1)
         time.sleep(SETTLES_S)
         assert depth(runtime, topology, "source", ORDERS.name) == 1
-        consumer = client(runtime, "sink")
-        consumer.listen(ORDERS)  # which makes the queue
-        assert [reading.seq for reading in consumer.received(1)] == [0]
-        consumer.close()
+        with clients(runtime, "sink") as [consumer]:
+            consumer.listen(ORDERS)  # which makes the queue
+            assert [reading.seq for reading in consumer.received(1)] == [0]
 
 
 def test_a_sender_goes_on_to_the_alternate_when_its_end_dies(tmp_path: Path) -> None:
     topology = build("senders(alternate=True)")
     with up(topology, tmp_path) as runtime:
-        send_one(runtime, "source", ORDERS, 0)
+        send(runtime, "source", count=1)
         until(lambda: depth(runtime, topology, "sink", ORDERS.name) == 1)
         runtime.kill("sink")
-        send_one(runtime, "source", ORDERS, 1)
+        send(runtime, "source", count=1, first_seq=1)
         serves(runtime, topology, "sink-backup")
-        consumer = client(runtime, "sink-backup")
-        consumer.listen(ORDERS)
-        assert sorted(reading.seq for reading in consumer.received(2)) == [0, 1]
-        consumer.close()
+        with clients(runtime, "sink-backup") as [consumer]:
+            consumer.listen(ORDERS)
+            assert sorted(reading.seq for reading in consumer.received(2)) == [0, 1]
 
 
 def test_a_receiver_goes_on_at_the_alternate_when_its_end_dies(tmp_path: Path) -> None:
     topology = build("receivers(alternate=True)")
-    with up(topology, tmp_path) as runtime:
-        consumer = client(runtime, "sink")
+    with up(topology, tmp_path) as runtime, clients(runtime, "sink") as [consumer]:
         consumer.listen(STEADY)
-        send_one(runtime, "source", STEADY, 0)
+        send(runtime, "source", STEADY, count=1)
         assert [reading.seq for reading in consumer.received(1)] == [0]
         runtime.kill("source")
         serves(runtime, topology, "source-backup")
-        send_one(runtime, "source-backup", STEADY, 1)
+        send(runtime, "source-backup", STEADY, count=1, first_seq=1)
         until(lambda: len(consumer.got) >= 2, TAKES_OVER_WITHIN_S)
         assert {reading.seq for reading in consumer.received(2)} == {0, 1}
-        consumer.close()
 
 
 def test_ends_that_are_no_pair_are_tried_in_turn_and_the_one_that_listens_is_kept(tmp_path: Path) -> None:
@@ -99,13 +86,13 @@ def test_ends_that_are_no_pair_are_tried_in_turn_and_the_one_that_listens_is_kep
     topology = Topology("two-stores", (source, near, far), (link,), (), ARTEMIS)
     assert [topology.reaches("source", end, "queue://orders") for end in ("near", "far")] == [True, False]
     with up(topology, tmp_path) as runtime:
-        send_one(runtime, "source", ORDERS, 0)
+        send(runtime, "source", count=1)
         until(lambda: depth(runtime, topology, "near", ORDERS.name) == 1)
         runtime.kill("near")
-        send_one(runtime, "source", ORDERS, 1)
+        send(runtime, "source", count=1, first_seq=1)
         until(lambda: depth(runtime, topology, "far", ORDERS.name) == 1)
         runtime.start("near")
-        send_one(runtime, "source", ORDERS, 2)
+        send(runtime, "source", count=1, first_seq=2)
         until(lambda: depth(runtime, topology, "far", ORDERS.name) == 2)
         assert depth(runtime, topology, "near", ORDERS.name) == 1
 
@@ -131,7 +118,7 @@ def test_a_connection_whose_attempts_are_used_up_stays_down_until_management_sto
 def test_without_auto_start_messages_wait_until_management_starts_the_connection(tmp_path: Path) -> None:
     topology = build("senders(auto_start=False)")
     with running(topology, tmp_path) as runtime:
-        send_one(runtime, "source", ORDERS, 0)
+        send(runtime, "source", count=1)
         time.sleep(SETTLES_S)
         assert depth(runtime, topology, "source", ORDERS.name) == 1
         with closing(Jolokia(runtime.management("source"))) as agent:

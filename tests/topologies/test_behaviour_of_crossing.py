@@ -7,19 +7,25 @@ from urllib.parse import urlsplit
 import pytest
 import stomp
 
-from drivers.contract import Destination, Outcome, Subscription
+from drivers.contract import Subscription
 from tests.support.crossings import observed, predicted
-from tests.support.stomp_clients import body
 from tests.support.waiting import until
-from tests.topologies.experiments import SETTLES_S, client, depth, two, up
+from tests.topologies.experiments import (
+    MESSAGES,
+    ORDERS,
+    PRICES,
+    SETTLES_S,
+    client,
+    clients,
+    depth,
+    here_to_there,
+    send,
+    up,
+)
 from topologies.classic.policies import BridgeFilter, DestinationPolicy
 from topologies.runtimes.contract import Runtime
 
 pytestmark = [pytest.mark.brokers, pytest.mark.nightly]
-
-MESSAGES = 30
-ORDERS = Destination("queue", "orders")
-PRICES = Destination("topic", "prices")
 
 
 def filtering(bridge_filter: BridgeFilter) -> DestinationPolicy:
@@ -27,40 +33,33 @@ def filtering(bridge_filter: BridgeFilter) -> DestinationPolicy:
 
 
 def test_a_rate_limit_lets_so_many_messages_pass_a_period(tmp_path: Path) -> None:
-    topology = two(filtering(BridgeFilter(rate_limit=5, rate_duration_ms=600_000)))
-    with up(topology, tmp_path) as runtime:
-        consumer, sender = client(runtime, "there"), client(runtime, "here")
+    topology = here_to_there(filtering(BridgeFilter(rate_limit=5, rate_duration_ms=600_000)))
+    with up(topology, tmp_path) as runtime, clients(runtime, "there") as [consumer]:
         consumer.listen(ORDERS)
-        sender.send(ORDERS, *(body(seq) for seq in range(MESSAGES)))
-        assert sender.outcomes(MESSAGES) == [Outcome.ACKED] * MESSAGES
+        send(runtime, "here")
         until(lambda: len(consumer.got) >= 5)
         time.sleep(SETTLES_S)
         assert len(consumer.got) == 5
         assert depth(runtime, topology, "here", "orders") == MESSAGES - 5
-        for each in (consumer, sender):
-            each.close()
 
 
 @pytest.mark.parametrize(("replay", "replays"), [((True, 0), True), ((True, 600_000), False), ((False, 0), False)])
 def test_messages_whose_consumers_moved_away_go_back_only_where_replay_is_on_and_its_delay_over(
     replay: tuple[bool, int], replays: bool, tmp_path: Path
 ) -> None:
-    topology = two(filtering(BridgeFilter(*replay)), duplex=True, name="both-ways")
+    topology = here_to_there(filtering(BridgeFilter(*replay)), duplex=True, name="both-ways")
     with up(topology, tmp_path) as runtime:
-        first, sender = client(runtime, "there"), client(runtime, "here")
-        first.listen(ORDERS, settle=False)
-        sender.send(ORDERS, *(body(seq) for seq in range(MESSAGES)))
-        first.received(MESSAGES)
-        first.close()
-        second = client(runtime, "here")
-        second.listen(ORDERS)
-        if replays:
-            until(lambda: len(second.got) == MESSAGES)
-        time.sleep(SETTLES_S)
-        expected = (MESSAGES, 0) if replays else (0, MESSAGES)
-        assert (len(second.got), depth(runtime, topology, "there", "orders")) == expected
-        for each in (second, sender):
-            each.close()
+        with clients(runtime, "there") as [consumer]:
+            consumer.listen(ORDERS, settle=False)
+            send(runtime, "here")
+            consumer.received(MESSAGES)
+        with clients(runtime, "here") as [consumer_here]:
+            consumer_here.listen(ORDERS)
+            if replays:
+                until(lambda: len(consumer_here.got) == MESSAGES)
+            time.sleep(SETTLES_S)
+            expected = (MESSAGES, 0) if replays else (0, MESSAGES)
+            assert (len(consumer_here.got), depth(runtime, topology, "there", "orders")) == expected
 
 
 @pytest.mark.parametrize(("conduit", "copies"), [(True, 1), (False, 2)])
@@ -69,27 +68,24 @@ def test_a_topic_without_conduit_subscriptions_is_copied_once_for_each_consumer(
 ) -> None:
     """Every copy goes to both consumers; the broker's audit, which would hide that, is off."""
     unaudited = DestinationPolicy("prices", kind="topic", enable_audit=False)
-    topology = two(unaudited, conduit_subscriptions=conduit, suppress_duplicate_topic_subscriptions=False)
-    with up(topology, tmp_path) as runtime:
-        sender, *consumers = (client(runtime, broker) for broker in ("here", "there", "there"))
+    topology = here_to_there(unaudited, conduit_subscriptions=conduit, suppress_duplicate_topic_subscriptions=False)
+    with up(topology, tmp_path) as runtime, clients(runtime, "there", "there") as consumers:
         for consumer in consumers:
             consumer.listen(PRICES)
         time.sleep(SETTLES_S)
-        sender.send(PRICES, body(0))
+        send(runtime, "here", PRICES, count=1)
         until(lambda: all(len(consumer.got) >= copies for consumer in consumers))
         time.sleep(SETTLES_S)
         assert [len(consumer.got) for consumer in consumers] == [copies, copies]
-        for each in (sender, *consumers):
-            each.close()
 
 
 def test_a_destination_filter_says_of_which_consumers_a_link_hears(tmp_path: Path) -> None:
-    topology = two(destination_filter="Queue.open.>")
+    topology = here_to_there(destination_filter="Queue.open.>")
     with up(topology, tmp_path) as runtime:
         for prefix, passes in (("open.", True), ("closed.", False)):
-            found = observed(runtime, topology, "queue", prefix)
-            assert found == predicted(topology, "queue", prefix)
-            assert (("here", "there") in found) is passes
+            crossings = observed(runtime, topology, "queue", prefix)
+            assert crossings == predicted(topology, "queue", prefix)
+            assert (("here", "there") in crossings) is passes
 
 
 class Listener(stomp.ConnectionListener):
@@ -113,7 +109,7 @@ def test_a_conduit_subscription_forgets_the_selectors_of_its_consumers(
     conduit: bool, waits_at: str, tmp_path: Path
 ) -> None:
     """A message that nobody there has asked for crosses all the same, and waits there."""
-    topology = two(conduit_subscriptions=conduit)
+    topology = here_to_there(conduit_subscriptions=conduit)
     with up(topology, tmp_path) as runtime:
         consumer, sender = client(runtime, "there"), connected(runtime, "here", Listener())
         consumer.connection.subscribe(Subscription(ORDERS, selector="colour = 'blue'"), consumer.got.append)
@@ -132,19 +128,19 @@ def test_a_conduit_subscription_forgets_the_selectors_of_its_consumers(
 
 @pytest.mark.parametrize("bridged", [True, False])
 def test_an_answer_comes_back_over_a_link_that_bridges_temporary_destinations(bridged: bool, tmp_path: Path) -> None:
-    topology = two(bridge_temp_destinations=bridged, duplex=True, name="both-ways")
+    topology = here_to_there(bridge_temp_destinations=bridged, duplex=True, name="both-ways")
     with up(topology, tmp_path) as runtime:
-        asked, answered = Listener(), Listener()
-        asking, answering = connected(runtime, "here", answered), connected(runtime, "there", asked)
+        requests, replies = Listener(), Listener()
+        asking, answering = connected(runtime, "here", replies), connected(runtime, "there", requests)
         answering.subscribe("/queue/questions", id="1")
         asking.subscribe("/temp-queue/answers", id="1")
         asking.send("/queue/questions", "how much?", headers={"reply-to": "/temp-queue/answers"})
-        until(lambda: len(asked.frames) == 1)
+        until(lambda: len(requests.frames) == 1)
         time.sleep(SETTLES_S)
-        answering.send(asked.frames[0].headers["reply-to"], "42")
+        answering.send(requests.frames[0].headers["reply-to"], "42")
         if bridged:
-            until(lambda: len(answered.frames) == 1)
+            until(lambda: len(replies.frames) == 1)
         time.sleep(SETTLES_S)
-        assert [frame.body for frame in answered.frames] == (["42"] if bridged else [])
+        assert [frame.body for frame in replies.frames] == (["42"] if bridged else [])
         for connection in (asking, answering):
             connection.disconnect()

@@ -11,7 +11,7 @@ from drivers.contract import Destination, Outcome
 from tests.support.brokers import frozen, running
 from tests.support.stomp_clients import body
 from tests.support.waiting import until
-from tests.topologies.experiments import SETTLES_S, client, depth, up
+from tests.topologies.experiments import MESSAGES, ORDERS, SETTLES_S, clients, depth, send, up
 from topologies.artemis.management import broker_mbean, start_connection
 from topologies.catalogue.lookup import build
 from topologies.management.contract import queries_of
@@ -22,10 +22,8 @@ from topologies.runtimes.contract import Runtime
 
 pytestmark = [pytest.mark.brokers, pytest.mark.nightly]
 
-MESSAGES = 20
 USED, COPY = "broker-1", "broker-2"
 LINK = f"{USED}-to-{COPY}"
-ORDERS = Destination("queue", "orders")
 RESTARTS_WITHIN_S, TAKES_OVER_WITHIN_S = 60.0, 45.0
 
 
@@ -44,22 +42,12 @@ def queues(runtime: Runtime, topology: Topology, broker: str) -> set[str]:
         return set(queries_of(topology, broker).figures(agent).queues)
 
 
-def send(runtime: Runtime, broker: str, to: Destination = ORDERS, count: int = MESSAGES, first: int = 0) -> None:
-    """So many messages, each confirmed."""
-    sender = client(runtime, broker)
-    sender.send(to, *(body(seq) for seq in range(first, first + count)))
-    assert sender.outcomes(count) == [Outcome.ACKED] * count
-    sender.close()
-
-
 def consume(runtime: Runtime, broker: str, count: int = MESSAGES, timeout_s: float = 15.0) -> list[int]:
     """Which messages are received and acknowledged, once so many are."""
-    consumer = client(runtime, broker)
-    consumer.listen(ORDERS)
-    until(lambda: len(consumer.got) >= count, timeout_s)
-    found = sorted(reading.seq for reading in consumer.received(count))
-    consumer.close()
-    return found
+    with clients(runtime, broker) as [consumer]:
+        consumer.listen(ORDERS)
+        until(lambda: len(consumer.got) >= count, timeout_s)
+        return sorted(reading.seq for reading in consumer.received(count))
 
 
 def holds(runtime: Runtime, topology: Topology, broker: str, count: int, timeout_s: float = 15.0) -> None:
@@ -80,13 +68,11 @@ def test_what_is_consumed_stays_at_the_copy_where_acknowledgements_are_not_mirro
 
 def test_a_new_queue_is_not_made_at_the_copy_where_creation_is_not_mirrored(tmp_path: Path) -> None:
     topology = mirror(queue_creation=False)
-    with up(topology, tmp_path) as runtime:
-        listener = client(runtime, USED)
-        listener.listen(ORDERS)
+    with up(topology, tmp_path) as runtime, clients(runtime, USED) as [consumer]:
+        consumer.listen(ORDERS)
         until(lambda: ORDERS.name in queues(runtime, topology, USED))
         time.sleep(SETTLES_S)
         assert ORDERS.name not in queues(runtime, topology, COPY)
-        listener.close()
 
 
 @pytest.mark.parametrize("repeated", [True, False])
@@ -138,9 +124,8 @@ def test_what_waits_for_a_copy_that_is_down_survives_a_restart_only_in_a_durable
 @pytest.mark.parametrize("sync", [True, False])
 def test_a_send_waits_for_the_copy_only_where_the_mirror_is_in_sync(sync: bool, tmp_path: Path) -> None:
     topology = mirror(sync=sync)
-    with up(topology, tmp_path) as runtime:
+    with up(topology, tmp_path) as runtime, clients(runtime, USED) as [sender]:
         send(runtime, USED, count=1)
-        sender = client(runtime, USED)
         with frozen(runtime, COPY):
             sender.send(ORDERS, body(1))
             if not sync:
@@ -149,7 +134,6 @@ def test_a_send_waits_for_the_copy_only_where_the_mirror_is_in_sync(sync: bool, 
             assert len(sender.settled) == (0 if sync else 1)
         assert sender.outcomes(1) == [Outcome.ACKED]
         holds(runtime, topology, COPY, 2)
-        sender.close()
 
 
 def test_messages_older_than_the_mirror_are_not_at_the_copy_and_its_queue_is(tmp_path: Path) -> None:
@@ -159,7 +143,7 @@ def test_messages_older_than_the_mirror_are_not_at_the_copy_and_its_queue_is(tmp
         with agent_of(runtime, USED) as agent:
             start_connection(agent, LINK)
         prove_links(runtime, topology, timeout_s=30)
-        send(runtime, USED, count=2, first=MESSAGES)
+        send(runtime, USED, count=2, first_seq=MESSAGES)
         holds(runtime, topology, COPY, 2)
         time.sleep(SETTLES_S)
         assert depth(runtime, topology, COPY, ORDERS.name) == 2
@@ -182,7 +166,7 @@ def test_a_mirror_goes_on_at_the_standby_of_a_copy_that_died(tmp_path: Path) -> 
         send(runtime, USED)
         holds(runtime, topology, COPY, MESSAGES)
         runtime.kill(COPY)
-        send(runtime, USED, first=MESSAGES)
+        send(runtime, USED, first_seq=MESSAGES)
         standby = queries_of(topology, f"{COPY}-backup")
         with agent_of(runtime, f"{COPY}-backup") as agent:
             until(lambda: standby.serves(agent), TAKES_OVER_WITHIN_S)
@@ -197,7 +181,7 @@ def test_two_mirrors_between_pairs_go_on_both_ways_after_a_takeover_at_one_end(t
         runtime.kill("dc-1")
         with agent_of(runtime, standby) as agent:
             until(lambda: queries_of(topology, standby).serves(agent), TAKES_OVER_WITHIN_S)
-        send(runtime, standby, first=MESSAGES)
+        send(runtime, standby, first_seq=MESSAGES)
         holds(runtime, topology, "dc-2", 2 * MESSAGES, TAKES_OVER_WITHIN_S)
         assert depth(runtime, topology, standby, ORDERS.name) == 2 * MESSAGES
         assert consume(runtime, "dc-2", 2 * MESSAGES) == list(range(2 * MESSAGES))

@@ -3,6 +3,7 @@
 import dataclasses
 import inspect
 import re
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.topologies.golden_files import assert_golden
+from tests.topologies.golden_files import assert_golden, assert_golden_refusals
 from topologies.catalogue.lookup import ENTRIES, EntryCall, build, entries, parse_call
 from topologies.classic.broker import Broker
 from topologies.classic.network_connectors import MulticastDiscovery, StaticDiscovery
@@ -95,21 +96,16 @@ MISTAKES = (
 
 
 def test_each_mistake_draws_its_own_sentence() -> None:
-    said = []
-    for text in MISTAKES:
-        with pytest.raises(TopologyInvalid) as caught:
-            build(text)
-        said.append(f"{text}\n    {caught.value}\n")
-    assert_golden("catalogue-errors.txt", "".join(said))
+    assert_golden_refusals("catalogue-errors.txt", {text: partial(build, text) for text in MISTAKES})
 
 
 @given(st.text(max_size=60) | st.builds("{}({})".format, st.sampled_from(list(ENTRIES)), st.text(max_size=30)))
 def test_any_text_is_a_topology_or_a_sentence(text: str) -> None:
     try:
-        said = build(text).name
+        name_or_refusal = build(text).name
     except TopologyInvalid as error:
-        said = str(error)
-    assert said
+        name_or_refusal = str(error)
+    assert name_or_refusal
 
 
 @given(st.dictionaries(st.sampled_from(["a", "brokers"]), st.integers() | st.booleans() | st.text(max_size=20)))
@@ -193,15 +189,17 @@ def test_the_queues_of_a_replaying_mesh_give_messages_back_and_topics_do_not() -
 
 
 def test_only_openwire_clients_of_a_rebalanced_mesh_are_told_of_brokers() -> None:
-    for entry, told in (("mesh", False), ("mesh(rebalance=True)", True)):
+    for entry, rebalances in (("mesh", False), ("mesh(rebalance=True)", True)):
         for broker in build(entry).brokers:
-            of_clients = {
-                each.protocol: (
-                    each.update_cluster_clients, each.rebalance_cluster_clients, each.update_cluster_clients_on_remove
+            flags_by_protocol = {
+                connector.protocol: (
+                    connector.update_cluster_clients,
+                    connector.rebalance_cluster_clients,
+                    connector.update_cluster_clients_on_remove,
                 )
-                for each in broker.connectors  # type: ignore[attr-defined]
+                for connector in broker.connectors  # type: ignore[attr-defined]
             }  # fmt: skip
-            assert of_clients == {"openwire": (told,) * 3, "stomp": (False,) * 3, "amqp": (False,) * 3}
+            assert flags_by_protocol == {"openwire": (rebalances,) * 3, "stomp": (False,) * 3, "amqp": (False,) * 3}
 
 
 def ways(entry: str) -> set[tuple[str, str]]:
@@ -241,9 +239,9 @@ def test_the_concentrator_of_the_documents_is_three_to_one_and_two() -> None:
 
 
 def test_tiers_have_no_way_down() -> None:
-    found = ways("tiered-concentrator")
-    assert ("edge-4", "centre-1") in found
-    assert not {(begin, end) for begin, end in found if begin.startswith("centre") or end.startswith("edge")}
+    crossings = ways("tiered-concentrator")
+    assert ("edge-4", "centre-1") in crossings
+    assert not {(begin, end) for begin, end in crossings if begin.startswith("centre") or end.startswith("edge")}
 
 
 def test_leaves_of_a_tree_reach_each_other_over_the_root() -> None:
@@ -322,19 +320,23 @@ def test_an_underscore_does_for_the_dash() -> None:
 def test_the_docs_list_every_entry_with_its_parameters() -> None:
     text = (Path(__file__).parents[2] / "docs" / "topologies.md").read_text(encoding="utf-8")
     rows = [row.split("|")[1:-1] for row in re.findall(r"^\| `[a-z-]+` \|[^|\n]*\|[^|\n]*\|$", text, re.MULTILINE)]
-    told = {re.findall(r"`([^`]+)`", entry)[0]: re.findall(r"`([^`]+)`", parameters) for entry, parameters, _ in rows}
+    documented = {
+        re.findall(r"`([^`]+)`", entry)[0]: re.findall(r"`([^`]+)`", parameters) for entry, parameters, _ in rows
+    }
     written = {
-        name: [f"{each.name}={each.default!r}" for each in inspect.signature(function).parameters.values()]
+        name: [
+            f"{parameter.name}={parameter.default!r}" for parameter in inspect.signature(function).parameters.values()
+        ]
         for name, function in ENTRIES.items()
     }
-    assert {name: told.get(name) for name in written} == written
+    assert {name: documented.get(name) for name in written} == written
 
 
 @pytest.mark.parametrize("discovery", [StaticDiscovery, MulticastDiscovery])
 def test_the_docs_name_every_field_of_a_discovery(discovery: type) -> None:
     text = (Path(__file__).parents[2] / "docs" / "topologies.md").read_text(encoding="utf-8")
     section = text.partition("## Discovery and transports")[2].partition("\n## ")[0]
-    assert [it.name for it in dataclasses.fields(discovery) if f"`{it.name}`" not in section] == []
+    assert [field.name for field in dataclasses.fields(discovery) if f"`{field.name}`" not in section] == []
 
 
 def test_a_rate_limit_is_of_the_queues_of_the_source_only() -> None:

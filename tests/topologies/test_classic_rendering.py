@@ -40,9 +40,9 @@ CORE = "{http://activemq.apache.org/schema/core}"
 def broker_element(topology: Topology, name: str, site: Site | None = None) -> etree._Element:
     """The ``broker`` element of one broker's activemq.xml."""
     files = render(topology, topology.broker(name), site or site_of(topology))
-    found = etree.fromstring(files[ACTIVEMQ_XML].encode()).find(f"{CORE}broker")
-    assert found is not None
-    return found
+    element = etree.fromstring(files[ACTIVEMQ_XML].encode()).find(f"{CORE}broker")
+    assert element is not None
+    return element
 
 
 def uris(topology: Topology, name: str, tag: str, site: Site | None = None) -> list[str]:
@@ -151,7 +151,7 @@ def test_the_schema_refuses_an_attribute_that_does_not_exist(classic_schema: etr
 
 
 @pytest.mark.parametrize(
-    ("of", "tables", "rendered_otherwise"),
+    ("model", "tables", "rendered_otherwise"),
     [
         (
             Broker,
@@ -178,22 +178,22 @@ def test_the_schema_refuses_an_attribute_that_does_not_exist(classic_schema: etr
     ],
 )
 def test_no_field_of_the_model_is_forgotten(
-    of: type, tables: tuple[dict[str, str], ...], rendered_otherwise: str
+    model: type, tables: tuple[dict[str, str], ...], rendered_otherwise: str
 ) -> None:
     named = [field for table in tables for field in table] + rendered_otherwise.split()
-    assert sorted(named) == sorted(field.name for field in dataclasses.fields(of))
+    assert sorted(named) == sorted(field.name for field in dataclasses.fields(model))
 
 
 def test_secrets_are_placeholders_only() -> None:
     text = render(build("mesh"), Broker("broker-1"), site_of(build("mesh")))[ACTIVEMQ_XML]
     element = broker_element(build("mesh"), "broker-1")
-    found = {
+    written = {
         value
         for part in element.iter()
         for name, value in part.attrib.items()
         if "password" in name.lower() or "username" in name.lower()
     }
-    assert found == {f"${{{key}}}" for key in SECRET_KEYS}
+    assert written == {f"${{{key}}}" for key in SECRET_KEYS}
     assert "file:${brokerbench.secrets}" in text
 
 
@@ -237,21 +237,21 @@ def test_both_ends_of_a_secure_link_are_told_of_their_certificates_and_no_others
 
 
 def telling(topology: Topology, name: str, site: Site | None = None) -> list[str | None]:
-    found = broker_element(topology, name, site).iter(f"{CORE}transportConnector")
-    return [element.get("discoveryUri") for element in found if element.get("name") == "openwire"]
+    connectors = broker_element(topology, name, site).iter(f"{CORE}transportConnector")
+    return [element.get("discoveryUri") for element in connectors if element.get("name") == "openwire"]
 
 
 def test_who_is_looked_for_by_multicast_tells_in_the_group_that_is_listened_to() -> None:
     topology = build("mesh(brokers=2, discovery='multicast')")
     (listening,) = uris(topology, "broker-1", "networkConnector")
-    (told,) = telling(topology, "broker-2")
+    (discovery_uri,) = telling(topology, "broker-2")
     port = site_of(topology).port("broker-2", "openwire")
     start = (
         f"multicast://239.255.2.3:6155?group=broker-2-{port}&joinNetworkInterface=lo&networkInterface=lo&timeToLive=1"
     )
     assert listening.startswith(start)
-    assert told
-    assert told.startswith(start)
+    assert discovery_uri
+    assert discovery_uri.startswith(start)
     assert listening.endswith("&discovered.wireFormat.maxInactivityDuration=30000")
     assert telling(topology, "broker-1") == [None]
 
@@ -264,8 +264,8 @@ def test_multicast_beyond_loopback_goes_where_the_system_sends_it() -> None:
 
 def through_proxies(topology: Topology) -> Site:
     """Every link's door to each broker that it may call, at a port of its own."""
-    called = [(link.name, each.name) for link in topology.links for each in link.called(topology.brokers)]
-    addresses = {each: f"127.0.0.1:{7001 + n}" for n, each in enumerate(called)}
+    called = [(link.name, broker.name) for link in topology.links for broker in link.called(topology.brokers)]
+    addresses = {call: f"127.0.0.1:{7001 + n}" for n, call in enumerate(called)}
     return dataclasses.replace(site_of(topology), link_addresses=addresses)
 
 
@@ -300,9 +300,9 @@ def test_a_standby_tells_its_own_proxy_in_its_actives_group() -> None:
     link = NetworkConnector(opened_by=client, to=active, discovery=MulticastDiscovery())
     topology = Topology("pair", (client, active, standby), (link,), (), CLASSIC)
     site = through_proxies(topology)
-    groups, told = zip(*(tellings(topology, each, site)[link.name] for each in (active, standby)), strict=True)
+    groups, addresses = zip(*(tellings(topology, broker, site)[link.name] for broker in (active, standby)), strict=True)
     assert len(set(groups)) == 1
-    assert told == ("tcp://127.0.0.1:7001", "tcp://127.0.0.1:7002")
+    assert addresses == ("tcp://127.0.0.1:7001", "tcp://127.0.0.1:7002")
 
 
 def test_a_link_to_a_broker_with_a_standby_tries_both() -> None:
@@ -355,8 +355,8 @@ def test_the_path_is_not_stamped_for_a_load_of_topics_as_the_plugin_changes_mess
 
 def test_the_published_host_is_spelt_as_the_brokers_enumeration() -> None:
     """Its property editor knows IPADDRESS only in capitals: Spring refuses the file otherwise, the schema does not."""
-    found = {policy.get("publishedHostStrategy") for policy in broker_element(build("single"), "broker-1").iter()}
-    assert found == {None, "IPADDRESS"}
+    strategies = {policy.get("publishedHostStrategy") for policy in broker_element(build("single"), "broker-1").iter()}
+    assert strategies == {None, "IPADDRESS"}
 
 
 def test_names_from_outside_are_escaped_by_the_xml_library() -> None:

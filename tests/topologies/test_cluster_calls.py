@@ -18,16 +18,19 @@ from topologies.model.validity import TopologyInvalid
 def pairs_in_a_cluster(kind: str = "shared-store") -> Topology:
     """Two actives joined, the first with a standby."""
     ha = HaPolicy(kind)
-    one, spare, two = ArtemisBroker("one", ha=ha), ArtemisBroker("spare", ha=ha, standby_of="one"), ArtemisBroker("two")
-    return Topology("t", (one, spare, two), cluster_links((one, two), ClusterConnection()), (), ARTEMIS)
+    actives, spare = (
+        (ArtemisBroker("one", ha=ha), ArtemisBroker("two")),
+        ArtemisBroker("spare", ha=ha, standby_of="one"),
+    )
+    return Topology("t", (actives[0], spare, actives[1]), cluster_links(actives, ClusterConnection()), (), ARTEMIS)
 
 
-def told(call: MemberConnection) -> tuple[str, str, str]:
+def names_of(call: MemberConnection) -> tuple[str, str, str]:
     return call.caller.name, call.called.name, call.link_name
 
 
 def calls_of(topology: Topology) -> list[tuple[str, str, str]]:
-    return [told(call) for call in cluster_connections(topology.links, topology.brokers)]
+    return [names_of(call) for call in cluster_connections(topology.links, topology.brokers)]
 
 
 def test_each_of_two_members_calls_the_other_over_their_link() -> None:
@@ -51,7 +54,7 @@ def test_a_standby_calls_and_is_called_over_its_actives_link_and_over_none_betwe
 
 def test_a_call_goes_back_where_the_links_opener_or_its_standby_is_called() -> None:
     topology = pairs_in_a_cluster()
-    back = {told(call)[:2] for call in cluster_connections(topology.links, topology.brokers) if call.is_back}
+    back = {names_of(call)[:2] for call in cluster_connections(topology.links, topology.brokers) if call.is_back}
     assert back == {("two", "one"), ("two", "spare")}
 
 
@@ -98,7 +101,7 @@ def test_two_clusters_links_between_two_brokers_cannot_go_through_proxies() -> N
     topology = build("cluster(brokers=2)")
     (link,) = topology.links
     assert isinstance(link, ClusterLink)
-    other = replace(link, name="other", cluster=ClusterConnection("other"))
-    both = replace(topology, links=(link, other))
+    second_link = replace(link, name="other", cluster=ClusterConnection("other"))
+    doubled = replace(topology, links=(link, second_link))
     with pytest.raises(TopologyInvalid, match="links 'broker-1-to-broker-2' and 'other' both join 'broker-1' and"):
-        replace(both, links=tuple(replace(each, impairment=Impairment(1)) for each in both.links))
+        replace(doubled, links=tuple(replace(cluster_link, impairment=Impairment(1)) for cluster_link in doubled.links))

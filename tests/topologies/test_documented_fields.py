@@ -47,7 +47,7 @@ MAPPINGS = ("transport_options", "properties")
 SIGNS = ("", "#", ">")  # what YAML would not read as a text without quotes
 
 
-def told(field: "dataclasses.Field[object]") -> str:
+def documented(field: "dataclasses.Field[object]") -> str:
     """A field as the page writes it: ``duplex: false``, or its name alone where it has no default."""
     if field.default_factory is not dataclasses.MISSING:
         return f"{field.name}: …"
@@ -65,15 +65,16 @@ def _written(name: str, value: object) -> str:
 
 
 def section(heading: str) -> str:
-    _, found, text = PAGE.partition(f"# {heading}\n")
-    assert found, heading
+    _, separator, text = PAGE.partition(f"# {heading}\n")
+    assert separator, heading
     return text.partition("\n#")[0]
 
 
 @pytest.mark.parametrize("heading", SECTIONS)
 def test_every_field_is_there_with_its_default(heading: str) -> None:
     text = section(heading)
-    assert [each for field in dataclasses.fields(SECTIONS[heading]) if f"`{(each := told(field))}`" not in text] == []
+    fields = map(documented, dataclasses.fields(SECTIONS[heading]))
+    assert [field for field in fields if f"`{field}`" not in text] == []
 
 
 def test_every_section_is_compared() -> None:

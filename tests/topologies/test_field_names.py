@@ -4,10 +4,10 @@ from topologies.render.xml import camel_case, hyphenated, spelled
 
 
 def test_a_field_loses_its_unit_and_keeps_its_acronyms() -> None:
-    assert [camel_case(each) for each in ("max_page_size", "cleanup_interval_ms", "gc_sweep_time_ms", "a_ttl")] == [
+    assert [camel_case(name) for name in ("max_page_size", "cleanup_interval_ms", "gc_sweep_time_ms", "a_ttl")] == [
         "maxPageSize", "cleanupInterval", "gcSweepTime", "aTTL",
     ]  # fmt: skip
-    assert [hyphenated(each) for each in ("retry_interval_ms", "durable", "file_open_timeout_s")] == [
+    assert [hyphenated(name) for name in ("retry_interval_ms", "durable", "file_open_timeout_s")] == [
         "retry-interval", "durable", "file-open-timeout",
     ]  # fmt: skip
 

@@ -1,10 +1,12 @@
 """Checks how link impairments are selected and applied, by link or by region, and the error for each mistake."""
 
+from functools import partial
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.topologies.golden_files import assert_golden
+from tests.topologies.golden_files import assert_golden_refusals
 from topologies.catalogue.lookup import build
 from topologies.catalogue.yaml_topology import parse_topology
 from topologies.model.impaired_links import impaired
@@ -35,24 +37,28 @@ MISTAKES = {
 }
 
 
-def of(topology: Topology) -> dict[str, Impairment | None]:
+def impairments(topology: Topology) -> dict[str, Impairment | None]:
     return {link.name: link.impairment for link in topology.links}
 
 
 def test_a_link_is_meant_by_its_name() -> None:
-    made = impaired(build("mesh"), "broker-2-to-broker-3:delay=40ms")
-    assert of(made) == {"broker-1-to-broker-2": None, "broker-1-to-broker-3": None, "broker-2-to-broker-3": FORTY}
+    topology = impaired(build("mesh"), "broker-2-to-broker-3:delay=40ms")
+    assert impairments(topology) == {
+        "broker-1-to-broker-2": None,
+        "broker-1-to-broker-3": None,
+        "broker-2-to-broker-3": FORTY,
+    }
 
 
 def test_all_links_between_two_regions_are_meant_by_the_regions_names() -> None:
-    made = impaired(build("cross-region-mesh"), "region-2<->region-1:delay=40ms")
-    assert {name for name, given in of(made).items() if given == FORTY} == {
+    topology = impaired(build("cross-region-mesh"), "region-2<->region-1:delay=40ms")
+    assert {name for name, impairment in impairments(topology).items() if impairment == FORTY} == {
         "broker-1-to-broker-4", "broker-4-to-broker-3", "broker-4-to-broker-2",
     }  # fmt: skip
 
 
 def test_all_links_between_any_two_regions_are_meant_by_the_word_regions() -> None:
-    assert of(impaired(build("cross-region-mesh"), "regions:delay=40ms")) == of(
+    assert impairments(impaired(build("cross-region-mesh"), "regions:delay=40ms")) == impairments(
         impaired(build("cross-region-mesh"), "region-2<->region-1:delay=40ms")
     )
     with pytest.raises(TopologyInvalid, match="no link of topology 'mesh-of-3' joins two regions"):
@@ -60,24 +66,24 @@ def test_all_links_between_any_two_regions_are_meant_by_the_word_regions() -> No
 
 
 def test_all_links_within_a_region_are_meant_by_its_name_twice() -> None:
-    made = impaired(build("two-regions"), "east<->east:delay=40ms")
-    assert {name for name, given in of(made).items() if given} == {
+    topology = impaired(build("two-regions"), "east<->east:delay=40ms")
+    assert {name for name, impairment in impairments(topology).items() if impairment} == {
         "east-1-to-east-2", "east-1-to-east-3", "east-2-to-east-3",
     }  # fmt: skip
 
 
 def test_both_links_between_two_brokers_are_meant_whoever_opens_them() -> None:
-    assert set(of(impaired(build("two-one-way"), "broker-2<->broker-1:delay=40ms")).values()) == {FORTY}
+    assert set(impairments(impaired(build("two-one-way"), "broker-2<->broker-1:delay=40ms")).values()) == {FORTY}
 
 
 def test_of_two_that_mean_a_link_the_later_one_holds() -> None:
-    made = impaired(build("two-regions"), "*:delay=1ms; east<->west:delay=40ms")
-    assert of(made)["west-3-to-east-3"] == FORTY
-    assert of(made)["east-1-to-east-2"] == Impairment(delay_ms=1)
+    topology = impaired(build("two-regions"), "*:delay=1ms; east<->west:delay=40ms")
+    assert impairments(topology)["west-3-to-east-3"] == FORTY
+    assert impairments(topology)["east-1-to-east-2"] == Impairment(delay_ms=1)
 
 
 def test_a_link_can_be_measured_without_being_changed() -> None:
-    assert set(of(impaired(build("mesh"), "*")).values()) == {Impairment()}
+    assert set(impairments(impaired(build("mesh"), "*")).values()) == {Impairment()}
 
 
 def test_nothing_asked_for_changes_nothing() -> None:
@@ -86,25 +92,25 @@ def test_nothing_asked_for_changes_nothing() -> None:
 
 def test_as_soon_as_one_link_goes_through_a_proxy_all_do() -> None:
     assert proxied(build("mesh").links) == ()
-    made = impaired(build("mesh"), "broker-1-to-broker-2:delay=1ms")
-    assert proxied(made.links) == made.links
+    topology = impaired(build("mesh"), "broker-1-to-broker-2:delay=1ms")
+    assert proxied(topology.links) == topology.links
 
 
 @pytest.mark.parametrize("entry", ["cluster", "mesh(discovery='multicast')", "senders", "two-regions"])
 def test_any_link_goes_through_a_proxy_whatever_its_kind(entry: str) -> None:
-    made = impaired(build(entry), "*:delay=40ms")
-    assert set(of(made).values()) == {FORTY}
-    assert proxied(made.links) == made.links
+    topology = impaired(build(entry), "*:delay=40ms")
+    assert set(impairments(topology).values()) == {FORTY}
+    assert proxied(topology.links) == topology.links
 
 
 def test_a_link_to_a_pair_has_a_way_to_each_of_the_two() -> None:
     topology = build("mesh-of-pairs(pairs=2)")
-    assert [each.name for each in topology.links[0].called(topology.brokers)] == ["broker-2", "broker-2-standby"]
+    assert [broker.name for broker in topology.links[0].called(topology.brokers)] == ["broker-2", "broker-2-standby"]
 
 
 def test_a_file_of_ones_own_says_it_link_by_link() -> None:
     text = "name: t\nbrokers: [a, b]\nlinks:\n  - {opened_by: a, to: b, impairment: {delay_ms: 40, jitter_ms: 5}}\n"
-    assert of(parse_topology(text, "t.yaml")) == {"a-to-b": Impairment(40, 5)}
+    assert impairments(parse_topology(text, "t.yaml")) == {"a-to-b": Impairment(40, 5)}
 
 
 def test_a_file_of_ones_own_says_it_of_several_links_as_the_command_line_does() -> None:
@@ -112,7 +118,7 @@ def test_a_file_of_ones_own_says_it_of_several_links_as_the_command_line_does() 
         "name: t\nbrokers: [{name: a, region: east}, {name: b, region: west}]\n"
         "links:\n  - {opened_by: a, to: b, impairment: {delay_ms: 1}}\nimpairments:\n  - east<->west:delay=40ms\n"
     )
-    assert of(parse_topology(text, "t.yaml")) == {"a-to-b": FORTY}
+    assert impairments(parse_topology(text, "t.yaml")) == {"a-to-b": FORTY}
 
 
 @pytest.mark.parametrize(
@@ -132,17 +138,16 @@ def test_amounts_have_the_units_that_people_write(text: str, meant: Impairment) 
 
 @given(st.integers(0, 2_000).flatmap(lambda ms: st.tuples(st.just(ms), st.integers(0, ms))), st.integers(1, 10**8))
 def test_what_an_impairment_says_of_itself_is_read_as_the_same(times: tuple[int, int], bandwidth: int) -> None:
-    made = Impairment(*times, bandwidth)
-    assert parse_impairment(str(made)) == made
+    impairment = Impairment(*times, bandwidth)
+    assert parse_impairment(str(impairment)) == impairment
 
 
 def test_every_mistake_names_what_was_written_the_rule_and_the_next_step() -> None:
-    told = []
-    for what, (topology, text) in MISTAKES.items():
-        with pytest.raises(TopologyInvalid) as refused:
-            impaired(build(topology), text)
-        told.append(f"{what}: --link {text!r} on {topology}\n    {refused.value}\n")
-    assert_golden("link-errors.txt", "".join(told))
+    mistakes = {
+        f"{title}: --link {text!r} on {topology}": partial(impaired, build(topology), text)
+        for title, (topology, text) in MISTAKES.items()
+    }
+    assert_golden_refusals("link-errors.txt", mistakes)
 
 
 def test_a_text_of_thousands_of_short_words_is_refused_in_some_hundred_letters() -> None:

@@ -34,7 +34,7 @@ SECONDS = 2.0  # of the processor: a limit answers within one, on a machine that
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "refusal"),
     [
         (ROUND_AND_ROUND, "my.yaml:2:11: brokers[0]: '<<' must name a mapping that is anchored (&) above"),
         (NAMES, "my.yaml: it has more than 1,000,000 characters; write less"),
@@ -60,7 +60,7 @@ SECONDS = 2.0  # of the processor: a limit answers within one, on a machine that
     ],
 )
 def test_a_file_that_stands_for_more_than_a_network_needs_is_refused_at_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, told: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, refusal: str
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("my.yaml").write_text(text, encoding="utf-8")
@@ -68,7 +68,7 @@ def test_a_file_that_stands_for_more_than_a_network_needs_is_refused_at_once(
     with pytest.raises(TopologyInvalid) as raised:
         build("my.yaml")
     assert time.process_time() - began_s < SECONDS
-    assert told in str(raised.value)
+    assert refusal in str(raised.value)
     assert len(str(raised.value)) < 500
 
 

@@ -39,27 +39,27 @@ def artemis(topology: Topology) -> list[ArtemisBroker]:
 
 
 def test_settings_of_all_of_a_group_and_of_one_broker_are_laid_over_each_other_in_the_files_order() -> None:
-    found = over(
+    topology = over(
         "hub-and-spoke",
         "brokers:\n  all: {memory_percent_of_heap: 60}\n  consumers: {memory_percent_of_heap: 50}\n"
         "  hub: {memory_percent_of_heap: 40, dedicated_task_runner: true}\n",
     )
-    entered = {broker.name for broker in found.group("consumers").enter_at}
+    entered = {broker.name for broker in topology.group("consumers").enter_at}
     assert entered
-    for broker in classic(found):
+    for broker in classic(topology):
         expected = 40 if broker.name == "hub" else 50 if broker.name in entered else 60
         assert (broker.memory_percent_of_heap, broker.dedicated_task_runner) == (expected, broker.name == "hub")
 
 
 def test_links_and_client_groups_have_the_changed_brokers() -> None:
-    found = over("mirror", "brokers: {all: {id_cache_size: 7}}\n")
-    assert {broker.id_cache_size for broker in artemis(found)} == {7}
-    for link in found.links:
-        assert link.opened_by in found.brokers
-        assert link.to in found.brokers
+    topology = over("mirror", "brokers: {all: {id_cache_size: 7}}\n")
+    assert {broker.id_cache_size for broker in artemis(topology)} == {7}
+    for link in topology.links:
+        assert link.opened_by in topology.brokers
+        assert link.to in topology.brokers
         assert isinstance(link, BrokerConnection)
-        assert set(link.alternates) <= set(found.brokers)
-    assert all(set(group.enter_at) <= set(found.brokers) for group in found.groups)
+        assert set(link.alternates) <= set(topology.brokers)
+    assert all(set(group.enter_at) <= set(topology.brokers) for group in topology.groups)
 
 
 def test_an_entry_of_a_list_changes_the_one_with_its_key_and_else_is_added() -> None:
@@ -68,17 +68,17 @@ def test_an_entry_of_a_list_changes_the_one_with_its_key_and_else_is_added() -> 
         "brokers:\n  broker-1:\n    policies: [{queue_prefetch: 1}, {pattern: orders.>, queue_prefetch: 2}]\n"
         "    connectors: [{max_inactivity_ms: 5}, {protocol: mqtt}]\n"
     )
-    (found,) = classic(over("single", text))
-    told = [(policy.kind, policy.pattern, policy.queue_prefetch) for policy in found.policies]
-    assert told == [("queue", ">", 1), ("topic", ">", 1000), ("queue", "orders.>", 2)]
-    assert found.protocols == (*before.protocols, "mqtt")
-    assert [connector.max_inactivity_ms for connector in found.connectors] == [5, 30_000, 30_000, 30_000]
-    assert found.policies[1] == before.policies[1]
+    (broker,) = classic(over("single", text))
+    policies = [(policy.kind, policy.pattern, policy.queue_prefetch) for policy in broker.policies]
+    assert policies == [("queue", ">", 1), ("topic", ">", 1000), ("queue", "orders.>", 2)]
+    assert broker.protocols == (*before.protocols, "mqtt")
+    assert [connector.max_inactivity_ms for connector in broker.connectors] == [5, 30_000, 30_000, 30_000]
+    assert broker.policies[1] == before.policies[1]
 
 
 def test_a_part_within_a_part_keeps_what_is_not_named() -> None:
-    given = "brokers: {all: {policies: [{dead_letters: {expiration_ms: 9}}], persistence: {max_async_jobs: 8}}}\n"
-    for broker, before in zip(classic(over("mesh-of-pairs", given)), classic(build("mesh-of-pairs")), strict=True):
+    text = "brokers: {all: {policies: [{dead_letters: {expiration_ms: 9}}], persistence: {max_async_jobs: 8}}}\n"
+    for broker, before in zip(classic(over("mesh-of-pairs", text)), classic(build("mesh-of-pairs")), strict=True):
         assert before.persistence is not None
         assert broker.persistence == dataclasses.replace(before.persistence, max_async_jobs=8)
         queues = before.policies[0]
@@ -101,34 +101,34 @@ def test_one_of_several_kinds_stays_of_its_kind_where_none_is_named() -> None:
 def test_a_store_can_be_taken_away_and_given_again() -> None:
     without = over("single", "brokers: {all: {persistence: null}}")
     assert [broker.persistence for broker in classic(without)] == [None]
-    again = over(without, "brokers: {all: {persistence: {max_async_jobs: 8}}}")
-    assert [broker.persistence and broker.persistence.max_async_jobs for broker in classic(again)] == [8]
+    repeated = over(without, "brokers: {all: {persistence: {max_async_jobs: 8}}}")
+    assert [broker.persistence and broker.persistence.max_async_jobs for broker in classic(repeated)] == [8]
 
 
 def test_a_journal_of_another_kind_has_what_artemis_gives_that_kind() -> None:
-    found = over("artemis-single", "brokers: {all: {persistence: {kind: ASYNCIO}}}")
-    text = render(found, found.brokers[0], site_of(found))["broker.xml"]
+    topology = over("artemis-single", "brokers: {all: {persistence: {kind: ASYNCIO}}}")
+    text = render(topology, topology.brokers[0], site_of(topology))["broker.xml"]
     assert "<journal-max-io>4096</journal-max-io>" in text
     assert "<journal-buffer-timeout>500000</journal-buffer-timeout>" in text
 
 
 def test_links_are_named_as_for_the_link_option() -> None:
-    found = over("mesh", "links:\n  all: {prefetch_size: 5}\n  broker-1<->broker-2: {prefetch_size: 6}\n")
-    links = {link.name: link.prefetch_size for link in found.links if isinstance(link, NetworkConnector)}
+    topology = over("mesh", "links:\n  all: {prefetch_size: 5}\n  broker-1<->broker-2: {prefetch_size: 6}\n")
+    links = {link.name: link.prefetch_size for link in topology.links if isinstance(link, NetworkConnector)}
     assert links == {"broker-1-to-broker-2": 6, "broker-1-to-broker-3": 5, "broker-2-to-broker-3": 5}
 
 
 def test_all_leaves_a_router_out_and_its_name_does_not() -> None:
     text = "brokers: {all: {jvm: {heap_mb: 100}}, router: {waypoints: [steady]}}"
-    found = over("router-peer", text)
-    routers = [broker for broker in found.brokers if isinstance(broker, Router)]
+    topology = over("router-peer", text)
+    routers = [broker for broker in topology.brokers if isinstance(broker, Router)]
     assert [router.waypoints for router in routers] == [("steady",)]
-    assert [broker.java.heap_mb for broker in found.brokers if broker not in routers] == [100]
+    assert [broker.java.heap_mb for broker in topology.brokers if broker not in routers] == [100]
 
 
 def test_what_an_overlay_states_is_written_without_defaults_too() -> None:
-    found = over("single", "brokers: {all: {policies: [{queue_prefetch: 1000}], store_limit_bytes: 4294967296}}")
-    text = without_defaults(render)(found, found.brokers[0], site_of(found))["activemq.xml"]
+    topology = over("single", "brokers: {all: {policies: [{queue_prefetch: 1000}], store_limit_bytes: 4294967296}}")
+    text = without_defaults(render)(topology, topology.brokers[0], site_of(topology))["activemq.xml"]
     assert 'queuePrefetch="1000"' in text
     assert '<storeUsage limit="4294967296"/>' in text
     assert "topicPrefetch" not in text
@@ -150,29 +150,29 @@ PLAIN = {
 
 
 @settings(max_examples=60, deadline=None)
-@given(topology=topologies(), values=st.fixed_dictionaries({}, optional=PLAIN), which=st.integers(0, 9))
-def test_what_is_named_is_so_and_all_else_as_it_was(topology: Topology, values: dict[str, Any], which: int) -> None:
+@given(topology=topologies(), values=st.fixed_dictionaries({}, optional=PLAIN), index=st.integers(0, 9))
+def test_what_is_named_is_so_and_all_else_as_it_was(topology: Topology, values: dict[str, Any], index: int) -> None:
     """Of one broker, in any topology."""
-    name = topology.brokers[which % len(topology.brokers)].name
+    name = topology.brokers[index % len(topology.brokers)].name
     groups = {group.name for group in topology.groups}
-    found = over(topology, yaml.safe_dump({"brokers": {name: values}}))
+    overlaid = over(topology, yaml.safe_dump({"brokers": {name: values}}))
     meant = {name} if name not in groups | {"all"} else {broker.name for broker in topology.brokers}
-    assert found.brokers == tuple(
+    assert overlaid.brokers == tuple(
         dataclasses.replace(broker, **values) if broker.name in meant else broker for broker in topology.brokers
     )
-    assert [link.name for link in found.links] == [link.name for link in topology.links]
+    assert [link.name for link in overlaid.links] == [link.name for link in topology.links]
 
 
 def test_equal_contents_have_equal_digests_wherever_they_are(tmp_path: Path) -> None:
     texts = {"a.yaml": "brokers: {}\n", "b.yaml": "brokers: {}\n", "c.yaml": "links: {}\n"}
-    found = []
+    digests = []
     for name, text in texts.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
         overlay = overlay_named(str(tmp_path / name))
         assert overlay
         assert (overlay.path, overlay.text) == (tmp_path / name, text)
-        found.append(overlay.digest)
-    assert found[0] == found[1] != found[2]
+        digests.append(overlay.digest)
+    assert digests[0] == digests[1] != digests[2]
     assert overlay_named("") is overlay_named("none") is None
 
 
@@ -221,17 +221,17 @@ OF_ARTEMIS = {
 
 
 def test_each_mistake_is_one_sentence_with_its_place() -> None:
-    told = [*_told("mesh", MISTAKES), *_told("live-backup", OF_ARTEMIS)]
-    assert_golden("overlay-errors.txt", "".join(f"{line}\n" for line in told))
+    refusals = [*_refusals("mesh", MISTAKES), *_refusals("live-backup", OF_ARTEMIS)]
+    assert_golden("overlay-errors.txt", "".join(f"{line}\n" for line in refusals))
 
 
-def _told(topology: str, mistakes: dict[str, str]) -> Iterator[str]:
-    for what, text in mistakes.items():
+def _refusals(topology: str, mistakes: dict[str, str]) -> Iterator[str]:
+    for title, text in mistakes.items():
         with pytest.raises(TopologyInvalid) as raised:
             over(topology, text)
         (problem,) = raised.value.problems
         assert problem.startswith("tuned.yaml:")
-        yield f"{what}: {problem}"
+        yield f"{title}: {problem}"
 
 
 def test_a_file_that_cannot_be_read_is_one_sentence(tmp_path: Path) -> None:

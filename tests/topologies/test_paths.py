@@ -32,9 +32,9 @@ def test_a_client_reaches_its_own_broker_in_no_hop() -> None:
 
 
 def test_messages_go_from_the_broker_that_opens_a_link_to_the_other() -> None:
-    found = paths(chain(A, B))
-    assert found["a", "b"] == Path(("a", "b"))
-    assert ("b", "a") not in found
+    path_by_ends = paths(chain(A, B))
+    assert path_by_ends["a", "b"] == Path(("a", "b"))
+    assert ("b", "a") not in path_by_ends
 
 
 def test_a_duplex_link_goes_both_ways() -> None:
@@ -54,9 +54,9 @@ def test_no_limit_is_no_limit() -> None:
 
 def test_ttls_count_at_each_link_of_the_path() -> None:
     """The first link may have message_ttl 1, for nothing was crossed before it; the last one consumer_ttl 1."""
-    first = NetworkConnector(opened_by=A, to=B, message_ttl=1, consumer_ttl=2)
+    first_link = NetworkConnector(opened_by=A, to=B, message_ttl=1, consumer_ttl=2)
     last = NetworkConnector(opened_by=B, to=C, message_ttl=2, consumer_ttl=1)
-    assert paths([first, last])["a", "c"].hops == 2
+    assert paths([first_link, last])["a", "c"].hops == 2
 
 
 def test_the_shortest_way_is_taken() -> None:
@@ -100,10 +100,10 @@ def test_where_links_lead_a_message_gets_once_what_is_told_is_raised(
         for (a, b), (message_ttl, consumer_ttl) in zip(pairs, ttls, strict=False)
     ]
     for begin, end in joined("abcd", links) - shortest_paths("abcd", links).keys():
-        told = too_near(begin, end, links)
-        assert told
+        limits = too_near(begin, end, links)
+        assert limits
         raised = list(links)
-        for ttl, link, least in told:
+        for ttl, link, least in limits:
             at = links.index(link)
             raised[at] = replace(raised[at], **{ttl: least})  # type: ignore[arg-type]
         assert (begin, end) in shortest_paths("abcd", raised)
@@ -115,9 +115,9 @@ def test_nothing_is_to_be_raised_where_a_message_gets_or_no_link_leads() -> None
 
 
 def test_pairs_of_brokers_are_counted_by_the_links_between_them() -> None:
-    found = paths(chain(A, B, C, message_ttl=2, consumer_ttl=2))
-    both_ways = [path for (begin, end), path in found.items() if {begin, end} <= {"a", "b", "c"}]
+    path_by_ends = paths(chain(A, B, C, message_ttl=2, consumer_ttl=2))
+    both_ways = [path for (begin, end), path in path_by_ends.items() if {begin, end} <= {"a", "b", "c"}]
     assert count_by_links(both_ways) == (3, 2, 1)
-    assert count_by_links([*both_ways, found["a", "c"]]) == (3, 2, 1)
-    assert count_by_links([found["a", "c"]]) == (0, 0, 1)
+    assert count_by_links([*both_ways, path_by_ends["a", "c"]]) == (3, 2, 1)
+    assert count_by_links([path_by_ends["a", "c"]]) == (0, 0, 1)
     assert count_by_links([]) == ()

@@ -6,7 +6,7 @@ from topologies.catalogue.yaml_words import unit_and_number
 
 
 @pytest.mark.parametrize(
-    ("field", "text", "told"),
+    ("field", "text", "unit_with_number"),
     [
         ("memory_limit_bytes", "32mb", " of bytes: write 33554432"),
         ("memory_limit_bytes", "32 MiB", " of bytes: write 33554432"),
@@ -19,5 +19,5 @@ from topologies.catalogue.yaml_words import unit_and_number
         ("message_ttl", "3s", ""),
     ],
 )
-def test_a_field_tells_its_unit_and_the_number_that_a_text_means(field: str, text: str, told: str) -> None:
-    assert unit_and_number(field, text) == told
+def test_a_field_tells_its_unit_and_the_number_that_a_text_means(field: str, text: str, unit_with_number: str) -> None:
+    assert unit_and_number(field, text) == unit_with_number

@@ -44,10 +44,10 @@ def test_a_broker_reaches_its_own_consumers_without_links() -> None:
 
 
 def test_the_second_hop_needs_both_ttls_each_at_the_right_link() -> None:
-    first, last = link(consumer_ttl=2), link(B, C, message_ttl=2)
-    assert network(first, last).reaches("a", "c", QUEUE)
-    assert not network(replace(first, consumer_ttl=1), last).reaches("a", "c", QUEUE)
-    assert not network(first, replace(last, message_ttl=1)).reaches("a", "c", QUEUE)
+    first_link, last = link(consumer_ttl=2), link(B, C, message_ttl=2)
+    assert network(first_link, last).reaches("a", "c", QUEUE)
+    assert not network(replace(first_link, consumer_ttl=1), last).reaches("a", "c", QUEUE)
+    assert not network(first_link, replace(last, message_ttl=1)).reaches("a", "c", QUEUE)
 
 
 def test_what_is_excluded_does_not_cross() -> None:
@@ -57,8 +57,11 @@ def test_what_is_excluded_does_not_cross() -> None:
 
 
 def test_excluded_wins_over_included() -> None:
-    both = {"excluded_destinations": ("queue://orders.eu",), "statically_included_destinations": ("queue://orders.eu",)}
-    assert not crosses(**both)
+    lists = {
+        "excluded_destinations": ("queue://orders.eu",),
+        "statically_included_destinations": ("queue://orders.eu",),
+    }
+    assert not crosses(**lists)
 
 
 def test_with_a_dynamic_list_only_what_it_names_crosses() -> None:
@@ -148,8 +151,8 @@ def test_every_path_of_a_catalogue_entry_is_predicted(entry: str) -> None:
     """The links of the catalogue let all queues pass, so only TTLs decide which brokers can be reached."""
     topology = build(entry)
     names = [broker.name for broker in topology.brokers if not broker.standby_of]
-    found = {(a, b) for a in names for b in names if topology.reaches(a, b, "queue://any")}
-    assert found == set(topology.paths())
+    reached = {(a, b) for a in names for b in names if topology.reaches(a, b, "queue://any")}
+    assert reached == set(topology.paths())
 
 
 PATTERNS = ("queue://>", "queue://orders.>", "queue://orders.*", "queue://orders.eu", "queue://prices", "topic://>")
@@ -183,9 +186,11 @@ def test_on_any_network_the_prediction_is_what_walking_every_way_finds(
     drawn: tuple[tuple[Broker, ...], tuple[NetworkConnector, ...]], destination: str
 ) -> None:
     brokers, links = drawn
-    both_ways = {frozenset((it.opened_by.name, it.to.name)) for it in links if it.duplex}
-    kept = tuple(it for it in links if it.duplex or frozenset((it.opened_by.name, it.to.name)) not in both_ways)
-    topology = Topology("t", brokers, _without_mirrored(kept), (), CLASSIC)
+    both_ways = {frozenset((link.opened_by.name, link.to.name)) for link in links if link.duplex}
+    one_way_or_duplex = tuple(
+        link for link in links if link.duplex or frozenset((link.opened_by.name, link.to.name)) not in both_ways
+    )
+    topology = Topology("t", brokers, _without_mirrored(one_way_or_duplex), (), CLASSIC)
     for producer in brokers:
         for consumer in brokers:
             expected = can_reach(topology.links, producer.name, consumer.name, destination)  # type: ignore[arg-type]
@@ -194,8 +199,10 @@ def test_on_any_network_the_prediction_is_what_walking_every_way_finds(
 
 def _without_mirrored(links: tuple[NetworkConnector, ...]) -> tuple[NetworkConnector, ...]:
     """A topology refuses duplex links that both ends open."""
-    opened = {(it.opened_by.name, it.to.name) for it in links if it.duplex and it.opened_by.name < it.to.name}
-    return tuple(it for it in links if not it.duplex or (it.to.name, it.opened_by.name) not in opened)
+    opened = {
+        (link.opened_by.name, link.to.name) for link in links if link.duplex and link.opened_by.name < link.to.name
+    }
+    return tuple(link for link in links if not link.duplex or (link.to.name, link.opened_by.name) not in opened)
 
 
 @settings(max_examples=200, deadline=None)

@@ -73,7 +73,7 @@ def test_the_link_logs_in_and_comes_up_at_both_ends(runtime: Runtime) -> None:
 
 
 @pytest.mark.parametrize(
-    ("made", "version"),
+    ("make_topology", "version"),
     [
         *((every_feature, version) for version in pinned_versions("activemq-classic")[1:]),
         *((every_artemis_feature, version) for version in pinned_versions("activemq-artemis")[1:]),
@@ -81,9 +81,9 @@ def test_the_link_logs_in_and_comes_up_at_both_ends(runtime: Runtime) -> None:
     ids=lambda value: value if isinstance(value, str) else value.__name__,
 )
 def test_an_older_version_starts_from_what_the_catalogue_does_not_use_and_its_links_come_up(
-    made: Callable[[], Topology], version: str, tmp_path: Path
+    make_topology: Callable[[], Topology], version: str, tmp_path: Path
 ) -> None:
-    topology, directory = made(), RunDirectory.create(tmp_path, "older")
+    topology, directory = make_topology(), RunDirectory.create(tmp_path, "older")
     older = ProcessRuntime(topology, directory, release=release_of(topology, version), broker_memory_mb=256)
     try:
         older.up(lambda line: None)
@@ -99,11 +99,11 @@ JVM = "jvm: {heap_mb: 130, options: [-XX:+UseSerialGC]}"
     ("entry", "stated", "own"),
     [
         # By the project's defaults these would be 1 GiB, and 10.
-        ("source-and-sink", "dedicated_task_runner: true", lambda found: found["TempLimit"] > 2 * GIB),
+        ("source-and-sink", "dedicated_task_runner: true", lambda attributes: attributes["TempLimit"] > 2 * GIB),
         (
             "cluster(brokers=2)",
             "memory_limit_bytes: 12345678",
-            lambda found: (found["GlobalMaxSize"], found["JournalPoolFiles"]) == (12345678, -1),
+            lambda attributes: (attributes["GlobalMaxSize"], attributes["JournalPoolFiles"]) == (12345678, -1),
         ),
     ],
 )
@@ -118,11 +118,11 @@ def test_without_defaults_brokers_have_what_an_overlay_states_and_else_their_own
         prove_links(running, topology, timeout_s=60)
         broker = topology.brokers[0].name
         with closing(Jolokia(running.management(broker))) as agent:
-            found = agent.read(MBEAN[topology.flavour](broker))
+            attributes = agent.read(MBEAN[topology.flavour](broker))
             arguments = agent.read("java.lang:type=Runtime", "InputArguments")["InputArguments"]
     finally:
         running.close()
-    assert own(found)
+    assert own(attributes)
     assert arguments[:3] == ["-Xms130m", "-Xmx130m", "-XX:+UseSerialGC"]
 
 

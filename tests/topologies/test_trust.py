@@ -42,9 +42,9 @@ def test_a_certificate_of_the_authority_that_was_named_is_trusted(ours: Trust) -
 
 
 def test_another_authoritys_is_not(ours: Trust) -> None:
-    told = shaken(ours, trustme.CA().issue_cert(NAME))
-    assert told.startswith("its certificate is not to be trusted (")
-    assert told.endswith("; if its authority is your own, name that one's certificate by --ca-file")
+    refusal = shaken(ours, trustme.CA().issue_cert(NAME))
+    assert refusal.startswith("its certificate is not to be trusted (")
+    assert refusal.endswith("; if its authority is your own, name that one's certificate by --ca-file")
 
 
 def test_without_a_file_our_own_authority_is_not_trusted() -> None:
@@ -53,14 +53,14 @@ def test_without_a_file_our_own_authority_is_not_trusted() -> None:
 
 @pytest.mark.parametrize(("made_for", "host"), [("other.example.com", NAME), (NAME, "127.0.0.1")])
 def test_a_certificate_for_another_host_is_not_trusted(ours: Trust, made_for: str, host: str) -> None:
-    told = shaken(ours, OURS.issue_cert(made_for), host)
-    assert "ismatch, certificate is not valid for" in told
-    assert told.endswith("; reach it by a name that its certificate has, or have a certificate made for this one")
+    refusal = shaken(ours, OURS.issue_cert(made_for), host)
+    assert "ismatch, certificate is not valid for" in refusal
+    assert refusal.endswith("; reach it by a name that its certificate has, or have a certificate made for this one")
 
 
 def test_an_expired_certificate_is_to_be_renewed(ours: Trust) -> None:
-    told = shaken(ours, OURS.issue_cert(NAME, not_after=datetime(2020, 1, 1, tzinfo=UTC)))
-    assert told == "its certificate is not to be trusted (certificate has expired); have it renewed"
+    refusal = shaken(ours, OURS.issue_cert(NAME, not_after=datetime(2020, 1, 1, tzinfo=UTC)))
+    assert refusal == "its certificate is not to be trusted (certificate has expired); have it renewed"
 
 
 def test_a_matter_that_is_none_of_trust_is_left_to_others() -> None:

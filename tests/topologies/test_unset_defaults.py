@@ -40,8 +40,8 @@ def root_of(topology: Topology, broker: str, version: str = "") -> etree._Elemen
 
 def checked_part(topology: Topology, broker: str, version: str = "") -> etree._Element:
     """What the broker's own schema describes."""
-    (found,) = root_of(topology, broker, version).iter("{*}broker", "{urn:activemq:core}core")
-    return found
+    (element,) = root_of(topology, broker, version).iter("{*}broker", "{urn:activemq:core}core")
+    return element
 
 
 @pytest.mark.parametrize("entry", ["mesh", "active-standby", "cluster", "live-backup", "dual-mirror"])
@@ -124,11 +124,11 @@ WRITTEN = (
 
 def test_a_default_that_a_file_states_is_written_and_others_are_not() -> None:
     text = files_of(parse_topology(STATED, "t.yaml"), "a")["activemq.xml"]
-    assert [each for each in WRITTEN if each not in text] == []
+    assert [name for name in WRITTEN if name not in text] == []
     plain = parse_topology("name: two\nbrokers: [a, b]\nlinks: [{opened_by: a, to: b}]\n", "t.yaml")
     text = files_of(plain, "a")["activemq.xml"]
-    assert [each for each in WRITTEN if each in text] == []
-    assert [each for each in ("Usage", "deadLetter", "networkBridgeFilter", "shared-file-locker") if each in text] == []
+    assert [name for name in WRITTEN if name in text] == []
+    assert [name for name in ("Usage", "deadLetter", "networkBridgeFilter", "shared-file-locker") if name in text] == []
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ def test_what_was_stated_is_not_forgotten_when_a_run_changes_the_topology() -> N
         assert 'prefetchSize="1000"' in files_of(changed, "a")["activemq.xml"]
     broker = stated.product.in_container(stated, stated.product.for_topics(stated.broker("a")))
     text = without_defaults(render_for_topics)(stated, broker, site_of(stated))["activemq.xml"]
-    assert [each for each in WRITTEN if each not in text] == []
+    assert [name for name in WRITTEN if name not in text] == []
     assert "traceBrokerPath" not in text
 
 
@@ -165,10 +165,10 @@ def test_a_classic_broker_is_told_of_all_its_limits_or_of_none(stated: str) -> N
     topology = parse_topology(f"name: t\nbrokers: [{{name: a, {stated}}}]\n", "t.yaml")
     text = files_of(topology, "a")["activemq.xml"]
     limits = [
-        f"<{what}Usage {limit}="
-        for what, limit in (("memory", "percentOfJvmHeap"), ("store", "limit"), ("temp", "limit"))
+        f"<{kind}Usage {limit}="
+        for kind, limit in (("memory", "percentOfJvmHeap"), ("store", "limit"), ("temp", "limit"))
     ]
-    assert [each for each in limits if each not in text] == []
+    assert [start for start in limits if start not in text] == []
     assert ('sendFailIfNoSpace="true"' in text) == ("send_fail" in stated)
 
 

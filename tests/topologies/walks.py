@@ -52,7 +52,7 @@ def directed(links: Sequence[NetworkConnector]) -> list[tuple[Broker, Broker, Ne
 
 def all_news(links: Sequence[NetworkConnector], consumer: str, destination: str) -> News:
     """Every way in which news of a subscription can have come to any broker."""
-    ways = [way for way in directed(links) if permitted(way[2], destination)]
+    ways = [direction for direction in directed(links) if permitted(direction[2], destination)]
     news: News = {(consumer, ())}
     news |= {(s.name, (r.name,)) for s, r, link in ways if among(link.statically_included_destinations, destination)}
     while True:

@@ -18,8 +18,8 @@ from drivers.protocols import Spoken, connectors_of
 from records.rundir import RunDirectory
 from scenarios.bring_up import bring_up
 from scenarios.harness.faults.probe import RuntimeProbe
+from tests.support.brokers import over_tls
 from tests.support.runtimes import answers, eventually, gone, published, secrets_of
-from tests.support.tls_brokers import over_tls
 from topologies.catalogue.lookup import build
 from topologies.classic.broker import Broker
 from topologies.classic.render.broker_xml import render

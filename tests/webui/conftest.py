@@ -75,7 +75,7 @@ def make_ui(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Making]
     monkeypatch.setattr(sys, "argv", ["locust"])  # Locust parses it again for its form
     listeners = [lambda parser: add_arguments(parser, SCENARIO)]
     monkeypatch.setattr(events.init_command_line_parser, "_handlers", listeners)
-    made: list[Any] = []
+    environments: list[Any] = []
 
     def make(base_path: str = "", *, login: bool = False, web_host: str = "127.0.0.1") -> Ui:
         environment = Environment(user_classes=[Consumer])
@@ -85,11 +85,11 @@ def make_ui(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Making]
         web_ui = environment.create_web_ui(web_host, 0, base_path, web_login=login, delayed_start=True)
         bench = Bench()
         web = register(environment, bench, tmp_path / "runs")
-        made.append(environment)
+        environments.append(environment)
         return Ui(web_ui.app.test_client(), bench, environment, tmp_path / "runs", web)
 
     yield make
-    for environment in made:
+    for environment in environments:
         environment.runner.greenlet.kill(block=False)
 
 

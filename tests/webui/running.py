@@ -48,8 +48,8 @@ class WebUi:
 
     def post(self, path: str, **fields: str) -> dict[str, Any]:
         answer = requests.post(f"{self.url}/{path}", data={**fields}, timeout=READ_TIMEOUT_S)
-        told: dict[str, Any] = answer.json()
-        return told
+        reply: dict[str, Any] = answer.json()
+        return reply
 
     def start(self, **fields: str) -> dict[str, Any]:
         return self.post("swarm", user_count="8", spawn_rate="100", warm_up="0", **fields)

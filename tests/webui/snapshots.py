@@ -36,10 +36,10 @@ def snapshot(**changes: Any) -> Snapshot:
 
 def readings(*rows: tuple[str, str, str, str, int], then: dict[Series, int] | None = None) -> dict[Series, Reading]:
     """Rows (broker, kind, object, metric, value) read now; ``then``: what some series were two seconds before."""
-    found: dict[Series, Reading] = {}
+    readings_by_series: dict[Series, Reading] = {}
     for broker, kind, name, metric, value in rows:
         series = (broker, kind, name, metric)
         before = (then or {}).get(series)
         earlier = None if before is None else Row(broker, NOW_NS - 2 * NS_PER_S, kind, name, metric, before)
-        found[series] = Reading(Row(broker, NOW_NS, kind, name, metric, value), earlier)
-    return found
+        readings_by_series[series] = Reading(Row(broker, NOW_NS, kind, name, metric, value), earlier)
+    return readings_by_series

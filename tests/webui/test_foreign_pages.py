@@ -141,8 +141,8 @@ def test_colleagues_and_prometheus_reach_a_ui_that_was_opened_on_purpose(tmp_pat
         assert answer.status == 200
         (folder := tmp_path / "site").mkdir()
         (folder / "0.html").write_text("<!doctype html>")
-        with site(folder) as other:
-            page.goto(f"{other}/0.html")
+        with site(folder) as foreign_url:
+            page.goto(f"{foreign_url}/0.html")
             for host in ("bench.example", address):
                 send(page, f"http://{host}:{ui.port}/swarm", mode="no-cors", method="POST", headers=URLENCODED,
                      body="user_count=8&spawn_rate=100")  # fmt: skip

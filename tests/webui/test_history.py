@@ -16,9 +16,9 @@ MS = 1_000_000
 KILL = FaultState("kill", "b1", 10.0, 5.0, "going on")
 
 
-def after(seconds: float, sent: int, received: int, **more: Any) -> Snapshot:
+def after(seconds: float, sent: int, received: int, **fields: Any) -> Snapshot:
     tally = Tally(sent=sent, received=received)
-    return snapshot(now_ns=NOW_NS + round(seconds * NS_PER_S), tally=tally, **more)
+    return snapshot(now_ns=NOW_NS + round(seconds * NS_PER_S), tally=tally, **fields)
 
 
 def test_rates_are_those_since_the_moment_before() -> None:
@@ -35,8 +35,8 @@ def test_rates_are_those_since_the_moment_before() -> None:
 def test_latencies_are_those_of_the_last_whole_second() -> None:
     later = after(2, 10, 10)
     later.tally.live.begin(0)
-    for second, took_ms in ((5, 900), (6, 10), (6, 10), (6, 80), (7, 900)):
-        later.tally.live.received(second * NS_PER_S, took_ms * MS)
+    for at_s, took_ms in ((5, 900), (6, 10), (6, 10), (6, 80), (7, 900)):
+        later.tally.live.received(at_s * NS_PER_S, took_ms * MS)
     history = History()
     history.note(after(1, 10, 10))
     history.note(later)
@@ -46,8 +46,8 @@ def test_latencies_are_those_of_the_last_whole_second() -> None:
 
 def test_only_two_minutes_of_one_run_are_kept() -> None:
     history = History()
-    for second in range(KEPT_S + 30):
-        history.note(after(second, second, second))
+    for at_s in range(KEPT_S + 30):
+        history.note(after(at_s, at_s, at_s))
     assert len(history.moments) == KEPT_S
     history.note(after(200, 5, 5, run_id="another"))
     assert not history.moments
@@ -69,8 +69,8 @@ def test_prometheus_reads_each_figure_with_its_labels() -> None:
         faults=(KILL, FaultState("kill", "b1", 60.0, 5.0, "planned")),
         readings=readings(("b1", "queue", 'a "b"', "depth", 7), ("b1", "broker", "", "connections", 9)),
     )
-    told = metrics(shown, None).splitlines()
-    assert "# TYPE brokerbench_messages_sent_total counter" in told
+    lines = metrics(shown, None).splitlines()
+    assert "# TYPE brokerbench_messages_sent_total counter" in lines
     assert {
         "brokerbench_running 1",
         'brokerbench_run_info{run_id="20261121-120000-steady-mesh-abcdef",topology="mesh",runtime="processes"} 1',
@@ -81,8 +81,8 @@ def test_prometheus_reads_each_figure_with_its_labels() -> None:
         'brokerbench_fault_active{kind="kill",target="b1"} 1',
         'brokerbench_broker_connections{broker="b1"} 9',
         'brokerbench_queue_messages{broker="b1",queue="a \\"b\\""} 7',
-    } <= set(told)
-    assert not [line for line in told if "latency" in line]
+    } <= set(lines)
+    assert not [line for line in lines if "latency" in line]
 
 
 @pytest.mark.parametrize("state", ["dead", "not running", "not serving", "frozen"])
@@ -90,28 +90,28 @@ def test_prometheus_has_no_figures_of_a_broker_that_does_not_serve(state: str) -
     """Its last samples are kept, and are those of the time before."""
     rows = [("broker", "", "connections", 9), ("broker", "", "heap_used_bytes", 7), ("queue", "orders", "depth", 3)]
     rows.append(("bridge", "a-b|b", "dequeue_count", 5))
-    seen = readings(*((broker, *row) for broker in ("b1", "b2") for row in rows))
-    told = metrics(snapshot(brokers={"b1": "up", "b2": state}, readings=seen), None).splitlines()
-    assert [line for line in told if 'broker="b2"' in line] == ['brokerbench_broker_up{broker="b2"} 0']
-    assert len([line for line in told if 'broker="b1"' in line]) == 1 + len(rows)
+    latest = readings(*((broker, *row) for broker in ("b1", "b2") for row in rows))
+    lines = metrics(snapshot(brokers={"b1": "up", "b2": state}, readings=latest), None).splitlines()
+    assert [line for line in lines if 'broker="b2"' in line] == ['brokerbench_broker_up{broker="b2"} 0']
+    assert len([line for line in lines if 'broker="b1"' in line]) == 1 + len(rows)
 
 
 def test_prometheus_has_no_figures_that_a_broker_told_long_ago() -> None:
-    seen = readings(("b1", "broker", "", "connections", 9))
+    latest = readings(("b1", "broker", "", "connections", 9))
     for silent_s, count in ((2, 1), (4, 0)):
-        shown = snapshot(readings=seen, now_ns=NOW_NS + silent_s * NS_PER_S)
-        told = metrics(shown, None).splitlines()
-        assert len([line for line in told if line.startswith("brokerbench_broker_connections{")]) == count
+        shown = snapshot(readings=latest, now_ns=NOW_NS + silent_s * NS_PER_S)
+        lines = metrics(shown, None).splitlines()
+        assert len([line for line in lines if line.startswith("brokerbench_broker_connections{")]) == count
 
 
 def test_prometheus_has_the_latency_of_a_run_that_goes_on_only() -> None:
     history = History()
     later = after(2, 10, 10)
     later.tally.live.begin(0)
-    for second in (5, 6):
-        later.tally.live.received(second * NS_PER_S, 10 * MS)
-    for each in (after(1, 10, 10), later):
-        history.note(each)
+    for at_s in (5, 6):
+        later.tally.live.received(at_s * NS_PER_S, 10 * MS)
+    for shown in (after(1, 10, 10), later):
+        history.note(shown)
     line = 'brokerbench_latency_due_to_received_ms{quantile="0.99"} '
     assert line in metrics(IN_THE_LOAD, history.moments[-1])
     assert line not in metrics(snapshot(over=True), history.moments[-1])

@@ -54,7 +54,7 @@ def namespace(**changes: Any) -> Namespace:
 
 
 @pytest.mark.parametrize(
-    ("field", "text", "told"),
+    ("field", "text", "refusal"),
     [
         ("rate", "many", "--rate many: must be a number"),
         ("rate", "nan", "--rate nan: must be a finite number"),
@@ -67,10 +67,10 @@ def namespace(**changes: Any) -> Namespace:
         ("distribution", "/mine", "--distribution /mine --runtime memory: no broker is started; leave it out"),
     ],
 )
-def test_a_field_that_is_no_value_is_told_in_one_line(field: str, text: str, told: str) -> None:
+def test_a_field_that_is_no_value_is_told_in_one_line(field: str, text: str, refusal: str) -> None:
     with pytest.raises(UserError) as raised:
         read(namespace(**{field: text}), scenario(), None)
-    assert str(raised.value).startswith(told)
+    assert str(raised.value).startswith(refusal)
     assert "\n" not in str(raised.value)
 
 
@@ -87,28 +87,14 @@ def test_a_large_seed_stays_what_it_is() -> None:
     assert read(namespace(seed="9007199254740993"), scenario(), None).seed == 9007199254740993
 
 
-ONE_EACH = {"connections": "one", "pool_size": 1, "uris": "all", "destinations": 1, "joins": ""}
-NONE = {"transaction_size": 0, "rate_steps": "", "properties": {}, "time_to_live_s": None, "priority": 4}
-
-
 def test_what_one_run_chose_is_not_the_next_ones_default() -> None:
-    own = user_settings.remember(scenario())
-    plan.make(scenario(), read(namespace(producers="5", rate="50", body_bytes="64"), scenario(), None))
-    assert user_settings.settings((Producer,)) == {
-        "Producer": {"fixed_count": 5, "body_bytes": 64, "in_flight": 1_000, "sends_per_second": 10, **ONE_EACH, **NONE}
-    }
+    users = (Producer, Consumer)
+    own, defaults = user_settings.remember(scenario()), user_settings.settings(users)
+    plan.make(scenario(), read(namespace(producers="5", rate="100", body_bytes="64"), scenario(), None))
+    chosen = {"fixed_count": 5, "sends_per_second": 20, "body_bytes": 64}
+    assert user_settings.settings(users) == {**defaults, "Producer": defaults["Producer"] | chosen}
     user_settings.restore(own)
-    assert user_settings.settings((Producer, Consumer)) == {
-        "Producer": {
-            "fixed_count": 2,
-            "body_bytes": 1_024,
-            "in_flight": 1_000,
-            "sends_per_second": 10,
-            **ONE_EACH,
-            **NONE,
-        },
-        "Consumer": {"fixed_count": 3, "selector": "", "prefetch": 100, "work_ms": 0, **ONE_EACH},
-    }
+    assert user_settings.settings(users) == defaults
 
 
 # -- what is seen of a run ---------------------------------------------------------------------------------------------
@@ -125,9 +111,9 @@ def test_the_sampler_keeps_the_last_two_readings_of_each_series() -> None:
 
 @pytest.fixture
 def recorder(tmp_path: Path) -> Iterator[Recorder]:
-    made = Recorder(RunDirectory.create(tmp_path, "run"), "main")
-    yield made
-    made.close()
+    writer = Recorder(RunDirectory.create(tmp_path, "run"), "main")
+    yield writer
+    writer.close()
 
 
 def test_a_session_tells_how_many_clients_of_each_group_are_connected_where(recorder: Recorder) -> None:
@@ -139,14 +125,14 @@ def test_a_session_tells_how_many_clients_of_each_group_are_connected_where(reco
         network=network, connectors={"memory": MemoryConnector(memory.network)}, recorder=recorder, run_number=1,
         seed=1, process_index=0, clock=lambda: 0,
     )  # fmt: skip
-    first, second = session.client("producer", "producers"), session.client("producer", "producers")
+    client, other_client = session.client("producer", "producers"), session.client("producer", "producers")
     assert session.connected() == Counter()
-    first.open()
-    second.open()
+    client.open()
+    other_client.open()
     assert session.connected() == Counter({("producers", "b1"): 2})
-    first.close()
+    client.close()
     assert session.connected() == Counter({("producers", "b1"): 1})
-    second.close()
+    other_client.close()
     memory.close()
 
 
@@ -167,12 +153,12 @@ class LoadGenerators:
 
 
 def controller(tmp_path: Path, load_began_ns: int | None, *faults: FreezeBroker) -> RunController:
-    asked = scenario(*faults)
-    options = read(namespace(runs=str(tmp_path / "runs")), asked, 30.0)
-    made = RunController(plan.make(asked, options), lambda recorder, brokers: LoadGenerators(), "main")  # type: ignore[arg-type, return-value]
+    planned = scenario(*faults)
+    options = read(namespace(runs=str(tmp_path / "runs")), planned, 30.0)
+    run = RunController(plan.make(planned, options), lambda recorder, brokers: LoadGenerators(), "main")  # type: ignore[arg-type, return-value]
     if load_began_ns is not None:
-        made.load.window = Window(load_began_ns, load_began_ns, load_began_ns + 30_000_000_000)
-    return made
+        run.load.window = Window(load_began_ns, load_began_ns, load_began_ns + 30_000_000_000)
+    return run
 
 
 def test_a_load_stopped_by_hand_is_the_runs_own_with_a_warning(tmp_path: Path) -> None:
@@ -180,9 +166,9 @@ def test_a_load_stopped_by_hand_is_the_runs_own_with_a_warning(tmp_path: Path) -
     run.stop()
     run.stop()
     assert not run.interrupted
-    told = re.fullmatch(r"stopped by hand in the web UI, (\d+) s into the load", run.info.warnings[-1])
-    assert told
-    assert 7 <= int(told[1]) < 30
+    warning = re.fullmatch(r"stopped by hand in the web UI, (\d+) s into the load", run.info.warnings[-1])
+    assert warning
+    assert 7 <= int(warning[1]) < 30
     assert len(run.info.warnings) == 1
     run.brokers.close()
 
@@ -216,7 +202,7 @@ def test_what_fails_while_an_interrupt_takes_brokers_down_is_no_fault_of_our_own
 
 def test_a_snapshot_of_a_run_that_has_not_begun_is_no_error(tmp_path: Path) -> None:
     run = controller(tmp_path, None, FreezeBroker("broker-1", at_s=5, for_s=3))
-    seen = run.snapshot()
-    assert (seen.steps, seen.over, seen.brokers) == ((), False, {"broker-1": "not running"})
-    assert [(fault.kind, fault.state) for fault in seen.faults] == [("freeze", "planned")]
+    snapshot = run.snapshot()
+    assert (snapshot.steps, snapshot.over, snapshot.brokers) == ((), False, {"broker-1": "not running"})
+    assert [(fault.kind, fault.state) for fault in snapshot.faults] == [("freeze", "planned")]
     run.brokers.close()

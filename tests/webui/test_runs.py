@@ -57,14 +57,14 @@ def test_runs_in_a_row_have_each_their_own_options_and_none_of_the_run_before(tm
         eventually(lambda: len(ui.now()["reports"]) == 2, 120)
         ui.locust.send(signal.SIGINT)
         assert ui.locust.outcome().status == 0
-        first, second = ui.infos()
-    assert first["durations_s"]["load"] >= 2  # its whole time, though what came before took longer
-    assert (first["topology"], second["topology"]) == ("single", "mesh")
-    assert [user["count"] for user in first["users"]] == [2, 2]
-    assert [user["count"] for user in second["users"]] == [6, 2]
-    assert first["users"][0]["settings"]["sends_per_second"] == 15
-    assert second["users"][0]["settings"]["sends_per_second"] == 20
-    assert " ".join(first["command"]).endswith(
+        single_run, mesh_run = ui.infos()
+    assert single_run["durations_s"]["load"] >= 2  # its whole time, though what came before took longer
+    assert (single_run["topology"], mesh_run["topology"]) == ("single", "mesh")
+    assert [user["count"] for user in single_run["users"]] == [2, 2]
+    assert [user["count"] for user in mesh_run["users"]] == [6, 2]
+    assert single_run["users"][0]["settings"]["sends_per_second"] == 15
+    assert mesh_run["users"][0]["settings"]["sends_per_second"] == 20
+    assert " ".join(single_run["command"]).endswith(
         "--headless --producers 2 --rate 30 --run-time 2 --topology single --warm-up 0"
     )
     summaries = [json.loads(path.read_text()) for path in sorted(ui.locust.runs.glob("*/summary.json"))]
@@ -101,11 +101,11 @@ def page() -> Iterator[Page]:
 @pytest.mark.spark
 @pytest.mark.browser
 def test_start_watch_stop_and_start_again_in_a_browser(page: Page, tmp_path: Path) -> None:
-    said: list[str] = []
-    asked: list[str] = []
-    page.context.on("console", lambda message: said.append(message.text))
-    page.context.on("request", lambda request: asked.append(request.url))
-    page.on("pageerror", lambda error: said.append(str(error)))
+    messages: list[str] = []
+    requested_urls: list[str] = []
+    page.context.on("console", lambda message: messages.append(message.text))
+    page.context.on("request", lambda request: requested_urls.append(request.url))
+    page.on("pageerror", lambda error: messages.append(str(error)))
     with web_ui(tmp_path / "runs", "--topology", "single", "--runtime", "processes") as ui:
         page.goto(ui.url)
         fill_in(page, rate="many")
@@ -131,13 +131,13 @@ def test_start_watch_stop_and_start_again_in_a_browser(page: Page, tmp_path: Pat
             live.get_by_role("link").last.click()
         opened.value.get_by_role("heading", level=1).wait_for()
         assert opened.value.url.startswith(f"{ui.url}/brokerbench/runs/")
-        first, second = ui.infos()
-        assert first["durations_s"]["load"] > 7.5  # it ends with its last message
-        assert second["warnings"] == [second["warnings"][0]]
-        assert second["warnings"][0].startswith("stopped by hand in the web UI")
-        assert [info["state"] for info in (first, second)] == ["ended", "ended"]
+        ended_run, stopped_run = ui.infos()
+        assert ended_run["durations_s"]["load"] > 7.5  # it ends with its last message
+        assert stopped_run["warnings"] == [stopped_run["warnings"][0]]
+        assert stopped_run["warnings"][0].startswith("stopped by hand in the web UI")
+        assert [info["state"] for info in (ended_run, stopped_run)] == ["ended", "ended"]
         ui.locust.send(signal.SIGINT)
         assert ui.locust.outcome().status == 0
         assert nothing_left(ui.locust.runs)
-    assert said == []
-    assert {url for url in asked if not url.startswith((ui.url, "data:", "blob:"))} == set()
+    assert messages == []
+    assert {url for url in requested_urls if not url.startswith((ui.url, "data:", "blob:"))} == set()

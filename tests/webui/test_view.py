@@ -17,8 +17,8 @@ from tests.house.tree import ROOT
 from tests.webui.snapshots import MIB, MS, NOW_NS, readings, snapshot
 
 
-def table(of: Snapshot, title: str) -> TextTable:
-    return next(each for each in view(of).tables if each.title == title)
+def table(shown: Snapshot, title: str) -> TextTable:
+    return next(text_table for text_table in view(shown).tables if text_table.title == title)
 
 
 def test_before_the_first_run_the_tab_says_how_to_start_one() -> None:
@@ -33,7 +33,7 @@ def test_why_a_start_was_refused_is_shown_with_and_without_a_run() -> None:
 
 
 @pytest.mark.parametrize(
-    ("steps", "told"),
+    ("steps", "words"),
     [
         ((), "brokers come up, 12 s"),
         (("up",), "links and paths are proven, 12 s"),
@@ -46,8 +46,8 @@ def test_why_a_start_was_refused_is_shown_with_and_without_a_run() -> None:
         (("up", "a step of tomorrow"), "after a step of tomorrow, 12 s"),
     ],
 )
-def test_the_phase_is_what_follows_the_last_step_behind_the_run(steps: tuple[str, ...], told: str) -> None:
-    assert phase(snapshot(steps=steps)) == told
+def test_the_phase_is_what_follows_the_last_step_behind_the_run(steps: tuple[str, ...], words: str) -> None:
+    assert phase(snapshot(steps=steps)) == words
 
 
 def test_warm_up_and_load_are_told_on_the_loads_clock() -> None:
@@ -60,12 +60,12 @@ def test_warm_up_and_load_are_told_on_the_loads_clock() -> None:
 
 
 @pytest.mark.parametrize(
-    ("state", "told"),
+    ("state", "words"),
     [("ended", "ended"), ("interrupted", "interrupted"), ("failed", "failed before the load")],
 )
-def test_a_run_that_is_over_says_how_it_ended(state: str, told: str) -> None:
+def test_a_run_that_is_over_says_how_it_ended(state: str, words: str) -> None:
     over = snapshot(over=True, state=state)
-    assert phase(over) == told
+    assert phase(over) == words
     assert not view(over).running
 
 
@@ -83,7 +83,7 @@ def test_p99_of_the_lag_is_that_of_all_values_sorted(counts: dict[int, int]) -> 
 
 
 def test_a_broker_is_shown_with_heap_cpu_connections_and_what_waits() -> None:
-    seen = readings(
+    latest = readings(
         ("b1", "broker", "", "heap_used_bytes", 100 * MIB),
         ("b1", "broker", "", "heap_max_bytes", 512 * MIB),
         ("b1", "broker", "", "connections", 9),
@@ -92,7 +92,7 @@ def test_a_broker_is_shown_with_heap_cpu_connections_and_what_waits() -> None:
         ("b1", "process", "", "cpu_ns", 5 * NS_PER_S),
         then={("b1", "process", "", "cpu_ns"): 4 * NS_PER_S},
     )
-    assert table(snapshot(readings=seen), "Brokers").rows == (
+    assert table(snapshot(readings=latest), "Brokers").rows == (
         ("b1", "up", "100 of 512 MiB", "0.50 cores", "9", "1,002"),
         ("b2", "up", *[UNKNOWN] * 4),
     )
@@ -108,23 +108,23 @@ def test_a_broker_that_does_not_serve_keeps_no_old_figures(state: str) -> None:
 
 
 def test_a_broker_that_does_not_answer_says_for_how_long() -> None:
-    seen = readings(("b1", "broker", "", "heap_used_bytes", MIB))
-    later = snapshot(readings=seen, brokers={"b1": "frozen"}, now_ns=NOW_NS + 5 * NS_PER_S)
+    latest = readings(("b1", "broker", "", "heap_used_bytes", MIB))
+    later = snapshot(readings=latest, brokers={"b1": "frozen"}, now_ns=NOW_NS + 5 * NS_PER_S)
     assert table(later, "Brokers").rows[0][1] == "frozen, silent for 5 s"
 
 
 def test_a_restarted_broker_has_used_no_negative_cpu() -> None:
-    seen = readings(("b1", "process", "", "cpu_ns", 0), then={("b1", "process", "", "cpu_ns"): 9 * NS_PER_S})
-    assert table(snapshot(readings=seen), "Brokers").rows[0][3] == "0.00 cores"
+    latest = readings(("b1", "process", "", "cpu_ns", 0), then={("b1", "process", "", "cpu_ns"): 9 * NS_PER_S})
+    assert table(snapshot(readings=latest), "Brokers").rows[0][3] == "0.00 cores"
 
 
 def test_each_direction_of_a_bridge_has_its_messages_and_their_rate() -> None:
-    seen = readings(
+    latest = readings(
         ("b1", "bridge", "b1-b2|b2", "dequeue_count", 1_500),
         ("b2", "bridge", "b1-b2|b1", "dequeue_count", 7),
         then={("b1", "bridge", "b1-b2|b2", "dequeue_count"): 1_400},
     )
-    assert table(snapshot(readings=seen), "Bridges").rows == (
+    assert table(snapshot(readings=latest), "Bridges").rows == (
         ("b1-b2", "b1", "b2", "1,500", "50"),
         ("b1-b2", "b2", "b1", "7", UNKNOWN),
     )
@@ -158,7 +158,7 @@ def test_locusts_own_tab_has_the_lines_and_the_trouble() -> None:
 
 def test_every_step_of_a_run_has_its_words() -> None:
     run = ROOT / "scenarios" / "harness" / "run"
-    told = [(run / name).read_text(encoding="utf-8") for name in ("controller.py", "load.py")]
-    steps = re.findall(r'run_record\.ended\("(\w+)"\)', "".join(told))
+    texts = [(run / name).read_text(encoding="utf-8") for name in ("controller.py", "load.py")]
+    steps = re.findall(r'run_record\.ended\("(\w+)"\)', "".join(texts))
     assert steps
     assert set(STEPS) == {"", *steps}

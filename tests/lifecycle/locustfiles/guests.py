@@ -20,12 +20,12 @@ class Guest(ProducerUser):
     may_fail = True
 
     def _produce(self, session: Session) -> None:
-        known = session.network
-        session.network = replace(known, credentials=Credentials(known.credentials.username, "mistyped"))
+        network = session.network
+        session.network = replace(network, credentials=Credentials(network.credentials.username, "mistyped"))
         client = session.pooled_client(
             self.role, self.group, self.connections
         )  # with these, and without waiting for anybody
-        session.network = known
+        session.network = network
         with closing(client):
             client.open()
             raise AssertionError("a broker took a wrong password")

@@ -87,11 +87,11 @@ def slow(on_delivery: OnDelivery) -> OnDelivery:
     return slowly
 
 
-def show_a_page(connector: MemoryConnector, *what: object, **how: float) -> list[Browsed]:
-    return browse(connector, *what, **how)[:400]  # type: ignore[arg-type]
+def show_a_page(connector: MemoryConnector, *arguments: object, **options: float) -> list[Browsed]:
+    return browse(connector, *arguments, **options)[:400]  # type: ignore[arg-type]
 
 
-def show_nothing(connector: MemoryConnector, *what: object, **how: float) -> list[Browsed]:
+def show_nothing(connector: MemoryConnector, *arguments: object, **options: float) -> list[Browsed]:
     raise DriverError("planted: it did not answer")
 
 
