@@ -13,9 +13,9 @@ LOAD_BEGAN_NS = LOAD_FROM_MS * MS
 LOAD_ENDED_NS = LOAD_BEGAN_NS + LOAD_S * 1_000 * MS
 
 
-def event(what: str, at_s: float, client: int, broker: str, group: str, cause: str | None = None) -> Row:
+def event(event_name: str, at_s: float, client: int, broker: str, group: str, cause: str | None = None) -> Row:
     at_ms = round(LOAD_FROM_MS + at_s * 1_000, 3)
-    return connection(what, at=at_ms, client=client, broker=broker, group=group, cause=cause)
+    return connection(event_name, at=at_ms, client=client, broker=broker, group=group, cause=cause)
 
 
 def arrives(at_s: float, client: int, broker: str, group: str) -> Iterator[Row]:
@@ -49,8 +49,8 @@ def skewed() -> Iterator[Row]:
 def oscillating() -> Iterator[Row]:
     """From 10 s on four clients go to and fro each half second: 60 moves each, 59 stays of them are flaps."""
     yield from at_first(30, "aabb", "oscillating")
-    for client, first in enumerate("aabb", 30):
-        here, there = first, "ab"[first == "a"]
+    for client, first_broker in enumerate("aabb", 30):
+        here, there = first_broker, "ab"[first_broker == "a"]
         for step in range(60):
             at_s = 10 + step / 2
             yield event("closed", at_s, client, here, "oscillating", Cause.ORDER)
@@ -77,9 +77,9 @@ def causes() -> Iterator[Row]:
         ("lost", Cause.LOST),
         ("closed", Cause.CLOSED),
     )
-    for at_s, (what, cause) in enumerate(ends):
+    for at_s, (event_name, cause) in enumerate(ends):
         yield event("connected", at_s, 50, "ab"[at_s % 2], "causes")
-        yield event(what, at_s + 0.75, 50, "ab"[at_s % 2], "causes", cause)
+        yield event(event_name, at_s + 0.75, 50, "ab"[at_s % 2], "causes", cause)
     yield event("connected", 1, 51, "a", "causes")
     yield event("connected", 2, 51, "b", "causes")
     yield event("connected", 1, 52, "a", "causes")

@@ -49,7 +49,7 @@ def accounting(
         else:
             copies[receipt["producer"], receipt["seq"], receipt["subscription"]].append(receipt)
     for (producer, seq, subscription), of_message in copies.items():
-        _count_copies(counts, of_message, known=(producer, seq) in attempts)
+        _count_copies(counts, of_message, was_sent=(producer, seq) in attempts)
         owed_to = _expecting(attempts[producer, seq], subscriptions) if (producer, seq) in attempts else set()
         key = of_message[0]["destination"], subscription
         counts[key]["unowed_yet_received"] += subscription not in owed_to
@@ -81,7 +81,7 @@ def latency_counts(sends: list[Row], receipts: list[Row]) -> tuple[Counter[int],
     return whole, less_own
 
 
-def _count_copies(counts: dict[Key, Counter[str]], copies: list[Row], *, known: bool) -> None:
+def _count_copies(counts: dict[Key, Counter[str]], copies: list[Row], *, was_sent: bool) -> None:
     copies.sort(key=lambda copy: (copy["received_ns"], copy["attempt"], copy["consumer"]))
     for number, copy in enumerate(copies):
         count = counts[copy["destination"], copy["subscription"]]
@@ -89,7 +89,7 @@ def _count_copies(counts: dict[Key, Counter[str]], copies: list[Row], *, known: 
         count["redelivered"] += copy["redelivered"]
         count["repeated"] += number > 0 and copy["redelivered"]
         count["corrupted"] += copy["integrity"] == "corrupted"
-        count["unexpected"] += not known
+        count["unexpected"] += not was_sent
         if number > 0 and not copy["redelivered"]:
             count["duplicated"] += 1
             count["duplicated_by_resend"] += copy["attempt"] != copies[0]["attempt"]
@@ -97,24 +97,24 @@ def _count_copies(counts: dict[Key, Counter[str]], copies: list[Row], *, known: 
 
 def _count_order(counts: dict[Key, Counter[str]], copies: dict[tuple[int, int, str], list[Row]]) -> None:
     firsts = [of_message[0] for of_message in copies.values()]
-    for one in firsts:
+    for copy in firsts:
         stream = ("consumer", "subscription", "destination", "producer")
         earlier = [
-            other["seq"]
-            for other in firsts
-            if all(other[name] == one[name] for name in stream) and other["received_ns"] < one["received_ns"]
+            rival["seq"]
+            for rival in firsts
+            if all(rival[name] == copy[name] for name in stream) and rival["received_ns"] < copy["received_ns"]
         ]
-        counts[one["destination"], one["subscription"]]["reordered"] += bool(earlier) and one["seq"] < max(earlier)
+        counts[copy["destination"], copy["subscription"]]["reordered"] += bool(earlier) and copy["seq"] < max(earlier)
 
 
 def _expecting(attempts: list[Row], subscriptions: list[Row]) -> set[str]:
-    first = min(attempts, key=lambda send: send["attempt"])
-    if first["destination"].startswith("queue://"):
-        return {first["destination"].removeprefix("queue://")}
+    first_attempt = min(attempts, key=lambda send: send["attempt"])
+    if first_attempt["destination"].startswith("queue://"):
+        return {first_attempt["destination"].removeprefix("queue://")}
     began = {
-        one["subscription"]
-        for one in subscriptions
-        if one["destination"] == first["destination"] and one["began_ns"] <= first["sent_ns"]
+        row["subscription"]
+        for row in subscriptions
+        if row["destination"] == first_attempt["destination"] and row["began_ns"] <= first_attempt["sent_ns"]
     }
     return began or {""}
 
@@ -123,7 +123,7 @@ def _is_away(attempts: list[Row], subscription: str, subscriptions: list[Row], c
     """Whether a consumer of the subscription, which is not durable, had lost its connection as the message was sent."""
     sent_ns = min(attempts, key=lambda send: send["attempt"])["sent_ns"]
     consumers = {
-        one["consumer"] for one in subscriptions if one["subscription"] == subscription and one["kind"] == "topic"
+        row["consumer"] for row in subscriptions if row["subscription"] == subscription and row["kind"] == "topic"
     }
     for consumer in consumers:
         own = sorted((row for row in connections if row["client"] == consumer), key=lambda row: row["at_ns"])
@@ -146,19 +146,19 @@ def _count_end(
 ) -> None:
     outcome = max((send["outcome"] for send in attempts), key=GOODNESS.index)
     message = attempts[0]["producer"], attempts[0]["seq"]
-    found = [left["dead_letter"] for left in leftovers if (left["producer"], left["seq"]) == message]
+    in_dead_letters = [row["dead_letter"] for row in leftovers if (row["producer"], row["seq"]) == message]
     count["sent"] += 1
     count[outcome] += 1
     if subscription == "":
         return
-    if outcome in ("acked", "unconfirmed") and not received and not found and (away or not searched):
+    if outcome in ("acked", "unconfirmed") and not received and not in_dead_letters and (away or not searched):
         count["missed_away" if away else "unaccounted"] += 1
         return
     if outcome == "acked" and not received:
-        count["lost" if not found else "dead_lettered" if all(found) else "stranded"] += 1
+        count["lost" if not in_dead_letters else "dead_lettered" if all(in_dead_letters) else "stranded"] += 1
     count["refused_yet_received"] += outcome == "failed" and received
     count["recovered"] += outcome == "in_doubt" and received
     count["failed_not_received"] += outcome == "failed" and not received
     count["in_doubt_not_received"] += outcome == "in_doubt" and not received
-    count["missing_unconfirmed"] += outcome == "unconfirmed" and not received and not found
-    count["left_unconfirmed"] += outcome == "unconfirmed" and not received and bool(found)
+    count["missing_unconfirmed"] += outcome == "unconfirmed" and not received and not in_dead_letters
+    count["left_unconfirmed"] += outcome == "unconfirmed" and not received and bool(in_dead_letters)

@@ -15,7 +15,7 @@ def outages(
     faults: Sequence[FaultSpan],
 ) -> dict[tuple[int, int], dict[str, Any]]:
     """By (fault's number, user): the columns of OUTAGES that are times or counts; times as they were recorded."""
-    found = {}
+    outage_by_fault_and_user = {}
     for fault in faults:
         for client in sorted({row["client"] for row in connections}):
             its = sorted((row for row in connections if row["client"] == client), key=lambda row: row["at_ns"])
@@ -23,8 +23,8 @@ def outages(
                 if outage := _outage(fault, its, _successes(user, sends, receipts)):
                     outage["in_flight"] = _in_flight(user, sends, its, outage["lost_ns"])
                     outage["due"] = _due(user, sends, receipts, outage["began_ns"], outage["first_success_ns"])
-                    found[fault.number, user] = outage | {"client": client}
-    return found
+                    outage_by_fault_and_user[fault.number, user] = outage | {"client": client}
+    return outage_by_fault_and_user
 
 
 def _outage(fault: FaultSpan, its: Sequence[Row], successes: Sequence[int]) -> dict[str, Any] | None:
@@ -65,11 +65,11 @@ def _due(user: int, sends: Sequence[Row], receipts: Sequence[Row], began_ns: int
     due_ns: dict[tuple[int, int], int] = {}
     for row in sends:
         due_ns.setdefault((row["producer"], row["seq"]), row["due_ns"])
-    first: dict[tuple[int, int], int] = {}
+    first_consumer: dict[tuple[int, int], int] = {}
     for row in sorted(receipts, key=lambda row: (row["received_ns"], row["consumer"])):
-        first.setdefault((row["producer"], row["seq"]), row["consumer"])
+        first_consumer.setdefault((row["producer"], row["seq"]), row["consumer"])
     own = [at_ns for (producer, _), at_ns in due_ns.items() if producer == user]
-    got = [due_ns[message] for message, consumer in first.items() if consumer == user and message in due_ns]
+    got = [due_ns[message] for message, consumer in first_consumer.items() if consumer == user and message in due_ns]
     return sum(began_ns <= at_ns and (until_ns is None or at_ns < until_ns) for at_ns in [*own, *got])
 
 

@@ -15,18 +15,18 @@ def pairs(stays: Sequence[Row]) -> list[tuple[Row, Row]]:
     """Each stay with the next one of its client, where the client did not end the first by itself."""
     ordered = sorted(stays, key=lambda row: (row["user"], row["from_ns"]))
     return [
-        (one, other)
-        for one, other in pairwise(ordered)
-        if one["user"] == other["user"] and one["cause"] not in OWN_ENDS
+        (stay, following)
+        for stay, following in pairwise(ordered)
+        if stay["user"] == following["user"] and stay["cause"] not in OWN_ENDS
     ]
 
 
 def moves(stays: Sequence[Row]) -> list[tuple[int, int, int]]:
     """(when, client, how long it was at no broker)"""
     return sorted(
-        (other["from_ns"], one["user"], other["from_ns"] - one["to_ns"])
-        for one, other in pairs(stays)
-        if one["broker"] != other["broker"]
+        (following["from_ns"], stay["user"], following["from_ns"] - stay["to_ns"])
+        for stay, following in pairs(stays)
+        if stay["broker"] != following["broker"]
     )
 
 
@@ -38,14 +38,18 @@ def flaps(stays: Sequence[Row]) -> int:
 
 def settled_ns(stays: Sequence[Row], at_ns: int, until_ns: int, quiet_ns: int) -> int | None:
     """Tries every moment that it can be: the first, and each arrival."""
-    between: list[tuple[int, float]] = [(one["to_ns"], other["from_ns"]) for one, other in pairs(stays)]
+    between: list[tuple[int, float]] = [(stay["to_ns"], following["from_ns"]) for stay, following in pairs(stays)]
     for row in stays:
-        later = [other for other in stays if other["user"] == row["user"] and other["from_ns"] > row["from_ns"]]
+        later = [
+            following
+            for following in stays
+            if following["user"] == row["user"] and following["from_ns"] > row["from_ns"]
+        ]
         if not later and row["cause"] not in OWN_ENDS:
             between.append((row["to_ns"], inf))
-    tried = sorted({at_ns, *(int(arrived) for _, arrived in between if at_ns < arrived < until_ns)})
+    tried = sorted({at_ns, *(int(arrived_ns) for _, arrived_ns in between if at_ns < arrived_ns < until_ns)})
     for moment in tried:
-        upset = any(arrived > moment and left < moment + quiet_ns for left, arrived in between)
+        upset = any(arrived_ns > moment and left_ns < moment + quiet_ns for left_ns, arrived_ns in between)
         if not upset and moment + quiet_ns <= until_ns:
             return moment
     return None
@@ -57,10 +61,10 @@ def connected_at(stays: Sequence[Row], at_ns: int) -> Counter[str]:
 
 def distribution(stays: Sequence[Row], clients: Mapping[str, int], load_ns: int) -> dict[tuple[int, str], Counter[str]]:
     """By (second, group): clients by broker, '' for none; brokers without clients are left out."""
-    found = {}
+    counts_by_group = {}
     for group, total in clients.items():
         its = [row for row in stays if row["group"] == group]
-        for second in range(-(-load_ns // S)):
-            counts = connected_at(its, min((second + 1) * S, load_ns) - 1)
-            found[second, group] = +(counts + Counter({"": total - counts.total()}))
-    return found
+        for at_s in range(-(-load_ns // S)):
+            counts = connected_at(its, min((at_s + 1) * S, load_ns) - 1)
+            counts_by_group[at_s, group] = +(counts + Counter({"": total - counts.total()}))
+    return counts_by_group

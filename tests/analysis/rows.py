@@ -3,7 +3,7 @@
 Times are whole milliseconds, so that a test can be read; the tables hold nanoseconds.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import polars as pl
@@ -11,6 +11,8 @@ import pyarrow as pa
 
 from analysis.events.timeline import Timeline
 from analysis.messages.deliveries import OUTCOME
+from records.buckets import bucket_of
+from records.results import LATENCY, RATES
 from records.schemas import EVENT_TABLES, UNKNOWN
 
 Row = dict[str, Any]
@@ -106,8 +108,8 @@ def leftover(
     producer: int = 1,
     expired: bool = False,
 ) -> Row:
-    found = {"broker": broker, "queue": queue, "dead_letter": dead_letter, "producer": producer, "seq": seq}
-    return {**found, "attempt": 1, "age_ns": None, "expired": expired}
+    place = {"broker": broker, "queue": queue, "dead_letter": dead_letter, "producer": producer, "seq": seq}
+    return {**place, "attempt": 1, "age_ns": None, "expired": expired}
 
 
 def connection(
@@ -123,9 +125,9 @@ def connection(
     ended: float | None = None,
 ) -> Row:
     """An end without a cause is of the cause that such an end has as a rule."""
-    who = {"client": client, "group": group, "protocol": "stomp", "broker": broker}
+    client_row = {"client": client, "group": group, "protocol": "stomp", "broker": broker, "event": event}
     why = {"reason": reason, "from_broker": from_broker, "cause": cause or (event if event in ENDS else None)}
-    return {**who, "event": event, "at_ns": int(at * MS), **why, "ended_ns": None if ended is None else int(ended * MS)}
+    return client_row | why | {"at_ns": int(at * MS), "ended_ns": None if ended is None else int(ended * MS)}
 
 
 def member(user: int, connection: int | None, *, role: str = "producer") -> Row:
@@ -143,9 +145,9 @@ def stall(*, began: float, ended: float, process: int = 0, protocol: str = "memo
 
 def frame(table: str, rows: Iterable[Row]) -> pl.DataFrame:
     """Rows of an event table, as a part of a run has them."""
-    told = pl.from_arrow(pa.Table.from_pylist(list(rows), EVENT_TABLES[table]))
-    assert isinstance(told, pl.DataFrame)
-    return told.with_columns(pl.col("outcome").cast(OUTCOME)) if table == "sends" else told
+    whole = pl.from_arrow(pa.Table.from_pylist(list(rows), EVENT_TABLES[table]))
+    assert isinstance(whole, pl.DataFrame)
+    return whole.with_columns(pl.col("outcome").cast(OUTCOME)) if table == "sends" else whole
 
 
 def table(rows: Iterable[tuple[Any, ...]], columns: str) -> pl.DataFrame:
@@ -153,3 +155,50 @@ def table(rows: Iterable[tuple[Any, ...]], columns: str) -> pl.DataFrame:
     kinds = {"int": pl.Int32, "bigint": pl.Int64, "string": pl.String, "boolean": pl.Boolean}
     schema = {name: kinds[kind] for name, kind in (column.split() for column in columns.split(", "))}
     return pl.DataFrame(list(rows), schema, orient="row")
+
+
+def rates_table(by_event: Mapping[str, Mapping[int, int]]) -> pa.Table:
+    """The result table: of each event its messages by second of the load, half of them at either of two brokers."""
+    rows = [
+        {"second": at_s, "phase": "load", "event": event, "broker": broker, "count": count}
+        for event, by_second in by_event.items()
+        for at_s, messages in by_second.items()
+        for broker, count in (("a", messages // 2), ("b", messages - messages // 2))
+    ]
+    return pa.Table.from_pylist(rows, RATES)
+
+
+def latency_row(
+    measure: str, at_s: int, ms: float, count: int, *, ends: tuple[str, str] = ("a", "b"), phase: str = "load"
+) -> Row:
+    """A row for `latency_table`: so many messages, due in that second, that took so long from broker to broker."""
+    ns = round(ms * MS)
+    from_broker, to_broker = ends
+    return {
+        "measure": measure,
+        "from_broker": from_broker,
+        "to_broker": to_broker,
+        "hops": int(from_broker != to_broker),
+        "phase": phase,
+        "second": at_s,
+        "in_fault": False,
+        "bucket": bucket_of(ns),
+        "count": count,
+        "count_less_own": count,
+        "min_ns": ns,
+        "max_ns": ns,
+    }
+
+
+def latency_table(rows: Iterable[Row]) -> pa.Table:
+    """As the topics have it: with the least and the most of each bucket beside the result table's columns."""
+    bounds = [pa.field("min_ns", pa.int64()), pa.field("max_ns", pa.int64())]
+    return pa.Table.from_pylist(list(rows), pa.schema([*LATENCY, *bounds]))
+
+
+def resource_row(
+    metric: str, at_s: int, value: float, *, broker: str = "", kind: str = "process", object: str = ""
+) -> Row:
+    """A row of the result table of resources."""
+    row = {"second": at_s, "broker": broker, "kind": kind, "object": object}
+    return row | {"metric": metric, "value": round(value)}

@@ -11,12 +11,12 @@ def stays(
     connections: Sequence[Row], load_began_ns: int, load_ended_ns: int, users: Mapping[int, Sequence[int]] | None = None
 ) -> list[Row]:
     """Rows of STAYS in order. ``users``: by the connection that they share."""
-    found: list[Row] = []
+    rows_of_users: list[Row] = []
     for client in {row["client"] for row in connections}:
         its = [row for row in connections if row["client"] == client and row["event"] in EVENTS and row["broker"]]
         of_connection = list(_of_client(sorted(its, key=lambda row: row["at_ns"]), load_began_ns, load_ended_ns))
-        found += [row | {"user": user} for user in (users or {}).get(client, [client]) for row in of_connection]
-    return sorted(found, key=lambda row: (row["user"], row["from_ns"]))
+        rows_of_users += [row | {"user": user} for user in (users or {}).get(client, [client]) for row in of_connection]
+    return sorted(rows_of_users, key=lambda row: (row["user"], row["from_ns"]))
 
 
 def _of_client(rows: Sequence[Row], load_began_ns: int, load_ended_ns: int) -> Iterator[Row]:
@@ -24,9 +24,9 @@ def _of_client(rows: Sequence[Row], load_began_ns: int, load_ended_ns: int) -> I
         if row["event"] != "connected":
             continue
         later = rows[at + 1 :]
-        same = next((other for other in later if other["broker"] == row["broker"]), None)
+        same = next((event for event in later if event["broker"] == row["broker"]), None)
         end = same if same and same["event"] != "connected" else None
-        following = next((other["at_ns"] for other in later if other["event"] == "connected"), load_ended_ns)
+        following = next((event["at_ns"] for event in later if event["event"] == "connected"), load_ended_ns)
         to_ns = min(end["at_ns"] if end else load_ended_ns, following)
         if row["at_ns"] >= load_ended_ns or to_ns <= load_began_ns:
             continue

@@ -19,9 +19,9 @@ from tests.analysis import oracle
 from tests.analysis.rows import QUEUE, TOPIC, Row, connection, frame, leftover, member, receipt, send, subscription
 
 
-def parts(of: dict[str, int]) -> int:
+def parts(counts: dict[str, int]) -> int:
     """What was received of all that was expected, and what became of the rest."""
-    return of["received"] - of["unowed_yet_received"] + sum(of[name] for name in NOT_RECEIVED)
+    return counts["received"] - counts["unowed_yet_received"] + sum(counts[name] for name in NOT_RECEIVED)
 
 
 def counted(
@@ -33,7 +33,7 @@ def counted(
     members: Sequence[Row] = (),
     *,
     searched: bool = True,
-    of: Expectations = NOTHING_SPECIAL,
+    expectations: Expectations = NOTHING_SPECIAL,
     durable: Sequence[str] = (),
 ) -> dict[oracle.Key, dict[str, int]]:
     """The accounting by (destination, subscription)."""
@@ -42,11 +42,11 @@ def counted(
     arrived = frame("receipts", receipts)
     delivered = deliveries.deliveries(arrived, sent, attempts)
     absences = message_outcomes.absences(frame("connections", connections or []), frame("members", members))
-    expected = message_outcomes.expected(sent, frame("subscriptions", subscriptions or []), absences, of)
-    found = message_outcomes.leftover_places(frame("leftovers", leftovers or []), durable)
-    became = message_outcomes.message_outcomes(expected, deliveries.first(delivered), found, searched=searched)
+    expected = message_outcomes.expected(sent, frame("subscriptions", subscriptions or []), absences, expectations)
+    places = message_outcomes.leftover_places(frame("leftovers", leftovers or []), durable)
+    became = message_outcomes.message_outcomes(expected, deliveries.first(delivered), places, searched=searched)
     disorder, strange = order.overtaken(deliveries.first(delivered)), deliveries.strangers(arrived)
-    marked = of.marked(delivered, frame("subscriptions", subscriptions or []))
+    marked = expectations.marked(delivered, frame("subscriptions", subscriptions or []))
     rows = [counts(expected, became, marked, strange), count_reordered(disorder)]
     result = with_derived(added_up(pl.concat(rows, how="diagonal")))
     return {
@@ -196,7 +196,7 @@ def test_each_subscription_of_a_topic_is_to_have_each_message_sent_after_it_bega
     sends = [send(1, destination=TOPIC, due=100), send(2, destination=TOPIC, due=300)]
     arrived = [receipt(2, subscription="early", destination=TOPIC)]
     counts = counted(sends, arrived, [subscription("early", began=200), subscription("late", began=250)])
-    assert {key: (of["sent"], of["received"], of["lost"]) for key, of in counts.items()} == {
+    assert {key: (count["sent"], count["received"], count["lost"]) for key, count in counts.items()} == {
         (TOPIC, ""): (1, 0, 0),  # the first message: nobody was there
         (TOPIC, "early"): (1, 1, 0),
         (TOPIC, "late"): (1, 0, 1),
@@ -206,7 +206,7 @@ def test_each_subscription_of_a_topic_is_to_have_each_message_sent_after_it_bega
 def test_a_message_held_for_one_durable_subscription_is_stranded_there_and_lost_by_the_others() -> None:
     sends = [send(seq, destination=TOPIC) for seq in (1, 2, 3)]
     durable = [subscription(name, kind="durable_topic") for name in ("one", "two", "three")]
-    left = [
+    leftovers = [
         leftover(1, queue="one"),
         leftover(2, queue="consumers-7.two"),  # as Artemis names it
         leftover(3, queue="$.artemis.internal.sf.cluster"),  # on its way to another broker: any of them may get it
@@ -215,10 +215,10 @@ def test_a_message_held_for_one_durable_subscription_is_stranded_there_and_lost_
         sends,
         [receipt(1, subscription="three", destination=TOPIC)],
         durable,
-        left,
+        leftovers,
         durable=["one", "two", "three"],
     )
-    assert {name: (of["received"], of["stranded"], of["lost"]) for (_, name), of in counts.items()} == {
+    assert {name: (count["received"], count["stranded"], count["lost"]) for (_, name), count in counts.items()} == {
         "one": (0, 2, 1),
         "two": (0, 2, 1),
         "three": (1, 1, 1),
@@ -274,11 +274,11 @@ def test_subscribers_that_share_a_lost_connection_were_away_and_nobody_owed_them
     """Connection 5 of subscribers 7 and 8 is lost at 2 s; 9 is another connection's, so its message is lost."""
     sends = [send(1, due=2_500, destination=TOPIC)]
     subscribed = [subscription(f"s{consumer}", consumer=consumer) for consumer in (7, 8, 9)]
-    members = [member(consumer, of, role="consumer") for consumer, of in ((7, 5), (8, 5), (9, 6))]
+    members = [member(consumer, shared, role="consumer") for consumer, shared in ((7, 5), (8, 5), (9, 6))]
     gone = [connection("lost", at=2_000, client=5)]
     counts = counted(sends, [], subscribed, connections=gone, members=members)
-    found = {key[1]: (count["missed_away"], count["lost"]) for key, count in counts.items()}
-    assert found == {"s7": (1, 0), "s8": (1, 0), "s9": (0, 1)}
+    missed_and_lost = {key[1]: (count["missed_away"], count["lost"]) for key, count in counts.items()}
+    assert missed_and_lost == {"s7": (1, 0), "s8": (1, 0), "s9": (0, 1)}
 
 
 @pytest.mark.parametrize(("seed", "searched"), [(1, True), (2, False)])
@@ -287,8 +287,8 @@ def test_random_events_are_accounted_for_as_plain_python_does(seed: int, searche
     expected = oracle.accounting(sends, receipts, subscribed, leftovers, ABSENCES, searched=searched)
     counts = counted(sends, receipts, subscribed, leftovers, ABSENCES, searched=searched)
     assert counts == expected
-    owed = {key: of for key, of in counts.items() if key[1] != NOBODY}
-    assert {key: parts(of) for key, of in owed.items()} == {key: of["sent"] for key, of in owed.items()}
+    owed = {key: count for key, count in counts.items() if key[1] != NOBODY}
+    assert {key: parts(count) for key, count in owed.items()} == {key: count["sent"] for key, count in owed.items()}
     gone = {"unaccounted"} if searched else {"lost", "missing_unconfirmed"}
     gone |= {
         name for name in COUNTS if "expired" in name or "unselected" in name or "ttl" in name

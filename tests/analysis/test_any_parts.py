@@ -22,7 +22,7 @@ from records.writer import Recorder
 from tests.analysis.rows import Row, connection
 from tests.analysis.runs import LOAD_NS, MS, S, healthy, make
 from tests.analysis.test_accounting import random_events
-from tests.analysis.topics import found_in
+from tests.analysis.topics import results_of
 
 SEQS, PRODUCERS = 4, 1
 """Of a block: so few that a few hundred messages are in many parts."""
@@ -71,26 +71,26 @@ def _moved(row: Row) -> dict[str, Any]:
     }
 
 
-def tables(found: Results) -> dict[str, pa.Table]:
+def tables(results: Results) -> dict[str, pa.Table]:
     """The result tables as they are written."""
-    whole = {name: found.tables[name].select(schema.names).cast(schema) for name, schema in RESULT_TABLES.items()}
+    whole = {name: results.tables[name].select(schema.names).cast(schema) for name, schema in RESULT_TABLES.items()}
     return {name: table.take(in_order(table)) for name, table in whole.items()}
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_no_result_depends_on_the_number_of_parts(tmp_path: Path, seed: int) -> None:
     directory = make(tmp_path, lambda recorder: everything_goes_wrong(seed, recorder))
-    one = found_in(directory)
-    counts = one.summary["messages"]
+    undivided = results_of(directory)
+    counts = undivided.summary["messages"]
     happened = ("lost", "stranded", "duplicated", "recovered", "reordered", "corrupted", "unexpected", "foreign")
     assert all(counts[name] for name in happened)
-    assert one.tables["outages"].num_rows
-    assert sum(fault["reordered"] for fault in one.summary["recovery"]["faults"])
+    assert undivided.tables["outages"].num_rows
+    assert sum(fault["reordered"] for fault in undivided.summary["recovery"]["faults"])
     for number in (2, 8, 32):
-        several = found_in(directory, number)
-        assert several.summary == one.summary, number
-        for name, table in tables(one).items():
-            assert tables(several)[name].equals(table), (number, name)
+        divided = results_of(directory, number)
+        assert divided.summary == undivided.summary, number
+        for name, table in tables(undivided).items():
+            assert tables(divided)[name].equals(table), (number, name)
 
 
 def test_a_silence_is_found_and_timed_whatever_part_its_messages_are_in(tmp_path: Path) -> None:
@@ -115,15 +115,17 @@ def test_a_silence_is_found_and_timed_whatever_part_its_messages_are_in(tmp_path
             )
 
     directory = make(tmp_path, stopped)
-    one, many = found_in(directory).summary["unplanned"], found_in(directory, 16).summary["unplanned"]
-    assert one == many
-    assert [(row["broker"], row["from_s"], row["until_s"], row["clients"]) for row in one] == [("a", 3.992, 7.0, 3)]
+    undivided, divided = results_of(directory).summary["unplanned"], results_of(directory, 16).summary["unplanned"]
+    assert undivided == divided
+    assert [(row["broker"], row["from_s"], row["until_s"], row["clients"]) for row in undivided] == [
+        ("a", 3.992, 7.0, 3)
+    ]
 
 
 @pytest.mark.parametrize("topic", [Messages(), Latency()], ids=["messages", "latency"])
 def test_a_topic_that_takes_nothing_of_others_runs_alone(tmp_path: Path, topic: Any) -> None:
     directory = make(tmp_path, healthy)
-    alone, whole = found_in(directory, 2, [topic]), found_in(directory, 2)
+    alone, whole = results_of(directory, 2, [topic]), results_of(directory, 2)
     assert set(alone.summary) < set(whole.summary)
     assert alone.summary == {name: whole.summary[name] for name in alone.summary}
     assert set(alone.tables) < set(whole.tables)
@@ -134,10 +136,10 @@ def test_each_result_table_and_each_part_of_the_summary_is_of_one_topic(tmp_path
     tables_so_far: set[str] = set()
     summary_so_far: set[str] = set()
     for number in range(1, len(TOPICS) + 1):
-        found = found_in(directory, 1, TOPICS[:number])
+        results = results_of(directory, 1, TOPICS[:number])
         its = TOPICS[number - 1]
-        assert (set(found.tables) - tables_so_far) or (set(found.summary) - summary_so_far), its
-        tables_so_far, summary_so_far = set(found.tables), set(found.summary)
+        assert (set(results.tables) - tables_so_far) or (set(results.summary) - summary_so_far), its
+        tables_so_far, summary_so_far = set(results.tables), set(results.summary)
     assert tables_so_far == set(RESULT_TABLES)
     assert Faults in map(type, TOPICS)
 
@@ -145,14 +147,14 @@ def test_each_result_table_and_each_part_of_the_summary_is_of_one_topic(tmp_path
 def test_a_run_of_many_parts_has_no_part_with_all_messages(tmp_path: Path) -> None:
     """So that the tests above divide anything at all."""
     directory = make(tmp_path, lambda recorder: everything_goes_wrong(1, recorder))
-    seen: list[int] = []
+    heights: list[int] = []
 
-    def count(known: RunFacts) -> None:
-        seen.extend(Part(known, number).messages.height for number in range(known.parts))
+    def count(facts: RunFacts) -> None:
+        heights.extend(Part(facts, number).messages.height for number in range(facts.parts))
 
-    found_in(directory, 8, [_Counting(count)])
-    assert sum(seen) == 150
-    assert 0 < max(seen) < 60
+    results_of(directory, 8, [_Counting(count)])
+    assert sum(heights) == 150
+    assert 0 < max(heights) < 60
 
 
 class _Counting:
@@ -165,7 +167,7 @@ class _Counting:
         self.count(RunFacts.from_run(run))
         return {}
 
-    def conclude(self, run: Any, answers: Any, found: Results) -> None: ...
+    def conclude(self, run: Any, answers: Any, results: Results) -> None: ...
 
 
 def test_a_run_folder_is_read_whatever_it_is_called(tmp_path: Path) -> None:
@@ -178,4 +180,4 @@ def test_a_run_folder_is_read_whatever_it_is_called(tmp_path: Path) -> None:
         recorder.close()
         (directory.events("sends")).mkdir(parents=True, exist_ok=True)
         (directory.events("sends") / "notes.txt").write_text("a file of somebody else")
-        assert found_in(directory, 2).summary["messages"]["received"] == 1_000
+        assert results_of(directory, 2).summary["messages"]["received"] == 1_000

@@ -13,7 +13,7 @@ from analysis.events.questions import Answers, Question, same
 from analysis.messages.part import Part, RunFacts
 from records.parts import SEQS_PER_BLOCK
 from tests.analysis.runs import due_of, make, receive, send
-from tests.analysis.topics import known_of
+from tests.analysis.topics import facts_of
 
 
 def total(counts: pl.DataFrame) -> pl.DataFrame:
@@ -61,8 +61,8 @@ def nothing(number: int) -> pl.DataFrame:
     return own_and_common(number).clear()
 
 
-def numbered(part: Part, told: str) -> pl.DataFrame:
-    return pl.DataFrame({"told": [told], "number": [part.number], "received": [part.receipts.height]})
+def numbered(part: Part, greeting: str) -> pl.DataFrame:
+    return pl.DataFrame({"told": [greeting], "number": [part.number], "received": [part.receipts.height]})
 
 
 @pytest.mark.spark
@@ -76,8 +76,8 @@ def test_each_part_is_asked_once_and_sees_its_own_rows(
             send(recorder, block * SEQS_PER_BLOCK, due_of(block))
             receive(recorder, block * SEQS_PER_BLOCK, due_of(block) + 1_000_000)
 
-    known: RunFacts = known_of(make(tmp_path, plant), parts=8)
+    facts: RunFacts = facts_of(make(tmp_path, plant), parts=8)
     questions = {"who": Question(partial(numbered, told="hello"), same)}
-    told = asking.ask(spark, known, lambda _line: None, questions)["who"].sort("number")
-    assert told.rows() == [("hello", number, 8) for number in range(8)]
-    asking.ask(spark, known, lambda _line: None, {})  # no question takes no pass
+    rows = asking.ask(spark, facts, lambda _line: None, questions)["who"].sort("number")
+    assert rows.rows() == [("hello", number, 8) for number in range(8)]
+    asking.ask(spark, facts, lambda _line: None, {})  # no question takes no pass

@@ -23,8 +23,8 @@ def test_connections_stand_until_they_end_and_seconds_without_events_are_told_to
         connection("moved", at=3_200, broker="b"),
     ]
     counts = connections(frame("connections", events), TIMELINE)
-    expected = [(second, "a", "producers", count) for second, count in zip(range(-1, 3), (0, 2, 2, 1), strict=True)]
-    expected += [(second, "b", "producers", count) for second, count in zip(range(-1, 3), (0, 0, 0, 1), strict=True)]
+    expected = [(at_s, "a", "producers", count) for at_s, count in zip(range(-1, 3), (0, 2, 2, 1), strict=True)]
+    expected += [(at_s, "b", "producers", count) for at_s, count in zip(range(-1, 3), (0, 0, 0, 1), strict=True)]
     schema = "second int, broker string, group string, count bigint"
     same(counts, table(expected, schema))
 
@@ -44,17 +44,17 @@ def test_without_connection_events_there_are_no_rows() -> None:
 
 
 def test_a_period_in_which_a_broker_took_nothing_is_timed_from_its_beginning_to_its_end() -> None:
-    first, second = "producer 1: no answer", "producer 2: no answer"
+    of_producer_1, of_producer_2 = "producer 1: no answer", "producer 2: no answer"
     events = [
         connection("connected", at=900),
-        connection("blocked", at=1_000, reason=first),
-        connection("unblocked", at=3_000, reason=first),
-        connection("blocked", at=3_000, reason=first),
-        connection("unblocked", at=7_500, reason=first),
-        connection("blocked", at=2_000, reason=second),  # of another producer of the same connection
-        connection("unblocked", at=4_000, reason=second),
-        connection("blocked", at=2_000, broker="b", client=9, reason=first),
-        connection("unblocked", at=3_500, broker="b", client=9, reason=first),
+        connection("blocked", at=1_000, reason=of_producer_1),
+        connection("unblocked", at=3_000, reason=of_producer_1),
+        connection("blocked", at=3_000, reason=of_producer_1),
+        connection("unblocked", at=7_500, reason=of_producer_1),
+        connection("blocked", at=2_000, reason=of_producer_2),  # of another producer of the same connection
+        connection("unblocked", at=4_000, reason=of_producer_2),
+        connection("blocked", at=2_000, broker="b", client=9, reason=of_producer_1),
+        connection("unblocked", at=3_500, broker="b", client=9, reason=of_producer_1),
         connection("lost", at=8_000),
     ]
     its = blocked(frame("connections", events))
@@ -114,9 +114,9 @@ def test_a_gauge_is_its_last_value_in_a_second_and_a_counter_its_growth_and_who_
         sample("cpu_ns", 86, at=9_100, broker="b"),
     ]
     rows = resources(frame("samples", samples), TIMELINE).to_dicts()
-    told = {(row["second"], row["metric"], row["value"]) for row in rows if row["broker"] == "a"}
+    values = {(row["second"], row["metric"], row["value"]) for row in rows if row["broker"] == "a"}
     in_the_gap = {(3, "cpu_ns", 3), (4, "cpu_ns", 3), (5, "cpu_ns", 5)}
-    assert told == {(0, "rss_bytes", 20), (1, "cpu_ns", 50), (2, "cpu_ns", 30)} | in_the_gap
+    assert values == {(0, "rss_bytes", 20), (1, "cpu_ns", 50), (2, "cpu_ns", 30)} | in_the_gap
     of_b = {(row["second"], row["value"]) for row in rows if row["broker"] == "b"}
     assert of_b == {(7, 80), (8, 6)}, "nothing while it was away"
 
@@ -134,9 +134,9 @@ def test_cpu_of_the_load_is_that_from_its_beginning_to_its_end_brokers_apart_fro
         sample("core_wait_ns", 100, at=1_000),
         sample("core_wait_ns", 190, at=11_000),
     ]
-    found = cores_in_load(frame("samples", samples), TIMELINE)
-    assert found["cpu_ns"] == {"brokers_ns": 10 + 30 + 10 + 100 + 7, "generator_ns": None}
-    assert found["core_wait_ns"]["brokers_ns"] == 90
+    cores = cores_in_load(frame("samples", samples), TIMELINE)
+    assert cores["cpu_ns"] == {"brokers_ns": 10 + 30 + 10 + 100 + 7, "generator_ns": None}
+    assert cores["core_wait_ns"]["brokers_ns"] == 90
 
 
 def bridge(broker: str, metric: str, value: int, at: float, remote: str) -> dict[str, object]:
@@ -193,7 +193,7 @@ def expected_links(rows: list[tuple[str, str, str, int]]) -> pl.DataFrame:
     return table(rows, "from_broker string, to_broker string, connector string, forwarded bigint")
 
 
-def same(one: pl.DataFrame, other: pl.DataFrame) -> None:
+def same(frame_1: pl.DataFrame, frame_2: pl.DataFrame) -> None:
     """The same rows, in any order."""
-    texts = one.with_columns(cs.enum().cast(pl.String))
-    assert_frame_equal(texts, other, check_row_order=False, check_column_order=False)
+    texts = frame_1.with_columns(cs.enum().cast(pl.String))
+    assert_frame_equal(texts, frame_2, check_row_order=False, check_column_order=False)

@@ -9,12 +9,12 @@ import pyarrow as pa
 import pytest
 
 from analysis.load.client_steps import NO_STEPS, client_steps
-from records.buckets import bucket_of
 from records.clients import Connections
-from records.results import LATENCY, RESOURCES
+from records.results import RESOURCES
 from records.run import Phases, RunInfo
+from tests.analysis.rows import latency_row, latency_table, resource_row
 
-NS_PER_S, NS_PER_MS = 1_000_000_000, 1_000_000
+NS_PER_S = 1_000_000_000
 LOAD_NS = 7 * NS_PER_S
 INFO = RunInfo(
     run_id="",
@@ -30,9 +30,9 @@ STEPS = ((0, 10), (10, 20), (20, 40))
 """From which to which client each step adds."""
 
 
-def event(client: int, what: str, at_s: float, broker: str = "b", cause: str | None = None) -> dict[str, Any]:
+def event(client: int, event_name: str, at_s: float, broker: str = "b", cause: str | None = None) -> dict[str, Any]:
     at_ns = LOAD_NS + round(at_s * NS_PER_S)
-    return {"client": client, "broker": broker, "event": what, "at_ns": at_ns, "ended_ns": at_ns, "cause": cause}
+    return {"client": client, "broker": broker, "event": event_name, "at_ns": at_ns, "ended_ns": at_ns, "cause": cause}
 
 
 def join(client: int, at_s: float, took_ms: float = 5.0) -> list[dict[str, Any]]:
@@ -48,37 +48,35 @@ def refusals(client: int, at_s: float, until_s: float, broker: str = "b") -> lis
 def joined(steps: int = 3, most: int = 40, took_ms: float = 5.0) -> list[dict[str, Any]]:
     """The first step's clients 3 s before the load, the others at the beginning of theirs."""
     return [
-        each
-        for number, (first, last) in enumerate(STEPS[:steps])
-        for client in range(first, min(last, most))
-        for each in join(client, 10.0 * number if number else -3.0, took_ms)
+        row
+        for number, (first_client, last_client) in enumerate(STEPS[:steps])
+        for client in range(first_client, min(last_client, most))
+        for row in join(client, 10.0 * number if number else -3.0, took_ms)
     ]
 
 
 def latency(p99_ms: Mapping[int, float] | None = None, own_ms: float = 0.1) -> pa.Table:
     """1,000 messages a second that took 5 ms, or ``p99_ms`` from that second of the load on."""
-    ends = [pa.field("min_ns", pa.int64()), pa.field("max_ns", pa.int64())]
     rows = []
-    for second in range(30):
-        took_ms = max((ms for from_s, ms in (p99_ms or {}).items() if second >= from_s), default=5.0)
-        for measure, ms in (("due_to_received", took_ms), ("ready_to_sent", own_ms)):
-            ns = round(ms * NS_PER_MS)
-            row = {"measure": measure, "from_broker": "b", "to_broker": "b", "hops": 0, "phase": "load"}
-            row |= {"in_fault": False, "bucket": bucket_of(ns), "count": 1_000, "count_less_own": 1_000}
-            rows.append(row | {"second": second, "min_ns": ns, "max_ns": ns})
-    return pa.Table.from_pylist(rows, pa.schema([*LATENCY, *ends]))
+    for at_s in range(30):
+        took_ms = max((ms for from_s, ms in (p99_ms or {}).items() if at_s >= from_s), default=5.0)
+        rows += [
+            latency_row("due_to_received", at_s, took_ms, 1_000),
+            latency_row("ready_to_sent", at_s, own_ms, 1_000),
+        ]
+    return latency_table(rows)
 
 
 def resources(brokers: float = 0.5, generator: float = 0.5) -> pa.Table:
     rows = [
-        {"second": second, "broker": broker, "kind": "process", "object": "", "metric": "cpu_ns", "value": round(cores)}
-        for second in range(30)
-        for broker, cores in (("b", brokers * NS_PER_S), ("", generator * NS_PER_S))
+        resource_row("cpu_ns", at_s, cores * NS_PER_S, broker=broker)
+        for at_s in range(30)
+        for broker, cores in (("b", brokers), ("", generator))
     ]
     return pa.Table.from_pylist(rows, RESOURCES)
 
 
-def found(
+def connection_steps(
     events: Iterable[Mapping[str, Any]],
     load_s: float | None = 30.0,
     timed: pa.Table | None = None,
@@ -89,7 +87,7 @@ def found(
 
 
 def test_where_every_client_connects_in_time_every_step_is_held() -> None:
-    connections = found(joined())
+    connections = connection_steps(joined())
     assert (connections["held"], connections["not_held"], connections["limited_by"]) == (40, None, None)
     assert [step["connected"] for step in connections["steps"]] == [10, 20, 40]
     assert [step["connect_ms"] for step in connections["steps"]] == [{"p50": 5.0, "max": 5.0}] * 3
@@ -98,8 +96,8 @@ def test_where_every_client_connects_in_time_every_step_is_held() -> None:
 
 @pytest.mark.parametrize("limit", [20, 23, 39])
 def test_the_limit_of_a_broker_is_the_number_held_and_the_broker_is_named(limit: int) -> None:
-    turned_away = [each for client in range(limit, 40) for each in refusals(client, 20.0, 30.0, "b-2")]
-    connections = found(joined(most=limit) + turned_away)
+    turned_away = [row for client in range(limit, 40) for row in refusals(client, 20.0, 30.0, "b-2")]
+    connections = connection_steps(joined(most=limit) + turned_away)
     assert (connections["held"], connections["not_held"]) == (limit, 40)
     assert (connections["limited_by"], connections["brokers"]) == ("refused", ["b-2"])
     assert connections["steps"][-1]["refused_by"] == {"b-2": 40 - limit}
@@ -108,8 +106,8 @@ def test_the_limit_of_a_broker_is_the_number_held_and_the_broker_is_named(limit:
 
 
 def test_a_client_that_another_broker_takes_is_no_limit() -> None:
-    moved = [each for client in range(30, 40) for each in refusals(client, 20.0, 21.0, "b-2") + join(client, 20.1)]
-    connections = found(joined(most=30) + moved)
+    moved = [row for client in range(30, 40) for row in refusals(client, 20.0, 21.0, "b-2") + join(client, 20.1)]
+    connections = connection_steps(joined(most=30) + moved)
     assert (connections["held"], connections["limited_by"]) == (40, None)
     assert (connections["steps"][-1]["refused"], connections["steps"][-1]["refused_by"]) == (10, {"b-2": 10})
     assert connections["steps"][-1]["connect_ms"]["max"] == pytest.approx(105)
@@ -117,24 +115,24 @@ def test_a_client_that_another_broker_takes_is_no_limit() -> None:
 
 def test_a_client_that_takes_too_long_to_connect_is_the_limit_at_the_step_before() -> None:
     slow = joined(most=39) + join(39, 21.0, took_ms=501)
-    connections = found(slow)
+    connections = connection_steps(slow)
     assert (connections["held"], connections["not_held"], connections["limited_by"]) == (20, 40, "connecting")
     assert "a client took 501 ms to connect; the limit is 500 ms" in connections["why"]
 
 
 def test_messages_that_take_too_long_are_the_limit_at_the_step_before() -> None:
-    connections = found(joined(), timed=latency({20: 150.0}))
+    connections = connection_steps(joined(), timed=latency({20: 150.0}))
     assert (connections["held"], connections["not_held"], connections["limited_by"]) == (20, 40, "latency")
     assert connections["brokers"] == []
 
 
 def test_a_step_that_was_not_held_ends_what_is_held_though_a_later_one_is() -> None:
-    connections = found(joined(), timed=latency({10: 150.0, 20: 5.0}))
+    connections = connection_steps(joined(), timed=latency({10: 150.0, 20: 5.0}))
     assert (connections["held"], connections["not_held"]) == (10, 20)
 
 
 @pytest.mark.parametrize(
-    ("events", "timed", "used", "limited_by", "told"),
+    ("events", "timed", "used", "limited_by", "why"),
     [
         (joined(most=35), None, None, "generator", "began only 35 connections in time"),
         (joined(), latency({20: 150.0}, own_ms=70.0), None, "generator", "sends were late by 70 ms"),
@@ -150,23 +148,23 @@ def test_a_step_that_was_not_held_ends_what_is_held_though_a_later_one_is() -> N
     ids=["begun late", "sent late", "no cores left", "never answered"],
 )
 def test_a_limit_that_is_no_brokers_is_named(
-    events: Sequence[Mapping[str, Any]], timed: pa.Table | None, used: pa.Table | None, limited_by: str, told: str
+    events: Sequence[Mapping[str, Any]], timed: pa.Table | None, used: pa.Table | None, limited_by: str, why: str
 ) -> None:
-    connections = found(events, timed=timed, used=used)
+    connections = connection_steps(events, timed=timed, used=used)
     assert (connections["limited_by"], connections["brokers"]) == (limited_by, [])
-    assert told in connections["why"]
+    assert why in connections["why"]
     assert connections["held"] == 20
 
 
 def test_a_connection_that_was_lost_does_not_count() -> None:
-    connections = found([*joined(), event(3, "lost", 25.0)])
+    connections = connection_steps([*joined(), event(3, "lost", 25.0)])
     assert [step["connected"] for step in connections["steps"]] == [10, 20, 39]
     assert connections["held"] == 20
 
 
 def test_a_step_that_the_load_did_not_end_is_left_out_and_without_steps_there_is_nothing() -> None:
-    assert [step["clients"] for step in found(joined(), load_s=21.3)["steps"]] == [10, 20]
-    assert found(joined(), load_s=None)["held"] is None
+    assert [step["clients"] for step in connection_steps(joined(), load_s=21.3)["steps"]] == [10, 20]
+    assert connection_steps(joined(), load_s=None)["held"] is None
     assert client_steps(replace(INFO, client_steps=""), [], 30.0, latency(), resources()) == NO_STEPS
 
 
@@ -179,17 +177,17 @@ def test_as_many_clients_are_connected_at_the_end_of_a_step_as_a_count_event_by_
         at_s, on = rng.uniform(-5, 28), False
         while at_s < 32:
             events.append(event(client, "attempt", at_s, cause=None if on or rng.random() < 0.7 else "refused"))
-            what = ("lost" if rng.random() < 0.5 else "closed") if on else "connected"
+            event_name = ("lost" if rng.random() < 0.5 else "closed") if on else "connected"
             if events[-1]["cause"] is None:
-                events.append(event(client, what, at_s + 0.001, rng.choice("bc")))
+                events.append(event(client, event_name, at_s + 0.001, rng.choice("bc")))
                 on = not on
             at_s += rng.uniform(0.5, 15)
     rng.shuffle(events)
     counted = []
     for until_s in (10, 20, 30):
         on_now: dict[int, bool] = {}
-        for each in sorted(events, key=lambda row: int(row["at_ns"])):
-            if each["at_ns"] < LOAD_NS + until_s * NS_PER_S and each["event"] != "attempt":
-                on_now[each["client"]] = each["event"] == "connected"
+        for row in sorted(events, key=lambda row: int(row["at_ns"])):
+            if row["at_ns"] < LOAD_NS + until_s * NS_PER_S and row["event"] != "attempt":
+                on_now[row["client"]] = row["event"] == "connected"
         counted.append(sum(on_now.values()))
-    assert [step["connected"] for step in found(events)["steps"]] == counted
+    assert [step["connected"] for step in connection_steps(events)["steps"]] == counted

@@ -26,9 +26,9 @@ def test_buckets_are_those_of_plain_python_at_every_power_of_two_and_anywhere() 
     rng = random.Random(5)
     edges = [2**power + step for power in range(63) for step in (-1, 0, 1) if 2**power + step < 2**63]
     values = [*range(-300, 300), *edges, *(rng.getrandbits(rng.randint(1, 63)) for _ in range(3_000))]
-    both = [(sign * value, bucket_of(sign * value)) for value in values for sign in (1, -1)]
-    told = table(both, "value bigint, expected int").with_columns(bucket(pl.col("value")).alias("told"))
-    assert told["told"].to_list() == told["expected"].to_list()
+    signed = [(sign * value, bucket_of(sign * value)) for value in values for sign in (1, -1)]
+    buckets = table(signed, "value bigint, expected int").with_columns(bucket(pl.col("value")).alias("told"))
+    assert buckets["told"].to_list() == buckets["expected"].to_list()
 
 
 def test_the_load_begins_second_0_and_the_moment_before_is_the_warm_ups_second_minus_1() -> None:
@@ -52,9 +52,9 @@ def test_what_touches_a_fault_or_its_grace_is_in_it() -> None:
         (grace_ends + 1, grace_ends + 5, False),
         (50 * FAULT_GRACE_NS, 50 * FAULT_GRACE_NS, True),  # the second was never mended
     ]
-    told = table(spans, "began bigint, ended bigint, expected boolean")
-    is_in = told.select(timeline.in_fault(pl.col("began"), pl.col("ended")).alias("is_in"))["is_in"]
-    assert is_in.to_list() == told["expected"].to_list()
+    touching = table(spans, "began bigint, ended bigint, expected boolean")
+    is_in = touching.select(timeline.in_fault(pl.col("began"), pl.col("ended")).alias("is_in"))["is_in"]
+    assert is_in.to_list() == touching["expected"].to_list()
 
 
 def test_times_of_another_host_are_moved_to_the_masters_clock() -> None:
@@ -112,8 +112,8 @@ def test_a_reply_is_timed_as_a_round_trip_too_and_a_request_is_not() -> None:
     sends = [send(1, due=2_000), send(1, due=2_000, sent=2_012, **back)]
     arrived = [receipt(1, at=2_010), receipt(1, at=2_030, subscription="q.replies", **back)]
     rows = timed(sends, arrived, replies=["queue://q.replies"])
-    assert sorted(took for measure, *_, took in rows if measure == "due_to_received") == [10 * MS, 30 * MS]
-    assert [took for measure, *_, took in rows if measure == "round_trip"] == [30 * MS]
+    assert sorted(took_ns for measure, *_, took_ns in rows if measure == "due_to_received") == [10 * MS, 30 * MS]
+    assert [took_ns for measure, *_, took_ns in rows if measure == "round_trip"] == [30 * MS]
 
 
 def timed(sends: list, receipts: list, replies: Sequence[str] = ()) -> set[tuple]:  # type: ignore[type-arg]
@@ -180,7 +180,7 @@ def test_what_is_not_timed_from_due_has_no_own_delay() -> None:
 
 def test_percentiles_of_the_latency_table_are_those_of_numpy_within_0_8_percent() -> None:
     took_ns = np.random.default_rng(3).lognormal(15, 2, 5_000).astype("int64")
-    rows = [("a", "b", None, 2_000 * MS, 0, int(took), int(took) // 3, 0) for took in took_ns]
+    rows = [("a", "b", None, 2_000 * MS, 0, int(duration_ns), int(duration_ns) // 3, 0) for duration_ns in took_ns]
     schema = (
         "from_broker string, to_broker string, hops int, due_ns bigint, from_ns bigint, until_ns bigint, "
         "own_ns bigint, read_late_ns bigint"
@@ -189,12 +189,15 @@ def test_percentiles_of_the_latency_table_are_those_of_numpy_within_0_8_percent(
     spread, less_own = Spread.as_measured(timed), Spread.less_own(timed)
     shares, too_few = [0.5, 0.9, 0.99], [None, None]  # beyond p99.9 and p99.99 of 5,000
     exact_ns = np.quantile(took_ns, shares, method="inverted_cdf")
-    assert list(spread.quantiles_ms.values()) == [*(pytest.approx(each, rel=0.008) for each in exact_ns / MS), *too_few]
+    assert list(spread.quantiles_ms.values()) == [
+        *(pytest.approx(expected_ms, rel=0.008) for expected_ms in exact_ns / MS),
+        *too_few,
+    ]
     assert (spread.min_ms, spread.max_ms) == (took_ns.min() / MS, took_ns.max() / MS)
     rest_ns = took_ns - took_ns // 3
     exact_ns = np.quantile(rest_ns, shares, method="inverted_cdf")
     assert list(less_own.quantiles_ms.values()) == [
-        *(pytest.approx(each, rel=0.008) for each in exact_ns / MS),
+        *(pytest.approx(expected_ms, rel=0.008) for expected_ms in exact_ns / MS),
         *too_few,
     ]
     assert (less_own.min_ms, less_own.max_ms) == (rest_ns.min() / MS, rest_ns.max() / MS)

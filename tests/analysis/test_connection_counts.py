@@ -13,20 +13,20 @@ SECONDS = 20
 
 
 def clients(*by_second: int, broker: str = "a", group: str = "producers") -> list[tuple[int, str, str, int]]:
-    return [(second, broker, group, count) for second, count in enumerate(by_second)]
+    return [(at_s, broker, group, count) for at_s, count in enumerate(by_second)]
 
 
 def sampled(
     by_second: dict[int, int], broker: str = "a", connector: str = "stomp", seconds: int = SECONDS
 ) -> list[tuple[int, str, str, str, str, int]]:
     """The broker is sampled in every second; it has a row of the connector only in those of ``by_second``."""
-    of_broker = [(second, broker, "broker", "", "connections", 9) for second in range(seconds)]
+    of_broker = [(at_s, broker, "broker", "", "connections", 9) for at_s in range(seconds)]
     return of_broker + [
-        (second, broker, "connector", connector, "connections", count) for second, count in by_second.items()
+        (at_s, broker, "connector", connector, "connections", count) for at_s, count in by_second.items()
     ]
 
 
-def found(
+def compare_counts(
     ours: list[tuple[int, str, str, int]],
     theirs: list[tuple[int, str, str, str, str, int]],
     left_out: Collection[tuple[str, int]] = (),
@@ -41,54 +41,58 @@ def found(
 def test_a_broker_that_counts_what_the_clients_count_agrees_in_every_second_between_the_first_and_the_last() -> None:
     ours = clients(*[3] * SECONDS) + clients(*[2] * SECONDS, group="consumers")
     theirs = sampled(dict.fromkeys(range(SECONDS), 4)) + sampled(dict.fromkeys(range(SECONDS), 1), connector="amqp")
-    assert found(ours, theirs) == {"compared": 2 * (SECONDS - 2) // 2, "differed": 0, "brokers": []}
+    assert compare_counts(ours, theirs) == {"compared": 2 * (SECONDS - 2) // 2, "differed": 0, "brokers": []}
 
 
 def test_connections_that_a_broker_still_holds_after_their_loss_are_counted() -> None:
     """Its two clients are gone from second 8 on, and it counts them until 12."""
-    theirs = sampled({second: 2 for second in range(13)})
-    assert found(clients(*[2] * 8, *[0] * 12), theirs) == {"compared": 16, "differed": 4, "brokers": ["a"]}
+    theirs = sampled({at_s: 2 for at_s in range(13)})
+    assert compare_counts(clients(*[2] * 8, *[0] * 12), theirs) == {"compared": 16, "differed": 4, "brokers": ["a"]}
 
 
 def test_a_broker_that_only_others_use_is_told_too() -> None:
     ours, theirs = clients(*[1] * SECONDS), sampled(dict.fromkeys(range(SECONDS), 1))
-    others = sampled({5: 7}, broker="b")
-    assert found(ours, theirs + others) == {"compared": 36, "differed": 1, "brokers": ["b"]}
+    strangers = sampled({5: 7}, broker="b")
+    assert compare_counts(ours, theirs + strangers) == {"compared": 36, "differed": 1, "brokers": ["b"]}
 
 
 def test_the_harness_own_logins_to_a_broker_that_joins_or_comes_back_are_not_told_as_a_difference() -> None:
     """A joining broker counts the harness in second 7 or 8, one that was killed in 15; in 11 somebody else is there."""
     began_ns = 40 * NS_PER_S
 
-    def at(second: float) -> int:
-        return began_ns + int(second * NS_PER_S)
+    def at(at_s: float) -> int:
+        return began_ns + int(at_s * NS_PER_S)
 
     joined = FaultSpan(1, "join", "b", at(6.9), at(19), effective_ns=at(8.3), ended_ns=at(9), mended_ns=at(9))
     killed = FaultSpan(2, "kill", "b", at(12.5), at(19), ended_ns=at(14.2), restored_ns=at(15.1), mended_ns=at(15.1))
     logins = harness_logins([joined, killed], began_ns)
     assert logins == {("b", 6), ("b", 7), ("b", 8), ("b", 14), ("b", 15)}
     theirs = sampled({7: 1, 8: 1, 11: 1, 15: 1}, broker="b")
-    assert found(clients(*[1] * SECONDS, broker="a"), theirs, logins) == {
+    assert compare_counts(clients(*[1] * SECONDS, broker="a"), theirs, logins) == {
         "compared": 13,
         "differed": 1,
         "brokers": ["b"],
     }
 
 
-@pytest.mark.parametrize("second", [4, 5, 6])
-def test_seconds_around_a_change_are_not_compared(second: int) -> None:
+@pytest.mark.parametrize("at_s", [4, 5, 6])
+def test_seconds_around_a_change_are_not_compared(at_s: int) -> None:
     """The fifth client comes in second 5. Whatever the broker says then depends on when it was asked."""
-    counts = {each: 4 if each < 5 else 5 for each in range(SECONDS)}
-    wrong = found(clients(*counts.values()), sampled(counts | {second: 40}))
-    assert wrong == {"compared": 16, "differed": int(second == 6), "brokers": ["a"] if second == 6 else []}
+    counts = {counted_s: 4 if counted_s < 5 else 5 for counted_s in range(SECONDS)}
+    wrong = compare_counts(clients(*counts.values()), sampled(counts | {at_s: 40}))
+    assert wrong == {"compared": 16, "differed": int(at_s == 6), "brokers": ["a"] if at_s == 6 else []}
 
 
 def test_a_broker_that_gives_no_samples_is_not_compared() -> None:
     ours = clients(*[3] * SECONDS) + clients(*[2] * SECONDS, broker="frozen")
-    assert found(ours, sampled(dict.fromkeys(range(SECONDS), 3))) == {"compared": 18, "differed": 0, "brokers": []}
+    assert compare_counts(ours, sampled(dict.fromkeys(range(SECONDS), 3))) == {
+        "compared": 18,
+        "differed": 0,
+        "brokers": [],
+    }
 
 
 def test_clients_stay_where_they_are_after_the_last_event_on_record() -> None:
     """The result table of a run that was killed ends with the last change of a connection."""
     theirs = sampled(dict.fromkeys(range(SECONDS), 3))
-    assert found(clients(3, 3, 3), theirs) == {"compared": 18, "differed": 0, "brokers": []}
+    assert compare_counts(clients(3, 3, 3), theirs) == {"compared": 18, "differed": 0, "brokers": []}

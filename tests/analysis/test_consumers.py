@@ -20,17 +20,17 @@ COLUMNS = ("destination", "subscription", "consumer", "broker", "messages", "sel
 NOBODY = {"max_to_mean": None, "cv": None, "jain": None}
 
 
-def of(*rows: tuple[Any, ...], selectors: Sequence[str] = ()) -> tuple[list[dict[str, Any]], Consumers]:
+def divided_among(*rows: tuple[Any, ...], selectors: Sequence[str] = ()) -> tuple[list[dict[str, Any]], Consumers]:
     """Rows of (subscription, consumer, broker, messages) of a queue of the subscription's name. ``selectors``: of each
     row's consumer; none by default."""
-    each = zip(rows, selectors or [""] * len(rows), strict=True)
+    row_and_selector = zip(rows, selectors or [""] * len(rows), strict=True)
     table = pa.Table.from_pylist(
-        [dict(zip(COLUMNS, (f"queue://{row[0]}", *row, selector), strict=True)) for row, selector in each],
+        [dict(zip(COLUMNS, (f"queue://{row[0]}", *row, selector), strict=True)) for row, selector in row_and_selector],
         pa.schema([*(CONSUMERS.field(name) for name in COLUMNS[:-1]), ("selector", pa.string())]),
     )
-    found, summary = divided(table)
-    assert found.schema == CONSUMERS
-    return found.to_pylist(), summary
+    consumers, summary = divided(table)
+    assert consumers.schema == CONSUMERS
+    return consumers.to_pylist(), summary
 
 
 def test_each_message_counts_once_for_its_first_consumer_and_who_got_none_is_there() -> None:
@@ -44,7 +44,7 @@ def test_each_message_counts_once_for_its_first_consumer_and_who_got_none_is_the
     subscriptions: list[Row] = [subscription("orders", kind="queue", consumer=number) for number in (7, 8, 9)]
     sends = frame("sends", [send(seq) for seq in (1, 2, 3, 4)])
     arrived = deliveries(frame("receipts", receipts), messages(sends), sends)
-    found = with_subscribers(received(arrived), frame("subscriptions", subscriptions))
+    shares = with_subscribers(received(arrived), frame("subscriptions", subscriptions))
     expected = [
         (QUEUE, "orders", 7, "a", 1),
         (QUEUE, "orders", 7, "b", 1),
@@ -54,25 +54,27 @@ def test_each_message_counts_once_for_its_first_consumer_and_who_got_none_is_the
     ]
     expected = [(*row, "") for row in expected]
     schema = "destination string, subscription string, consumer int, broker string, messages bigint, selector string"
-    assert_frame_equal(found, table(expected, schema), check_row_order=False, check_column_order=False)
+    assert_frame_equal(shares, table(expected, schema), check_row_order=False, check_column_order=False)
 
 
 def test_consumers_that_select_different_messages_have_no_even_share() -> None:
-    rows, summary = of(("orders", 1, "a", 90), ("orders", 2, "a", 10), selectors=("colour = 'red'", "colour = 'blue'"))
+    rows, summary = divided_among(
+        ("orders", 1, "a", 90), ("orders", 2, "a", 10), selectors=("colour = 'red'", "colour = 'blue'")
+    )
     assert [row["messages"] for row in rows] == [90, 10]
     assert summary == {"share": NOBODY, "idle": 0, "subscriptions": []}
 
 
 def test_half_of_the_messages_for_one_of_three_consumers_is_told_as_that_much_more_than_the_mean() -> None:
-    rows, found = of(("q", 1, "here", 15), ("q", 2, "there", 8), ("q", 3, "there", 7))
+    rows, shares = divided_among(("q", 1, "here", 15), ("q", 2, "there", 8), ("q", 3, "there", 7))
     assert [(row["consumer"], row["broker"], row["messages"]) for row in rows] == [
         (1, "here", 15),
         (2, "there", 8),
         (3, "there", 7),
     ]
-    (division,) = found["subscriptions"]
-    told = {name: division[name] for name in ("consumers", "messages", "least", "most", "idle", "brokers")}
-    assert told == {
+    (division,) = shares["subscriptions"]
+    figures = {name: division[name] for name in ("consumers", "messages", "least", "most", "idle", "brokers")}
+    assert figures == {
         "consumers": 3,
         "messages": 30,
         "least": 7,
@@ -80,34 +82,34 @@ def test_half_of_the_messages_for_one_of_three_consumers_is_told_as_that_much_mo
         "idle": 0,
         "brokers": {"here": 15, "there": 15},
     }
-    assert found["share"]["max_to_mean"] == 1.5
-    assert found["share"]["jain"] == pytest.approx(30**2 / (3 * (15**2 + 8**2 + 7**2)))
-    assert found["idle"] == 0
+    assert shares["share"]["max_to_mean"] == 1.5
+    assert shares["share"]["jain"] == pytest.approx(30**2 / (3 * (15**2 + 8**2 + 7**2)))
+    assert shares["idle"] == 0
 
 
 def test_the_least_even_subscription_is_told_and_those_of_one_consumer_are_none_of_them() -> None:
-    _, found = of(
+    _, shares = divided_among(
         ("even", 1, "a", 10), ("even", 2, "a", 10), ("one", 3, "a", 99), ("odd", 4, "a", 4), ("odd", 5, "a", 0)
     )
-    assert [each["subscription"] for each in found["subscriptions"]] == ["even", "odd"]
-    assert found["share"] == {"max_to_mean": 2.0, "cv": 1.0, "jain": 0.5}
-    assert found["idle"] == 1
+    assert [division["subscription"] for division in shares["subscriptions"]] == ["even", "odd"]
+    assert shares["share"] == {"max_to_mean": 2.0, "cv": 1.0, "jain": 0.5}
+    assert shares["idle"] == 1
 
 
 def test_a_consumer_that_moved_is_at_the_broker_where_it_received_most_and_its_messages_are_where_they_came() -> None:
-    rows, found = of(("q", 1, "a", 3), ("q", 1, "b", 5), ("q", 2, "a", 8))
+    rows, shares = divided_among(("q", 1, "a", 3), ("q", 1, "b", 5), ("q", 2, "a", 8))
     assert [(row["consumer"], row["broker"], row["messages"]) for row in rows] == [(1, "b", 8), (2, "a", 8)]
-    assert found["subscriptions"][0]["brokers"] == {"a": 11, "b": 5}
+    assert shares["subscriptions"][0]["brokers"] == {"a": 11, "b": 5}
 
 
 def test_a_queue_from_which_nothing_came_has_no_evenness_and_nobody_is_idle_at_it() -> None:
-    rows, found = of(("q", 1, "a", 0), ("q", 2, "a", 0))
+    rows, shares = divided_among(("q", 1, "a", 0), ("q", 2, "a", 0))
     assert [row["messages"] for row in rows] == [0, 0]
-    assert (found["share"], found["idle"]) == (NOBODY, 0)
+    assert (shares["share"], shares["idle"]) == (NOBODY, 0)
 
 
 def test_without_consumers_there_is_nothing_to_divide() -> None:
-    assert of() == ([], {"share": NOBODY, "idle": 0, "subscriptions": []})
+    assert divided_among() == ([], {"share": NOBODY, "idle": 0, "subscriptions": []})
 
 
 @given(
@@ -116,7 +118,7 @@ def test_without_consumers_there_is_nothing_to_divide() -> None:
     )
 )
 def test_random_messages_are_divided_as_plain_python_does(counts: dict[tuple[str, int, str], int]) -> None:
-    rows, found = of(*((*key, count) for key, count in counts.items()))
+    rows, shares = divided_among(*((*key, count) for key, count in counts.items()))
     by_consumer: dict[str, Counter[int]] = defaultdict(Counter)
     for (name, consumer, _), count in counts.items():
         by_consumer[name][consumer] += count
@@ -128,5 +130,5 @@ def test_random_messages_are_divided_as_plain_python_does(counts: dict[tuple[str
         for consumers in by_consumer.values()
         if len(consumers) > 1 and consumers.total()
     ]
-    assert (found["share"]["max_to_mean"] is None) == (not least)
-    assert not least or min(least) - 1e-9 <= (found["share"]["max_to_mean"] or 0) <= max(least) + 1e-9
+    assert (shares["share"]["max_to_mean"] is None) == (not least)
+    assert not least or min(least) - 1e-9 <= (shares["share"]["max_to_mean"] or 0) <= max(least) + 1e-9

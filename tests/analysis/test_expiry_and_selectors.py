@@ -25,8 +25,8 @@ def test_messages_past_their_time_to_live_are_told_apart_by_where_they_are() -> 
     sends = [send(seq) for seq in range(7)] + [send(7, due=LATE), send(8, due=LATE), send(9, outcome="unconfirmed")]
     resent = [send(10, outcome="in_doubt"), send(10, attempt=2, due=2_000, sent=LATE)]
     receipts = [receipt(0), receipt(1, at=3_000), receipt(2, at=3_001)]
-    found = [leftover(3, expired=True, **DEAD), leftover(4, **DEAD), leftover(5), leftover(7)]
-    of_queue = counted(sends + resent, receipts, leftovers=found, of=MORTAL)[QUEUE, "orders"]
+    leftovers = [leftover(3, expired=True, **DEAD), leftover(4, **DEAD), leftover(5), leftover(7)]
+    of_queue = counted(sends + resent, receipts, leftovers=leftovers, expectations=MORTAL)[QUEUE, "orders"]
     assert of_queue == dict.fromkeys(COUNTS, 0) | {
         "sent": 11,
         "acked": 10,
@@ -44,7 +44,7 @@ def test_messages_past_their_time_to_live_are_told_apart_by_where_they_are() -> 
 
 def test_nothing_expires_without_a_time_to_live_or_a_known_end() -> None:
     for never in (Expectations({QUEUE: SentTo()}, ended_ns=ENDED), Expectations(MORTAL.sent_to)):
-        of_queue = counted([send(1)], [], of=never)[QUEUE, "orders"]
+        of_queue = counted([send(1)], [], expectations=never)[QUEUE, "orders"]
         assert (of_queue["lost"], of_queue["past_ttl"]) == (1, 0)
 
 
@@ -53,7 +53,7 @@ def row(**counts: int) -> dict[str, object]:
 
 
 @pytest.mark.parametrize(
-    ("found", "counted_by_brokers", "searched", "becomes"),
+    ("accounted", "counted_by_brokers", "searched", "becomes"),
     [
         ({"past_ttl": 5}, {"orders": 5}, True, {"expired": 5}),
         ({"past_ttl": 5}, {"orders": 3}, True, {"expired": 3, "lost": 2}),
@@ -66,38 +66,48 @@ def row(**counts: int) -> dict[str, object]:
     ],
 )
 def test_as_many_as_brokers_count_expired_and_further_ones_are_lost(
-    found: Mapping[str, int], counted_by_brokers: Mapping[str, int], searched: bool, becomes: Mapping[str, int]
+    accounted: Mapping[str, int], counted_by_brokers: Mapping[str, int], searched: bool, becomes: Mapping[str, int]
 ) -> None:
-    table, doubts = settled(pa.Table.from_pylist([row(**found)]), counted_by_brokers, searched=searched)
+    table, doubts = settled(pa.Table.from_pylist([row(**accounted)]), counted_by_brokers, searched=searched)
     assert table.to_pylist() == [row(**becomes)]
     assert bool(doubts) is (not counted_by_brokers)
 
 
 def test_expired_messages_are_added_up_over_brokers_and_their_restarts() -> None:
-    def of(broker: str, *values: int, queue: str = "orders") -> list[Row]:
+    def counter_samples(broker: str, *values: int, queue: str = "orders") -> list[Row]:
         return [
             sample("expired_count", value, at=at, kind="queue", broker=broker, object=queue)
             for at, value in enumerate(values)
         ]
 
     samples = frame(
-        "samples", [*of("a", 2, 2, 5), *of("b", 0, 4, 1, 1), *of("a", 0, 0, queue="others"), *of("b", 7)[:0]]
+        "samples",
+        [
+            *counter_samples("a", 2, 2, 5),
+            *counter_samples("b", 0, 4, 1, 1),
+            *counter_samples("a", 0, 0, queue="others"),
+            *counter_samples("b", 7)[:0],
+        ],
     )
     assert expired_counts(samples, fresh=True) == {"orders": 5 + 4 + 1, "others": 0}
     assert expired_counts(samples, fresh=False) == {"orders": 3 + 4 + 1, "others": 0}
 
 
 def test_a_queues_message_that_no_selector_matches_is_expected_to_stay() -> None:
-    of = Expectations({QUEUE: SentTo(COLOURS)}, {QUEUE: {"colour = 'red'", "colour = 'blue' AND weight = 2"}})
+    expectations = Expectations({QUEUE: SentTo(COLOURS)}, {QUEUE: {"colour = 'red'", "colour = 'blue' AND weight = 2"}})
     held = [
         subscription("orders", kind="queue", consumer=7, selector="colour = 'red'"),
         subscription("orders", kind="queue", consumer=8, selector="colour = 'blue' AND weight = 2"),
     ]
     # 0 red 1 | 1 blue 2 | 2 green 1 | 3 red 2 | 4 blue 1 | 5 green 2
     receipts = [receipt(0, consumer=7), receipt(1, consumer=7)]
-    of_queue = counted([send(seq) for seq in range(6)], receipts, held, [leftover(2), leftover(3), leftover(4)], of=of)[
-        QUEUE, "orders"
-    ]
+    of_queue = counted(
+        [send(seq) for seq in range(6)],
+        receipts,
+        held,
+        [leftover(2), leftover(3), leftover(4)],
+        expectations=expectations,
+    )[QUEUE, "orders"]
     assert of_queue == dict.fromkeys(COUNTS, 0) | {
         "sent": 6,
         "acked": 6,
@@ -110,20 +120,20 @@ def test_a_queues_message_that_no_selector_matches_is_expected_to_stay() -> None
 
 
 def test_a_queue_with_a_consumer_without_a_selector_strands_what_is_left() -> None:
-    of = Expectations({QUEUE: SentTo(COLOURS)}, {QUEUE: {"colour = 'red'", ""}})
-    of_queue = counted([send(1)], [], leftovers=[leftover(1)], of=of)[QUEUE, "orders"]
+    expectations = Expectations({QUEUE: SentTo(COLOURS)}, {QUEUE: {"colour = 'red'", ""}})
+    of_queue = counted([send(1)], [], leftovers=[leftover(1)], expectations=expectations)[QUEUE, "orders"]
     assert (of_queue["stranded"], of_queue["unselected"]) == (1, 0)
 
 
 def test_a_topics_subscription_is_owed_what_its_selector_matches_and_no_more() -> None:
     selectors = {"a": "colour = 'red'", "b": "weight = 2", "c": ""}
-    of = Expectations({TOPIC: SentTo(COLOURS)}, {TOPIC: {*selectors.values()}})
+    expectations = Expectations({TOPIC: SentTo(COLOURS)}, {TOPIC: {*selectors.values()}})
     held = [
         subscription(name, consumer=number, selector=selector)
         for number, (name, selector) in enumerate(selectors.items())
     ]
     sends = [send(seq, destination=TOPIC) for seq in range(12)]
-    counts = counted(sends, [], held, of=of)
+    counts = counted(sends, [], held, expectations=expectations)
     expected = {
         name: sum(not selector or parse(selector).matches(COLOURS.of_message(seq)) for seq in range(12))
         for name, selector in selectors.items()
@@ -136,8 +146,8 @@ def test_what_is_expected_is_read_from_the_settings_of_a_run() -> None:
     settings: dict[str, str | int | float | bool] = {"properties": str(COLOURS), "time_to_live_s": 1.5}
     users = (UserInfo("Selling", "producer", "producers", QUEUE, 1, settings),)
     info = RunInfo("r", "s", "t", "memory", "memory", users=users, phases=Phases(drain_ended_ns=5, browse_ended_ns=7))
-    of = Expectations.from_run(info, [(QUEUE, ""), (QUEUE, "colour = 'red'"), (TOPIC, "")])
-    assert of == Expectations(
+    expectations = Expectations.from_run(info, [(QUEUE, ""), (QUEUE, "colour = 'red'"), (TOPIC, "")])
+    assert expectations == Expectations(
         {QUEUE: SentTo(COLOURS, 1_500_000_000)}, {QUEUE: {"", "colour = 'red'"}, TOPIC: {""}}, ended_ns=7
     )
-    assert (of.selects, of.expires) == (True, True)
+    assert (expectations.selects, expectations.expires) == (True, True)

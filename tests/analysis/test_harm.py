@@ -4,9 +4,7 @@ import pyarrow as pa
 
 from analysis.events.timeline import FOREVER_NS, FaultSpan
 from analysis.faults.harm import by_fault, harm, late, reordered, stranded
-from records.buckets import bucket_of
-from records.results import LATENCY
-from tests.analysis.rows import MS, table
+from tests.analysis.rows import MS, latency_row, latency_table, table
 
 S = 1_000 * MS
 SPANS = (
@@ -20,10 +18,10 @@ COPIES = "received_ns bigint, duplicate boolean, redelivered boolean"
 
 def test_each_message_belongs_to_one_fault_at_most() -> None:
     sent = [3, 5, 14, 20, 9_000]  # the last fault is never over
-    left = [(6, "a", 40), (7, "a", None), (8, "b", 30), (20, "b", 20), (40, "c", None)]
+    left_behind = [(6, "a", 40), (7, "a", None), (8, "b", 30), (20, "b", 20), (40, "c", None)]
     outcomes = table(
         [(at * MS, "lost", None, None) for at in sent]
-        + [(at * MS, "stranded", broker, age and age * MS) for at, broker, age in left],
+        + [(at * MS, "stranded", broker, age and age * MS) for at, broker, age in left_behind],
         OUTCOMES,
     )
     came = [4, 5, 9, 10, 14, 15, 9_000]
@@ -51,17 +49,12 @@ def test_each_message_belongs_to_one_fault_at_most() -> None:
 
 def latency_rows(*rows: tuple[int, int, int]) -> pa.Table:
     """Of (second, milliseconds, messages), from due to received."""
-    named = ("measure", "from_broker", "to_broker", "hops", "phase", "second", "in_fault", "bucket", "count")
-    values = [
-        ("due_to_received", "a", "b", None, "load", second, False, bucket_of(ms * MS), count)
-        for second, ms, count in rows
-    ]
-    values += [("sent_to_settled", "a", "", None, "load", second, False, bucket_of(9 * S), 1) for second, *_ in rows]
-    return pa.Table.from_pylist([dict(zip(named, row, strict=True)) | {"count_less_own": 0} for row in values], LATENCY)
+    confirmed = [latency_row("sent_to_settled", at_s, 9_000, 1) for at_s, *_ in rows]
+    return latency_table([*confirmed, *(latency_row("due_to_received", *row) for row in rows)])
 
 
 def test_messages_are_late_beyond_the_p99_band_from_the_faults_second_to_the_next_fault() -> None:
-    usual = [(second, 20, 100) for second in range(20)]  # the band ends at 40 ms
+    usual = [(at_s, 20, 100) for at_s in range(20)]  # the band ends at 40 ms
     slow = [(4, 100, 7), (5, 39, 8), (5, 60, 30), (6, 45, 5), (11, 900, 1), (12, 50, 11), (15, 41, 2)]
     faults = (
         FaultSpan(1, "kill", "a", 105 * S + 400 * MS, 109 * S),

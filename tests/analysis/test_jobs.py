@@ -372,16 +372,16 @@ def test_a_planted_kill_is_summed_up_and_a_premise_that_it_does_not_meet_makes_t
 
 def mirror_events(recorder: Recorder) -> None:
     """Broker a queues 100 messages a second for its mirror, until it is killed; 150 of 400 wait at last."""
-    for second, waiting in enumerate((0, 0, 120, 150)):
-        for metric, value in (("mirror_events", 100 * (second + 1)), ("mirror_backlog", waiting)):
-            recorder.sample("a", LOAD_NS + second * S + S // 2, "bridge", "a-to-b|b", metric, value)
+    for at_s, waiting in enumerate((0, 0, 120, 150)):
+        for metric, value in (("mirror_events", 100 * (at_s + 1)), ("mirror_backlog", waiting)):
+            recorder.sample("a", LOAD_NS + at_s * S + S // 2, "bridge", "a-to-b|b", metric, value)
 
 
 def count_clients(recorder: Recorder) -> None:
     """By the brokers, in each second of the load: a counts its producer until 5 s, though it is at b from 4 s on."""
-    for second in range(10):
-        at_ns = LOAD_NS + second * S + S // 2
-        for broker, clients in (("a", int(second <= 5)), ("b", 1 + (second > 4))):
+    for at_s in range(10):
+        at_ns = LOAD_NS + at_s * S + S // 2
+        for broker, clients in (("a", int(at_s <= 5)), ("b", 1 + (at_s > 4))):
             recorder.sample(broker, at_ns, "broker", "", "connections", 3)
             if clients:
                 recorder.sample(broker, at_ns, "connector", "stomp", "connections", clients)

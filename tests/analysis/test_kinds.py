@@ -49,9 +49,11 @@ def test_what_each_kind_of_messages_lost_is_added_up_over_its_subscriptions() ->
         producer("topic://quick", durable=False),
         producer("topic://durable.quick", durable=False),
     ]
-    found = kinds(accounting, subscriptions, users)
-    told = {name: {key: count for key, count in counts.items() if count} for name, counts in found.items()}
-    assert told == {
+    counts_by_kind = kinds(accounting, subscriptions, users)
+    positive_counts = {
+        name: {key: count for key, count in counts.items() if count} for name, counts in counts_by_kind.items()
+    }
+    assert positive_counts == {
         "queue_persistent": {"subscriptions": 1, "expected": 10, "acked": 10, "received": 10, "duplicated": 2},
         "topic_non_persistent": {
             "subscriptions": 1,
@@ -78,13 +80,13 @@ def test_what_each_kind_of_messages_lost_is_added_up_over_its_subscriptions() ->
             "pending": 2,
         },
     }
-    assert list(found) == [name for name in KINDS if name in found], "in the table's order"
+    assert list(counts_by_kind) == [name for name in KINDS if name in counts_by_kind], "in the table's order"
 
 
 def test_messages_that_nobody_was_subscribed_for_or_that_are_both_persistent_and_not_have_no_kind() -> None:
     accounting = pa.Table.from_pylist([row("topic://a", "", sent=3), row("queue://b", "b", sent=3)])
-    both = [producer("queue://b", durable=True), producer("queue://b", durable=False, name="Other")]
-    assert kinds(accounting, [], [producer("topic://a", durable=True), *both]) == {}
+    producers = [producer("queue://b", durable=True), producer("queue://b", durable=False, name="Other")]
+    assert kinds(accounting, [], [producer("topic://a", durable=True), *producers]) == {}
 
 
 def test_a_check_may_demand_something_of_each_kind() -> None:
@@ -109,8 +111,8 @@ def test_no_message_is_left_out_or_counted_twice(rows: list[tuple[str, bool, dic
     schema = pa.schema(
         [("destination", pa.string()), ("subscription", pa.string()), *((n, pa.int64()) for n in COUNTS)]
     )
-    found = kinds(pa.Table.from_pylist(table, schema), subscriptions, users)
-    assert sum(counts["subscriptions"] for counts in found.values()) == len(rows)
+    counts_by_kind = kinds(pa.Table.from_pylist(table, schema), subscriptions, users)
+    assert sum(counts["subscriptions"] for counts in counts_by_kind.values()) == len(rows)
     for key, columns in {"expected": ("sent",), "received": ("received",), "undelivered": UNDELIVERED}.items():
-        total = sum(each.get(column, 0) for *_, each in rows for column in columns)
-        assert sum(counts[key] for counts in found.values()) == total  # type: ignore[literal-required]
+        total = sum(counts.get(column, 0) for *_, counts in rows for column in columns)
+        assert sum(counts[key] for counts in counts_by_kind.values()) == total  # type: ignore[literal-required]

@@ -10,7 +10,7 @@ from records.schemas import UNKNOWN
 from tests.analysis.rows import TOPIC, Row, frame, leftover, receipt, send, subscription
 
 
-def left(
+def left_behind_rows(
     sends: Sequence[Row],
     leftovers: Sequence[Row],
     receipts: Sequence[Row] = (),
@@ -18,11 +18,11 @@ def left(
 ) -> list[tuple[str, str, str, int]]:
     attempts, browsed = frame("sends", sends), frame("leftovers", leftovers)
     sent = messages(attempts)
-    first = deliveries.first(deliveries.deliveries(frame("receipts", receipts), sent, attempts))
+    firsts = deliveries.first(deliveries.deliveries(frame("receipts", receipts), sent, attempts))
     away = message_outcomes.absences(frame("connections", ()), frame("members", ()))
     expected = message_outcomes.expected(sent, frame("subscriptions", subscriptions), away)
-    found = message_outcomes.leftover_places(browsed, [row["subscription"] for row in subscriptions])
-    outcomes = message_outcomes.message_outcomes(expected, first, found)
+    places = message_outcomes.leftover_places(browsed, [row["subscription"] for row in subscriptions])
+    outcomes = message_outcomes.message_outcomes(expected, firsts, places)
     return [tuple(row.values()) for row in most_first(left_behind(browsed, outcomes, sent))]  # type: ignore[misc]
 
 
@@ -42,7 +42,7 @@ def test_messages_left_behind_count_by_queue_broker_and_outcome() -> None:
         *(leftover(seq, broker="b") for seq in (7, 8, 9, 10, 11)),
         leftover(UNKNOWN, producer=UNKNOWN),
     ]
-    assert left(sends, leftovers, [receipt(7), receipt(9)]) == [
+    assert left_behind_rows(sends, leftovers, [receipt(7), receipt(9)]) == [
         ("orders", "a", "stranded", 3),
         ("orders", "b", "copy", 2),
         ("DLQ", "a", "dead_lettered", 1),
@@ -56,13 +56,13 @@ def test_messages_left_behind_count_by_queue_broker_and_outcome() -> None:
 
 def test_a_message_in_two_places_is_stranded_where_it_can_be_read_and_a_copy_elsewhere() -> None:
     twice = [leftover(1, queue="DLQ", dead_letter=True), leftover(1, broker="b")]
-    assert left([send(1)], twice) == [("DLQ", "a", "copy", 1), ("orders", "b", "stranded", 1)]
+    assert left_behind_rows([send(1)], twice) == [("DLQ", "a", "copy", 1), ("orders", "b", "stranded", 1)]
 
 
 def test_a_message_held_for_two_durable_subscriptions_is_left_behind_for_each() -> None:
     durable = [subscription(name, kind="durable_topic") for name in ("one", "two")]
     held = [leftover(1, queue="one"), leftover(1, queue="consumers-7.two")]
-    assert left([send(1, destination=TOPIC)], held, subscriptions=durable) == [
+    assert left_behind_rows([send(1, destination=TOPIC)], held, subscriptions=durable) == [
         ("consumers-7.two", "a", "stranded", 1),
         ("one", "a", "stranded", 1),
     ]

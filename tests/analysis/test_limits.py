@@ -8,12 +8,12 @@ import pyarrow as pa
 import pytest
 
 from analysis.load.limits import NOTHING, limit
-from records.buckets import bucket_of
 from records.load import Limit, StepResult
-from records.results import CONSUMERS, LATENCY, RESOURCES
+from records.results import CONSUMERS, RESOURCES
 from records.run import GroupInfo, RunInfo, UserInfo
+from tests.analysis.rows import latency_row, latency_table, resource_row
 
-NS_PER_S, NS_PER_MS = 1_000_000_000, 1_000_000
+NS_PER_S = 1_000_000_000
 JUDGED = range(2, 10)
 AT_SINK = {"queue://q": "sink", "queue://another": "sink"}
 INFO = RunInfo(
@@ -33,7 +33,7 @@ INFO = RunInfo(
 
 
 def step(per_s: float, *, held: bool = False, sent: float = 1.0, p99: float = 90.0, from_s: float = 0.0) -> StepResult:
-    took: Any = {"p99": p99}
+    due_to_received_ms: Any = {"p99": p99}
     return StepResult(
         from_per_s=per_s,
         to_per_s=per_s,
@@ -44,7 +44,7 @@ def step(per_s: float, *, held: bool = False, sent: float = 1.0, p99: float = 90
         acked_per_s=per_s * sent,
         received_per_s=per_s if held else per_s * 0.9,
         backlog=0 if held else int(per_s),
-        due_to_received_ms=took,
+        due_to_received_ms=due_to_received_ms,
         held=held,
     )
 
@@ -59,32 +59,26 @@ def resources(
 ) -> pa.Table:
     """By cores. Outside the judged seconds everything is used up, and that does not count."""
     rows = []
-    for second in range(-3, 14):
-        times = 1 if second in JUDGED else 100
+    for at_s in range(-3, 14):
+        times = 1 if at_s in JUDGED else 100
         cpu = {("machine", "", "cpu_busy_ns"): busy, ("process", "", "cpu_ns"): generator}
         cpu |= {("process", broker, "cpu_ns"): brokers / 2 for broker in ("source", "sink")}
         cpu |= {("process", "source", "core_wait_ns"): waited} if waited is not None else {}
         rows += [
-            {"second": second, "broker": broker, "kind": kind, "object": "", "metric": metric, "value": value}
+            resource_row(metric, at_s, round(cores * NS_PER_S) * times, broker=broker, kind=kind)
             for (kind, broker, metric), cores in cpu.items()
-            for value in (round(cores * NS_PER_S) * times,)
         ]
         rows += [
-            {"second": second, "broker": broker, "kind": "queue", "object": queue, "metric": "depth", "value": depth}
-            for broker, more in (grown or {}).items()
+            resource_row("depth", at_s, depth, broker=broker, kind="queue", object=queue)
+            for broker, more_messages in (grown or {}).items()
             for queue in ("q", "another")
-            for depth in (more * (second - JUDGED.start) // (2 * (len(JUDGED) - 1)) + 50,)
+            for depth in (more_messages * (at_s - JUDGED.start) // (2 * (len(JUDGED) - 1)) + 50,)
         ]
     return pa.Table.from_pylist(rows, RESOURCES)
 
 
 def lag(own_ms: float) -> pa.Table:
-    ends = [pa.field("min_ns", pa.int64()), pa.field("max_ns", pa.int64())]
-    own_ns = round(own_ms * NS_PER_MS)
-    row = {"measure": "ready_to_sent", "from_broker": "source", "to_broker": "", "hops": None, "phase": "load"}
-    row |= {"in_fault": False, "bucket": bucket_of(own_ns), "count": 100, "count_less_own": 100}
-    rows = [row | {"second": second, "min_ns": own_ns, "max_ns": own_ns} for second in JUDGED]
-    return pa.Table.from_pylist(rows, pa.schema([*LATENCY, *ends]))
+    return latency_table(latency_row("ready_to_sent", at_s, own_ms, 100, ends=("source", "")) for at_s in JUDGED)
 
 
 def consumers(at: Mapping[str, str]) -> pa.Table:
@@ -93,7 +87,9 @@ def consumers(at: Mapping[str, str]) -> pa.Table:
     return pa.Table.from_pylist([row | {"destination": to, "broker": broker} for to, broker in at.items()], CONSUMERS)
 
 
-def found(*steps: StepResult, own_lag_ms: float = 0.1, consumed_at: Mapping[str, str] = AT_SINK, **used: Any) -> Limit:
+def limit_of(
+    *steps: StepResult, own_lag_ms: float = 0.1, consumed_at: Mapping[str, str] = AT_SINK, **used: Any
+) -> Limit:
     return limit(INFO, steps, resources(**used), lag(own_lag_ms), consumers(consumed_at))
 
 
@@ -109,14 +105,14 @@ def found(*steps: StepResult, own_lag_ms: float = 0.1, consumed_at: Mapping[str,
 def test_messages_wait_for_a_link_if_their_own_consumers_are_elsewhere(
     consumed_at: Mapping[str, str], limited_by: str
 ) -> None:
-    one = found(step(1_000), grown={"source": 800}, consumed_at=consumed_at)
-    assert one["limited_by"] == limited_by
-    assert "piled up on source" in one["why"]
-    assert "(800 more)" in one["why"]
+    measured = limit_of(step(1_000), grown={"source": 800}, consumed_at=consumed_at)
+    assert measured["limited_by"] == limited_by
+    assert "piled up on source" in measured["why"]
+    assert "(800 more)" in measured["why"]
 
 
 @pytest.mark.parametrize(
-    ("used", "of_step", "own_lag_ms", "limited_by", "told"),
+    ("used", "of_step", "own_lag_ms", "limited_by", "why"),
     [
         ({"brokers": 2.2, "generator": 1.3, "busy": 3.9}, {}, 900, "host", "used up the 4 cores of their one machine"),
         ({}, {}, 60, "generator", "half of the sends were late by 60 ms"),
@@ -135,39 +131,43 @@ def test_messages_wait_for_a_link_if_their_own_consumers_are_elsewhere(
     ],
 )
 def test_each_cause_is_named(
-    used: dict[str, Any], of_step: dict[str, float], own_lag_ms: float, limited_by: str, told: str
+    used: dict[str, Any], of_step: dict[str, float], own_lag_ms: float, limited_by: str, why: str
 ) -> None:
-    one = found(step(100, held=True), step(1_000, **of_step), own_lag_ms=own_lag_ms, **used)
-    assert (one["limited_by"], one["not_held_per_s"]) == (limited_by, 1_000)
-    assert told in one["why"]
+    measured = limit_of(step(100, held=True), step(1_000, **of_step), own_lag_ms=own_lag_ms, **used)
+    assert (measured["limited_by"], measured["not_held_per_s"]) == (limited_by, 1_000)
+    assert why in measured["why"]
 
 
 def test_a_java_virtual_machine_may_use_more_than_a_core() -> None:
     used, lagged = resources(generator=0.95, grown={"sink": 800}), lag(0.1)
-    one = limit(replace(INFO, protocol="openwire"), [step(1_000)], used, lagged, consumers(AT_SINK))
-    assert one["limited_by"] == "consumers"
+    measured = limit(replace(INFO, protocol="openwire"), [step(1_000)], used, lagged, consumers(AT_SINK))
+    assert measured["limited_by"] == "consumers"
 
 
 def test_the_cores_are_those_of_the_judged_seconds() -> None:
-    one = found(step(100), brokers=1.5, generator=0.25, busy=3.0)
-    assert (one["brokers_cores"], one["generator_cores"], one["machine_busy_share"]) == (1.5, 0.25, 0.75)
+    measured = limit_of(step(100), brokers=1.5, generator=0.25, busy=3.0)
+    assert (measured["brokers_cores"], measured["generator_cores"], measured["machine_busy_share"]) == (1.5, 0.25, 0.75)
 
 
 def test_a_machine_is_never_more_than_all_in_use() -> None:
     """Samples do not lie exactly at the ends of seconds, so a second may have a little more than its own."""
-    assert found(step(100), brokers=1.5, generator=0.25, busy=4.1)["machine_busy_share"] == 1.0
+    assert limit_of(step(100), brokers=1.5, generator=0.25, busy=4.1)["machine_busy_share"] == 1.0
 
 
 def test_without_samples_nothing_is_known_of_the_machine() -> None:
-    one = limit(INFO, [step(100)], RESOURCES.empty_table(), lag(0.1), consumers(AT_SINK))
-    assert (one["brokers_cores"], one["machine_busy_share"], one["limited_by"]) == (None, None, "unknown")
+    measured = limit(INFO, [step(100)], RESOURCES.empty_table(), lag(0.1), consumers(AT_SINK))
+    assert (measured["brokers_cores"], measured["machine_busy_share"], measured["limited_by"]) == (
+        None,
+        None,
+        "unknown",
+    )
 
 
 def test_a_load_whose_every_step_was_held_has_no_limit() -> None:
-    assert found(step(100, held=True), step(200, held=True)) == NOTHING
-    assert found() == NOTHING
+    assert limit_of(step(100, held=True), step(200, held=True)) == NOTHING
+    assert limit_of() == NOTHING
 
 
 def test_of_a_rate_that_failed_and_was_held_the_second_time_nothing_is_told() -> None:
     spoilt = [step(100, held=True), step(200), step(150, held=True), step(200, held=True), step(400)]
-    assert found(*spoilt)["not_held_per_s"] == 400
+    assert limit_of(*spoilt)["not_held_per_s"] == 400

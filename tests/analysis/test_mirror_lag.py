@@ -16,17 +16,17 @@ Row = tuple[str, int, str, str, str, int]
 
 
 def sampled(
-    *added_and_waiting: tuple[int, int], first: int = 0, broker: str = "dc-1", link: str = "dc-1-to-dc-2"
+    *added_and_waiting: tuple[int, int], first_s: int = 0, broker: str = "dc-1", link: str = "dc-1-to-dc-2"
 ) -> list[Row]:
     """One sample a second, of messages added to the mirror's queue and messages that wait there."""
     return [
-        (broker, LOAD_NS + second * S, "bridge", f"{link}|dc-2", metric, value)
-        for second, pair in enumerate(added_and_waiting, start=first)
+        (broker, LOAD_NS + at_s * S, "bridge", f"{link}|dc-2", metric, value)
+        for at_s, pair in enumerate(added_and_waiting, start=first_s)
         for metric, value in zip(("mirror_events", "mirror_backlog"), pair, strict=True)
     ]
 
 
-def found(*rows: list[Row], faults: tuple[FaultSpan, ...] = ()) -> Mirror:
+def mirror_of(*rows: list[Row], faults: tuple[FaultSpan, ...] = ()) -> Mirror:
     dicts = [dict(zip(COLUMNS, row, strict=True)) for of_mirror in rows for row in of_mirror]
     return mirror_lag(pa.Table.from_pylist(dicts, SAMPLES), faults, LOAD_NS)
 
@@ -37,16 +37,16 @@ def kill(at_ns: int, broker: str = "dc-1", kind: str = "kill") -> FaultSpan:
 
 def ages(*samples: tuple[int, int]) -> list[float | None]:
     """In seconds; the samples are a second apart."""
-    lags = lag_of(Sample(LOAD_NS + second * S, *sample) for second, sample in enumerate(samples))
+    lags = lag_of(Sample(LOAD_NS + at_s * S, *sample) for at_s, sample in enumerate(samples))
     return [None if lag.age_ns is None else lag.age_ns / S for lag in lags]
 
 
 def test_without_a_mirror_there_is_no_lag() -> None:
-    assert found() == {"lag_messages": {"max": None}, "lag_s": {"max": None}, "at_kill": []}
+    assert mirror_of() == {"lag_messages": {"max": None}, "lag_s": {"max": None}, "at_kill": []}
 
 
 def test_a_mirror_that_keeps_up_does_not_lag() -> None:
-    mirror = found(sampled((0, 0), (100, 0), (250, 0)))
+    mirror = mirror_of(sampled((0, 0), (100, 0), (250, 0)))
     assert (mirror["lag_messages"], mirror["lag_s"]) == ({"max": 0}, {"max": 0})
 
 
@@ -61,7 +61,7 @@ def test_a_mirror_that_stands_still_lags_a_second_more_each_second() -> None:
 
 def test_nobody_knows_how_old_messages_are_that_were_there_at_the_first_sample() -> None:
     assert ages((100, 60), (110, 50), (120, 20), (130, 25)) == [None, None, 2, 3]
-    mirror = found(sampled((100, 60), (110, 50)))
+    mirror = mirror_of(sampled((100, 60), (110, 50)))
     assert (mirror["lag_messages"], mirror["lag_s"]) == ({"max": 60}, {"max": None})
 
 
@@ -71,14 +71,14 @@ def test_a_broker_that_starts_again_still_has_the_messages_that_waited_before() 
 
 
 def test_the_warm_up_does_not_count() -> None:
-    mirror = found(sampled((0, 0), (500, 500), (600, 3), (700, 0), first=-2))
+    mirror = mirror_of(sampled((0, 0), (500, 500), (600, 3), (700, 0), first_s=-2))
     assert (mirror["lag_messages"], mirror["lag_s"]) == ({"max": 3}, {"max": 1})
 
 
 def test_the_last_sample_before_a_kill_tells_how_far_the_mirror_lagged() -> None:
     """It was killed 2.6 s into the load. It has no sample until it is back, and lags less then."""
-    before, after = sampled((0, 0), (100, 0), (250, 90)), sampled((90, 90), (95, 0), first=9)
-    mirror = found(before, after, faults=(kill(2_600_000_000),))
+    before, after = sampled((0, 0), (100, 0), (250, 90)), sampled((90, 90), (95, 0), first_s=9)
+    mirror = mirror_of(before, after, faults=(kill(2_600_000_000),))
     row = {
         "fault": "F1",
         "broker": "dc-1",
@@ -91,11 +91,11 @@ def test_the_last_sample_before_a_kill_tells_how_far_the_mirror_lagged() -> None
 
 
 def test_only_mirrors_of_the_killed_broker_are_told_and_only_kills() -> None:
-    both = (sampled((0, 0), (9, 9)), sampled((0, 0), (5, 5), broker="dc-2", link="dc-2-to-dc-1"))
-    (row,) = found(*both, faults=(kill(S, "dc-2"),))["at_kill"]
+    samples = (sampled((0, 0), (9, 9)), sampled((0, 0), (5, 5), broker="dc-2", link="dc-2-to-dc-1"))
+    (row,) = mirror_of(*samples, faults=(kill(S, "dc-2"),))["at_kill"]
     assert (row["broker"], row["link"], row["lag_messages"]) == ("dc-2", "dc-2-to-dc-1", 5)
-    assert found(*both, faults=(kill(S, kind="freeze"),))["at_kill"] == []
-    assert found(*both)["lag_messages"] == {"max": 9}
+    assert mirror_of(*samples, faults=(kill(S, kind="freeze"),))["at_kill"] == []
+    assert mirror_of(*samples)["lag_messages"] == {"max": 9}
 
 
 @given(st.lists(st.tuples(st.integers(1, 9_000), st.integers(0, 4_000)), max_size=30))
@@ -106,11 +106,10 @@ def test_the_age_is_that_of_the_oldest_message_that_waits_to_a_second(messages: 
         gone_ms.append(max(at + stays, *gone_ms[-1:], at))
     seconds = range(15)
     waiting = [
-        [at for at, gone in zip(added_ms, gone_ms, strict=True) if at <= second * MS_PER_S < gone] for second in seconds
+        [at for at, gone in zip(added_ms, gone_ms, strict=True) if at <= at_s * MS_PER_S < gone] for at_s in seconds
     ]
     samples = [
-        Sample(second * MS_PER_S, sum(at <= second * MS_PER_S for at in added_ms), len(waiting[second]))
-        for second in seconds
+        Sample(at_s * MS_PER_S, sum(at <= at_s * MS_PER_S for at in added_ms), len(waiting[at_s])) for at_s in seconds
     ]
     for lag, there in zip(lag_of(samples), waiting, strict=True):
         assert lag.messages == len(there)

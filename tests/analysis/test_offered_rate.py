@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from analysis.events.timeline import FaultSpan
 from analysis.load.offered_rate import Judged, Tables, arrived_of, offered_rate, waiting_by_second
-from records.buckets import bucket_of
-from records.results import CONSUMERS, LATENCY, RATES, RESOURCES
+from records.results import CONSUMERS, RESOURCES
 from records.run import Phases, RunInfo, UserInfo, WarmUp
+from tests.analysis.rows import latency_row, latency_table, rates_table, resource_row
 
 S, MS = 1_000_000_000, 1_000_000
 LOAD_NS, WARM_UP_S = 500 * S, 15
@@ -53,7 +53,7 @@ def queue(
     sent = served(_dues(offered_per_s, from_s, until_s), sends) if sends else _dues(offered_per_s, from_s, until_s)
     received = served(sent, serves_per_s)
     dues = _dues(offered_per_s, from_s, until_s)
-    return [(due, at, done + took_s) for due, at, done in zip(dues, sent, received, strict=True)]
+    return [(due, at, received_s + took_s) for due, at, received_s in zip(dues, sent, received, strict=True)]
 
 
 def _dues(per_s: float, from_s: int, until_s: int) -> list[float]:
@@ -63,59 +63,55 @@ def _dues(per_s: float, from_s: int, until_s: int) -> list[float]:
 def served(arrivals: Sequence[float], per_s: Mapping[int, float] | float) -> list[float]:
     """When each is done, one after the other."""
     rates = per_s if isinstance(per_s, Mapping) else {-1_000: per_s}
-    done, free_s = [], -1_000.0
+    done_s, free_s = [], -1_000.0
     for at in arrivals:
         begun = max(at, free_s)
         while (rate := rates[max(since for since in rates if since <= begun)]) == 0:
             begun = float(min(since for since in rates if since > begun))
         free_s = begun + 1 / rate
-        done.append(free_s)
-    return done
+        done_s.append(free_s)
+    return done_s
 
 
 def rates(messages: Sequence[Message], *, copies: int = 1) -> pa.Table:
-    counts: Counter[tuple[str, int]] = Counter()
+    counts: dict[str, Counter[int]] = {"due": Counter(), "sent": Counter(), "received": Counter()}
     for due, sent, received in messages:
         for event, at, times in (("due", due, 1), ("sent", sent, 1), ("received", received, copies)):
-            counts[event, int(at // 1)] += times
-    rows = [
-        {"second": second, "phase": "load", "event": event, "broker": "a", "count": count}
-        for (event, second), count in counts.items()
-    ]
-    return pa.Table.from_pylist(rows, RATES)
+            counts[event][int(at // 1)] += times
+    return rates_table(counts)
 
 
 def latency(
     messages: Sequence[Message], *, own_lag_s: float = 0.0, copies: int = 1, confirmed_late: bool = False
 ) -> pa.Table:
     """``confirmed_late``: as late as each is received."""
-    ends = [pa.field("min_ns", pa.int64()), pa.field("max_ns", pa.int64())]
-    row = {"from_broker": "a", "to_broker": "b", "hops": 1, "phase": "load", "in_fault": False}
-    rows: list[dict[str, Any]] = []
+    rows = []
     for due, sent, received in messages:
-        confirmed_s = received - sent if confirmed_late else 0.002
-        took = {"due_to_received": received - due, "sent_to_received": received - sent, "sent_to_settled": confirmed_s}
-        for measure, seconds in {**took, "ready_to_sent": own_lag_s}.items():
-            ns, times = round(seconds * S), copies if measure.endswith("received") else 1
-            its = {"measure": measure, "second": int(due // 1), "bucket": bucket_of(ns), "count": times}
-            rows.append({**row, **its, "count_less_own": times, "min_ns": ns, "max_ns": ns})
-    return pa.Table.from_pylist(rows, pa.schema([*LATENCY, *ends]))
+        duration_s = {
+            "due_to_received": received - due,
+            "sent_to_received": received - sent,
+            "sent_to_settled": received - sent if confirmed_late else 0.002,
+            "ready_to_sent": own_lag_s,
+        }
+        rows += [
+            latency_row(measure, int(due // 1), 1_000 * seconds, copies if measure.endswith("received") else 1)
+            for measure, seconds in duration_s.items()
+        ]
+    return latency_table(rows)
 
 
 def resources(*, busy: float = 1.0, brokers: float = 0.5, waited: float = 0.1, depth: Sequence[int] = ()) -> pa.Table:
     """Of every second from -15 to 39. ``depth``: of the queue at broker b, at both ends of the load."""
     rows = []
-    for second in range(-WARM_UP_S, 40):
+    for at_s in range(-WARM_UP_S, 40):
         cores = {("machine", "", "cpu_busy_ns"): busy, ("process", "b", "cpu_ns"): brokers}
         cores |= {("process", "", "cpu_ns"): 0.3, ("process", "b", "core_wait_ns"): waited}
         rows += [
-            {"second": second, "broker": broker, "kind": kind, "object": "", "metric": metric, "value": round(of * S)}
-            for (kind, broker, metric), of in cores.items()
+            resource_row(metric, at_s, count * S, broker=broker, kind=kind)
+            for (kind, broker, metric), count in cores.items()
         ]
-    for second, waiting in zip((0, 39), depth, strict=False):
-        rows.append(
-            {"second": second, "broker": "b", "kind": "queue", "object": "q", "metric": "depth", "value": waiting}
-        )
+    for at_s, waiting in zip((0, 39), depth, strict=False):
+        rows.append(resource_row("depth", at_s, waiting, broker="b", kind="queue", object="q"))
     return pa.Table.from_pylist(rows, RESOURCES)
 
 
@@ -144,9 +140,9 @@ def test_a_queue_that_keeps_up_holds_its_rate_with_the_deliveries_that_were_owed
 
 
 def test_a_broker_that_takes_half_the_rate_did_not_hold_it_and_its_figures_stand() -> None:
-    found = judged(queue(480, 240), depth=(100, 9_700))
-    rate = found.rate
-    assert (rate["held"], rate["limited_by"], found.doubts) == (False, "consumers", {})
+    judgement = judged(queue(480, 240), depth=(100, 9_700))
+    rate = judgement.rate
+    assert (rate["held"], rate["limited_by"], judgement.doubts) == (False, "consumers", {})
     assert rate["note"].startswith(
         "The offered rate was not held: 240 of 480 messages a second were received; latency is the age of a backlog, "
         "and grows with the length of the run. The limit was the consumers: messages piled up on b"
@@ -155,36 +151,36 @@ def test_a_broker_that_takes_half_the_rate_did_not_hold_it_and_its_figures_stand
 
 
 def test_a_generator_at_twice_what_it_can_do_is_the_limit_and_the_latency_from_due_is_doubtful() -> None:
-    found = judged(queue(480, 2_000, sends=240), own_lag_s=10)
-    assert (found.rate["held"], found.rate["limited_by"]) == (False, "generator")
-    assert found.doubts == {"due_to_received": "the offered rate was not held, and the load generator was the limit"}, (
-        "what was sent came in time"
-    )
-    assert "lower the rate" in found.rate["note"]
+    judgement = judged(queue(480, 2_000, sends=240), own_lag_s=10)
+    assert (judgement.rate["held"], judgement.rate["limited_by"]) == (False, "generator")
+    assert judgement.doubts == {
+        "due_to_received": "the offered rate was not held, and the load generator was the limit"
+    }, "what was sent came in time"
+    assert "lower the rate" in judgement.rate["note"]
 
 
 def test_a_machine_whose_cores_others_use_is_the_limit_and_every_latency_that_grew_is_doubtful() -> None:
-    found = judged(queue(480, 240), busy=3.9, waited=2.0, depth=(0, 9_600))
-    assert found.rate["limited_by"] == "host"
-    assert set(found.doubts) == {"due_to_received", "sent_to_received"}
-    assert "waited for 2.0 of them while it ran on 0.5" in found.rate["why"]
+    judgement = judged(queue(480, 240), busy=3.9, waited=2.0, depth=(0, 9_600))
+    assert judgement.rate["limited_by"] == "host"
+    assert set(judgement.doubts) == {"due_to_received", "sent_to_received"}
+    assert "waited for 2.0 of them while it ran on 0.5" in judgement.rate["why"]
 
 
 def test_a_broker_that_keeps_its_producers_waiting_is_named() -> None:
-    found = judged(queue(480, 2_000, sends=240))
-    assert (found.rate["held"], found.rate["limited_by"], found.doubts) == (False, "brokers", {})
+    judgement = judged(queue(480, 2_000, sends=240))
+    assert (judgement.rate["held"], judgement.rate["limited_by"], judgement.doubts) == (False, "brokers", {})
 
 
 def test_a_broker_that_reads_late_what_it_is_sent_is_named() -> None:
-    found = judged(queue(480, 240), confirmed_late=True)
-    assert (found.rate["limited_by"], found.doubts) == ("brokers", {})
-    assert "confirmed what they were sent later and later" in found.rate["note"]
+    judgement = judged(queue(480, 240), confirmed_late=True)
+    assert (judgement.rate["limited_by"], judgement.doubts) == ("brokers", {})
+    assert "confirmed what they were sent later and later" in judgement.rate["note"]
 
 
 def test_without_a_sample_what_limited_it_is_not_known_and_the_figures_stand() -> None:
-    found = judged(queue(480, 240))
-    assert (found.rate["limited_by"], found.doubts) == ("unknown", {})
-    assert "What limited it is not known" in found.rate["note"]
+    judgement = judged(queue(480, 240))
+    assert (judgement.rate["limited_by"], judgement.doubts) == ("unknown", {})
+    assert "What limited it is not known" in judgement.rate["note"]
 
 
 @pytest.mark.parametrize("info", [INFO, UNSETTLED])
@@ -253,8 +249,8 @@ def test_what_some_producers_never_sent_was_owed_too() -> None:
     """Six producers of 80 a second; three of them were held back from the beginning."""
     users = (UserInfo("P", "producer", "producers", "queue://q", 6, {"sends_per_second": 80.0}), *INFO.users[1:])
     messages = queue(240, 120)
-    known = judged(messages, replace(INFO, users=users, withheld=40 * 240)).rate
-    assert (known["owed_per_s"], known["received_per_s"]) == (480, pytest.approx(120, abs=2))
+    rate = judged(messages, replace(INFO, users=users, withheld=40 * 240)).rate
+    assert (rate["owed_per_s"], rate["received_per_s"]) == (480, pytest.approx(120, abs=2))
     assert judged(messages, replace(INFO, users=users)).rate["owed_per_s"] == 240, (
         "all were sent: fewer users were there"
     )
@@ -307,8 +303,8 @@ def test_each_subscriber_of_a_topic_is_owed_its_own_delivery() -> None:
 
 
 def test_a_run_that_is_limited_on_purpose_is_not_judged() -> None:
-    found = judged(queue(100, 50), replace(INFO, limited_on_purpose="its rate changes in steps"))
-    assert (found.rate["held"], found.rate["why"], found.doubts) == (None, "its rate changes in steps", {})
+    judgement = judged(queue(100, 50), replace(INFO, limited_on_purpose="its rate changes in steps"))
+    assert (judgement.rate["held"], judgement.rate["why"], judgement.doubts) == (None, "its rate changes in steps", {})
 
 
 @pytest.mark.parametrize("load_s", [None, 7.0])
@@ -326,8 +322,8 @@ def test_a_load_that_was_too_short_or_never_ended_is_not_judged(load_s: float | 
 def test_a_queue_that_serves_more_than_is_offered_always_holds_its_rate(
     offered_per_s: int, spare: float, took_s: float, info: RunInfo
 ) -> None:
-    found = judged(queue(offered_per_s, offered_per_s * spare, took_s=took_s), info)
-    assert (found.rate["held"], found.doubts) == (True, {})
+    judgement = judged(queue(offered_per_s, offered_per_s * spare, took_s=took_s), info)
+    assert (judgement.rate["held"], judgement.doubts) == (True, {})
 
 
 @given(offered_per_s=st.integers(10, 60), share=st.floats(0.2, 0.85), info=st.sampled_from([INFO, UNSETTLED]))
@@ -343,11 +339,11 @@ def test_a_queue_that_serves_too_few_never_holds_its_rate_and_tells_how_many(
 @given(st.lists(st.tuples(st.floats(-10, 10), st.floats(0, 12)), min_size=1, max_size=60))
 def test_what_waits_is_known_to_what_was_due_within_a_second(messages: list[tuple[float, float]]) -> None:
     """Nobody knows at which moment of its second a message was due: so each may be off by one."""
-    timed = latency([(due, due, due + took) for due, took in messages])
+    timed = latency([(due, due, due + took_s) for due, took_s in messages])
     timed = timed.filter(pa.compute.equal(timed["measure"], "due_to_received"))
     waiting = waiting_by_second(timed)
     assert sum(arrived_of(timed).values()) == len(messages)
-    for second in range(-12, 24):
-        least = sum(due // 1 <= second and due // 1 + took * 0.99 >= second + 1 for due, took in messages)
-        most = sum(due // 1 <= second and due // 1 + 1 + took * 1.01 > second + 1 for due, took in messages)
-        assert least - 1e-6 <= waiting.get(second, 0.0) <= most + 1e-6
+    for at_s in range(-12, 24):
+        fewest = sum(due // 1 <= at_s and due // 1 + took_s * 0.99 >= at_s + 1 for due, took_s in messages)
+        most = sum(due // 1 <= at_s and due // 1 + 1 + took_s * 1.01 > at_s + 1 for due, took_s in messages)
+        assert fewest - 1e-6 <= waiting.get(at_s, 0.0) <= most + 1e-6

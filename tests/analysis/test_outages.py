@@ -34,7 +34,7 @@ KILL = FaultSpan(1, "kill", "a", 5_000 * MS, 9_000 * MS)
 PRODUCER, CONSUMER, LOST_FOR_GOOD, ELSEWHERE = 1, 7, 2, 3
 
 
-def found(
+def outages_of(
     connections: list[Row],
     sends: list[Row],
     receipts: list[Row],
@@ -42,7 +42,7 @@ def found(
     subscriptions: tuple[Row, ...] = (),
     members: Sequence[Row] = (),
     leftovers: Sequence[Row] = (),
-    of: Expectations = NOTHING_SPECIAL,
+    expectations: Expectations = NOTHING_SPECIAL,
 ) -> dict[tuple[int, int], dict[str, Any]]:
     """Rows of OUTAGES by (fault, user); times as recorded."""
     frames = [
@@ -61,10 +61,10 @@ def found(
     its = outages.outages(cut_off, outages.successes(cut_off, sent, received), roles, LOAD_NS)
     of_messages = messages(sent)
     arrived = deliveries(received, of_messages, sent)
-    owed_to = expected(of_messages, held, absences(changes, sharing), of)
+    owed_to = expected(of_messages, held, absences(changes, sharing), expectations)
     outcomes = message_outcomes(owed_to, first(arrived), leftover_places(frame("leftovers", leftovers)))
     due = outages.due(its, of_messages, arrived, LOAD_NS)
-    rows = outages.with_due(its, due, outages.owed(its, outcomes, held, LOAD_NS, of)).to_dicts()
+    rows = outages.with_due(its, due, outages.owed(its, outcomes, held, LOAD_NS, expectations)).to_dicts()
     for row in rows:
         row |= {key: value + LOAD_NS for key, value in row.items() if key.endswith("_ns") and value is not None}
     return {(row["fault"], row["user"]): row for row in rows}
@@ -99,7 +99,7 @@ def test_a_planted_history_of_a_kill_is_found_exactly() -> None:
         send(3, due=5_180, sent=5_265, settled=5_290),
     ]
     receipts = [receipt(1, at=4_995), receipt(2, at=5_099), receipt(2, at=5_400), receipt(3, at=5_500)]
-    its = found(connections, sends, receipts, subscriptions=(subscription("orders", kind="queue"),))
+    its = outages_of(connections, sends, receipts, subscriptions=(subscription("orders", kind="queue"),))
     assert set(its) == {(1, PRODUCER), (1, CONSUMER), (1, LOST_FOR_GOOD)}
     producer, consumer, gone = its[1, PRODUCER], its[1, CONSUMER], its[1, LOST_FOR_GOOD]
     names = ("began", "last_success", "lost", "connected", "ready", "first_success")
@@ -141,7 +141,7 @@ def test_due_messages_are_counted_from_the_beginning_of_an_outage_to_its_end_and
         receipt(4, at=4_999, consumer=9, producer=3),  # it gets nothing after the loss, and is never ready again
     ]
     held = tuple(subscription("orders", kind="queue", consumer=consumer) for consumer in (7, 8, 9))
-    its = found(connections, sends, receipts, subscriptions=held)
+    its = outages_of(connections, sends, receipts, subscriptions=held)
     assert {user: row["due"] for (_, user), row in its.items()} == {1: 2, 2: 0, 7: 2, 8: 0, 9: None}
 
 
@@ -211,10 +211,12 @@ def test_a_consumer_that_is_ready_again_is_back_unless_a_message_was_due_to_it()
     connections += [connection("connected", at=100, client=300), connection("lost", at=5_100, client=300)]
     subscriptions.append(subscription("orders", consumer=300, kind="queue"))
     selectors = {row["destination"]: (row["selector"],) for row in subscriptions if row["selector"]}
-    of = Expectations(
+    expectations = Expectations(
         dict.fromkeys(selectors, COLOURS), {name: ("colour = 'red'", "colour = 'blue'") for name in selectors}
     )
-    its = found(connections, sends, receipts, subscriptions=tuple(subscriptions), leftovers=leftovers, of=of)
+    its = outages_of(
+        connections, sends, receipts, subscriptions=tuple(subscriptions), leftovers=leftovers, expectations=expectations
+    )
     due = {idle.because: its[1, 100 + number]["due"] for number, idle in enumerate(IDLE)}
     assert due == {idle.because: idle.due for idle in IDLE}
     back = {idle.because: back_ns(its[1, 100 + number]) for number, idle in enumerate(IDLE)}
@@ -239,7 +241,7 @@ def test_users_that_share_a_lost_connection_have_an_outage_each() -> None:
         send(2, due=5_900, settled=5_910, producer=2),
         send(1, due=5_040, settled=5_050, producer=3),
     ]
-    its = found(connections, sends, [], members=[member(1, 5), member(2, 5), member(3, 3), member(4, None)])
+    its = outages_of(connections, sends, [], members=[member(1, 5), member(2, 5), member(3, 3), member(4, None)])
     assert set(its) == {(1, 1), (1, 2)}
     names = ("began", "lost", "connected", "ready", "first_success")
     assert [ms(its[1, 1], name) for name in names] == [5_020, 5_100, 5_200, 5_210, 5_230]
@@ -255,7 +257,7 @@ def test_a_send_that_the_clients_library_repeats_by_itself_was_in_flight_too() -
         connection("lost", at=5_100),
         connection("connected", at=5_200, broker="b"),
     ]
-    its = found(connections, [send(1, due=5_090, settled=5_300)], [])
+    its = outages_of(connections, [send(1, due=5_090, settled=5_300)], [])
     assert its[1, 1]["in_flight"] == 1
     assert ms(its[1, 1], "first_success") == 5_300
 
@@ -267,14 +269,14 @@ def test_a_producer_whose_sends_nobody_confirms_is_back_when_it_writes_again() -
         connection("connected", at=5_200, broker="b"),
     ]
     sends = [send(seq, due=at, sent=at, outcome="unconfirmed") for seq, at in enumerate((5_050, 5_250, 5_350))]
-    (outage,) = found(connections, sends, []).values()
+    (outage,) = outages_of(connections, sends, []).values()
     assert [ms(outage, name) for name in ("began", "first_success")] == [5_050, 5_250]
     assert outage["in_flight"] == 0, "it waits for no answer"
 
 
 def test_a_loss_before_the_fault_or_after_its_grace_is_none_of_it() -> None:
     for at in (4_999, 9_001):
-        assert found([connection("connected", at=100), connection("lost", at=at)], [], []) == {}
+        assert outages_of([connection("connected", at=100), connection("lost", at=at)], [], []) == {}
 
 
 TIMES = st.integers(0, 40)
@@ -315,14 +317,14 @@ def test_outages_of_any_history_are_those_of_plain_python(
     history: tuple[list[Row], list[Row], list[Row], list[Row]],
 ) -> None:
     expected = outage_oracle.outages(*history, SPANS)
-    told = found(*history[:3], SPANS, members=history[3])
-    assert {key: {name: row[name] for name in expected.get(key, row)} for key, row in told.items()} == expected
+    outage_rows = outages_of(*history[:3], SPANS, members=history[3])
+    assert {key: {name: row[name] for name in expected.get(key, row)} for key, row in outage_rows.items()} == expected
 
 
-def fault_row(began: float, ended: float | None, *, target: str = "a", **more: Any) -> dict[str, Any]:
+def fault_row(began: float, ended: float | None, *, target: str = "a", **columns: Any) -> dict[str, Any]:
     row = {"kind": "kill", "target": target, "began_ns": int(began * MS), "error": None}
     ended_ns = None if ended is None else int(ended * MS)
-    return {**row, "ended_ns": ended_ns, "effective_ns": None, "restored_ns": None, **more}
+    return {**row, "ended_ns": ended_ns, "effective_ns": None, "restored_ns": None, **columns}
 
 
 def test_the_effects_of_a_fault_end_after_its_mending_or_when_the_next_one_of_its_broker_begins() -> None:

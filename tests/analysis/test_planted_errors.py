@@ -114,8 +114,8 @@ def test_rows_are_missing_if_a_process_counted_more_than_it_recorded(planted: Pl
     seal(directory)
     info = directory.read_run()
     assert missing_rows(directory, info.processes) == ()
-    master, first, second = info.processes
-    few = (replace(master, received=1_001), replace(first, settled=501), replace(second, settled=None))
+    master, worker_1, worker_2 = info.processes
+    few = (replace(master, received=1_001), replace(worker_1, settled=501), replace(worker_2, settled=None))
     assert [problem.split(";")[0] for problem in missing_rows(directory, few)] == [
         "events/receipts: rows are missing: master counted 1,001 deliveries, and 1,000 are on record",
         "events/sends: rows are missing: worker-1 counted 501 settled sends, and 500 are on record",
@@ -175,7 +175,7 @@ def test_a_percentile_of_too_few_messages_is_no_figure_and_a_check_on_it_is_unkn
 
 
 @pytest.mark.parametrize(
-    ("count", "known"),
+    ("count", "names"),
     [
         (19, []),
         (20, ["p50"]),
@@ -185,11 +185,11 @@ def test_a_percentile_of_too_few_messages_is_no_figure_and_a_check_on_it_is_unkn
         (1_000, ["p50", "p90", "p99"]),
     ],
 )
-def test_a_percentile_takes_ten_messages_beyond_it(count: int, known: list[str]) -> None:
+def test_a_percentile_takes_ten_messages_beyond_it(count: int, names: list[str]) -> None:
     rows = {"bucket": [1], "count": [count], "min_ns": [MS], "max_ns": [MS]}
     assert [
         name for name, value in Spread.as_measured(pa.table(rows)).quantiles_ms.items() if value is not None
-    ] == known
+    ] == names
 
 
 @pytest.mark.nightly  # test_accounting.py and test_brokers_and_rates.py have the figure
@@ -355,14 +355,14 @@ def test_two_brokers_that_use_a_core_each_take_exactly_20_ms_a_message_at_100_me
     def busy(recorder: Recorder) -> None:
         healthy(recorder)
         for broker, phase_ns in (("a", 300 * MS), ("b", 700 * MS)):
-            for second in range(-1, 12):
-                used_ns = second * S + phase_ns + 5 * S
-                at_ns = LOAD_NS + second * S + phase_ns
+            for at_s in range(-1, 12):
+                used_ns = at_s * S + phase_ns + 5 * S
+                at_ns = LOAD_NS + at_s * S + phase_ns
                 recorder.sample(broker, at_ns, "process", "", "cpu_ns", used_ns)
                 recorder.sample(broker, at_ns, "process", "", "core_wait_ns", used_ns // 4)
         for worker, share in (("worker-1", 0.25), ("worker-2", 0.5)):
-            for second in range(12):
-                recorder.sample("", LOAD_NS + second * S, "process", worker, "cpu_ns", round(second * share * S))
+            for at_s in range(12):
+                recorder.sample("", LOAD_NS + at_s * S, "process", worker, "cpu_ns", round(at_s * share * S))
 
     throughput = quietly(planted(busy).path)["throughput"]
     assert throughput["cpu_ms_per_message_brokers"] == pytest.approx(20, rel=1e-6)
@@ -390,8 +390,8 @@ NOT_HELD = "The offered rate was not held: 50 of 100 messages a second were rece
 
 def top(directory: RunDirectory, summary: Summary) -> str:
     """What the report begins with: the answer, and the list after it."""
-    told = headline(directory.read_run(), summary)
-    return " ".join((told.answer, *told.further))
+    first_lines = headline(directory.read_run(), summary)
+    return " ".join((first_lines.answer, *first_lines.further))
 
 
 def test_a_broker_that_takes_half_the_rate_is_told_first_its_latency_stands_and_a_check_on_it_fails(
@@ -401,8 +401,8 @@ def test_a_broker_that_takes_half_the_rate_is_told_first_its_latency_stands_and_
         for seq in range(1_000):
             send(recorder, seq, due_of(seq))
             receive(recorder, seq, LOAD_NS + seq * 20 * MS + 5 * MS)
-        for second in range(10):
-            recorder.sample("b", LOAD_NS + second * S, "queue", "orders", "depth", 50 * second)
+        for at_s in range(10):
+            recorder.sample("b", LOAD_NS + at_s * S, "queue", "orders", "depth", 50 * at_s)
 
     directory = planted(half, replace(INFO, checks=(QUICK,)))
     summary = quietly(directory.path)
@@ -448,13 +448,13 @@ def test_a_machine_that_others_used_up_makes_outages_doubtful_too_and_blames_no_
         recorder.subscription(7, "orders", QUEUE, "queue", "b", LOAD_NS - S, "")
         recorder.member(7, 7, "consumers", "consumer", "Orders", LOAD_NS - S)
         recorder.fault("kill", "b", killed_ns, killed_ns + S, None, killed_ns, killed_ns, killed_ns + S)
-        for second in range(-1, 31):
+        for at_s in range(-1, 31):
             for broker, kind, metric, cores in (
                 ("", "machine", "cpu_busy_ns", 2.0),
                 ("b", "process", "cpu_ns", 0.4),
                 ("b", "process", "core_wait_ns", 1.5),
             ):
-                recorder.sample(broker, LOAD_NS + second * S, kind, "", metric, round((second + 2) * cores * S))
+                recorder.sample(broker, LOAD_NS + at_s * S, kind, "", metric, round((at_s + 2) * cores * S))
 
     drained_ns = LOAD_NS + 61 * S
     phases = replace(

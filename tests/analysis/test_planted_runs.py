@@ -37,7 +37,7 @@ MS = 1_000_000
 
 
 @dataclass(frozen=True)
-class Told:
+class Analysed:
     """What an analysed run says."""
 
     status: int
@@ -59,18 +59,18 @@ class Told:
 
 def run_of(folder: Path, planted: str, *options: str) -> Path:
     """The folder of a run with 1,000 messages, unless the options say otherwise, that is not analysed yet."""
-    asked = ("--messages", "1000", *MEMORY, *options)
-    return make_run(PLANTED, *asked, runs=folder / "runs", env={"PLANTED": planted}).run
+    arguments = ("--messages", "1000", *MEMORY, *options)
+    return make_run(PLANTED, *arguments, runs=folder / "runs", env={"PLANTED": planted}).run
 
 
-def told_of(run: Path) -> Told:
+def analyse(run: Path) -> Analysed:
     status = main([str(run)])
     summary = json.loads((run / "summary.json").read_text(encoding="utf-8"))
-    return Told(status, summary, html.unescape(write_report(run).read_text(encoding="utf-8")))
+    return Analysed(status, summary, html.unescape(write_report(run).read_text(encoding="utf-8")))
 
 
-def planted_run(folder: Path, planted: str, *options: str) -> Told:
-    return told_of(run_of(folder, planted, *options))
+def planted_run(folder: Path, planted: str, *options: str) -> Analysed:
+    return analyse(run_of(folder, planted, *options))
 
 
 @pytest.fixture(scope="module")
@@ -88,9 +88,9 @@ def copied(healthy: Path, tmp_path: Path) -> RunDirectory:
 
 @pytest.mark.nightly  # the other runs share it
 def test_the_control_passes_with_each_message_once(spark: SparkContext, copied: RunDirectory) -> None:
-    told = told_of(copied.path)
-    told.says("pass", "All 1,000 messages sent were received, each exactly once. Half arrived within ")
-    assert told.counts == {"sent": 1_000, "acked": 1_000, "expected": 1_000, "received": 1_000}
+    analysed = analyse(copied.path)
+    analysed.says("pass", "All 1,000 messages sent were received, each exactly once. Half arrived within ")
+    assert analysed.counts == {"sent": 1_000, "acked": 1_000, "expected": 1_000, "received": 1_000}
 
 
 def test_each_process_of_a_run_tells_what_it_counted(copied: RunDirectory) -> None:
@@ -99,116 +99,118 @@ def test_each_process_of_a_run_tells_what_it_counted(copied: RunDirectory) -> No
 
 
 def test_a_thousand_messages_that_were_confirmed_and_swallowed_are_lost(spark: SparkContext, tmp_path: Path) -> None:
-    told = planted_run(tmp_path, "all swallowed")
+    analysed = planted_run(tmp_path, "all swallowed")
     reason = "no message was received, though brokers confirmed 1,000: of 1,000 expected receptions, 1,000 lost"
-    told.says("fail", "Of 1,000 messages sent, 0 were received; 1,000 lost. No latency was measured.", reason)
-    assert told.counts == {"sent": 1_000, "acked": 1_000, "expected": 1_000, "lost": 1_000}
+    analysed.says("fail", "Of 1,000 messages sent, 0 were received; 1,000 lost. No latency was measured.", reason)
+    assert analysed.counts == {"sent": 1_000, "acked": 1_000, "expected": 1_000, "lost": 1_000}
 
 
 @AT_NIGHT
 def test_latencies_of_the_rest_are_told_as_such_where_60_percent_are_lost(spark: SparkContext, tmp_path: Path) -> None:
-    told = planted_run(tmp_path, "60 % swallowed")
-    first = "Of 1,000 messages sent, 400 were received; 600 lost. Of those that arrived, half came within "
-    told.says("fail", first, "messages.lost is 600, it must be <= 0")
+    analysed = planted_run(tmp_path, "60 % swallowed")
+    answer = "Of 1,000 messages sent, 400 were received; 600 lost. Of those that arrived, half came within "
+    analysed.says("fail", answer, "messages.lost is 600, it must be <= 0")
 
 
 @AT_NIGHT
 def test_messages_that_are_refused_and_arrive_have_a_count_of_their_own(spark: SparkContext, tmp_path: Path) -> None:
-    told = planted_run(tmp_path, "refused and stored", "--check", "messages.refused_yet_received <= 0")
-    first = "All 1,000 messages sent were received. Beside that: 50 received though refused by source."
-    told.says("fail", first, "messages.refused_yet_received is 50, it must be <= 0")
-    assert (told.counts["failed"], told.counts["acked"]) == (50, 950)
+    analysed = planted_run(tmp_path, "refused and stored", "--check", "messages.refused_yet_received <= 0")
+    answer = "All 1,000 messages sent were received. Beside that: 50 received though refused by source."
+    analysed.says("fail", answer, "messages.refused_yet_received is 50, it must be <= 0")
+    assert (analysed.counts["failed"], analysed.counts["acked"]) == (50, 950)
 
 
 @AT_NIGHT
 def test_a_percentile_of_a_hundred_messages_leaves_its_check_unknown(spark: SparkContext, tmp_path: Path) -> None:
     tail = "latency_ms.due_to_received.p99_99"
-    told = planted_run(tmp_path, "nothing", "--messages", "100", "--check", f"{tail} < 1000")
-    first = "All 100 messages sent were received, each exactly once. Half arrived within "
-    told.says("unknown", first, f"the run has no figure {tail}")
-    assert told.summary["latency_ms"]["due_to_received"]["p99"] is None
+    analysed = planted_run(tmp_path, "nothing", "--messages", "100", "--check", f"{tail} < 1000")
+    answer = "All 100 messages sent were received, each exactly once. Half arrived within "
+    analysed.says("unknown", answer, f"the run has no figure {tail}")
+    assert analysed.summary["latency_ms"]["due_to_received"]["p99"] is None
 
 
 @AT_NIGHT
 def test_repeats_with_the_brokers_mark_are_no_duplicates_and_are_told(spark: SparkContext, tmp_path: Path) -> None:
-    told = planted_run(tmp_path, "repeated")
-    first = "All 1,000 messages sent were received, each at least once: 20 more deliveries were marked as redelivered."
-    told.says("pass", first)
-    assert (told.counts["repeated"], "duplicated" in told.counts) == (20, False)
+    analysed = planted_run(tmp_path, "repeated")
+    answer = "All 1,000 messages sent were received, each at least once: 20 more deliveries were marked as redelivered."
+    analysed.says("pass", answer)
+    assert (analysed.counts["repeated"], "duplicated" in analysed.counts) == (20, False)
 
 
 @AT_NIGHT
 def test_a_subscriber_that_heard_nothing_is_told_in_the_first_sentence(spark: SparkContext, tmp_path: Path) -> None:
-    told = planted_run(tmp_path, "a deaf subscriber")
-    first = "Of 2,000 receptions of 1,000 messages sent, 1,000 took place; 1,000 unconfirmed and missing. Of those that"
-    told.says("pass", first)
+    analysed = planted_run(tmp_path, "a deaf subscriber")
+    answer = (
+        "Of 2,000 receptions of 1,000 messages sent, 1,000 took place; 1,000 unconfirmed and missing. Of those that"
+    )
+    analysed.says("pass", answer)
 
 
 @AT_NIGHT
 def test_two_subscribers_that_hear_everything_are_no_backlog(spark: SparkContext, tmp_path: Path) -> None:
-    told = planted_run(tmp_path, "two subscribers")
-    told.says("pass", "All 2,000 receptions of 1,000 messages sent took place, each exactly once.")
-    assert "with a backlog from the warm-up" not in told.page
+    analysed = planted_run(tmp_path, "two subscribers")
+    analysed.says("pass", "All 2,000 receptions of 1,000 messages sent took place, each exactly once.")
+    assert "with a backlog from the warm-up" not in analysed.page
 
 
 @pytest.mark.nightly  # a process that stands still for seconds sends everything at once
 def test_nobody_owes_subscribers_what_was_sent_while_they_were_away(spark: SparkContext, tmp_path: Path) -> None:
     away = ("--fault", "kill(sink, at=4, for=1)", "--rate", "50", "--messages", "500")
-    told = planted_run(tmp_path, "subscribers that are away", *away)
-    missed = told.counts["missed_away"]
-    told.says("pass", f"{missed:,} missed by subscribers that were away.")
-    assert missed == told.counts["expected"] - told.counts["received"]
+    analysed = planted_run(tmp_path, "subscribers that are away", *away)
+    missed = analysed.counts["missed_away"]
+    analysed.says("pass", f"{missed:,} missed by subscribers that were away.")
+    assert missed == analysed.counts["expected"] - analysed.counts["received"]
     assert missed >= 90, "50 messages a second, two subscribers"
-    assert "lost" not in told.counts
+    assert "lost" not in analysed.counts
 
 
 @AT_NIGHT
 def test_what_a_browse_does_not_show_of_a_queue_is_unaccounted_for_and_not_lost(
     spark: SparkContext, tmp_path: Path
 ) -> None:
-    told = planted_run(tmp_path, "a page of what is left", "--messages", "1200")
+    analysed = planted_run(tmp_path, "a page of what is left", "--messages", "1200")
     bad = "600 unaccounted for and 400 left on a queue (all on nobodys at source)"
-    told.says(
+    analysed.says(
         "unknown",
         f"Of 1,200 messages sent, 200 were received; {bad}.",
         "queue nobodys holds 1000 messages, browsing showed 400",
     )
-    assert "lost" not in told.counts
+    assert "lost" not in analysed.counts
 
 
 @AT_NIGHT
 def test_messages_that_may_be_on_a_queue_that_cannot_be_browsed_are_unaccounted_for(
     spark: SparkContext, tmp_path: Path
 ) -> None:
-    told = planted_run(tmp_path, "a queue that cannot be browsed")
-    first = "Of 1,000 messages sent, 990 were received; 10 unaccounted for."
-    told.says("unknown", first, "10 messages are unaccounted for, as they may be where nobody could look")
+    analysed = planted_run(tmp_path, "a queue that cannot be browsed")
+    answer = "Of 1,000 messages sent, 990 were received; 10 unaccounted for."
+    analysed.says("unknown", answer, "10 messages are unaccounted for, as they may be where nobody could look")
 
 
 @pytest.mark.nightly  # scenarios/test_drain.py has what a drain says
 def test_a_drain_that_had_no_time_leaves_messages_on_queues_and_none_is_lost(
     spark: SparkContext, tmp_path: Path
 ) -> None:
-    told = planted_run(tmp_path, "a drain without time", "--drain-timeout", "1.5")
-    left = told.counts["stranded"] + told.counts.get("unaccounted", 0)
-    told.says("unknown", " left on a queue (", "the drain ended after 1.5 s while messages still moved")
-    assert told.counts["received"] + left == 1_000
-    assert "lost" not in told.counts
+    analysed = planted_run(tmp_path, "a drain without time", "--drain-timeout", "1.5")
+    remaining = analysed.counts["stranded"] + analysed.counts.get("unaccounted", 0)
+    analysed.says("unknown", " left on a queue (", "the drain ended after 1.5 s while messages still moved")
+    assert analysed.counts["received"] + remaining == 1_000
+    assert "lost" not in analysed.counts
 
 
 @AT_NIGHT
 def test_messages_of_others_on_a_dead_letter_queue_are_foreign(spark: SparkContext, tmp_path: Path) -> None:
-    told = planted_run(tmp_path, "dead letters of others", "--check", "leftovers <= 0")
-    told.says("pass", "All 1,000 messages sent were received, each exactly once.")
-    assert (told.summary["leftovers"], told.summary["foreign_leftovers"]) == (0, 3)
+    analysed = planted_run(tmp_path, "dead letters of others", "--check", "leftovers <= 0")
+    analysed.says("pass", "All 1,000 messages sent were received, each exactly once.")
+    assert (analysed.summary["leftovers"], analysed.summary["foreign_leftovers"]) == (0, 3)
 
 
 @AT_NIGHT
 def test_time_that_filled_a_transaction_is_named_and_is_not_the_brokers(spark: SparkContext, tmp_path: Path) -> None:
-    told = planted_run(tmp_path, "nothing", "--transaction-size", "20")
-    told.says("pass", "All 1,000 messages sent were received, each exactly once.")
+    analysed = planted_run(tmp_path, "nothing", "--transaction-size", "20")
+    analysed.says("pass", "All 1,000 messages sent were received, each exactly once.")
     assert "Messages were sent in transactions of 20: sent → received has the time until the producer committed" in (
-        told.page
+        analysed.page
     )
 
 
@@ -221,8 +223,10 @@ def test_clocks_that_may_differ_by_a_second_leave_a_check_on_latency_unknown(
     info = directory.read_run()
     workers = [ProcessInfo(f"worker-{n}", n, f"host-{n}", 0, 0, error_bound_ns=500 * MS) for n in (1, 2)]
     directory.write_run(replace(info, processes=(*info.processes, *workers)))
-    told = told_of(run)
-    told.says("unknown", "All 1,000 messages sent were received", "the clocks of the processes may differ by 1e+03 ms")
+    analysed = analyse(run)
+    analysed.says(
+        "unknown", "All 1,000 messages sent were received", "the clocks of the processes may differ by 1e+03 ms"
+    )
 
 
 @AT_NIGHT
@@ -231,7 +235,7 @@ def test_rows_of_deliveries_that_went_missing_make_the_run_invalid_and_not_lossy
 ) -> None:
     (path,) = copied.events("receipts").glob("*.parquet")
     pq.write_table(pq.read_table(path).slice(0, 700), path)
-    told_of(copied.path).says(
+    analyse(copied.path).says(
         "invalid", "Of 1,000 messages sent, 700 were received", "events/receipts: rows are missing"
     )
 
@@ -258,10 +262,10 @@ def test_two_brokers_on_one_core_each_take_exactly_two_cores_of_the_load(
     pq.write_table(
         planted.replace_schema_metadata(pq.read_schema(template).metadata), copied.events("samples") / "a.parquet"
     )
-    told = told_of(copied.path)
-    told.says("pass", "All 1,000 messages sent were received, each exactly once.")
+    analysed = analyse(copied.path)
+    analysed.says("pass", "All 1,000 messages sent were received, each exactly once.")
     load_ms = (phases.load_ended_ns - phases.load_began_ns) / MS
-    assert told.summary["throughput"]["cpu_ms_per_message_brokers"] == pytest.approx(2 * load_ms / 1_000, rel=1e-6)
+    assert analysed.summary["throughput"]["cpu_ms_per_message_brokers"] == pytest.approx(2 * load_ms / 1_000, rel=1e-6)
 
 
 def test_a_lost_file_of_sends_makes_the_run_invalid_and_names_whose_it_was(
@@ -270,10 +274,10 @@ def test_a_lost_file_of_sends_makes_the_run_invalid_and_names_whose_it_was(
     """As if each of the two producers had been in a worker of its own; tests/distributed has such workers."""
     (path,) = copied.events("sends").glob("*.parquet")
     rows = pq.read_table(path)
-    first = rows.filter(pc.equal(rows["producer"], pc.min(rows["producer"])))
-    pq.write_table(first, path)
-    told = told_of(copied.path)
-    told.says(
+    of_first_producer = rows.filter(pc.equal(rows["producer"], pc.min(rows["producer"])))
+    pq.write_table(of_first_producer, path)
+    analysed = analyse(copied.path)
+    analysed.says(
         "invalid",
         "All 500 messages sent were received. Beside that: 500 received without a known send.",
         "rows are missing",

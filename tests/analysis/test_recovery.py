@@ -56,7 +56,7 @@ def outage(fault: int, client: int, role: str, *, lasted_ms: int | None, reconne
     }
 
 
-def of(rows: list[dict[str, Any]]) -> Any:
+def recovery_of(rows: list[dict[str, Any]]) -> Any:
     """Six users are connected all the time, another until 10 s. Three more share the first one's connection."""
     ends_ns = {client: 60 * S for client in range(1, 7)} | {7: 10 * S}
     whole = [(client, client, "g", "a", 0, to_ns, "lost") for client, to_ns in ends_ns.items()]
@@ -74,16 +74,16 @@ def test_each_fault_has_its_own_figures_and_all_together_have_theirs() -> None:
         outage(1, 7, "consumer", lasted_ms=200, reconnected_ms=70),
         outage(3, 7, "consumer", lasted_ms=400, reconnected_ms=60),
     ]
-    found = of(rows)
-    kill, freeze = found["faults"]
+    whole = recovery_of(rows)
+    kill, freeze = whole["faults"]
     assert (kill["fault"], freeze["fault"]) == ("F1", "F3")
-    assert [(each["throughput_back_s"], each["p99_back_s"]) for each in (kill, freeze)] == [(2.5, 4.0), (0.0, None)]
-    assert (found["throughput_back_s"], found["p99_back_s"]) == (2.5, None)  # the slowest; never is slower
-    assert [(each["backlog_highest"], each["backlog_drained_s"]) for each in (kill, freeze)] == [
+    assert [(part["throughput_back_s"], part["p99_back_s"]) for part in (kill, freeze)] == [(2.5, 4.0), (0.0, None)]
+    assert (whole["throughput_back_s"], whole["p99_back_s"]) == (2.5, None)  # the slowest; never is slower
+    assert [(part["backlog_highest"], part["backlog_drained_s"]) for part in (kill, freeze)] == [
         (240, 3.5),
         (1_200, None),
     ]
-    assert (found["backlog_highest"], found["backlog_drained_s"]) == (1_200, None)
+    assert (whole["backlog_highest"], whole["backlog_drained_s"]) == (1_200, None)
     assert (kill["began_s"], kill["effective_s"], kill["restored_s"]) == (10.0, 10.05, 15.0)
     assert (freeze["effective_s"], freeze["restored_s"]) == (None, None)
     assert (kill["clients"], kill["cut_off"], kill["in_flight"], kill["never_back"]) == (9, 3, 4, 0)
@@ -94,12 +94,12 @@ def test_each_fault_has_its_own_figures_and_all_together_have_theirs() -> None:
     assert kill["ready_ms"] == {"p50": 90, "max": 100}
     assert freeze["producers_outage_ms"] == {"p50": None, "max": None}
     assert (kill["lost"], kill["duplicated"], freeze["lost"], freeze["duplicated"]) == (0, 12, 1, 0)
-    assert found["outage_ms"] == {"p50": 200, "max": 400}
-    assert (found["cut_off"], found["in_flight"], found["lost"], found["duplicated"]) == (4, 4, 1, 12)
-    assert [each["nothing_due"] for each in (kill, freeze, found)] == [1, 0, 1]  # the outage of 100 ms
+    assert whole["outage_ms"] == {"p50": 200, "max": 400}
+    assert (whole["cut_off"], whole["in_flight"], whole["lost"], whole["duplicated"]) == (4, 4, 1, 12)
+    assert [part["nothing_due"] for part in (kill, freeze, whole)] == [1, 0, 1]  # the outage of 100 ms
     names = ("stranded", "redelivered", "reordered", "late")
-    assert [[each[name] for name in names] for each in (kill, freeze)] == [[0, 3, 4, 40], [5, 2, 0, None]]
-    assert [found[name] for name in names] == [5, 5, 4, None]
+    assert [[part[name] for name in names] for part in (kill, freeze)] == [[0, 3, 4, 40], [5, 2, 0, None]]
+    assert [whole[name] for name in names] == [5, 5, 4, None]
     assert (kill["stranded_at"], freeze["stranded_at"]) == (
         [],
         [{"broker": "b", "messages": 4, "oldest_s": 31.0}, {"broker": "c", "messages": 1, "oldest_s": None}],
@@ -111,14 +111,14 @@ def test_a_client_that_never_came_back_is_the_slowest_and_has_no_number() -> Non
         outage(1, 1, "producer", lasted_ms=100, reconnected_ms=80),
         outage(1, 2, "producer", lasted_ms=None, reconnected_ms=90),
     ]
-    found = of(rows)
-    assert (found["never_back"], found["outage_ms"]) == (1, {"p50": 100, "max": None})
-    assert found["reconnect_ms"] == {"p50": 80, "max": 90}
+    whole = recovery_of(rows)
+    assert (whole["never_back"], whole["outage_ms"]) == (1, {"p50": 100, "max": None})
+    assert whole["reconnect_ms"] == {"p50": 80, "max": 90}
 
 
 def test_a_connection_without_messages_is_back_when_it_is_connected_again() -> None:
-    found = of([outage(1, 5, "", lasted_ms=None, reconnected_ms=90)])
-    assert (found["never_back"], found["outage_ms"]) == (0, {"p50": 95, "max": 95})
+    whole = recovery_of([outage(1, 5, "", lasted_ms=None, reconnected_ms=90)])
+    assert (whole["never_back"], whole["outage_ms"]) == (0, {"p50": 95, "max": 95})
 
 
 @pytest.mark.parametrize(
@@ -136,9 +136,9 @@ def test_a_client_without_a_success_is_back_when_it_is_ready_if_nothing_was_due_
     role: str, due: int | None, in_flight: int, reconnected_ms: int | None, never_back: int
 ) -> None:
     row = outage(1, 1, role, lasted_ms=None, reconnected_ms=reconnected_ms) | {"due": due, "in_flight": in_flight}
-    found = of([row])
+    whole = recovery_of([row])
     longest = None if never_back else 5 + 90 + 10  # to the loss, to the connection, until it was ready
-    assert (found["never_back"], found["outage_ms"]) == (never_back, {"p50": longest, "max": longest})
+    assert (whole["never_back"], whole["outage_ms"]) == (never_back, {"p50": longest, "max": longest})
     (drawn,) = outage_rows(pa.Table.from_pylist([row], OUTAGES))
     assert (drawn.never, list(drawn.outages_ms)) == (never_back, [] if never_back else [longest])
 

@@ -63,15 +63,19 @@ def test_late_reads_are_those_of_plain_python(tmp_path: Path) -> None:
     edges = [edge for row in rows for edge in (row["began_ns"], row["ended_ns"], 2 * row["ended_ns"] - row["began_ns"])]
     reads = [
         (rng.choice([7, CLIENTS_PER_PROCESS + 7]), read_ns, read_ns - int(rng.expovariate(1 / 80) * MS))
-        for read_ns in (*(int(rng.uniform(0, 20_000) * MS) for _ in range(2_000)), *edges, *(one + 1 for one in edges))
+        for read_ns in (
+            *(int(rng.uniform(0, 20_000) * MS) for _ in range(2_000)),
+            *edges,
+            *(edge + 1 for edge in edges),
+        )
     ]
     expected = [(*read, late_by_plain_python(read[1], read[2], read[0], rows)) for read in reads]
     events = table(expected, "consumer int, read_ns bigint, sent_ns bigint, expected bigint")
     of_consumers = stalls(planted(tmp_path, rows), INFO).of_consumers
-    told = with_read_late_ns(events, of_consumers, "consumer", "read_ns", pl.col("sent_ns"))
-    assert (told["expected"] > 0).sum() > 100
-    assert told["read_late_ns"].to_list() == told["expected"].to_list()
-    assert told.height == len(reads)
+    reads_found = with_read_late_ns(events, of_consumers, "consumer", "read_ns", pl.col("sent_ns"))
+    assert (reads_found["expected"] > 0).sum() > 100
+    assert reads_found["read_late_ns"].to_list() == reads_found["expected"].to_list()
+    assert reads_found.height == len(reads)
 
 
 @pytest.mark.parametrize(
@@ -81,17 +85,20 @@ def test_late_reads_are_those_of_plain_python(tmp_path: Path) -> None:
 def test_only_clients_whose_protocol_stood_still_read_late(
     tmp_path: Path, protocol: str, of_producers: int, of_consumers: int
 ) -> None:
-    found = stalls(planted(tmp_path, [stall(began=10, ended=30)]), replace(INFO, protocol=protocol))
-    counts = [0 if each is None else each["began_ns"].n_unique() for each in (found.of_producers, found.of_consumers)]
+    planted_stalls = stalls(planted(tmp_path, [stall(began=10, ended=30)]), replace(INFO, protocol=protocol))
+    counts = [
+        0 if slots is None else slots["began_ns"].n_unique()
+        for slots in (planted_stalls.of_producers, planted_stalls.of_consumers)
+    ]
     assert counts == [of_producers, of_consumers]
 
 
 def test_stalls_of_another_host_are_moved_to_the_masters_clock(tmp_path: Path) -> None:
     info = replace(INFO, processes=(*INFO.processes, ProcessInfo("worker", 1, "w", 0, 0, offset_ns=50 * MS)))
     directory = planted(tmp_path, [stall(began=60, ended=80, process=1)], info)
-    found = stalls(directory, info).of_consumers
-    assert found is not None
-    assert found.select("process", "began_ns", "ended_ns").unique().rows() == [(1, 10 * MS, 30 * MS)]
+    slots = stalls(directory, info).of_consumers
+    assert slots is not None
+    assert slots.select("process", "began_ns", "ended_ns").unique().rows() == [(1, 10 * MS, 30 * MS)]
 
 
 def test_a_late_read_is_own_time_after_the_lag_of_the_send_and_never_more_than_the_duration(tmp_path: Path) -> None:
@@ -105,8 +112,12 @@ def test_a_late_read_is_own_time_after_the_lag_of_the_send_and_never_more_than_t
     arrived = [receipt(1, at=2_152), receipt(2, at=2_153), receipt(3, at=2_165)]
     sent = frame("sends", sends)
     of_messages = messages(sent)
-    found = durations(sent, of_messages, deliveries(frame("receipts", arrived), of_messages, sent), at_rest)
-    own_ms = {(measure, row["from_ns"] / MS): row["own_ns"] / MS for measure, rows in found for row in rows.to_dicts()}
+    rows_by_measure = durations(sent, of_messages, deliveries(frame("receipts", arrived), of_messages, sent), at_rest)
+    own_ms = {
+        (measure, row["from_ns"] / MS): row["own_ns"] / MS
+        for measure, rows in rows_by_measure
+        for row in rows.to_dicts()
+    }
     assert {key: own for key, own in own_ms.items() if own} == {
         ("due_to_received", 1_990): 5 + 152,
         ("sent_to_received", 1_995): 152,
@@ -157,11 +168,11 @@ def test_consumers_that_stand_still_for_150_ms_make_the_figures_doubtful_that_th
     measures = ("due_to_received", "sent_to_received")
     assert (summary["verdict"], summary["reasons"]) == ("pass", [])
     assert set(summary["timing"]["doubtful"]) == {
-        f"latency_ms.{each}.{figure}" for each in measures for figure in ("p99", "max")
+        f"latency_ms.{measure}.{figure}" for measure in measures for figure in ("p99", "max")
     }
-    for each in measures:
-        assert summary["latency_ms"][each]["p99"] > 50
-        assert "the load generator itself was late" in summary["timing"]["doubtful"][P99.format(each)]
+    for measure in measures:
+        assert summary["latency_ms"][measure]["p99"] > 50
+        assert "the load generator itself was late" in summary["timing"]["doubtful"][P99.format(measure)]
     less_own = summary["timing"]["less_own_time_ms"]
     assert [less_own[name] for name in ("min", "p50", "p99", "max")] == pytest.approx([5.0] * 4, rel=0.008)
 

@@ -26,12 +26,12 @@ milliseconds = st.floats(-1e6, 1e6)
 figures = st.one_of(st.none(), milliseconds)
 
 
-def latency(**known: Any) -> Latency:
+def latency(**changed: Any) -> Latency:
     """5 ms for every figure that is not told."""
-    return Latency(count=1_000, negative=0, **(dict.fromkeys(FIGURES, 5.0) | known))
+    return Latency(count=1_000, negative=0, **(dict.fromkeys(FIGURES, 5.0) | changed))
 
 
-latencies = st.fixed_dictionaries(dict.fromkeys(FIGURES, figures)).map(lambda known: latency(**known))
+latencies = st.fixed_dictionaries(dict.fromkeys(FIGURES, figures)).map(lambda changed: latency(**changed))
 
 
 def judged(less_own: Latency, clocks: Clocks = NO_CLOCKS, **measures: Latency) -> Timing:
@@ -124,8 +124,8 @@ NOT_HELD = "the offered rate was not held, and the machine was the limit"
 def test_a_backlog_that_the_brokers_did_not_make_makes_every_figure_of_its_measure_doubtful() -> None:
     measured = dict.fromkeys(WORDS, latency(p99_99=None))
     timing = judge_timing(measured, {}, NO_CLOCKS, {FROM_DUE: NOT_HELD})
-    known = [figure for figure in FIGURES if figure != "p99_99"]
-    assert timing["doubtful"] == {metric(FROM_DUE, figure): NOT_HELD for figure in known}
+    changed = [figure for figure in FIGURES if figure != "p99_99"]
+    assert timing["doubtful"] == {metric(FROM_DUE, figure): NOT_HELD for figure in changed}
     assert {name.split(".")[1] for name in timing["sound"]} == set(WORDS) - {FROM_DUE}
     assert timing["note"] == (
         f"Do not rely on these latencies: due → received min, p50, p90, p99, p99.9 and max ({NOT_HELD})."
@@ -134,10 +134,10 @@ def test_a_backlog_that_the_brokers_did_not_make_makes_every_figure_of_its_measu
 
 def test_outages_and_times_of_recovery_that_there_are_are_doubtful_and_counts_of_messages_are_not() -> None:
     spread = OutageSpread(p50=None, max=7.0)
-    known: Any = dict.fromkeys(("outage_ms", "producers_outage_ms", "consumers_outage_ms", "reconnect_ms"), spread)
-    known |= dict.fromkeys(("late", "throughput_back_s", "backlog_highest", "lost", "duplicated"), 3)
-    known |= dict.fromkeys(("p99_back_s", "backlog_drained_s", "drain_per_s"))
-    assert doubtful_recovery(known, NOT_HELD) == dict.fromkeys(
+    changed: Any = dict.fromkeys(("outage_ms", "producers_outage_ms", "consumers_outage_ms", "reconnect_ms"), spread)
+    changed |= dict.fromkeys(("late", "throughput_back_s", "backlog_highest", "lost", "duplicated"), 3)
+    changed |= dict.fromkeys(("p99_back_s", "backlog_drained_s", "drain_per_s"))
+    assert doubtful_recovery(changed, NOT_HELD) == dict.fromkeys(
         (
             *("recovery.outage_ms.max", "recovery.producers_outage_ms.max", "recovery.consumers_outage_ms.max"),
             *("recovery.late", "recovery.throughput_back_s", "recovery.backlog_highest"),
@@ -164,8 +164,8 @@ def test_every_figure_that_there_is_is_either_sound_or_doubtful(
 ) -> None:
     timing = judged(less_own, Clocks(error_bound_ms), due_to_received=whole)
     there = {metric("due_to_received", name) for name in FIGURES if dict(whole)[name] is not None}
-    others = {metric(measure, name) for measure in set(WORDS) - {"due_to_received"} for name in FIGURES}
-    assert sorted([*timing["sound"], *timing["doubtful"]]) == sorted(there | others)
+    other_metrics = {metric(measure, name) for measure in set(WORDS) - {"due_to_received"} for name in FIGURES}
+    assert sorted([*timing["sound"], *timing["doubtful"]]) == sorted(there | other_metrics)
     assert bool(timing["note"]) == bool(timing["doubtful"])
     assert all(timing["doubtful"].values())
 

@@ -27,7 +27,7 @@ def planted(tmp_path: Path) -> Planted:
     return partial(make, tmp_path)
 
 
-def found(directory: RunDirectory) -> list[Unplanned]:
+def unplanned_in(directory: RunDirectory) -> list[Unplanned]:
     return quietly(directory.path)["unplanned"]
 
 
@@ -45,20 +45,22 @@ def stopped(recorder: Recorder, *, confirms: bool = False) -> None:
 
 
 def test_a_healthy_run_had_none(spark: SparkContext, planted: Planted) -> None:
-    assert found(planted(healthy)) == []
+    assert unplanned_in(planted(healthy)) == []
 
 
 def test_a_broker_that_stood_still_is_named_and_those_behind_it_are_not(spark: SparkContext, planted: Planted) -> None:
-    (one,) = found(planted(stopped))
-    assert one == {**SILENCE, "from_s": pytest.approx(3.992), "clients": one["clients"]}
-    assert unplanned_sentences([one]).startswith("Outside of every fault, a was silent from 4.0 s to 7.3 s, while 1 ")
+    (outage,) = unplanned_in(planted(stopped))
+    assert outage == {**SILENCE, "from_s": pytest.approx(3.992), "clients": outage["clients"]}
+    assert unplanned_sentences([outage]).startswith(
+        "Outside of every fault, a was silent from 4.0 s to 7.3 s, while 1 "
+    )
 
 
 def test_a_broker_that_delivered_nothing_while_another_confirmed_is_named(
     spark: SparkContext, planted: Planted
 ) -> None:
-    (one,) = found(planted(partial(stopped, confirms=True)))
-    assert (one["broker"], one["clients"], one["until_s"]) == ("b", 1, pytest.approx(7.301))
+    (outage,) = unplanned_in(planted(partial(stopped, confirms=True)))
+    assert (outage["broker"], outage["clients"], outage["until_s"]) == ("b", 1, pytest.approx(7.301))
 
 
 def test_within_a_fault_it_was_planned(spark: SparkContext, planted: Planted) -> None:
@@ -66,7 +68,7 @@ def test_within_a_fault_it_was_planned(spark: SparkContext, planted: Planted) ->
         stopped(recorder)
         recorder.fault("freeze", "a", FROM_NS, UNTIL_NS, None)
 
-    assert found(planted(plant)) == []
+    assert unplanned_in(planted(plant)) == []
 
 
 def test_a_load_generator_that_stood_still_is_no_outage_of_a_broker(spark: SparkContext, planted: Planted) -> None:
@@ -74,7 +76,7 @@ def test_a_load_generator_that_stood_still_is_no_outage_of_a_broker(spark: Spark
         stopped(recorder)
         recorder.stall(0, "memory", FROM_NS, UNTIL_NS)
 
-    assert found(planted(plant)) == []
+    assert unplanned_in(planted(plant)) == []
 
 
 def test_a_time_without_messages_is_no_outage(spark: SparkContext, planted: Planted) -> None:
@@ -85,7 +87,7 @@ def test_a_time_without_messages_is_no_outage(spark: SparkContext, planted: Plan
             )
             receive(recorder, seq, due_of(seq) + 2 * MS)
 
-    assert found(planted(plant)) == []
+    assert unplanned_in(planted(plant)) == []
 
 
 def lose(recorder: Recorder, client: int, at_ns: int, back_ns: int | None) -> None:
@@ -102,8 +104,8 @@ def test_users_that_share_a_lost_connection_count_one_by_one(spark: SparkContext
         for user in (1, 7, 8):
             recorder.member(user, 900, "producers", "producer", "Orders", LOAD_NS - S)
 
-    (one,) = found(planted(plant))
-    assert (one["what"], one["clients"]) == ("lost connections", 3)
+    (outage,) = unplanned_in(planted(plant))
+    assert (outage["what"], outage["clients"]) == ("lost connections", 3)
 
 
 def test_connections_lost_without_a_fault_are_an_outage_until_the_last_is_back(
@@ -114,10 +116,10 @@ def test_connections_lost_without_a_fault_are_an_outage_until_the_last_is_back(
         for client, at_s, back_s in ((1, 2.0, 2.5), (2, 2.1, 4.0), (3, 8.5, None)):
             lose(recorder, client, LOAD_NS + round(at_s * S), None if back_s is None else LOAD_NS + round(back_s * S))
 
-    first, second = found(planted(plant))
-    assert first == {"broker": "a", "what": "lost connections", "from_s": 2.0, "until_s": 4.0, "clients": 2}
-    assert second == {"broker": "a", "what": "lost connections", "from_s": 8.5, "until_s": None, "clients": 1}
-    assert unplanned_sentences([first, second]) == (
+    outage_1, outage_2 = unplanned_in(planted(plant))
+    assert outage_1 == {"broker": "a", "what": "lost connections", "from_s": 2.0, "until_s": 4.0, "clients": 2}
+    assert outage_2 == {"broker": "a", "what": "lost connections", "from_s": 8.5, "until_s": None, "clients": 1}
+    assert unplanned_sentences([outage_1, outage_2]) == (
         "Outside of every fault, 2 clients lost the connection to a at 2.0 s; all were connected again at 4.0 s. "
         "Outside of every fault, 1 client lost the connection to a at 8.5 s; not all were connected again."
     )

@@ -123,9 +123,9 @@ def test_interrupted_goes_before_invalid_before_fail_before_unknown_and_all_reas
 
 def test_without_lag_figures_nothing_is_said_about_lateness_but_it_is_no_pass() -> None:
     silent = Lag(p50=None, p99=None, p99_9=None, max=None, blocked_slots=0)
-    told = judge(dataclasses.replace(GOOD, lag=silent))
-    assert told.verdict == "unknown"
-    assert not any("late" in reason.split() for reason in told.reasons)
+    judgement = judge(dataclasses.replace(GOOD, lag=silent))
+    assert judgement.verdict == "unknown"
+    assert not any("late" in reason.split() for reason in judgement.reasons)
 
 
 def test_a_late_generator_and_doubtful_figures_without_a_check_on_them_leave_the_run_a_pass() -> None:
@@ -174,9 +174,9 @@ def test_a_quantile_is_the_nearest_rank_within_0_8_percent(values: list[int], sh
     for value in values:
         counts[bucket_of(value)] = counts.get(bucket_of(value), 0) + 1
     exact = sorted(values)[max(1, math.ceil(round(share * len(values), 6))) - 1]
-    (told,) = quantiles_ns(counts, [share])
-    assert told is not None
-    assert abs(told - exact) <= 0.008 * abs(exact)
+    (quantile_ns,) = quantiles_ns(counts, [share])
+    assert quantile_ns is not None
+    assert abs(quantile_ns - exact) <= 0.008 * abs(exact)
 
 
 def test_p99_of_a_hundred_values_is_the_99th() -> None:

@@ -12,7 +12,7 @@ from records.reader import inspect, seal
 from records.rundir import RunDirectory
 
 
-def found_in(directory: RunDirectory, parts: int = 1, topics: Sequence[Topic] = TOPICS) -> Results:
+def results_of(directory: RunDirectory, parts: int = 1, topics: Sequence[Topic] = TOPICS) -> Results:
     """What the topics find in a run that is divided into so many parts."""
 
     def ask(questions: Mapping[str, Question]) -> Answers:
@@ -28,7 +28,7 @@ def found_in(directory: RunDirectory, parts: int = 1, topics: Sequence[Topic] = 
     return results
 
 
-def known_of(directory: RunDirectory, parts: int) -> RunFacts:
+def facts_of(directory: RunDirectory, parts: int) -> RunFacts:
     """What each part of a run is told."""
     return RunFacts.from_run(_run(directory, parts, Answers))
 

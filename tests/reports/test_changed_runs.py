@@ -16,13 +16,12 @@ from brokerbench.cli import main
 from records.digests import digests, list_analysed, read_files
 from records.errors import RunUnreadable
 from records.rundir import RunDirectory
-from records.schemas import EVENT_TABLES
 from reports.build import write_report
 from reports.export import export
 from reports.inputs import read_results
 from tests.reports.comparison.planted import Planted, write_planted
 from tests.reports.markup import parse
-from tests.reports.run_folder import Plan, write_run_folder, write_table
+from tests.reports.run_folder import Plan, write_run_folder
 
 AGAIN = "run `brokerbench analyse RUN`"
 RESTORE = "bring the folder back from a copy, or make the run again"
@@ -30,10 +29,7 @@ RESTORE = "bring the folder back from a copy, or make the run again"
 
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
-    folder = write_run_folder(tmp_path, Plan(load_s=2, per_s=20, fault_s=None))
-    for table in EVENT_TABLES.keys() - {"faults"}:
-        write_table(folder / "events" / table, EVENT_TABLES[table].empty_table())
-    return folder
+    return write_run_folder(tmp_path, Plan(load_s=2, per_s=20, fault_s=None))
 
 
 def brokerbench(*arguments: object) -> Result:
@@ -89,7 +85,7 @@ CHANGES = pytest.mark.parametrize(
     [
         (edit_summary, f"summary.json was changed after the analysis: {AGAIN}"),
         (edit_run, f"run.json was changed after the analysis: {AGAIN}, which takes run.json as it is now"),
-        (edit_latency, f"results/latency/part-0.parquet was changed after the analysis: {AGAIN}"),
+        (edit_latency, f"results/latency/all.parquet was changed after the analysis: {AGAIN}"),
         (add_rates, f"results/rates/more.parquet was changed after the analysis: {AGAIN}"),
         (remove_faults, f"events/faults is missing: {RESTORE}"),
         (remove_one_of_two_files_of_faults, f"events/faults/more.parquet is missing: {RESTORE}"),
@@ -213,6 +209,6 @@ def test_a_list_of_digests_that_is_not_whole_is_refused_and_no_file_is_called_ch
 
 def test_nothing_of_a_changed_run_is_exported(run: Path, tmp_path: Path) -> None:
     edit_latency(run)
-    with pytest.raises(RunUnreadable, match=r"results/latency/part-0\.parquet was changed after the analysis"):
+    with pytest.raises(RunUnreadable, match=r"results/latency/all\.parquet was changed after the analysis"):
         export(RunDirectory(run), "csv", tmp_path / "out")
     assert not (tmp_path / "out").exists()

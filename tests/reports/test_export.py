@@ -107,8 +107,7 @@ def test_a_runs_log_has_the_percentiles_of_its_summary(mesh_run: Path, tmp_path:
     outcome = CliRunner().invoke(main, ["export", str(mesh_run), "--to", "hdr", "--out", str(tmp_path / "new" / "out")])
     assert outcome.exit_code == 0, outcome.output
     intervals = intervals_of(Path(outcome.output.strip()))
-    assert len(intervals) == 20
-    assert {interval.get_total_count() for interval in intervals} == {300}
+    assert [interval.get_total_count() for interval in intervals] == [300 - 12, *[300] * 19], "12 were lost at once"
     whole = HdrHistogram(1, HOUR_NS, 3)
     for interval in intervals:
         whole.add(interval)

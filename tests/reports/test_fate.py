@@ -9,14 +9,14 @@ from records.messages import LeftBehind
 from reports.inputs import Results, read_results
 from reports.messages import MOST_ROWS, fate_sentence, left_behind_table
 from reports.run.page import accounting_section
-from tests.reports.run_folder import Plan, made_up, summary
+from tests.reports.run_folder import Plan, summary
 
 SENT = 120
 
 
 def summary_with(**changed: Any) -> Any:
     plan = Plan(load_s=2, per_s=10)
-    return summary(plan, made_up(plan)) | changed
+    return summary(plan) | changed
 
 
 def counts(**changed: int) -> dict[str, int]:

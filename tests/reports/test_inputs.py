@@ -88,13 +88,13 @@ def test_a_result_table_that_is_missing(run: Path) -> None:
     ],
 )
 def test_a_result_table_of_another_schema(run: Path, table: pa.Table, reason: str) -> None:
-    pq.write_table(table, run / "results" / "links" / "part-0.parquet")
+    pq.write_table(table, run / "results" / "links" / "all.parquet")
     assert reason in refusal(run)
 
 
 def test_a_damaged_result_table(run: Path) -> None:
-    (run / "results" / "links" / "part-0.parquet").write_bytes(b"PAR1")
-    assert "RUN/results/links/part-0.parquet: cannot be read as Parquet" in refusal(run)
+    (run / "results" / "links" / "all.parquet").write_bytes(b"PAR1")
+    assert "RUN/results/links/all.parquet: cannot be read as Parquet" in refusal(run)
 
 
 def test_a_folder_that_is_no_run(tmp_path: Path) -> None:

@@ -116,7 +116,7 @@ def test_the_markdown_has_verdict_answer_figures_and_checks(results: Results) ->
     assert lines[0] == "## steady on mesh(brokers=3): failed"
     assert lines[2].startswith("**broker-3 had the fault pause at 10 s: ")
     assert lines[4].startswith("- ")
-    assert "12 lost. Beside that: 7 duplicated." in lines[4]
+    assert "12 lost. Beside that: 7 duplicated and " in lines[4]
     assert "| Lost | 12 messages |" in text
     assert "| no acked send lost | ✗ failed | messages.lost | 12 | &lt;= 0 |".replace("&lt;", "&#60;") in text
     assert lines[-1] == "Report: `runs/one/report.html`"

@@ -7,7 +7,7 @@ import pytest
 
 from records.run import Phases, RunInfo
 from reports.run.provenance import connection_modes, facts, in_a_line, phases
-from tests.reports.run_folder import Plan, made_up, run_info, summary
+from tests.reports.run_folder import Plan, run_info, summary
 
 
 @pytest.mark.parametrize(
@@ -21,7 +21,7 @@ from tests.reports.run_folder import Plan, made_up, run_info, summary
 )
 def test_the_warm_up_says_how_long_it_took_and_what_ended_it(end: str, words: str) -> None:
     plan = Plan(load_s=3, per_s=20)
-    run_summary: Any = summary(plan, made_up(plan)) | {"warm_up": {"end": end, "lasted_s": 6.5, "at_most_s": 15.0}}
+    run_summary: Any = summary(plan) | {"warm_up": {"end": end, "lasted_s": 6.5, "at_most_s": 15.0}}
     info = replace(run_info(plan), phases=Phases())
     run_summary["phases"]["warm_up"] = 6.5
     assert dict(phases(info, run_summary).rows)["warm-up"] == words
@@ -63,7 +63,7 @@ def test_the_connection_mode_stands_in_the_facts_and_an_unusual_one_below_the_ti
 ) -> None:
     run = run_with(producers, consumers)
     assert connection_modes(run) == words
-    run_summary: Any = summary(Plan(), made_up(Plan()))
+    run_summary: Any = summary(Plan())
     assert ("Connections", "; ".join(words)) in facts(run, run_summary).rows
     assert in_a_line(run, run_summary).startswith(headed)
 

@@ -3,21 +3,19 @@
 from pathlib import Path
 from typing import Any, cast
 
-import pyarrow as pa
 import pytest
 
 from records.faults import TRAITS, FaultRecovery, Recovery
-from records.results import OUTAGES
 from reports.build import render
 from reports.faults import fault_sentences, outage_rows, outages_table, recovery_sentences, recovery_table
 from reports.inputs import read_results
-from tests.reports.run_folder import Plan, outages, recovery, write_run_folder
+from tests.reports.run_folder import Plan, summary, write_run_folder
 
 
 def fault(**changes: Any) -> FaultRecovery:
-    some = recovery(Plan())["faults"][0] | {"kind": "kill", "target": "broker-2", "began_s": 10.004, "lost": 0}
+    some = summary()["recovery"]["faults"][0] | {"kind": "kill", "target": "broker-2", "began_s": 10.004, "lost": 0}
     back = {"cut_off": 34, "clients": 100, "never_back": 0, "outage_ms": {"p50": 300.0, "max": 1_900.0}}
-    none_waited = {"backlog_highest": 3, "backlog_drained_s": 0.0}
+    none_waited = {"backlog_highest": 3, "backlog_drained_s": 0.0, "drain_per_s": 900.0}
     return cast(FaultRecovery, some | back | none_waited | {"duplicated": 12} | changes)
 
 
@@ -113,20 +111,20 @@ def test_many_faults_are_not_all_told() -> None:
     assert recovery_sentences(cast(Recovery, {"faults": []})) == ()
 
 
-def test_each_client_is_a_dot_or_never() -> None:
-    (row,) = outage_rows(pa.table(outages(Plan()), schema=OUTAGES))
+def test_each_client_is_a_dot_or_never(mesh_run: Path) -> None:
+    (row,) = outage_rows(read_results(mesh_run).tables["outages"])
     assert (row.name, row.outages_ms, row.never) == ("F1 pause broker-3: producers", (1_110.0, 1_210.0, 1_310.0), 1)
 
 
-def test_the_table_has_a_row_a_client_and_says_never() -> None:
-    table = outages_table(pa.table(outages(Plan()), schema=OUTAGES))
+def test_the_table_has_a_row_a_client_and_says_never(mesh_run: Path) -> None:
+    table = outages_table(read_results(mesh_run).tables["outages"])
     assert [row[4] for row in table.rows] == [1_110.0, 1_210.0, 1_310.0, None]
     assert [row[6] for row in table.rows] == [104.0, 204.0, 304.0, None]
     assert [row[8] for row in table.rows] == ["broker-1", "broker-1", "broker-1", "never"]
 
 
 def test_the_recovery_table_has_a_column_a_fault() -> None:
-    table = recovery_table(cast(Recovery, {"faults": [*recovery(Plan())["faults"], fault(fault="F2")]}))
+    table = recovery_table(cast(Recovery, {"faults": [*summary()["recovery"]["faults"], fault(fault="F2")]}))
     assert [column.title for column in table.columns] == ["Figure", "F1, pause broker-3", "F2, kill broker-2"]
     assert [row[1] for row in table.rows[:5]] == ["30.0", "30.01", "33.2", "18", "4"]
     assert [row[2] for row in table.rows[:5]] == ["10.0", "30.01", "33.2", "100", "34"]

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from records.buckets import bucket_of
 from records.digests import digests, list_analysed, read_files
 from records.results import RESULT_TABLES
 from records.rundir import RunDirectory
-from tests.reports.run_folder import Messages as Times
-from tests.reports.run_folder import Plan, percentiles, run_info, summary, write_table
+from tests.reports.run_folder import Plan, run_info, summary
 
 MS = 1_000_000
 
@@ -42,11 +42,12 @@ class Planted:
 def write_planted(parent: Path, name: str, planted: Planted = Planted()) -> Path:
     """The folder ``name`` below ``parent``, as the analysis leaves it, less what no comparison reads."""
     directory = RunDirectory.create(parent, name)
-    plan = Plan(run={"run_id": name, "topology": planted.topology, **planted.run}, verdict=planted.verdict)
+    plan = Plan(run={"run_id": name, "topology": planted.topology, **planted.run})
     directory.write_run(run_info(plan))
     took_ns = latencies_ns(planted)
     latency = [latency_table(took_ns), latency_table(np.full(planted.strays, 31 * MS, dtype=np.int64), hops=0)]
-    write_table(directory.results("latency"), pa.concat_tables(latency))
+    directory.results("latency").mkdir(parents=True)
+    pq.write_table(pa.concat_tables(latency), directory.results("latency") / "part-0.parquet")
     directory.summary_path.write_text(json.dumps(planted_summary(plan, planted, took_ns)))
     list_analysed(directory, digests(directory.path, read_files(directory)))
     return directory.path
@@ -79,25 +80,32 @@ def latency_table(took_ns: "np.ndarray[Any, Any]", hops: int = 1) -> pa.Table:
 
 
 def planted_summary(plan: Plan, planted: Planted, took_ns: "np.ndarray[Any, Any]") -> dict[str, Any]:
-    due = np.arange(len(took_ns))
-    made_up = summary(plan, Times(due, due, due, due, due, due + took_ns))
+    whole = summary()
     latency = percentiles(took_ns)
-    made_up["latency_ms"] = dict.fromkeys(("due_to_received", "sent_to_received", "sent_to_settled"), latency)
-    made_up["messages"] |= {"lost": planted.lost, "duplicated": planted.duplicated}
-    made_up["throughput"] |= {
+    whole["latency_ms"] = dict.fromkeys(("due_to_received", "sent_to_received", "sent_to_settled"), latency)
+    whole["messages"] |= {"lost": planted.lost, "duplicated": planted.duplicated}
+    whole["throughput"] |= {
         "cpu_ms_per_message_brokers": planted.cpu_ms,
         "received_per_s": 300.0 / planted.scale**0.1,
     }
-    made_up["recovery"] = {**made_up["recovery"], "faults": []}
-    made_up["timing"] = {"sound": [], "doubtful": planted.doubtful, "less_own_time_ms": {}, "note": ""}
-    made_up |= {"run_id": plan.run["run_id"], "topology": planted.topology}
-    return merged(made_up, planted.summary)
+    whole["recovery"]["faults"] = []
+    whole["timing"] = {"sound": [], "doubtful": planted.doubtful, "less_own_time_ms": {}, "note": ""}
+    whole |= {"run_id": plan.run["run_id"], "topology": planted.topology, "verdict": planted.verdict, "reasons": []}
+    return merged(whole, planted.summary)
+
+
+def percentiles(took_ns: "np.ndarray[Any, Any]") -> dict[str, Any]:
+    levels = {"p50": 50, "p90": 90, "p99": 99, "p99_9": 99.9, "p99_99": 99.99}
+    levels_ms = {
+        name: float(np.percentile(took_ns, level, method="inverted_cdf")) / MS for name, level in levels.items()
+    }
+    ends_ms = {"min": float(took_ns.min()) / MS, "max": float(took_ns.max()) / MS}
+    return {"count": len(took_ns), "negative": int((took_ns < 0).sum()), **levels_ms, **ends_ms}
 
 
 def one_fault() -> list[dict[str, Any]]:
     """As ``recovery.faults`` of a run with a fault."""
-    plan, due = Plan(), np.arange(1)
-    faults: list[dict[str, Any]] = summary(plan, Times(due, due, due, due, due, due))["recovery"]["faults"]
+    faults: list[dict[str, Any]] = summary()["recovery"]["faults"]
     return faults
 
 
