@@ -77,7 +77,7 @@ def test_each_part_is_asked_once_and_sees_its_own_rows(
             receive(recorder, block * SEQS_PER_BLOCK, due_of(block) + 1_000_000)
 
     facts: RunFacts = facts_of(make(tmp_path, plant), parts=8)
-    questions = {"who": Question(partial(numbered, told="hello"), same)}
+    questions = {"who": Question(partial(numbered, greeting="hello"), same)}
     rows = asking.ask(spark, facts, lambda _line: None, questions)["who"].sort("number")
     assert rows.rows() == [("hello", number, 8) for number in range(8)]
     asking.ask(spark, facts, lambda _line: None, {})  # no question takes no pass

@@ -188,17 +188,32 @@ def events(plan: Plan) -> dict[str, pa.Table]:
     return tables | messages(plan)
 
 
-def messages(plan: Plan) -> dict[str, pa.Table]:
-    """Rows of sends and receipts. Times are planted from the start of the load, in nanoseconds."""
+@dataclass(frozen=True)
+class Messages:
+    """One element a message; times in nanoseconds from the start of the load.
+
+    ``producer``: one of PRODUCERS at its ``home``. That, ``entered_at`` and ``left_at`` are the places of brokers.
+    """
+
+    producer: np.ndarray
+    home: np.ndarray
+    entered_at: np.ndarray
+    left_at: np.ndarray
+    due: np.ndarray
+    ready: np.ndarray
+    sent: np.ndarray
+    settled: np.ndarray
+    received: np.ndarray
+    in_doubt: np.ndarray
+
+
+def planted_messages(plan: Plan) -> Messages:
     random = np.random.default_rng(plan.seed)
     last = plan.brokers - 1
     count = (WARM_UP_S + plan.load_s) * plan.per_s
     due = (np.arange(count) * S // max(1, plan.per_s)) - WARM_UP_S * S
     sender, receiver = random.integers(0, plan.brokers, count), random.integers(0, plan.brokers, count)
-    producer, place = random.choice(PRODUCERS, count), np.zeros(count, int)
-    for at in range(plan.brokers):
-        place[receiver == at] = np.arange((receiver == at).sum())
-    to_first_consumer = place % 3 > 0
+    producer = random.choice(PRODUCERS, count)
     sent = due + (random.lognormal(-2.2, 0.8, count) * MS).astype(np.int64)
     stalled = (due >= 2 * S) & (due < 2 * S + plan.stall_ms * MS)
     sent = np.where(stalled, 2 * S + plan.stall_ms * MS, sent)
@@ -207,14 +222,13 @@ def messages(plan: Plan) -> dict[str, pa.Table]:
     warm_up_ms = np.where(due < 0, 6 * np.exp(-(due / S + WARM_UP_S) / 2.5), 0)
     drift_ms = plan.drift_ms_per_s * np.maximum(due, 0) / S
     took_ms = random.lognormal(0.1, 0.3, count) + tail_ms + FORWARDED_MS * (sender != receiver) + warm_up_ms + drift_ms
-    ready, broker, in_doubt = due, sender, np.zeros(0, int)
+    ready, broker, in_doubt = due, sender, np.zeros(count, bool)
     if plan.fault_s:
         began, ended = (int(at_s * S) for at_s in plan.fault_s)
         cut = (sender == last) & (due >= began - LAST_SUCCESS_MS * MS)
-        (in_doubt,) = np.nonzero(cut & (due >= began) & (producer == NEVER_BACK))
-        in_doubt = in_doubt[:1]
-        producer = np.where(cut & (producer == NEVER_BACK), 0, producer)
-        producer[in_doubt], cut[in_doubt] = NEVER_BACK, False
+        gone = cut & (producer == NEVER_BACK)
+        in_doubt = gone & (due >= began) & (np.cumsum(gone & (due >= began)) == 1)  # the next one; the rest is others'
+        producer, cut = np.where(gone & ~in_doubt, 0, producer), cut & ~in_doubt
         back = plan.back_ns(producer)
         waited = cut & (due < back + SUCCESS_MS * MS)
         ready = np.where(waited, np.maximum(due, back + SENT_AGAIN_MS * MS), due)
@@ -226,30 +240,44 @@ def messages(plan: Plan) -> dict[str, pa.Table]:
         frozen = (receiver == last) & (due >= began) & (due < ended)
         thawed = ended + (random.random(count) * 60 * MS).astype(np.int64)
         received = np.where(frozen, np.maximum(received, thawed), received)
+    return Messages(producer, sender, broker, receiver, due, ready, sent, settled, received, in_doubt)
+
+
+def messages(plan: Plan) -> dict[str, pa.Table]:
+    """Rows of sends and receipts. The first consumer of each broker takes two of three messages there."""
+    planted = planted_messages(plan)
+    count, names = len(planted.due), np.asarray(plan.names)
+    place = np.zeros(count, int)
+    for at in range(plan.brokers):
+        place[planted.left_at == at] = np.arange((planted.left_at == at).sum())
     sends = {
-        "producer": 10 * sender + producer,
+        "producer": 10 * planted.home + planted.producer,
         "seq": np.arange(count),
         "attempt": np.ones(count),
         "destination": np.full(count, f"queue://{plan.queue}"),
-        "broker": np.asarray(plan.names)[broker],
-        "due_ns": LOAD_BEGAN_NS + due,
-        "ready_ns": LOAD_BEGAN_NS + ready,
-        "sent_ns": LOAD_BEGAN_NS + sent,
-        "settled_ns": pa.array(LOAD_BEGAN_NS + settled, mask=np.isin(np.arange(count), in_doubt)),
-        "outcome": np.where(np.isin(np.arange(count), in_doubt), "in_doubt", "acked"),
+        "broker": names[planted.entered_at],
+        "due_ns": LOAD_BEGAN_NS + planted.due,
+        "ready_ns": LOAD_BEGAN_NS + planted.ready,
+        "sent_ns": LOAD_BEGAN_NS + planted.sent,
+        "settled_ns": pa.array(LOAD_BEGAN_NS + planted.settled, mask=planted.in_doubt),
+        "outcome": np.where(planted.in_doubt, "in_doubt", "acked"),
         "body_bytes": np.full(count, 1_024),
         "blocked": np.zeros(count, bool),
     }
-    forwarded = pa.array((broker != receiver).astype(np.int32)) if plan.hops_known else pa.nulls(count, pa.int32())
+    forwarded = (
+        pa.array((planted.entered_at != planted.left_at).astype(np.int32))
+        if plan.hops_known
+        else pa.nulls(count, pa.int32())
+    )
     receipts = {
-        "consumer": 10 * receiver + np.where(to_first_consumer, *CONSUMERS),
+        "consumer": 10 * planted.left_at + np.where(place % 3 > 0, *CONSUMERS),
         "subscription": np.full(count, plan.queue),
         "producer": sends["producer"],
         "seq": sends["seq"],
         "attempt": sends["attempt"],
         "destination": sends["destination"],
-        "broker": np.asarray(plan.names)[receiver],
-        "received_ns": LOAD_BEGAN_NS + received,
+        "broker": names[planted.left_at],
+        "received_ns": LOAD_BEGAN_NS + planted.received,
         "redelivered": np.zeros(count, bool),
         "integrity": np.full(count, "intact"),
         "hops": forwarded,
