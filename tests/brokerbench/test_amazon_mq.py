@@ -13,19 +13,15 @@ from click.testing import CliRunner
 from lxml import etree
 
 from brokerbench.cli import main
-from brokerbench.render_forms import rendered
 from brokerbench.rendering import write_files
 from tests.topologies.golden_files import assert_golden
 from topologies.catalogue.lookup import ENTRIES, build
 from topologies.classic.amazon_mq import templates
 from topologies.classic.broker import Broker, KahaDb
-from topologies.classic.network_connectors import MulticastDiscovery, NetworkConnector
-from topologies.classic.policies import DestinationPolicy
 from topologies.classic.product import CLASSIC
 from topologies.classic.transport_connectors import TransportConnector
 from topologies.model.client_groups import ClientGroup
 from topologies.model.topology import Topology
-from topologies.model.validity import TopologyInvalid
 
 CLASSIC_ENTRIES = [name for name in ENTRIES if build(name).flavour == "classic"]
 CORE = "{http://activemq.apache.org/schema/core}"
@@ -189,10 +185,6 @@ def one(broker: Broker) -> Topology:
     return Topology("t", (broker,), (), (ClientGroup("g", (broker,)),), CLASSIC)
 
 
-def linked(**settings: Any) -> Topology:
-    return Topology("t", (A, B), (NetworkConnector(A, B, **settings),), (), CLASSIC)
-
-
 def test_what_is_permitted_and_not_at_its_default_is_written() -> None:
     store = KahaDb(concurrent_store_and_dispatch_queues=False)
     openwire = TransportConnector("openwire", update_cluster_clients=True)
@@ -208,25 +200,3 @@ def test_what_is_permitted_and_not_at_its_default_is_written() -> None:
 def test_a_broker_that_is_declared_without_openwire_has_it_there_all_the_same() -> None:
     ((_, template),) = read(one(replace(A, connectors=(TransportConnector("stomp"),)))).items()
     assert "OpenWireEndpoints" in json.dumps(template["Outputs"]["GFailoverUri"])
-
-
-@pytest.mark.parametrize(
-    ("topology", "told"),
-    [
-        (one(replace(A, persistence=None)), "always has a store"),
-        (
-            one(replace(A, policies=(DestinationPolicy(),))),
-            "broker 'a': policies with settings of its own, but.*leave it out$",
-        ),
-        (one(replace(A, persistence=KahaDb(checkpoint_interval_ms=1))), "checkpoint_interval_ms=1"),
-        (one(replace(A, connectors=(TransportConnector(max_inactivity_ms=1),))), "max_inactivity_ms=1"),
-        (linked(prefetch_size=1), "link 'a-to-b': prefetch_size=1"),
-        (linked(discovery=MulticastDiscovery()), "discovery of kind multicast"),
-        (build("artemis-single"), "renders classic topologies"),
-        (Topology("t", (Broker("a.b"), Broker("a-b")), (), (), CLASSIC), "are both AB in a template"),
-        (Topology("t", (A, Broker("s", "x", standby_of="a")), (), (), CLASSIC), "of another region"),
-    ],
-)
-def test_what_amazon_mq_is_not_known_to_take_is_refused(topology: Topology, told: str) -> None:
-    with pytest.raises(TopologyInvalid, match=told):
-        rendered(topology, "amazon-mq", base_port=0)

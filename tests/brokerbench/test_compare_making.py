@@ -102,12 +102,8 @@ def test_a_comparison_that_is_stopped_in_its_third_run_goes_on_there_and_ends_wi
     [
         (["--", "--runtime", "memory", "--rate", "0"], r"body-bytes 100: --rate 0: must be at least 0.001"),
         (["--", "--no-such-option"], r"body-bytes 100: unrecognized arguments: --no-such-option"),
-        (["--", "rate"], r"'rate': is no option of a run; write --OPTION=VALUE, such as --rate=200"),
         (["-t", "forever"], r"body-bytes 100: argument -t/--run-time: 'forever'; write a time of at most 31 days"),
-        (["--session", "a\x07"], r"--session a\\x07: must be the name of a folder, without slashes, of at most 200"),
         (["--", "--help"], r"body-bytes 100: locust did not say what it would run: leave out options such as --help"),
-        (["--primary", "latency"], r"--primary latency: no figure has this name"),
-        (["--topologies", "mesh,tree"], r"--vary body-bytes and topology: arms differ in one thing"),
     ],
 )
 def test_what_no_run_can_be_made_of_is_one_line_before_any_run_begins(

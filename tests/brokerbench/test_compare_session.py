@@ -78,30 +78,6 @@ def test_only_commas_outside_brackets_part_values(values: list[str]) -> None:
     assert list(split_values(",".join(bracketed))) == bracketed
 
 
-@pytest.mark.parametrize(
-    ("wrong", "says"),
-    [
-        ({"topologies": None}, "also say what the arms are"),
-        ({"topologies": "mesh"}, "at least two different values"),
-        ({"topologies": "mesh,mesh"}, "at least two different values"),
-        ({"vary": ("protocol=stomp,amqp",)}, "vary one option at a time"),
-        ({"topologies": None, "vary": ("unset-defaults=1,2",)}, "unset-defaults: not an option that can be varied"),
-        ({"topologies": None, "vary": ("rate=1,2",)}, "rate: not an option that can be varied"),
-        ({"scenario": "unsteady"}, "unsteady: no such file, and none of backlog, capacity, "),
-        ({"scenario": "a" * 300}, "a: no such file, and none of backlog, capacity, "),
-        ({"common_options": ("--topology=single",)}, "--topology: the arms differ in it"),
-        ({"topologies": None, "vary": ("topology",)}, "which values\\? Write --vary topology=A,B"),
-        ({"common_options": ("-f", "other.py")}, "-f: brokerbench sets it itself"),
-        ({"common_options": ("--control",)}, "--control: brokerbench sets it itself"),
-        ({"common_options": ("--runs", "elsewhere")}, "--runs: brokerbench sets it itself"),
-        ({"session": "a/b"}, "must be the name of a folder"),
-    ],
-)
-def test_what_cannot_be_compared_is_refused_by_name(wrong: dict[str, object], says: str) -> None:
-    with pytest.raises(ValueError, match=says):
-        planned(replace(ASKED, **wrong), 1)  # type: ignore[arg-type]
-
-
 def test_a_name_that_other_runs_have_is_refused(tmp_path: Path) -> None:
     asked = replace(ASKED, session="mine", runs=tmp_path)
     planned(asked, 1).begin()
@@ -222,23 +198,6 @@ def test_without_a_number_scenarios_have_as_many_blocks_as_all_their_tests_take(
     assert [each.blocks for each in sessions] == [8, 8]
 
 
-@pytest.mark.parametrize(
-    ("scenario", "says"),
-    [
-        (
-            "steady:many",
-            "--scenario steady:many: after the colon stands the number of blocks, 1 to 1,000, as in steady:7",
-        ),
-        ("steady:0", "after the colon stands the number of blocks"),
-        ("steady,steady:3", "names a scenario twice"),
-        ("steady,stedy", "--scenario stedy: no such file, and none of "),
-    ],
-)
-def test_scenarios_that_cannot_be_compared_are_refused(scenario: str, says: str) -> None:
-    with pytest.raises(ValueError, match=says):
-        planned_sessions(replace(ASKED, scenario=scenario), ())
-
-
 def test_one_command_at_a_time_makes_the_runs_of_a_session(tmp_path: Path) -> None:
     session = replace(planned(ASKED, 1), folder=tmp_path)
     with only_one(tmp_path), pytest.raises(ValueError, match="another command makes these runs at this moment"):
@@ -261,17 +220,3 @@ def test_a_word_that_is_no_option_of_a_run_is_refused_before_locust_takes_it_for
     assert stray_word(("--rate", "200", "--prefetch=10", "-t", "5s")) == ""
     assert stray_word(("rate",)) == "rate"
     assert stray_word(("--rate=200", "100")) == "100"
-
-
-def test_a_session_whose_runs_could_not_be_kept_is_refused_before_any_check(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    with pytest.raises(ValueError, match=r"--session a{201}: must be the name of a folder, .* at most 200 letters"):
-        planned(replace(ASKED, session="a" * 201), 1)
-    with pytest.raises(ValueError, match=r"--runs .*/file: is a file; name a folder"):
-        planned(replace(ASKED, runs=tmp_path / "file"), 1)
-
-
-@pytest.mark.parametrize("blocks", ["0", "1001", "9" * 5_000, "²"])
-def test_a_number_of_blocks_that_nobody_could_make_is_refused(blocks: str) -> None:
-    with pytest.raises(ValueError, match="after the colon stands the number of blocks, 1 to 1,000, as in steady:7"):
-        planned_sessions(replace(ASKED, scenario=f"steady:{blocks}"), ())

@@ -79,61 +79,6 @@ def upped(folder: Path, *arguments: str) -> Iterator[Up]:
             one.end(signal.SIGTERM)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
-        (("mehs",), "did you mean 'mesh'"),
-        (
-            ("mesh", "--link", "*:dealy=1ms"),
-            "'dealy' is nothing that a link can be given; did you mean 'delay'?",
-        ),
-        (("mesh", "--protocol", "foo"), "--protocol foo: 'foo' is not known"),
-        (("mesh", "--protocol", "memory"), "--protocol memory: real brokers do not speak it; leave it out"),
-        (
-            ("router-peer", "--runtime", "processes"),
-            "--protocol stomp: broker 'router' does not speak 'stomp' to clients; it speaks amqp; choose one",
-        ),
-        (
-            ("source-and-sink(transport='http')", "--protocol", "openwire", "--runtime", "processes"),
-            "--protocol openwire: broker 'sink' does not speak 'openwire' to clients; it speaks stomp, amqp",
-        ),
-        (
-            ("mesh", "--failover", "?randomize=false"),
-            "--failover ?randomize=false: unknown option '?randomize'; did you",
-        ),
-        (("mesh", "--bind-host", "203.0.113.7"), "--bind-host 203.0.113.7: not an IPv4 address of this machine"),
-        (("mesh", "--runtime", "external"), "--runtime external: say by --brokers-file FILE where the brokers are"),
-        (("mesh", "--brokers-file", "none"), "none: cannot be read (No such file or directory)"),
-        (("mesh", "--brokers-file", "none", "--runtime", "processes"), "only --runtime external reaches brokers that"),
-        (("mesh", "--image", "x", "--runtime", "processes"), "only containers have an image"),
-        (("mesh", "--broker-version", "5.17.0"), "--broker-version 5.17.0: not known of classic brokers; write one of"),
-        (("mesh", "--distribution", "none"), "--distribution none: there is no such file or folder; name an unpacked"),
-        (
-            ("mesh", "--overlay", "none.yaml"),
-            "--overlay none.yaml: No such file or directory; name a YAML file with set",
-        ),
-        (("mesh", "--broker-version", "5.16.6", "--image", "x"), "--broker-version 5.16.6 --image x: only containers"),
-        (("mesh", "--ca-file", "none", "--runtime", "processes"), "none: No such file or directory; give a file of"),
-    ],
-)
-def test_bad_input_is_one_sentence_before_anything_is_made(
-    arguments: tuple[str, ...], told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    result = CliRunner().invoke(main, ["up", *arguments])
-    assert result.exit_code == 2
-    (line,) = [line for line in result.stderr.splitlines() if line.startswith("brokerbench: ")]
-    assert told in line
-    assert result.stdout == ""
-    assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize("text", ["0", "nan", "1e9"])
-def test_a_time_to_start_that_no_broker_can_have_is_refused(text: str) -> None:
-    result = CliRunner().invoke(main, ["up", "single", "--start-timeout", text])
-    assert (result.exit_code, "'--start-timeout'" in result.stderr) == (2, True)
-
-
 def test_brokers_get_as_long_to_start_as_is_asked_for_and_else_as_long_as_in_a_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

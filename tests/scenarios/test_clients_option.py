@@ -1,6 +1,5 @@
 """Checks what a load whose clients become more makes of a run, and what does not go with it."""
 
-import re
 from argparse import ArgumentParser, Namespace
 from collections import Counter
 from collections.abc import Iterator
@@ -11,7 +10,6 @@ from drivers.users.live_latency import RECEIVED
 from drivers.users.locust_users import ConsumerUser, ProducerUser
 from drivers.users.session import Tally, Window
 from records.client_steps import parse_client_steps
-from records.errors import UserError
 from scenarios.harness import AddClients, Hold, Scenario
 from scenarios.harness.options import plan, user_settings
 from scenarios.harness.options.arguments import add_arguments
@@ -70,30 +68,6 @@ def test_without_steps_every_user_begins() -> None:
     made = plan.make(held, read(asked(), held, None))
     assert (made.clients_before_load, made.info.client_steps, made.info.options["clients"]) == (5, "", None)
     Producer.fixed_count, Consumer.fixed_count = 0, 0
-
-
-@pytest.mark.parametrize(
-    ("clients", "load_s", "others", "problem"),
-    [
-        ("5,20@10s", 30.0, {}, "leave --run-time out"),
-        ("5,20@10s", None, {"messages": "9"}, "leave --messages out"),
-        ("", None, {"producers": "9"}, "leave --producers out"),
-        ("", None, {"consumers": "9"}, "leave --consumers out"),
-        ("", None, {"rate": "9,10@10s"}, "leave --rate out"),
-        ("1,20@10s", None, {}, "has 2 classes of users, and each needs one from the beginning"),
-        ("20,5@10s", None, {}, "--clients 20,5@10s: each step has more clients than the one before"),
-    ],
-)
-def test_what_does_not_go_with_steps_of_clients_is_refused(
-    clients: str, load_s: float | None, others: dict[str, str], problem: str
-) -> None:
-    with pytest.raises(UserError, match=re.escape(problem)):
-        read(asked(clients, **others), scenario(), load_s)
-
-
-def test_a_scenario_that_adds_no_clients_refuses_them() -> None:
-    with pytest.raises(UserError, match=r"--clients 5,20@10s: .* adds no clients while its load runs"):
-        read(asked("5,20@10s"), scenario(Hold(for_s=30)), None)
 
 
 def looked(

@@ -1,13 +1,11 @@
 """Checks what a load in steps makes of a run: its length, its warm-up, and what does not go with it."""
 
-import re
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator
 
 import pytest
 
 from drivers.users.locust_users import ConsumerUser, ProducerUser
-from records.errors import UserError
 from records.rate_search import SearchSettings
 from records.rate_steps import RateStep
 from scenarios.harness import Hold, Scenario, Search, Steps
@@ -85,34 +83,3 @@ def test_a_search_lasts_as_long_as_the_scenario_lets_it_and_begins_with_its_firs
     assert (made.load_s, made.load_bound) == (SEARCH_AT_MOST_S, "about ")
     assert 3 * 60 <= (made.expected_load_s or 0) <= 5 * 60, "as docs/scenarios/capacity.md says"
     assert plan.make(scenario(), read(asked("search"), scenario(), 60.0)).load_s == 60
-
-
-@pytest.mark.parametrize(
-    ("rate", "load_s", "others", "problem"),
-    [
-        ("search", 11.0, {}, "--run-time 11: a step of search(200, step=10, p99=500) alone takes 12 s"),
-        ("search", None, {"producers": "300"}, "so begin at 300 messages a second or more"),
-        ("search", None, {"transaction_size": "10"}, "messages of Producer wait for their transaction"),
-        ("search", None, {"messages": "9"}, "a search ends by itself, and --messages 9 by count; leave one out"),
-    ],
-)
-def test_a_search_that_could_find_nothing_is_refused(
-    rate: str, load_s: float | None, others: dict[str, str], problem: str
-) -> None:
-    with pytest.raises(UserError, match=re.escape(problem)):
-        plan.make(scenario(), read(asked(rate, **others), scenario(), load_s))
-
-
-@pytest.mark.parametrize(
-    ("rate", "load_s", "messages", "problem"),
-    [
-        ("100,400@20s", 30.0, "", "--rate 100,400@20s: the steps last 40 s, and --run-time 30 s; leave --run-time out"),
-        ("9@20s", None, "5", "--rate 9@20s: steps end by time, and --messages 5 by count; leave one of them out"),
-        ("9@20s,fast", None, "", "--rate 9@20s,fast: 'fast' is no rate; write 100, 100@20s or 100..1000@60s"),
-        ("fast", None, "", "--rate fast: must be a number, steps such as 100,200,400@20s, or search"),
-    ],
-)
-def test_what_does_not_go_with_steps_is_refused(rate: str, load_s: float | None, messages: str, problem: str) -> None:
-    with pytest.raises(UserError) as error:
-        read(asked(rate, messages=messages), scenario(), load_s)
-    assert str(error.value) == problem

@@ -6,7 +6,6 @@ import pytest
 
 from drivers.users.broker_user import BrokerUser
 from drivers.users.locust_users import ConsumerUser, ProducerUser
-from records.errors import UserError
 from scenarios.harness import Hold, Scenario, no_acked_send_lost
 from scenarios.harness.options.arguments import add_arguments
 from scenarios.harness.options.plan import Plan, make
@@ -103,22 +102,6 @@ def planned(topology: str, runtime: str = "processes") -> Plan:
     add_arguments(parser, scenario)
     arguments = parser.parse_args(["--topology", topology, "--runtime", runtime])
     return make(scenario, read(arguments, scenario, None))
-
-
-@pytest.mark.parametrize(
-    ("topology", "ends"),
-    [
-        ("chain(static_queue='prices')", "from 'broker-1' to a consumer at 'broker-2': not carried by link"),
-        ("senders(match='prices')", "from 'source' to a consumer at 'sink': not carried by link"),
-    ],
-)
-def test_a_destination_that_no_consumer_can_get_is_refused_before_anything_starts(topology: str, ends: str) -> None:
-    with pytest.raises(UserError) as raised:
-        planned(topology)
-    assert str(raised.value).startswith(f"--topology {topology}: queue://orders cannot get {ends}")
-    assert str(raised.value).endswith(
-        "; change the topology so that its links carry queue://orders, or send to a destination that they carry"
-    )
 
 
 def test_a_destination_that_some_consumer_can_get_is_only_warned_of() -> None:
