@@ -178,7 +178,7 @@ def test_brokers_in_a_circle_get_their_configurations_afterwards() -> None:
     assert "RebootNeeded" not in mesh["Outputs"]
 
 
-A, B = Broker("a"), Broker("b")
+A = Broker("a")
 
 
 def one(broker: Broker) -> Topology:

@@ -2,16 +2,13 @@
 
 from argparse import ArgumentParser, Namespace
 from collections import Counter
-from collections.abc import Iterator
-
-import pytest
 
 from drivers.users.live_latency import RECEIVED
 from drivers.users.locust_users import ConsumerUser, ProducerUser
 from drivers.users.session import Tally, Window
 from records.client_steps import parse_client_steps
 from scenarios.harness import AddClients, Hold, Scenario
-from scenarios.harness.options import plan, user_settings
+from scenarios.harness.options import plan
 from scenarios.harness.options.arguments import add_arguments
 from scenarios.harness.options.run_options import read
 from scenarios.harness.run.steering import ClientStepsWatch
@@ -25,14 +22,6 @@ class Producer(ProducerUser):
 
 class Consumer(ConsumerUser):
     group = "consumers"
-
-
-@pytest.fixture(autouse=True)
-def own() -> Iterator[None]:
-    """A run's options change the user classes."""
-    kept = user_settings.remember(scenario())
-    yield
-    user_settings.restore(kept)
 
 
 def scenario(load: Hold | AddClients | None = None) -> Scenario:
@@ -67,7 +56,6 @@ def test_without_steps_every_user_begins() -> None:
     held = scenario(Hold(for_s=30))
     made = plan.make(held, read(asked(), held, None))
     assert (made.clients_before_load, made.info.client_steps, made.info.options["clients"]) == (5, "", None)
-    Producer.fixed_count, Consumer.fixed_count = 0, 0
 
 
 def looked(

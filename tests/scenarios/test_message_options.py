@@ -1,28 +1,12 @@
 """Checks what messages may carry and consumers select: each mistake is one sentence before anything starts."""
 
 from dataclasses import replace
-from typing import Any
-
-import pytest
 
 from drivers.users.locust_users import ConsumerUser, Stay
 from scenarios.harness.options import user_settings
 from scenarios.harness.options.plan import make
 from scenarios.harness.options.run_options import read
 from tests.scenarios.test_options import Consumer, Producer, namespace, scenario
-
-OWN: dict[type, dict[str, Any]] = {
-    Producer: {"properties": {}, "time_to_live_s": None, "priority": 4},
-    Consumer: {"selector": ""},
-}
-
-
-@pytest.fixture(autouse=True)
-def restore_messages() -> Any:
-    yield
-    for user, settings in OWN.items():
-        for name, value in settings.items():
-            setattr(user, name, value)
 
 
 def test_options_give_messages_their_properties_time_to_live_and_priority_and_run_json_has_them() -> None:

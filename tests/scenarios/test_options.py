@@ -3,7 +3,6 @@
 from argparse import ArgumentParser, Namespace
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 import trustme
@@ -50,17 +49,6 @@ def message_of(*arguments: str, load_s: float | None = None) -> str:
     with pytest.raises(UserError) as raised:
         make(scenario(), read(namespace(*arguments), scenario(), load_s))
     return str(raised.value)
-
-
-@pytest.fixture(autouse=True)
-def restore_user_classes() -> Any:
-    yield
-    Producer.fixed_count, Consumer.fixed_count = 2, 3
-    Producer.body_bytes, Producer.sends_per_second, Producer.in_flight = 1_024, 10.0, 1_000
-    Producer.transaction_size = 0
-    for user in (Producer, Consumer):
-        user.connections, user.pool_size = "one", 1
-        user.uris = "all"
 
 
 def test_producers_and_consumers_may_speak_two_protocols() -> None:

@@ -1,15 +1,12 @@
 """Checks what a load in steps makes of a run: its length, its warm-up, and what does not go with it."""
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator
-
-import pytest
 
 from drivers.users.locust_users import ConsumerUser, ProducerUser
 from records.rate_search import SearchSettings
 from records.rate_steps import RateStep
 from scenarios.harness import Hold, Scenario, Search, Steps
-from scenarios.harness.options import plan, user_settings
+from scenarios.harness.options import plan
 from scenarios.harness.options.arguments import add_arguments
 from scenarios.harness.options.run_options import read
 from scenarios.harness.run.warm_up import AT_MOST_S
@@ -24,14 +21,6 @@ class Producer(ProducerUser):
 
 class Consumer(ConsumerUser):
     group, fixed_count = "consumers", 3
-
-
-@pytest.fixture(autouse=True)
-def own() -> Iterator[None]:
-    """A run's options change the user classes."""
-    kept = user_settings.remember(scenario())
-    yield
-    user_settings.restore(kept)
 
 
 def scenario(load: Hold | Steps | Search | None = None, warm_up_s: float | None = 0.0) -> Scenario:

@@ -2,7 +2,6 @@
 
 import sys
 from argparse import ArgumentParser
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,7 +16,6 @@ from scenarios.harness import Hold, Scenario, locustfile_errors, no_acked_send_l
 from scenarios.harness.options.arguments import add_arguments
 from scenarios.harness.options.plan import Plan, make
 from scenarios.harness.options.run_options import read
-from scenarios.harness.options.user_settings import remember, restore
 from scenarios.harness.web.form import namespace_of
 from tests.support.locust_run import REPOSITORY, make_run
 from tests.support.refusal_tables import Refusal, refusals
@@ -32,13 +30,6 @@ class Consumer(ConsumerUser):
 
 
 SCENARIO = Scenario((Producer, Consumer), "mesh", Hold(for_s=30), (no_acked_send_lost(),))
-
-
-@pytest.fixture(autouse=True)
-def restore_user_classes() -> Iterator[None]:
-    own = remember(SCENARIO)
-    yield
-    restore(own)
 
 
 def plan_of(*arguments: str) -> Plan:
