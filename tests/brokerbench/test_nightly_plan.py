@@ -37,26 +37,26 @@ def written(folder: Path, text: str) -> Path:
 
 def test_a_plan_is_a_comparison_for_each_scenario_and_topology(tmp_path: Path) -> None:
     plan = read(written(tmp_path, GOOD))
-    found = sessions(plan, tmp_path / "nightly-monday")
-    assert [each.name for each in found] == ["steady on mesh", "steady on tree", "failover on mesh"]
+    benchmarks = sessions(plan, tmp_path / "nightly-monday")
+    assert [benchmark.name for benchmark in benchmarks] == ["steady on mesh", "steady on tree", "failover on mesh"]
     assert plan.tests == 2
-    assert [each.session.blocks for each in found] == [7, 7, 3]
-    first = found[0].session
-    assert (first.option, first.values) == ("failover", ("randomize=false", "randomize=true"))
-    assert first.common_options == ("--rate=200", "--topology=mesh", "--check=messages.lost == 0", "-t", "30s")
-    assert len({each.session.folder for each in found}) == 3
+    assert [benchmark.session.blocks for benchmark in benchmarks] == [7, 7, 3]
+    session = benchmarks[0].session
+    assert (session.option, session.values) == ("failover", ("randomize=false", "randomize=true"))
+    assert session.common_options == ("--rate=200", "--topology=mesh", "--check=messages.lost == 0", "-t", "30s")
+    assert len({benchmark.session.folder for benchmark in benchmarks}) == 3
 
 
 def test_the_short_form_runs_less_and_judges_the_same(tmp_path: Path) -> None:
     plan = read(written(tmp_path, GOOD)).shortened()
-    assert {each.session.blocks for each in sessions(plan, tmp_path)} == {1}
-    assert {each.session.common_options[-1] for each in sessions(plan, tmp_path)} == {"8s"}
+    assert {benchmark.session.blocks for benchmark in sessions(plan, tmp_path)} == {1}
+    assert {benchmark.session.common_options[-1] for benchmark in sessions(plan, tmp_path)} == {"8s"}
     assert plan.tests == 2
 
 
 def test_the_short_form_keeps_each_run_time_unless_it_says_another(tmp_path: Path) -> None:
     plan = read(written(tmp_path, GOOD.replace("short: {blocks: 1, run_time: 8s}", "short: {blocks: 2}"))).shortened()
-    assert [(each.blocks, each.run_time) for each in plan.benchmarks] == [(2, "30s"), (2, "")]
+    assert [(benchmark.blocks, benchmark.run_time) for benchmark in plan.benchmarks] == [(2, "30s"), (2, "")]
 
 
 def test_each_night_has_an_order_of_its_own(tmp_path: Path) -> None:
@@ -72,21 +72,21 @@ def test_the_plan_of_this_project_can_be_read() -> None:
 
 def test_every_run_of_the_short_form_of_this_projects_plan_can_be_made(tmp_path: Path) -> None:
     plan = read(ROOT / "benchmarks" / "nightly.yaml").shortened()
-    would = [check(each.session) for each in sessions(plan, tmp_path)]
+    would = [check(benchmark.session) for benchmark in sessions(plan, tmp_path)]
     assert [len(arms) for arms in would] == [2, 2]
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "place"),
+    ("text", "replacement", "place"),
     [
         ("    blocks: 3\n", "    blocks: 3\n    run_time: 5s\n", "plan.yaml:15:15: the plan.benchmarks[1].run_time: "),
         ("run_time: 8s}", "run_time: 5s}", "plan.yaml:16:30: the plan.short.run_time: "),
     ],
 )
 def test_what_a_run_refuses_is_told_in_the_words_of_the_plan_with_its_place(
-    tmp_path: Path, old: str, new: str, place: str
+    tmp_path: Path, text: str, replacement: str, place: str
 ) -> None:
-    path = written(tmp_path, GOOD.replace(old, new, 1))
+    path = written(tmp_path, GOOD.replace(text, replacement, 1))
     plan = read(path).shortened() if "short" in place else read(path)
     why = "failover on mesh: failover a: fault kill of x: it is over after 5 s; make the load longer (-t)"
     assert refused(path, plan, plan.benchmarks[1], why) == f"{path.parent}/{place}{why.replace('-t', 'run_time')}"

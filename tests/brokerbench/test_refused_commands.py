@@ -37,8 +37,8 @@ def test_what_no_command_can_do_is_refused_with_one_sentence_and_status_2(refusa
     assert {path.name for path in tmp_path.iterdir()} == {*refusal.files}
     sentence = outcome.stderr.splitlines()[-1]  # a usage of click, or which runtime was chosen, may stand before it
     assert sentence.startswith(("brokerbench: ", "Error: "))
-    for names, what in ((scenario_names(), "SCENARIOS"), (variable_options(), "OPTIONS")):
-        sentence = sentence.replace(", ".join(names), what)  # a new one changes no table
+    for names, word in ((scenario_names(), "SCENARIOS"), (variable_options(), "OPTIONS")):
+        sentence = sentence.replace(", ".join(names), word)  # a new one changes no table
     refusal.assert_refused_with(sentence)
 
 

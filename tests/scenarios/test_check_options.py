@@ -47,11 +47,11 @@ def test_a_figure_needs_nothing_but_what_its_run_has(text: str, need: Need) -> N
 
 
 def test_the_known_figures_are_the_numbers_of_the_summary() -> None:
-    known = [*FIGURES]
+    figures = [*FIGURES]
     some = {"messages.lost", "leftovers", "latency_ms.sent_to_settled.p99_9", "recovery.outage_ms.max", "lag_ms.p99"}
-    assert some <= set(known)
-    assert len(known) == len(set(known))
-    assert not {"run_id", "checks", "summary_version", "blocked.brokers", "recovery.faults"} & set(known)
+    assert some <= set(figures)
+    assert len(figures) == len(set(figures))
+    assert not {"run_id", "checks", "summary_version", "blocked.brokers", "recovery.faults"} & set(figures)
 
 
 @pytest.mark.parametrize(

@@ -28,34 +28,38 @@ def scenario(load: Hold | AddClients | None = None) -> Scenario:
     return Scenario((Producer, Consumer), "single", load or AddClients("5,20@10s"), (), warm_up_s=0.0)
 
 
-def asked(clients: str = "", **others: str) -> Namespace:
+def options_of(clients: str = "", **settings: str) -> Namespace:
     parser = ArgumentParser()
     add_arguments(parser, scenario())
-    return Namespace(**{**vars(parser.parse_args(["--runtime", "memory"])), "clients": clients, **others})
+    return Namespace(**{**vars(parser.parse_args(["--runtime", "memory"])), "clients": clients, **settings})
 
 
 def test_the_steps_say_how_many_users_there_are_how_many_begin_and_how_long_the_load_lasts() -> None:
-    made = plan.make(scenario(), read(asked(), scenario(), None))
-    assert made.counts == {"Producer": 10, "Consumer": 10}
-    assert (made.clients_before_load, made.load_s, made.load_bound) == (5, 20.0, "at most ")
+    made_plan = plan.make(scenario(), read(options_of(), scenario(), None))
+    assert made_plan.counts == {"Producer": 10, "Consumer": 10}
+    assert (made_plan.clients_before_load, made_plan.load_s, made_plan.load_bound) == (5, 20.0, "at most ")
     assert (Producer.joins, Consumer.joins) == (
         "3@10s,10@10s,connect=2000,p99=500",
         "2@10s,10@10s,connect=2000,p99=500",
     )
-    assert made.info.client_steps == made.info.options["clients"] == "5@10s,20@10s,connect=2000,p99=500"
+    assert made_plan.info.client_steps == made_plan.info.options["clients"] == "5@10s,20@10s,connect=2000,p99=500"
 
 
 def test_the_option_overrides_the_scenarios_steps_and_the_rate_is_that_of_the_last_one() -> None:
-    made = plan.make(scenario(), read(asked("4,8@5s,p99=9", rate="40"), scenario(), None))
-    assert (made.counts["Producer"], made.load_s, Producer.sends_per_second) == (4, 10.0, 10.0)
-    assert plan.would_run(made)["clients"] == "4@5s,8@5s,connect=2000,p99=9"
+    made_plan = plan.make(scenario(), read(options_of("4,8@5s,p99=9", rate="40"), scenario(), None))
+    assert (made_plan.counts["Producer"], made_plan.load_s, Producer.sends_per_second) == (4, 10.0, 10.0)
+    assert plan.would_run(made_plan)["clients"] == "4@5s,8@5s,connect=2000,p99=9"
 
 
 def test_without_steps_every_user_begins() -> None:
     Producer.fixed_count, Consumer.fixed_count = 2, 3
     held = scenario(Hold(for_s=30))
-    made = plan.make(held, read(asked(), held, None))
-    assert (made.clients_before_load, made.info.client_steps, made.info.options["clients"]) == (5, "", None)
+    made_plan = plan.make(held, read(options_of(), held, None))
+    assert (made_plan.clients_before_load, made_plan.info.client_steps, made_plan.info.options["clients"]) == (
+        5,
+        "",
+        None,
+    )
 
 
 def looked(

@@ -39,8 +39,8 @@ def test_the_docs_have_its_default(option: Option) -> None:
 
 @pytest.mark.parametrize("option", [option for option in DECLARED if option.choices], ids=named)
 def test_the_docs_name_its_choices(option: Option) -> None:
-    told = " ".join(documented()[option.name])
-    assert [choice for choice in option.choices if f"`{choice}`" not in told] == []
+    row = " ".join(documented()[option.name])
+    assert [choice for choice in option.choices if f"`{choice}`" not in row] == []
 
 
 @pytest.mark.parametrize("option", [option for option in DECLARED if option.kind is bool], ids=named)

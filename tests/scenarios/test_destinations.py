@@ -73,8 +73,8 @@ def test_users_with_a_destination_each_can_have_transactions_and_openwire() -> N
 def test_destinations_that_a_link_leaves_behind_are_told_in_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     for user in MANY:
         monkeypatch.setattr(user, "destinations", 12)
-    one, two = Broker("one"), Broker("two")
-    link = NetworkConnector(one, two, excluded_destinations=("queue://many.3", "queue://many.1*", "queue://many.12"))
-    groups = (ClientGroup("producers", (one,)), ClientGroup("consumers", (two,)))
-    (warning,) = reachability_warnings(Topology("t", (one, two), (link,), groups, CLASSIC), MANY)
+    near, far = Broker("one"), Broker("two")
+    link = NetworkConnector(near, far, excluded_destinations=("queue://many.3", "queue://many.1*", "queue://many.12"))
+    groups = (ClientGroup("producers", (near,)), ClientGroup("consumers", (far,)))
+    (warning,) = reachability_warnings(Topology("t", (near, far), (link,), groups, CLASSIC), MANY)
     assert warning.startswith("queue://many.3 and 1 more destinations cannot get from 'one' to a consumer at 'two'")

@@ -40,8 +40,8 @@ class Consumer(ConsumerUser):
     group, destination, fixed_count = "consumers", "queue://q", 3
 
 
-def planned(*arguments: str, topology: str = "mesh", runtime: str = "processes", **more: Any) -> Plan:
-    scenario = Scenario((Producer, Consumer), topology, Hold(for_s=30), (no_acked_send_lost(),), **more)
+def planned(*arguments: str, topology: str = "mesh", runtime: str = "processes", **settings: Any) -> Plan:
+    scenario = Scenario((Producer, Consumer), topology, Hold(for_s=30), (no_acked_send_lost(),), **settings)
     parser = ArgumentParser()
     add_arguments(parser, scenario)
     return make(scenario, read(parser.parse_args([*arguments, "--runtime", runtime]), scenario, None))
@@ -79,10 +79,10 @@ def test_a_fault_that_is_repeated_is_several_each_over_before_the_next() -> None
 
 
 def test_each_time_that_a_fault_of_a_group_is_repeated_it_may_meet_another_broker() -> None:
-    asked = ("--fault", "kill(consumers, at=1, for=1, every=2, times=12)")
-    targets = [fault.target for fault in planned(*asked, "--seed", "1").faults]
+    arguments = ("--fault", "kill(consumers, at=1, for=1, every=2, times=12)")
+    targets = [fault.target for fault in planned(*arguments, "--seed", "1").faults]
     assert {*targets} == {"broker-1", "broker-2", "broker-3"}
-    assert targets == [fault.target for fault in planned(*asked, "--seed", "1").faults]
+    assert targets == [fault.target for fault in planned(*arguments, "--seed", "1").faults]
 
 
 @pytest.mark.links
@@ -114,14 +114,14 @@ def test_a_rolling_restart_of_a_client_group_takes_only_the_brokers_where_it_ent
 
 
 def test_a_rolling_restart_takes_each_standby_before_its_active() -> None:
-    found = turns(planned("--fault", "rolling-restart(all, at=4)", topology="active-standby"))
-    assert [target for _, target, _, _ in found] == ["broker-1-standby", "broker-1"]
+    restarts = turns(planned("--fault", "rolling-restart(all, at=4)", topology="active-standby"))
+    assert [target for _, target, _, _ in restarts] == ["broker-1-standby", "broker-1"]
 
 
 def test_a_second_rolling_restart_waits_until_the_first_is_over() -> None:
     text = "kill(broker-1, at=1, for=1); rolling-restart(consumers, at=4, pause=3, every=10, times=2)"
-    found = turns(planned("--fault", text, topology="two-one-way"))
-    assert found == [
+    restarts = turns(planned("--fault", text, topology="two-one-way"))
+    assert restarts == [
         ("kill", "broker-1", 1, None),
         ("restart", "broker-1", 4, None),
         ("restart", "broker-2", 4, 3),
@@ -133,7 +133,7 @@ def test_a_second_rolling_restart_waits_until_the_first_is_over() -> None:
 def test_a_load_that_ends_after_its_faults_does_so_unless_its_end_is_given() -> None:
     scenario = Scenario((Producer, Consumer), "mesh", Hold(for_s=90, after_faults_s=10), (no_acked_send_lost(),))
 
-    def of(*arguments: str, load_s: float | None = None) -> tuple[float | None, float | None]:
+    def length(*arguments: str, load_s: float | None = None) -> tuple[float | None, float | None]:
         parser = ArgumentParser()
         add_arguments(parser, scenario)
         parsed = parser.parse_args([*arguments, "--runtime", "processes"])
@@ -141,17 +141,17 @@ def test_a_load_that_ends_after_its_faults_does_so_unless_its_end_is_given() -> 
         return plan.load_s, plan.after_faults_s
 
     fault = ("--fault", "restart(broker-1, at=1)")
-    assert of(*fault) == (90, 10)
-    assert of() == (90, None)
-    assert of(*fault, load_s=60) == (60, None)
-    assert of(*fault, "--messages", "100") == (None, None)
-    assert of(*fault, "--rate", "100@20s") == (20, None)
+    assert length(*fault) == (90, 10)
+    assert length() == (90, None)
+    assert length(*fault, load_s=60) == (60, None)
+    assert length(*fault, "--messages", "100") == (None, None)
+    assert length(*fault, "--rate", "100@20s") == (20, None)
 
 
 def test_a_load_that_ends_after_a_rolling_restart_is_expected_to_take_some_seconds_a_broker() -> None:
     scenario = Scenario((Producer, Consumer), "mesh", Hold(for_s=900, after_faults_s=10), (no_acked_send_lost(),))
 
-    def of(*arguments: str) -> tuple[float | None, str]:
+    def expected_length(*arguments: str) -> tuple[float | None, str]:
         parser = ArgumentParser()
         add_arguments(parser, scenario)
         parsed = parser.parse_args([*arguments, "--runtime", "processes"])
@@ -160,10 +160,13 @@ def test_a_load_that_ends_after_a_rolling_restart_is_expected_to_take_some_secon
         return plan.expected_load_s, plan.load_bound
 
     rolling = ("--fault", "rolling-restart(all, at=10, pause=5)")
-    assert of(*rolling) == (10 + 3 * EXPECTED_S + 2 * 5 + 10, "about ")
-    assert of("--fault", "rolling-restart(all, at=10, pause=10)", "--topology", "mesh(brokers=50)") == (900, "about ")
-    assert of("--fault", "kill(broker-1, at=1, for=4)") == (15, "about ")
-    assert of() == (900, "")
+    assert expected_length(*rolling) == (10 + 3 * EXPECTED_S + 2 * 5 + 10, "about ")
+    assert expected_length("--fault", "rolling-restart(all, at=10, pause=10)", "--topology", "mesh(brokers=50)") == (
+        900,
+        "about ",
+    )
+    assert expected_length("--fault", "kill(broker-1, at=1, for=4)") == (15, "about ")
+    assert expected_length() == (900, "")
 
 
 def test_a_rolling_restart_that_may_not_end_within_the_load_is_warned_of() -> None:
@@ -214,8 +217,8 @@ def test_a_run_with_a_cut_link_has_every_link_behind_a_proxy_and_others_have_non
 
 
 def test_a_link_is_made_slow_by_what_links_can_be_given() -> None:
-    asked = "slow(a-to-b, at=1, for=2, delay=40ms, jitter=5ms, bandwidth=2MB/s); stop-link(a-to-b, at=4)"
-    assert parse_faults(f"{asked}; disconnect(a, at=9)") == (
+    text = "slow(a-to-b, at=1, for=2, delay=40ms, jitter=5ms, bandwidth=2MB/s); stop-link(a-to-b, at=4)"
+    assert parse_faults(f"{text}; disconnect(a, at=9)") == (
         SlowLink("a-to-b", 1, 2, Impairment(delay_ms=40, jitter_ms=5, bandwidth_kb_per_s=2_000)),
         StopLink("a-to-b", 4),
         DisconnectClients("a", 9),

@@ -68,6 +68,6 @@ def test_every_command_of_a_scenarios_page_can_be_run(name: str, arguments: str)
 def test_a_run_that_is_limited_on_purpose_says_why_its_backlog_is_no_doubt(
     name: str, arguments: list[str], why: str
 ) -> None:
-    said = planned(name, *arguments).info.limited_on_purpose
-    assert said.startswith(why)
-    assert bool(said) == bool(why)
+    reason = planned(name, *arguments).info.limited_on_purpose
+    assert reason.startswith(why)
+    assert bool(reason) == bool(why)

@@ -44,5 +44,5 @@ def test_classes_that_are_to_be_at_different_brokers_may_be_where_a_topology_has
         group, destination, fixed_count = "consumers", "queue://q", 1
         stays = (Stay(place=0),)
 
-    both = replace(scenario(), users=(Producer, Here, Elsewhere))
-    assert make(both, read(namespace(), both, None)).counts["Here"] == 1
+    placed = replace(scenario(), users=(Producer, Here, Elsewhere))
+    assert make(placed, read(namespace(), placed, None)).counts["Here"] == 1

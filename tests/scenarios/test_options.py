@@ -58,9 +58,9 @@ def test_producers_and_consumers_may_speak_two_protocols() -> None:
 
 def test_a_protocol_whose_library_is_left_out_says_how_to_have_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("drivers.protocols.find_spec", lambda name: None)
-    told = message_of("--protocol", "stomp:amqp")
-    assert told.startswith("--protocol stomp:amqp: AMQP clients need python-qpid-proton, which is not installed")
-    assert told.endswith("apt-get install gcc libc6-dev python3-dev), then make install")
+    sentence = message_of("--protocol", "stomp:amqp")
+    assert sentence.startswith("--protocol stomp:amqp: AMQP clients need python-qpid-proton, which is not installed")
+    assert sentence.endswith("apt-get install gcc libc6-dev python3-dev), then make install")
 
 
 def test_stomp_is_spoken_where_openwire_by_http_is_for_links_only() -> None:
@@ -75,8 +75,12 @@ def of_one(broker: AnyBroker, flavour: str) -> Topology:
 
 def test_a_scenario_may_have_a_default_protocol_of_its_own_but_not_in_memory() -> None:
     own = replace(scenario(), default_protocol="openwire")
-    asked = (("--runtime", "processes"), ("--runtime", "processes", "--protocol", "stomp"), ("--runtime", "memory"))
-    assert [read(namespace(*each), own, None).protocol for each in asked] == ["openwire", "stomp", "memory"]
+    command_lines = (
+        ("--runtime", "processes"),
+        ("--runtime", "processes", "--protocol", "stomp"),
+        ("--runtime", "memory"),
+    )
+    assert [read(namespace(*words), own, None).protocol for words in command_lines] == ["openwire", "stomp", "memory"]
     assert read(namespace("--runtime", "processes"), scenario(), None).protocol == "stomp"
 
 
@@ -158,15 +162,15 @@ def test_brokers_get_as_long_to_start_as_the_option_says() -> None:
 def test_a_run_tells_before_it_begins_how_many_links_its_messages_cross(
     topology: str, pairs: list[int], consumers_at: list[str]
 ) -> None:
-    made = make(scenario(), read(namespace("--topology", topology, "--runtime", "processes"), scenario(), None))
-    assert list(made.info.pairs_by_links) == would_run(made)["pairs_by_links"] == pairs
-    assert would_run(made)["enter_at"] == {"producer": sorted(made.info.enter_at("producer")), "consumer": consumers_at}
+    plan = make(scenario(), read(namespace("--topology", topology, "--runtime", "processes"), scenario(), None))
+    assert list(plan.info.pairs_by_links) == would_run(plan)["pairs_by_links"] == pairs
+    assert would_run(plan)["enter_at"] == {"producer": sorted(plan.info.enter_at("producer")), "consumer": consumers_at}
 
 
 def test_a_dry_run_tells_the_checks_and_when_faults_happen() -> None:
     faults = "kill(broker-2, at=5, for=8); stop-link(broker-1-to-broker-2, at=20); rolling-restart(all, at=30, pause=5)"
-    asked = ("--runtime", "processes", "--fault", faults, "--check", "messages.duplicated <= 2")
-    dry = would_run(make(scenario(), read(namespace(*asked), scenario(), 120.0)))
+    arguments = ("--runtime", "processes", "--fault", faults, "--check", "messages.duplicated <= 2")
+    dry = would_run(make(scenario(), read(namespace(*arguments), scenario(), 120.0)))
     assert dry["faults"] == [
         "kill broker-2 at 5 s for 8 s",
         "stop-link broker-1-to-broker-2 at 20 s",
@@ -202,8 +206,8 @@ def test_without_an_overlay_a_run_is_recorded_as_before_there_were_any(arguments
 
 
 def test_the_version_of_java_clients_is_recorded() -> None:
-    asked = ("--client-version", "5.16.6", "--protocol", "openwire", "--runtime", "processes")
-    options = read(namespace(*asked), scenario(), None)
+    arguments = ("--client-version", "5.16.6", "--protocol", "openwire", "--runtime", "processes")
+    options = read(namespace(*arguments), scenario(), None)
     plan = make(scenario(), options)
     assert (options.as_record()["client_version"], would_run(plan)["client_version"]) == ("5.16.6", "5.16.6")
     assert plan.info.versions["openwire client"] == "5.16.6"
@@ -289,10 +293,10 @@ def toxiproxy(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("toxiproxy")
 def test_links_are_as_each_link_option_says_and_the_run_tells_so() -> None:
-    given = ("--link", "broker-1-to-broker-2:delay=40ms", "--link", "broker-2<->broker-3:bandwidth=1MB/s")
-    plan = make(scenario(), read(namespace(*given, "--runtime", "processes"), scenario(), None))
-    told = [(link.name, link.proxied, link.delay_ms, link.bandwidth_kb_per_s) for link in plan.info.links]
-    assert told == [
+    arguments = ("--link", "broker-1-to-broker-2:delay=40ms", "--link", "broker-2<->broker-3:bandwidth=1MB/s")
+    plan = make(scenario(), read(namespace(*arguments, "--runtime", "processes"), scenario(), None))
+    links = [(link.name, link.proxied, link.delay_ms, link.bandwidth_kb_per_s) for link in plan.info.links]
+    assert links == [
         ("broker-1-to-broker-2", True, 40, 0),
         ("broker-1-to-broker-3", True, 0, 0),
         ("broker-2-to-broker-3", True, 0, 1000),
@@ -323,5 +327,7 @@ def test_what_a_file_says_of_links_is_left_out_with_a_warning_where_the_brokers_
 def test_an_authority_is_for_brokers_that_are_not_ours(tmp_path: Path) -> None:
     file = tmp_path / "ca.pem"
     trustme.CA().cert_pem.write_to_path(str(file))
-    told = message_of("--ca-file", str(file), "--runtime", "processes")
-    assert told.startswith(f"--ca-file {file} --runtime processes: brokers of our own have an authority of their own")
+    sentence = message_of("--ca-file", str(file), "--runtime", "processes")
+    assert sentence.startswith(
+        f"--ca-file {file} --runtime processes: brokers of our own have an authority of their own"
+    )

@@ -36,9 +36,9 @@ A, B, C = (Broker(name) for name in "abc")
 
 
 def line(*last: NetworkConnector) -> Topology:
-    first = NetworkConnector(A, B, consumer_ttl=2)
+    link = NetworkConnector(A, B, consumer_ttl=2)
     groups = (ClientGroup("producers", (A,)), ClientGroup("consumers", (B, C)))
-    return Topology("line", (A, B, C), (first, *last), groups, CLASSIC)
+    return Topology("line", (A, B, C), (link, *last), groups, CLASSIC)
 
 
 def test_a_destination_that_a_link_excludes_is_told_with_the_link_and_both_ends() -> None:
@@ -57,9 +57,11 @@ def test_a_destination_that_one_of_several_links_carries_is_carried() -> None:
 
 def test_of_several_pairs_the_first_is_told_and_the_others_are_counted() -> None:
     topology = build("dual-mirror(address_filter='prices')")
-    (told,) = reachability_warnings(topology, USERS)
-    assert told.startswith("queue://orders cannot get from 'dc-1' to a consumer at 'dc-2' (nor between 1 more pairs of")
-    assert "link 'dc-1-to-dc-2'" in told
+    (sentence,) = reachability_warnings(topology, USERS)
+    assert sentence.startswith(
+        "queue://orders cannot get from 'dc-1' to a consumer at 'dc-2' (nor between 1 more pairs of"
+    )
+    assert "link 'dc-1-to-dc-2'" in sentence
 
 
 def test_groups_of_a_scenarios_own_that_are_out_of_reach_are_told_with_what_to_raise() -> None:

@@ -70,13 +70,13 @@ LOAD = "load=Hold(for_s=30)"
 
 def refusal_of(locustfile: Path) -> str:
     """What Locust's process would print as its last line."""
-    kept = list(events.init_command_line_parser._handlers), list(events.init._handlers)
+    handlers = list(events.init_command_line_parser._handlers), list(events.init._handlers)
     try:
         load_locustfile(str(locustfile))
     except Exception as error:
         return locustfile_errors.sentence(error, error.__traceback__)
     finally:
-        events.init_command_line_parser._handlers, events.init._handlers = kept
+        events.init_command_line_parser._handlers, events.init._handlers = handlers
         sys.modules.pop(locustfile.stem, None)
     raise AssertionError("it was not refused")
 
