@@ -13,18 +13,15 @@ from click.testing import CliRunner
 from lxml import etree
 
 from brokerbench.cli import main
-from brokerbench.rendering import rendered, write_files
+from brokerbench.rendering import write_files
 from tests.topologies.golden_files import assert_golden
 from topologies.catalogue.lookup import ENTRIES, build
 from topologies.classic.amazon_mq import templates
 from topologies.classic.broker import Broker, KahaDb
-from topologies.classic.network_connectors import MulticastDiscovery, NetworkConnector
-from topologies.classic.policies import DestinationPolicy
 from topologies.classic.product import CLASSIC
 from topologies.classic.transport_connectors import TransportConnector
 from topologies.model.client_groups import ClientGroup
 from topologies.model.topology import Topology
-from topologies.model.validity import TopologyInvalid
 
 CLASSIC_ENTRIES = [name for name in ENTRIES if build(name).flavour == "classic"]
 CORE = "{http://activemq.apache.org/schema/core}"
@@ -41,27 +38,29 @@ def only(entry: str) -> dict[str, Any]:
     return dict(template)
 
 
-def resolved(value: Any, known: dict[str, str]) -> str:
+def resolved(value: Any, parameters: dict[str, str]) -> str:
     """What CloudFormation would make of an expression; a broker's endpoints are ``ssl://ITS-ID:61617``."""
     if isinstance(value, str):
         return value
     ((function, argument),) = value.items()
     if function == "Ref":
-        return known[argument]
+        return parameters[argument]
     if function == "Fn::If":
-        given = known.get(f"{argument[0].removeprefix('Has')}OpenWireEndpoints")
-        return resolved(argument[1 if given else 2], known)
+        endpoints = parameters.get(f"{argument[0].removeprefix('Has')}OpenWireEndpoints")
+        return resolved(argument[1 if endpoints else 2], parameters)
     if function == "Fn::GetAtt":
         return f"ssl://{argument[0]}:61617"
     assert function == "Fn::Join"
     separator, parts = argument
-    return resolved(parts, known) if isinstance(parts, dict) else separator.join(resolved(it, known) for it in parts)
+    if isinstance(parts, dict):
+        return resolved(parts, parameters)
+    return separator.join(resolved(part, parameters) for part in parts)
 
 
-def connectors(template: dict[str, Any], broker: str, known: dict[str, str] | None = None) -> list[dict[str, str]]:
+def connectors(template: dict[str, Any], broker: str, parameters: dict[str, str] | None = None) -> list[dict[str, str]]:
     data = template["Resources"][f"{broker}Configuration"]["Properties"]["Data"]["Fn::Base64"]
-    text = resolved(data, known or {"BridgeUsername": "bridge"})
-    return [dict(it.attrib) for it in etree.fromstring(text.encode()).iter(f"{CORE}networkConnector")]
+    text = resolved(data, parameters or {"BridgeUsername": "bridge"})
+    return [dict(link.attrib) for link in etree.fromstring(text.encode()).iter(f"{CORE}networkConnector")]
 
 
 def lint(*files: str) -> subprocess.CompletedProcess[str]:
@@ -74,19 +73,19 @@ def test_cfn_lint_takes_every_template_of_the_catalogue(tmp_path: Path) -> None:
         write_files(templates(build(entry)), tmp_path)
     files = sorted(map(str, tmp_path.iterdir()))
     assert len(files) == len(CLASSIC_ENTRIES) + 3  # those of two regions have two
-    found = lint(*files)
-    assert (found.stdout, found.returncode) == ("", 0)
+    linted = lint(*files)
+    assert (linted.stdout, linted.returncode) == ("", 0)
 
 
 def test_the_command_writes_templates_that_cfn_lint_takes_and_no_password(tmp_path: Path) -> None:
-    asked = ["render", "cross-region-mesh", "--to", "amazon-mq", "--out", str(tmp_path)]
-    result = CliRunner().invoke(main, asked)
+    arguments = ["render", "cross-region-mesh", "--to", "amazon-mq", "--out", str(tmp_path)]
+    result = CliRunner().invoke(main, arguments)
     assert result.exit_code == 0, result.output
     files = sorted(map(str, tmp_path.iterdir()))
     assert [Path(file).name for file in files] == [f"cross-region-mesh-region-{n}.template.json" for n in (1, 2)]
     assert sorted(result.output.splitlines()) == files
-    found = lint(*files)
-    assert (found.stdout, found.returncode) == ("", 0)
+    linted = lint(*files)
+    assert (linted.stdout, linted.returncode) == ("", 0)
     for text in map(str.lower, (Path(file).read_text("utf-8") for file in files)):
         assert "noecho" in text
         assert not re.findall(r'"password":\s*"|\bpassword\s*=', text), "a password would be text, not a Ref"
@@ -118,12 +117,12 @@ def test_passwords_are_parameters_that_are_not_shown(entry: str) -> None:
 @pytest.mark.parametrize("entry", CLASSIC_ENTRIES)
 def test_every_configuration_is_valid_by_the_brokers_own_schema(entry: str, classic_schema: etree.XMLSchema) -> None:
     """Amazon MQ fills in what it keeps to itself; what is written must be ActiveMQ's all the same."""
-    known = {"BridgeUsername": "bridge"}
+    parameters = {"BridgeUsername": "bridge"}
     for template in read(build(entry)).values():
-        known |= {name: "ssl://elsewhere:61617" for name in template["Parameters"] if name.endswith("Endpoints")}
+        parameters |= {name: "ssl://elsewhere:61617" for name in template["Parameters"] if name.endswith("Endpoints")}
         for resource in template["Resources"].values():
             if resource["Type"] == "AWS::AmazonMQ::Configuration":
-                text = resolved(resource["Properties"]["Data"]["Fn::Base64"], known)
+                text = resolved(resource["Properties"]["Data"]["Fn::Base64"], parameters)
                 classic_schema.assertValid(etree.fromstring(text.encode()))
 
 
@@ -137,10 +136,10 @@ def test_links_lead_to_the_others_endpoints_under_the_common_user() -> None:
 
 def test_a_pair_is_one_broker_that_is_called_by_masterslave() -> None:
     template = only("mesh-of-pairs(pairs=2)")
-    brokers = [it for it in template["Resources"].values() if it["Type"] == "AWS::AmazonMQ::Broker"]
-    assert [it["Properties"]["DeploymentMode"] for it in brokers] == ["ACTIVE_STANDBY_MULTI_AZ"] * 2
-    assert [len(it["Properties"]["SubnetIds"]) for it in brokers] == [2, 2]
-    assert [it["uri"] for it in connectors(template, "Broker1")] == ["masterslave:(ssl://Broker2:61617)"]
+    brokers = [resource for resource in template["Resources"].values() if resource["Type"] == "AWS::AmazonMQ::Broker"]
+    assert [resource["Properties"]["DeploymentMode"] for resource in brokers] == ["ACTIVE_STANDBY_MULTI_AZ"] * 2
+    assert [len(resource["Properties"]["SubnetIds"]) for resource in brokers] == [2, 2]
+    assert [resource["uri"] for resource in connectors(template, "Broker1")] == ["masterslave:(ssl://Broker2:61617)"]
 
 
 def test_clients_get_a_failover_uri_of_their_groups_brokers() -> None:
@@ -150,8 +149,8 @@ def test_clients_get_a_failover_uri_of_their_groups_brokers() -> None:
 
 
 def test_a_group_that_enters_in_several_regions_is_told_whose_addresses_its_uri_lacks() -> None:
-    found = read(build("cross-region-mesh"))
-    west = found["cross-region-mesh-region-2.template.json"]["Outputs"]["ProducersFailoverUri"]
+    templates_of_regions = read(build("cross-region-mesh"))
+    west = templates_of_regions["cross-region-mesh-region-2.template.json"]["Outputs"]["ProducersFailoverUri"]
     assert west["Description"] == (
         "Of broker-4; add broker-1, broker-2, broker-3, whose addresses other stacks have as outputs"
     )
@@ -159,12 +158,15 @@ def test_a_group_that_enters_in_several_regions_is_told_whose_addresses_its_uri_
 
 
 def test_a_link_to_another_region_waits_for_that_stacks_endpoints() -> None:
-    found = read(build("cross-region-mesh"))
-    east = found["cross-region-mesh-region-1.template.json"]
-    assert [it["name"] for it in connectors(east, "Broker1")] == ["broker-1-to-broker-2", "broker-1-to-broker-3"]
-    uris = [it["uri"] for it in connectors(east, "Broker1", EAST)]
+    templates_of_regions = read(build("cross-region-mesh"))
+    east = templates_of_regions["cross-region-mesh-region-1.template.json"]
+    assert [link["name"] for link in connectors(east, "Broker1")] == [
+        "broker-1-to-broker-2",
+        "broker-1-to-broker-3",
+    ]
+    uris = [link["uri"] for link in connectors(east, "Broker1", EAST)]
     assert uris[-1] == "static:(ssl://four.example.com:61617)"
-    west = found["cross-region-mesh-region-2.template.json"]
+    west = templates_of_regions["cross-region-mesh-region-2.template.json"]
     assert sorted(name for name in west["Parameters"] if name.endswith("Endpoints")) == [
         "Broker2OpenWireEndpoints",
         "Broker3OpenWireEndpoints",
@@ -181,22 +183,18 @@ def test_brokers_in_a_circle_get_their_configurations_afterwards() -> None:
     assert "RebootNeeded" not in mesh["Outputs"]
 
 
-A, B = Broker("a"), Broker("b")
+A = Broker("a")
 
 
-def one(broker: Broker) -> Topology:
+def topology_of(broker: Broker) -> Topology:
     return Topology("t", (broker,), (), (ClientGroup("g", (broker,)),), CLASSIC)
-
-
-def linked(**settings: Any) -> Topology:
-    return Topology("t", (A, B), (NetworkConnector(A, B, **settings),), (), CLASSIC)
 
 
 def test_what_is_permitted_and_not_at_its_default_is_written() -> None:
     store = KahaDb(concurrent_store_and_dispatch_queues=False)
     openwire = TransportConnector("openwire", update_cluster_clients=True)
     busy = replace(A, persistence=store, connectors=(openwire,), network_connector_start_async=True)
-    ((_, template),) = read(one(busy)).items()
+    ((_, template),) = read(topology_of(busy)).items()
     text = resolved(template["Resources"]["AConfiguration"]["Properties"]["Data"]["Fn::Base64"], {})
     assert 'networkConnectorStartAsync="true"' in text
     assert 'concurrentStoreAndDispatchQueues="false"' in text
@@ -205,27 +203,5 @@ def test_what_is_permitted_and_not_at_its_default_is_written() -> None:
 
 
 def test_a_broker_that_is_declared_without_openwire_has_it_there_all_the_same() -> None:
-    ((_, template),) = read(one(replace(A, connectors=(TransportConnector("stomp"),)))).items()
+    ((_, template),) = read(topology_of(replace(A, connectors=(TransportConnector("stomp"),)))).items()
     assert "OpenWireEndpoints" in json.dumps(template["Outputs"]["GFailoverUri"])
-
-
-@pytest.mark.parametrize(
-    ("topology", "told"),
-    [
-        (one(replace(A, persistence=None)), "always has a store"),
-        (
-            one(replace(A, policies=(DestinationPolicy(),))),
-            "broker 'a': policies with settings of its own, but.*leave it out$",
-        ),
-        (one(replace(A, persistence=KahaDb(checkpoint_interval_ms=1))), "checkpoint_interval_ms=1"),
-        (one(replace(A, connectors=(TransportConnector(max_inactivity_ms=1),))), "max_inactivity_ms=1"),
-        (linked(prefetch_size=1), "link 'a-to-b': prefetch_size=1"),
-        (linked(discovery=MulticastDiscovery()), "discovery of kind multicast"),
-        (build("artemis-single"), "renders classic topologies"),
-        (Topology("t", (Broker("a.b"), Broker("a-b")), (), (), CLASSIC), "are both AB in a template"),
-        (Topology("t", (A, Broker("s", "x", standby_of="a")), (), (), CLASSIC), "of another region"),
-    ],
-)
-def test_what_amazon_mq_is_not_known_to_take_is_refused(topology: Topology, told: str) -> None:
-    with pytest.raises(TopologyInvalid, match=told):
-        rendered(topology, "amazon-mq", base_port=0)

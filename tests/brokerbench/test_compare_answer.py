@@ -76,7 +76,7 @@ def test_other_figures_can_be_primary(slower: list[Path], tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "sentence"),
     [
         ([], "0 runs: a comparison takes at least two"),
         (["0", "1", "--primary", "latency_ms.due_to_received.p98"], "did you mean latency_ms.due_to_received.p9"),
@@ -90,23 +90,23 @@ def test_other_figures_can_be_primary(slower: list[Path], tmp_path: Path) -> Non
     ],
 )
 def test_what_cannot_be_compared_is_one_error_and_nothing_is_written(
-    slower: list[Path], tmp_path: Path, arguments: list[str], told: str
+    slower: list[Path], tmp_path: Path, arguments: list[str], sentence: str
 ) -> None:
-    given = {"0": slower[0], "1": slower[1], "2": slower[2], "page.html": tmp_path / "page.html"}
-    result = call(tmp_path, *(given.get(argument, argument) for argument in arguments))
+    paths = {"0": slower[0], "1": slower[1], "2": slower[2], "page.html": tmp_path / "page.html"}
+    result = call(tmp_path, *(paths.get(argument, argument) for argument in arguments))
     assert result.exit_code == 2
-    assert told in result.output
+    assert sentence in result.output
     assert "Traceback" not in result.output
     assert list(tmp_path.iterdir()) == []
 
 
 def test_unlike_runs_are_refused_unless_allowed(slower: list[Path], tmp_path: Path) -> None:
-    other = write_planted(tmp_path, "other", Planted("ring", run={"protocol": "amqp"}))
-    refused = call(tmp_path, slower[0], other)
+    other_run = write_planted(tmp_path, "other", Planted("ring", run={"protocol": "amqp"}))
+    refused = call(tmp_path, slower[0], other_run)
     assert refused.exit_code == 2
     assert "brokerbench: protocol is amqp in other, but stomp in run-1-0" in refused.output
     assert not (tmp_path / "page.html").exists()
-    allowed = call(tmp_path, slower[0], other, "--allow-unlike")
+    allowed = call(tmp_path, slower[0], other_run, "--allow-unlike")
     assert allowed.exit_code == 0
     assert "unlike: protocol is amqp in other, but stomp in run-1-0" in allowed.output
 

@@ -115,10 +115,10 @@ def test_a_backup_has_a_volume_of_its_own_beside_the_store_that_it_shares(ha: st
 def test_the_script_of_an_artemis_broker_fills_its_secrets_whatever_is_in_a_password(tmp_path: Path) -> None:
     script = compose_files(build("mirror"), BASE_PORT)["broker-1/secrets.sh"]
     password = "$HOME `id` $(id) \"'&|;<END"
-    told = {"BROKERBENCH_CLIENT_USERNAME": "c", "BROKERBENCH_BRIDGE_USERNAME": "b"}
-    told |= {"BROKERBENCH_CLIENT_PASSWORD": password, "BROKERBENCH_BRIDGE_PASSWORD": password}
+    credentials = {"BROKERBENCH_CLIENT_USERNAME": "c", "BROKERBENCH_BRIDGE_USERNAME": "b"}
+    credentials |= {"BROKERBENCH_CLIENT_PASSWORD": password, "BROKERBENCH_BRIDGE_PASSWORD": password}
     here = script.replace("/brokerbench/private", str(tmp_path))
-    subprocess.run(["/bin/sh", "-eu", "-c", here], env={**os.environ, **told}, check=True)
+    subprocess.run(["/bin/sh", "-eu", "-c", here], env={**os.environ, **credentials}, check=True)
     written = {path.name: path.read_text("utf-8") for path in tmp_path.iterdir()}
     assert written == {
         "broker.properties": (

@@ -51,17 +51,24 @@ class Up:
     def health(self) -> dict[str, str]:
         """Of each service: starting, healthy or unhealthy."""
         with client_of(find().host) as client:
-            found = client.containers.list(filters={"label": f"com.docker.compose.project={self.project}"})
-            return {it.labels["com.docker.compose.service"]: it.attrs["State"]["Health"]["Status"] for it in found}
+            containers = client.containers.list(filters={"label": f"com.docker.compose.project={self.project}"})
+            return {
+                container.labels["com.docker.compose.service"]: container.attrs["State"]["Health"]["Status"]
+                for container in containers
+            }
 
     def published(self) -> set[tuple[str, int]]:
         """Addresses and ports of this machine at which its services are reached."""
         with client_of(find().host) as client:
-            found = client.containers.list(filters={"label": f"com.docker.compose.project={self.project}"})
-            bound = [each for it in found for each in it.attrs["NetworkSettings"]["Ports"].values()]
-        return {(where["HostIp"], int(where["HostPort"])) for each in bound for where in each or ()}
+            containers = client.containers.list(filters={"label": f"com.docker.compose.project={self.project}"})
+            bound = [
+                addresses
+                for container in containers
+                for addresses in container.attrs["NetworkSettings"]["Ports"].values()
+            ]
+        return {(address["HostIp"], int(address["HostPort"])) for addresses in bound for address in addresses or ()}
 
-    def left(self) -> list[object]:
+    def leftovers(self) -> list[object]:
         """Everything of this project that the engine still has."""
         own = {"label": f"com.docker.compose.project={self.project}"}
         with client_of(find().host) as client:
@@ -79,11 +86,11 @@ class Up:
 def compose(folder: Path, *arguments: str, **environment: str) -> str:
     """As on the machine: the first Compose, or the engine's own. What it prints."""
     tool = ["docker-compose"] if shutil.which("docker-compose") else ["docker", "compose"]
-    done = subprocess.run(
+    process = subprocess.run(
         [*tool, *arguments], cwd=folder, env={**os.environ, **environment}, capture_output=True, text=True, check=False
     )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    assert process.returncode == 0, process.stderr
+    return process.stdout
 
 
 def image(topology: Topology) -> dict[str, str]:
@@ -138,11 +145,11 @@ def brought_up(topology: Topology, folder: Path, base_port: int) -> Iterator[Up]
         yield running
     finally:
         running.compose("down", "--volumes", "--timeout", "2")
-        assert running.left() == []
+        assert running.leftovers() == []
 
 
 @pytest.fixture
-def kept(tmp_path: Path) -> Iterator[Up]:
+def stack(tmp_path: Path) -> Iterator[Up]:
     """A folder of the repository as it is there, its ports too; a copy, for the passwords that have to be in it."""
     topology = build("source-and-sink")
     folder = shutil.copytree(REPOSITORY / topology.name, tmp_path / topology.name)
@@ -159,13 +166,13 @@ def test_compose_takes_each_folder_of_the_repository(entry: str, tmp_path: Path)
     assert set(services) == {path.name for path in folder.iterdir() if path.is_dir()}
 
 
-def test_a_folder_of_the_repository_comes_up_as_it_is_and_its_link_carries_messages(kept: Up) -> None:
-    assert eventually(lambda: kept.health() == {"source": "healthy", "sink": "healthy"}, UP_WITHIN_S, LOOK_EVERY_S), (
-        kept.health()
+def test_a_folder_of_the_repository_comes_up_as_it_is_and_its_link_carries_messages(stack: Up) -> None:
+    assert eventually(lambda: stack.health() == {"source": "healthy", "sink": "healthy"}, UP_WITHIN_S, LOOK_EVERY_S), (
+        stack.health()
     )
-    assert kept.published() == {(LOOPBACK, port) for port in ports_from(kept.topology, BASE_PORT).values()}
-    send(kept, "source", b"over the link")
-    assert receive(kept, "sink") == b"over the link"
+    assert stack.published() == {(LOOPBACK, port) for port in ports_from(stack.topology, BASE_PORT).values()}
+    send(stack, "source", b"over the link")
+    assert receive(stack, "sink") == b"over the link"
 
 
 def test_brokers_of_a_folder_find_each_other_by_multicast(tmp_path: Path) -> None:
@@ -210,7 +217,7 @@ def receive(up: Up, broker: str) -> bytes:
 
     def listens() -> bool:
         try:
-            opened.append(up.connection(broker, lambda *told: None))
+            opened.append(up.connection(broker, lambda *reports: None))
         except Exception:  # it does not listen yet, in whatever words
             return False
         return True

@@ -105,7 +105,7 @@ def test_a_library_that_is_left_out_says_how_to_have_it() -> None:
 def test_a_machine_without_toxiproxy_is_well_and_is_told_how_to_have_it() -> None:
     (finding,) = [finding for finding in examine(GOOD) if finding.check == "Toxiproxy"]
     assert (finding.state, finding.next_step) == (OK, "for those: bash .ci/install-toxiproxy.sh")
-    (finding,) = [each for each in examine(replace(GOOD, toxiproxy="/bin/it")) if each.check == "Toxiproxy"]
+    (finding,) = [finding for finding in examine(replace(GOOD, toxiproxy="/bin/it")) if finding.check == "Toxiproxy"]
     assert (finding.reading, finding.next_step) == ("/bin/it", "")
 
 
@@ -119,12 +119,12 @@ def test_the_table_is_aligned_and_puts_each_next_step_below_its_finding() -> Non
 
 
 def test_the_answer_says_whether_a_run_can_be_made_and_what_to_read_first() -> None:
-    def told(**change: object) -> str:
+    def conclusion(**change: object) -> str:
         return answer(examine(replace(GOOD, **change)))  # type: ignore[arg-type]
 
-    assert told() == "This machine can run a benchmark."
-    assert told(free_ports=23, cores=1) == "This machine can run a benchmark. Warnings: free ports; cores."
-    missing = told(free_ports=23, java=None, java_problem="no Java 17")
+    assert conclusion() == "This machine can run a benchmark."
+    assert conclusion(free_ports=23, cores=1) == "This machine can run a benchmark. Warnings: free ports; cores."
+    missing = conclusion(free_ports=23, java=None, java_problem="no Java 17")
     assert missing == "This machine cannot run a benchmark yet. Missing: Java."
 
 

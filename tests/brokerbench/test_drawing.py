@@ -53,11 +53,11 @@ def test_rows_of_numbered_brokers_lose_none(numbers: list[int]) -> None:
     spokes = tuple(Broker(f"s-{number}") for number in numbers)
     links = tuple(NetworkConnector(hub, spoke) for spoke in spokes)
     (line,) = drawn(Topology("t", (hub, *spokes), links, (), CLASSIC)).splitlines()
-    found: list[int] = []
+    shown: list[int] = []
     for part in line.removeprefix("hub → ").split(", "):
-        first, _, last = (end.removeprefix("s-") for end in part.partition(" … "))
-        found += range(int(first), int(last or first) + 1)
-    assert found == numbers
+        begin, _, last = (end.removeprefix("s-") for end in part.partition(" … "))
+        shown += range(int(begin), int(last or begin) + 1)
+    assert shown == numbers
 
 
 def test_a_broker_that_nothing_joins_is_drawn_alone() -> None:

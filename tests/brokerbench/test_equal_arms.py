@@ -31,15 +31,15 @@ def test_the_nearest_arms_change_as_few_of_those_named_as_they_can(topologies: t
 @settings(deadline=None, max_examples=25)
 @given(st.lists(st.sampled_from(GROW), min_size=2, max_size=3, unique=True))
 def test_what_is_proposed_can_be_built_and_is_equal_in_brokers(topologies: list[str]) -> None:
-    told = proposal(topologies)
-    if not told:
+    sentence = proposal(topologies)
+    if not sentence:
         assert len({len(build(name).brokers) for name in topologies}) == 1
-    elif found := re.search(r"--topologies '(.+?)'\.", told):
-        sizes = {len(build(name).brokers) for name in split_values(found[1])}
+    elif match := re.search(r"--topologies '(.+?)'\.", sentence):
+        sizes = {len(build(name).brokers) for name in split_values(match[1])}
         assert len(sizes) == 1
-        assert f"{sizes.pop()} each" in told
+        assert f"{sizes.pop()} each" in sentence
     else:
-        assert told.startswith("No parameters make these arms equal in brokers")
+        assert sentence.startswith("No parameters make these arms equal in brokers")
 
 
 def test_arms_that_no_parameter_makes_equal_say_so() -> None:

@@ -53,8 +53,8 @@ def test_a_docker_engine_is_whoever_tells_its_version(short_folder: Path, answer
         listener.bind(str(path))
         listener.listen(1)
         answer_once(listener, answer)
-        found, problem = facts.docker_engine(f"unix://{path}")
-    assert found == version
+        engine, problem = facts.docker_engine(f"unix://{path}")
+    assert engine == version
     assert bool(problem) == (version is None)
 
 
@@ -87,11 +87,11 @@ def test_the_doctor_asks_only_for_the_versions_of_a_run_without_options(tmp_path
 def test_a_cached_distribution_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(CACHE_VARIABLE, str(tmp_path))
     jar = replace(PINNED[-1], sha512=hashlib.sha512(b"jar").hexdigest())
-    kept = tmp_path / jar.sha512[:16] / jar.filename
-    kept.parent.mkdir()
-    kept.write_bytes(b"jar")
-    assert facts.cached(jar) == str(kept)
-    kept.write_bytes(b"damaged")
+    cached_file = tmp_path / jar.sha512[:16] / jar.filename
+    cached_file.parent.mkdir()
+    cached_file.write_bytes(b"jar")
+    assert facts.cached(jar) == str(cached_file)
+    cached_file.write_bytes(b"damaged")
     assert facts.cached(jar) is None
     assert facts.cached(PINNED[1]) is None
 
@@ -126,10 +126,10 @@ def _wait_for_child(parent: int) -> int:
 
 
 def test_everything_is_gathered_on_this_machine(tmp_path: Path) -> None:
-    found = facts.gather(tmp_path / "runs")
-    assert found.python == sys.version_info[:3]
-    assert found.java is not None
-    assert found.libraries["pyspark"]
-    assert found.cores >= 1
-    assert set(found.disk_free_bytes) == {"runs", "cache"}
+    gathered = facts.gather(tmp_path / "runs")
+    assert gathered.python == sys.version_info[:3]
+    assert gathered.java is not None
+    assert gathered.libraries["pyspark"]
+    assert gathered.cores >= 1
+    assert set(gathered.disk_free_bytes) == {"runs", "cache"}
     assert not (tmp_path / "runs").exists()

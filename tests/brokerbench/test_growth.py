@@ -76,8 +76,8 @@ def test_a_name_that_is_taken_is_not_given_again() -> None:
 
 def test_who_has_no_link_yet_joins_no_cluster_of_others() -> None:
     alone, *members = (ArtemisBroker(name) for name in ("0", "1", "2"))
-    others = ClusterLink(*members, cluster=ClusterConnection(max_hops=2))
-    growth = joined(Topology("t", (alone, *members), (others,), (), ARTEMIS))
+    cluster_link = ClusterLink(*members, cluster=ClusterConnection(max_hops=2))
+    growth = joined(Topology("t", (alone, *members), (cluster_link,), (), ARTEMIS))
     assert (growth.restarted, growth.untouched) == (("0",), ("1", "2"))
 
 

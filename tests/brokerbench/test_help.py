@@ -50,8 +50,8 @@ def test_the_help_says_how_a_run_is_made_and_which_options_it_takes() -> None:
 
 @pytest.mark.parametrize("command", ["", *main.commands])
 def test_help_is_also_asked_for_by_h(command: str) -> None:
-    asked = [command] if command else []
-    short, long = (CliRunner().invoke(main, [*asked, option]) for option in ("-h", "--help"))
+    words = [command] if command else []
+    short, long = (CliRunner().invoke(main, [*words, option]) for option in ("-h", "--help"))
     assert (short.exit_code, short.output) == (0, long.output)
 
 
@@ -70,17 +70,17 @@ def test_a_misspelt_command_is_refused_with_the_nearest_one_alone() -> None:
 def test_every_option_of_a_run_that_the_docs_have_is_listed_and_no_other() -> None:
     listed = set(re.findall(r"^  (--[\w-]+)", options().stdout, re.M))
     documented = set(re.findall(r"^\| `(--[\w-]+)", Path("docs/options.md").read_text(encoding="utf-8"), re.M))
-    both = re.findall(r"^\| `--[\w-]+`, `(--[\w-]+)`", Path("docs/options.md").read_text(encoding="utf-8"), re.M)
-    assert listed == documented.union(both)
+    longer = re.findall(r"^\| `--[\w-]+`, `(--[\w-]+)`", Path("docs/options.md").read_text(encoding="utf-8"), re.M)
+    assert listed == documented.union(longer)
 
 
 def test_the_options_of_a_scenario_of_ones_own_have_its_defaults(tmp_path: Path) -> None:
     (tmp_path / "own.py").write_text(OWN, encoding="utf-8")
-    told = " ".join(options(str(tmp_path / "own.py")).stdout.split())
-    assert told.startswith(f"locust -f {tmp_path}/own.py --headless [-t 30s] [OPTION …] ")
-    assert "or a YAML file (default: ring(brokers=5))" in told
-    assert "PRODUCERS:CONSUMERS (default: openwire)" in told
-    assert "seconds before the load counts (default: 7)" in told
+    shown = " ".join(options(str(tmp_path / "own.py")).stdout.split())
+    assert shown.startswith(f"locust -f {tmp_path}/own.py --headless [-t 30s] [OPTION …] ")
+    assert "or a YAML file (default: ring(brokers=5))" in shown
+    assert "PRODUCERS:CONSUMERS (default: openwire)" in shown
+    assert "seconds before the load counts (default: 7)" in shown
 
 
 def test_one_scenario_is_shown_with_what_it_asks_how_to_run_it_and_its_defaults(tmp_path: Path) -> None:
@@ -103,8 +103,8 @@ def test_the_values_of_an_option_are_listed_without_the_empty_one() -> None:
 def test_a_file_without_a_scenario_has_no_options_and_says_what_it_lacks(tmp_path: Path) -> None:
     (tmp_path / "empty.py").write_text("", encoding="utf-8")
     refused = options(str(tmp_path / "empty.py"))
-    told = "hands over no scenario; end it with run(Scenario(…)), see docs/scenarios.md\n"
-    assert (refused.returncode, refused.stderr) == (2, f"brokerbench: {tmp_path}/empty.py: {told}")
+    sentence = "hands over no scenario; end it with run(Scenario(…)), see docs/scenarios.md\n"
+    assert (refused.returncode, refused.stderr) == (2, f"brokerbench: {tmp_path}/empty.py: {sentence}")
 
 
 def test_a_scenario_that_is_none_is_refused_with_those_there_are() -> None:

@@ -70,7 +70,7 @@ class ANight:
     def ended(self, timeout_s: float = 240) -> int:
         return self.process.wait(timeout_s)
 
-    def kept(self) -> list[str]:
+    def usable_runs(self) -> list[str]:
         """The runs of which the history has figures."""
         (folder,) = (self.runs / "nightly-history").iterdir()
         return sorted({run for path in folder.iterdir() for run in pq.read_table(path)["run_id"].to_pylist()})
@@ -80,30 +80,30 @@ class ANight:
 @pytest.mark.timeout(900)
 def test_a_night_that_is_stopped_goes_on_is_judged_and_is_kept_once(tmp_path: Path) -> None:
     gates = f"messages.lost == 0, '{P99}'"
-    first = ANight(tmp_path, "monday", gates)
-    until(lambda: first.process.poll() is not None or "run 2 of 2: block 1, " in first.output, 120)
-    until(lambda: len(list(first.runs.glob("*/*/*/run.json"))) == 2)
-    first.process.send_signal(signal.SIGINT)
-    assert first.ended() == 130, first.output
-    assert "stopped: 1 of 2 runs are made and kept; the same command with --night monday goes on" in first.output
-    assert "Traceback" not in first.output
-    assert nothing_left(first.runs)
+    stopped = ANight(tmp_path, "monday", gates)
+    until(lambda: stopped.process.poll() is not None or "run 2 of 2: block 1, " in stopped.output, 120)
+    until(lambda: len(list(stopped.runs.glob("*/*/*/run.json"))) == 2)
+    stopped.process.send_signal(signal.SIGINT)
+    assert stopped.ended() == 130, stopped.output
+    assert "stopped: 1 of 2 runs are made and kept; the same command with --night monday goes on" in stopped.output
+    assert "Traceback" not in stopped.output
+    assert nothing_left(stopped.runs)
 
-    second = ANight(tmp_path, "monday", gates)
-    assert second.ended() == 0, second.output
+    resumed = ANight(tmp_path, "monday", gates)
+    assert resumed.ended() == 0, resumed.output
     assert (
-        "1 gate against the reference body-bytes 100: each needs 7 blocks before it can fail or pass" in second.output
+        "1 gate against the reference body-bytes 100: each needs 7 blocks before it can fail or pass" in resumed.output
     )
-    assert "steady on mesh: with 1 block its gates stay undecided" in second.output
-    found = json.loads((second.runs / "nightly-monday" / "nightly.json").read_text(encoding="utf-8"))
-    outcomes = {gate["gate"]: gate["outcome"] for gate in found["gates"]}
+    assert "steady on mesh: with 1 block its gates stay undecided" in resumed.output
+    report = json.loads((resumed.runs / "nightly-monday" / "nightly.json").read_text(encoding="utf-8"))
+    outcomes = {gate["gate"]: gate["outcome"] for gate in report["gates"]}
     assert outcomes == {"messages.lost == 0": "pass", P99: "undecided", "the scenario's own checks": "pass"}
-    assert (found["colour"], len(second.kept())) == ("yellow", 2)
+    assert (report["colour"], len(resumed.usable_runs())) == ("yellow", 2)
     assert (tmp_path / "monday.md").read_text(encoding="utf-8").startswith("## Nightly benchmark monday: yellow")
 
-    third = ANight(tmp_path, "monday", gates)
-    assert third.ended() == 0, third.output
-    assert third.kept() == second.kept()
+    repeated = ANight(tmp_path, "monday", gates)
+    assert repeated.ended() == 0, repeated.output
+    assert repeated.usable_runs() == resumed.usable_runs()
 
     changed = ANight(tmp_path, "monday", "messages.received <= 0")
     assert changed.ended() == 2
@@ -114,7 +114,7 @@ def test_a_night_that_is_stopped_goes_on_is_judged_and_is_kept_once(tmp_path: Pa
 def test_a_failed_gate_ends_with_status_1_and_is_named(tmp_path: Path) -> None:
     night = ANight(tmp_path, "red", "messages.received <= 0", short=True)
     assert night.ended() == 1, night.output
-    assert len(night.kept()) == 2
+    assert len(night.usable_runs()) == 2
     assert "red: Failed: messages.received <= 0 (steady on mesh, body_bytes 900)." in night.output
     (case,) = ET.parse(night.junit).getroot().findall(".//testcase[failure]")
     assert case.get("name") == "messages.received <= 0: body_bytes 900"
@@ -129,8 +129,8 @@ def test_a_link_that_became_slower_is_found_on_real_brokers_and_nothing_else_is(
     p50, rate = "latency_ms.due_to_received.p50 vs reference < 50%", "throughput.received_per_s vs reference > -20%"
     night = ANight(tmp_path, "slower", f"messages.lost == 0, '{p50}', '{rate}'", SLOWER_LINK)
     assert night.ended(2400) == 1, night.output
-    found = json.loads((night.runs / "nightly-slower" / "nightly.json").read_text(encoding="utf-8"))
-    outcomes = {gate["gate"]: gate["outcome"] for gate in found["gates"]}
+    report = json.loads((night.runs / "nightly-slower" / "nightly.json").read_text(encoding="utf-8"))
+    outcomes = {gate["gate"]: gate["outcome"] for gate in report["gates"]}
     own = "the scenario's own checks"
     assert outcomes == {"messages.lost == 0": "pass", p50: "fail", rate: "pass", own: "pass"}, night.output
     assert f"red: Failed: {p50} (steady on source-and-sink, *:delay=200ms)." in night.output

@@ -7,7 +7,6 @@ import pytest
 from brokerbench.compare.making import check
 from brokerbench.nightly.making import sessions
 from brokerbench.nightly.plan import read, refused
-from records.errors import UserError
 from tests.house.tree import ROOT
 
 GOOD = """\
@@ -38,26 +37,26 @@ def written(folder: Path, text: str) -> Path:
 
 def test_a_plan_is_a_comparison_for_each_scenario_and_topology(tmp_path: Path) -> None:
     plan = read(written(tmp_path, GOOD))
-    found = sessions(plan, tmp_path / "nightly-monday")
-    assert [each.name for each in found] == ["steady on mesh", "steady on tree", "failover on mesh"]
+    benchmarks = sessions(plan, tmp_path / "nightly-monday")
+    assert [benchmark.name for benchmark in benchmarks] == ["steady on mesh", "steady on tree", "failover on mesh"]
     assert plan.tests == 2
-    assert [each.session.blocks for each in found] == [7, 7, 3]
-    first = found[0].session
-    assert (first.option, first.values) == ("failover", ("randomize=false", "randomize=true"))
-    assert first.common_options == ("--rate=200", "--topology=mesh", "--check=messages.lost == 0", "-t", "30s")
-    assert len({each.session.folder for each in found}) == 3
+    assert [benchmark.session.blocks for benchmark in benchmarks] == [7, 7, 3]
+    session = benchmarks[0].session
+    assert (session.option, session.values) == ("failover", ("randomize=false", "randomize=true"))
+    assert session.common_options == ("--rate=200", "--topology=mesh", "--check=messages.lost == 0", "-t", "30s")
+    assert len({benchmark.session.folder for benchmark in benchmarks}) == 3
 
 
 def test_the_short_form_runs_less_and_judges_the_same(tmp_path: Path) -> None:
     plan = read(written(tmp_path, GOOD)).shortened()
-    assert {each.session.blocks for each in sessions(plan, tmp_path)} == {1}
-    assert {each.session.common_options[-1] for each in sessions(plan, tmp_path)} == {"8s"}
+    assert {benchmark.session.blocks for benchmark in sessions(plan, tmp_path)} == {1}
+    assert {benchmark.session.common_options[-1] for benchmark in sessions(plan, tmp_path)} == {"8s"}
     assert plan.tests == 2
 
 
 def test_the_short_form_keeps_each_run_time_unless_it_says_another(tmp_path: Path) -> None:
     plan = read(written(tmp_path, GOOD.replace("short: {blocks: 1, run_time: 8s}", "short: {blocks: 2}"))).shortened()
-    assert [(each.blocks, each.run_time) for each in plan.benchmarks] == [(2, "30s"), (2, "")]
+    assert [(benchmark.blocks, benchmark.run_time) for benchmark in plan.benchmarks] == [(2, "30s"), (2, "")]
 
 
 def test_each_night_has_an_order_of_its_own(tmp_path: Path) -> None:
@@ -73,96 +72,22 @@ def test_the_plan_of_this_project_can_be_read() -> None:
 
 def test_every_run_of_the_short_form_of_this_projects_plan_can_be_made(tmp_path: Path) -> None:
     plan = read(ROOT / "benchmarks" / "nightly.yaml").shortened()
-    would = [check(each.session) for each in sessions(plan, tmp_path)]
+    would = [check(benchmark.session) for benchmark in sessions(plan, tmp_path)]
     assert [len(arms) for arms in would] == [2, 2]
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "says"),
-    [
-        ("vary: failover", "vary: failovers", r"plan.yaml:1:7: the plan.vary: 'failovers' .*did you mean 'failover'"),
-        ("vary: failover\n", "", r"plan.yaml:1:1: the plan: vary is missing"),
-        ("candidates: [randomize=true]", "candidates: []", r"plan.yaml:3:13: the plan.candidates: no candidate"),
-        ("[randomize=true]", "[randomize=false]", r"'randomize=false' is given twice"),
-        ("scenario: steady", "scenario: stedy", r"plan.yaml:6:15: the plan.benchmarks\[0\].scenario: stedy: no such"),
-        ("blocks: 3", "blocks: -3", r"plan.yaml:14:13: the plan.benchmarks\[1\].blocks: -3, but it must be 1 or more"),
-        ("blocks: 3", "blocks: 0", r"benchmarks\[1\].blocks: 0, but it must be 1 or more, or left out for as many as"),
-        ("blocks: 3", "blocks: 1000000000", r"blocks: 1000000000, but it must be at most 1,000"),
-        (
-            "[--rate=200]",
-            "[rate]",
-            r"plan.yaml:4:10: the plan.options: 'rate', but it must be an option of a run, such",
-        ),
-        ("[--rate=200]", "[--rate=200, '100']", r"plan.yaml:4:10: the plan.options: '100', but it must be an option"),
-        ("{blocks: 1, run", "{blocks: 0, run", r"plan.yaml:16:17: the plan.short.blocks: 0, but it must be 1 or more"),
-        ("scenario: failover", "scenario: steady", r"the plan.benchmarks: steady on mesh is in the plan twice"),
-        ("[messages.lost == 0]", "[messages.lost == 0, messages.lost == 0]", r"'messages.lost == 0' is given twice"),
-        ("blocks: 3", "blocks: many", r"blocks: 'many', but it must be a whole number"),
-        ("< 20%", "> 20%", r"plan.yaml:10:7: the plan.benchmarks\[0\].gates: gate '.*less is better"),
-        ("messages.lost == 0\n      -", "messages.lots == 0\n      -", r"gates: gate .*did you mean 'messages.lost'"),
-        ("gates: [messages.lost == 0]", "gates: []", r"no gate: say what must hold"),
-        ("    topologies: [mesh]\n", "", r"scenario failover: say on which topologies"),
-        ("vary: failover", "vary: topology", r"scenario steady: leave its topologies out"),
-        ("run_time", "runtime", r"'runtime' is not known here; did you mean 'run_time'"),
-        (
-            "run_time: 30s",
-            "run_time: 0s",
-            r"plan.yaml:8:15: the plan.benchmarks\[0\].run_time: '0s', but it must be more than 0: write it",
-        ),
-        (
-            "run_time: 8s",
-            "run_time: soon",
-            r"plan.yaml:16:30: the plan.short.run_time: 'soon', but it must be a time: ",
-        ),
-        (
-            "topologies: [mesh, tree]",
-            "topologies: [mesh, tre]",
-            r"plan.yaml:7:17: the plan.benchmarks\[0\].topologies: .*'tre'.*tree",
-        ),
-        (
-            "[--rate=200]",
-            "[--failover=timeout=3000]",
-            r"plan.yaml:4:10: the plan.options: --failover: the arms differ in it, so it cannot be an option of",
-        ),
-        (
-            "    blocks: 3",
-            "    options: [--failover, timeout=3000]",
-            r"plan.yaml:6:3: the plan.benchmarks: --failover: the arms differ in it",
-        ),
-        (
-            GOOD,
-            "vary: topology\nreference: mesh\ncandidates: [mes]\n"
-            "benchmarks: [{scenario: steady, gates: [messages.lost == 0]}]\n",
-            r"plan.yaml:3:13: the plan.candidates: .*'mes'",
-        ),
-        (GOOD, "", r"plan.yaml:1:1: the file is empty"),
-        (GOOD, "vary: [", r"plan.yaml:1:8: this is no YAML"),
-    ],
-)
-def test_a_wrong_plan_is_refused_with_its_place(tmp_path: Path, old: str, new: str, says: str) -> None:
-    assert old in GOOD
-    with pytest.raises(UserError, match=says) as refused:
-        read(written(tmp_path, GOOD.replace(old, new, 1)))
-    assert "\n" not in str(refused.value)
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "place"),
+    ("text", "replacement", "place"),
     [
         ("    blocks: 3\n", "    blocks: 3\n    run_time: 5s\n", "plan.yaml:15:15: the plan.benchmarks[1].run_time: "),
         ("run_time: 8s}", "run_time: 5s}", "plan.yaml:16:30: the plan.short.run_time: "),
     ],
 )
 def test_what_a_run_refuses_is_told_in_the_words_of_the_plan_with_its_place(
-    tmp_path: Path, old: str, new: str, place: str
+    tmp_path: Path, text: str, replacement: str, place: str
 ) -> None:
-    path = written(tmp_path, GOOD.replace(old, new, 1))
+    path = written(tmp_path, GOOD.replace(text, replacement, 1))
     plan = read(path).shortened() if "short" in place else read(path)
     why = "failover on mesh: failover a: fault kill of x: it is over after 5 s; make the load longer (-t)"
     assert refused(path, plan, plan.benchmarks[1], why) == f"{path.parent}/{place}{why.replace('-t', 'run_time')}"
     assert "plan.yaml:12:5: the plan.benchmarks[1]: no" in refused(path, plan, plan.benchmarks[1], "no")
-
-
-def test_a_plan_that_is_not_there_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(UserError, match=r"none\.yaml: cannot be read: No such file or directory"):
-        read(tmp_path / "none.yaml")

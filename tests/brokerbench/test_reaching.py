@@ -89,8 +89,8 @@ def test_a_name_with_quotes_is_quoted_for_a_shell() -> None:
 
 def test_a_load_speaks_what_the_canaries_spoke_and_has_their_failover_options() -> None:
     files = ReachFiles(Path("b.yaml"), Path("c.env"))
-    asked = LoadOptions("router-peer", "amqp:openwire", "randomize=false&timeout=3000")
-    line = shlex.split(load_command(asked, files))
+    options = LoadOptions("router-peer", "amqp:openwire", "randomize=false&timeout=3000")
+    line = shlex.split(load_command(options, files))
     assert line[-4:] == ["--protocol", "amqp:openwire", "--failover", "randomize=false&timeout=3000"]
 
 

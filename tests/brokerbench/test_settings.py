@@ -18,7 +18,7 @@ TTLS = "message_ttl=1 consumer_ttl=1"
 
 
 @pytest.mark.parametrize(
-    ("link", "told"),
+    ("link", "text"),
     [
         (NetworkConnector(A, B), TTLS),
         (NetworkConnector(A, B, message_ttl=-1, prefetch_size=5), "message_ttl=-1 consumer_ttl=1, prefetch_size=5"),
@@ -47,12 +47,12 @@ TTLS = "message_ttl=1 consumer_ttl=1"
         (BrokerConnection(EAST, WEST, mirror=Mirror()), "mirror"),
     ],
 )
-def test_what_is_set_is_told_and_nothing_else(link: Link, told: str) -> None:
-    assert link_settings(link) == told
+def test_what_is_set_is_told_and_nothing_else(link: Link, text: str) -> None:
+    assert link_settings(link) == text
 
 
 @pytest.mark.parametrize("link", [*every_feature().links, *every_artemis_feature().links], ids=lambda link: link.name)
 def test_whatever_a_link_can_be_set_to_is_told_in_words_of_a_file(link: Link) -> None:
-    told = link_settings(link)
-    assert "(" in told or "=" in told
-    assert not {"'", "[", "{"} & {*told}, "no value is shown as Python has it"
+    text = link_settings(link)
+    assert "(" in text or "=" in text
+    assert not {"'", "[", "{"} & {*text}, "no value is shown as Python has it"

@@ -37,8 +37,8 @@ def make_night(plan: Plan, runs: Path) -> None:
 
 
 def begin(plan: Plan, runs: Path) -> None:
-    for each in sessions(plan, runs / "nightly-monday"):
-        each.session.begin()
+    for benchmark in sessions(plan, runs / "nightly-monday"):
+        benchmark.session.begin()
 
 
 def test_a_night_that_began_with_another_plan_is_refused_at_once(plan: Plan, tmp_path: Path) -> None:
@@ -67,10 +67,10 @@ def test_a_night_that_the_same_plan_began_goes_on(plan: Plan, tmp_path: Path) ->
 
 
 def test_a_comparison_of_other_options_or_that_another_command_makes_is_refused_at_once(tmp_path: Path) -> None:
-    asked = Comparison("steady", "mesh,tree", (), 3, "10s", "mine", (), tmp_path)
-    session = planned(asked, 1)
+    request = Comparison("steady", "mesh,tree", (), 3, "10s", "mine", (), tmp_path)
+    session = planned(request, 1)
     session.begin()
     with pytest.raises(ValueError, match="compare-mine: holds runs of other options"):
-        runs_made(replace(asked, run_time="20s"), (), print)
+        runs_made(replace(request, run_time="20s"), (), print)
     with only_one(session.folder), pytest.raises(ValueError, match="or name another session by --session"):
-        runs_made(asked, (), print)
+        runs_made(request, (), print)

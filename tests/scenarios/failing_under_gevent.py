@@ -64,8 +64,8 @@ class Bench:
         parser = ArgumentParser()
         add_arguments(parser, scenario)
         messages = EACH * sum(user.fixed_count for user in users if issubclass(user, ProducerUser))
-        asked = {"runtime": "memory", "runs": str(runs), "warm_up": "0", "messages": str(messages)}
-        options = read(Namespace(**{**vars(parser.parse_args([])), **asked}), scenario, None)
+        chosen = {"runtime": "memory", "runs": str(runs), "warm_up": "0", "messages": str(messages)}
+        options = read(Namespace(**{**vars(parser.parse_args([])), **chosen}), scenario, None)
         self._environment = Environment(user_classes=list(users))
         self._users = [user for user in users for _ in range(user.fixed_count)]
         self.run = RunController(
@@ -80,8 +80,8 @@ class Bench:
     def go(self, happens: Callable[[], object] = lambda: None) -> None:
         """The run until its brokers are down; ``happens``: meanwhile."""
         for user in self._users:
-            made = user(self._environment)
-            self._running.append(gevent.spawn(made.consume if isinstance(made, ConsumerUser) else made.produce))  # type: ignore[attr-defined]
+            client = user(self._environment)
+            self._running.append(gevent.spawn(client.consume if isinstance(client, ConsumerUser) else client.produce))  # type: ignore[attr-defined]
         holding = gevent.spawn(self.run.load.hold)
         happens()
         holding.get(timeout=60)
@@ -110,15 +110,15 @@ def bench_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callab
     monkeypatch.setattr(run_options.catalogue, "build", lambda _: WIDE)
     benches = []
 
-    def made(*users: type[BrokerUser]) -> Bench:
+    def make_bench(*users: type[BrokerUser]) -> Bench:
         bench = Bench(tmp_path / "runs", users)
         benches.append(bench)
         bench.run.begin()
         return bench
 
-    yield made
-    for each in benches:
-        each.close()
+    yield make_bench
+    for bench in benches:
+        bench.close()
 
 
 class MayFail(Guests):
@@ -127,7 +127,9 @@ class MayFail(Guests):
 
 def warned(caplog: pytest.LogCaptureFixture) -> list[str]:
     return [
-        each.getMessage() for each in caplog.records if (each.name, each.levelno) == ("brokerbench", logging.WARNING)
+        record.getMessage()
+        for record in caplog.records
+        if (record.name, record.levelno) == ("brokerbench", logging.WARNING)
     ]
 
 
@@ -145,8 +147,8 @@ def test_a_user_that_is_refused_and_may_fail_is_one_warning_and_the_others_send_
     assert "guests client" in warning
     assert "broker away" in warning
     assert REFUSED in warning
-    (said,) = warned(caplog)
-    assert said.startswith("MayFail: guests client ")
+    (warning,) = warned(caplog)
+    assert warning.startswith("MayFail: guests client ")
     assert len(bench.rows("sends")) == len(bench.rows("receipts")) == 2 * EACH
     assert bench.run.info.phases.load_ended_ns is not None
     assert [user.settings.get("may_fail") for user in bench.run.info.users] == [None, True, None]

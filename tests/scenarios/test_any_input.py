@@ -63,12 +63,12 @@ def read_or_refused(reading: Callable[[], object], *refusals: type[Exception]) -
     try:
         reading()
     except refusals as error:
-        told = shortened(str(error)) if type(error) is UserError else str(error)  # as commands show it
-        assert told.strip()
-        assert len(told) <= LONGEST
-        assert not UNPRINTABLE.search(told), told
-        assert "Traceback" not in told
-        assert "set_int_max_str_digits" not in told
+        sentence = shortened(str(error)) if type(error) is UserError else str(error)  # as commands show it
+        assert sentence.strip()
+        assert len(sentence) <= LONGEST
+        assert not UNPRINTABLE.search(sentence), sentence
+        assert "Traceback" not in sentence
+        assert "set_int_max_str_digits" not in sentence
     assert time.process_time() - began_s < MOST_S
 
 
@@ -91,9 +91,9 @@ class Parser(ArgumentParser):
 
 @lru_cache
 def parser() -> Parser:
-    made = Parser()
-    add_arguments(made, SCENARIO)
-    return made
+    parser_of_options = Parser()
+    add_arguments(parser_of_options, SCENARIO)
+    return parser_of_options
 
 
 VALID = {
@@ -131,8 +131,8 @@ texts = st.sampled_from(NASTY) | st.text(max_size=30) | st.integers().map(str) |
 @st.composite
 def damaged(draw: st.DrawFn, valid: str) -> str:
     """The text with a part left out, doubled or replaced."""
-    first, last = sorted((draw(st.integers(0, len(valid))), draw(st.integers(0, len(valid)))))
-    return valid[:first] + draw(st.just("") | st.just(2 * valid[first:last]) | texts) + valid[last:]
+    begin, last = sorted((draw(st.integers(0, len(valid))), draw(st.integers(0, len(valid)))))
+    return valid[:begin] + draw(st.just("") | st.just(2 * valid[begin:last]) | texts) + valid[last:]
 
 
 @st.composite
@@ -358,10 +358,10 @@ def test_any_run_json_is_read_or_refused_in_a_sentence(run: Path, tmp_path: Path
 
 @pytest.mark.parametrize("name", ["run.json", "summary.json"])
 def test_any_damage_to_a_run_folder_is_reported_on_or_refused_in_a_sentence(run: Path, name: str) -> None:
-    kept = (run / name).read_text(encoding="utf-8")
+    valid = (run / name).read_text(encoding="utf-8")
 
     @settings(fuzzed, max_examples=SELDOM)
-    @given(damaged_json(json.loads(kept)).map(json.dumps) | damaged(kept))
+    @given(damaged_json(json.loads(valid)).map(json.dumps) | damaged(valid))
     def try_it(text: str) -> None:
         (run / name).write_bytes(text.encode("utf-8", "surrogateescape"))
         refused_or_fine(["report", str(run)])
@@ -369,4 +369,4 @@ def test_any_damage_to_a_run_folder_is_reported_on_or_refused_in_a_sentence(run:
     try:
         try_it()
     finally:
-        (run / name).write_text(kept, encoding="utf-8")
+        (run / name).write_text(valid, encoding="utf-8")

@@ -64,9 +64,9 @@ def stage(request: pytest.FixtureRequest, tmp_path: Path) -> Stage:
 def test_every_message_of_a_java_client_is_shown_with_its_identity_and_none_is_taken(stage: Stage) -> None:
     stage.leave(MORE_THAN_A_PAGE)
     for _ in range(2):
-        found = stage.browse()
-        assert sorted(identity.read(each.body, RUN).seq for each in found) == list(range(MORE_THAN_A_PAGE))
-        assert all(each.age_ns is not None and -1e9 < each.age_ns < 300e9 for each in found)
+        messages = stage.browse()
+        assert sorted(identity.read(message.body, RUN).seq for message in messages) == list(range(MORE_THAN_A_PAGE))
+        assert all(message.age_ns is not None and -1e9 < message.age_ns < 300e9 for message in messages)
 
 
 @pytest.mark.brokers
@@ -74,7 +74,7 @@ def test_every_message_of_a_java_client_is_shown_with_its_identity_and_none_is_t
 def test_a_large_message_is_shown_or_it_is_said_that_it_cannot_be(stage: Stage) -> None:
     stage.leave(1, 200 * 1024)
     if stage.protocol != "core":
-        assert [identity.read(each.body, RUN).seq for each in stage.browse()] == [0]
+        assert [identity.read(message.body, RUN).seq for message in stage.browse()] == [0]
     else:
         words = rf"broker '{BROKER}', queue {stage.orders.name}: management shows no body of a large message"
         with pytest.raises(DriverError, match=words):

@@ -20,7 +20,7 @@ def connected(clients: int) -> ConnectionLosses:
     return losses
 
 
-def told(*faults_ns: int) -> ClientsOff:
+def clients_off(*faults_ns: int) -> ClientsOff:
     return ClientsOff(lambda by_ns: max((at_ns for at_ns in faults_ns if at_ns <= by_ns), default=None))
 
 
@@ -30,11 +30,11 @@ def change(losses: ConnectionLosses, event: str, clients: range, at_s: float) ->
 
 
 def lines(off: ClientsOff, losses: ConnectionLosses, *at_s: float) -> list[str]:
-    return [off.line(losses, round(each * S)) for each in at_s]
+    return [off.line(losses, round(moment_s * S)) for moment_s in at_s]
 
 
 def test_users_that_share_a_connection_are_off_and_back_together_and_count_one_by_one() -> None:
-    losses, off = connected(1), told(FAULT_NS)
+    losses, off = connected(1), clients_off(FAULT_NS)
     losses.share(10, 9)
     losses.share(11, 9)
     losses.note(9, "connected", 2 * S)
@@ -50,13 +50,13 @@ def test_users_that_share_a_connection_are_off_and_back_together_and_count_one_b
 def test_nothing_is_told_while_no_client_loses_its_connection() -> None:
     losses = connected(8)
     change(losses, "closed", range(2), 11)
-    off = told(FAULT_NS)
+    off = clients_off(FAULT_NS)
     assert lines(off, losses, 11, 12, 13) == ["", "", ""]
     assert off.last_line(losses) == ""
 
 
 def test_clients_are_told_off_once_and_back_by_when_the_last_one_was_connected() -> None:
-    losses, off = connected(8), told(FAULT_NS)
+    losses, off = connected(8), clients_off(FAULT_NS)
     change(losses, "lost", range(6), 10.1)
     assert lines(off, losses, 10.2, 11.2, 11.4, 13.0) == ["", "clients: 6 of 8 off", "", ""]
     change(losses, "connected", range(5), 13.1)
@@ -66,7 +66,7 @@ def test_clients_are_told_off_once_and_back_by_when_the_last_one_was_connected()
 
 
 def test_no_line_comes_within_a_second_of_another() -> None:
-    losses, off = connected(8), told(FAULT_NS)
+    losses, off = connected(8), clients_off(FAULT_NS)
     change(losses, "lost", range(6), 10.1)
     assert lines(off, losses, 10.2, 11.2) == ["", "clients: 6 of 8 off"]
     change(losses, "connected", range(2), 11.3)
@@ -76,25 +76,25 @@ def test_no_line_comes_within_a_second_of_another() -> None:
 
 
 def test_clients_that_are_back_within_a_second_are_told_in_one_line() -> None:
-    losses, off = connected(8), told(FAULT_NS)
+    losses, off = connected(8), clients_off(FAULT_NS)
     change(losses, "lost", range(1), 10.1)
     change(losses, "connected", range(1), 10.3)
     assert lines(off, losses, 10.4, 11.4, 11.6) == ["", "clients: 1 back 0.3 s after the fault began", ""]
 
 
 def test_later_losses_without_a_further_fault_are_timed_from_the_first_of_them() -> None:
-    losses, off = connected(2), told(FAULT_NS, 90 * S)
+    losses, off = connected(2), clients_off(FAULT_NS, 90 * S)
     for lost_s in (10.5, 40.0, 91.0):
         change(losses, "lost", range(2), lost_s)
         change(losses, "connected", range(2), lost_s + 0.5)
         assert off.line(losses, round((lost_s + 1) * S)) == ""
-        found = off.line(losses, round((lost_s + 2) * S))
+        line = off.line(losses, round((lost_s + 2) * S))
         after = {10.5: "1.0 s after the fault began", 40.0: "0.5 s after the first loss"}
-        assert found == f"clients: all 2 back {after.get(lost_s, '1.5 s after the fault began')}"
+        assert line == f"clients: all 2 back {after.get(lost_s, '1.5 s after the fault began')}"
 
 
 def test_losses_before_any_fault_are_timed_from_the_first_of_them() -> None:
-    losses, off = connected(2), told(FAULT_NS)
+    losses, off = connected(2), clients_off(FAULT_NS)
     change(losses, "lost", range(1), 5.0)
     change(losses, "lost", range(1, 2), 5.1)
     change(losses, "connected", range(2), 5.4)
@@ -103,7 +103,7 @@ def test_losses_before_any_fault_are_timed_from_the_first_of_them() -> None:
 
 @pytest.mark.parametrize("event", ["", "closed"])
 def test_the_last_line_tells_who_never_came_back(event: str) -> None:
-    losses, off = connected(8), told(FAULT_NS)
+    losses, off = connected(8), clients_off(FAULT_NS)
     change(losses, "lost", range(6), 10.1)
     change(losses, "connected", range(2, 6), 12.0)
     change(losses, event, range(2), 13.0)
@@ -111,7 +111,7 @@ def test_the_last_line_tells_who_never_came_back(event: str) -> None:
 
 
 def test_the_last_line_tells_who_came_back_and_was_not_told_yet() -> None:
-    losses, off = connected(8), told(FAULT_NS)
+    losses, off = connected(8), clients_off(FAULT_NS)
     change(losses, "lost", range(6), 10.1)
     change(losses, "connected", range(6), 10.2)
     assert off.line(losses, round(10.3 * S)) == ""

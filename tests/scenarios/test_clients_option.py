@@ -1,19 +1,14 @@
 """Checks what a load whose clients become more makes of a run, and what does not go with it."""
 
-import re
 from argparse import ArgumentParser, Namespace
 from collections import Counter
-from collections.abc import Iterator
-
-import pytest
 
 from drivers.users.live_latency import RECEIVED
 from drivers.users.locust_users import ConsumerUser, ProducerUser
 from drivers.users.session import Tally, Window
 from records.client_steps import parse_client_steps
-from records.errors import UserError
 from scenarios.harness import AddClients, Hold, Scenario
-from scenarios.harness.options import plan, user_settings
+from scenarios.harness.options import plan
 from scenarios.harness.options.arguments import add_arguments
 from scenarios.harness.options.run_options import read
 from scenarios.harness.run.steering import ClientStepsWatch
@@ -29,71 +24,42 @@ class Consumer(ConsumerUser):
     group = "consumers"
 
 
-@pytest.fixture(autouse=True)
-def own() -> Iterator[None]:
-    """A run's options change the user classes."""
-    kept = user_settings.remember(scenario())
-    yield
-    user_settings.restore(kept)
-
-
 def scenario(load: Hold | AddClients | None = None) -> Scenario:
     return Scenario((Producer, Consumer), "single", load or AddClients("5,20@10s"), (), warm_up_s=0.0)
 
 
-def asked(clients: str = "", **others: str) -> Namespace:
+def options_of(clients: str = "", **settings: str) -> Namespace:
     parser = ArgumentParser()
     add_arguments(parser, scenario())
-    return Namespace(**{**vars(parser.parse_args(["--runtime", "memory"])), "clients": clients, **others})
+    return Namespace(**{**vars(parser.parse_args(["--runtime", "memory"])), "clients": clients, **settings})
 
 
 def test_the_steps_say_how_many_users_there_are_how_many_begin_and_how_long_the_load_lasts() -> None:
-    made = plan.make(scenario(), read(asked(), scenario(), None))
-    assert made.counts == {"Producer": 10, "Consumer": 10}
-    assert (made.clients_before_load, made.load_s, made.load_bound) == (5, 20.0, "at most ")
+    made_plan = plan.make(scenario(), read(options_of(), scenario(), None))
+    assert made_plan.counts == {"Producer": 10, "Consumer": 10}
+    assert (made_plan.clients_before_load, made_plan.load_s, made_plan.load_bound) == (5, 20.0, "at most ")
     assert (Producer.joins, Consumer.joins) == (
         "3@10s,10@10s,connect=2000,p99=500",
         "2@10s,10@10s,connect=2000,p99=500",
     )
-    assert made.info.client_steps == made.info.options["clients"] == "5@10s,20@10s,connect=2000,p99=500"
+    assert made_plan.info.client_steps == made_plan.info.options["clients"] == "5@10s,20@10s,connect=2000,p99=500"
 
 
 def test_the_option_overrides_the_scenarios_steps_and_the_rate_is_that_of_the_last_one() -> None:
-    made = plan.make(scenario(), read(asked("4,8@5s,p99=9", rate="40"), scenario(), None))
-    assert (made.counts["Producer"], made.load_s, Producer.sends_per_second) == (4, 10.0, 10.0)
-    assert plan.would_run(made)["clients"] == "4@5s,8@5s,connect=2000,p99=9"
+    made_plan = plan.make(scenario(), read(options_of("4,8@5s,p99=9", rate="40"), scenario(), None))
+    assert (made_plan.counts["Producer"], made_plan.load_s, Producer.sends_per_second) == (4, 10.0, 10.0)
+    assert plan.would_run(made_plan)["clients"] == "4@5s,8@5s,connect=2000,p99=9"
 
 
 def test_without_steps_every_user_begins() -> None:
     Producer.fixed_count, Consumer.fixed_count = 2, 3
     held = scenario(Hold(for_s=30))
-    made = plan.make(held, read(asked(), held, None))
-    assert (made.clients_before_load, made.info.client_steps, made.info.options["clients"]) == (5, "", None)
-    Producer.fixed_count, Consumer.fixed_count = 0, 0
-
-
-@pytest.mark.parametrize(
-    ("clients", "load_s", "others", "problem"),
-    [
-        ("5,20@10s", 30.0, {}, "leave --run-time out"),
-        ("5,20@10s", None, {"messages": "9"}, "leave --messages out"),
-        ("", None, {"producers": "9"}, "leave --producers out"),
-        ("", None, {"consumers": "9"}, "leave --consumers out"),
-        ("", None, {"rate": "9,10@10s"}, "leave --rate out"),
-        ("1,20@10s", None, {}, "has 2 classes of users, and each needs one from the beginning"),
-        ("20,5@10s", None, {}, "--clients 20,5@10s: each step has more clients than the one before"),
-    ],
-)
-def test_what_does_not_go_with_steps_of_clients_is_refused(
-    clients: str, load_s: float | None, others: dict[str, str], problem: str
-) -> None:
-    with pytest.raises(UserError, match=re.escape(problem)):
-        read(asked(clients, **others), scenario(), load_s)
-
-
-def test_a_scenario_that_adds_no_clients_refuses_them() -> None:
-    with pytest.raises(UserError, match=r"--clients 5,20@10s: .* adds no clients while its load runs"):
-        read(asked("5,20@10s"), scenario(Hold(for_s=30)), None)
+    made_plan = plan.make(held, read(options_of(), held, None))
+    assert (made_plan.clients_before_load, made_plan.info.client_steps, made_plan.info.options["clients"]) == (
+        5,
+        "",
+        None,
+    )
 
 
 def looked(

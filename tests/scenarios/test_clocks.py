@@ -54,10 +54,10 @@ def test_a_clock_that_was_set_and_set_back_is_doubted() -> None:
     assert "+50.0 ms" in course(answers, one_host=False).doubt
 
 
-@pytest.mark.parametrize("which", [0, -1])
-def test_a_clock_that_never_answered_before_or_after_the_run_is_doubted(which: int) -> None:
+@pytest.mark.parametrize("silent", [0, -1])
+def test_a_clock_that_never_answered_before_or_after_the_run_is_doubted(silent: int) -> None:
     answers = [Offset(0, MS, at_s * S) for at_s in (0, 20, 40)]
-    answers[which] = Offset(0, None)
+    answers[silent] = Offset(0, None)
     assert "did not answer" in course(answers, one_host=False).doubt
 
 
@@ -97,11 +97,11 @@ def test_how_unevenly_a_clock_runs_is_in_its_bound() -> None:
 
 
 def test_before_its_first_reading_and_after_its_last_a_clock_is_as_it_was_then() -> None:
-    of = process(course([Offset(0, 10, 0), Offset(2 * MS, 10, 100 * S)], one_host=False))
-    assert [of.offset_at(at_ns) for at_ns in (-S, 0, 50 * S, 100 * S, 900 * S)] == [0, 0, MS, 2 * MS, 2 * MS]
+    clock = process(course([Offset(0, 10, 0), Offset(2 * MS, 10, 100 * S)], one_host=False))
+    assert [clock.offset_at(at_ns) for at_ns in (-S, 0, 50 * S, 100 * S, 900 * S)] == [0, 0, MS, 2 * MS, 2 * MS]
 
 
 def test_of_very_many_answers_every_second_is_kept_with_the_first() -> None:
     answers = [Offset(0, 1, at_ns) for at_ns in range(MOST_READINGS + 1)]
-    assert [each.at_ns for each in thinned(answers)] == list(range(0, MOST_READINGS + 1, 2))
+    assert [reading.at_ns for reading in thinned(answers)] == list(range(0, MOST_READINGS + 1, 2))
     assert thinned(answers[:3]) == answers[:3]

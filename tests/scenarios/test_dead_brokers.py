@@ -67,28 +67,28 @@ def test_where_all_brokers_live_nothing_is_lost(brokers: BrokerEnvironment) -> N
 
 def test_a_broker_that_a_fault_took_down_is_no_crash_and_one_that_died_beside_it_is(brokers: BrokerEnvironment) -> None:
     brokers.runtime = Runtime({"broker-2", "broker-3"}, "")  # type: ignore[assignment]
-    (told,) = brokers.dead_brokers(lambda: {"broker-2"})
-    assert told.startswith("broker broker-3 ended though nobody stopped it")
+    (sentence,) = brokers.dead_brokers(lambda: {"broker-2"})
+    assert sentence.startswith("broker broker-3 ended though nobody stopped it")
 
 
 def test_a_fault_that_begins_or_ends_during_the_look_is_none_either(brokers: BrokerEnvironment) -> None:
     brokers.runtime = Runtime({"broker-2"}, "")  # type: ignore[assignment]
-    for told in ([{"broker-2"}, set()], [set(), {"broker-2"}]):
-        assert brokers.dead_brokers(iter(told).__next__) == []
+    for looks in ([{"broker-2"}, set()], [set(), {"broker-2"}]):
+        assert brokers.dead_brokers(iter(looks).__next__) == []
 
 
 def test_a_broker_that_never_joined_holds_no_messages_and_is_not_asked(brokers: BrokerEnvironment) -> None:
-    absent, asked = {"broker-3"}, list[str]()
+    absent, pinged = {"broker-3"}, list[str]()
 
     def depths(broker: str) -> dict[str, int]:
-        asked.append(broker)
+        pinged.append(broker)
         return {"steady": 2}
 
     brokers._watch = SimpleNamespace(depths=depths)  # type: ignore[assignment]
     brokers._not_joined = lambda: absent
-    assert (brokers.waiting(), asked) == (4, ["broker-1", "broker-2"])
+    assert (brokers.waiting(), pinged) == (4, ["broker-1", "broker-2"])
     absent.clear()
-    assert (brokers.waiting(), asked[2:]) == (6, ["broker-1", "broker-2", "broker-3"])
+    assert (brokers.waiting(), pinged[2:]) == (6, ["broker-1", "broker-2", "broker-3"])
 
 
 def test_a_broker_that_is_still_to_join_is_not_running_rather_than_dead(brokers: BrokerEnvironment) -> None:
@@ -113,15 +113,15 @@ def test_one_of_a_pair_does_not_serve_while_it_says_nothing_of_connections(tmp_p
     brokers._is_up = True
     names = [broker.name for broker in brokers.topology.brokers]
 
-    def told(**sampled_ns: int) -> Mapping[Series, Reading]:
+    def reading(**sampled_ns: int) -> Mapping[Series, Reading]:
         rows = [Row(names[1], at_ns, "broker", "", metric, 1) for metric, at_ns in sampled_ns.items()]
         return {(row.broker, row.kind, row.object, row.metric): Reading(row, None) for row in rows}
 
     for latest, state in (
-        (told(heap_used_bytes=5), "not serving"),
-        (told(heap_used_bytes=9, connections=9), "up"),
-        (told(heap_used_bytes=12, connections=9), "not serving"),
-        (told(), "up"),
+        (reading(heap_used_bytes=5), "not serving"),
+        (reading(heap_used_bytes=9, connections=9), "up"),
+        (reading(heap_used_bytes=12, connections=9), "not serving"),
+        (reading(), "up"),
     ):
         brokers._watch = SimpleNamespace(latest=lambda latest=latest: latest)  # type: ignore[assignment]
         assert brokers.states() == {names[0]: "up", names[1]: state}

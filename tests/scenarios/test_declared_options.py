@@ -1,5 +1,6 @@
 """Checks that docs, comparisons and user classes know the options of a run as they are declared."""
 
+import math
 import re
 from pathlib import Path
 
@@ -7,11 +8,14 @@ import pytest
 
 from brokerbench.compare.session import variable_options
 from drivers.users.locust_users import ConsumerUser, ProducerUser
+from records.errors import UserError
 from records.faults import TRAITS
 from records.option_roles import ARM_FIELDS, NO_CONDITIONS, SAID_BY_USERS
 from reports.other_files import OTHER_FILES
 from scenarios.harness.faults import KINDS
+from scenarios.harness.options.run_options import read
 from scenarios.options import KEPT, OPTIONS, SECTIONS, Option
+from tests.scenarios.test_options import namespace, scenario
 
 ROW = re.compile(r"^\| (`-[^|]*) \| (.*) \| ([^|]*) \|$", re.MULTILINE)
 CLASSES = {"producers": (ProducerUser,), "consumers": (ConsumerUser,), "users": (ProducerUser, ConsumerUser)}
@@ -40,8 +44,8 @@ def test_the_docs_have_its_default(option: Option) -> None:
 
 @pytest.mark.parametrize("option", [option for option in DECLARED if option.choices], ids=named)
 def test_the_docs_name_its_choices(option: Option) -> None:
-    told = " ".join(documented()[option.name])
-    assert [choice for choice in option.choices if f"`{choice}`" not in told] == []
+    row = " ".join(documented()[option.name])
+    assert [choice for choice in option.choices if f"`{choice}`" not in row] == []
 
 
 @pytest.mark.parametrize("option", [option for option in DECLARED if option.kind is bool], ids=named)
@@ -53,6 +57,14 @@ def test_each_name_is_declared_once_and_in_a_section_or_is_locusts_own() -> None
     names = [option.name for option in DECLARED]
     assert len(names) == len(set(names))
     assert [option.name for option in DECLARED if option.section not in SECTIONS] == ["--run-time"]
+
+
+@pytest.mark.parametrize("option", [option for option in DECLARED if option.bounds and option.section], ids=named)
+def test_a_number_beyond_the_bounds_of_its_option_is_refused(option: Option) -> None:
+    beyond = (option.bounds.least - 1, 2 * option.bounds.most)
+    for number in (int(number) for number in beyond if math.isfinite(number)):
+        with pytest.raises(UserError, match=rf"^{option.name} \S+: must "):
+            read(namespace(f"{option.name}={number}"), scenario(), None)
 
 
 def test_an_option_sets_an_attribute_that_the_user_classes_have() -> None:

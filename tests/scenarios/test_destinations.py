@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from drivers.users.locust_users import ConsumerUser, ProducerUser
-from records.errors import UserError
 from scenarios.harness import Hold, Scenario, no_acked_send_lost
 from scenarios.harness.options.arguments import add_arguments
 from scenarios.harness.options.plan import Plan, make
@@ -34,10 +33,6 @@ class ToTopics(ProducerUser):
 
 class OfTopics(ConsumerUser):
     group, destination, fixed_count = "consumers", "topic://many.{n}", 8
-
-
-class ToOne(ProducerUser):
-    group, destination, fixed_count = "producers", "queue://orders", 2
 
 
 MANY = (ManyProducer, ManyConsumer)
@@ -70,27 +65,6 @@ def test_a_message_to_one_of_several_topics_goes_to_the_subscribers_of_that_one(
     assert planned(users=(ToTopics, OfTopics)).copies == 8
 
 
-@pytest.mark.parametrize(
-    ("arguments", "users", "told"),
-    [
-        (("--destinations", "0"), MANY, "--destinations 0: must be at least 1"),
-        (
-            ("--destinations", "2"),
-            (ToOne, ManyConsumer),
-            "ToOne: destinations = 2: all of them would be queue://orders",
-        ),
-        (("--destinations", "3", "--protocol", "openwire"), MANY, "ManyProducer: 3 destinations for 2 users"),
-        (("--destinations", "3", "--transaction-size", "5"), MANY, "messages of a transaction go to one destination"),
-        (("--destinations", "3", "--work-ms", "5"), MANY, "ManyConsumer: work_ms = 5 (--work-ms): its 2 users share 3"),
-    ],
-)
-def test_what_several_destinations_do_not_go_with_is_one_error(arguments: Any, users: Any, told: str) -> None:
-    with pytest.raises(UserError) as raised:
-        planned(*arguments, users=users)
-    assert told in str(raised.value)
-    assert "\n" not in str(raised.value)
-
-
 def test_users_with_a_destination_each_can_have_transactions_and_openwire() -> None:
     plan = planned("--destinations", "2", "--transaction-size", "5", "--protocol", "openwire", "--work-ms", "5")
     assert plan.info.users[0].settings["destinations"] == 2
@@ -99,8 +73,8 @@ def test_users_with_a_destination_each_can_have_transactions_and_openwire() -> N
 def test_destinations_that_a_link_leaves_behind_are_told_in_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     for user in MANY:
         monkeypatch.setattr(user, "destinations", 12)
-    one, two = Broker("one"), Broker("two")
-    link = NetworkConnector(one, two, excluded_destinations=("queue://many.3", "queue://many.1*", "queue://many.12"))
-    groups = (ClientGroup("producers", (one,)), ClientGroup("consumers", (two,)))
-    (warning,) = reachability_warnings(Topology("t", (one, two), (link,), groups, CLASSIC), MANY)
+    near, far = Broker("one"), Broker("two")
+    link = NetworkConnector(near, far, excluded_destinations=("queue://many.3", "queue://many.1*", "queue://many.12"))
+    groups = (ClientGroup("producers", (near,)), ClientGroup("consumers", (far,)))
+    (warning,) = reachability_warnings(Topology("t", (near, far), (link,), groups, CLASSIC), MANY)
     assert warning.startswith("queue://many.3 and 1 more destinations cannot get from 'one' to a consumer at 'two'")

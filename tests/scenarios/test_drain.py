@@ -54,20 +54,20 @@ def test_after_a_fault_a_bridge_gets_the_time_to_come_back_before_messages_are_s
 
 
 def test_a_slow_consumer_is_not_stuck() -> None:
-    seen = looks(*[(0, received, 100 - received) for received in range(30)])
-    assert decide(seen, DrainLimits(60)) == "wait"
+    states = looks(*[(0, received, 100 - received) for received in range(30)])
+    assert decide(states, DrainLimits(60)) == "wait"
 
 
 def test_time_is_up_while_messages_still_move() -> None:
-    seen = looks(*[(0, received, 100 - received) for received in range(30)])
-    assert decide(seen, DrainLimits(14)) == "timeout"
+    states = looks(*[(0, received, 100 - received) for received in range(30)])
+    assert decide(states, DrainLimits(14)) == "timeout"
 
 
 AFTER_A_FAULT = DrainLimits(30, stuck_after_s=STUCK_AFTER_A_FAULT_S)
 
 
 @pytest.mark.parametrize(
-    ("states", "told"),
+    ("states", "sentence"),
     [
         pytest.param(
             [(0, received, 2_800 - received) for received in range(60)],
@@ -99,9 +99,9 @@ AFTER_A_FAULT = DrainLimits(30, stuck_after_s=STUCK_AFTER_A_FAULT_S)
     ],
 )
 def test_a_drain_that_runs_out_of_time_says_whether_messages_moved_or_were_stuck(
-    states: list[tuple[int, int, int | None]], told: str
+    states: list[tuple[int, int, int | None]], sentence: str
 ) -> None:
-    assert timeout_text(looks(*states), AFTER_A_FAULT) == f"the drain ended after 30 s {told}"
+    assert timeout_text(looks(*states), AFTER_A_FAULT) == f"the drain ended after 30 s {sentence}"
 
 
 def test_a_broker_that_says_nothing_at_some_looks_does_not_keep_stuck_messages_from_being_stuck() -> None:

@@ -43,10 +43,10 @@ def test_nobody_sends_once_all_producers_of_all_classes_have_failed() -> None:
 
 def test_workers_tell_of_their_failed_users_and_the_master_adds_them_up() -> None:
     recorder = SimpleNamespace(failure=None, late_rows=0)
-    second = Tally(failed=Counter(Guest=1), first_errors={"Guest": "one that is not the first"})
+    later = Tally(failed=Counter(Guest=1), first_errors={"Guest": "one that is not the first"})
     sessions = [
         SimpleNamespace(tally=tally, connected=Counter, problems=[], recorder=recorder)
-        for tally in (LOST, second, Tally())
+        for tally in (LOST, later, Tally())
     ]
     total = messages.tally_in([messages.progress_of(session) for session in sessions])  # type: ignore[arg-type]
     assert total.failed == Counter(Guest=3, Taker=1)

@@ -65,11 +65,11 @@ class Linked:
 
 
 def test_a_broker_has_joined_once_its_links_to_running_brokers_are_proven(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[list[str]] = []
+    proven: list[list[str]] = []
     doubts: list[str] = ["a link"]
 
     def unproven(_runtime: object, _topology: object, links: Sequence[Link]) -> list[str]:
-        asked.append([link.name for link in links])
+        proven.append([link.name for link in links])
         return doubts
 
     monkeypatch.setattr(probe_module, "unproven", unproven)
@@ -83,7 +83,7 @@ def test_a_broker_has_joined_once_its_links_to_running_brokers_are_proven(monkey
         assert not probe.joined("broker-3")
         doubts.clear()
         assert probe.joined("broker-3")
-        assert asked[-1] == links
+        assert proven[-1] == links
 
 
 def test_a_broker_that_takes_no_login_or_cannot_be_asked_has_not_joined(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -106,9 +106,9 @@ def test_a_fault_begins_and_ends_when_it_is_due() -> None:
 
 
 def test_a_command_of_the_users_own_takes_a_broker_down_that_comes_back_by_itself(tmp_path: Path) -> None:
-    brokers, notebook, done = Brokers(), Notebook(), tmp_path / "done"
-    line = begun(CommandFault("b", at_s=0, command=f"touch '{done}'", expect_s=30), brokers, notebook)
-    until(done.exists)
+    brokers, notebook, touched = Brokers(), Notebook(), tmp_path / "done"
+    line = begun(CommandFault("b", at_s=0, command=f"touch '{touched}'", expect_s=30), brokers, notebook)
+    until(touched.exists)
     brokers.down = True
     until(lambda: brokers.seen_down)
     assert (line.states, line.expected_down()) == (["going on"], {"b"})
@@ -237,11 +237,11 @@ def test_a_restart_in_turn_begins_its_pause_after_the_one_before_it_is_back_with
     until(lambda: line.over_since_ns() is not None)
     line.end()
     assert [(row[0], row[1], row[4]) for row in notebook.rows] == [("restart", "a", None), ("restart", "b", None)]
-    first, second = notebook.moments
-    assert first["restored_ns"] is not None
-    assert second["requested_ns"] is not None
-    assert second["requested_ns"] - first["restored_ns"] >= 0.3 * S
-    assert notebook.rows[1][2] >= second["requested_ns"]
+    earlier, later = notebook.moments
+    assert earlier["restored_ns"] is not None
+    assert later["requested_ns"] is not None
+    assert later["requested_ns"] - earlier["restored_ns"] >= 0.3 * S
+    assert notebook.rows[1][2] >= later["requested_ns"]
 
 
 def test_after_a_restart_that_failed_the_next_broker_is_left_alone() -> None:
@@ -304,11 +304,11 @@ def test_a_broker_that_joins_for_a_while_leaves_and_may_join_again() -> None:
     until(lambda: len(notebook.rows) == 2)
     assert (line.expected_down(), brokers.down) == (frozenset(), False)
     line.end()
-    (first, second), (moments, _) = notebook.rows, notebook.moments
-    assert [first[4], second[4]] == [None, None]
-    in_order = [first[2], moments["effective_ns"], first[3], moments["restored_ns"], second[2]]
+    (earlier, later), (moments, _) = notebook.rows, notebook.moments
+    assert [earlier[4], later[4]] == [None, None]
+    in_order = [earlier[2], moments["effective_ns"], earlier[3], moments["restored_ns"], later[2]]
     assert in_order == sorted(in_order)  # type: ignore[type-var]
-    assert first[3] - moments["effective_ns"] >= 0.2 * S  # type: ignore[operator]
+    assert earlier[3] - moments["effective_ns"] >= 0.2 * S  # type: ignore[operator]
 
 
 def test_a_broker_that_left_is_started_again_after_the_load_so_that_its_messages_can_be_counted() -> None:

@@ -21,19 +21,19 @@ TOPIC, NAME, CLIENT = Destination("topic", "prices"), "Taker-7", "consumers-7"
 TAKERS = UserInfo("Taker", "consumer", "consumers", str(TOPIC), 2, {"durable": True})
 
 
-def of(client_id: str = CLIENT, name: str = NAME, waiting: int = 3) -> DurableSubscription:
+def subscription_of(client_id: str = CLIENT, name: str = NAME, waiting: int = 3) -> DurableSubscription:
     return DurableSubscription(client_id, name, TOPIC.name, "", active=False, waiting=waiting)
 
 
 @pytest.mark.parametrize(
     ("subscription", "is_theirs"),
     [
-        (of(), True),
-        (of("consumers-12"), True),  # users that share a connection share its client id
-        (of(name="Taker-7-prices.3"), True),  # its class has several destinations
-        (of("others-7"), False),
-        (of(name="Takers-7"), False),
-        (of("link_broker-1_inbound_broker-2", "NC-DS_broker-1_prices"), False),
+        (subscription_of(), True),
+        (subscription_of("consumers-12"), True),  # users that share a connection share its client id
+        (subscription_of(name="Taker-7-prices.3"), True),  # its class has several destinations
+        (subscription_of("others-7"), False),
+        (subscription_of(name="Takers-7"), False),
+        (subscription_of("link_broker-1_inbound_broker-2", "NC-DS_broker-1_prices"), False),
     ],
 )
 def test_a_subscription_is_told_by_the_names_that_users_give(
@@ -81,13 +81,13 @@ class Bench:
     def rows(self) -> list[tuple[object, ...]]:
         self.recorder.close()
         seal(self.directory)
-        found = read_events(self.directory, "leftovers").to_pylist()
-        return [(row["broker"], row["queue"], row["dead_letter"], row["producer"], row["seq"]) for row in found]
+        rows = read_events(self.directory, "leftovers").to_pylist()
+        return [(row["broker"], row["queue"], row["dead_letter"], row["producer"], row["seq"]) for row in rows]
 
 
 def test_what_a_broker_holds_for_a_subscription_is_recorded_under_its_name_and_stays_there(tmp_path: Path) -> None:
     bench = Bench(tmp_path)
-    assert [bench.record(of()), bench.record(of())] == ["", ""]
+    assert [bench.record(subscription_of()), bench.record(subscription_of())] == ["", ""]
     once = [("a", NAME, False, 1, seq) for seq in range(3)]
     assert bench.rows() == once + once
 
@@ -96,13 +96,13 @@ def test_a_subscription_that_gives_fewer_messages_than_it_holds_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(leftovers, "NOTHING_MORE_S", 0.3)
-    told = Bench(tmp_path).record(of(waiting=5))
-    assert told == "a: durable subscription Taker-7 of prices holds 5 messages, and gave 3"
+    sentence = Bench(tmp_path).record(subscription_of(waiting=5))
+    assert sentence == "a: durable subscription Taker-7 of prices holds 5 messages, and gave 3"
 
 
 def test_a_subscription_that_another_client_uses_is_told_with_the_brokers_words(tmp_path: Path) -> None:
     bench = Bench(tmp_path)
     bench.connect(CLIENT).subscribe(Subscription(TOPIC, durable_name=NAME), lambda _: None)
-    told = bench.record(of())
-    assert told.startswith("a: durable subscription Taker-7 of prices holds 3 messages, reading them failed: ")
-    assert "in use" in told
+    sentence = bench.record(subscription_of())
+    assert sentence.startswith("a: durable subscription Taker-7 of prices holds 3 messages, reading them failed: ")
+    assert "in use" in sentence

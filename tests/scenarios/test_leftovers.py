@@ -36,7 +36,9 @@ def browse(
 ) -> tuple[list[str], list[Leftover]]:
     """The doubts, and what was found."""
     looks = list(browse_broker(HERE, depths, shelves, NOBODY, RUN, DeadLetterQueues(), lambda: after or depths))
-    return [look.doubt for look in looks if look.doubt], [each for look in looks for each in look.leftovers or ()]
+    return [look.doubt for look in looks if look.doubt], [
+        leftover for look in looks for leftover in look.leftovers or ()
+    ]
 
 
 def body(seq: int) -> bytes:
@@ -62,8 +64,8 @@ def test_a_message_that_expires_as_it_is_browsed_is_missed_by_nobody() -> None:
 def test_a_dead_letter_that_expired_is_told_from_others() -> None:
     shelves = Shelves(**{"ActiveMQ.DLQ": [EXPIRED, body(5)], "ExpiryQueue": [body(6)], "q": [EXPIRED]})
     _, rows = browse(shelves, {"ActiveMQ.DLQ": 2, "ExpiryQueue": 1, "q": 1})
-    told = {(row.queue, row.seq): row.expired for row in rows}
-    assert told == {
+    expiries = {(row.queue, row.seq): row.expired for row in rows}
+    assert expiries == {
         ("ActiveMQ.DLQ", 4): True,
         ("ActiveMQ.DLQ", 5): False,
         ("ExpiryQueue", 6): True,

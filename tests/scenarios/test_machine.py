@@ -41,9 +41,9 @@ def test_limits_of_a_container_are_on_record_where_there_are_any(
     (tmp_path / "CPU_LIMIT").write_text("150000 100000\n")
     (tmp_path / "MEMORY_LIMIT").write_text("max\n")
     (tmp_path / "GOVERNOR").write_text("powersave\n")
-    found = machine.describe()
-    assert (found["cpu_limit_cores"], found["cpu_governor"]) == (1.5, "powersave")
-    assert "memory_limit_bytes" not in found
+    description = machine.describe()
+    assert (description["cpu_limit_cores"], description["cpu_governor"]) == (1.5, "powersave")
+    assert "memory_limit_bytes" not in description
 
 
 def test_each_java_client_among_the_protocols_has_its_version() -> None:

@@ -76,8 +76,8 @@ class Network:
 
     def before(self, number: int, question: int, broker: str, *steps: Callable[[], None]) -> None:
         """What happens just before a question of the pass with this number, counted from 1."""
-        half, second = divmod(question, 2)
-        place = 2 * len(self.brokers) * half + 2 * self.brokers.index(broker) + second
+        half, part = divmod(question, 2)
+        place = 2 * len(self.brokers) * half + 2 * self.brokers.index(broker) + part
         self.at((number - 1) * 4 * len(self.brokers) + place, *steps)
 
     def at(self, question: int, *steps: Callable[[], None]) -> None:
@@ -118,23 +118,23 @@ class Network:
         if endpoint.broker in self.refused:
             raise DriverError("refused")
         self.browsed.append((endpoint.broker, queue))
-        return [Browsed(each, 5) for each in self.queues[endpoint.broker][queue]]
+        return [Browsed(message, 5) for message in self.queues[endpoint.broker][queue]]
 
 
 def search(network: Network, **how: Any) -> tuple[list[str], list[Leftover]]:
     """What could not be established, and what was found."""
     how = {"linked": True, "pause_s": 0.0, **how}
-    made = LeftoverSearch(network.brokers, network.depths, network.look, DeadLetterQueues(), **how)
-    return made.run(), list(made.leftovers())
+    leftover_search = LeftoverSearch(network.brokers, network.depths, network.look, DeadLetterQueues(), **how)
+    return leftover_search.run(), list(leftover_search.leftovers())
 
 
-def places(found: Sequence[Leftover]) -> Counter[tuple[str, str, int]]:
-    return Counter((each.broker, each.queue, each.seq) for each in found)
+def places(leftovers: Sequence[Leftover]) -> Counter[tuple[str, str, int]]:
+    return Counter((leftover.broker, leftover.queue, leftover.seq) for leftover in leftovers)
 
 
-def account(sent: Iterable[int], unknowns: Sequence[str], found: Sequence[Leftover]) -> dict[str, int]:
+def account(sent: Iterable[int], unknowns: Sequence[str], leftovers: Sequence[Leftover]) -> dict[str, int]:
     """What becomes of acked messages that nobody received, as the analysis counts them."""
-    sends, leftovers = [send(seq, producer=PRODUCER) for seq in sent], [each._asdict() for each in found]
+    sends, leftovers = [send(seq, producer=PRODUCER) for seq in sent], [leftover._asdict() for leftover in leftovers]
     counts = oracle.accounting(sends, [], [], leftovers, searched=not unknowns)[QUEUE, ORDERS]
     return {name: counts[name] for name in ("lost", "stranded", "dead_lettered", "unaccounted") if counts[name]}
 
@@ -146,9 +146,9 @@ def test_messages_that_cross_a_link_between_the_looks_at_its_ends_are_found() ->
     network = Network("a", "b")
     network.put("b", CUT_LINK)
     network.before(1, COUNT, "b", network.cross(CUT_LINK, "b", "a"))
-    unknowns, found = search(network)
-    assert (unknowns, places(found)) == ([], Counter(("a", ORDERS, seq) for seq in CUT_LINK))
-    assert account(CUT_LINK, unknowns, found) == {"stranded": 173}
+    unknowns, leftovers = search(network)
+    assert (unknowns, places(leftovers)) == ([], Counter(("a", ORDERS, seq) for seq in CUT_LINK))
+    assert account(CUT_LINK, unknowns, leftovers) == {"stranded": 173}
 
 
 def test_messages_that_cross_one_link_in_each_pass_are_found_at_the_end_of_their_way() -> None:
@@ -157,9 +157,9 @@ def test_messages_that_cross_one_link_in_each_pass_are_found_at_the_end_of_their
     network.put("b", [3])
     network.before(1, COUNT, "c", network.cross([1, 2], "c", "b"))
     network.before(2, COUNT, "b", network.cross([1, 2], "b", "a"))
-    unknowns, found = search(network)
+    unknowns, leftovers = search(network)
     assert (unknowns, network.passes) == ([], 4)
-    assert places(found) == Counter([("a", ORDERS, 1), ("a", ORDERS, 2), ("b", ORDERS, 3)])
+    assert places(leftovers) == Counter([("a", ORDERS, 1), ("a", ORDERS, 2), ("b", ORDERS, 3)])
 
 
 def test_what_still_moves_in_the_last_pass_is_told_and_what_is_missing_then_is_unaccounted_for() -> None:
@@ -167,16 +167,16 @@ def test_what_still_moves_in_the_last_pass_is_told_and_what_is_missing_then_is_u
     network.put("b", range(9))  # 9 is nowhere
     for number in range(1, MOST_PASSES + 1):
         network.before(number, COUNT, "a", network.cross([number], "b", "a"))
-    unknowns, found = search(network)
+    unknowns, leftovers = search(network)
     assert (unknowns, network.passes) == ([MOVING], MOST_PASSES)
-    assert account(range(10), unknowns, found) == {"stranded": 9, "unaccounted": 1}
+    assert account(range(10), unknowns, leftovers) == {"stranded": 9, "unaccounted": 1}
 
 
 def test_without_movement_a_message_that_is_nowhere_is_lost() -> None:
     network = Network("a", "b")
     network.put("b", range(9))
-    unknowns, found = search(network)
-    assert account(range(10), unknowns, found) == {"stranded": 9, "lost": 1}
+    unknowns, leftovers = search(network)
+    assert account(range(10), unknowns, leftovers) == {"stranded": 9, "lost": 1}
 
 
 # -- each message counts once, and each copy where it is
@@ -186,19 +186,19 @@ def test_a_message_that_was_seen_at_both_ends_counts_where_it_was_seen_last() ->
     network = Network("a", "b")
     network.put("b", [1, 2])
     network.before(2, COUNT, "a", network.cross([1], "b", "a"))
-    unknowns, found = search(network)
+    unknowns, leftovers = search(network)
     assert (unknowns, network.passes) == ([], 3)
-    assert places(found) == Counter([("a", ORDERS, 1), ("b", ORDERS, 2)])
+    assert places(leftovers) == Counter([("a", ORDERS, 1), ("b", ORDERS, 2)])
 
 
 def test_a_message_that_two_brokers_have_is_found_twice() -> None:
     network = Network("a", "b")
     network.put("a", [1])
     network.put("b", [1, 1, 2])
-    unknowns, found = search(network)
+    unknowns, leftovers = search(network)
     assert (unknowns, network.passes) == ([], 2)
-    assert places(found) == Counter([("a", ORDERS, 1), *[("b", ORDERS, 1)] * 2, ("b", ORDERS, 2)])
-    assert account([1, 2], unknowns, found) == {"stranded": 2}
+    assert places(leftovers) == Counter([("a", ORDERS, 1), *[("b", ORDERS, 1)] * 2, ("b", ORDERS, 2)])
+    assert account([1, 2], unknowns, leftovers) == {"stranded": 2}
 
 
 def test_a_second_copy_that_comes_to_a_queue_is_new_there() -> None:
@@ -206,18 +206,18 @@ def test_a_second_copy_that_comes_to_a_queue_is_new_there() -> None:
     network.put("a", [1])
     network.put("b", [1])
     network.before(2, COUNT, "b", network.cross([1], "a", "b"))
-    unknowns, found = search(network)
+    unknowns, leftovers = search(network)
     assert (unknowns, network.passes) == ([], 3)
-    assert places(found) == Counter([("b", ORDERS, 1)] * 2)
+    assert places(leftovers) == Counter([("b", ORDERS, 1)] * 2)
 
 
 def test_a_message_that_is_gone_counts_where_it_was_seen() -> None:
     network = Network("a", "b")
     network.put("b", [1, 2])
     network.before(2, COUNT, "a", lambda: network.take("b", [1]))
-    unknowns, found = search(network)
+    unknowns, leftovers = search(network)
     assert (unknowns, network.passes) == ([], 2)
-    assert places(found) == Counter([("b", ORDERS, 1), ("b", ORDERS, 2)])
+    assert places(leftovers) == Counter([("b", ORDERS, 1), ("b", ORDERS, 2)])
 
 
 def test_a_message_of_two_subscriptions_counts_at_each_though_one_queue_shows_it_no_more() -> None:
@@ -225,18 +225,18 @@ def test_a_message_of_two_subscriptions_counts_at_each_though_one_queue_shows_it
     for name in ("c-1.one", "c-2.two"):
         network.put("b", [1], name)
     network.before(2, COUNT, "a", lambda: network.take("b", [1], "c-1.one"))
-    _, found = search(network)
-    assert places(found) == Counter([("b", "c-1.one", 1), ("b", "c-2.two", 1)])
+    _, leftovers = search(network)
+    assert places(leftovers) == Counter([("b", "c-1.one", 1), ("b", "c-2.two", 1)])
 
 
 def test_a_message_that_expires_between_two_passes_is_a_dead_letter_and_no_sign_of_movement() -> None:
     network = Network("a", "b")
     network.put("b", [1, 2])
     network.before(2, COUNT, "a", lambda: network.take("b", [1]), lambda: network.put("b", [1], DEAD))
-    unknowns, found = search(network)
+    unknowns, leftovers = search(network)
     assert (unknowns, network.passes) == ([], 2)
-    assert places(found) == Counter([("b", DEAD, 1), ("b", ORDERS, 2)])
-    assert account([1, 2], unknowns, found) == {"dead_lettered": 1, "stranded": 1}
+    assert places(leftovers) == Counter([("b", DEAD, 1), ("b", ORDERS, 2)])
+    assert account([1, 2], unknowns, leftovers) == {"dead_lettered": 1, "stranded": 1}
 
 
 def test_messages_of_others_count_once_and_are_no_sign_of_movement() -> None:
@@ -244,9 +244,13 @@ def test_messages_of_others_count_once_and_are_no_sign_of_movement() -> None:
     network.queues["a"][DEAD] += [FOREIGN, FOREIGN]
     network.queues["b"][ORDERS] += [FOREIGN]
     network.put("b", [1])
-    unknowns, found = search(network)
+    unknowns, leftovers = search(network)
     assert (unknowns, network.passes) == ([], 2)
-    assert Counter((each.broker, each.is_ours) for each in found) == {("a", False): 2, ("b", False): 1, ("b", True): 1}
+    assert Counter((leftover.broker, leftover.is_ours) for leftover in leftovers) == {
+        ("a", False): 2,
+        ("b", False): 1,
+        ("b", True): 1,
+    }
 
 
 # -- how long it takes
@@ -281,19 +285,19 @@ def test_brokers_without_links_are_browsed_once() -> None:
     network = Network("a", "b")
     network.put("b", [1])
     network.before(1, COUNT_AGAIN, "a", lambda: network.put("a", [2]))
-    unknowns, found = search(network, linked=False)
-    assert (unknowns, places(found), network.passes) == ([], Counter([("b", ORDERS, 1)]), 1)
+    unknowns, leftovers = search(network, linked=False)
+    assert (unknowns, places(leftovers), network.passes) == ([], Counter([("b", ORDERS, 1)]), 1)
 
 
-@pytest.mark.parametrize(("crosses", "told"), [(False, []), (True, [STILL_MOVED.format(1)])])
-def test_when_the_time_is_up_the_counts_say_whether_messages_moved(crosses: bool, told: list[str]) -> None:
+@pytest.mark.parametrize(("crosses", "unknown"), [(False, []), (True, [STILL_MOVED.format(1)])])
+def test_when_the_time_is_up_the_counts_say_whether_messages_moved(crosses: bool, unknown: list[str]) -> None:
     network = Network("a", "b")
     network.put("b", [1, 2])
     if crosses:
         network.before(1, COUNT, "b", network.cross([1], "b", "a"))
-    unknowns, found = search(network, again_within_s=0.0)
-    assert (unknowns, network.passes) == (told, 1)
-    assert account([1, 2], unknowns, found) == ({"stranded": 1, "unaccounted": 1} if crosses else {"stranded": 2})
+    unknowns, leftovers = search(network, again_within_s=0.0)
+    assert (unknowns, network.passes) == (unknown, 1)
+    assert account([1, 2], unknowns, leftovers) == ({"stranded": 1, "unaccounted": 1} if crosses else {"stranded": 2})
 
 
 # -- brokers and queues that do not answer
@@ -305,9 +309,9 @@ def test_a_queue_that_a_later_pass_shows_is_not_in_doubt() -> None:
     network.put("b", [2])
     network.refused.add("b")
     network.before(2, COUNT, "b", network.refused.clear)
-    unknowns, found = search(network)
+    unknowns, leftovers = search(network)
     assert (unknowns, network.passes) == ([], 3)
-    assert places(found) == Counter([("a", ORDERS, 1), ("b", ORDERS, 2)])
+    assert places(leftovers) == Counter([("a", ORDERS, 1), ("b", ORDERS, 2)])
 
 
 def test_a_queue_that_no_pass_shows_is_told_once() -> None:
@@ -315,27 +319,27 @@ def test_a_queue_that_no_pass_shows_is_told_once() -> None:
     network.put("a", [1])
     network.put("b", [2])
     network.refused.add("b")
-    unknowns, found = search(network)
+    unknowns, leftovers = search(network)
     assert unknowns == ["b: queue orders holds 1 messages, browsing it failed: refused"]
-    assert account([1, 2], unknowns, found) == {"stranded": 1, "unaccounted": 1}
+    assert account([1, 2], unknowns, leftovers) == {"stranded": 1, "unaccounted": 1}
 
 
 def test_what_a_queue_showed_stays_when_it_cannot_be_browsed_again() -> None:
     network = Network("a", "b")
     network.put("b", [1])
     network.before(2, COUNT, "b", lambda: network.refused.add("b"))
-    unknowns, found = search(network)
+    unknowns, leftovers = search(network)
     assert unknowns == ["b: queue orders holds 1 messages, browsing it failed: refused"]
-    assert places(found) == Counter([("b", ORDERS, 1)])
+    assert places(leftovers) == Counter([("b", ORDERS, 1)])
 
 
 def test_a_broker_that_does_not_answer_is_told_and_what_it_showed_before_stays() -> None:
     network = Network("a", "b")
     network.put("b", [1])
     network.before(2, COUNT, "b", lambda: network.silent.add("b"))
-    unknowns, found = search(network)
+    unknowns, leftovers = search(network)
     assert unknowns == ["what is left on b is not known: it did not answer"]
-    assert places(found) == Counter([("b", ORDERS, 1)])
+    assert places(leftovers) == Counter([("b", ORDERS, 1)])
 
 
 # -- a whole run's browse
@@ -355,7 +359,7 @@ def test_a_run_records_each_message_once_and_says_that_messages_still_moved(
     recorder = Recorder(directory, "main")
     brokers = BrokerEnvironment(options, directory, recorder, "main", None, ())
     brokers._watch = SimpleNamespace(depths=network.depths)  # type: ignore[assignment]
-    brokers._look = lambda _, *what: network.look(*what)  # type: ignore[method-assign]
+    brokers._look = lambda _, *arguments: network.look(*arguments)  # type: ignore[method-assign]
     assert brokers.browse(RUN, expires=False) == [MOVING]
     recorder.close()
     seal(directory)
@@ -387,11 +391,11 @@ def crossings(draw: st.DrawFn) -> tuple[Network, int]:
 
 
 @given(crossings())
-def test_a_message_that_crosses_a_link_is_found_whenever_it_does(made: tuple[Network, int]) -> None:
-    network, messages = made
-    unknowns, found = search(network)
+def test_a_message_that_crosses_a_link_is_found_whenever_it_does(planted: tuple[Network, int]) -> None:
+    network, messages = planted
+    unknowns, leftovers = search(network)
     assert unknowns in ([], [MOVING])
-    times = Counter(each.seq for each in found)
+    times = Counter(leftover.seq for leftover in leftovers)
     assert times.keys() == set(range(messages))
     if not unknowns:
         assert set(times.values()) <= {1}, "nothing moved in the last pass, so no message was seen at two brokers"

@@ -60,13 +60,13 @@ def test_a_topology_that_holds_nothing_ends_the_search() -> None:
 
 
 def tally(received: dict[int, int], took_ms: int | None = 5) -> Tally:
-    found = Tally()
-    found.live.begin(0, 100)
-    for second, count in received.items():
-        found.received += count
+    noted = Tally()
+    noted.live.begin(0, 100)
+    for at_s, count in received.items():
+        noted.received += count
         for _ in range(count):
-            found.live.received(second * NS_PER_S, None if took_ms is None else took_ms * MS)
-    return found
+            noted.live.received(at_s * NS_PER_S, None if took_ms is None else took_ms * MS)
+    return noted
 
 
 def test_a_rate_is_judged_by_what_arrives_of_what_is_due_and_not_by_what_producers_could_send() -> None:
@@ -114,22 +114,22 @@ class Planted:
         window = Window(0, 0, None if load_s is None else load_s * NS_PER_S)
         tally = Tally()
         tally.live.begin(0, self._search.live_s)
-        for second in range(2_000):
-            ends_ns = (second + 1) * NS_PER_S
+        for at_s in range(2_000):
+            ends_ns = (at_s + 1) * NS_PER_S
             served = min(self._schedule.slots_planned(ends_ns - 1) - tally.received, self._serves_per_s)
             tally.received += served
             for _ in range(served):
-                tally.live.received(second * NS_PER_S, 1)
+                tally.live.received(at_s * NS_PER_S, 1)
             if self._search.is_over(tally, window, ends_ns):
-                return second
+                return at_s
         raise AssertionError("it does not end")
 
 
 @pytest.fixture
 def planted() -> Planted:
-    made = Planted(SearchSettings(100, step_s=10), serves_per_s=730)
-    made.run()
-    return made
+    search = Planted(SearchSettings(100, step_s=10), serves_per_s=730)
+    search.run()
+    return search
 
 
 def test_a_search_steps_up_to_the_limit_and_records_each_step_and_rest(planted: Planted) -> None:
@@ -145,8 +145,10 @@ def test_a_new_rate_is_told_in_time_and_begins_with_a_whole_second(planted: Plan
     begins = [0, *(change.from_ns // NS_PER_S for change in planted.changes)]
     assert all(change.from_ns % NS_PER_S == 0 for change in planted.changes)
     steps = planted.steps
-    for (one, later), (step, rest) in zip(pairwise(begins), zip(steps[::2], steps[1::2], strict=True), strict=False):
-        assert later - one == step.for_s + rest.for_s >= step.for_s + AHEAD_S
+    for (earlier, later), (step, rest) in zip(
+        pairwise(begins), zip(steps[::2], steps[1::2], strict=True), strict=False
+    ):
+        assert later - earlier == step.for_s + rest.for_s >= step.for_s + AHEAD_S
 
 
 def test_a_step_that_would_not_end_within_the_load_is_not_begun() -> None:

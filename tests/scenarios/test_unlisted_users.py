@@ -24,9 +24,9 @@ class Visitor(User):
     """Of Locust's own: no client of a broker."""
 
 
-def refusal(*found: type[User]) -> str:
+def refusal(*classes: type[User]) -> str:
     with pytest.raises(UserError) as raised:
-        require_all_named(found, (Orders, Takers))
+        require_all_named(classes, (Orders, Takers))
     return str(raised.value)
 
 

@@ -30,20 +30,20 @@ MS = 1_000_000
 latencies = st.integers(-(10**9), 10**11)
 
 
-def live(medians_ms: list[float], kind: str = RECEIVED, each: int = FEWEST, received: int = 0) -> LiveLatency:
+def live(medians_ms: list[float], kind: str = RECEIVED, per_s: int = FEWEST, received: int = 0) -> LiveLatency:
     """So many latencies in each second from 0 on. ``received``: further messages, of other processes' producers."""
-    found = LiveLatency()
-    found.add((kind, second, bucket_of(round(ms * MS)), each) for second, ms in enumerate(medians_ms))
-    found.add((UNTIMED, second, 0, received) for second in range(len(medians_ms)) if received)
-    return found
+    latencies = LiveLatency()
+    latencies.add((kind, at_s, bucket_of(round(ms * MS)), per_s) for at_s, ms in enumerate(medians_ms))
+    latencies.add((UNTIMED, at_s, 0, received) for at_s in range(len(medians_ms)) if received)
+    return latencies
 
 
-def when(medians_ms: list[float], kind: str = RECEIVED, each: int = FEWEST, received: int = 0) -> tuple[str, float]:
+def when(medians_ms: list[float], kind: str = RECEIVED, per_s: int = FEWEST, received: int = 0) -> tuple[str, float]:
     """What ends the warm-up of these seconds, and after how long, looking five times a second as a run does."""
     for step in range(round(5 * AT_MOST_S) + 1):
         done_s = step / 5
-        known = live(medians_ms[: int(done_s)], kind, each, received)
-        if end := decision(known, done_s):
+        latencies = live(medians_ms[: int(done_s)], kind, per_s, received)
+        if end := decision(latencies, done_s):
             return end, done_s
     raise AssertionError("it never ends")
 
@@ -61,11 +61,11 @@ def test_a_median_that_falls_and_then_settles_ends_it_three_seconds_later() -> N
 
 
 def test_a_median_that_never_settles_takes_as_long_as_there_is() -> None:
-    assert when([10.0 * 1.2**second for second in range(20)]) == (NOT_SETTLED, AT_MOST_S)
+    assert when([10.0 * 1.2**at_s for at_s in range(20)]) == (NOT_SETTLED, AT_MOST_S)
 
 
 def test_with_too_few_latencies_nothing_can_be_said() -> None:
-    assert when([4.0] * 20, each=FEWEST - 1) == (NO_LATENCY, AT_MOST_S)
+    assert when([4.0] * 20, per_s=FEWEST - 1) == (NO_LATENCY, AT_MOST_S)
     assert when([]) == (NO_LATENCY, AT_MOST_S)
 
 
@@ -74,15 +74,15 @@ def test_where_no_receipt_can_be_timed_confirmations_are() -> None:
 
 
 def test_confirmations_of_messages_that_few_are_received_of_are_a_backlog_that_grows() -> None:
-    assert when([4.0] * 20, SETTLED, each=100, received=80) == (NOT_SETTLED, AT_MOST_S)
-    assert when([4.0] * 20, SETTLED, each=100, received=95)[0] == HAS_SETTLED
+    assert when([4.0] * 20, SETTLED, per_s=100, received=80) == (NOT_SETTLED, AT_MOST_S)
+    assert when([4.0] * 20, SETTLED, per_s=100, received=95)[0] == HAS_SETTLED
     assert when([4.0] * 20, SETTLED) == (NOT_SETTLED, AT_MOST_S), "nothing is received at all"
 
 
 @pytest.mark.parametrize("growth_s", [0.06, 0.5, 0.9])
 def test_a_backlog_that_grows_is_not_settled_however_old_it_is(growth_s: float) -> None:
     """Latency rises by as much in each second. After some seconds that is less than a tenth of it."""
-    assert when([1_000 * growth_s * (second + 1) for second in range(20)]) == (NOT_SETTLED, AT_MOST_S)
+    assert when([1_000 * growth_s * (at_s + 1) for at_s in range(20)]) == (NOT_SETTLED, AT_MOST_S)
     assert decision(live([9_000, 11_000, 12_800, 13_600, 14_300, 15_200, 15_900]), 7.8) == ""
 
 
@@ -122,40 +122,40 @@ def test_no_latency_has_no_median() -> None:
 
 @given(st.lists(st.tuples(st.sampled_from([RECEIVED, SETTLED]), st.integers(0, KEPT_S * NS_PER_S - 1), latencies)))
 def test_processes_added_up_are_one_process(noted: list[tuple[str, int, int]]) -> None:
-    one, parts, total = LiveLatency(), (LiveLatency(), LiveLatency()), LiveLatency()
-    for each in (one, *parts):
-        each.begin(1_000)
+    single, parts, total = LiveLatency(), (LiveLatency(), LiveLatency()), LiveLatency()
+    for latencies in (single, *parts):
+        latencies.begin(1_000)
     for place, (kind, at_ns, latency_ns) in enumerate(sorted(noted, key=lambda note: note[1])):
-        one.note(kind, 1_000 + at_ns, latency_ns)
+        single.note(kind, 1_000 + at_ns, latency_ns)
         parts[place % 2].note(kind, 1_000 + at_ns, latency_ns)
     for part in parts:
         total.add(part.rows())
-    assert all(total.seconds(kind) == one.seconds(kind) for kind in (RECEIVED, SETTLED))
-    assert sum(row[3] for row in one.rows()) == len(noted)
+    assert all(total.seconds(kind) == single.seconds(kind) for kind in (RECEIVED, SETTLED))
+    assert sum(row[3] for row in single.rows()) == len(noted)
 
 
 def test_nothing_is_counted_before_the_begin_and_after_the_end_and_only_the_last_seconds_are_kept() -> None:
-    found = LiveLatency()
-    found.note(RECEIVED, 5, 1)
-    assert found.rows() == []
-    found.begin(100)
-    found.note(RECEIVED, 99, 1)
-    for second in range(100):
-        found.note(RECEIVED, 100 + second * NS_PER_S, 7)
-    assert sorted(found.seconds(RECEIVED)) == list(range(100 - KEPT_S, 100))
-    found.end()
-    found.note(RECEIVED, 200, 1)
-    found.received(200, None)
-    assert found.rows() == []
+    latencies = LiveLatency()
+    latencies.note(RECEIVED, 5, 1)
+    assert latencies.rows() == []
+    latencies.begin(100)
+    latencies.note(RECEIVED, 99, 1)
+    for at_s in range(100):
+        latencies.note(RECEIVED, 100 + at_s * NS_PER_S, 7)
+    assert sorted(latencies.seconds(RECEIVED)) == list(range(100 - KEPT_S, 100))
+    latencies.end()
+    latencies.note(RECEIVED, 200, 1)
+    latencies.received(200, None)
+    assert latencies.rows() == []
 
 
 def test_receptions_are_counted_whether_it_is_known_how_long_they_took_or_not() -> None:
-    found = LiveLatency()
-    found.begin(100, kept_s=20)
-    for second in range(30):
-        found.received(100 + second * NS_PER_S, 7 if second % 2 else None)
-    assert sorted(found.seconds(RECEIVED)) == list(range(11, 30, 2))
-    assert sorted(found.seconds(UNTIMED)) == list(range(10, 30, 2))
+    latencies = LiveLatency()
+    latencies.begin(100, kept_s=20)
+    for at_s in range(30):
+        latencies.received(100 + at_s * NS_PER_S, 7 if at_s % 2 else None)
+    assert sorted(latencies.seconds(RECEIVED)) == list(range(11, 30, 2))
+    assert sorted(latencies.seconds(UNTIMED)) == list(range(10, 30, 2))
 
 
 def test_a_tally_of_no_open_warm_up_counts_no_latency() -> None:

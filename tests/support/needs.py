@@ -77,7 +77,6 @@ FILES = {
     "tests/drivers/amqp/": "amqp",
     "tests/drivers/differential/test_": "amqp",
     "tests/topologies_runtime/test_real_router.py": "amqp",
-    "tests/scenarios/test_options.py::test_brokers_that_do_not_speak_a_protocol": "amqp",
     "tests/containers/test_own_engine.py": "namespaces",
     "tests/distributed/test_workers.py::test_other_hosts": "namespaces",
     "tests/lifecycle/test_bad_input.py::test_a_full_disk": "namespaces",

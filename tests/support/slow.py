@@ -20,7 +20,7 @@ SLOW = (
     r"brokerbench/test_amazon_mq\.py::test_cfn_lint",
     r"brokerbench/test_nightly\.py::test_(a_failed_gate|a_plan_that_was_refused)",  # reports/nightly/ has the judging
     r"brokerbench/test_nightly\.py::test_a_gate_that_no_run_can_answer.*\[recovery",
-    r"brokerbench/test_compare_making\.py::test_what_no_run_can_be_made_of.*\[options[1-7]",
+    r"brokerbench/test_compare_making\.py::test_what_no_run_can_be_made_of.*\[options[1-3]",
     r"brokerbench/test_help\.py::test_(a_file_without|the_values_of|the_options_of_a_scenario_of_ones_own)",
     r"brokerbench/test_help\.py::test_(one_scenario_is_shown|a_scenario_that_is_none)",
     r"brokerbench/test_amazon_mq\.py::test_the_command_writes",
