@@ -11,7 +11,7 @@ from tests.house.tree import ROOT
 
 TARGETS = (
     *("install", "setup", "bench", "test", "test-rest", "test-all", "nightly-tests"),
-    *("router-tests", "lint", "types", "lock", "clean", "help"),
+    *("router-tests", "lint", "types", "docs", "lock", "clean", "help"),
 )
 
 

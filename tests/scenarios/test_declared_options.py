@@ -1,51 +1,14 @@
 """Checks that docs, comparisons and user classes know the options of a run as they are declared."""
 
-import re
-from pathlib import Path
-
-import pytest
-
 from brokerbench.compare.session import variable_options
 from drivers.users.locust_users import ConsumerUser, ProducerUser
 from records.faults import TRAITS
 from reports.comparison.conditions import ARM_FIELDS, NO_CONDITIONS, SAID_BY_USERS, SAID_ELSEWHERE
 from scenarios.harness.faults import KINDS
-from scenarios.options import OPTIONS, SECTIONS, Option
+from scenarios.options import OPTIONS, SECTIONS
 
-ROW = re.compile(r"^\| (`-[^|]*) \| (.*) \| ([^|]*) \|$", re.MULTILINE)
 CLASSES = {"producers": (ProducerUser,), "consumers": (ConsumerUser,), "users": (ProducerUser, ConsumerUser)}
 DECLARED = list(OPTIONS.values())
-
-
-def documented() -> dict[str, tuple[str, str]]:
-    """(what it sets, default) by option, as docs/options.md has them."""
-    rows = ROW.findall(Path("docs/options.md").read_text(encoding="utf-8"))
-    return {name: (text, default) for names, text, default in rows for name in re.findall(r"--[\w-]+", names)}
-
-
-def named(option: Option) -> str:
-    return option.name
-
-
-def test_the_docs_tell_of_each_option_and_of_no_other() -> None:
-    assert set(documented()) == {option.name for option in DECLARED}
-
-
-@pytest.mark.parametrize("option", [option for option in DECLARED if option.default not in (None, "")], ids=named)
-def test_the_docs_have_its_default(option: Option) -> None:
-    shown = f"{option.default:g}" if isinstance(option.default, float) else str(option.default)
-    assert documented()[option.name][1].strip("`") == shown
-
-
-@pytest.mark.parametrize("option", [option for option in DECLARED if option.choices], ids=named)
-def test_the_docs_name_its_choices(option: Option) -> None:
-    told = " ".join(documented()[option.name])
-    assert [choice for choice in option.choices if f"`{choice}`" not in told] == []
-
-
-@pytest.mark.parametrize("option", [option for option in DECLARED if option.kind is bool], ids=named)
-def test_the_docs_say_that_a_flag_is_off_by_default(option: Option) -> None:
-    assert documented()[option.name][1] == "no"
 
 
 def test_each_name_is_declared_once_and_in_a_section_or_is_locusts_own() -> None:
@@ -73,13 +36,6 @@ def test_a_comparison_reads_what_users_were_given_from_the_users() -> None:
     set_of_users = {name for name, option in OPTIONS.items() if option.sets}
     assert set_of_users <= {*SAID_BY_USERS, *SAID_ELSEWHERE}
     assert {*NO_CONDITIONS} - {*OPTIONS} == {"overlay_digest"}
-
-
-def test_the_docs_have_the_faults_as_they_are_declared() -> None:
-    page = Path("docs/options.md").read_text(encoding="utf-8")
-    table = page.partition("| fault | in a scenario | what is done |\n|---|---|---|\n")[2].partition("\n\n")[0]
-    rows = [f"| `{fault.usage()}` | `{fault.__name__}` | {fault.does} |" for fault in KINDS.values()]
-    assert table.splitlines() == rows
 
 
 def test_what_readers_of_a_run_know_of_kinds_of_faults_is_of_kinds_that_there_are() -> None:
