@@ -164,7 +164,8 @@ def fault_classes_table() -> str:
     for fault in KINDS.values():
         times = [*fault.seconds.values()]
         own = [field.name for field in fields(fault) if field.name not in common and field.name not in times]
-        rows.append(f"| `{fault.kind}` | `{fault.__name__}({', '.join(['target', 'at_s', *times, *own])})` |")
+        settings = [*(f"{name}=S" for name in ("at_s", *times)), *(f"{name}=…" for name in own)]
+        rows.append(f"| `{fault.kind}` | `{fault.__name__}({', '.join(['TARGET', *settings])})` |")
     return _table("`--fault` | of `scenarios.harness.faults`", rows)
 
 
@@ -191,8 +192,8 @@ def fields_of(part: type, page: str) -> str:
     """
     explained = dict(re.findall(r"^\| `(\w+).*?` \| (.*) \|$", page, re.MULTILINE))
     rows = [f"| `{_field(field)}` | {explained[field.name]} |" for field in fields(part) if field.name in explained]
-    others = [f"`{_field(field)}`" for field in fields(part) if field.name not in explained]
-    return _table("field | meaning", rows) + (f"\n{_also(others)}.\n" if others else "")
+    unexplained = [f"`{_field(field)}`" for field in fields(part) if field.name not in explained]
+    return _table("field | meaning", rows) + (f"\n{_also(unexplained)}.\n" if unexplained else "")
 
 
 def _field(field: "Field[object]") -> str:

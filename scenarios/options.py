@@ -292,7 +292,7 @@ class Options:
     )
     """`realtime`: real-time priority for the threads that send and receive, so that other work on the machine makes
     them less late; Linux, where it is permitted (`brokerbench doctor` says whether). They give it back, with a warning
-    in the report, if they use most of a core. Default: `normal`.
+    in the report, if they use most of a core.
     """
     clients: ClientSteps | None = option(
         "--clients",
