@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help install setup bench test test-rest test-all nightly-tests router-tests lint types lock clean
+.PHONY: help install setup bench test test-rest test-all nightly-tests router-tests lint types docs lock clean
 
 SCENARIO ?= scenarios/steady.py
 TOPOLOGY ?= mesh
@@ -51,6 +51,9 @@ lint: .venv/.installed-dev ## Check style and formatting
 
 types: .venv/.installed-dev ## Check types
 	$(BIN)/mypy
+
+docs: .venv/.installed-dev ## Write anew what docs/ repeats of declarations
+	$(BIN)/python -m brokerbench.documents
 
 # A lock file is whole, so pip need not look for what its packages require (--no-deps). pyspark comes as a source archive
 # of 450 MB: it is built while the others are installed, by the setuptools that is installed first, hash-checked like the

@@ -1,6 +1,6 @@
-"""Makes the documents that follow from the declarations: docs/summary.schema.json and docs/figures.md.
+"""Makes the documents that follow from the declarations of figures: docs/summary.schema.json and docs/figures.md.
 
-python -m records.documents        writes them anew; a test fails while they are not as declared
+``make docs`` writes them (`brokerbench.documents`).
 """
 
 import json
@@ -36,7 +36,7 @@ INTRODUCTION = """\
 Every figure of `summary.json`, by topic. `--check`, a gate and `--primary` name a figure by its path, such as
 `messages.lost` or `latency_ms.due_to_received.p99`. A figure that could not be measured is null, never 0.
 [summary.schema.json](summary.schema.json) is the same as a JSON schema. Both are made from the declarations in
-`records/` by `python -m records.documents`.
+`records/` by `make docs`.
 """
 
 
@@ -141,8 +141,3 @@ def _meaning(text: str, key_figure: Figure) -> str:
 
 
 DOCUMENTS = {"summary.schema.json": summary_schema, "figures.md": figures_page}
-
-if __name__ == "__main__":
-    for name, make_text in DOCUMENTS.items():
-        (DOCS / name).write_text(make_text(), encoding="utf-8")
-        print(f"wrote docs/{name}")

@@ -143,6 +143,9 @@ class Options:
         BROKERS,
         f"catalogue entry, such as 'mesh(brokers=5)', or a YAML file (default: {SCENARIOS_OWN})",
     )
+    """a name of the catalogue with its parameters, such as `'mesh(brokers=4)'`, or a YAML file; see
+    [topologies.md](topologies.md)
+    """
     built_topology: Topology
     link: str | None = option(
         "--link",
@@ -151,11 +154,17 @@ class Options:
         "between two brokers or regions (A<->B), regions for all between regions, or *; several by ';'",
         repeats=True,
     )
+    """delay, jitter and bandwidth of links; see [slow-links.md](slow-links.md). Default: the scenario's: no delay,
+    except [wan](scenarios/wan.md).
+    """
     client_version: str | None = option(
         "--client-version",
         BROKERS,
         "version of OpenWire's or Core's Java clients, as of --broker-version",
     )
+    """version of the Java clients: of `openwire` and of `core`, as of `--broker-version`. They come from the
+    distribution of that version, to brokers of any version. Default: the default version of `--broker-version`.
+    """
     overlay: Overlay | None = option(
         "--overlay",
         BROKERS,
@@ -163,18 +172,27 @@ class Options:
         recorded=False,
         kind=Path,
     )
+    """YAML file with settings of brokers, links and JVMs, laid over those of the topology; see [below](#overlays).
+    `none` is no file. Default: `none`.
+    """
     unset_defaults: bool = option(
         "--unset-defaults",
         BROKERS,
         "write only what the topology and the overlay set into the brokers' files; all else is the brokers' own",
         recorded=False,
     )
+    """write only what the topology and the overlay set into the brokers' files; see [below](#the-brokers-own-defaults)
+    """
     runtime: str = option(
         "--runtime",
         BROKERS,
         "where the brokers run (default: containers if possible)",
         choices=RUNTIMES,
     )
+    """where the brokers run: `containers`, `processes`, `external` for [brokers that run
+    already](running.md#brokers-that-run-already), or `memory` for simulated brokers. Default: `containers` if a Docker
+    engine and the image are available, else `processes`.
+    """
     runtime_reason: str
     brokers_file: Path | None = option(
         "--brokers-file",
@@ -182,6 +200,7 @@ class Options:
         "YAML file: where brokers run already (--runtime external)",
         in_form=False,
     )
+    """YAML file with the addresses of brokers that run already"""
     trust: Trust = option(
         "--ca-file",
         BROKERS,
@@ -190,39 +209,56 @@ class Options:
         recorded=False,
         kind=Path,
     )
+    """PEM file with the authorities to trust for TLS of brokers that run already"""
     image: str | None = option(
         "--image",
         BROKERS,
         "image of the brokers' containers (default: upstream's)",
     )
+    """container image of the brokers. Default: `apache/activemq-classic:5.18.3`, for Artemis
+    `apache/activemq-artemis:2.44.0`.
+    """
     broker_version: str | None = option(
         "--broker-version",
         BROKERS,
         f"version of the brokers as processes: {VERSIONS}",
     )
+    """{help}; see [below](#versions-and-builds-of-the-brokers). Default: the first of the product."""
     distribution: Path | None = option(
         "--distribution",
         BROKERS,
         "a build of the brokers to run as processes: an unpacked distribution, or its .tar.gz or .zip",
     )
+    """a build of the brokers to run as processes: an unpacked distribution, or its `.tar.gz` or `.zip`; see
+    [below](#versions-and-builds-of-the-brokers)
+    """
     protocol: str = option(
         "--protocol",
         CLIENTS,
         f"what the clients speak: {', '.join(PROTOCOLS)}; or PRODUCERS:CONSUMERS (default: {SCENARIOS_OWN})",
         default="",
     )
+    """`stomp`, `amqp`, `openwire` or `core` (Artemis only); two of them as `PRODUCERS:CONSUMERS`; `memory` with the
+    memory runtime. Default: the scenario's: `stomp`, of `rebalance` `openwire`.
+    """
     load_s: float | None = option(
         "--run-time", OF_LOCUST, "length of the load", bounds=Bounds(0, MOST_S, above_least=True)
     )
+    """length of the load, after the warm-up. Default: the scenario's."""
     messages: int | None = option(
         "--messages",
         LOAD,
         "end the load after so many messages in all, instead of by time",
         bounds=Bounds(1, 1_000_000_000_000),
     )
+    """the number of messages after which the load ends, instead of a time"""
     warm_up_s: float | None = option(  # None: until latency has settled (`scenarios.harness.run.warm_up`)
         "--warm-up", LOAD, f"seconds before the load counts (default: {SCENARIOS_OWN})", bounds=Bounds(0, DAY_S)
     )
+    """seconds before the load counts, exactly so many. Default: the scenario's, else until the median latencies of
+    three successive seconds agree within a tenth or 0.2 ms, and no backlog grows or drains (they do not rise or fall
+    steadily by 0.1 s): at least 5 s, at most 15 s.
+    """
     rate: float | None = option(
         "--rate",
         LOAD,
@@ -231,6 +267,9 @@ class Options:
         bounds=Bounds(LEAST_PER_S, MOST_PER_S),
         kind=str,
     )
+    """sends per second of all producers together; or a load in steps, such as `'100,200,400@20s'`, see
+    [below](#a-load-in-steps). Default: the scenario's.
+    """
     steps: tuple[RateStep, ...]  # of a load whose rate changes, of all producers together
     search: SearchSettings | None  # for the highest rate that is held
     priority: str = option(
@@ -241,6 +280,10 @@ class Options:
         default=NORMAL,
         choices=PRIORITIES,
     )
+    """`realtime`: real-time priority for the threads that send and receive, so that other work on the machine makes
+    them less late; Linux, where it is permitted (`brokerbench doctor` says whether). They give it back, with a warning
+    in the report, if they use most of a core.
+    """
     clients: ClientSteps | None = option(
         "--clients",
         LOAD,
@@ -248,6 +291,9 @@ class Options:
         "'50,100@10s,connect=2000,p99=500' with the milliseconds that clients may take to connect, and messages",
         kind=str,
     )
+    """numbers of clients in steps, such as `'50,100,200@10s'`, of a scenario that adds clients while its load runs: see
+    [connections](scenarios/connections.md). Default: the scenario's.
+    """
     producers: int | None = option(
         "--producers", LOAD, "how many producers (default: the scenario's)", bounds=Bounds(1, MOST_CLIENTS)
     )
@@ -262,6 +308,9 @@ class Options:
         bounds=Bounds(1, MOST_CLIENTS),
         sets="users.destinations",
     )
+    """number of destinations that the users of each class share; see [scenarios.md](scenarios.md#several-destinations).
+    Default: the scenario's: 1.
+    """
     body_bytes: int | None = option(
         "--body-bytes",
         LOAD,
@@ -284,6 +333,9 @@ class Options:
         choices=CONNECTION_MODES,
         sets="users.connections",
     )
+    """`one` per client, `pooled` or `per-message`; see [drivers.md](drivers.md#connections). Default: the scenario's:
+    `one`.
+    """
     pool_size: int | None = option(
         "--pool-size",
         CLIENTS,
@@ -291,6 +343,9 @@ class Options:
         bounds=Bounds(1, MOST_CLIENTS),
         sets="users.pool_size",
     )
+    """with `pooled`: connections that the producers of a group share in each process, and as many for its consumers.
+    Default: the scenario's: 1.
+    """
     prefetch: int | None = option(
         "--prefetch",
         LOAD,
@@ -298,12 +353,16 @@ class Options:
         bounds=Bounds(1, INT_32),
         sets="consumers.prefetch",
     )
+    """messages that a broker may send a consumer ahead of its acknowledgements; not for Core, which counts bytes"""
     work_ms: str | None = option(  # as `drivers.client.work` reads it
         "--work-ms",
         LOAD,
         "milliseconds that a consumer takes for a message before it acknowledges it: 5, '2..8' or 'exponential(5)'",
         sets="consumers.work_ms",
     )
+    """milliseconds that a consumer takes for a message before it acknowledges it: `5`, `2..8` (each as likely) or
+    `'exponential(5)'`; see [drivers.md](drivers.md#consumers-that-take-time); not for Core. Default: the scenario's: 0.
+    """
     transaction_size: int | None = option(
         "--transaction-size",
         LOAD,
@@ -311,6 +370,9 @@ class Options:
         bounds=Bounds(1, 10_000_000),
         sets="producers.transaction_size",
     )
+    """messages per transaction: a producer sends so many, commits, and waits for the broker; see
+    [drivers.md](drivers.md#what-becomes-of-a-send). Default: the scenario's: no transactions.
+    """
     time_to_live_s: float | None = option(
         "--ttl",
         LOAD,
@@ -318,6 +380,9 @@ class Options:
         bounds=Bounds(0, math.inf, above_least=True),  # drivers.client.message_settings knows the most
         sets="producers.time_to_live_s",
     )
+    """seconds that a message lives; after them no consumer gets it any more: see [messages that
+    expire](scenarios.md#messages-that-expire)
+    """
     message_priority: int | None = option(
         "--message-priority",
         LOAD,
@@ -325,6 +390,7 @@ class Options:
         bounds=Bounds(0, INT_32),  # as the most of a time to live
         sets="producers.priority",
     )
+    """0 to 9; `--priority` is another option, of threads"""
     properties: str | None = option(  # JSON
         "--properties",
         LOAD,
@@ -332,6 +398,7 @@ class Options:
         sets="producers.properties",
         most_letters=100_000,
     )
+    """of each message, as JSON; messages take several values in turn: `'{"colour": ["red", "blue"]}'`"""
     selector: str | None = option(
         "--selector",
         LOAD,
@@ -339,6 +406,7 @@ class Options:
         sets="consumers.selector",
         most_letters=20_000,
     )
+    """which messages all consumers get: `"colour = 'red'"`"""
     uris: str | None = option(
         "--uris",
         CLIENTS,
@@ -346,11 +414,17 @@ class Options:
         choices=URIS,
         sets="users.uris",
     )
+    """how many brokers of its group each client is told of: `all`, or `one`; see
+    [drivers.md](drivers.md#clients-that-are-told-of-one-broker). Default: the scenario's: `all`.
+    """
     failover: str | None = option(
         "--failover",
         CLIENTS,
         "options of the failover URIs, such as 'randomize=false&timeout=3000'",
     )
+    """options of the clients' [failover URI](drivers.md#the-failover-uri), such as `'randomize=false&timeout=3000'`.
+    Default: the topology's.
+    """
     fault: str | None = option(
         "--fault",
         JUDGED,
@@ -358,12 +432,18 @@ class Options:
         "own; several by ';'",
         repeats=True,
     )
+    """what is done to a broker during the load, such as `'kill(broker-2, at=10, for=15)'`; see below. Default: the
+    scenario's own faults.
+    """
     check: str | None = option(
         "--check",
         JUDGED,
         "what must hold beside the scenario's own checks: 'latency_ms.due_to_received.p99 < 50'; several by ';'",
         repeats=True,
     )
+    """what must hold for the run to pass, such as `'latency_ms.due_to_received.p99 < 50'`, beside the scenario's own
+    checks
+    """
     drain_s: float = option(
         "--drain-timeout",
         LOAD,
@@ -398,6 +478,7 @@ class Options:
         "be reached from its network, so that workers on other hosts can be their clients",
         default=LOOPBACK,
     )
+    """address on which the brokers listen; see [running.md](running.md#several-load-generators)"""
     start_timeout_s: float = option(
         "--start-timeout",
         BROKERS,
@@ -410,6 +491,7 @@ class Options:
         BROKERS,
         "keep the brokers' message stores in the run's folder",
     )
+    """keep the brokers' message stores after the run"""
     dry_run: bool = option(
         "--dry-run",
         KEPT,
@@ -417,6 +499,9 @@ class Options:
         in_form=False,
         recorded=False,
     )
+    """check every option, warn of consumers that messages cannot reach, print as JSON what would be run, its checks and
+    when its faults happen too, and start nothing
+    """
     analyse_later: bool = option(
         "--analyse-later",
         KEPT,
@@ -429,6 +514,9 @@ class Options:
         "file to write the checks to as JUnit XML; one of an earlier run is removed first",
         in_form=False,
     )
+    """file to write the checks to, as JUnit XML: [docs/ci.md](ci.md). One of an earlier run is removed as the run
+    begins
+    """
     markdown: Path | None = option(
         "--markdown", KEPT, "file to write a summary in Markdown to, likewise", in_form=False
     )
@@ -446,9 +534,11 @@ class Options:
         "--order", KEPT, f"the run's turn in its block, {SET_BY_COMPARE}", bounds=Bounds(1, 1_000_000), in_form=False
     )
     control: bool = option("--control", KEPT, f"the run repeats another of its block, {SET_BY_COMPARE}", in_form=False)
+    """the run repeats the first arm in its block, kept in `run.json`; `brokerbench compare` sets it"""
     spark_master: str | None = option(
         "--spark-master", KEPT, "where the analysis runs (default local[*])", in_form=False
     )
+    """where the analysis runs: [a Spark cluster](running.md#the-analysis-on-a-spark-cluster). Default: this machine."""
 
     def as_record(self) -> dict[str, str | int | float | bool | None]:
         """For run.json."""

@@ -43,13 +43,20 @@ class BrokerUser(User):
     abstract = True
     role: ClassVar[str] = ""
     group: ClassVar[str] = ""
+    """a client group of the topology: `producers`, `consumers`, or one of your own"""
     destination: ClassVar[str] = "queue://brokerbench"
+    """`queue://NAME` or `topic://NAME`; that of producers has no wildcard and no space"""
     destinations: ClassVar[int] = 1
+    """how many there are; see [several destinations](#several-destinations)"""
     may_fail: ClassVar[bool] = False
+    """whether an error ends only the user that has it: see [drivers.md](drivers.md#what-becomes-of-a-send)"""
     connections: ClassVar[str] = ONE
+    """or `"pooled"`, `"per-message"`: see [drivers.md](drivers.md#connections)"""
     pool_size: ClassVar[int] = 1
+    """connections that the users of a group share in each process, if they share"""
     joins: ClassVar[str] = ""
     uris: ClassVar[str] = ALL_URIS
+    """or `"one"`: see [drivers.md](drivers.md#clients-that-are-told-of-one-broker)"""
     _ready = False
     _failed_to_start = False
     _index: int | None = None

@@ -36,26 +36,36 @@ class ProducerUser(BrokerUser):
     ``in_flight``: how many sends may wait for their confirmation. At this cap the next slot waits: it is sent late with
     its own due time, and counts as blocked. ``transaction_size``: how many messages arrive together or not at all; 0:
     no transactions. ``rate_steps``: how the rate of one producer changes in the load, as `records.rate_steps` reads it;
-    '': it does not.
+    '': it does not. ``awaits_replies``: the user's connection has a temporary queue, and takes the replies from it.
 
-    ``properties``: of each message, by name: one value, or several that messages take in turn by their numbers.
-    ``time_to_live_s``: None: messages never expire. ``priority``: 0 to 9. ``awaits_replies``: each message is a
-    request. The user's connection has a temporary queue, and takes the replies from it.
+    The docstring below an attribute is its row in docs/scenarios.md. One without it is set by the run.
     """
 
     abstract = True
     role = "producer"
     body_bytes: ClassVar[int] = 1_024
+    """size of a body, 32 at least"""
     durable: ClassVar[bool] = True
+    """whether messages survive a restart, and are confirmed"""
     sends_per_second: ClassVar[float] = 10.0
+    """rate of each producer"""
     in_flight: ClassVar[int] = 1_000
+    """sends that may wait for their confirmation"""
     rate_steps: ClassVar[str] = ""
     resend_in_doubt: ClassVar[bool] = True
+    """whether a message in doubt is sent again"""
     transaction_size: ClassVar[int] = 0
+    """messages per transaction; 0: no transactions"""
     awaits_replies: ClassVar[bool] = False
+    """whether each message is a request: see [drivers.md](drivers.md#requests-and-replies)"""
     properties: ClassVar[Mapping[str, Values]] = {}
+    """of each message, by name: one value, or several that messages take in turn. Message n (`seq`) has value n modulo
+    their number: `{"colour": ["red", "blue"]}`. Text, whole numbers, decimals or truth values; STOMP carries text only
+    """
     time_to_live_s: ClassVar[float | None] = None
+    """seconds after which no consumer gets a message any more; `None`: never"""
     priority: ClassVar[int] = DEFAULT_PRIORITY
+    """0 to 9. Classic keeps to it only with the policy `prioritized_messages`"""
     _progress: ScheduleProgress | None = None
 
     @classmethod
@@ -219,20 +229,29 @@ class ConsumerUser(BrokerUser):
     If producers connect for each message, a consumer still keeps a connection of its own, like a service that calls
     functions. ``stays``: when and where it is connected; it closes its connection at the end of each. A later stay is
     another client of the run, so a durable subscription has one stay only. ``work_ms``: how long it takes for a message
-    before it acknowledges it, as `drivers.client.work` reads it: 5, '2..8' or 'exponential(5)'. ``selector``: one for
-    all consumers of the class, or several that they take in turn; '': every message. ``replies``: it answers each
-    request before it acknowledges it.
+    before it acknowledges it, as `drivers.client.work` reads it. ``selector``: '': every message. ``replies``: it
+    answers each request before it acknowledges it.
     """
 
     abstract = True
     role = "consumer"
     prefetch: ClassVar[int] = 100
+    """messages that a broker may send ahead"""
     selector: ClassVar[str | Sequence[str]] = ""
+    """which messages it gets, by their properties: `"colour = 'red' AND weight > 3"`. A list of selectors: consumers of
+    the class take them in turn
+    """
     _own_selector: str | None = None
     durable_subscription: ClassVar[bool] = False
+    """of a topic"""
     stays: ClassVar[tuple[Stay, ...]] = (Stay(),)
+    """when and where it is connected: see [backlog](scenarios/backlog.md)"""
     work_ms: ClassVar[float | str] = 0
+    """how long it takes for a message before it acknowledges it: `5`, `"2..8"` or `"exponential(5)"`; see
+    [drivers.md](drivers.md#consumers-that-take-time)
+    """
     replies: ClassVar[bool] = False
+    """whether it answers requests: see [drivers.md](drivers.md#requests-and-replies)"""
 
     def __init_subclass__(cls, **arguments: Any) -> None:
         super().__init_subclass__(**arguments)

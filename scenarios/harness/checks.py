@@ -53,7 +53,7 @@ def no_acked_send_lost() -> Check:
 
 
 def each_delivered(kind: str) -> Check:
-    """Every message of a kind (`records.messages.KINDS`) that a subscription was owed has reached it."""
+    """Every message of a kind, such as ``"queue_persistent"``, that a subscription was owed has reached it."""
     if kind not in KINDS:
         raise ValueError(
             f"each_delivered({kind!r}): no kind of messages has this name"
@@ -63,18 +63,21 @@ def each_delivered(kind: str) -> Check:
 
 
 def none_stranded() -> Check:
-    """After the drain nothing of ours is left on a queue or a dead-letter queue."""
+    """After the drain nothing of ours is left on a queue or a dead-letter queue, not even what no selector matches."""
     return parse_check("leftovers <= 0", name="none stranded")
 
 
 def duplicates_at_most(count: int) -> Check:
-    """Deliveries beyond the first that the broker did not announce as redelivered."""
+    """No more than ``count`` deliveries beyond the first that the broker did not announce as redelivered."""
     _require_count("duplicates_at_most", count)
     return parse_check(f"messages.duplicated <= {count}", name=f"duplicates at most {count}")
 
 
 def somebody_cut_off() -> Check:
-    """A premise: a client lost its connection by a fault. One that only waited for its broker does not count."""
+    """A premise: a client lost its connection by a fault. One that only waited for its broker does not count.
+
+    A short ``freeze`` cuts nobody off: a client first has to notice the silence.
+    """
     return parse_check("recovery.cut_off >= 1", name="a client that a fault cut off")
 
 
@@ -89,13 +92,16 @@ def none_expired() -> Check:
 
 
 def expired_at_most(count: int) -> Check:
-    """So many messages expired, by what the brokers keep or count."""
+    """No more than ``count`` messages expired, by what the brokers keep or count."""
     _require_count("expired_at_most", count)
     return parse_check(f"messages.expired <= {count}", name=f"expired at most {count}")
 
 
 def none_after_its_time_to_live() -> Check:
-    """No consumer got a message after its time to live. What it waited in the consumer's prefetch counts."""
+    """No consumer got a message after its time to live. What it waited in the consumer's prefetch counts.
+
+    With ``work_ms``, or if the load generator stood still, it may be too late though the broker was in time.
+    """
     return parse_check("messages.expired_yet_received <= 0", name="none after its time to live")
 
 

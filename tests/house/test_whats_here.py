@@ -1,4 +1,4 @@
-"""Checks that docs/whats-here.md names every package folder and only paths that exist, and that it stays short."""
+"""Checks that docs/whats-here.md and docs/development.md name only paths that exist, the former each package folder."""
 
 import re
 from pathlib import Path
@@ -20,6 +20,14 @@ def package_folders() -> set[Path]:
 def test_every_path_it_names_exists() -> None:
     paths = named_paths()
     assert len(paths) > 20
+    assert [path for path in sorted(paths) if not (ROOT / path).exists()] == []
+
+
+def test_every_path_of_a_recipe_exists() -> None:
+    """All but those with a word in capitals, such as NAME."""
+    named = PATH.findall((ROOT / "docs" / "development.md").read_text(encoding="utf-8"))
+    paths = {path for path in named if "/" in path and not re.search(r"[A-Z]{4}", path)}
+    assert len(paths) > 60
     assert [path for path in sorted(paths) if not (ROOT / path).exists()] == []
 
 

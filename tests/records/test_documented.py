@@ -74,11 +74,5 @@ def test_the_events_page_describes_every_column_of_an_event_table(table: str) ->
     assert _documented_columns(f"`{table}`") == _columns(EVENT_TABLES[table])
 
 
-@pytest.mark.parametrize("table", RESULT_TABLES)
-def test_the_events_page_describes_every_column_of_a_result_table(table: str) -> None:
-    heading = f"`{table}` (result)" if table in EVENT_TABLES else f"`{table}`"
-    assert _documented_columns(heading) == _columns(RESULT_TABLES[table])
-
-
 def test_the_events_page_describes_no_table_that_is_none() -> None:
     assert EVENTS_PAGE.count("\n## ") == len(EVENT_TABLES) + len(RESULT_TABLES)

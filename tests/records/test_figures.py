@@ -3,9 +3,7 @@
 import json
 from typing import Annotated, Any, TypedDict
 
-import pytest
-
-from records.documents import DOCS, DOCUMENTS
+from records.documents import DOCS
 from records.figures import FAULTS, LOWER, Count, declared, figure, figures_of, least, means, most, slowest, total
 from records.summary import FIGURES
 from reports.comparison.metrics import METRICS
@@ -61,11 +59,6 @@ def test_figures_of_several_faults_add_up_or_are_the_worst_and_unknown_if_one_is
     assert (slowest([1.0, 3.0]), slowest([1.0, None]), slowest([])) == (3.0, None, None)
     assert (most([1, None, 3]), most([None]), most([])) == (3, 0, None)
     assert (least([2.0, None, 1.5]), least([None]), least([])) == (1.5, None, None)
-
-
-@pytest.mark.parametrize("name", DOCUMENTS)
-def test_a_document_is_as_declared(name: str) -> None:
-    assert (DOCS / name).read_text(encoding="utf-8") == DOCUMENTS[name](), "make it anew: python -m records.documents"
 
 
 def _types(schema: dict[str, Any]) -> list[str]:

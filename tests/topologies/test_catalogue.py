@@ -1,8 +1,6 @@
 """Checks which topology a text selects, and the error for each mistake in it."""
 
 import dataclasses
-import inspect
-import re
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -315,21 +313,6 @@ def test_source_and_sink_is_one_way_unless_asked_otherwise() -> None:
 
 def test_an_underscore_does_for_the_dash() -> None:
     assert build("source_and_sink") == build("source-and-sink")
-
-
-def test_the_docs_list_every_entry_with_its_parameters() -> None:
-    text = (Path(__file__).parents[2] / "docs" / "topologies.md").read_text(encoding="utf-8")
-    rows = [row.split("|")[1:-1] for row in re.findall(r"^\| `[a-z-]+` \|[^|\n]*\|[^|\n]*\|$", text, re.MULTILINE)]
-    documented = {
-        re.findall(r"`([^`]+)`", entry)[0]: re.findall(r"`([^`]+)`", parameters) for entry, parameters, _ in rows
-    }
-    written = {
-        name: [
-            f"{parameter.name}={parameter.default!r}" for parameter in inspect.signature(function).parameters.values()
-        ]
-        for name, function in ENTRIES.items()
-    }
-    assert {name: documented.get(name) for name in written} == written
 
 
 @pytest.mark.parametrize("discovery", [StaticDiscovery, MulticastDiscovery])

@@ -1,0 +1,318 @@
+"""Writes all that docs/ repeats of declarations: ``make docs``. A test fails while a page is not as declared.
+
+docs/summary.schema.json and docs/figures.md are made as a whole (`records.documents`). The other pages have parts,
+between ``<!-- NAME: written by make docs -->`` and ``<!-- end -->``. The words of a row stand at its declaration: in
+the docstring below a field or of a function.
+"""
+
+import ast
+import inspect
+import json
+import re
+import textwrap
+from collections.abc import Callable, Iterable
+from dataclasses import MISSING, Field, fields
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+from brokerbench.compare.session import variable_options
+from brokerbench.locustfiles import questions
+from drivers.failover.uri import OPENWIRE, OPTION_FIELDS, FailoverOptions, written
+from drivers.users import ConsumerUser, ProducerUser
+from drivers.users.broker_user import BrokerUser
+from records.documents import DOCS, DOCUMENTS
+from records.results import MEANINGS, RESULT_TABLES
+from scenarios.harness import checks
+from scenarios.harness.faults import KINDS
+from scenarios.harness.faults.contract import Fault
+from scenarios.options import LOAD, OF_LOCUST, OPTIONS, SCENARIOS_OWN, SECTIONS, Option, Options
+from topologies.artemis.addresses import Address, AddressSetting
+from topologies.artemis.broker import Acceptor, ArtemisBroker, HaPolicy, Journal
+from topologies.artemis.links import AddressMatch, BrokerConnection, ClusterConnection, ClusterLink, Mirror
+from topologies.artemis.router import Router
+from topologies.catalogue.lookup import ENTRIES, entries
+from topologies.classic.broker import Broker, KahaDb
+from topologies.classic.network_connectors import MulticastDiscovery, NetworkConnector, StaticDiscovery
+from topologies.classic.policies import BridgeFilter, DeadLetters, DestinationPolicy
+from topologies.classic.transport_connectors import TransportConnector
+from topologies.model.client_groups import ClientGroup
+from topologies.model.jvm import Jvm
+from topologies.products import PRODUCTS
+
+PART = re.compile(r"(<!-- ([^\n]*): written by make docs -->\n\n)(.*?)(\n<!-- end -->\n)", re.DOTALL)
+FIELDS_OF = (
+    *(ClientGroup, Jvm),
+    *(Broker, TransportConnector, DestinationPolicy, DeadLetters, BridgeFilter, KahaDb),
+    *(NetworkConnector, StaticDiscovery, MulticastDiscovery),
+    *(ArtemisBroker, Acceptor, AddressSetting, Address, Journal, HaPolicy, Router),
+    *(BrokerConnection, AddressMatch, Mirror, ClusterLink, ClusterConnection),
+)
+"""The parts of a topology file."""
+MAPPINGS = ("transport_options", "properties")
+SIGNS = ("", "#", ">")  # what YAML would not read as a text without quotes
+WIDTH = 140
+
+
+def field_docs(declaring: type) -> dict[str, str]:
+    """The docstring below each field of a class, on one line."""
+    (definition,) = ast.parse(textwrap.dedent(inspect.getsource(declaring))).body
+    assert isinstance(definition, ast.ClassDef)
+    return {
+        declared.target.id: _one_line(below.value.value)
+        for declared, below in pairwise(definition.body)
+        if isinstance(declared, ast.AnnAssign) and isinstance(declared.target, ast.Name)
+        if isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant) and isinstance(below.value.value, str)
+    }
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split()).replace("``", "`")
+
+
+def _anew(make: Callable[..., str], *arguments: Any) -> str:
+    """A part by its declarations. The last argument is the text that it had."""
+    return make(*arguments[:-1])
+
+
+def _table(heads: str, rows: Iterable[str]) -> str:
+    """``heads``: with ``|`` between."""
+    return "\n".join([f"| {heads} |", "|---" * (heads.count("|") + 1) + "|", *rows, ""])
+
+
+# -- docs/options.md ---------------------------------------------------------------------------------------------------
+
+
+def options_table(section: str) -> str:
+    docs = field_docs(Options)
+    return _table(
+        "option | what it sets | default",
+        (
+            _option_row(option, docs.get(name, "{help}"))
+            for name, option in OPTIONS.items()
+            if (LOAD if option.section == OF_LOCUST else option.section) == section
+        ),
+    )
+
+
+def _option_row(option: Option, doc: str) -> str:
+    """``doc``: its docstring, with ``{help}`` in the place of its help, and ``Default:`` before what no field says."""
+    text, _, default = doc.partition(" Default: ")
+    help_text, _, help_default = option.help.partition(" (default: ")
+    short = "`-t`, " if option.section == OF_LOCUST else ""
+    default = default or help_default.partition(")")[0].replace(SCENARIOS_OWN, "") or _declared_default(option)
+    return f"| {short}`{option.name}` | {text.rstrip('.').replace('{help}', help_text)} | {default.rstrip('.')} |"
+
+
+def _declared_default(option: Option) -> str:
+    if option.kind is bool:
+        return "no"
+    if option.default is None or option.default == "":
+        return "the scenario's" if option.sets or SCENARIOS_OWN in option.help else "–"
+    return f"`{option.default}`" if isinstance(option.default, str) else f"{option.default:g}"
+
+
+def faults_table() -> str:
+    return _table(
+        "fault | in a scenario | what is done",
+        (f"| `{fault.usage()}` | `{fault.__name__}` | {fault.does} |" for fault in KINDS.values()),
+    )
+
+
+# -- docs/scenarios.md -------------------------------------------------------------------------------------------------
+
+
+def questions_table() -> str:
+    rows = []
+    for path, text in questions():
+        happening, _, question = _one_line(text).partition(" Asks: ")
+        file = f"`{path.parent.name}/{path.name}`"
+        page = DOCS / "scenarios" / f"{path.stem}.md"
+        link = f"[{file}](scenarios/{page.name})" if page.exists() else file
+        rows.append(f"| {link} | {happening} {question[:1].upper()}{question[1:]} |")
+    return _table("scenario | question", rows)
+
+
+def attributes_table(heading: str, user: type[BrokerUser]) -> str:
+    return _table(
+        f"{heading} | meaning",
+        (f"| `{name} = {_python(getattr(user, name))}` | {doc} |" for name, doc in field_docs(user).items()),
+    )
+
+
+def _python(value: object) -> str:
+    """As a scenario writes it."""
+    if isinstance(value, tuple):
+        return f"({', '.join(f'{type(part).__name__}()' for part in value)},)"
+    return f'"{value}"' if isinstance(value, str) else repr(value)
+
+
+def checks_table() -> str:
+    rows = []
+    for name in checks.__all__:
+        check = getattr(checks, name)
+        arguments = ", ".join(inspect.signature(check).parameters)
+        rows.append(f"| `{name}({arguments})` | {_one_line(check.__doc__ or '')} |")
+    return _table("check, of `scenarios.harness` | holds if", rows)
+
+
+def fault_classes_table() -> str:
+    common = {field.name for field in fields(Fault)}
+    rows = []
+    for fault in KINDS.values():
+        times = [*fault.seconds.values()]
+        own = [field.name for field in fields(fault) if field.name not in common and field.name not in times]
+        settings = [*(f"{name}=S" for name in ("at_s", *times)), *(f"{name}=…" for name in own)]
+        rows.append(f"| `{fault.kind}` | `{fault.__name__}({', '.join(['TARGET', *settings])})` |")
+    return _table("`--fault` | of `scenarios.harness.faults`", rows)
+
+
+# -- docs/topologies.md ------------------------------------------------------------------------------------------------
+
+
+def catalogue_table(product: str) -> str:
+    rows = []
+    for entry in entries():
+        if entry.product == product:
+            parameters = inspect.signature(ENTRIES[entry.name]).parameters.values()
+            defaults = ", ".join(f"`{parameter.name}={parameter.default!r}`" for parameter in parameters) or "–"
+            rows.append(f"| `{entry.name}` | {defaults} | {_one_line(entry.summary)} |")
+    return _table("entry | parameters, with their defaults | what it is", rows)
+
+
+# -- docs/topology-fields.md -------------------------------------------------------------------------------------------
+
+
+def fields_of(part: type, page: str) -> str:
+    """A table of the fields that ``page``, the same part as it stands, explains, and a list of the others.
+
+    The explanations stand in the page alone. A field that is new there is listed, until somebody explains it.
+    """
+    explained = dict(re.findall(r"^\| `(\w+).*?` \| (.*) \|$", page, re.MULTILINE))
+    rows = [f"| `{_field(field)}` | {explained[field.name]} |" for field in fields(part) if field.name in explained]
+    unexplained = [f"`{_field(field)}`" for field in fields(part) if field.name not in explained]
+    return _table("field | meaning", rows) + (f"\n{_also(unexplained)}.\n" if unexplained else "")
+
+
+def _field(field: "Field[object]") -> str:
+    """As a file has it: ``duplex: false``, or its name alone where it has no default."""
+    if field.default_factory is not MISSING:
+        return f"{field.name}: …"
+    return field.name if field.default is MISSING else f"{field.name}: {_yaml(field.name, field.default)}"
+
+
+def _yaml(name: str, value: object) -> str:
+    if value == ():
+        return "{}" if name in MAPPINGS else "[]"
+    if isinstance(value, tuple):
+        return "…"
+    return value if isinstance(value, str) and value not in SIGNS else json.dumps(value)
+
+
+def _also(codes: list[str]) -> str:
+    """With commas between, and no line break within one."""
+    lines = textwrap.wrap("Also " + ", ".join(code.replace(" ", "\0") for code in codes), WIDTH, break_on_hyphens=False)
+    return "\n".join(lines).replace("\0", " ")
+
+
+# -- docs/drivers.md ---------------------------------------------------------------------------------------------------
+
+
+def failover_table() -> str:
+    docs = field_docs(FailoverOptions)
+    rows = [
+        f"| `{name}` | {_failover_default(field)} | {docs[field.name]}{_refused_by_core(field)} |"
+        for name, field in OPTION_FIELDS.items()
+        if field.name in docs
+    ]
+    left_alone = ", ".join(f"`{name}`" for name, field in OPTION_FIELDS.items() if field.name not in docs)
+    rows.append(f"| {left_alone} | the library's | only OpenWire |")
+    return _table("option | default | meaning", rows)
+
+
+def _refused_by_core(field: "Field[object]") -> str:
+    by = field.metadata["by"]
+    return " Core ✗" if "core" not in by and by != OPENWIRE else ""  # what only OpenWire takes says so
+
+
+def _failover_default(field: "Field[object]") -> str:
+    text = written(field.default) or "none"
+    return f"`{text}`" if isinstance(field.default, bool) else text
+
+
+# -- docs/events.md ----------------------------------------------------------------------------------------------------
+
+
+def columns_table(table: str) -> str:
+    rows = (
+        f"| `{column.name}` | {column.type}{'?' if column.nullable else ''} | {MEANINGS[table][column.name]} |"
+        for column in RESULT_TABLES[table]
+    )
+    return _table("column | type | meaning", rows)
+
+
+def _new_section(table: str) -> str:
+    """Of a table that the page does not have yet, at its end."""
+    return f"\n## `{table}`\n\n<!-- {_columns_of(table)}: written by make docs -->\n\n\n<!-- end -->\n"
+
+
+def _columns_of(table: str) -> str:
+    return f"columns of {table}"
+
+
+# -- docs/comparing.md -------------------------------------------------------------------------------------------------
+
+
+def variable_text() -> str:
+    return "\n".join(
+        [
+            *textwrap.wrap(
+                f"Options that can be varied: {', '.join(variable_options())}.", WIDTH, break_on_hyphens=False
+            ),
+            "",
+        ]
+    )
+
+
+# -- all of them -------------------------------------------------------------------------------------------------------
+
+Maker = Callable[[str], str]
+"""Gives a part's text by the text that it had, which most need not know."""
+PARTS: dict[str, dict[str, Maker]] = {
+    "options.md": {
+        **{f"options of {section}": partial(_anew, options_table, section) for section in SECTIONS},
+        "faults": partial(_anew, faults_table),
+    },
+    "scenarios.md": {
+        "questions": partial(_anew, questions_table),
+        "attributes of both": partial(_anew, attributes_table, "both", BrokerUser),
+        "attributes of producers": partial(_anew, attributes_table, "`ProducerUser`", ProducerUser),
+        "attributes of consumers": partial(_anew, attributes_table, "`ConsumerUser`", ConsumerUser),
+        "checks": partial(_anew, checks_table),
+        "faults": partial(_anew, fault_classes_table),
+    },
+    "comparing.md": {"options that can be varied": partial(_anew, variable_text)},
+    "topologies.md": {f"entries of {product}": partial(_anew, catalogue_table, product) for product in PRODUCTS},
+    "topology-fields.md": {f"fields of {part.__name__}": partial(fields_of, part) for part in FIELDS_OF},
+    "drivers.md": {"options of the failover URI": partial(_anew, failover_table)},
+    "events.md": {_columns_of(table): partial(_anew, columns_table, table) for table in RESULT_TABLES},
+}
+
+
+def page_text(page: str) -> str:
+    """A page with each of its parts made anew. KeyError for a part that is none."""
+    text = (DOCS / page).read_text(encoding="utf-8")
+    if page == "events.md":
+        text += "".join(_new_section(table) for table in RESULT_TABLES if f"{_columns_of(table)}:" not in text)
+    return PART.sub(lambda part: part[1] + PARTS[page][part[2]](part[3]) + part[4], text)
+
+
+ALL: dict[str, Callable[[], str]] = {**DOCUMENTS, **{page: partial(page_text, page) for page in PARTS}}
+"""The text of each document in docs/ that is made, or has such parts."""
+
+if __name__ == "__main__":
+    for document, make_text in ALL.items():
+        text = make_text()
+        if text != (DOCS / document).read_text(encoding="utf-8"):
+            (DOCS / document).write_text(text, encoding="utf-8")
+            print(f"wrote docs/{document}")
