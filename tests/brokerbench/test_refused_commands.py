@@ -10,7 +10,7 @@ from brokerbench.cli import main
 from brokerbench.compare import command
 from brokerbench.compare.session import variable_options
 from brokerbench.nightly import making
-from brokerbench.scenario_list import questions
+from brokerbench.locustfiles import questions
 from tests.support.refusal_tables import Refusal, refusals
 
 TABLES = sorted((Path(__file__).parent / "golden").glob("refused-*.txt"))
