@@ -9,8 +9,8 @@ from brokerbench import up
 from brokerbench.cli import main
 from brokerbench.compare import command
 from brokerbench.compare.session import variable_options
-from brokerbench.nightly import making
 from brokerbench.locustfiles import questions
+from brokerbench.nightly import making
 from tests.support.refusal_tables import Refusal, refusals
 
 TABLES = sorted((Path(__file__).parent / "golden").glob("refused-*.txt"))
