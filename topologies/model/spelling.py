@@ -6,6 +6,8 @@ import re
 SHORTEST = 4  # letters by which a longer name is known that begins so
 LONGEST, SHOWN = 250, 40  # characters of one word in a sentence; of a longer one so many are shown
 LONG_WORD = re.compile(rf"\S{{{LONGEST + 1},}}")
+LONGEST_LINE, ENDS_SHOWN = 4_000, 1_500  # characters of one line; of a longer one so many from either end are shown
+LONG_LINE = re.compile(rf"[^\n]{{{LONGEST_LINE + 1},}}")
 UNPRINTABLE = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 
@@ -27,6 +29,12 @@ def plainly(word: str) -> str:
 
 
 def shortened(sentence: str) -> str:
-    """``sentence`` with its very long words cut, and its control characters and lone surrogates written out."""
+    """``sentence`` with its very long words and lines cut, and its control characters and lone surrogates written out.
+
+    A line is long where the user wrote thousands of short words. Its ends stay: the option, the rule and the next step.
+    """
     plain = UNPRINTABLE.sub(lambda match: repr(match[0])[1:-1], sentence)
-    return LONG_WORD.sub(lambda match: f"{match[0][:SHOWN]}… ({len(match[0]):,} characters)", plain)
+    plain = LONG_WORD.sub(lambda match: f"{match[0][:SHOWN]}… ({len(match[0]):,} characters)", plain)
+    return LONG_LINE.sub(
+        lambda match: f"{match[0][:ENDS_SHOWN]}… ({len(match[0]):,} characters) …{match[0][-ENDS_SHOWN:]}", plain
+    )
