@@ -1,5 +1,6 @@
 """Checks what the analysis of several runs in one session prints; nothing of Spark is started."""
 
+from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any
 
@@ -14,9 +15,11 @@ def test_of_several_runs_each_verdict_stands_below_the_name_of_its_run(
 ) -> None:
     verdicts = {"first": "pass", "second": "fail"}
 
-    def analysed(run: Any, *_: object, **__: object) -> dict[str, Any]:
+    def analysed(run: Any, *_: object, conclusion: Callable[[dict[str, Any]], None], **__: object) -> dict[str, Any]:
         timing = {"note": "", "sound": ["latency_ms.due_to_received.p50"] if run.name == "first" else []}
-        return {"verdict": verdicts[run.name], "reasons": [], "timing": timing, "offered_rate": {"note": ""}}
+        summary = {"verdict": verdicts[run.name], "reasons": [], "timing": timing, "offered_rate": {"note": ""}}
+        conclusion(summary)
+        return summary
 
     monkeypatch.setattr(jobs, "session", lambda *_, **__: nullcontext())
     monkeypatch.setattr(jobs, "analyse", analysed)
