@@ -30,7 +30,7 @@ def make(archive: Path) -> None:
     java = find_java()
     if not (java.home / JAVAS_OWN).exists():
         raise UserError(
-            f"Java {java.version} of {java.source} has not even its own classes in a file, so it keeps none of Spark's: "
+            f"Java {java.version} of {java.source} has not even its own classes in a file, so it keeps none of Spark: "
             "every analysis starts some two seconds later than with a JDK that has"
         )
     archive.parent.mkdir(parents=True, exist_ok=True)
