@@ -181,7 +181,7 @@ def test_memory_alone_is_said_where_a_broker_keeps_no_messages() -> None:
 
 @pytest.mark.parametrize("needed", [classic.NEEDED, artemis.NEEDED])
 def test_the_fields_that_are_written_in_any_case_are_documented(needed: dict[type, tuple[str, ...]]) -> None:
-    page = (ROOT / "docs" / "options.md").read_text(encoding="utf-8").partition("### The brokers' own defaults")[2]
+    page = (ROOT / "docs" / "options.md").read_text(encoding="utf-8").partition("## The brokers' own defaults")[2]
     text = page.partition("\n## ")[0]
     assert [
         field for fields in needed.values() for field in fields if field != "name" and f"`{field}`" not in text
