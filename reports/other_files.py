@@ -43,14 +43,22 @@ OTHER_FILES: Mapping[str, OtherFile] = {
     "junit": OtherFile("Write the checks as JUnit XML too.", _junit),
     "markdown": OtherFile("Write a summary in Markdown too.", _markdown),
 }
-"""By the option that names the file, without its dashes. A run has the option too: `scenarios.options` declares it."""
+"""By the option that names the file, without the dashes before it. A run has the option too: `scenarios.options`."""
 
 NO_FILES: Mapping[str, Path] = {}
 
 
 def named_files(arguments: Mapping[str, Path | None]) -> dict[str, Path]:
-    """The files that a command line names, in the order of OTHER_FILES. ``arguments``: None for what it leaves out."""
-    return {name: path for name in OTHER_FILES if (path := arguments[name]) is not None}
+    """The files that a parsed command line names, in the order of OTHER_FILES.
+
+    ``arguments``: None for what it leaves out.
+    """
+    return {name: path for name in OTHER_FILES if (path := arguments[field_of(name)]) is not None}
+
+
+def field_of(name: str) -> str:
+    """The name that a parsed command line and run.json have for the option of a file."""
+    return name.replace("-", "_")
 
 
 def require_apart(files: Mapping[str, Path], run: RunDirectory) -> None:

@@ -7,7 +7,7 @@ These follow from the declarations:
 - what an option sets of user classes: `scenarios.harness.options.user_settings`
 - the options of ``brokerbench up``
 
-`records.option_roles` says what comparisons make of an option. A test compares docs/options.md with the declarations.
+`records.option_roles` says what comparisons make of an option. ``make docs`` writes the tables of docs/options.md.
 Nothing of Locust is loaded here.
 """
 
@@ -89,7 +89,8 @@ class Option:
     ``default``: where it is left out; None: the scenario's own, or nothing. ``sets``: the attribute of user classes,
     such as ``producers.body_bytes``; ``users`` are both kinds. ``repeats``: it may be given again, which is the same as
     ``;`` in between. ``most_letters``: of a text that may have several lines. ``in_form``: whether the web form shows
-    it. ``recorded``: whether run.json has its field as it is.
+    it. ``recorded``: whether run.json has its field as it is. ``beside_report``: it names a file of `OTHER_FILES` in
+    reports/other_files.py.
     """
 
     name: str
@@ -104,6 +105,7 @@ class Option:
     most_letters: int | None = None
     in_form: bool = True
     recorded: bool = True
+    beside_report: bool = False
 
     @property
     def dest(self) -> str:
@@ -513,12 +515,13 @@ class Options:
         KEPT,
         "file to write the checks to as JUnit XML; one of an earlier run is removed first",
         in_form=False,
+        beside_report=True,
     )
     """file to write the checks to, as JUnit XML: [docs/ci.md](ci.md). One of an earlier run is removed as the run
     begins
     """
     markdown: Path | None = option(
-        "--markdown", KEPT, "file to write a summary in Markdown to, likewise", in_form=False
+        "--markdown", KEPT, "file to write a summary in Markdown to, likewise", in_form=False, beside_report=True
     )
     session: str | None = option(  # the comparison that this run is made for, and the run's place in it
         "--session", KEPT, f"name of the comparison that this run is for, {SET_BY_COMPARE}", in_form=False
@@ -557,7 +560,8 @@ class Options:
     @property
     def files(self) -> dict[str, Path]:
         """The files to write beside the report, by the options that name them."""
-        return {option: path for option, path in (("--junit", self.junit), ("--markdown", self.markdown)) if path}
+        paths = {option.name: getattr(self, name) for name, option in OPTIONS.items() if option.beside_report}
+        return {name: path for name, path in paths.items() if path}
 
     @property
     def wanted(self) -> Wanted:

@@ -17,11 +17,8 @@ from analysis.events.timeline import FaultSpan, Timeline
 from analysis.messages import deliveries, outcomes
 from analysis.messages.deliveries import MESSAGE, OUTCOME, messages
 from analysis.messages.expectations import Expectations
-from records import schemas
 from records.reader import read_part
 from records.run import ProcessInfo
-
-SENDS = tuple(name for name in schemas.SENDS.names if name != "body_bytes")  # no topic asks for them
 
 
 @dataclass(frozen=True)
@@ -80,7 +77,7 @@ class Part:
     def sends(self) -> pl.DataFrame:
         """With ready_ns as `analysis.events.stalls` has it."""
         times = ("due_ns", "ready_ns", "sent_ns", "settled_ns")
-        rows = self._read("sends", SENDS).with_columns(pl.col("outcome").cast(OUTCOME))
+        rows = self._read("sends").with_columns(pl.col("outcome").cast(OUTCOME))
         return with_own_waits(on_the_masters_clock(rows, "producer", times, self.run.processes), self.run.stalls)
 
     @cached_property

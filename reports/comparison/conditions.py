@@ -9,7 +9,7 @@ from records.errors import UserError
 from records.option_roles import ARM_FIELDS, NO_CONDITIONS, SAID_BY_USERS, ArmField
 from records.run import BROKER_PRODUCTS, RunInfo, UserInfo
 from reports.comparison.runs import FinishedRun
-from reports.other_files import OTHER_FILES
+from reports.other_files import OTHER_FILES, field_of
 
 Value = str | int | float | bool | None
 
@@ -41,7 +41,7 @@ def conditions(run: RunInfo) -> dict[str, Value]:
     """Field to value, of everything that may change a figure."""
     values: dict[str, Value] = {"topology": run.topology, "protocol": run.protocol, "runtime": run.runtime}
     values |= {"scenario": run.scenario}
-    left_out = {*values, *SAID_BY_USERS, *NO_CONDITIONS, *OTHER_FILES}
+    left_out = {*values, *SAID_BY_USERS, *NO_CONDITIONS, *map(field_of, OTHER_FILES)}
     values |= {name: value for name, value in run.options.items() if name not in left_out}
     if digest := run.options.get("overlay_digest"):
         values[OVERLAY] = f"{PurePath(str(run.options.get(OVERLAY))).name} ({digest})"

@@ -6,6 +6,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from reports.other_files import OTHER_FILES
 from tests.support.locust_run import REPOSITORY, Outcome, make_run
 
 ORDERS = '''"""Orders from one site to the other."""
@@ -41,7 +42,8 @@ groups:
   - {name: consumers, enter_at: [west]}
 """
 CHECKS = "messages.received >= 100; throughput.received_per_s < 10; latency_ms.due_to_received.p99_99 < 1000"
-FILES = ("--junit", "checks.xml", "--markdown", "summary.md")
+NAMES = {name: f"{name}.of-this-run" for name in OTHER_FILES} | {"junit": "checks.xml", "markdown": "summary.md"}
+FILES = tuple(word for name, file in NAMES.items() for word in (f"--{name}", file))
 STALE = "of an earlier run"
 
 
@@ -49,7 +51,7 @@ def elsewhere(folder: Path) -> Path:
     """A folder with a benchmark of its own, and files of an earlier run."""
     (folder / "orders.py").write_text(ORDERS, encoding="utf-8")
     (folder / "network.yaml").write_text(NETWORK, encoding="utf-8")
-    for name in ("checks.xml", "summary.md"):
+    for name in NAMES.values():
         (folder / name).write_text(STALE, encoding="utf-8")
     assert not folder.resolve().is_relative_to(REPOSITORY)
     return folder

@@ -9,7 +9,7 @@ from drivers.users.locust_users import ConsumerUser, ProducerUser
 from records.errors import UserError
 from records.faults import TRAITS
 from records.option_roles import ARM_FIELDS, NO_CONDITIONS, SAID_BY_USERS
-from reports.other_files import OTHER_FILES
+from reports.other_files import OTHER_FILES, field_of
 from scenarios.harness.faults import KINDS
 from scenarios.harness.options.run_options import read
 from scenarios.options import KEPT, OPTIONS, SECTIONS, Option
@@ -57,12 +57,12 @@ def test_a_comparison_reads_what_users_were_given_from_the_users() -> None:
 
 def test_what_is_kept_of_a_run_is_no_condition() -> None:
     kept = {name for name, option in OPTIONS.items() if option.section == KEPT and option.recorded}
-    assert kept <= {*NO_CONDITIONS, *OTHER_FILES}
+    assert kept <= {*NO_CONDITIONS, *map(field_of, OTHER_FILES)}
     assert NO_CONDITIONS - {*OPTIONS} == {"overlay_digest"}
 
 
 def test_a_run_has_an_option_for_each_file_beside_its_report() -> None:
-    assert {f"--{name}" for name in OTHER_FILES} <= {option.name for option in DECLARED if option.section == KEPT}
+    assert {f"--{name}" for name in OTHER_FILES} == {option.name for option in DECLARED if option.beside_report}
 
 
 def test_readers_of_a_run_know_each_kind_of_fault_and_what_is_said_of_it() -> None:

@@ -31,6 +31,8 @@ import pyarrow.parquet as pq
 from click.testing import CliRunner
 from jsonschema import Draft202012Validator
 
+from reports.other_files import OTHER_FILES
+
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 BROKERBENCH = str(Path(sys.executable).with_name("brokerbench"))
 MADE_AGAIN = (
@@ -88,11 +90,15 @@ def _command(name: str, *arguments: str) -> None:
     Path(f"{name}.txt").write_text(f"{invocation.output}{wrong}status {invocation.exit_code}\n", encoding="utf-8")
 
 
+BESIDE = {"junit": "junit.xml", "markdown": "run.md"}
+"""What files beside a report are called here; others by their options."""
+
+
 def _of_run(run: Path) -> None:
     """Its page, its other reports and its exports, below ``files/``; the page lies in the run's own folder."""
     folder = Path("files", *run.parts[1:])
     folder.mkdir(parents=True)
-    beside = ("--junit", f"{folder}/junit.xml", "--markdown", f"{folder}/run.md")
+    beside = [word for name in OTHER_FILES for word in (f"--{name}", f"{folder}/{BESIDE.get(name, name)}")]
     _command(f"{folder}/report", "report", str(run), *beside)
     for form in ("hdr", "csv"):
         _command(f"{folder}/{form}", "export", str(run), "--to", form, "--out", f"{folder}/{form}")

@@ -16,6 +16,7 @@ from topologies.classic.broker import Broker
 from topologies.classic.network_connectors import MulticastDiscovery, StaticDiscovery
 from topologies.model.broker import AnyBroker
 from topologies.model.client_groups import CONSUMERS, PRODUCERS
+from topologies.model.paths import count_by_links
 from topologies.model.validity import TopologyInvalid
 
 VARIANTS = (
@@ -113,11 +114,13 @@ def test_what_is_written_as_keywords_is_read_as_such(arguments: dict[str, object
 
 
 def test_each_entry_has_the_brokers_links_and_groups_of_the_golden_file() -> None:
-    """With each field that is not at its default. The golden files of rendered features show how it is written."""
+    """With each field that is not at its default, and the pairs of brokers on the messages' ways by their links. The
+    golden files of rendered features show how it is written."""
     parts = {
         entry: {
             field: [differing(part) for part in getattr(topology, field)] for field in ("brokers", "links", "groups")
         }
+        | {"pairs_by_links": [*count_by_links(topology.paths_between(PRODUCERS, CONSUMERS))]}
         for entry, topology in ((entry, build(entry)) for entry in (*ENTRIES, *VARIANTS))
     }
     assert_golden("catalogue.yaml", yaml.safe_dump(parts, sort_keys=False, width=120, default_flow_style=None))

@@ -255,5 +255,5 @@ def _check_file(option: str, path: Path, options: Options) -> None:
         raise UserError(f"{option} {path}: is a folder; write the name of a file")
     if not os.access(path.parent, os.W_OK):
         raise UserError(f"{option} {path}: nothing can be written in {path.parent}; choose another folder")
-    if options.junit == options.markdown:
-        raise UserError(f"{option} {path}: --junit and --markdown name the same file; write two")
+    if further := [name for name, further_path in options.files.items() if name != option and further_path == path]:
+        raise UserError(f"{option} {path}: {option} and {further[0]} name the same file; write two")
