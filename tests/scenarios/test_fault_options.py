@@ -10,6 +10,7 @@ import pytest
 from drivers.users.locust_users import ConsumerUser, ProducerUser
 from scenarios.harness import Hold, Scenario, no_acked_send_lost, somebody_cut_off
 from scenarios.harness.faults import (
+    KINDS,
     CommandFault,
     CutLink,
     DisconnectClients,
@@ -23,6 +24,7 @@ from scenarios.harness.faults import (
     StopBroker,
     StopLink,
 )
+from scenarios.harness.faults.contract import Fault
 from scenarios.harness.faults.rolling_restart import EXPECTED_S
 from scenarios.harness.options.arguments import add_arguments
 from scenarios.harness.options.fault_options import parse_faults
@@ -47,7 +49,15 @@ def planned(*arguments: str, topology: str = "mesh", runtime: str = "processes",
     return make(scenario, read(parser.parse_args([*arguments, "--runtime", runtime]), scenario, None))
 
 
-def test_each_kind_of_fault_can_be_asked_for_several_at_once() -> None:
+@pytest.mark.parametrize("fault", KINDS.values(), ids=list(KINDS))
+def test_each_kind_of_fault_is_read_as_its_usage_says(fault: type[Fault]) -> None:
+    (read_fault,) = parse_faults(fault.usage().replace("=S", "=7"))
+    assert type(read_fault) is fault
+    assert read_fault.at_s == 7
+    assert [getattr(read_fault, field) for field in fault.seconds.values()] == [7] * len(fault.seconds)
+
+
+def test_several_faults_can_be_asked_for_at_once() -> None:
     text = "kill(broker-2, at=10, for=15); stop( broker-1 ,at=2.5 );restart(broker-3, at=1);freeze(a, for=3, at=4);"
     text += "join(broker-3, at=1, for=2);join(broker-3, at=9)"
     assert parse_faults(text) == (
