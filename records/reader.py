@@ -110,15 +110,13 @@ def parts_of(sealing: Sealing) -> int:
     return parts_for(sum(sealing.rows[table] for table in PARTED))
 
 
-def read_part(folder: Path, table: str, part: int, parts: int, columns: Sequence[str] | None = None) -> pa.Table:
+def read_part(folder: Path, table: str, part: int, parts: int) -> pa.Table:
     """The rows of a sealed table (``folder``: its events) that are in a part, without the files' metadata."""
-    schema = EVENT_TABLES[table]
-    empty = schema.empty_table()
-    tables = [_of_part(path, part, parts, columns) for path in sorted(folder.glob("*.parquet"))]
-    return pa.concat_tables([empty.select(columns) if columns else empty, *tables])
+    tables = [_of_part(path, part, parts) for path in sorted(folder.glob("*.parquet"))]
+    return pa.concat_tables([EVENT_TABLES[table].empty_table(), *tables])
 
 
-def _of_part(path: Path, part: int, parts: int, columns: Sequence[str] | None) -> pa.Table:
+def _of_part(path: Path, part: int, parts: int) -> pa.Table:
     """Rows of one file. If it has fewer parts than asked for, the part that holds the rows is looked through."""
     with pq.ParquetFile(path) as file:
         metadata = file.metadata.metadata
@@ -126,7 +124,7 @@ def _of_part(path: Path, part: int, parts: int, columns: Sequence[str] | None) -
         of_group = [int(number) for number in metadata.get(GROUPS_KEY, b"").split()] or [0] * file.num_row_groups
         fewer = min(parts, its_parts)
         groups = [group for group, its in enumerate(of_group) if its % fewer == part % fewer]
-        rows = file.read_row_groups(groups, columns=columns, use_threads=False).replace_schema_metadata(None)
+        rows = file.read_row_groups(groups, use_threads=False).replace_schema_metadata(None)
     if its_parts >= parts:
         return rows
     of_row = part_of(rows["producer"].to_numpy(), rows["seq"].to_numpy(), parts)

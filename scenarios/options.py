@@ -164,8 +164,8 @@ class Options:
         BROKERS,
         "version of OpenWire's or Core's Java clients, as of --broker-version",
     )
-    """version of the Java clients: of `openwire` and of `core`, as of `--broker-version`. They come from the
-    distribution of that version, to brokers of any version. Default: the default version of `--broker-version`.
+    """version of the Java clients: of `openwire` one of Classic's in `--broker-version`, of `core` one of
+    Artemis's. They come from the distribution of that version, to brokers of any version. Default: the first of these.
     """
     overlay: Overlay | None = option(
         "--overlay",

@@ -3,7 +3,7 @@
 A part is what one task of Spark works on. Whatever is asked of it is computed once, when it is first asked for.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -128,7 +128,7 @@ class Part:
         places = outcomes.leftover_places(self.leftovers, self.run.durable)
         return outcomes.message_outcomes(self.expected, self.firsts, places, searched=self.run.searched)
 
-    def _read(self, table: str, columns: Sequence[str] | None = None) -> pl.DataFrame:
-        frame = pl.from_arrow(read_part(self.run.events / table, table, self.number, self.run.parts, columns))
+    def _read(self, table: str) -> pl.DataFrame:
+        frame = pl.from_arrow(read_part(self.run.events / table, table, self.number, self.run.parts))
         assert isinstance(frame, pl.DataFrame)
         return frame

@@ -146,7 +146,7 @@ def no_unconfirmed_send_missing() -> Check:
 
 
 def some_rate_held() -> Check:
-    """A load in steps, or one that searches for the highest rate, held at least one of them."""
+    """At least one step of a load in steps, or one rate of a search, was held."""
     return parse_check("throughput.held_per_s >= 0", name="some rate held")
 
 

@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 from brokerbench.cli import main
 from brokerbench.rendering import EXAMPLE, compose_files, host_name, write_files
+from tests.support.golden import REGENERATE
 from topologies.catalogue.lookup import build
 from topologies.classic.broker import Broker
 from topologies.classic.product import CLASSIC
@@ -35,7 +36,7 @@ def test_the_repositorys_folder_is_what_is_rendered(entry: str) -> None:
     """BROKERBENCH_REGENERATE=1 makes it anew."""
     topology = build(entry)
     folder, files = REPOSITORY / topology.name, compose_files(topology, BASE_PORT)
-    if os.environ.get("BROKERBENCH_REGENERATE") == "1":
+    if REGENERATE:
         write_files(files, folder)
     there = {str(path.relative_to(folder)): path.read_text("utf-8") for path in folder.rglob("*") if path.is_file()}
     there.pop("passwords.env", None)  # of somebody who has brought it up

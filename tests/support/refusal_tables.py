@@ -17,12 +17,13 @@ otherwise in the file that the command ends with. In a word of a command, «9 x 
 write the sentences. Then read the diff.
 """
 
-import os
 import re
 import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+
+from tests.support.golden import REGENERATE
 
 MARK = "$ "
 NOT_WRITABLE = re.compile(r"«(.*?)»")
@@ -61,7 +62,7 @@ class Refusal:
         """``sentence`` is the table's, in one line."""
         assert sentence.strip(), f"{self.line}: is not refused"
         assert len(sentence.splitlines()) == 1, sentence
-        if os.environ.get("BROKERBENCH_REGENERATE") == "1":
+        if REGENERATE:
             text = self.table.read_text(encoding="utf-8")
             before = f"{self.line}\n" + (f"    {self.sentence}\n" if self.sentence else "")
             self.table.write_text(text.replace(before, f"{self.line}\n    {sentence}\n"), encoding="utf-8")

@@ -1,6 +1,5 @@
 """Texts that tests hold against files. BROKERBENCH_REGENERATE=1 makes pytest write them anew: then read the diff."""
 
-import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -8,6 +7,7 @@ from pathlib import Path
 import pytest
 from lxml import etree
 
+from tests.support.golden import REGENERATE
 from topologies.model.validity import TopologyInvalid
 
 FOLDER = Path(__file__).parent / "golden"
@@ -19,7 +19,7 @@ QUOTED_NAME = re.compile(r'"[^"]*"')
 def assert_golden(name: str, text: str) -> None:
     """``text`` is what the file ``golden/name`` holds."""
     path = FOLDER / name
-    if os.environ.get("BROKERBENCH_REGENERATE") == "1":
+    if REGENERATE:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
     assert path.exists(), f"no golden file {name}: run with BROKERBENCH_REGENERATE=1, then read what it wrote"

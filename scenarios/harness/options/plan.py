@@ -226,7 +226,7 @@ def _through_proxies(topology: Topology, fault: Fault, options: Options) -> Topo
 
 
 def _needs_met(faults: Sequence[Fault], options: Options, producing: Iterable[type[ProducerUser]]) -> set[Need]:
-    """What the run has of what some figures need, as `parse_checks` names it."""
+    """Some figures need faults, steps or replies: which of these the run has."""
     there = {
         FAULTS: faults,
         MORE_CLIENTS: options.clients,
