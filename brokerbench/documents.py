@@ -40,6 +40,8 @@ from topologies.model.client_groups import ClientGroup
 from topologies.model.jvm import Jvm
 from topologies.products import PRODUCTS
 
+IN_SHORT = re.compile(r"^\*\*In short\*\*: (.+?)\n\n", re.DOTALL | re.MULTILINE)
+"""A paragraph of a scenario's page: what it found, and what became of a manual's claim."""
 PART = re.compile(r"(<!-- ([^\n]*): written by make docs -->\n\n)(.*?)(\n<!-- end -->\n)", re.DOTALL)
 FIELDS_OF = (
     *(ClientGroup, Jvm),
@@ -49,6 +51,7 @@ FIELDS_OF = (
     *(BrokerConnection, AddressMatch, Mirror, ClusterLink, ClusterConnection),
 )
 """The parts of a topology file."""
+CODE = re.compile(r"(?<!`)(--[a-z][a-z-]+|\b\d+\.\d+\.\d+\b)(?!`)")
 MAPPINGS = ("transport_options", "properties")
 SIGNS = ("", "#", ">")  # what YAML would not read as a text without quotes
 WIDTH = 140
@@ -68,6 +71,11 @@ def field_docs(declaring: type) -> dict[str, str]:
 
 def _one_line(text: str) -> str:
     return " ".join(text.split()).replace("``", "`")
+
+
+def _marked(text: str) -> str:
+    """A text of the terminal, with its options and versions as code."""
+    return CODE.sub(r"`\g<0>`", text)
 
 
 def _anew(make: Callable[..., str], *arguments: Any) -> str:
@@ -99,9 +107,10 @@ def _option_row(option: Option, doc: str) -> str:
     """``doc``: its docstring, with ``{help}`` in the place of its help, and ``Default:`` before what no field says."""
     text, _, default = doc.partition(" Default: ")
     help_text, _, help_default = option.help.partition(" (default: ")
+    text = text.rstrip(".").replace("{help}", _marked(help_text))
     short = "`-t`, " if option.section == OF_LOCUST else ""
     default = default or help_default.partition(")")[0].replace(SCENARIOS_OWN, "") or _declared_default(option)
-    return f"| {short}`{option.name}` | {text.rstrip('.').replace('{help}', help_text)} | {default.rstrip('.')} |"
+    return f"| {short}`{option.name}` | {text} | {default.rstrip('.')} |"
 
 
 def _declared_default(option: Option) -> str:
@@ -129,8 +138,19 @@ def questions_table() -> str:
         file = f"`{path.parent.name}/{path.name}`"
         page = DOCS / "scenarios" / f"{path.stem}.md"
         link = f"[{file}](scenarios/{page.name})" if page.exists() else file
-        rows.append(f"| {link} | {happening} {question[:1].upper()}{question[1:]} |")
+        rows.append(f"| {link} | {_marked(happening)} {question[:1].upper()}{question[1:]} |")
     return _table("scenario | question", rows)
+
+
+def answers_table() -> str:
+    """What each scenario's page says in short."""
+    rows = []
+    for path, _ in questions():
+        page = DOCS / "scenarios" / f"{path.stem}.md"
+        if page.exists() and (answer := IN_SHORT.search(page.read_text(encoding="utf-8"))):
+            figures, _, claim = _one_line(answer[1]).removesuffix(".").partition(". **Claim**: ")
+            rows.append(f"| [`{path.stem}`](scenarios/{page.name}) | {figures} | {claim or '–'} |")
+    return _table("scenario | figures | the claim", rows)
 
 
 def attributes_table(heading: str, user: type[BrokerUser]) -> str:
@@ -285,6 +305,7 @@ PARTS: dict[str, dict[str, Maker]] = {
     },
     "scenarios.md": {
         "questions": partial(_anew, questions_table),
+        "answers": partial(_anew, answers_table),
         "attributes of both": partial(_anew, attributes_table, "both", BrokerUser),
         "attributes of producers": partial(_anew, attributes_table, "`ProducerUser`", ProducerUser),
         "attributes of consumers": partial(_anew, attributes_table, "`ConsumerUser`", ConsumerUser),

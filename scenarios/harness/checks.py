@@ -126,7 +126,7 @@ def none_corrupted() -> Check:
 
 
 def no_send_refused() -> Check:
-    """Brokers confirmed or lost the connection over a durable send, but never said no to one."""
+    """No broker refused a durable send. A send that was lost with its connection is not refused."""
     return parse_check("messages.failed <= 0", name="no send refused")
 
 
@@ -151,7 +151,7 @@ def some_rate_held() -> Check:
 
 
 def some_clients_held() -> Check:
-    """A load whose clients become more held at least one of them."""
+    """At least one step of a load with more and more clients was held: all connected, and messages came in time."""
     return parse_check("connections.held >= 1", name="some clients held")
 
 

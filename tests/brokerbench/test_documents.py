@@ -4,7 +4,7 @@ from inspect import get_annotations
 
 import pytest
 
-from brokerbench.documents import ALL, PART, PARTS, field_docs, fields_of, options_table
+from brokerbench.documents import ALL, PART, PARTS, answers_table, field_docs, fields_of, options_table
 from drivers.failover.uri import OPENWIRE, OPTION_FIELDS, FailoverOptions
 from drivers.users.broker_user import BrokerUser
 from drivers.users.locust_users import ConsumerUser, ProducerUser
@@ -42,6 +42,11 @@ def test_the_words_of_an_option_name_its_choices(option: Option) -> None:
 def test_an_attribute_of_a_user_has_words_or_is_set_by_the_run(user: type[BrokerUser]) -> None:
     names = {name for name in get_annotations(user) if not name.startswith("_")}
     assert names - {*field_docs(user)} <= {*SHARED, "role"}
+
+
+def test_each_page_of_a_scenario_says_in_short_what_came_out() -> None:
+    pages = {page.stem for page in (DOCS / "scenarios").glob("*.md")}
+    assert {row.split("`")[1] for row in answers_table().splitlines()[2:]} == pages
 
 
 def test_a_failover_option_has_words_unless_only_openwire_takes_it() -> None:
