@@ -237,6 +237,16 @@ class RunInfo:
         return brokers - {broker.name for broker in self.brokers if broker.standby_of in brokers}
 
     @property
+    def brokers_ran_before(self) -> bool:
+        """Whether its brokers may have clients and messages of others, and may be on other machines."""
+        return self.runtime == "external"
+
+    @property
+    def on_one_machine(self) -> bool:
+        """Whether brokers and clients shared one machine."""
+        return not self.brokers_ran_before and len({process.host for process in self.processes}) <= 1
+
+    @property
     def never_began(self) -> str:
         """Why this run has no load that could be analysed, as a part of a sentence; '' if it has one."""
         if self.phases.warm_up_began_ns is not None or self.phases.load_began_ns is not None:

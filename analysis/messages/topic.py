@@ -48,7 +48,7 @@ class Messages:
         )
         counted = as_table(accounting.with_derived(of_run))
         if any(pc.sum(counted[name]).as_py() for name in BETWEEN):
-            expired = expired_counts(run.samples, fresh=run.info.runtime != "external")
+            expired = expired_counts(run.samples, fresh=not run.info.brokers_ran_before)
             counted, results.unsearched = settled(counted, expired, searched=not run.info.unsearched)
         results.all_expired = not any(pc.sum(counted[name]).as_py() for name in ("lost", "unaccounted"))
         odd = examples.earliest(pl.concat([answers["examples"], examples.overtaken(results.late)]))

@@ -124,7 +124,7 @@ def shared_cores(runs: Iterable[RunInfo]) -> int:
     """The cores of the one machine on which brokers and clients ran; 0 if they ran on several."""
     cores = set()
     for run in runs:
-        if run.runtime == "external" or len({process.host for process in run.processes}) > 1:
+        if not run.on_one_machine:
             return 0
         cores.add(int(run.machine.get("cores", 0)))
     return cores.pop() if len(cores) == 1 else 0

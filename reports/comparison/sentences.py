@@ -210,7 +210,7 @@ def _thin(comparison: Comparison) -> tuple[str, ...]:
 
 def _one_machine(comparison: Comparison) -> tuple[str, ...]:
     runs = [run.info for arm in comparison.design.arms for run in arm.runs]
-    if any(run.runtime == "external" or len({process.host for process in run.processes}) > 1 for run in runs):
+    if not all(run.on_one_machine for run in runs):
         return ()
     return (
         "Brokers and clients of a run shared one machine: where its cores are busy, the figures measure the cores.",

@@ -17,6 +17,7 @@ CONNECTIONS, AT_ONCE, DESCRIPTORS = 1_100, 10, 1_024
 HEAP_MB = 2_048  # of the broker: Classic takes some 350 KB for each AMQP connection
 
 
+@pytest.mark.amqp
 @pytest.mark.brokers
 @pytest.mark.nightly
 def test_more_amqp_connections_than_select_has_descriptors_send_and_receive(tmp_path: Path) -> None:

@@ -8,8 +8,7 @@ from drivers.client.loop_waits import due_timer, let_others_run
 from tests.support.under_gevent import under_gevent
 
 NIGHTLY = pytest.mark.nightly
-ON_BROKERS = [pytest.mark.brokers, NIGHTLY]
-JAVA_TIMEOUT_S = 1_200  # a busy machine takes minutes; each test within has a limit of its own
+BROKERS_TIMEOUT_S = 1_200  # a busy machine takes minutes; each test within has a limit of its own
 CLIENTS = ("client", "producer", "consumer", "memory", "transacted", "updated_uris")
 SUITE = "conformance/test"
 BY_HAND = ("amqp/test_conversations.py", "amqp/test_transactions.py", "amqp/test_redirects.py")
@@ -35,10 +34,6 @@ BY_STOMP = "stomp and not on-artemis and not amqp and not openwire and not full"
             id="amqp by hand",
             marks=NIGHTLY,  # the clients are in make test
         ),
-        pytest.param(["conformance", "-k", BY_STOMP, "-m", "brokers"], id="stomp suite", marks=ON_BROKERS),
-        pytest.param(["conformance", "-k", BY_AMQP, "-m", "brokers"], id="amqp suite", marks=ON_BROKERS),
-        # More connections in one process than select() could wait for.
-        pytest.param(["many_under_gevent.py"], id="many amqp connections", marks=ON_BROKERS),
     ],
 )
 def test_drivers_keep_their_word_under_gevent(tests: list[str]) -> None:
@@ -52,15 +47,19 @@ def test_without_gevents_patches_there_is_no_timer_and_a_turn_ends_at_once() -> 
 
 @pytest.mark.brokers
 @pytest.mark.nightly
-@pytest.mark.timeout(JAVA_TIMEOUT_S + 60)
+@pytest.mark.timeout(BROKERS_TIMEOUT_S + 60)
 @pytest.mark.parametrize(
     "tests",
     [
+        pytest.param(["conformance", "-k", BY_STOMP, "-m", "brokers"], id="stomp suite"),
+        pytest.param(["conformance", "-k", BY_AMQP, "-m", "brokers"], id="amqp suite"),
+        # More connections in one process than select() could wait for.
+        pytest.param(["many_under_gevent.py"], id="many amqp connections"),
         pytest.param(["jvm/test_core_client.py"], id="clients of a load by core"),
         pytest.param(["jvm/test_loads.py", "-k", "core", "-m", "brokers"], id="the contract by core"),
         pytest.param(["jvm/test_openwire_client.py"], id="clients of a load by openwire"),
         pytest.param(["jvm/test_many.py", "-k", "frozen"], id="hundreds that wait for a frozen broker"),
     ],
 )
-def test_java_clients_keep_their_word_under_gevent(tests: list[str]) -> None:
-    under_gevent(Path(__file__).parent, tests, timeout_s=JAVA_TIMEOUT_S)
+def test_drivers_keep_their_word_under_gevent_on_brokers_and_in_java(tests: list[str]) -> None:
+    under_gevent(Path(__file__).parent, tests, timeout_s=BROKERS_TIMEOUT_S)
