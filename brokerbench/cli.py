@@ -57,7 +57,7 @@ def topologies(name: str | None) -> None:
     from brokerbench import showing
     from brokerbench.failover_options import built_for_clients
     from brokerbench.growth import growths
-    from topologies.catalogue.lookup import arguments, build, entries, parse_call
+    from topologies.catalogue.lookup import arguments, build, entries, entry_call
     from topologies.catalogue.yaml_topology import is_file
 
     if name is None:
@@ -65,7 +65,7 @@ def topologies(name: str | None) -> None:
     elif is_file(name):
         click.echo(showing.topology(built_for_clients(name), growths(name)))
     else:
-        built, called = build(name), parse_call(name).name.replace("_", "-")
+        built, called = build(name), entry_call(name).name.replace("_", "-")
         entry = next(entry for entry in entries() if entry.name == called)
         click.echo(showing.entry(entry, arguments(name), build(called), built, growths(name)))
 

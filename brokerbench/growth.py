@@ -12,7 +12,7 @@ from itertools import count
 
 from brokerbench.rendering import files_of, site_by_names
 from records.run import RunInfo
-from topologies.catalogue.lookup import arguments, build, parse_call
+from topologies.catalogue.lookup import arguments, build, entry_call
 from topologies.catalogue.yaml_topology import is_file
 from topologies.model.broker import AnyBroker
 from topologies.model.link import Link
@@ -94,7 +94,7 @@ def compared(change: str, now: Topology, grown: Topology) -> Growth:
 
 
 def _counted(text: str) -> Iterator[Growth]:
-    name, now, parameters = parse_call(text).name, build(text), arguments(text)
+    name, now, parameters = entry_call(text).name, build(text), arguments(text)
     for parameter, value in parameters.items():
         if type(value) is not int:
             continue

@@ -1,15 +1,14 @@
 """Reads and writes a load that searches for the highest rate: ``search(200, step=10, p99=500)``."""
 
-import re
 from dataclasses import dataclass
 from math import inf
 from typing import Any
 
+from records.calls import parse_call
 from records.declared_types import misfits
-from records.errors import UserError
+from records.errors import UserError, about
 from records.rate_steps import LEAST_PER_S, LEAST_S, MOST_PER_S, MOST_S, RateStep
 
-_CALL = re.compile(r"\s*search\s*(?:\(([^()]*)\))?\s*")
 FIELDS = {"rate": "begin_per_s", "step": "step_s", "p99": "p99_ms"}
 REST_PER_S = 0.5
 """What each producer sends in a rest: so often that it has looked at its schedule again before a new rate begins."""
@@ -70,19 +69,19 @@ def is_search(text: str) -> bool:
 
 def parse_search(text: str) -> SearchSettings:
     """The search of a text. Raises UserError."""
-    match = _CALL.fullmatch(text)
-    if not match:
+    with about(f"{text}: "):
+        call = parse_call(text)
+    if call is None or call.name != "search":
         raise UserError(f"{text}: cannot be read; {HOW}")
     settings: dict[str, Any] = {}
-    for part in filter(None, map(str.strip, (match[1] or "").split(","))):
-        name, _, number = map(str.strip, (part if "=" in part else f"rate={part}").partition("="))
-        field = FIELDS.get(name)
+    for name, number in (*(("rate", rate) for rate in call.texts), *call.settings.items()):
+        written, field = number if name == "rate" else f"{name}={number}", FIELDS.get(name)
         if field is None or field in settings:
-            raise UserError(f"{text}: {part!r} is not known, or given twice; {HOW}")
+            raise UserError(f"{text}: {written!r} is not known, or given twice; {HOW}")
         try:
             settings[field] = float(number)
         except ValueError:
-            raise UserError(f"{text}: {part!r} is no number; {HOW}") from None
+            raise UserError(f"{text}: {written!r} is no number; {HOW}") from None
     if "step_s" in settings:
         if not settings["step_s"].is_integer():
             raise UserError(f"{text}: a step lasts a whole number of seconds; {HOW}")

@@ -90,7 +90,7 @@ class Option:
     such as ``producers.body_bytes``; ``users`` are both kinds. ``repeats``: it may be given again, which is the same as
     ``;`` in between. ``most_letters``: of a text that may have several lines. ``in_form``: whether the web form shows
     it. ``recorded``: whether run.json has its field as it is. ``beside_report``: it names a file of `OTHER_FILES` in
-    reports/other_files.py.
+    reports/other_files.py, which no web form does.
     """
 
     name: str
@@ -514,14 +514,13 @@ class Options:
         "--junit",
         KEPT,
         "file to write the checks to as JUnit XML; one of an earlier run is removed first",
-        in_form=False,
         beside_report=True,
     )
     """file to write the checks to, as JUnit XML: [docs/ci.md](ci.md). One of an earlier run is removed as the run
     begins
     """
     markdown: Path | None = option(
-        "--markdown", KEPT, "file to write a summary in Markdown to, likewise", in_form=False, beside_report=True
+        "--markdown", KEPT, "file to write a summary in Markdown to, likewise", beside_report=True
     )
     session: str | None = option(  # the comparison that this run is made for, and the run's place in it
         "--session", KEPT, f"name of the comparison that this run is for, {SET_BY_COMPARE}", in_form=False

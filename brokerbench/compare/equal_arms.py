@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from records.run import RunInfo
 from reports.comparison.beside import Shape
 from reports.parts.numbers import joined
-from topologies.catalogue.lookup import arguments, build, parse_call
+from topologies.catalogue.lookup import arguments, build, entry_call
 from topologies.catalogue.yaml_topology import is_file
 from topologies.model.client_groups import CONSUMERS, PRODUCERS
 from topologies.model.paths import count_by_links
@@ -59,7 +59,7 @@ def _of_each_size(text: str, most: int) -> Iterator[tuple[int, str]]:
     """(brokers, the topology) with one count changed: of a size the last one is the nearest, by the first parameter."""
     now = len(build(text).brokers)
     if not is_file(text):
-        call = parse_call(text)
+        call = entry_call(text)
         for parameter, value in reversed(arguments(text).items()):
             if type(value) is int:
                 for step in (1, -1):

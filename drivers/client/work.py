@@ -6,14 +6,13 @@ exponential(5)     5 ms on average, most less and a few many times as long
 """
 
 import math
-import re
 from dataclasses import dataclass
 from random import Random
 
+from records.calls import parse_call
 from records.units import MS_PER_S
 
 RULE = "write milliseconds such as 5, a range such as 2..8, or exponential(5)"
-FORM = re.compile(r"\s*(?:exponential\(\s*(?P<mean>\S+?)\s*\)|(?P<low>\S+?)\.\.(?P<high>\S+)|(?P<fixed>\S+))\s*")
 
 
 @dataclass(frozen=True)
@@ -27,15 +26,16 @@ class Work:
     @classmethod
     def parse(cls, text: str) -> "Work | None":
         """``5``, ``2..8`` or ``exponential(5)``; None for 0: no work. Raises ValueError with the rule."""
-        match = FORM.fullmatch(text)
-        if not match:
+        call = parse_call(text)
+        exponential = call is not None and call.name == "exponential"
+        low, dots, high = (", ".join(call.texts), "", "") if call and exponential else text.strip().partition("..")
+        if not low:
             raise ValueError(f"{text!r} cannot be read; {RULE}")
-        mean, low, high, fixed = (match[name] for name in ("mean", "low", "high", "fixed"))
-        low_ms = _milliseconds(text, mean or low or fixed)
-        high_ms = _milliseconds(text, high) if high else low_ms
+        low_ms = _milliseconds(text, low)
+        high_ms = _milliseconds(text, high) if dots else low_ms
         if high_ms < low_ms:
             raise ValueError(f"{text!r}: a range begins with its lower end, such as 2..8")
-        return cls(low_ms, high_ms, bool(mean)) if high_ms else None
+        return cls(low_ms, high_ms, exponential) if high_ms else None
 
     @property
     def mean_ms(self) -> float:

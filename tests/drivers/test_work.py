@@ -42,7 +42,7 @@ def test_no_time_is_no_work(text: str) -> None:
         ("8..2", "'8..2': a range begins with its lower end, such as 2..8"),
         ("2..x", "'2..x': 'x' is no time in milliseconds"),
         ("normal(5)", "'normal(5)' is no time in milliseconds"),
-        ("exponential()", "'exponential()' is no time in milliseconds"),
+        ("exponential()", "'exponential()' cannot be read; write milliseconds such as 5"),
         ("", "'' cannot be read; write milliseconds such as 5"),
     ],
 )

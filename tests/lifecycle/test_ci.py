@@ -91,4 +91,4 @@ def test_a_run_that_cannot_be_made_leaves_no_file_of_an_earlier_one(tmp_path: Pa
         port = str(taken.getsockname()[1])
         outcome = benchmark(folder, "--runtime", "processes", "--base-port", port)
     assert outcome.status == 2, outcome.output
-    assert [name for name in ("checks.xml", "summary.md") if (folder / name).exists()] == []
+    assert [name for name in NAMES.values() if (folder / name).exists()] == []

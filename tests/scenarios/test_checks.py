@@ -1,6 +1,7 @@
 """Checks that invalid scenarios are refused, and that scenarios take checks as texts."""
 
 import inspect
+import re
 
 import pytest
 
@@ -22,6 +23,10 @@ class Producer(ProducerUser):
 
 class Consumer(ConsumerUser):
     group = "consumers"
+
+
+def parameters_of(name: str) -> list[str]:
+    return [*inspect.signature(getattr(harness, name)).parameters]
 
 
 def test_a_scenario_without_a_consumer_is_refused() -> None:
@@ -53,9 +58,16 @@ def test_every_check_by_name_is_there_for_locustfiles(name: str) -> None:
     assert name in harness.__all__
     by_name = getattr(harness, name)
     values = {"kind": KINDS[0]}  # others are bounds
-    check = by_name(*(values.get(parameter, 0) for parameter in inspect.signature(by_name).parameters))
+    check = by_name(*(values.get(parameter, 0) for parameter in parameters_of(name)))
     assert check.name != f"{check.metric} {check.rule}"  # as it has a name of its own
     assert isinstance(check.at_least if check.at_most is None else check.at_most, int)
+
+
+@pytest.mark.parametrize("wrong", [-1, "2", True, None])
+@pytest.mark.parametrize("name", [name for name in checks_by_name.__all__ if parameters_of(name)])
+def test_every_check_by_name_refuses_what_no_figure_can_be(name: str, wrong: object) -> None:
+    with pytest.raises(ValueError, match=re.escape(f"{name}({wrong!r}): ")):
+        getattr(harness, name)(*(wrong for _ in parameters_of(name)))
 
 
 @pytest.mark.parametrize("field", ["checks", "premises"])

@@ -17,6 +17,7 @@ import drivers.users
 import scenarios.harness
 import scenarios.harness.faults
 from records.errors import UserError
+from reports.other_files import OTHER_FILES
 from scenarios import machine
 from scenarios.harness import Scenario
 from scenarios.harness.options import run_options
@@ -30,6 +31,7 @@ from topologies.runtimes.proxies import link_proxies
 
 HERE = Path(__file__).parent
 TABLES = sorted((HERE / "golden").glob("refused-*.txt"))
+OF_JUNIT = [case for case in refusals(*TABLES) if "--junit" in case.line and "--markdown" not in case.line]
 LONGEST = 1_500  # characters of a sentence
 
 
@@ -71,15 +73,29 @@ def make_plan(scenario: Scenario, arguments: list[str]) -> None:
     make(scenario, run_options.read(namespace, scenario, namespace.run_time, look=lambda flavour, image: Seen()))
 
 
+def sentence_for(refusal: Refusal, monkeypatch: pytest.MonkeyPatch) -> str:
+    """'' if it is not refused."""
+    try:
+        make_plan(scenario_of(refusal, monkeypatch), refusal.words[1:])
+    except UserError as error:
+        return shortened(str(error))  # as Locust's log shows it
+    return ""
+
+
 @pytest.mark.parametrize("refusal", refusals(*TABLES), ids=str)
 def test_what_no_run_can_have_is_refused_with_one_sentence(
     refusal: Refusal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     refusal.write_files(tmp_path)
-    sentence = ""
-    try:
-        make_plan(scenario_of(refusal, monkeypatch), refusal.words[1:])
-    except UserError as error:
-        sentence = shortened(str(error))  # as Locust's log shows it
+    sentence = sentence_for(refusal, monkeypatch)
     refusal.assert_refused_with(sentence)
     assert len(sentence) < LONGEST
+
+
+@pytest.mark.parametrize("name", [name for name in OTHER_FILES if name != "junit"])
+@pytest.mark.parametrize("refusal", OF_JUNIT, ids=str)
+def test_each_file_beside_a_report_is_refused_as_the_first_one_is(
+    name: str, refusal: Refusal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of_this_one = replace(refusal, line=refusal.line.replace("junit", name))
+    assert sentence_for(of_this_one, monkeypatch) == refusal.sentence.replace("junit", name)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.topologies.golden_files import assert_golden, assert_golden_refusals
-from topologies.catalogue.lookup import ENTRIES, EntryCall, build, entries, parse_call
+from topologies.catalogue.lookup import ENTRIES, EntryCall, build, entries, entry_call
 from topologies.classic.broker import Broker
 from topologies.classic.network_connectors import MulticastDiscovery, StaticDiscovery
 from topologies.model.broker import AnyBroker
@@ -110,7 +110,7 @@ def test_any_text_is_a_topology_or_a_sentence(text: str) -> None:
 @given(st.dictionaries(st.sampled_from(["a", "brokers"]), st.integers() | st.booleans() | st.text(max_size=20)))
 def test_what_is_written_as_keywords_is_read_as_such(arguments: dict[str, object]) -> None:
     text = f"mesh({', '.join(f'{name}={value!r}' for name, value in arguments.items())})"
-    assert parse_call(text) == EntryCall("mesh", arguments)
+    assert entry_call(text) == EntryCall("mesh", arguments)
 
 
 def test_each_entry_has_the_brokers_links_and_groups_of_the_golden_file() -> None:

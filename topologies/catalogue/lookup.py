@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from records.calls import parse_call
 from topologies.catalogue import artemis_networks as artemis
 from topologies.catalogue import hubs_trees_rings as tiers
 from topologies.catalogue import meshes
@@ -90,7 +91,7 @@ def build(text: str) -> Topology:
     """The topology that ``text`` names: ``mesh(brokers=5)`` or ``my-network.yaml``. Raises `TopologyInvalid`."""
     if is_file(text):
         return read_topology(Path(text.strip()))
-    call = parse_call(text)
+    call = entry_call(text)
     function = _function(call)
     for name, value in call.arguments.items():
         _require_fitting(text, _parameter(text, call, name), value)
@@ -105,45 +106,30 @@ def build(text: str) -> Topology:
 
 def arguments(text: str) -> dict[str, object]:
     """Every parameter of an entry with the value that ``text`` gives it, defaults included."""
-    call = parse_call(text)
+    call = entry_call(text)
     parameters = inspect.signature(_function(call)).parameters.values()
     return {parameter.name: parameter.default for parameter in parameters} | call.arguments
 
 
-def parse_call(text: str) -> EntryCall:
+def entry_call(text: str) -> EntryCall:
     """Raises `TopologyInvalid` for anything but a name with keyword arguments that are plain values."""
-    name, bracket, after_bracket = text.strip().partition("(")
-    name = name.strip()
-    if not name.replace("-", "").replace("_", "").isalnum():
-        raise _malformed(text)
-    arguments: dict[str, object] = {}
-    for keyword in _keywords(text, after_bracket) if bracket else ():
-        if keyword.arg is None:
-            raise _malformed(text)
-        if keyword.arg in arguments:
-            raise TopologyInvalid(f"topology {text!r}: {keyword.arg} is given twice; keep one")
-        arguments[keyword.arg] = _value(text, keyword.arg, keyword.value)
-    return EntryCall(name, arguments)
-
-
-def _keywords(text: str, after_bracket: str) -> list[ast.keyword]:
     try:
-        call = ast.parse(f"f({after_bracket}", mode="eval").body
-    except NOT_PYTHON as error:
-        raise _malformed(text) from error
-    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.args:
+        call = parse_call(text)
+    except ValueError as error:
+        raise TopologyInvalid(f"topology {text!r}: {error}") from error
+    if call is None or call.texts:
         raise _malformed(text)
-    return call.keywords
+    return EntryCall(call.name, {name: _value(text, name, value) for name, value in call.settings.items()})
 
 
-def _value(text: str, name: str, expression: ast.expr) -> object:
+def _value(text: str, name: str, written: str) -> object:
     try:
-        return ast.literal_eval(expression)
+        return ast.literal_eval(written)
     except NOT_PYTHON as error:
         how = "write a number, True, False or a 'text'"
-        if isinstance(expression, ast.Name):
-            word = expression.id.capitalize()
-            how = f"write {word if word in ('True', 'False') else repr(expression.id)}"
+        if written.isidentifier():
+            word = written.capitalize()
+            how = f"write {word if word in ('True', 'False') else repr(written)}"
         raise TopologyInvalid(f"topology {text!r}: {name} is not a plain value; {how}") from error
 
 

@@ -50,7 +50,7 @@ def add_arguments(parser: Any, scenario: Scenario) -> None:
         if option.repeats:
             settings["action"] = Joined
         action = groups[option.section].add_argument(option.name, **settings)
-        action.include_in_web_ui = option.in_form
+        action.include_in_web_ui = option.in_form and not option.beside_report
         action.is_secret = action.is_required = action.is_multiple = False  # as Locust's own add_argument sets them
     parser.set_defaults(topology=scenario.default_topology)
 

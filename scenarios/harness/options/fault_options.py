@@ -5,6 +5,7 @@ import re
 from collections.abc import Sequence
 from itertools import combinations
 
+from records.calls import parse_call
 from records.errors import UserError, about
 from scenarios.harness.faults import KINDS, CommandFault, Fault, absent_at_start, repeated
 from scenarios.harness.faults.rolling_restart import earliest_s, in_turn
@@ -20,7 +21,6 @@ HOW_COMMAND = (
 )
 EVERY, TIMES = "every", "times"
 MOST_NAMES = 8  # of links in one sentence
-CALL = re.compile(r"\s*([\w-]+)\s*\(\s*([^(),=]+?)\s*((?:,[^(),]*)*)\)\s*")
 KIND = re.compile(r"[\w-]+")
 
 
@@ -45,23 +45,24 @@ def parse_faults(text: str) -> tuple[Fault, ...]:
 def _parse(text: str) -> tuple[Fault, ...]:
     """One fault, or as many as it is repeated."""
     try:
-        return _parse_call(text)
+        return _parse_one(text)
     except ValueError as error:
         raise UserError(f"--fault {text!r}: {error}") from error
 
 
-def _parse_call(text: str) -> tuple[Fault, ...]:
+def _parse_one(text: str) -> tuple[Fault, ...]:
     """Raises ValueError."""
-    call = CALL.fullmatch(text)
-    kind = call[1] if call else text.partition("(")[0].strip()
-    if kind not in KINDS and (call or KIND.fullmatch(kind)):
+    call = parse_call(text)
+    kind = call.name if call else text.partition("(")[0].strip()
+    if kind not in KINDS and KIND.fullmatch(kind):
         near = nearest(kind, [*KINDS])
         raise ValueError(f"no fault {kind!r}{f'{near} There' if near else '; there'} are {', '.join(KINDS)}")
-    if call is None:
+    if call is None or not call.texts or "=" in call.texts[0]:
         raise ValueError(_why_unreadable(kind, text))
-    fault = KINDS[kind]
-    settings = _settings(call[3])
-    fields = fault.fields_of(call[2], {name: settings.pop(name) for name in fault.texts if name in settings})
+    fault, settings = KINDS[kind], {**call.settings}
+    if further := call.texts[1:]:
+        raise ValueError(f"{further[0]!r} is no NAME=SECONDS; {HOW}")
+    fields = fault.fields_of(call.texts[0], {name: settings.pop(name) for name in fault.texts if name in settings})
     times = {name: _seconds(name, setting) for name, setting in settings.items() if name != "target"}
     if "at" not in times or settings.keys() - {"at", *fault.seconds, EVERY, TIMES}:
         known = " and ".join(("at", *fault.seconds))
@@ -78,17 +79,6 @@ def _why_unreadable(kind: str, text: str) -> str:
         return HOW_COMMAND
     target = re.match(r"[^(]*\(\s*([^\s,()=]+)\s+\w+\s*=", text)
     return f"cannot be read; write a comma behind {target[1]}, as in {EXAMPLE}" if target else f"cannot be read; {HOW}"
-
-
-def _settings(text: str) -> dict[str, str]:
-    """``, at=10, for=15`` as texts by name. Raises ValueError."""
-    settings: dict[str, str] = {}
-    for part in text.split(",")[1:]:
-        name, _, setting = map(str.strip, part.partition("="))
-        if name in settings:
-            raise ValueError(f"{name} is given twice; keep one")
-        settings[name] = setting
-    return settings
 
 
 def _seconds(name: str, setting: str) -> float:
