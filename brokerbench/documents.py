@@ -51,7 +51,8 @@ FIELDS_OF = (
     *(BrokerConnection, AddressMatch, Mirror, ClusterLink, ClusterConnection),
 )
 """The parts of a topology file."""
-CODE = re.compile(r"(?<!`)(--[a-z][a-z-]+|\b\d+\.\d+\.\d+\b)(?!`)")
+CODE = re.compile(r"`[^`]*`|(--[a-z][a-z-]+|\b\d+\.\d+\.\d+\b(?![.\d]))")
+"""What is code already, or should be: an option, a version."""
 MAPPINGS = ("transport_options", "properties")
 SIGNS = ("", "#", ">")  # what YAML would not read as a text without quotes
 WIDTH = 140
@@ -75,7 +76,7 @@ def _one_line(text: str) -> str:
 
 def _marked(text: str) -> str:
     """A text of the terminal, with its options and versions as code."""
-    return CODE.sub(r"`\g<0>`", text)
+    return CODE.sub(lambda code: f"`{code[1]}`" if code[1] else code[0], text)
 
 
 def _anew(make: Callable[..., str], *arguments: Any) -> str:

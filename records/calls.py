@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from records.errors import UserError
 
 _CALL = re.compile(r"\s*([\w-]+)\s*(?:\((.*)\)\s*)?", re.DOTALL)
-_PART = re.compile(r"""\s*(?:([\w-]+)\s*=)?\s*('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^,()]*?)\s*(?:,|\Z)""", re.DOTALL)
+_QUOTED = r"""(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")(?=\s*+(?:,|\Z))"""
+_PART = re.compile(rf"\s*+(?:([\w-]++)\s*+=)?\s*+({_QUOTED}|[^,()]*+)\s*+(?:,|\Z)", re.DOTALL)  # linear: `++`
 
 
 @dataclass(frozen=True)
@@ -20,9 +21,10 @@ class Call:
 
 
 def parse_call(text: str) -> Call | None:
-    """The call of a text, whose brackets may be left out; None if it is none. A text in quotes keeps these.
+    """The call of a text, whose brackets may be left out; None if it is none.
 
-    A text may have commas and brackets only in quotes. Raises UserError for a setting that is given twice.
+    A text may have commas and brackets only in quotes, and keeps these. Texts and settings have any order; what stands
+    empty between commas is left out. Raises UserError for a setting that is given twice.
     """
     call = _CALL.fullmatch(text)
     if call is None:
@@ -34,12 +36,12 @@ def parse_call(text: str) -> Call | None:
         part = _PART.match(rest)
         if part is None:
             return None
-        name, value = part[1], part[2]
+        name, value = part[1], part[2].rstrip()
         if name in settings:
             raise UserError(f"{name} is given twice; keep one")
         if name:
             settings[name] = value
-        else:
+        elif value:
             texts.append(value)
         rest = rest[part.end() :]
     return Call(call[1], tuple(texts), settings)

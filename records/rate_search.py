@@ -74,8 +74,10 @@ def parse_search(text: str) -> SearchSettings:
     if call is None or call.name != "search":
         raise UserError(f"{text}: cannot be read; {HOW}")
     settings: dict[str, Any] = {}
-    for name, number in (*(("rate", rate) for rate in call.texts), *call.settings.items()):
-        written, field = number if name == "rate" else f"{name}={number}", FIELDS.get(name)
+    begin = (("rate", rate, rate) for rate in call.texts)
+    named = ((name, number, f"{name}={number}") for name, number in call.settings.items())
+    for name, number, written in (*begin, *named):
+        field = FIELDS.get(name)
         if field is None or field in settings:
             raise UserError(f"{text}: {written!r} is not known, or given twice; {HOW}")
         try:

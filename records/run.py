@@ -238,7 +238,7 @@ class RunInfo:
 
     @property
     def brokers_ran_before(self) -> bool:
-        """Whether its brokers may have clients and messages of others, and may be on other machines."""
+        """Whether its brokers ran before it: they may have clients and messages of others, and be on other machines."""
         return self.runtime == "external"
 
     @property

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from random import Random
 
 from records.calls import parse_call
+from records.errors import about
 from records.units import MS_PER_S
 
 RULE = "write milliseconds such as 5, a range such as 2..8, or exponential(5)"
@@ -26,10 +27,11 @@ class Work:
     @classmethod
     def parse(cls, text: str) -> "Work | None":
         """``5``, ``2..8`` or ``exponential(5)``; None for 0: no work. Raises ValueError with the rule."""
-        call = parse_call(text)
-        exponential = call is not None and call.name == "exponential"
+        with about(f"{text!r}: "):
+            call = parse_call(text)
+        exponential = call is not None and call.name == "exponential" and not call.settings
         low, dots, high = (", ".join(call.texts), "", "") if call and exponential else text.strip().partition("..")
-        if not low:
+        if not low or (dots and not high):
             raise ValueError(f"{text!r} cannot be read; {RULE}")
         low_ms = _milliseconds(text, low)
         high_ms = _milliseconds(text, high) if dots else low_ms

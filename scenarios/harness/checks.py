@@ -126,7 +126,7 @@ def none_corrupted() -> Check:
 
 
 def no_send_refused() -> Check:
-    """No broker refused a durable send. A send that was lost with its connection is not refused."""
+    """No broker refused a durable send. A send that was lost with its connection does not count."""
     return parse_check("messages.failed <= 0", name="no send refused")
 
 
@@ -151,7 +151,10 @@ def some_rate_held() -> Check:
 
 
 def some_clients_held() -> Check:
-    """At least one step of a load with more and more clients was held: all connected, and messages came in time."""
+    """At least one step of a load with more and more clients was held.
+
+    In such a step all clients were connected, and messages came in time.
+    """
     return parse_check("connections.held >= 1", name="some clients held")
 
 

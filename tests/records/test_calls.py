@@ -26,9 +26,11 @@ def test_a_call_is_read_as_it_is_written(name: str, texts: list[str], settings: 
         ("kill(it's, at=10)", Call("kill", ("it's",), {"at": "10"})),
         ("kill(broker-2 at=10)", Call("kill", ("broker-2 at=10",))),
         ("kill(b, for=)", Call("kill", ("b",), {"for": ""})),
+        ("kill(at=10, b)", Call("kill", ("b",), {"at": "10"})),
+        ("search(200,, step=10)", Call("search", ("200",), {"step": "10"})),
     ],
 )
-def test_brackets_a_last_comma_and_quotes_within_a_text_are_free(text: str, call: Call) -> None:
+def test_brackets_order_needless_commas_and_quotes_within_a_text_are_free(text: str, call: Call) -> None:
     assert parse_call(text) == call
 
 
@@ -42,6 +44,8 @@ def test_a_setting_that_is_given_twice_is_refused() -> None:
         parse_call("kill(b, at=1, at=2)")
 
 
-def test_a_text_of_many_brackets_and_quotes_is_read_at_once() -> None:
+def test_a_text_of_many_quotes_or_blanks_is_read_at_once() -> None:
     assert parse_call("a(" + "'," * 20_000 + ")") is not None
     assert parse_call("a(" + "'" * 20_001 + "(") is None
+    assert parse_call("a(" + " " * 20_000 + "(x)") is None
+    assert parse_call("a(b=" + " " * 20_000 + "(x)") is None

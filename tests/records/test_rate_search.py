@@ -36,6 +36,7 @@ def test_what_is_left_out_is_the_default(text: str, search: SearchSettings) -> N
         ("search 400", "search 400: cannot be read"),
         ("search(fast)", "search(fast): 'fast' is no number"),
         ("search(400, 500)", "search(400, 500): '500' is not known, or given twice"),
+        ("search(400, rate=500)", "search(400, rate=500): 'rate=500' is not known, or given twice"),
         ("search(until=9)", "search(until=9): 'until=9' is not known, or given twice"),
         ("search(step=7.5)", "search(step=7.5): a step lasts a whole number of seconds"),
         ("search(step=4)", "search(200, step=4, p99=500): a step lasts at least 5 s"),

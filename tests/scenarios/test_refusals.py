@@ -32,6 +32,7 @@ from topologies.runtimes.proxies import link_proxies
 HERE = Path(__file__).parent
 TABLES = sorted((HERE / "golden").glob("refused-*.txt"))
 OF_JUNIT = [case for case in refusals(*TABLES) if "--junit" in case.line and "--markdown" not in case.line]
+assert OF_JUNIT
 LONGEST = 1_500  # characters of a sentence
 
 

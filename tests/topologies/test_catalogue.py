@@ -36,6 +36,8 @@ MISTAKES = (
     "circle",
     "mesh(broker=3)",
     "mesh(colour='red')",
+    "mesh(brokers=5 rebalance=True)",
+    "receivers(queues=['a', 'b'])",
     "single(brokers=2)",
     "mesh(networkTTL=2)",
     "mesh(redistribution_delay_ms=0)",

@@ -5,6 +5,7 @@ Arguments are Python's plain values. Nothing is ever evaluated.
 
 import ast
 import inspect
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -60,6 +61,7 @@ OF_LINKS = {"conduit": "conduit_subscriptions", "ttl": "consumer_ttl"}
 """A parameter of entries to the links' field that it sets, if that has another name."""
 NEARLY_THE_SAME = 0.85
 HOW = "write NAME or NAME(PARAMETER=VALUE, …), e.g. mesh or mesh(brokers=5)"
+WITHOUT_COMMA = re.compile(r"(\S+)\s+[\w-]+\s*=")
 NOT_PYTHON = (SyntaxError, ValueError, TypeError, RecursionError, MemoryError)
 """What Python raises for a text that it cannot read."""
 
@@ -127,15 +129,20 @@ def _value(text: str, name: str, written: str) -> object:
         return ast.literal_eval(written)
     except NOT_PYTHON as error:
         how = "write a number, True, False or a 'text'"
-        if written.isidentifier():
+        if without_comma := WITHOUT_COMMA.match(written):
+            how = f"write a comma behind {without_comma[1]}"
+        elif written.isidentifier():
             word = written.capitalize()
             how = f"write {word if word in ('True', 'False') else repr(written)}"
         raise TopologyInvalid(f"topology {text!r}: {name} is not a plain value; {how}") from error
 
 
 def _malformed(text: str) -> TopologyInvalid:
-    or_a_file = "; or name a file, which ends in .yaml" if {"/", "."} & {*text.partition("(")[0]} else ""
-    return TopologyInvalid(f"topology {text!r} cannot be read; {HOW}{or_a_file}")
+    name, _, arguments = text.partition("(")
+    hint = "; or name a file, which ends in .yaml" if {"/", "."} & {*name} else ""
+    if re.search(r"=\s*[\[({]", arguments):
+        hint = "; a value has commas and brackets only in quotes, as in receivers(queues='a,b')"
+    return TopologyInvalid(f"topology {text!r} cannot be read; {HOW}{hint}")
 
 
 def _entry(name: str, function: Callable[..., Topology]) -> Entry:

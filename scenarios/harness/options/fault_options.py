@@ -57,7 +57,7 @@ def _parse_one(text: str) -> tuple[Fault, ...]:
     if kind not in KINDS and KIND.fullmatch(kind):
         near = nearest(kind, [*KINDS])
         raise ValueError(f"no fault {kind!r}{f'{near} There' if near else '; there'} are {', '.join(KINDS)}")
-    if call is None or not call.texts or "=" in call.texts[0]:
+    if call is None or not call.texts or {*",=()"} & {*call.texts[0]}:
         raise ValueError(_why_unreadable(kind, text))
     fault, settings = KINDS[kind], {**call.settings}
     if further := call.texts[1:]:
