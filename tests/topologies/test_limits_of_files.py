@@ -111,6 +111,8 @@ def test_a_device_that_never_ends_is_no_file() -> None:
 
 @pytest.mark.parametrize("value", ["-" * 3_000 + "1", "1+" * 3_000 + "1", "[" * 3_000, "9" * 5_000])
 def test_a_parameter_that_python_itself_cannot_read_is_no_plain_value(value: str) -> None:
-    with pytest.raises(TopologyInvalid, match=r"cannot be read; write NAME or NAME\(PARAMETER=VALUE") as raised:
+    with pytest.raises(
+        TopologyInvalid, match=r"cannot be read; write NAME|brokers is not a plain value; write a number"
+    ) as raised:
         build(f"mesh(brokers={value})")
     assert len(str(raised.value)) < 500
