@@ -56,7 +56,10 @@ def test_without_gevents_patches_there_is_no_timer_and_a_turn_ends_at_once() -> 
         # More connections in one process than select() could wait for.
         pytest.param(["many_under_gevent.py"], id="many amqp connections"),
         pytest.param(["jvm/test_core_client.py"], id="clients of a load by core"),
-        pytest.param(["jvm/test_loads.py", "-k", "core", "-m", "brokers"], id="the contract by core"),
+        # AMQP too, as bodies cross between it and Core.
+        pytest.param(
+            ["jvm/test_loads.py", "-k", "core", "-m", "brokers"], id="the contract by core", marks=pytest.mark.amqp
+        ),
         pytest.param(["jvm/test_openwire_client.py"], id="clients of a load by openwire"),
         pytest.param(["jvm/test_many.py", "-k", "frozen"], id="hundreds that wait for a frozen broker"),
     ],
