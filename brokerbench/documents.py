@@ -146,11 +146,10 @@ def questions_table() -> str:
 def answers_table() -> str:
     """What each scenario's page says in short."""
     rows = []
-    for path, _ in questions():
-        page = DOCS / "scenarios" / f"{path.stem}.md"
-        if page.exists() and (answer := IN_SHORT.search(page.read_text(encoding="utf-8"))):
+    for page in sorted((DOCS / "scenarios").glob("*.md")):
+        if answer := IN_SHORT.search(page.read_text(encoding="utf-8")):
             figures, _, claim = _one_line(answer[1]).removesuffix(".").partition(". **Claim**: ")
-            rows.append(f"| [`{path.stem}`](scenarios/{page.name}) | {figures} | {claim or '–'} |")
+            rows.append(f"| [`{page.stem}`](scenarios/{page.name}) | {figures} | {claim or '–'} |")
     return _table("scenario | figures | the claim", rows)
 
 

@@ -9,6 +9,7 @@ from records.errors import UserError
 _CALL = re.compile(r"\s*([\w-]+)\s*(?:\((.*)\)\s*)?", re.DOTALL)
 _QUOTED = r"""(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")(?=\s*+(?:,|\Z))"""
 _PART = re.compile(rf"\s*+(?:([\w-]++)\s*+=)?\s*+({_QUOTED}|[^,()]*+)\s*+(?:,|\Z)", re.DOTALL)  # linear: `++`
+_TWO_PARTS = re.compile(r"\s*([^\s,()=]+)\s+[\w-]+\s*=")
 
 
 @dataclass(frozen=True)
@@ -31,9 +32,9 @@ def parse_call(text: str) -> Call | None:
         return None
     texts: list[str] = []
     settings: dict[str, str] = {}
-    rest = (call[2] or "").rstrip()
-    while rest:
-        part = _PART.match(rest)
+    inner, position = (call[2] or "").rstrip(), 0
+    while position < len(inner):
+        part = _PART.match(inner, position)
         if part is None:
             return None
         name, value = part[1], part[2].rstrip()
@@ -43,5 +44,11 @@ def parse_call(text: str) -> Call | None:
             settings[name] = value
         elif value:
             texts.append(value)
-        rest = rest[part.end() :]
+        position = part.end()
     return Call(call[1], tuple(texts), settings)
+
+
+def before_missing_comma(text: str) -> str:
+    """``broker-2`` of ``broker-2 at=10``; '' if no comma is missing."""
+    words = _TWO_PARTS.match(text)
+    return words[1] if words else ""

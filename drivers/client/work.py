@@ -29,15 +29,15 @@ class Work:
         """``5``, ``2..8`` or ``exponential(5)``; None for 0: no work. Raises ValueError with the rule."""
         with about(f"{text!r}: "):
             call = parse_call(text)
-        exponential = call is not None and call.name == "exponential" and not call.settings
-        low, dots, high = (", ".join(call.texts), "", "") if call and exponential else text.strip().partition("..")
+        mean = ", ".join(call.texts) if call and call.name == "exponential" and not call.settings else ""
+        low, dots, high = (mean, "", "") if mean else text.strip().partition("..")
         if not low or (dots and not high):
             raise ValueError(f"{text!r} cannot be read; {RULE}")
         low_ms = _milliseconds(text, low)
         high_ms = _milliseconds(text, high) if dots else low_ms
         if high_ms < low_ms:
             raise ValueError(f"{text!r}: a range begins with its lower end, such as 2..8")
-        return cls(low_ms, high_ms, exponential) if high_ms else None
+        return cls(low_ms, high_ms, bool(mean)) if high_ms else None
 
     @property
     def mean_ms(self) -> float:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from records.calls import Call, parse_call
+from records.calls import Call, before_missing_comma, parse_call
 
 NAMES = st.from_regex(r"[a-z][a-z0-9_-]*", fullmatch=True)
 PLAIN = st.from_regex(r"[^\s,()='\"\\]([^,()='\"\\]*[^\s,()='\"\\])?", fullmatch=True)
@@ -42,6 +42,13 @@ def test_what_is_no_call_is_none(text: str) -> None:
 def test_a_setting_that_is_given_twice_is_refused() -> None:
     with pytest.raises(ValueError, match="at is given twice; keep one"):
         parse_call("kill(b, at=1, at=2)")
+
+
+@pytest.mark.parametrize(
+    ("text", "before"), [("broker-2 at=10", "broker-2"), ("5 rebalance = True", "5"), ("broker-2", ""), ("a b", "")]
+)
+def test_where_a_comma_is_missing_is_known(text: str, before: str) -> None:
+    assert before_missing_comma(text) == before
 
 
 def test_a_text_of_many_quotes_or_blanks_is_read_at_once() -> None:

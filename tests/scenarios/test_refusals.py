@@ -31,7 +31,8 @@ from topologies.runtimes.proxies import link_proxies
 
 HERE = Path(__file__).parent
 TABLES = sorted((HERE / "golden").glob("refused-*.txt"))
-OF_JUNIT = [case for case in refusals(*TABLES) if "--junit" in case.line and "--markdown" not in case.line]
+CASES = refusals(*TABLES)
+OF_JUNIT = [case for case in CASES if "--junit" in case.line and "--markdown" not in case.line]
 assert OF_JUNIT
 LONGEST = 1_500  # characters of a sentence
 
@@ -83,7 +84,7 @@ def sentence_for(refusal: Refusal, monkeypatch: pytest.MonkeyPatch) -> str:
     return ""
 
 
-@pytest.mark.parametrize("refusal", refusals(*TABLES), ids=str)
+@pytest.mark.parametrize("refusal", CASES, ids=str)
 def test_what_no_run_can_have_is_refused_with_one_sentence(
     refusal: Refusal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from records.calls import parse_call
+from records.calls import before_missing_comma, parse_call
 from topologies.catalogue import artemis_networks as artemis
 from topologies.catalogue import hubs_trees_rings as tiers
 from topologies.catalogue import meshes
@@ -61,7 +61,7 @@ OF_LINKS = {"conduit": "conduit_subscriptions", "ttl": "consumer_ttl"}
 """A parameter of entries to the links' field that it sets, if that has another name."""
 NEARLY_THE_SAME = 0.85
 HOW = "write NAME or NAME(PARAMETER=VALUE, …), e.g. mesh or mesh(brokers=5)"
-WITHOUT_COMMA = re.compile(r"(\S+)\s+[\w-]+\s*=")
+IN_BRACKETS = re.compile(r"=\s*[\[({]")
 NOT_PYTHON = (SyntaxError, ValueError, TypeError, RecursionError, MemoryError)
 """What Python raises for a text that it cannot read."""
 
@@ -129,8 +129,8 @@ def _value(text: str, name: str, written: str) -> object:
         return ast.literal_eval(written)
     except NOT_PYTHON as error:
         how = "write a number, True, False or a 'text'"
-        if without_comma := WITHOUT_COMMA.match(written):
-            how = f"write a comma behind {without_comma[1]}"
+        if value := before_missing_comma(written):
+            how = f"write a comma behind {value}"
         elif written.isidentifier():
             word = written.capitalize()
             how = f"write {word if word in ('True', 'False') else repr(written)}"
@@ -140,7 +140,7 @@ def _value(text: str, name: str, written: str) -> object:
 def _malformed(text: str) -> TopologyInvalid:
     name, _, arguments = text.partition("(")
     hint = "; or name a file, which ends in .yaml" if {"/", "."} & {*name} else ""
-    if re.search(r"=\s*[\[({]", arguments):
+    if IN_BRACKETS.search(arguments):
         hint = "; a value has commas and brackets only in quotes, as in receivers(queues='a,b')"
     return TopologyInvalid(f"topology {text!r} cannot be read; {HOW}{hint}")
 

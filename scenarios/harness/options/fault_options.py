@@ -5,7 +5,7 @@ import re
 from collections.abc import Sequence
 from itertools import combinations
 
-from records.calls import parse_call
+from records.calls import before_missing_comma, parse_call
 from records.errors import UserError, about
 from scenarios.harness.faults import KINDS, CommandFault, Fault, absent_at_start, repeated
 from scenarios.harness.faults.rolling_restart import earliest_s, in_turn
@@ -57,16 +57,17 @@ def _parse_one(text: str) -> tuple[Fault, ...]:
     if kind not in KINDS and KIND.fullmatch(kind):
         near = nearest(kind, [*KINDS])
         raise ValueError(f"no fault {kind!r}{f'{near} There' if near else '; there'} are {', '.join(KINDS)}")
-    if call is None or not call.texts or {*",=()"} & {*call.texts[0]}:
+    argument = call.texts[0] if call and call.texts else ""
+    if call is None or not argument or {*",=()"} & {*argument}:
         raise ValueError(_why_unreadable(kind, text))
     fault, settings = KINDS[kind], {**call.settings}
     if further := call.texts[1:]:
         raise ValueError(f"{further[0]!r} is no NAME=SECONDS; {HOW}")
-    fields = fault.fields_of(call.texts[0], {name: settings.pop(name) for name in fault.texts if name in settings})
+    fields = fault.fields_of(argument, {name: settings.pop(name) for name in fault.texts if name in settings})
     times = {name: _seconds(name, setting) for name, setting in settings.items() if name != "target"}
     if "at" not in times or settings.keys() - {"at", *fault.seconds, EVERY, TIMES}:
-        known = " and ".join(("at", *fault.seconds))
-        raise ValueError(f"{kind} takes {known} in seconds, and at is required; {HOW}")
+        times_of_kind = " and ".join(("at", *fault.seconds))
+        raise ValueError(f"{kind} takes {times_of_kind} in seconds, and at is required; {HOW}")
     if (EVERY in times) != (TIMES in times) or not times.get(TIMES, 1.0).is_integer():
         rule = "a repeated fault takes every=SECONDS and times=HOW_MANY, a whole number"
         raise ValueError(f"{rule}, such as kill(consumers, at=10, for=5, every=20, times=3)")
@@ -77,8 +78,8 @@ def _parse_one(text: str) -> tuple[Fault, ...]:
 def _why_unreadable(kind: str, text: str) -> str:
     if kind == CommandFault.kind:
         return HOW_COMMAND
-    target = re.match(r"[^(]*\(\s*([^\s,()=]+)\s+\w+\s*=", text)
-    return f"cannot be read; write a comma behind {target[1]}, as in {EXAMPLE}" if target else f"cannot be read; {HOW}"
+    target = before_missing_comma(text.partition("(")[2])
+    return f"cannot be read; write a comma behind {target}, as in {EXAMPLE}" if target else f"cannot be read; {HOW}"
 
 
 def _seconds(name: str, setting: str) -> float:
