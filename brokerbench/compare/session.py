@@ -25,6 +25,7 @@ SESSION_FILE = "session.json"
 ANOTHER_SESSION = "name another session by --session"
 MOST_BLOCKS = 1_000
 LONGEST_NAME = 200  # letters of a session, as file systems take 255 of a folder
+LONGEST_STEM = 100  # letters of a locustfile's name in the name of a session
 START_TIMEOUT = "--start-timeout"
 SET_OF_LOCUST = ("-f", "--locustfile", "--headless")
 """Options of Locust that each run gets here."""
@@ -151,7 +152,8 @@ def planned(request: ComparisonRequest, tests: int) -> Session:
     common = (*request.common_options, *(("-t", request.run_time) if request.run_time else ()))
     _check_others(option, common)
     text = json.dumps([locustfile.name, option, values, deciding(common), *(["control"] if request.control else [])])
-    name = request.session or f"{locustfile.stem}-{option}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+    digest = hashlib.sha256(text.encode()).hexdigest()[:8]
+    name = request.session or f"{locustfile.stem[:LONGEST_STEM]}-{option}-{digest}"
     if Path(name).name != name or not name.isprintable() or len(name) > LONGEST_NAME:
         rule = f"must be the name of a folder, without slashes, of at most {LONGEST_NAME} letters"
         raise ValueError(f"--session {name}: {rule}")

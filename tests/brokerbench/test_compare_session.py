@@ -43,6 +43,15 @@ def test_with_a_control_the_first_arm_runs_twice_a_block_and_only_the_second_run
         planned(replace(request, control=False), 1).begin()
 
 
+def test_a_long_locustfile_name_still_names_a_session(tmp_path: Path) -> None:
+    """The generated name is cut. Only a name that the user writes is rejected for its length."""
+    (locustfile := tmp_path / f"{'o' * 250}.py").touch()
+    session = planned(replace(ASKED, scenario=str(locustfile)), 1)
+    assert session.name.startswith(f"{'o' * 100}-topology-")
+    with pytest.raises(ValueError, match="at most 200 letters"):
+        planned(replace(ASKED, session="o" * 201), 1)
+
+
 def test_arms_take_turns_in_being_first() -> None:
     first_values = [slot.value for slot in planned(replace(ASKED, blocks=40), 1).slots() if slot.order == 1]
     assert 10 < first_values.count("mesh") < 30

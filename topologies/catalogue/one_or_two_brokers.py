@@ -6,6 +6,7 @@ The other entries are in `meshes` (everyone with everyone), `hubs_trees_rings` (
 
 from dataclasses import replace
 
+from topologies.catalogue.generated_names import fitting_name
 from topologies.classic.broker import Broker
 from topologies.classic.network_connectors import NetworkConnector
 from topologies.classic.policies import DEFAULT_POLICIES, BridgeFilter, DestinationPolicy
@@ -16,6 +17,8 @@ from topologies.model.topology import Topology
 from topologies.model.validity import require_at_least, require_between
 
 MOST_CONNECTORS = 20  # between two brokers; each is a connection with its threads at both ends
+ABBREVIATIONS = {"consumers-at-both": "at-both", "each-subscription": "each-sub", "same-priority": "same-prio"}
+"""Of parts of the name of a source and sink, where the full name would be too long."""
 
 
 def single() -> Topology:
@@ -65,15 +68,18 @@ def source_and_sink(
         conduit_subscriptions=conduit_subscriptions,
         decrease_network_consumer_priority=decrease_network_consumer_priority,
     )
-    return Topology(
-        name="source-and-sink"
+    name = (
+        "source-and-sink"
         + "-duplex" * duplex
         + by
         + "-consumers-at-both" * consumers_at_both
         + "-each-subscription" * (not conduit_subscriptions)
         + "-same-priority" * (not decrease_network_consumer_priority)
         + f"-{rate_limit}-per-s" * bool(rate_limit)
-        + "-standby" * sink_standby,
+        + "-standby" * sink_standby
+    )
+    return Topology(
+        name=fitting_name(name, ABBREVIATIONS),
         brokers=(source, *sinks),
         links=(link,),
         groups=clients((source,), (source, *sinks) if consumers_at_both else sinks),
