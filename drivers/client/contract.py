@@ -18,11 +18,11 @@ from random import Random
 from typing import Any, NamedTuple, NotRequired, Protocol, TypedDict, Unpack
 
 from drivers.client.message_settings import PLAIN_MESSAGES, MessageSettings
-from drivers.client.pacing import Schedule
 from drivers.client.work import Work
 from drivers.contract import Destination, DriverError, Outcome, Subscription
 from drivers.failover.supported_options import SupportedOptions
 from drivers.failover.uri import FailoverUri
+from records.send_schedule import Schedule
 from records.writer import Recorder
 from topologies.model.endpoints import Credentials
 

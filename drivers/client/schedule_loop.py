@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 from drivers.client.backpressure import LONG_WRITE_NS, Readiness
 from drivers.client.contract import LoadControl, LoadStatistics, ProducerSettings, ScheduledSend
-from drivers.client.pacing import Schedule
+from records.send_schedule import Schedule
 from records.units import NS_PER_S
 
 # Of late messages in one write: so few that they are as good as sent one by one.

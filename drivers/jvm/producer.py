@@ -7,10 +7,10 @@ import time
 from typing import Any, Protocol
 
 from drivers.client.contract import LoadControl, NoSenderError, ProducerSettings, ScheduledSend
-from drivers.client.pacing import Schedule
 from drivers.contract import Destination, DriverError
 from drivers.jvm.hub import JavaReply
 from records.identity import Identity, stamp
+from records.send_schedule import Schedule
 
 AHEAD_NS = 3_000_000_000  # due times are with the JVM so long before
 REFILL_S = 1.0

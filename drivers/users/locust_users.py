@@ -18,7 +18,7 @@ from locust import task
 from drivers.client.connection_modes import PER_MESSAGE, PooledClient
 from drivers.client.contract import KeepsSchedule, LoadProducer, ProducerSettings
 from drivers.client.message_settings import MessageSettings
-from drivers.client.pacing import Schedule, ScheduleProgress, SteppedSchedule, random_phase_ns, share
+from drivers.client.pacing import ScheduleProgress
 from drivers.client.per_message import PerMessageProducer
 from drivers.client.request_reply import replies_of
 from drivers.client.work import Work
@@ -28,6 +28,7 @@ from drivers.users.session import Go, Session
 from records.declared_types import fits, misfit, misfits
 from records.message_properties import MessageProperties, Values
 from records.rate_steps import parse_steps
+from records.send_schedule import Schedule, SteppedSchedule, random_phase_ns, share
 
 
 class ProducerUser(BrokerUser):

@@ -18,13 +18,14 @@ from weakref import WeakKeyDictionary
 from drivers.client.connection_modes import POOLED, ClientPool, PooledClient, SharedClient
 from drivers.client.contract import ClientConnector, LoadClient, SpokenProtocols
 from drivers.client.loop_waits import due_timer
-from drivers.client.pacing import LEAD_NS, Schedule, SteppedSchedule
+from drivers.client.pacing import LEAD_NS
 from drivers.failover.uri import FailoverUri
 from drivers.users.connection_losses import ConnectionLosses
 from drivers.users.live_latency import LiveLatency
 from drivers.users.locust_stats import LocustStatistics
 from records.rate_steps import RateStep
 from records.schemas import CLIENTS_PER_PROCESS
+from records.send_schedule import Schedule, SteppedSchedule
 from records.units import NS_PER_S
 from records.writer import Recorder
 from topologies.model.endpoints import Credentials

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from drivers.client.contract import ProducerSettings
-from drivers.client.pacing import Schedule
 from drivers.contract import Destination, Subscription
 from drivers.failover.uri import FailoverUri
 from drivers.jvm.client import JavaClient
 from drivers.protocols import connector_of
 from records.reader import read_events, seal
 from records.rundir import RunDirectory
+from records.send_schedule import Schedule
 from records.writer import Recorder
 from tests.support.relay import Relay
 from tests.support.stomp_clients import queue

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from drivers.client.contract import NoStatistics, ProducerSettings
-from drivers.client.pacing import Schedule
 from drivers.client.per_message import PerMessageProducer
 from drivers.client.producer import Producer
 from drivers.contract import Destination, Outgoing
 from drivers.memory.connector import MemoryConnection, MemoryConnector
 from drivers.memory.network import MemoryNetwork
+from records.send_schedule import Schedule
 from tests.drivers.doubles import BENCH, RUN, KeepingRecorder, SendRow, client_of, eventually, memory_uri
 
 ORDERS = Destination.parse("queue://orders")

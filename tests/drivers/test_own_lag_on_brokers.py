@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from drivers.client.contract import NoStatistics, ProducerSettings
-from drivers.client.pacing import Schedule
 from drivers.failover.uri import FailoverUri
 from drivers.jvm import vm
 from drivers.protocols import connector_of
 from records.reader import read_events, seal
 from records.rundir import RunDirectory
+from records.send_schedule import Schedule
 from records.writer import Recorder
 from scenarios.java_parts import find_java_parts
 from tests.drivers.java_bench import BROKER, RUN, SOON, Producing, address

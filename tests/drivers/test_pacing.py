@@ -6,8 +6,10 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drivers.client.pacing import LEAD_NS, NS_PER_S, Schedule, SteppedSchedule, random_phase_ns, share, until_due
+from drivers.client.pacing import LEAD_NS, until_due
 from records.rate_steps import RateStep, ends_s
+from records.send_schedule import Schedule, SteppedSchedule, random_phase_ns, share
+from records.units import NS_PER_S
 
 RATES = st.floats(0.01, 100_000, allow_nan=False)
 STEP_RATES = st.floats(0.5, 50, allow_nan=False)

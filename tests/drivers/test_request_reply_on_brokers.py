@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from drivers.client.contract import LoadClient, NoStatistics, ProducerSettings, Received, Settled
-from drivers.client.pacing import Schedule
 from drivers.client.request_reply import replies_of
 from drivers.contract import Destination, Subscription
 from drivers.failover.uri import FailoverUri
@@ -17,6 +16,7 @@ from drivers.jvm import vm
 from drivers.protocols import connector_of
 from records.reader import read_events, seal
 from records.rundir import RunDirectory
+from records.send_schedule import Schedule
 from records.writer import Recorder
 from scenarios.java_parts import find_java_parts
 from tests.drivers.java_bench import RUN, Producing

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 import pytest
 
 from drivers.client.contract import NoStatistics, ProducerSettings
-from drivers.client.pacing import Schedule
 from drivers.client.producer import Producer
 from drivers.contract import Destination
 from drivers.memory.connector import MemoryConnector
 from drivers.memory.network import MemoryNetwork
+from records.send_schedule import Schedule
 from tests.drivers.doubles import BENCH, RUN, KeepingRecorder, client_of, eventually, memory_uri
 
 ORDERS = Destination.parse("queue://orders")

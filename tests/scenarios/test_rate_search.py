@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drivers.client.pacing import NS_PER_S, SteppedSchedule
 from drivers.users.session import RateChange, Tally, Window
 from records.rate_search import SearchSettings
 from records.rate_steps import LEAST_SHARE, RateStep, ends_s, judged_seconds
+from records.send_schedule import SteppedSchedule
+from records.units import NS_PER_S
 from scenarios.harness.run.steering import AHEAD_S, CLOSE_ENOUGH, NextRate, RateSearch, Reception, reception_of
 
 LIMITS = st.floats(1, 200_000)

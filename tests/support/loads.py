@@ -8,13 +8,13 @@ from typing import Any
 
 from drivers.client.connection_modes import ONE, PooledClient
 from drivers.client.contract import ProducerSettings
-from drivers.client.pacing import Schedule
 from drivers.contract import Destination, Subscription
 from drivers.jvm import vm
 from drivers.protocols import Spoken, connectors_of
 from drivers.users.session import Network, Session
 from records.reader import read_events, seal
 from records.rundir import RunDirectory
+from records.send_schedule import Schedule
 from records.writer import Recorder
 from scenarios.java_parts import find_java_parts
 from topologies.model.endpoints import Credentials

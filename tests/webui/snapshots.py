@@ -4,9 +4,9 @@ from collections import Counter
 from dataclasses import replace
 from typing import Any
 
-from drivers.client.pacing import NS_PER_S
 from drivers.users.session import Tally, Window
 from records.buckets import bucket_of
+from records.units import NS_PER_S
 from scenarios.harness.run.snapshot import Snapshot
 from topologies.management.sampling import Reading, Row, Series
 

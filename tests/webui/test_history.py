@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from drivers.client.pacing import NS_PER_S
 from drivers.users.session import Tally
+from records.units import NS_PER_S
 from scenarios.harness.run.snapshot import FaultState, Snapshot
 from scenarios.harness.web.history import KEPT_S, Band, History, bands
 from scenarios.harness.web.metrics import metrics

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from drivers.client.pacing import NS_PER_S
 from drivers.users.session import Window
 from records.buckets import bucket_of
+from records.units import NS_PER_S
 from scenarios.harness.run.snapshot import FaultState, Snapshot
 from scenarios.harness.web.view import STEPS, UNKNOWN, TextTable, lag, phase, summary_rows, view
 from tests.house.tree import ROOT

@@ -10,10 +10,10 @@ import jpype
 import pytest
 
 from drivers.client.contract import ProducerSettings
-from drivers.client.pacing import Schedule
 from drivers.contract import DriverError, Subscription
 from drivers.jvm import vm
 from drivers.jvm.client import JavaClient
+from records.send_schedule import Schedule
 from scenarios.java_parts import find_java_parts
 from tests.drivers.java_bench import (
     RUN,

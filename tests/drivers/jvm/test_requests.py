@@ -9,7 +9,6 @@ from typing import Any, cast
 import pytest
 
 from drivers.client.contract import NoSenderError, ProducerSettings, ScheduledSend
-from drivers.client.pacing import Schedule
 from drivers.contract import Destination, DriverError, Subscription
 from drivers.failover.uri import FailoverUri
 from drivers.jvm import client as java_client
@@ -18,6 +17,7 @@ from drivers.jvm.hub import ENDED, UNHEARD, Requests
 from drivers.jvm.java_protocol import CORE
 from records.connection_events import ConnectionEvent
 from records.rundir import RunDirectory
+from records.send_schedule import Schedule
 from records.writer import Recorder
 from tests.drivers.doubles import BENCH, RUN, HubDouble, eventually
 

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from drivers.client.contract import ProducerSettings
-from drivers.client.pacing import Schedule
 from drivers.contract import Destination, Subscription
 from drivers.jvm import vm
+from records.send_schedule import Schedule
 from scenarios.java_parts import find_java_parts
 from tests.drivers.java_bench import BROKER, RUN, Bench, Producing, behind, bench_on, every_ms, relay_to
 from tests.support.brokers import frozen, running

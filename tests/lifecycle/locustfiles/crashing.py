@@ -6,8 +6,8 @@ Asks: is the error reported, and is everything taken down?
 import os
 from typing import Any
 
-from drivers.client.pacing import Schedule
 from drivers.users.locust_users import ConsumerUser, ProducerUser
+from records.send_schedule import Schedule
 from scenarios.harness import Hold, Scenario, no_acked_send_lost, run
 from scenarios.harness.run.load import Load
 
