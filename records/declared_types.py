@@ -23,7 +23,7 @@ def misfits(value: Any) -> str:
 
 def misfit(name: str, value: Any, hint: Any) -> str:
     """The same of one value. ``hint``: as `typing.get_type_hints` has it."""
-    return "" if fits(value, hint) else f"{name}={_shown(value)}, but it must be {described(hint)}"
+    return "" if fits(value, hint) else f"{name}={shown(value)}, but it must be {described(hint)}"
 
 
 def fits(value: Any, hint: Any) -> bool:
@@ -51,14 +51,16 @@ def fits(value: Any, hint: Any) -> bool:
     return isinstance(value, origin or hint) if isinstance(origin or hint, type) else True
 
 
-def _shown(value: Any) -> str:
+def shown(value: Any) -> str:
     """As its author wrote it, about: classes and functions by their names, values of several fields without these."""
     if isinstance(value, tuple):
-        return f"({', '.join(map(_shown, value))}{',' * (len(value) == 1)})"
+        return f"({', '.join(map(shown, value))}{',' * (len(value) == 1)})"
     if isinstance(value, list):
-        return f"[{', '.join(map(_shown, value))}]"
+        return f"[{', '.join(map(shown, value))}]"
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return f"{type(value).__name__}(…)"
+    if isinstance(value, property):
+        return "a property"
     return str(getattr(value, "__name__", repr(value)))
 
 

@@ -14,6 +14,7 @@ from locust.exception import StopUser
 
 from drivers.client.connection_modes import ALL_URIS, ONE, ONE_URI, PooledClient
 from drivers.contract import Destination, DriverError
+from drivers.users.declared_settings import kind_of, settings_of
 from drivers.users.session import Session, session_of
 from records.client_steps import parse_client_steps
 from records.destination_pattern import expanded, share_of
@@ -65,6 +66,19 @@ class BrokerUser(User):
     def __init__(self, environment: Environment) -> None:
         super().__init__(environment)
         self.on_start = partial(self._start, self.on_start)  # type: ignore[method-assign]
+
+    def __setattr__(self, name: str, value: object) -> None:
+        """AttributeError for a setting: what a run records of its users is read from their class."""
+        if not name.startswith("_") and name in settings_of(kind_of(type(self))):
+            problem = (
+                f"self.{name} = {value!r}: {name} is a setting of the class {type(self).__name__}, the same for all of "
+                f"its users; write {name} = {value!r} in the class, or self._{name} for an attribute of your own"
+            )
+            session = session_of(self.environment) if self._state is None else None
+            if session is not None:  # in __init__: Locust only logs the error, and the run would wait for the user
+                session.report(f"{type(self).__name__}: {problem}")
+            raise AttributeError(problem)
+        super().__setattr__(name, value)
 
     @classmethod
     def destination_names(cls) -> tuple[str, ...]:

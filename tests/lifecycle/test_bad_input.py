@@ -307,8 +307,14 @@ run(Scenario((Orders, Takers), "single", Hold(for_s=1), (no_acked_send_lost(),))
         ("json.loads('x')", "JSONDecodeError: Expecting value: line 1 column 1 (char 0) (breaks.py:13)"),
         ("raise RuntimeError", "RuntimeError (breaks.py:13)"),
         ("from locust.exception import StopUser; raise StopUser", "StopUser (breaks.py:13)"),
+        (
+            "self.body_bytes = 64",
+            "AttributeError: self.body_bytes = 64: body_bytes is a setting of the class Orders, the same for all of "
+            "its users; write body_bytes = 64 in the class, or self._body_bytes for an attribute of your own "
+            "(breaks.py:13)",
+        ),
     ],
-    ids=["in_a_library", "of_its_own", "stopping_itself"],
+    ids=["in_a_library", "of_its_own", "stopping_itself", "setting"],
 )
 def test_an_error_in_a_users_on_start_ends_the_run_at_once_and_is_the_last_line(
     tmp_path: Path, on_start: str, last_line: str

@@ -31,6 +31,7 @@ from scenarios.harness.options.topology_rules import (
     proxy_refusals,
     uri_refusals,
 )
+from scenarios.harness.options.user_attributes import attribute_refusals
 from scenarios.harness.options.user_rules import (
     message_refusals,
     reply_refusals,
@@ -150,7 +151,7 @@ def _demands(checks: Iterable[Check]) -> dict[str, str]:
 
 def make(scenario: Scenario, options: Options) -> Plan:
     """Put a run together; changes the scenario's user classes to what the options ask for. Raises UserError."""
-    refuse_first(failover_refusals(options))
+    refuse_first(chain(failover_refusals(options), attribute_refusals(scenario.users)))
     configure_users(scenario, options)
     producing = [user for user in scenario.users if issubclass(user, ProducerUser)]
     consuming = [user for user in scenario.users if issubclass(user, ConsumerUser)]

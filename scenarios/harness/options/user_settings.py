@@ -1,8 +1,6 @@
 """Sets a scenario's user classes as a run's options ask, checks them, and restores them for the next run."""
 
-import typing
 from collections.abc import Iterable, Mapping, Sequence
-from typing import ClassVar
 
 from locust import User
 
@@ -11,7 +9,6 @@ from drivers.protocols import Spoken
 from drivers.users.broker_user import BrokerUser
 from drivers.users.locust_users import ConsumerUser, ProducerUser
 from records.client_steps import MOST_CLIENTS, ClientSteps
-from records.declared_types import fits, misfit
 from records.errors import UserError
 from records.message_properties import MessageProperties, Values
 from records.rate_steps import LEAST_PER_S, MOST_PER_S, parse_steps, text_of
@@ -100,15 +97,12 @@ def configure_users(scenario: Scenario, options: Options) -> None:
 
 
 def _problem(user: type[BrokerUser], *, joins: bool) -> str:
-    """What is wrong with the attributes of a user class, with the rule; '' if nothing is.
+    """What is wrong with the values of a user class's settings, with the rule; '' if nothing is.
+
+    `scenarios.harness.options.user_attributes` has checked their names and types.
 
     ``joins``: the steps of the load say how many users there are.
     """
-    for name, hint in typing.get_type_hints(user).items():
-        if typing.get_origin(hint) is not ClassVar or not hasattr(user, name):
-            continue
-        if problem := misfit(name, getattr(user, name), hint):
-            return problem
     try:
         if issubclass(user, ProducerUser) and user.rate_steps:
             parse_steps(user.rate_steps)
@@ -118,8 +112,6 @@ def _problem(user: type[BrokerUser], *, joins: bool) -> str:
         if not hasattr(user, name) or (name == "fixed_count" and joins):
             continue
         value = getattr(user, name)
-        if not fits(value, int if name == "fixed_count" else float):  # it is Locust's, and has no annotation of ours
-            return misfit(name, value, int)
         if (problem := bounds.problem(value)) and not (name == "transaction_size" and value <= 0):
             return f"{name} = {value}: {problem}"  # without a transaction, its own rule says more
     return ""

@@ -1,0 +1,29 @@
+"""Finds which attributes of a user class are its settings: the class variables that our own classes declare."""
+
+import typing
+from collections.abc import Mapping
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Any, ClassVar
+
+OUR_MODULES = __name__.rpartition(".")[0] + "."
+SET_BY_US = ("role",)
+"""Declared like a setting, and part of what a class is."""
+
+
+def kind_of(user: type) -> type:
+    """Return the class of ours that ``user`` is made from: ``ProducerUser``, ``ConsumerUser``, or ``BrokerUser``."""
+    return next(base for base in user.__mro__ if base.__module__.startswith(OUR_MODULES))
+
+
+@lru_cache
+def settings_of(kind: type) -> Mapping[str, Any]:
+    """Return the declared type of each setting of one of our classes, by name; see `typing.get_type_hints`.
+
+    A user's class is not read for it: its own annotation of a setting would replace ours.
+    """
+    hints = typing.get_type_hints(kind)
+    return MappingProxyType(
+        {name: hint for name, hint in hints.items() if typing.get_origin(hint) is ClassVar and name not in SET_BY_US}
+        | {"fixed_count": int}  # Locust's own
+    )
