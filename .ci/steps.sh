@@ -14,6 +14,7 @@ step() {
 everything() {
   step browser bash .ci/install-browser.sh
   step "network tools" bash .ci/install-network-tools.sh
+  step "disk tools" bash .ci/install-disk-tools.sh
   trap 'bash .ci/docker-engine.sh stop "$$"' EXIT
   step "docker engine" bash .ci/docker-engine.sh engine "$$"
   step compiler bash .ci/install-compiler.sh

@@ -52,6 +52,7 @@ class Facts:
     memory_available_bytes: int = 0
     cores: int = 1
     load_1_min: float = 0.0  # processes running or waiting for a core or a disk, averaged over a minute
+    disks_refused: str = ""  # why brokers cannot have disks of their own
     priority_refused: str = ""  # why there is no real-time priority
     leftovers: tuple[str, ...] = ()  # "pid 123 (java), since 12:01"
 
@@ -72,6 +73,7 @@ def examine(facts: Facts) -> list[Finding]:
         load(facts),
         open_files(facts),
         priority(facts),
+        disks(facts),
         leftovers(facts),
     ]
 
@@ -168,6 +170,11 @@ def open_files(facts: Facts) -> Finding:
 def priority(facts: Facts) -> Finding:
     """Nobody needs it: --priority realtime asks for it."""
     return Finding("real-time priority", OK, facts.priority_refused or "permitted: --priority realtime may be used")
+
+
+def disks(facts: Facts) -> Finding:
+    """Only --disks and power-loss need them."""
+    return Finding("disks of brokers", OK, facts.disks_refused or "possible: --disks and power-loss may be used")
 
 
 def leftovers(facts: Facts) -> Finding:

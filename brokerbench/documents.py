@@ -181,7 +181,7 @@ def fault_classes_table() -> str:
     rows = []
     for fault in KINDS.values():
         times = [*fault.seconds.values()]
-        own = [field.name for field in fields(fault) if field.name not in common and field.name not in times]
+        own = [field.name for field in fields(fault) if field.repr and field.name not in (*common, *times)]
         settings = [*(f"{name}=S" for name in ("at_s", *times)), *(f"{name}=…" for name in own)]
         rows.append(f"| `{fault.kind}` | `{fault.__name__}({', '.join(['TARGET', *settings])})` |")
     return _table("`--fault` | of `scenarios.harness.faults`", rows)

@@ -22,6 +22,7 @@ from topologies.model.launch import LOOPBACK
 from topologies.runtimes.containers.guard import connection_to
 from topologies.runtimes.distribution import PINNED, Distribution, DistributionUnavailable, cache_folder, ensure, pinned
 from topologies.runtimes.java import NoJava, find_java
+from topologies.runtimes.processes.disks import dead_loops, why_no_disks
 from topologies.runtimes.processes.guard import __file__ as guard_file
 from topologies.runtimes.proxies.toxiproxy import ToxiproxyUnavailable, find_toxiproxy
 
@@ -55,7 +56,8 @@ def gather(runs: Path) -> Facts:
         cores=len(psutil.Process().cpu_affinity()) if hasattr(psutil.Process, "cpu_affinity") else os.cpu_count() or 1,
         load_1_min=os.getloadavg()[0],
         priority_refused=why_refused(),
-        leftovers=tuple(guarded()),
+        disks_refused=why_no_disks(),
+        leftovers=(*guarded(), *disks_left()),
     )
 
 
@@ -143,6 +145,12 @@ def guarded(clone: Path | None = None) -> Iterator[str]:
                 for child in guard.children():
                     since = time.strftime("%H:%M", time.localtime(child.create_time()))
                     yield f"pid {child.pid} ({child.name()}), since {since}"
+
+
+def disks_left() -> Iterator[str]:
+    """One line for each disk of a run that was killed together with its guard."""
+    for loop in dead_loops():
+        yield f"{loop.device} ({loop.image}), of a run that is gone; the next run with disks removes it"
 
 
 def _is_guard(argument: Path, clone: Path | None) -> bool:

@@ -45,6 +45,7 @@ class FaultTraits:
 
 TRAITS = {
     "kill": FaultTraits("was killed", ends_abruptly=True),
+    "power-loss": FaultTraits("lost power", ends_abruptly=True),
     "stop": FaultTraits("was stopped"),
     "restart": FaultTraits("was restarted"),
     "freeze": FaultTraits("was frozen"),

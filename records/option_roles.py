@@ -48,6 +48,7 @@ ARM_FIELDS: Mapping[str, ArmField] = {
     "client_version": ArmField(versions=("versions.openwire client", "versions.core client")),
     "overlay": ArmField(same_for_all_scenarios=True),
     "unset_defaults": ArmField(same_for_all_scenarios=True),
+    "disk_mb": ArmField(),
 }
 """What runs of a comparison may differ in, one at a time: the first that differs makes the arms. ``durable`` is a
 setting of user classes; all others are options."""

@@ -32,6 +32,7 @@ from topologies.runtimes.capabilities import RUNTIMES
 from topologies.runtimes.choice import Wanted
 from topologies.runtimes.distribution import pinned_versions
 from topologies.runtimes.own import START_TIMEOUT_S
+from topologies.runtimes.processes.disks import LEAST_MB
 
 BROKERS, CLIENTS, LOAD, JUDGED, KEPT = SECTIONS = (
     "Topology and brokers",
@@ -494,6 +495,17 @@ class Options:
         "keep the brokers' message stores in the run's folder",
     )
     """keep the brokers' message stores after the run"""
+    disk_mb: int | None = option(
+        "--disks",
+        BROKERS,
+        "give each broker's data a disk of its own of so many MiB: an ext4 file system on a loop device, as "
+        "power-loss does (processes, as root)",
+        bounds=Bounds(LEAST_MB, 4 << 20),
+    )
+    """size in MiB of a disk for each broker's data: an ext4 file system in a sparse file on a loop device, which needs
+    root (`brokerbench doctor` says whether). Arms of a comparison without `power-loss` then have disks too. Default:
+    none; 4096 with `power-loss`.
+    """
     dry_run: bool = option(
         "--dry-run",
         KEPT,

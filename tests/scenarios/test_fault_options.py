@@ -25,6 +25,7 @@ from scenarios.harness.faults import (
     StopLink,
 )
 from scenarios.harness.faults.contract import Fault
+from scenarios.harness.faults.power_loss import at_same_moment, each_broker
 from scenarios.harness.faults.rolling_restart import EXPECTED_S
 from scenarios.harness.options.arguments import add_arguments
 from scenarios.harness.options.fault_options import parse_faults
@@ -303,3 +304,17 @@ def test_premises_are_about_the_scenarios_own_faults() -> None:
     own = {"faults": (KillBroker("broker-3", 1, 2),), "premises": (somebody_cut_off(),)}
     assert planned(**own).info.premises == (somebody_cut_off(),)
     assert planned("--fault", "freeze(broker-1, at=1, for=1)", **own).info.premises == ()
+
+
+def test_power_of_several_brokers_fails_at_one_moment() -> None:
+    """Each has a fault of its own, and faults of the same time know each other."""
+    faults = at_same_moment(
+        each_broker(parse_faults("power-loss(a+b, at=3, for=2); power-loss(c, at=4); kill(a, at=9)"))
+    )
+    assert [(fault.target, getattr(fault, "at_once", None)) for fault in faults] == [
+        ("a", ("a", "b")),
+        ("b", ("a", "b")),
+        ("c", ("c",)),
+        ("a", None),
+    ]
+    assert {fault.for_s for fault in faults[:2]} == {2.0}

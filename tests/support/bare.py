@@ -19,6 +19,7 @@ PROGRAMS: Mapping[str, str] = {
     "links": r"toxiproxy-server",
     "amqp": r"(.*-)?(cc|c\+\+|gcc|g\+\+|clang|clang\+\+|c89|c99|tcc)(-[\d.]+)?",
     "namespaces": r"ip",
+    "disks": r"mkfs\.ext4",
     "java": r"javac?",
 }
 """By the marker of the tests that take them: the names of programs, each a regular expression."""

@@ -1,8 +1,8 @@
 """Shows a test only what its markers name: a plugin of pytest.
 
-Without the marker ``amqp`` a test cannot import proton. Without ``links``, ``containers``, ``browser`` and
-``namespaces`` it finds none of their programs, nor a Docker engine. So a missing marker fails on the machine of the
-test's author, who has all of them. What a test starts sees no more than the test.
+Without the marker ``amqp`` a test cannot import proton. Without ``links``, ``containers``, ``browser``,
+``namespaces`` and ``disks`` it finds none of their programs, nor a Docker engine. So a missing marker fails on the
+machine of the test's author, who has all of them. What a test starts sees no more than the test.
 """
 
 import os

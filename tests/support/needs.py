@@ -16,6 +16,7 @@ import pytest
 from topologies.products import PRODUCTS
 from topologies.runtimes.containers import image
 from topologies.runtimes.containers.engine import FAILURES, EngineTrouble, client_of, find
+from topologies.runtimes.processes.disks import why_no_disks
 from topologies.runtimes.proxies.toxiproxy import ToxiproxyUnavailable, find_toxiproxy
 
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome")
@@ -24,7 +25,7 @@ ENGINE_TIMEOUT_S = 10
 
 @dataclass(frozen=True)
 class Need:
-    """``missing``: what a machine without it lacks. ``there``: looks for it, and starts nothing."""
+    """``missing``: what a machine without it lacks. ``there``: looks for it, and leaves nothing behind."""
 
     marker: str
     missing: str
@@ -68,6 +69,7 @@ NEEDS = (
     Need("links", "no Toxiproxy", _toxiproxy),
     Need("amqp", "no python-qpid-proton, which takes a C compiler", lambda: bool(importlib.util.find_spec("proton"))),
     Need("namespaces", "no root or no iproute2", _namespaces),
+    Need("disks", "no root, no mkfs.ext4 or no loop devices", lambda: not why_no_disks()),
 )
 
 FILES = {

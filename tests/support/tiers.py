@@ -15,7 +15,7 @@ import pytest
 from tests.support.needs import NEEDS, is_file_of, needs_of
 from tests.support.slow import is_slow
 
-NOT_PARALLEL = frozenset({"brokers", "containers", "browser", "spark", "java", "links", "namespaces", "alone"})
+NOT_PARALLEL = frozenset({"brokers", "containers", "browser", "spark", "java", "links", "namespaces", "disks", "alone"})
 """Tests with one of these start brokers, another engine or another machine, or they measure."""
 MEASURES_NOTHING = (
     "tests/analysis/",

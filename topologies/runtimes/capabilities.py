@@ -26,6 +26,7 @@ class Capability(Enum):
     MANAGES_BROKERS = "asks them by management"
     LINKS_BROKERS = "has links between them, which come up and go down"
     PROXIES_LINKS = "gets between them and their links"
+    OWNS_DISKS = "gives each a disk of its own, whose power can be cut"
 
 
 LACKS: Mapping[str, Mapping[Capability, str]] = {
@@ -33,6 +34,7 @@ LACKS: Mapping[str, Mapping[Capability, str]] = {
         Capability.CHOOSES_RELEASE: (
             "brokers in containers are those of their image; use --image instead, or --runtime processes"
         ),
+        Capability.OWNS_DISKS: "brokers in containers have no disks of their own; use --runtime processes",
         Capability.REACHES_RUNNING_BROKERS: "only --runtime external reaches brokers that run already; leave one out",
     },
     "processes": {
@@ -46,6 +48,7 @@ LACKS: Mapping[str, Mapping[Capability, str]] = {
         Capability.CONFIGURES_BROKERS: _RUNNING_ALREADY,
         Capability.CHOOSES_RELEASE: _RUNNING_ALREADY,
         Capability.PROXIES_LINKS: "brokers that run already",
+        Capability.OWNS_DISKS: "brokers that run already have the disks that they have; use --runtime processes",
     },
     "memory": {
         Capability.CONFIGURES_BROKERS: _NO_BROKER,
@@ -55,6 +58,7 @@ LACKS: Mapping[str, Mapping[Capability, str]] = {
         Capability.MANAGES_BROKERS: f"brokers in memory have no management; {_INSTEAD}",
         Capability.LINKS_BROKERS: f"brokers in memory have no links that could come up; {_INSTEAD}",
         Capability.PROXIES_LINKS: "brokers in memory",
+        Capability.OWNS_DISKS: "brokers in memory have no disks; use --runtime processes",
     },
 }
 """By runtime: the capabilities that it lacks, each with the reason and the next step, as a refusal says them.

@@ -28,6 +28,7 @@ from topologies.runtimes.external.runtime import ExternalRuntime
 from topologies.runtimes.java import require_taken
 from topologies.runtimes.own import START_TIMEOUT_S
 from topologies.runtimes.prepared import render, render_for_topics, without_defaults
+from topologies.runtimes.processes.disks import no_disks
 from topologies.runtimes.processes.runtime import ProcessRuntime
 from topologies.runtimes.release import release_of
 
@@ -160,6 +161,7 @@ class Wanted:
     overlay: Path | None = None  # that the topology has already
     unset_defaults: bool = False
     start_timeout_s: float = START_TIMEOUT_S
+    disk_mb: int | None = None
 
     @property
     def release(self) -> str:
@@ -176,6 +178,8 @@ class Wanted:
                 require_taken(options, broker)
         self._check_memory(topology)
         self._check_overlay()
+        if self.disk_mb and (why := no_disks(self.runtime)):
+            raise UserError(f"--disks {self.disk_mb}: {why}")
         if unreached := why_not(self.runtime, Capability.REACHES_RUNNING_BROKERS):
             if self.trust.file:
                 rule = "brokers of our own have an authority of their own, which clients believe; leave it out"
@@ -252,7 +256,7 @@ def runtime_of(wanted: Wanted, topology: Topology, directory: RunDirectory, *, t
 
         return ContainerRuntime(topology, directory, image=wanted.image, **wishes)
     release = release_of(topology, wanted.broker_version, wanted.distribution)
-    return ProcessRuntime(topology, directory, release=release, **wishes)
+    return ProcessRuntime(topology, directory, release=release, disk_mb=wanted.disk_mb, **wishes)
 
 
 def trust_in(runtime: Runtime, chosen: Trust) -> Trust:

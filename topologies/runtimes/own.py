@@ -38,7 +38,8 @@ class OwnBrokers(Generic[AHandle]):
 
     ``directory`` gets ``brokers/<name>/{conf,data,log}``; the data is removed with the run unless ``keep_data``.
     ``base_port``: the ports are consecutive from there; without it they are free ports. ``bind_host``: the address of
-    this machine at which clients reach the brokers. Management is always at 127.0.0.1.
+    this machine at which clients reach the brokers. Management is always at 127.0.0.1. ``disk_mb``: size of the disk
+    that each broker gets, in processes only.
     """
 
     name: str
@@ -54,11 +55,12 @@ class OwnBrokers(Generic[AHandle]):
         start_timeout_s: float = START_TIMEOUT_S,
         renderer: Render = render,
         bind_host: str = LOOPBACK,
+        disk_mb: int | None = None,
     ) -> None:
         if broker_memory_mb < LEAST_MEMORY_MB:
             raise ValueError(f"broker memory of {broker_memory_mb} MB: a broker needs at least {LEAST_MEMORY_MB} MB")
         self._topology, self._directory = topology, directory
-        self._wishes = Wishes(broker_memory_mb, base_port, keep_data, renderer, bind_host)
+        self._wishes = Wishes(broker_memory_mb, base_port, keep_data, renderer, bind_host, disk_mb)
         self._authority = (
             Authority() if any(topology.product.needs_tls(topology, broker) for broker in topology.brokers) else None
         )

@@ -50,6 +50,7 @@ class Wishes:
     keep_data: bool = False
     renderer: Render = render
     bind_host: str = LOOPBACK
+    disk_mb: int | None = None  # size of the disk that each broker gets; None: no disks
 
     @property
     def addresses(self) -> tuple[str, ...]:

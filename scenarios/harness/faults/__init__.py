@@ -11,6 +11,7 @@ from scenarios.harness.faults.freeze import FreezeBroker
 from scenarios.harness.faults.full_store import FullStore
 from scenarios.harness.faults.join import JoinBroker, absent_at_start
 from scenarios.harness.faults.kill import KillBroker
+from scenarios.harness.faults.power_loss import PowerLoss
 from scenarios.harness.faults.restart import RestartBroker
 from scenarios.harness.faults.rolling_restart import RollingRestart
 from scenarios.harness.faults.slow import SlowLink
@@ -27,6 +28,7 @@ __all__ = [
     "FullStore",
     "JoinBroker",
     "KillBroker",
+    "PowerLoss",
     "RestartBroker",
     "RollingRestart",
     "SlowLink",
@@ -41,6 +43,7 @@ KINDS: Mapping[str, type[Fault]] = {
     for fault in (
         *(
             KillBroker,
+            PowerLoss,
             StopBroker,
             RestartBroker,
             FreezeBroker,

@@ -8,6 +8,7 @@ from itertools import combinations
 from records.calls import before_missing_comma, parse_call
 from records.errors import UserError, about
 from scenarios.harness.faults import KINDS, CommandFault, Fault, absent_at_start, repeated
+from scenarios.harness.faults.power_loss import at_same_moment, each_broker
 from scenarios.harness.faults.rolling_restart import earliest_s, in_turn
 from scenarios.options import Options
 from topologies.model.spelling import nearest
@@ -112,11 +113,11 @@ def _planned(
     faults: tuple[Fault, ...], options: Options, topology: Topology, load_s: float | None
 ) -> tuple[tuple[Fault, ...], Topology]:
     _require_possible_on(options.runtime, faults)
-    faults = in_turn(faults, topology)
+    faults = each_broker(in_turn(faults, topology))
     chance = random.Random(f"{options.seed}:faults")
     joining = absent_at_start(_aimed(fault, topology, chance) for fault in faults if fault.joins)
     topology = opened_by_joining(topology, joining)  # its links have other names then: only now aim at links
-    aimed = tuple(_aimed(fault, topology, chance) for fault in faults)
+    aimed = at_same_moment(tuple(_aimed(fault, topology, chance) for fault in faults))
     for fault, begins_s in zip(aimed, earliest_s(aimed), strict=True):
         _require_in_load(fault, begins_s, load_s)
     for pair in combinations(aimed, 2):

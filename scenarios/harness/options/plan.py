@@ -47,6 +47,8 @@ from scenarios.options import Options
 from topologies.model.impaired_links import through_proxies
 from topologies.model.paths import count_by_links
 from topologies.model.topology import Topology
+from topologies.runtimes.capabilities import Capability
+from topologies.runtimes.processes.disks import DEFAULT_MB, no_disks
 from topologies.runtimes.proxies.link_proxies import no_proxies
 
 TOPIC = "topic://"
@@ -173,6 +175,7 @@ def make(scenario: Scenario, options: Options) -> Plan:
     faults, topology = planned_faults(scenario.faults, options, options.built_topology, load_s)
     if broken := [fault for fault in faults if fault.through_proxy]:
         topology = _through_proxies(topology, broken[0], options)
+    options = _with_disks(faults, options)
     faults += absences(consuming, load_s)
     refuse_first(search_refusals(producing, options))
     options = replace(options, built_topology=topology)
@@ -224,6 +227,17 @@ def _through_proxies(topology: Topology, fault: Fault, options: Options) -> Topo
     if why := no_proxies(proxied, options.runtime):
         raise UserError(f"{subject}: {why}")
     return proxied
+
+
+def _with_disks(faults: Iterable[Fault], options: Options) -> Options:
+    """Every broker has a disk if the power of any is cut, so that they differ by nothing else. Raises UserError."""
+    losing = next((fault for fault in faults if Capability.OWNS_DISKS in fault.needs), None)
+    if losing is None or options.disk_mb:
+        return options
+    if why := no_disks(options.runtime):
+        subject = f"--fault {options.fault!r}: " if options.fault else ""
+        raise UserError(f"{subject}fault {losing.kind} of {losing.target}: {why}")
+    return replace(options, disk_mb=DEFAULT_MB)
 
 
 def _needs_met(faults: Sequence[Fault], options: Options, producing: Iterable[type[ProducerUser]]) -> set[Need]:

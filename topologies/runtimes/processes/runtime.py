@@ -5,7 +5,7 @@ the death of the harness leaves it in an unintended state.
 """
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -18,7 +18,7 @@ from topologies.model.endpoints import Credentials
 from topologies.model.launch import BrokerFolders, Launch, agent_properties, environment, properties
 from topologies.model.site import Site
 from topologies.model.topology import Topology
-from topologies.runtimes.contract import Progress
+from topologies.runtimes.contract import Progress, RuntimeFailed
 from topologies.runtimes.distribution import ensure, pinned
 from topologies.runtimes.java import Java, find_java
 from topologies.runtimes.own import KILL_TIMEOUT_S, STOP_TIMEOUT_S, OwnBrokers
@@ -39,6 +39,7 @@ from topologies.runtimes.prepared import (
 )
 from topologies.runtimes.private import Authority, PrivateFolder, new_password
 from topologies.runtimes.processes.broker import BrokerProcess
+from topologies.runtimes.processes.disks import Disks, shared_stores
 from topologies.runtimes.proxies.link_proxies import LinkProxies, Place, find_for
 from topologies.runtimes.proxies.listening import listening_ports
 from topologies.runtimes.proxies.proxy_plan import API, ProxyEndpoint, hosts_file, proxy_endpoints, proxy_plan
@@ -170,15 +171,56 @@ class ProcessRuntime(OwnBrokers[BrokerProcess]):
     ) -> None:
         super().__init__(topology, directory, **options)
         self._release = release or release_of(topology)
+        self._disks: Disks | None = None
 
     def _prepare(self, progress: Progress) -> Prepared[BrokerProcess]:
-        return prepare(self._topology, self._directory, self._wishes, self._authority, self._release, progress)
+        prepared = prepare(self._topology, self._directory, self._wishes, self._authority, self._release, progress)
+        if self._wishes.disk_mb:
+            stores, wishes = shared_stores(self._topology), self._wishes
+            self._disks = Disks(prepared.folders, stores, size_mb=self._wishes.disk_mb, keep=wishes.keep_data)
+            try:
+                self._disks.make()
+            except BaseException:
+                self._disks.close()
+                prepared.private.remove()
+                raise
+        return prepared
+
+    def start(self, broker: str) -> None:
+        """Start a broker that does not run, on its disk if it has one, whose power is switched on again."""
+        if self._disks:
+            self._disks.power_on(broker)
+        super().start(broker)
+
+    def begin_start(self, broker: str) -> None:
+        """Begin to start a broker as `start` does, and return at once. Raises RuntimeFailed."""
+        if self._disks:
+            self._disks.power_on(broker)
+        self._spawn(broker)
+
+    def lose_power(self, broker: str, at_once: Sequence[str] = ()) -> None:
+        """End the disk and the process of a broker like a power failure. Raises RuntimeFailed.
+
+        ``at_once``: all brokers whose power fails at the same moment. This is called for each of them; the first call
+        cuts the power of all.
+        """
+        if self._disks is None:
+            raise RuntimeFailed(f"broker {broker!r} has no disk of its own, so its power cannot be cut; add --disks")
+        if not self._disks.is_off(broker):
+            failing = sorted({broker, *at_once})
+            self._disks.cut_power(failing)
+            for name in failing:
+                self._handle(name).kill()
+        self.kill(broker)
+        self._disks.unmount(broker)
 
     def _end(self, prepared: Prepared[BrokerProcess]) -> None:
         processes = prepared.handles.values()
         if self._wishes.keep_data:
             _end_all(processes, BrokerProcess.terminate, STOP_TIMEOUT_S)
         _end_all(processes, BrokerProcess.kill, KILL_TIMEOUT_S)
+        if self._disks:
+            self._disks.close()
 
 
 def _end_all(processes: Iterable[BrokerProcess], how: Callable[[BrokerProcess], None], timeout_s: float) -> None:
