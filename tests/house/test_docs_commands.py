@@ -1,4 +1,4 @@
-"""Checks that the commands of README and docs run the same everywhere, and compare what can be compared."""
+"""Checks that the commands of README and docs are accepted, run alike everywhere, and compare what can be compared."""
 
 import re
 import shlex
@@ -7,14 +7,27 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from click import ClickException
 
 from brokerbench.compare.command import planned_sessions
 from brokerbench.compare.equal_arms import proposal
 from brokerbench.compare.session import ComparisonRequest, split_values
+from records.errors import UserError
 from tests.house.tree import ROOT
-from topologies.catalogue.lookup import build
+from tests.support.docs_commands import (
+    OTHER_PROGRAMS,
+    PAGES,
+    DocsCommand,
+    docs_commands,
+    stop_before_runs,
+    try_command,
+    write_files,
+)
+from topologies.catalogue.lookup import ENTRIES, build
 
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+COMMANDS = docs_commands()
+LEFT_OUT = ["git", "test", "test", "git", "spark-submit"]
+IN_A_SENTENCE = re.compile(r"`(" + "|".join(ENTRIES) + r")\(([^`…]*)\)`")
 IMPLY_A_RUNTIME = ("--brokers-file", "--image", "--broker-version", "--distribution")
 START_NOTHING = ("--dry-run", "--worker", "--help")
 ARMS_BY_RUNTIME = ("--vary broker-version=", "--vary distribution=", "--vary runtime=", "--vary image=")
@@ -73,6 +86,62 @@ def test_every_comparison_can_be_planned_and_its_topologies_are_equal_in_brokers
     if request.topologies and not any(name.endswith(".yaml") for name in topologies):
         assert proposal(topologies) == ""
         assert len({len(build(name).brokers) for name in topologies}) == 1
+
+
+@pytest.fixture
+def readers_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current folder, with the files that the pages tell the reader to write."""
+    write_files(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    stop_before_runs(monkeypatch)
+    return tmp_path
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=str)
+def test_every_command_is_accepted(command: DocsCommand, readers_folder: Path) -> None:
+    """As by ``--dry-run``: nothing is started."""
+    assert try_command(command)
+    assert not list(readers_folder.glob("runs/2*")), "a run was made"
+
+
+def test_nearly_all_commands_are_tried() -> None:
+    tools = [command.tool for command in COMMANDS]
+    assert tools.count("locust") > 80
+    assert tools.count("brokerbench") > 35
+    assert [tool for tool in tools if tool in OTHER_PROGRAMS] == LEFT_OUT
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("locust -f scenarios/steady.py --topology 'source-and-sink(colour=1)'", "has no parameter 'colour'"),
+        ("locust -f scenarios/steady.py --topologie mesh", "--topologie"),
+        ("locust -f scenarios/steady.py --topology my-network.yaml --protocol stomp", "stomp is not spoken"),
+        ("brokerbench compare --scenario steady --topologies mesh,mehs", "mehs"),
+        ("brokerbench topologies 'mesh(brokers=1)'", "between 2 and 50"),
+        ("brokerbench report latest --pdf report.pdf", "--pdf"),
+        ("python -m benchmarks.nothing", "no module"),
+        ("make everything", "no target"),
+        ("rsync runs there", "OTHER_PROGRAMS"),
+    ],
+)
+@pytest.mark.usefixtures("readers_folder")
+def test_a_command_that_nobody_could_run_is_found(line: str, why: str) -> None:
+    with pytest.raises((UserError, AssertionError, ClickException)) as found:
+        try_command(DocsCommand(ROOT / "README.md", tuple(shlex.split(line))))
+    assert why in str(getattr(found.value, "message", found.value))
+
+
+@pytest.mark.usefixtures("readers_folder")
+def test_the_plan_of_the_docs_is_accepted() -> None:
+    words = ("brokerbench", "nightly", "benchmarks/orders-nightly.yaml")
+    assert try_command(DocsCommand(ROOT / "docs" / "nightly.md", words)) == "planned"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_topology_in_a_sentence_can_be_built(page: Path) -> None:
+    for entry, arguments in IN_A_SENTENCE.findall(page.read_text(encoding="utf-8")):
+        assert build(f"{entry}({arguments})").brokers
 
 
 def test_the_docs_have_comparisons_and_runs_to_check() -> None:
