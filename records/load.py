@@ -31,8 +31,9 @@ class Throughput(TypedDict):
     held_per_s: Annotated[
         float | None,
         per_s(
-            "Of a load in steps: the highest rate (mean of its step) that was held, with every lower one. Null if"
-            " none was, or without steps.",
+            "Of a load in steps: the highest rate (mean of its step) that was held, and is below each that was not. "
+            "0 if none was held. Null without steps, if some are unknown and no other was held, or "
+            "if none was held and the machine or the load generator was the limit.",
             title="highest rate held",
             better=HIGHER,
             needs=STEPS,
@@ -130,17 +131,22 @@ class StepResult(TypedDict):
     ]
     due_to_received_ms: Annotated[Latency, in_ms("Latency of the messages that were due in the step.")]
     held: Annotated[
-        bool,
+        bool | None,
         means(
-            "Of what was due after the step's first fifth, at least 99 % was sent, and received, until its end; "
-            "the backlog then was no more than a second's messages; and where the load searches for the highest "
-            "rate, p99 was within its limit."
+            "Of what was due after the step's first fifth, at least 99 % was received until its end; no more than one "
+            "second's messages waited then; and where the load searches for the highest rate, p99 was within its "
+            "limit. Null if unknown: too few messages for a p99, or the search found the opposite while the load ran."
         ),
+    ]
+    why: Annotated[str, means("The figures that decided, as a sentence.")]
+    broken: Annotated[
+        str | None,
+        means("The rule that a step which was not held broke: received, waiting or p99. Null otherwise."),
     ]
 
 
 class Limit(TypedDict):
-    """What limited a load in steps: of the lowest rate that was not held. Null if every rate was held."""
+    """What limited a load in steps: of the lowest rate that was not held. Null if each was held, or is unknown."""
 
     not_held_per_s: Annotated[float | None, per_s("The lowest rate above held_per_s that was tried and not held.")]
     limited_by: Annotated[
@@ -151,7 +157,7 @@ class Limit(TypedDict):
             " was too high."
         ),
     ]
-    why: Annotated[str, means("The same as a sentence; empty if every rate was held.")]
+    why: Annotated[str, means("The same as a sentence; empty if no rate is known not to have been held.")]
     machine_busy_share: Annotated[
         float | None, figure("The share of the machine's cores in use, whoever used them.", unit="of all cores")
     ]

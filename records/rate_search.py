@@ -7,13 +7,17 @@ from typing import Any
 from records.calls import parse_call
 from records.declared_types import misfits
 from records.errors import UserError, about
-from records.rate_steps import LEAST_PER_S, LEAST_S, MOST_PER_S, MOST_S, RateStep
+from records.percentiles import takes
+from records.rate_steps import LEAST_PER_S, LEAST_S, MOST_PER_S, MOST_S, RateStep, judged_seconds
+from records.step_judgement import MARGIN, P99, seconds_for_p99
 
 FIELDS = {"rate": "begin_per_s", "step": "step_s", "p99": "p99_ms"}
 REST_PER_S = 0.5
 """What each producer sends in a rest: so often that it has looked at its schedule again before a new rate begins."""
 AFTER_A_STEP_S = 2
 """So long after a step it is known what came of it."""
+LONGEST_STEP_S = 120
+"""A step is lengthened to at most this, so that its p99 has enough messages."""
 EXPECTED_TRIES, EXPECTED_REST_S = 12, 8
 """From 200 to some thousand messages a second: about six rates until one is not held, four to close in, two again."""
 HOW = "write search, search(200), or search(200, step=10, p99=500): messages a second, seconds and milliseconds"
@@ -23,8 +27,8 @@ HOW = "write search, search(200), or search(200, step=10, p99=500): messages a s
 class SearchSettings:
     """``begin_per_s``: the first rate that is tried, in messages a second of all producers together.
 
-    ``step_s``: how long each rate is tried. ``p99_ms``: a rate is held only if the p99 from due to received is no more.
-    Raises UserError.
+    ``step_s``: how long each rate is tried, or longer: see `step_for`. ``p99_ms``: a rate is held only if the p99 from
+    due to received is no more. Raises UserError.
     """
 
     begin_per_s: float = 200
@@ -46,12 +50,28 @@ class SearchSettings:
 
     def first_steps(self, producers: int) -> tuple[RateStep, ...]:
         """The steps that are known before the load: the first rate, and the rest after it."""
-        return RateStep(self.begin_per_s, self.begin_per_s, self.step_s), rest_of(producers)
+        return RateStep(self.begin_per_s, self.begin_per_s, self.step_for(self.begin_per_s, producers)), rest_of(
+            producers
+        )
+
+    def step_for(self, per_s: float, producers: int, copies: float = 1.0, timed_share: float = 1.0) -> int:
+        """How many seconds a rate is tried: ``step_s``, or as many as its p99 needs, if `LONGEST_STEP_S` is enough.
+
+        ``copies``: deliveries per message. ``timed_share``: the share of deliveries whose latency is known at once.
+        """
+        timed_per_s = per_s * copies * timed_share
+        needed_s = seconds_for_p99(timed_per_s, producers) if timed_per_s else inf
+        return int(needed_s) if self.step_s < needed_s <= LONGEST_STEP_S else self.step_s
+
+    def least_per_s(self, producers: int, copies: float) -> float:
+        """The lowest rate worth trying: a lower one has no p99, or leaves producers without a message for too long."""
+        judged_s = len(judged_seconds(0, max(self.step_s, LONGEST_STEP_S)))
+        return max(float(producers), (MARGIN * takes(P99) + producers) / judged_s / copies)
 
     @property
     def expected_s(self) -> float:
         """About how long it takes; docs/scenarios/capacity.md says what searches took."""
-        return float(EXPECTED_TRIES * (self.step_s + EXPECTED_REST_S))
+        return float(EXPECTED_TRIES * (self.step_for(self.begin_per_s, 1) + EXPECTED_REST_S))
 
     def __str__(self) -> str:
         return f"search({self.begin_per_s:g}, step={self.step_s:g}, p99={self.p99_ms:g})"

@@ -42,6 +42,11 @@ class RateStep:
         """How many messages are due within the step."""
         return (self.from_per_s + self.to_per_s) / 2 * self.for_s
 
+    def messages_in(self, seconds: range) -> float:
+        """How many messages are due within these seconds, counted from the beginning of the step."""
+        middle_s = (seconds.start + seconds.stop) / 2
+        return (self.from_per_s + (self.to_per_s - self.from_per_s) * middle_s / self.for_s) * len(seconds)
+
     def of_one_in(self, producers: int) -> "RateStep":
         """One producer's share."""
         return RateStep(self.from_per_s / producers, self.to_per_s / producers, self.for_s, self.rest)

@@ -13,7 +13,7 @@ from records.destination_pattern import expanded, replies_to
 from records.rate_steps import RateStep
 from records.schemas import SCHEMA_VERSION
 
-RUN_VERSION = 7
+RUN_VERSION = 8
 PRODUCER, CONSUMER = "producer", "consumer"  # the roles of users
 State = Literal["starting", "running", "ended", "interrupted", "failed"]
 NEVER_BEGAN: dict[State, str] = {
@@ -48,6 +48,18 @@ class WarmUp:
     end: str = "fixed"
     lasted_s: float = 0.0
     at_most_s: float = 0.0
+
+
+@dataclass(frozen=True)
+class SearchedStep:
+    """What a search for the highest rate found of one step. ``from_s``: its beginning, in seconds of the load.
+
+    ``held``: None if the search could not decide. ``why``: its figures, as in the log.
+    """
+
+    from_s: int
+    held: bool | None
+    why: str
 
 
 @dataclass(frozen=True)
@@ -205,6 +217,7 @@ class RunInfo:
     users: tuple[UserInfo, ...] = ()
     rate_steps: tuple[RateStep, ...] = ()  # of all producers together; none if the rate is constant
     held_p99_ms: float | None = None  # a step with a higher p99 from due to received is not held; null: whatever it is
+    searched: tuple[SearchedStep, ...] = ()  # of a load that searches for its highest rate: what the search found
     client_steps: str = ""  # of a load whose clients become more: what `records.client_steps` reads
     limited_on_purpose: str = ""  # why a backlog is what the run asks about, and no doubt; "": it is not
     checks: tuple[Check, ...] = ()

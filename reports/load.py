@@ -14,10 +14,11 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from records.clients import Connections, ConnectionStep
 from records.load import Limit, StepResult
+from records.step_judgement import held_by_rate
 from records.summary import Summary
 from reports.inputs import Results
 from reports.parts.histogram import select
-from reports.parts.numbers import counted, significant
+from reports.parts.numbers import counted, joined, significant
 from reports.parts.over_time import Backdrop, Line, Panel, TimeSeries, chart_over_time, percentiles_over_time, summed
 from reports.parts.style import MUTED, SMALL, chart, legend, legend_height, look, new_figure, plain_axes
 from reports.parts.values import Chart, Table, columns_of, table_of
@@ -52,19 +53,37 @@ class RatePoint:
 
 
 def steps_sentence(steps: list[StepResult], held_per_s: float | None, limit: Limit) -> str:
-    """Up to which rate every step was held, and what limited it; '' without steps."""
+    """Up to which rate the load was held, what limited it, and which rates are unknown; '' without steps."""
     if not steps:
         return ""
-    not_held = limit["not_held_per_s"]
-    if not_held is None:
-        return f"Every step was held, up to {_number(held_per_s or 0.0)} messages/s."
-    if held_per_s is None:
-        rates_held = f"The load was not held at {_number(not_held)} messages/s, its lowest rate"
-    else:
+    not_held, unknown = limit["not_held_per_s"], _unknown(steps)
+    if not_held is not None and held_per_s:
         rates_held = (
-            f"The load was held up to {_number(held_per_s)} messages/s, and not at {_number(not_held)} messages/s"
+            f"The load was held up to {_number(held_per_s)} messages/s, and not at {_number(not_held)} messages/s: "
+            f"{limit['why']}."
         )
-    return f"{rates_held}: {limit['why']}."
+    elif not_held is not None:
+        rates_held = f"No rate was held, and {_number(not_held)} messages/s was the lowest not held: {limit['why']}."
+    elif unknown:
+        rates_held = (
+            f"The load was held at {_number(held_per_s)} messages/s."
+            if held_per_s
+            else "No rate is known to have been held."
+        )
+    else:
+        rates_held = f"Every step was held, up to {_number(held_per_s or 0.0)} messages/s."
+    return " ".join([rates_held, *unknown])
+
+
+def _unknown(steps: Sequence[StepResult]) -> list[str]:
+    """A sentence on the lowest rate that is unknown, if there is one."""
+    held = held_by_rate((_rate(step), step["held"]) for step in steps)
+    rates = sorted(rate for rate, verdict in held.items() if verdict is None)
+    if not rates:
+        return []
+    why = next(step["why"] for step in reversed(steps) if _rate(step) == rates[0] and step["held"] is None)
+    others = f" (and at {joined([_number(rate) for rate in rates[1:]])})" if rates[1:] else ""
+    return [f"Whether it was held at {_number(rates[0])} messages/s is unknown{others}: {why}."]
 
 
 def held_step(steps: list[StepResult], held_per_s: float | None) -> StepResult | None:
@@ -79,7 +98,8 @@ def steps_table(steps: list[StepResult]) -> Table:
         ("Step", None, step_name),
         *("from_s", "until_s", "due_per_s", "sent_per_s", "received_per_s", "backlog"),
         *(f"due_to_received_ms.{name}" for name in ("p50", "p99", "p99_9", "max")),
-        ("Held", None, lambda step: "yes" if step["held"] else "no"),
+        ("Held", None, lambda step: HELD_WORDS[step["held"]]),
+        ("Why", None, "why"),
     )
     return table_of("Steps of the load", steps, columns, "The load ended before its first step did.")
 
@@ -93,7 +113,12 @@ def step_name(step: StepResult) -> str:
 def rate_points(steps: list[StepResult]) -> tuple[RatePoint, ...]:
     """From the lowest rate to the highest."""
     points = (
-        RatePoint(step["due_per_s"], step["due_to_received_ms"]["p50"], step["due_to_received_ms"]["p99"], step["held"])
+        RatePoint(
+            step["due_per_s"],
+            step["due_to_received_ms"]["p50"],
+            step["due_to_received_ms"]["p99"],
+            step["held"] is True,
+        )
         for step in sorted(steps, key=_rate)
     )
     return tuple(point for point in points if point.p50_ms is not None)
@@ -108,6 +133,7 @@ def _number(per_s: float) -> str:
     return f"{round(per_s, 3):,.10g}"
 
 
+HELD_WORDS = {True: "yes", False: "no", None: "unknown"}
 HEIGHT = 250
 HELD, NOT_HELD = 7, 9  # marker sizes
 LEAST_MS = 0.001
@@ -176,7 +202,7 @@ def steps_chart(results: Results) -> Chart:
     points = rate_points(results.summary["steps"])
     lead = (
         "A mark is a step: the middle message and the slowest hundredth of those that were due in it. Hollow: the step "
-        "was not held, as less than 99 % came through in its time, or more than a second's messages waited at its end."
+        "was not held, or whether it was is unknown; the table says why."
     )
     draw = (lambda: draw_steps(points)) if points else None
     table = steps_table(results.summary["steps"])

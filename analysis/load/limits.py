@@ -17,6 +17,7 @@ from analysis.load.steps import held_per_s, mean_per_s, within_seconds
 from records.load import Limit, StepResult
 from records.rate_steps import LEAST_SHARE, judged_seconds
 from records.run import RunInfo
+from records.step_judgement import TAIL
 from records.units import NS_PER_S
 
 ALL_USED = 0.85
@@ -80,28 +81,31 @@ class Use:
 class Overload:
     """Seconds of the load in which a rate was not held. ``backlog``: deliveries that waited at their end.
 
-    ``p99_ms``: from due to received; None if it is no reason.
+    ``slow``: why p99 was too high; '' if that was no reason.
     """
 
     seconds: range
     due_per_s: float
     sent_per_s: float
     backlog: int
-    p99_ms: float | None = None
+    slow: str = ""
 
 
 def limit(
     info: RunInfo, steps: Sequence[StepResult], resources: pa.Table, latency: pa.Table, consumers: pa.Table
 ) -> Limit:
-    """Of the lowest rate that was not held; `NOTHING` if every rate was. ``consumers``: as `records.results` has it."""
+    """Of the lowest rate that was not held; `NOTHING` if each was, or is unknown.
+
+    ``consumers``: as `records.results` has it.
+    """
     held = held_per_s(steps) or 0.0
-    lost = [step for step in steps if not step["held"] and mean_per_s(step) > held]
+    lost = [step for step in steps if step["held"] is False and mean_per_s(step) > held]
     if not lost:
         return NOTHING
     step = min(reversed(lost), key=mean_per_s)  # the last try of the lowest
     seconds = judged_seconds(round(step["from_s"]), round(step["until_s"]))
-    p99_ms = step["due_to_received_ms"]["p99"]
-    overload = Overload(seconds, step["due_per_s"], step["sent_per_s"], step["backlog"], p99_ms)
+    slow = step["why"] if step["broken"] == TAIL else ""
+    overload = Overload(seconds, step["due_per_s"], step["sent_per_s"], step["backlog"], slow)
     use, limited_by, why = what_limited(info, overload, resources, latency, consumers)
     return Limit(
         not_held_per_s=mean_per_s(step),
@@ -172,11 +176,8 @@ def _named(
         return "host", f"the {use.cores} cores of the machine were in use, by other programs too ({use.split})"
     if overload.sent_per_s < LEAST_SHARE * overload.due_per_s:
         return "brokers", "brokers kept producers waiting: they took fewer messages than were due"
-    if overload.p99_ms is not None and (info.held_p99_ms or overload.p99_ms) < overload.p99_ms:
-        return (
-            "latency",
-            f"99 % came within {overload.p99_ms:,.0f} ms, and no more than {info.held_p99_ms:g} ms was allowed",
-        )
+    if overload.slow:
+        return "latency", overload.slow
     return "unknown", "nothing that was sampled was used up, and messages piled up on no broker"
 
 

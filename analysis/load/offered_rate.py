@@ -18,11 +18,11 @@ from analysis.events.timeline import FaultSpan
 from analysis.latency.timing import FROM_DUE, WORDS
 from analysis.load.limits import Overload, what_limited
 from analysis.load.rates import BEFORE_S, LEAST_MORE, LEAST_MORE_S, by_second
-from analysis.load.steps import MOST_BACKLOG_S
 from records.buckets import value_ns
 from records.load import OfferedRate
 from records.rate_steps import LEAST_SHARE
 from records.run import RunInfo
+from records.step_judgement import MOST_BACKLOG_S
 from records.units import NS_PER_S
 
 LEAST_S = 8

@@ -3,8 +3,8 @@
 Steps begin and end with whole seconds of the load, as the result tables have them.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from math import inf
 
 import pyarrow as pa
@@ -13,45 +13,66 @@ import pyarrow.compute as pc
 from analysis.latency.figures import latency_of
 from analysis.load.rates import by_second
 from records.load import StepResult
-from records.rate_steps import LEAST_SHARE, RateStep, ends_s, judged_seconds
+from records.rate_steps import RateStep, ends_s, judged_seconds
+from records.run import PRODUCER, RunInfo, SearchedStep
+from records.step_judgement import StepCounts, StepJudgement, agreed, held_by_rate, judge, owed
 
 EVENTS = ("due", "sent", "acked", "received")
-MOST_BACKLOG_S = 1.0
-"""A step is held only if no more messages wait at its end than are due in so many seconds of its last rate."""
 
 Counts = Mapping[str, Mapping[int, int]]
 """Messages by event and second of the load."""
 
 
+@dataclass(frozen=True)
+class Asked:
+    """What was asked of the clients of a load in steps, and what a search found of them while it ran.
+
+    ``p99_ms``: a step with a higher p99 from due to received is not held; None: there is no limit.
+    """
+
+    steps: Sequence[RateStep]
+    producers: int = 0
+    p99_ms: float | None = None
+    searched: Sequence[SearchedStep] = ()
+
+    @classmethod
+    def of(cls, info: RunInfo) -> "Asked":
+        producers = sum(user.count for user in info.users if user.role == PRODUCER)
+        return cls(info.rate_steps, producers, info.held_p99_ms, info.searched)
+
+    def found_at(self, from_s: int) -> StepJudgement | None:
+        """What the search found of the step that begins then."""
+        return next((StepJudgement(step.held, step.why) for step in self.searched if step.from_s == from_s), None)
+
+
 def step_results(
-    steps: Sequence[RateStep],
-    rates: pa.Table,
-    latency: pa.Table,
-    load_s: float | None,
-    copies: float,
-    p99_ms: float | None = None,
+    asked: Asked, rates: pa.Table, latency: pa.Table, load_s: float | None, copies: float
 ) -> list[StepResult]:
     """The steps that the load went through to their ends, rests left out.
 
     ``rates``: the result table. ``latency``: `analysis.events.run.Results.latency_by_second`. ``load_s``: how long the
-    load lasted; None if unknown. ``copies``: how many deliveries each message should have. ``p99_ms``: with a higher
-    p99 from due to received a step is not held; None: whatever it is.
+    load lasted; None if unknown. ``copies``: how many deliveries each message should have.
     """
     counts = {event: by_second(rates, event) for event in EVENTS}
-    ends = [0, *ends_s(steps)]
-    spans = [(step, from_s, until_s) for step, (from_s, until_s) in zip(steps, pairwise(ends), strict=True)]
-    whole = [span for span in spans if load_s is not None and span[2] <= load_s + 0.5 and not span[0].rest]
-    return [_result(step, from_s, until_s, counts, latency, copies, p99_ms) for step, from_s, until_s in whole]
+    timed = latency.filter(pc.equal(latency["measure"], "due_to_received"))
+    ends = ends_s(asked.steps)
+    whole = [
+        place
+        for place, step in enumerate(asked.steps)
+        if load_s is not None and ends[place] <= load_s + 0.5 and not step.rest
+    ]
+    return [_result(asked, place, ends[place], counts, timed, copies) for place in whole]
 
 
 def held_per_s(results: Sequence[StepResult]) -> float | None:
-    """The highest rate (mean of its step) that was held, with every lower one; None if none was.
+    """The highest rate (mean of its step) that was held, and is below each that was not; 0 if none was.
 
-    Of a rate that was tried again, the last time counts.
+    None without steps, or if none is known to have been held and some are unknown.
     """
-    held = {mean_per_s(step): step["held"] for step in results}
-    lost = min((rate for rate in held if not held[rate]), default=inf)
-    return max((rate for rate in held if rate < lost), default=None)
+    held = held_by_rate((mean_per_s(step), step["held"]) for step in results)
+    lost = min((rate for rate, verdict in held.items() if verdict is False), default=inf)
+    highest = max((rate for rate, verdict in held.items() if verdict and rate < lost), default=None)
+    return 0.0 if highest is None and held and None not in held.values() else highest
 
 
 def within_seconds(table: pa.Table, seconds: range) -> pa.Table:
@@ -65,54 +86,59 @@ def mean_per_s(step: StepResult) -> float:
     return (step["from_per_s"] + step["to_per_s"]) / 2
 
 
-def _result(
-    step: RateStep,
-    from_s: int,
-    until_s: int,
-    counts: Counts,
-    latency: pa.Table,
-    copies: float,
-    p99_ms: float | None,
-) -> StepResult:
+def _result(asked: Asked, place: int, until_s: int, counts: Counts, timed: pa.Table, copies: float) -> StepResult:
+    """Of the step at this place. ``timed``: the rows of ``latency`` from due to received."""
+    step = asked.steps[place]
+    from_s = until_s - step.for_s
     within = {event: _sum(counts[event], from_s, until_s) for event in EVENTS}
-    backlog = _backlog(counts, until_s, copies)
-    timed = within_seconds(latency.filter(pc.equal(latency["measure"], "due_to_received")), range(from_s, until_s))
-    of_step = latency_of(timed)
-    seconds = judged_seconds(from_s, until_s)
-    judged_p99_ms = latency_of(within_seconds(timed, seconds))["p99"]
-    judged = {event: _sum(counts[event], seconds.start, seconds.stop) for event in EVENTS}
+    judgement = agreed(
+        judge(_counts(asked, place, until_s, counts, timed, copies), asked.p99_ms), asked.found_at(from_s)
+    )
     return StepResult(
         from_per_s=step.from_per_s,
         to_per_s=step.to_per_s,
         from_s=float(from_s),
         until_s=float(until_s),
-        due_per_s=within["due"] / step.for_s,
+        due_per_s=owed(step.messages, asked.producers, within["due"]) / step.for_s,
         sent_per_s=within["sent"] / step.for_s,
         acked_per_s=within["acked"] / step.for_s,
         received_per_s=within["received"] / step.for_s,
-        backlog=backlog,
-        due_to_received_ms=of_step,
-        held=all(_holds(step, judged, backlog, copies)) and _within_limit(judged_p99_ms, p99_ms),
+        backlog=_backlog(counts, until_s, copies),
+        due_to_received_ms=latency_of(within_seconds(timed, range(from_s, until_s))),
+        held=judgement.held,
+        why=judgement.why,
+        broken=judgement.broken,
     )
 
 
-def _holds(step: RateStep, judged: Mapping[str, int], backlog: int, copies: float) -> Iterator[bool]:
-    yield judged["sent"] >= LEAST_SHARE * judged["due"]
-    yield judged["received"] >= LEAST_SHARE * judged["due"] * copies
-    yield backlog <= MOST_BACKLOG_S * step.to_per_s * copies
-
-
-def _within_limit(p99_ms: float | None, most_ms: float | None) -> bool:
-    """Too few messages for a p99 break no limit."""
-    return p99_ms is None or most_ms is None or p99_ms <= most_ms
+def _counts(asked: Asked, place: int, until_s: int, counts: Counts, timed: pa.Table, copies: float) -> StepCounts:
+    """What was due comes from the schedule: a producer that stopped has no record of what it should have sent."""
+    step = asked.steps[place]
+    from_s = until_s - step.for_s
+    seconds = judged_seconds(from_s, until_s)
+    scheduled = step.messages_in(range(seconds.start - from_s, seconds.stop - from_s))
+    due = owed(scheduled, asked.producers, _sum(counts["due"], seconds.start, seconds.stop)) * copies
+    of_warm_up, recorded = _until(counts["due"], 0), _until(counts["due"], until_s)
+    scheduled_by_then = of_warm_up + sum(earlier.messages for earlier in asked.steps[: place + 1])
+    due_by_then = owed(scheduled_by_then, asked.producers, recorded) * copies
+    by_bucket = within_seconds(timed, seconds).group_by("bucket").aggregate([("count", "sum")])
+    return StepCounts(
+        due=due,
+        received=_sum(counts["received"], seconds.start, seconds.stop),
+        waiting=due_by_then - _until(counts["received"], until_s),
+        per_s=step.to_per_s * copies,
+        latencies=dict(zip(by_bucket["bucket"].to_pylist(), by_bucket["count_sum"].to_pylist(), strict=True)),
+        timed=due,
+    )
 
 
 def _backlog(counts: Counts, until_s: int, copies: float) -> int:
     """Deliveries that were still to come of what had been sent by then, warm-up included."""
-    sent, received = (
-        sum(count for at_s, count in counts[event].items() if at_s < until_s) for event in ("sent", "received")
-    )
-    return max(round(sent * copies) - received, 0)
+    return max(round(_until(counts["sent"], until_s) * copies) - _until(counts["received"], until_s), 0)
+
+
+def _until(by_second: Mapping[int, int], until_s: int) -> int:
+    return sum(count for at_s, count in by_second.items() if at_s < until_s)
 
 
 def _sum(by_second: Mapping[int, int], from_s: int, until_s: int) -> int:

@@ -1,6 +1,6 @@
 """What load there was, and whether it was the one that was asked for."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import polars as pl
 import pyarrow as pa
@@ -12,13 +12,13 @@ from analysis.latency.figures import lag_ms
 from analysis.load import rates
 from analysis.load.client_steps import COLUMNS, EVENTS, client_steps
 from analysis.load.limits import limit
-from analysis.load.offered_rate import Tables, offered_rate
+from analysis.load.offered_rate import OURS, Tables, offered_rate
 from analysis.load.rates import by_second
-from analysis.load.steps import held_per_s, step_results
+from analysis.load.steps import Asked, held_per_s, step_results
 from analysis.messages.accounting import owed
 from analysis.messages.part import Part
 from analysis.network.resources import cores_in_load
-from records.load import Blocked, Throughput, WarmUpResult
+from records.load import Blocked, Limit, StepResult, Throughput, WarmUpResult
 from records.units import NS_PER_MS
 
 
@@ -39,19 +39,20 @@ class Load:
         tables["rates"] = as_table(answers["rates"])
         (of_load,) = answers["totals"].to_dicts()
         results.copies = copies_of_each(tables["accounting"], tables["rates"])
-        steps = step_results(
-            info.rate_steps, tables["rates"], results.latency_by_second, load_s, results.copies, info.held_p99_ms
-        )
+        steps = step_results(Asked.of(info), tables["rates"], results.latency_by_second, load_s, results.copies)
         telling = Tables(tables["rates"], results.latency_by_second, tables["resources"], tables["consumers"])
+        of_lowest = limit(info, steps, tables["resources"], results.latency_by_second, tables["consumers"])
         judged = offered_rate(info, run.faults, load_s, results.copies, telling)
         results.doubts, results.backlog_cause = judged.doubts, judged.cause
         attempts = run.connections.filter(pl.col("event").is_in(EVENTS)).select(COLUMNS) if info.client_steps else None
         results.summary |= {
-            "throughput": throughput(of_load, load_s, cores_in_load(run.samples, run.timeline), held_per_s(steps)),
+            "throughput": throughput(
+                of_load, load_s, cores_in_load(run.samples, run.timeline), _held(steps, of_lowest)
+            ),
             "offered_rate": judged.rate,
             "lag_ms": lag_ms(results.latency_by_second, of_load["blocked_slots"]),
             "steps": steps,
-            "limit": limit(info, steps, tables["resources"], results.latency_by_second, tables["consumers"]),
+            "limit": of_lowest,
             "blocked": blocked(run.connections),
             "warm_up": WarmUpResult(
                 end=info.warm_up.end, lasted_s=info.warm_up.lasted_s, at_most_s=info.warm_up.at_most_s
@@ -105,6 +106,12 @@ def throughput(
         core_wait_ms_per_message_brokers=ms_per_message("core_wait_ns", "brokers_ns"),
         core_wait_ms_per_message_generator=ms_per_message("core_wait_ns", "generator_ns"),
     )
+
+
+def _held(steps: Sequence[StepResult], of_lowest: Limit) -> float | None:
+    """`held_per_s`. If brokers held no rate because of the machine or the load generator, that says nothing of them."""
+    held = held_per_s(steps)
+    return None if not held and of_lowest["limited_by"] in OURS else held
 
 
 def _rates(part: Part) -> pl.DataFrame:

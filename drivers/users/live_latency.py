@@ -2,6 +2,7 @@
 
 There are three kinds. ``received``: from due to received, for messages that this process also sent. ``untimed``: other
 messages that it received, counted as if they took no time. ``settled``: from sent to confirmed.
+A load in steps has a fourth: ``due``, the same latencies as ``received``, by the second in which a message was due.
 Only the last seconds are kept. Nothing here reaches the results.
 """
 
@@ -15,7 +16,7 @@ from records.buckets import BUCKETS_PER_OCTAVE, LINEAR_BITS, bucket_of
 from records.units import NS_PER_S
 
 KEPT_S = 6
-RECEIVED, UNTIMED, SETTLED = "received", "untimed", "settled"
+RECEIVED, UNTIMED, SETTLED, DUE = "received", "untimed", "settled", "due"
 
 Row = tuple[str, int, int, int]
 """(kind, second since the counting began, bucket of `records.buckets`, how many)"""
@@ -36,6 +37,7 @@ class LiveLatency:
     def __init__(self) -> None:
         self._began_ns: int | None = None
         self._kept_s = KEPT_S
+        self._by_due = False
         self._counts: dict[tuple[str, int], Counter[int]] = {}
 
     @property
@@ -43,9 +45,16 @@ class LiveLatency:
         """Whether anything is counted now. Batches need not be looked at row by row otherwise."""
         return self._began_ns is not None
 
-    def begin(self, began_ns: int, kept_s: int = KEPT_S) -> None:
-        """Count from then on, on this process's clock; ``kept_s``: how many seconds are kept."""
-        self._began_ns, self._kept_s = began_ns, kept_s
+    def begin(self, began_ns: int, kept_s: int = KEPT_S, *, by_due: bool = False) -> None:
+        """Count from then on, on this process's clock; ``kept_s``: how many seconds are kept.
+
+        ``by_due``: count received messages by the second in which they were due as well.
+        """
+        self._began_ns, self._kept_s, self._by_due = began_ns, kept_s, by_due
+
+    def keep(self, kept_s: int) -> None:
+        """From now on, keep this many seconds."""
+        self._kept_s = kept_s
 
     def end(self) -> None:
         """Count no longer: what was counted goes."""
@@ -60,6 +69,14 @@ class LiveLatency:
             self.note(UNTIMED, at_ns, 0)
         else:
             self.note(RECEIVED, at_ns, latency_ns)
+            if self._by_due:
+                self.note(DUE, at_ns - latency_ns, latency_ns)
+
+    def received_many(self, at_ns: Any, latencies_ns: Any) -> None:
+        """Messages were received: two arrays of integers, as in `note_many`."""
+        self.note_many(RECEIVED, at_ns, latencies_ns)
+        if self._by_due:
+            self.note_many(DUE, at_ns - latencies_ns, latencies_ns)
 
     def note(self, kind: str, at_ns: int, latency_ns: int) -> None:
         """One latency that was known at a moment."""

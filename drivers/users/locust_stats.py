@@ -18,7 +18,7 @@ from locust.stats import RequestStats, bucket_response_time
 from drivers.client.contract import Received, Settled
 from drivers.contract import DriverError, Outcome
 from drivers.users.connection_losses import ConnectionLosses
-from drivers.users.live_latency import RECEIVED, SETTLED, UNTIMED, LiveLatency, count_buckets
+from drivers.users.live_latency import SETTLED, UNTIMED, LiveLatency, count_buckets
 from records.buckets import bucket_of
 from records.packing import NULL_INT64
 from records.units import NS_PER_MS
@@ -154,7 +154,7 @@ class LocustStatistics:
     def _note_received(self, at_ns: Any, taken_ns: Sequence[int | None]) -> None:
         timed = np.array([latency_ns is not None for latency_ns in taken_ns], bool)
         latencies_ns = np.array([latency_ns or 0 for latency_ns in taken_ns], "int64")
-        self._tally.live.note_many(RECEIVED, at_ns[timed], latencies_ns[timed])
+        self._tally.live.received_many(at_ns[timed], latencies_ns[timed])
         self._tally.live.note_many(UNTIMED, at_ns[~timed], latencies_ns[~timed])
 
     def _log(self, kind: str, name: str, times_ms: Any, unknown: int, body_bytes: int, failures: int) -> None:

@@ -74,6 +74,7 @@ class Go:
     """The start signal. ``producers``: how many in the whole run; ``first_index``: that of this process's first one.
 
     ``live_s``: for so many seconds back, receptions are counted by second in the load too (`LiveLatency`).
+    ``by_due``: by the second in which their messages were due as well.
     """
 
     window: Window
@@ -81,18 +82,23 @@ class Go:
     producers: Mapping[str, int] = field(default_factory=dict)
     first_index: Mapping[str, int] = field(default_factory=dict)
     live_s: int = 0
+    by_due: bool = False
 
 
 @dataclass(frozen=True)
 class RateChange:
-    """From a time of the monotonic clock on, each producer's rate changes in these steps; the last one's holds on."""
+    """From a time of the monotonic clock on, each producer's rate changes in these steps; the last one's holds on.
+
+    ``live_s``: as in `Go`, from now on.
+    """
 
     from_ns: int
     steps: tuple[RateStep, ...]
+    live_s: int
 
     def shifted(self, offset_ns: int) -> "RateChange":
         """The same moment on a clock that is ahead by ``offset_ns``."""
-        return RateChange(self.from_ns + offset_ns, self.steps)
+        return replace(self, from_ns=self.from_ns + offset_ns)
 
 
 @dataclass
@@ -307,7 +313,7 @@ class Session:
         self._load_known.set()
         self.tally.live.end()
         if go.live_s:
-            self.tally.live.begin(go.window.load_began_ns, go.live_s)
+            self.tally.live.begin(go.window.load_began_ns, go.live_s, by_due=go.by_due)
 
     def tell_of_the_load(self, schedule: Schedule, window: Window) -> None:
         """Tell it when the load begins and ends, once that is known: now, or by `settle`."""
@@ -329,6 +335,7 @@ class Session:
             if not isinstance(schedule, SteppedSchedule):
                 raise ValueError("the rate of this load is constant, so it cannot be changed")
             schedule.change(change.from_ns, change.steps)
+        self.tally.live.keep(change.live_s)
 
     def wait_go(self) -> Go:
         self._started.wait()

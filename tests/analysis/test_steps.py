@@ -5,10 +5,11 @@ from collections.abc import Mapping
 import pyarrow as pa
 import pytest
 
-from analysis.load.steps import held_per_s, step_results
+from analysis.load.steps import Asked, held_per_s, step_results
 from records.load import StepResult
 from records.rate_steps import parse_steps
 from records.results import RATES
+from records.run import SearchedStep
 from tests.analysis.rows import latency_row, latency_table, rates_table
 
 STEPS = parse_steps("100,200@10s")
@@ -38,7 +39,7 @@ def results(
     received: Mapping[int, int], load_s: float | None = 20.0, copies: float = 1.0, due: Mapping[int, int] | None = None
 ) -> list[StepResult]:
     due = due or planned()
-    return step_results(STEPS, rates(due, received), latency(due), load_s, copies)
+    return step_results(Asked(STEPS), rates(due, received), latency(due), load_s, copies)
 
 
 def test_a_load_that_comes_through_is_held_in_each_step_with_the_latencies_of_its_own_messages() -> None:
@@ -64,7 +65,7 @@ def test_a_broker_that_takes_no_more_than_150_a_second_holds_the_first_step_and_
 def test_a_step_that_only_drains_what_the_one_before_it_left_is_not_held_until_it_has() -> None:
     due = {at: 400 for at in range(-WARM_UP_S, 10)} | {at: 200 for at in range(10, 20)}
     received = {at: 300 for at in range(-WARM_UP_S, 20)}
-    step_1, step_2 = step_results(parse_steps("400,200@10s"), rates(due, received), latency(due), 20.0, 1.0)
+    step_1, step_2 = step_results(Asked(parse_steps("400,200@10s")), rates(due, received), latency(due), 20.0, 1.0)
     assert step_1["backlog"] == 1_300
     assert (step_2["backlog"], step_2["received_per_s"], step_2["held"]) == (300, 300, False)
 
@@ -76,7 +77,7 @@ def test_what_was_due_and_not_sent_is_not_held() -> None:
         row | {"count": min(row["count"], 75)} if row["event"] in ("sent", "acked") and row["second"] >= 10 else row
         for row in counts
     ]
-    (step_1, step_2) = step_results(STEPS, pa.Table.from_pylist(capped, RATES), latency(due), 20.0, 1.0)
+    (step_1, step_2) = step_results(Asked(STEPS), pa.Table.from_pylist(capped, RATES), latency(due), 20.0, 1.0)
     assert (step_1["held"], step_2["held"], step_2["sent_per_s"]) == (True, False, 150)
 
 
@@ -95,8 +96,51 @@ def test_the_highest_rate_held_has_only_held_steps_below_it() -> None:
     held, low = results(planned()), results(planned(second_per_s=150))
     assert (held_per_s(held), held_per_s(low), held_per_s([])) == (200, 100, None)
     after_a_spike = [*low, StepResult(**{**low[0], "held": False})]
-    assert held_per_s(after_a_spike) is None
+    assert held_per_s(after_a_spike) == 0
 
 
 def test_a_load_without_steps_has_none() -> None:
-    assert step_results((), rates(planned(), planned()), latency(planned()), 20.0, 1.0) == []
+    assert step_results(Asked(()), rates(planned(), planned()), latency(planned()), 20.0, 1.0) == []
+
+
+def searched(*held: bool) -> tuple[SearchedStep, ...]:
+    """What a search found of the two steps, the first one first."""
+    return tuple(SearchedStep(10 * place, found, "seen live") for place, found in enumerate(held))
+
+
+def asked(p99_ms: float, found: tuple[SearchedStep, ...] = ()) -> list[StepResult]:
+    """All is received. Of the messages of the judged seconds the slowest hundredth took 10 and 20 ms."""
+    return step_results(Asked(STEPS, 0, p99_ms, found), rates(planned(), planned()), latency(planned()), 20.0, 1.0)
+
+
+def test_a_step_too_short_for_its_p99_is_unknown() -> None:
+    """800 messages in its judged seconds; the second step has 1,600."""
+    step_1, step_2 = asked(30)
+    assert (step_1["held"], step_2["held"]) == (None, True)
+    assert "a p99 needs 1,000" in step_1["why"]
+    assert [step["held"] for step in asked(8)] == [False, False], "100 of 800 are slower, and ten are enough"
+
+
+def test_a_step_is_unknown_if_the_search_found_the_opposite() -> None:
+    assert [step["held"] for step in asked(30, searched(True, True))] == [None, True]
+    step_1, step_2 = asked(30, searched(False, False))
+    assert (step_1["held"], step_2["held"]) == (None, None)
+    assert "the search found it not held: seen live; by the recorded events it was held" in step_2["why"]
+    assert [step["held"] for step in asked(8, searched(False, True))] == [False, None]
+
+
+def test_nothing_is_claimed_of_unknown_rates() -> None:
+    unknown, not_held = asked(30)[0], asked(8)
+    assert held_per_s([unknown]) is None
+    assert held_per_s([unknown, not_held[1]]) is None
+    assert held_per_s(not_held) == 0.0, "no rate was held, and that is known"
+    assert held_per_s(asked(30)) == 200
+
+
+def test_what_a_stopped_producer_should_have_sent_is_due() -> None:
+    """It has no record of that: the schedule tells."""
+    sent = planned(second_per_s=150)
+    step_1, step_2 = step_results(Asked(STEPS, 4), rates(sent, sent), latency(sent), 20.0, 1.0)
+    assert (step_1["held"], step_2["held"]) == (True, False)
+    assert step_2["due_per_s"] == pytest.approx(199.6)
+    assert step_2["broken"] == "received"

@@ -117,7 +117,7 @@ def _set_to(value: object) -> Any:
         ),
         (
             _edited("run_version", _set_to(1)),
-            "run.json: run_version is 1, this brokerbench reads 7: use the brokerbench",
+            f"run.json: run_version is 1, this brokerbench reads {RUN_VERSION}: use the brokerbench",
         ),
         (
             _edited("schema_version", _set_to(99)),
@@ -125,7 +125,7 @@ def _set_to(value: object) -> Any:
         ),
         (
             _edited("run_version", _set_to("x" * 9_000)),
-            f"run.json: run_version is '{'x' * 79}…, this brokerbench reads 7: use the brokerbench",
+            f"run.json: run_version is '{'x' * 79}…, this brokerbench reads {RUN_VERSION}: use the brokerbench",
         ),
         (
             _edited("state", _set_to("zombie")),

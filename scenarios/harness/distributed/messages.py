@@ -72,11 +72,11 @@ def settle_in(data: Mapping[str, Any]) -> Window:
 
 
 def change_rate(change: RateChange) -> dict[str, Any]:
-    return {"from_ns": change.from_ns, "steps": text_of(change.steps)}
+    return {"from_ns": change.from_ns, "steps": text_of(change.steps), "live_s": change.live_s}
 
 
 def change_rate_in(data: Mapping[str, Any]) -> RateChange:
-    return RateChange(data["from_ns"], parse_steps(data["steps"]))
+    return RateChange(data["from_ns"], parse_steps(data["steps"]), data["live_s"])
 
 
 def progress_of(session: Session) -> dict[str, Any]:

@@ -13,9 +13,11 @@ from drivers.protocols import Spoken
 from drivers.users.locust_users import ConsumerUser, ProducerUser
 from records.errors import about
 from records.message_properties import MessageProperties
+from records.percentiles import takes
 from records.rate_search import AFTER_A_STEP_S
 from records.rate_steps import parse_steps
 from records.selectors import parse
+from records.step_judgement import P99
 from records.units import MS_PER_S
 from scenarios.harness.options.topology_rules import common_destinations
 from scenarios.options import Options
@@ -209,10 +211,12 @@ def search_refusals(producing: Producers, options: Options) -> Iterator[str]:
             f"--rate {search}: between two rates each of {producers} producers sends a message in two seconds, so "
             f"begin at {producers} messages a second or more"
         )
-    if options.load_s is not None and options.load_s < search.step_s + AFTER_A_STEP_S:
+    step_s = search.step_for(search.begin_per_s, producers)
+    if options.load_s is not None and options.load_s < step_s + AFTER_A_STEP_S:
+        why = "" if step_s == search.step_s else f", as its p99 needs {takes(P99):,} messages"
         yield (
-            f"--run-time {options.load_s:g}: a step of {search} alone takes {search.step_s + AFTER_A_STEP_S} s; make "
-            "it longer, or leave it out"
+            f"--run-time {options.load_s:g}: the first step of {search} alone takes {step_s + AFTER_A_STEP_S} s{why}; "
+            "make it longer, or leave it out"
         )
 
 

@@ -123,7 +123,8 @@ class Load:
         self._run_record.write()
         steered = self._search or self._client_steps
         live_s = steered.live_s if steered else self._watched_s
-        self._load_generators.go(Go(window, self._plan.options.messages, self._plan.producers, Counter(), live_s))
+        messages, producers = self._plan.options.messages, self._plan.producers
+        self._load_generators.go(Go(window, messages, producers, Counter(), live_s, by_due=bool(steered)))
         if not window.is_open:
             self._faults.start(window.load_began_ns)
 

@@ -3,22 +3,26 @@
 The search climbs by doubling, then closes in by bisection. Each rate is tried for some seconds. In the rest after it
 the backlog drains, and the next rate is chosen. Steps of clients end after the first one that was not held.
 
-What is decided here steers the load only. Whether a step was held is told by the analysis, from the recorded events.
+The analysis judges each step by the same rule (`records.step_judgement`), from all events. Where it finds the opposite
+of what was found here, the step is unknown.
 """
 
 import logging
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import ceil
 
-from drivers.users.live_latency import RECEIVED, UNTIMED
+from drivers.users.live_latency import DUE, RECEIVED, UNTIMED
 from drivers.users.session import RateChange, Tally, Window
 from records.client_steps import ClientSteps
 from records.percentiles import quantiles_ns
 from records.rate_search import AFTER_A_STEP_S, SearchSettings, rest_of
-from records.rate_steps import LEAST_SHARE, RateStep, ends_s, judged_seconds
-from records.units import NS_PER_MS, NS_PER_S
+from records.rate_steps import RateStep, ends_s, judged_seconds
+from records.run import SearchedStep
+from records.step_judgement import StepCounts, judge, owed
+from records.units import MS_PER_S, NS_PER_MS, NS_PER_S
 from scenarios.harness.options.plan import Plan
 from scenarios.harness.run.record import RunRecord
 
@@ -73,28 +77,31 @@ def _rounded(per_s: float) -> float:
     return float(f"{per_s:.3g}")
 
 
-@dataclass(frozen=True)
-class Reception:
-    """What was received in the judged seconds of a step: of all that was due, and the p99, where it is known."""
+def step_counts(
+    tally: Tally, steps: Sequence[RateStep], warm_up_messages: float, producers: int, copies: float
+) -> StepCounts:
+    """The deliveries of the last one of ``steps``, as far as they are known while the load runs.
 
-    share: float
-    p99_ms: float | None
-
-    def held(self, p99_ms: float) -> bool:
-        return self.share >= LEAST_SHARE and (self.p99_ms is None or self.p99_ms <= p99_ms)
-
-    def __str__(self) -> str:
-        p99 = "" if self.p99_ms is None else f", 99 % within {self.p99_ms:.3g} ms"
-        return f"{min(self.share, 1.0):.1%} of what was due arrived{p99}"
-
-
-def reception_of(tally: Tally, seconds: range, due_per_s: float) -> Reception:
-    """``due_per_s``: deliveries that are due a second, copies for several subscribers included."""
-    timed = within(tally.live.seconds(RECEIVED), seconds)
-    untimed = within(tally.live.seconds(UNTIMED), seconds)
-    share = (timed.total() + untimed.total()) / (due_per_s * len(seconds))
-    (p99_ns,) = quantiles_ns(timed, [0.99])
-    return Reception(share, None if p99_ns is None else p99_ns / NS_PER_MS)
+    ``steps``: from the beginning of the load. ``warm_up_messages``: due before it. ``copies``: deliveries per message.
+    """
+    until_s, live = ends_s(steps)[-1], tally.live
+    step, from_s = steps[-1], until_s - steps[-1].for_s
+    seconds, slack = judged_seconds(from_s, until_s), ceil(producers * copies)
+    latencies = within(live.seconds(DUE), seconds)
+    received, untimed = within(live.seconds(RECEIVED), seconds).total(), within(live.seconds(UNTIMED), seconds).total()
+    scheduled = step.messages_in(range(seconds.start - from_s, seconds.stop - from_s)) * copies
+    due = owed(scheduled, slack, 0 if untimed else latencies.total())
+    later = range(until_s, max((*live.seconds(RECEIVED), *live.seconds(UNTIMED)), default=until_s) + 1)
+    received_later = within(live.seconds(RECEIVED), later).total() + within(live.seconds(UNTIMED), later).total()
+    due_by_then = (warm_up_messages + sum(step.messages for step in steps)) * copies
+    return StepCounts(
+        due=due,
+        received=received + untimed,
+        waiting=owed(due_by_then, slack, 0) - (tally.received - received_later),
+        per_s=step.to_per_s * copies,
+        latencies=latencies,
+        timed=latencies.total() if untimed else due,
+    )
 
 
 def within(counts: Mapping[int, Counter[int]], seconds: range) -> Counter[int]:
@@ -118,8 +125,12 @@ class RateSearch:
     ) -> None:
         self._settings, self._producers, self._copies = settings, producers, copies
         self._change_rate, self._run_record = change_rate, run_record
-        self._next = NextRate(settings.begin_per_s, least_per_s=float(producers))
+        self._next = NextRate(settings.begin_per_s, settings.least_per_s(producers, copies))
         self.over = False
+        self._again: float | None = None  # a rate that is tried for longer, as it was unknown
+        self._retried: set[float] = set()
+        self._timed_share = 1.0  # of the deliveries of the last step
+        self._found: tuple[SearchedStep, ...] = ()
         self._steps = list(settings.first_steps(producers))
         self._judged = 0  # how many of the steps
 
@@ -132,7 +143,15 @@ class RateSearch:
     @property
     def live_s(self) -> int:
         """For how many seconds back receptions have to be known by second."""
-        return self._settings.step_s + math.ceil(GRACE_S) + 2
+        return self._live_s(self._steps[-2])
+
+    def _live_s(self, step: RateStep) -> int:
+        return step.for_s + math.ceil(self._known_after_s) + 2
+
+    @property
+    def _known_after_s(self) -> float:
+        """How long after a step it is known which of its messages came within the limit."""
+        return GRACE_S + min(self._settings.p99_ms / MS_PER_S, REST_AT_MOST_S)
 
     def is_over(self, tally: Tally, window: Window, now_ns: int) -> bool:
         """Look at what was received so far, and change the rate if it is time; True when the search is over."""
@@ -140,24 +159,27 @@ class RateSearch:
         if window.is_open or now_s < 0:
             return False
         ends = ends_s(self._steps)
-        if now_s < ends[-2] + GRACE_S:
+        if now_s < ends[-2] + self._known_after_s:
             return False
         if self._judged < len(self._steps):
-            self._judge(tally, range(ends[-2] - self._steps[-2].for_s, ends[-2]))
+            self._judge(tally, window)
             self._judged = len(self._steps)
         if self._backlog(tally, window, now_s) > self._tolerated:
             return self._gives_up(now_s - ends[-2])
-        per_s, from_s = self._next.per_s(), math.ceil(now_s + AHEAD_S)
+        per_s, from_s = self._again or self._next.per_s(), math.ceil(now_s + AHEAD_S)
         self.over = per_s is None
-        if per_s is None or self._is_too_late(from_s, window):
+        if per_s is None or self._is_too_late(per_s, from_s, window):
             return True
         self._try(per_s, window, from_s, ends[-2])
         return False
 
-    def _is_too_late(self, from_s: int, window: Window) -> bool:
+    def _is_too_late(self, per_s: float, from_s: int, window: Window) -> bool:
         """Whether the load ends before another step would."""
         ends_s = math.inf if window.load_ends_ns is None else (window.load_ends_ns - window.load_began_ns) / NS_PER_S
-        return from_s + self._settings.step_s + AFTER_A_STEP_S > ends_s
+        return from_s + self._step_s(per_s) + AFTER_A_STEP_S > ends_s
+
+    def _step_s(self, per_s: float) -> int:
+        return self._settings.step_for(per_s, self._producers, self._copies, self._timed_share)
 
     def _gives_up(self, rested_s: float) -> bool:
         """Whether the backlog has been too long in draining; the run says so then."""
@@ -170,12 +192,28 @@ class RateSearch:
         self.over = True
         return True
 
-    def _judge(self, tally: Tally, step: range) -> None:
-        per_s = self._steps[-2].from_per_s
-        reception = reception_of(tally, judged_seconds(step.start, step.stop), per_s * self._copies)
-        held = reception.held(self._settings.p99_ms)
-        self._next.note(per_s, held=held)
-        log.info("%s messages a second: %s: %s", f"{per_s:,g}", "held" if held else "not held", reception)
+    def _judge(self, tally: Tally, window: Window) -> None:
+        """Note and log what came of the step that is over. An unknown one is tried again if a longer step helps.
+
+        Otherwise the search goes on as if it had been held: the analysis, which knows every message, decides.
+        """
+        step, from_s = self._steps[-2], ends_s(self._steps)[-2] - self._steps[-2].for_s
+        counts = step_counts(tally, self._steps[:-1], self._warm_up_messages(window), self._producers, self._copies)
+        self._timed_share = min(sum(counts.latencies.values()) / counts.received, 1.0) if counts.received else 1.0
+        judgement, per_s = judge(counts, self._settings.p99_ms), step.from_per_s
+        log.info("%s messages per second: %s", f"{per_s:,g}", judgement)
+        self._found = (*self._found, SearchedStep(from_s, judgement.held, judgement.why))
+        self._run_record.update(searched=self._found)
+        self._run_record.write()
+        self._again = None
+        if judgement.held is None and step.for_s < self._step_s(per_s) and per_s not in self._retried:
+            self._retried.add(per_s)
+            self._again = per_s
+            return
+        self._next.note(per_s, held=judgement.held is not False)
+
+    def _warm_up_messages(self, window: Window) -> float:
+        return (window.load_began_ns - window.warm_up_began_ns) / NS_PER_S * self._settings.begin_per_s
 
     @property
     def _tolerated(self) -> float:
@@ -184,18 +222,18 @@ class RateSearch:
 
     def _backlog(self, tally: Tally, window: Window, now_s: float) -> float:
         """Deliveries that are due by now and did not come."""
-        warm_up_s = (window.load_began_ns - window.warm_up_began_ns) / NS_PER_S
-        due = warm_up_s * self._settings.begin_per_s + sum(step.messages for step in self._steps[:-1])
+        due = self._warm_up_messages(window) + sum(step.messages for step in self._steps[:-1])
         due += (now_s - ends_s(self._steps)[-2]) * self._steps[-1].from_per_s
         return due * self._copies - tally.received
 
     def _try(self, per_s: float, window: Window, from_s: int, rest_from_s: int) -> None:
         """The rest lasts until then."""
         self._steps[-1] = rest_of(self._producers, from_s - rest_from_s)
-        next_steps = (RateStep(per_s, per_s, self._settings.step_s), rest_of(self._producers))
+        next_steps = (RateStep(per_s, per_s, self._step_s(per_s)), rest_of(self._producers))
         self._steps += next_steps
         shares = tuple(step.of_one_in(self._producers) for step in next_steps)
-        self._change_rate(RateChange(window.load_began_ns + from_s * NS_PER_S, shares))
+        begins_ns = window.load_began_ns + from_s * NS_PER_S
+        self._change_rate(RateChange(begins_ns, shares, self._live_s(next_steps[0])))
         self._run_record.update(rate_steps=tuple(self._steps))
         self._run_record.write()
 

@@ -1,0 +1,153 @@
+"""Decides whether a step of a load was held: the one rule of the live search and of the analysis.
+
+A step is held if, after its first fifth, at least 99 % of what was due was received in time; if no more than one
+second's messages waited at its end; and, with a limit, if p99 from due to received was within it. A p99 needs 1,000
+messages. With fewer the step is unknown, unless ten messages or more exceed the limit.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from math import ceil, floor, inf
+
+from records.buckets import value_ns
+from records.percentiles import LEAST_BEYOND, rank_of, takes
+from records.rate_steps import LEAST_SHARE, judged_seconds
+from records.units import NS_PER_MS
+
+P99 = 0.99
+MOST_BACKLOG_S = 1.0
+"""At the end of a step no more messages may wait than are due in this many seconds of its last rate."""
+MARGIN = 1.05
+"""A step is planned for more messages than its p99 needs, as a few may be due just outside it."""
+RECEIVED, WAITING, TAIL = RULES = ("received", "waiting", "p99")
+WORDS = {True: "held", False: "not held", None: "unknown"}
+
+
+@dataclass(frozen=True)
+class StepCounts:
+    """Deliveries in the judged seconds of a step; a message to several subscribers counts once for each.
+
+    ``due``, ``received``: within these seconds. ``waiting``: due before the end of the step and not received by then.
+    ``per_s``: due per second at the step's last rate. ``latencies``: from due to received, by bucket of
+    `records.buckets`, of the deliveries that were due in these seconds. ``timed``: how many of these deliveries would
+    have a latency if all had been received: ``due``, or fewer where some are received by a process that cannot know
+    their due time.
+    """
+
+    due: float
+    received: int
+    waiting: float
+    per_s: float
+    latencies: Mapping[int, int] = field(default_factory=dict)
+    timed: float = 0.0
+
+
+@dataclass(frozen=True)
+class StepJudgement:
+    """``held``: None if unknown. ``why``: the figures, and what decided.
+
+    ``broken``: the rule that a step which was not held broke, one of `RULES`; None otherwise.
+    """
+
+    held: bool | None
+    why: str
+    broken: str | None = None
+
+    def __str__(self) -> str:
+        return f"{WORDS[self.held]}: {self.why}"
+
+
+@dataclass(frozen=True)
+class _Tail:
+    """The slow end of the latencies. ``p99_ms``: infinite if more than one hundredth never came."""
+
+    messages: int
+    beyond: int
+    p99_ms: float
+    most_ms: float
+
+    @property
+    def exceeds(self) -> bool:
+        return self.messages - self.beyond < rank_of(P99, self.messages)
+
+    @property
+    def held(self) -> bool | None:
+        if self.exceeds:
+            return False if self.beyond >= LEAST_BEYOND else None
+        return True if self.messages >= takes(P99) else None
+
+    def __str__(self) -> str:
+        if self.messages < takes(P99):
+            return (
+                f"{self.beyond:,} of {self.messages:,} messages took more than {self.most_ms:g} ms or did not come, "
+                f"and a p99 needs {takes(P99):,}"
+            )
+        p99 = "over 1% did not come, so there is no p99" if self.p99_ms == inf else f"p99 was {self.p99_ms:.3g} ms"
+        return f"{p99}, and at most {self.most_ms:g} ms is allowed"
+
+
+def owed(scheduled: float, producers: int, known: float) -> float:
+    """Messages due within some seconds, of which ``known`` were recorded or seen.
+
+    A schedule gives one message more or less per producer, as each producer starts at a random phase.
+    """
+    return max(scheduled - producers, known)
+
+
+def judge(counts: StepCounts, p99_ms: float | None) -> StepJudgement:
+    """``p99_ms``: the highest p99 of a step that is held; None if there is no limit."""
+    share = counts.received / counts.due if counts.due else 1.0
+    arrived = f"{floor(1_000 * min(share, 1.0)) / 10}% of what was due was received"
+    if share < LEAST_SHARE:
+        return StepJudgement(False, f"{arrived}, and at least {LEAST_SHARE:.0%} is required", RECEIVED)
+    if counts.waiting > MOST_BACKLOG_S * counts.per_s:
+        why = f"{counts.waiting:,.0f} messages waited at its end, and at most {counts.per_s:,.0f} are allowed"
+        return StepJudgement(False, why, WAITING)
+    if p99_ms is None:
+        return StepJudgement(True, arrived)
+    tail = _tail(counts, p99_ms)
+    return StepJudgement(tail.held, f"{arrived}; {tail}", TAIL if tail.held is False else None)
+
+
+def agreed(recorded: StepJudgement, searched: StepJudgement | None) -> StepJudgement:
+    """The judgement by the recorded events, or unknown if the search found the opposite.
+
+    ``searched``: None if there was no search, or it ended before it judged the step. The search sees fewer data than
+    are recorded, so where it could not decide, the recorded events do.
+    """
+    verdicts = {recorded.held, recorded.held if searched is None else searched.held}
+    if searched is None or verdicts != {True, False}:
+        return recorded
+    return StepJudgement(None, f"the search found it {searched}; by the recorded events it was {recorded}")
+
+
+def held_by_rate(steps: Iterable[tuple[float, bool | None]]) -> dict[float, bool | None]:
+    """Whether each rate was held, from (rate, held) of each step in order.
+
+    Of a rate that was tried again, the last time counts. One that was not held stays so if it is unknown later.
+    """
+    held_by_rate: dict[float, bool | None] = {}
+    for rate, held in steps:
+        if held is not None or held_by_rate.get(rate) is not False:
+            held_by_rate[rate] = held
+    return held_by_rate
+
+
+def seconds_for_p99(deliveries_per_s: float, producers: int) -> int:
+    """How long a step must be for its judged seconds to have enough deliveries for a p99."""
+    judged_s = ceil((MARGIN * takes(P99) + producers) / deliveries_per_s)
+    for_s = ceil(judged_s * 1.25)
+    return for_s if len(judged_seconds(0, for_s)) >= judged_s else for_s + 1
+
+
+def _tail(counts: StepCounts, most_ms: float) -> _Tail:
+    received = sum(counts.latencies.values())
+    messages = max(round(counts.timed), received)
+    within = sum(count for bucket, count in counts.latencies.items() if value_ns(bucket) <= most_ms * NS_PER_MS)
+    rank, passed, p99_ms = rank_of(P99, messages), 0, inf
+    for bucket in sorted(counts.latencies):
+        passed += counts.latencies[bucket]
+        if passed >= rank:
+            p99_ms = value_ns(bucket) / NS_PER_MS
+            break
+    return _Tail(messages, messages - within, p99_ms, most_ms)
