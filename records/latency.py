@@ -41,7 +41,8 @@ class Regions(TypedDict):
     within: Annotated[Latency, means("Of messages that were received in the region of the broker that took them.")]
     across: Annotated[Latency, means("Of messages that were received in another region.")]
     across_per_s: Annotated[
-        float | None, per_s("Messages that crossed, a second. Null if the length of the load is unknown.")
+        float | None,
+        per_s("Messages per second that crossed and were received in the load. Null if its length is unknown."),
     ]
 
 

@@ -142,6 +142,13 @@ LINKS = _table(
         "links, what came back is counted by their opener); includes the canaries that prove the paths, one for "
         "each path",
     ),
+    (
+        "forwarded_in_load",
+        COUNT,
+        "the same within the load: what it carried between two samples is spread evenly over the time between them; "
+        "null without two samples in the load",
+    ),
+    nullable=("forwarded_in_load",),
 )
 
 # The messages that waited for a link, by the last sample of each second of the broker that sends.

@@ -68,26 +68,36 @@ def growth_of_counters(samples: pl.DataFrame) -> pl.DataFrame:
     return grown.group_by(FIGURE).agg(pl.sum("growth"))
 
 
-def cores_in_load(samples: pl.DataFrame, timeline: Timeline) -> dict[str, dict[str, int | None]]:
-    """By metric, brokers_ns and generator_ns: CPU time (``cpu_ns``) and waits for a core (``core_wait_ns``) within the
-    load; absent, or None, where it was not sampled twice.
+def growth_in_load(counters: pl.DataFrame, timeline: Timeline) -> pl.DataFrame:
+    """One row per counter of FIGURE with ``in_load``, its growth within the load; none if it was not sampled twice.
 
-    What a process used between two samples is spread evenly over the time between them. If the samples begin or end up
-    to EDGE_NS within the load, the rest of the load counts at the process's mean.
+    What it grew between two samples is spread evenly over the time between them. If the samples begin or end up to
+    EDGE_NS within the load, the rest of the load counts at the counter's mean.
     """
-    of_cores = samples.filter((pl.col("kind") == "process") & pl.col("metric").is_in(["cpu_ns", "core_wait_ns"]))
     within = (
-        _within_load(of_cores, timeline)
+        _within_load(counters, timeline)
         .sort(*FIGURE, "until_ns")
         .group_by(FIGURE, maintain_order=True)
-        .agg(pl.sum("used_ns"), pl.min("from_ns"), pl.max("until_ns"))
+        .agg(pl.sum("growth"), pl.min("from_ns"), pl.max("until_ns"))
     )
     covered_ns = pl.col("until_ns") - pl.col("from_ns")
-    used_ns = pl.col("used_ns") * (1 + _uncovered_ns(timeline) / covered_ns)
-    of_generator = pl.col("broker") == ""
-    counted = within.group_by("metric").agg(
-        _whole(used_ns.filter(~of_generator)).alias("brokers_ns"),
-        _whole(used_ns.filter(of_generator)).alias("generator_ns"),
+    in_load = pl.col("growth") * (1 + _uncovered_ns(timeline) / covered_ns)
+    return within.select(*FIGURE, in_load.alias("in_load"))
+
+
+def cores_in_load(samples: pl.DataFrame, timeline: Timeline) -> dict[str, dict[str, int | None]]:
+    """By metric, brokers_ns and generator_ns: CPU time (``cpu_ns``) and waits for a core (``core_wait_ns``) within the
+    load, as in `growth_in_load`; absent, or None, where it was not sampled twice.
+    """
+    of_cores = samples.filter((pl.col("kind") == "process") & pl.col("metric").is_in(["cpu_ns", "core_wait_ns"]))
+    used_ns, of_generator = pl.col("in_load"), pl.col("broker") == ""
+    counted = (
+        growth_in_load(of_cores, timeline)
+        .group_by("metric")
+        .agg(
+            _whole(used_ns.filter(~of_generator)).alias("brokers_ns"),
+            _whole(used_ns.filter(of_generator)).alias("generator_ns"),
+        )
     )
     return {row.pop("metric"): row for row in counted.to_dicts()}
 
@@ -99,7 +109,7 @@ def _whole(used_ns: pl.Expr) -> pl.Expr:
 
 
 def _within_load(counter: pl.DataFrame, timeline: Timeline) -> pl.DataFrame:
-    """One row for each two successive samples: the part of the time between them within the load, and used_ns in it."""
+    """One row for each two successive samples: the part of the time between them within the load, and growth in it."""
     ends_ns = FOREVER_NS if timeline.load_ended_ns is None else timeline.load_ended_ns
     from_ns, until_ns = pl.col("before_ns").clip(timeline.load_began_ns), pl.col("at_ns").clip(upper_bound=ends_ns)
     share = (until_ns - from_ns) / (pl.col("at_ns") - pl.col("before_ns"))
@@ -108,7 +118,7 @@ def _within_load(counter: pl.DataFrame, timeline: Timeline) -> pl.DataFrame:
         .with_columns(_growth(), pl.col("at_ns").shift(1).over(FIGURE).alias("before_ns"))
         .filter((pl.col("before_ns") < pl.col("at_ns")) & (from_ns < until_ns))
         .select(
-            *FIGURE, from_ns.alias("from_ns"), until_ns.alias("until_ns"), (pl.col("growth") * share).alias("used_ns")
+            *FIGURE, from_ns.alias("from_ns"), until_ns.alias("until_ns"), (pl.col("growth") * share).alias("growth")
         )
     )
 
@@ -121,14 +131,21 @@ def _uncovered_ns(timeline: Timeline) -> pl.Expr:
     return before_ns + after_ns
 
 
-def links(samples: pl.DataFrame) -> pl.DataFrame:
+def links(samples: pl.DataFrame, timeline: Timeline) -> pl.DataFrame:
     """Rows of LINKS. A bridge's object is ``connector|remote broker``."""
-    bridges = growth_of_counters(samples.filter(pl.col("kind") == "bridge")).select(
-        "metric",
-        pl.col("broker").alias("here"),
-        remote_broker().alias("remote"),
-        connector().alias("connector"),
-        pl.col("growth").alias("forwarded"),
+    of_bridges = samples.filter((pl.col("kind") == "bridge") & pl.col("metric").is_in(COUNTERS))
+    in_load = growth_in_load(of_bridges, timeline)
+    bridges = (
+        growth_of_counters(of_bridges)
+        .join(in_load, FIGURE, how="left")
+        .select(
+            "metric",
+            pl.col("broker").alias("here"),
+            remote_broker().alias("remote"),
+            connector().alias("connector"),
+            pl.col("growth").alias("forwarded"),
+            pl.col("in_load").round(mode="half_away_from_zero").cast(pl.Int64).alias("forwarded_in_load"),
+        )
     )
     forwarded = _direction(bridges, "dequeue_count", "here", "remote")
     nameless = pl.col("connector").str.starts_with(NAMELESS)
@@ -149,7 +166,9 @@ def connector() -> pl.Expr:
 
 def _direction(bridges: pl.DataFrame, metric: str, from_broker: str, to_broker: str) -> pl.DataFrame:
     return bridges.filter(pl.col("metric") == metric).select(
-        pl.col(from_broker).alias("from_broker"), pl.col(to_broker).alias("to_broker"), "connector", "forwarded"
+        pl.col(from_broker).alias("from_broker"),
+        pl.col(to_broker).alias("to_broker"),
+        *("connector", "forwarded", "forwarded_in_load"),
     )
 
 

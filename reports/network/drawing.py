@@ -1,7 +1,7 @@
 """Draws the network, with what flowed over its links and how many clients each broker had."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from math import hypot, sqrt
@@ -17,9 +17,9 @@ from reports.parts.values import Cell, Chart, Column, Columns, Table, table_of
 
 Direction = tuple[str, str]
 """(from, to)"""
-Carried = Mapping[tuple[str, str, str], int]
-"""(from, to, the connector's name) to messages. A connector is called as its link; of a duplex one the far end may call
-it otherwise."""
+Carried = Mapping[tuple[str, str, str], tuple[int, int | None]]
+"""(from, to, the connector's name) to messages of the whole run, and of the load (None: not measured). A connector is
+called as its link; of a duplex one the far end may call it otherwise."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,10 @@ class Node:
 
 @dataclass(frozen=True)
 class Flow:
-    """Messages that went one way over a link; ``forwarded`` None: not measured."""
+    """Messages that went one way over a link. None: not measured.
+
+    ``forwarded``: in the whole run. ``per_s``: mean over the load, of those that crossed in it.
+    """
 
     sender: str
     receiver: str
@@ -70,18 +73,21 @@ class NetworkDrawing:
     measured: bool = True
 
 
-def network(run: RunInfo, links: pa.Table, connections: pa.Table, over_s: float, load_s: float) -> NetworkDrawing:
-    """``over_s``: the seconds in which messages were sent; a link's rate is its mean over them."""
+def network(run: RunInfo, links: pa.Table, connections: pa.Table, load_s: float) -> NetworkDrawing:
+    """The network as it ran."""
     carried = forwarded_by_connector(links)
     nodes = tuple(Node(b.name, b.region, b.standby_of, clients_at(b.name, connections, load_s)) for b in run.brokers)
     shared = Counter(direction for link in run.links for direction in _directions(link))
-    return NetworkDrawing(nodes, tuple(_edge(link, shared, carried, over_s) for link in run.links))
+    return NetworkDrawing(nodes, tuple(_edge(link, shared, carried, load_s) for link in run.links))
 
 
 def forwarded_by_connector(links: pa.Table) -> Carried:
-    totals = links.group_by(["from_broker", "to_broker", "connector"]).aggregate([("forwarded", "sum")])
-    columns = (totals[c].to_pylist() for c in ("from_broker", "to_broker", "connector", "forwarded_sum"))
-    return {(sender, receiver, connector): count for sender, receiver, connector, count in zip(*columns, strict=True)}
+    ends, counts = ("from_broker", "to_broker", "connector"), ("forwarded", "forwarded_in_load")
+    totals = links.group_by(ends).aggregate([(count, "sum") for count in counts])
+    columns = (totals[name].to_pylist() for name in (*ends, *(f"{count}_sum" for count in counts)))
+    return {
+        (sender, receiver, name): (whole, load) for sender, receiver, name, whole, load in zip(*columns, strict=True)
+    }
 
 
 def _directions(link: LinkInfo) -> tuple[Direction, ...]:
@@ -89,7 +95,7 @@ def _directions(link: LinkInfo) -> tuple[Direction, ...]:
     return (there, back) if link.duplex else (back,) if link.pulls else (there,)
 
 
-def _edge(link: LinkInfo, shared: Mapping[Direction, int], carried: Carried, over_s: float) -> Edge:
+def _edge(link: LinkInfo, shared: Mapping[Direction, int], carried: Carried, load_s: float) -> Edge:
     """``shared``: how many links go a way.
 
     A link that alone has this direction gets all its traffic, under any name.
@@ -102,12 +108,15 @@ def _edge(link: LinkInfo, shared: Mapping[Direction, int], carried: Carried, ove
         counts = [
             count for connector, count in count_by_connector.items() if shared[direction] == 1 or connector == link.name
         ]
-        flows.append(_flow(direction, sum(counts) if counts else None, over_s))
+        flows.append(_flow(direction, counts, load_s))
     return Edge(link, tuple(flows))
 
 
-def _flow(direction: Direction, count: int | None, over_s: float) -> Flow:
-    return Flow(*direction, count, count / over_s if count is not None and over_s > 0 else None)
+def _flow(direction: Direction, counts: Sequence[tuple[int, int | None]], load_s: float) -> Flow:
+    """``counts``: of each connector, as in `Carried`."""
+    in_load = [load for _, load in counts if load is not None]
+    per_s = sum(in_load) / load_s if in_load and load_s > 0 else None
+    return Flow(*direction, sum(whole for whole, _ in counts) if counts else None, per_s)
 
 
 def clients_at(broker: str, connections: pa.Table, load_s: float) -> tuple[Clients, ...]:
@@ -137,11 +146,11 @@ def network_table(net: NetworkDrawing) -> Table:
         ("Opened by", None, lambda row: row[0].opened_by),
         ("Duplex", None, lambda row: "yes" if row[0].duplex else "no"),
         ("Forwarded", 0, lambda row: row[1].forwarded),
-        ("Mean msg/s", 1, lambda row: row[1].per_s),
+        ("Mean msg/s in the load", 1, lambda row: row[1].per_s),
     )
     rows = [(edge.link, flow) for edge in net.edges for flow in edge.flows]
     return table_of(
-        "Links, a row a direction; forwarded has a canary for each path too",
+        "Links, a row for each direction; forwarded counts the whole run, and a canary for each path",
         rows,
         columns,
         "This topology has no links.",
@@ -368,9 +377,9 @@ def network_chart(net: NetworkDrawing) -> Chart:
     title = "The network and what flowed over it"
     lead = (
         f"{counted(len(net.nodes), 'broker')}, {counted(len(net.edges), 'link')}. "
-        "An arrow is as wide as the messages a second it carried (mean over warm-up and load). Two arrows are a "
-        "duplex link, the dot is the end that opened it, dashes mean that nothing flowed. In each box: open client "
-        "connections, at the start → the end of the load where they differ."
+        "An arrow is as wide as the messages a second it carried (mean over the load). Two arrows are a "
+        "duplex link, the dot is the end that opened it, dashes mean that nothing flowed then. In each box: open "
+        "client connections, at the start → the end of the load where they differ."
     )
     if not net.nodes:
         return Chart("network", title, lead, network_table(net), missing="run.json names no brokers.")

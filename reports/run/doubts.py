@@ -103,20 +103,23 @@ def of_the_machine(run: RunInfo, resources: pa.Table, load_s: float) -> Iterator
         )
     if not cores:
         return
-    whole_ns = cores * max(load_s, 1) * 1e9
-    # Samples do not lie exactly at the ends of the load, so their sum may be a little more than the whole.
-    stolen, busy = (min(in_load(resources, metric, load_s), whole_ns) for metric in ("steal_ns", "cpu_busy_ns"))
-    if stolen / whole_ns > MUCH_STEAL:
-        yield f"The host of this virtual machine took {share(stolen, whole_ns)} of its CPU time away (steal)."
-    if busy / whole_ns > BUSY:
-        yield f"The machine was {share(busy, whole_ns)} busy during the load: what queues may be waiting for a core."
+    stolen, busy = (used_share(resources, metric, load_s, cores) for metric in ("steal_ns", "cpu_busy_ns"))
+    if stolen > MUCH_STEAL:
+        yield f"The host of this virtual machine took {share(stolen, 1)} of its CPU time away (steal)."
+    if busy > BUSY:
+        yield f"The machine was {share(busy, 1)} busy during the load: what queues may be waiting for a core."
 
 
-def in_load(resources: pa.Table, metric: str, load_s: float) -> int:
+def used_share(resources: pa.Table, metric: str, load_s: float, cores: int) -> float:
+    """The share of the cores' time in the sampled seconds of the load; 0 without samples.
+
+    Samples do not lie exactly at the ends of seconds, so their sum may be a little more than the whole.
+    """
     rows = of_kind(resources, "machine", metric)
     seconds = rows["second"]
     inside = rows.filter(pc.and_(pc.greater_equal(seconds, 0), pc.less(seconds, int(load_s))))
-    return pc.sum(inside["value"]).as_py() or 0
+    sampled_s = len(pc.unique(inside["second"]))
+    return min((pc.sum(inside["value"]).as_py() or 0) / (cores * sampled_s * NS_PER_S), 1.0) if sampled_s else 0.0
 
 
 def cores_of(run: RunInfo) -> int | None:

@@ -36,7 +36,7 @@ from reports.network.links import backlog_table, links_table
 from reports.parts.formats import safe_in_script
 from reports.parts.over_time import Backdrop, Band, backdrop, chart_over_time
 from reports.parts.values import Chart, Column, Figure, Table, turned
-from reports.run.doubts import doubts, load_length_s, warm_up_length_s
+from reports.run.doubts import doubts, load_length_s
 from reports.run.headline import Headline, checks_table, headline, key_figures
 from reports.run.provenance import command, facts, groups, in_a_line, named, phases, rendered_files, users
 
@@ -135,8 +135,7 @@ def recovery_section(results: Results, behind: Backdrop) -> Section | None:
 def topology_section(results: Results, load_s: float) -> Section:
     """Links through proxies have a table of their own if the run had any."""
     run, tables = results.run, results.tables
-    over_s = load_s + warm_up_length_s(run, results.summary)
-    net = network(run, tables["links"], tables["connections"], over_s, load_s)
+    net = network(run, tables["links"], tables["connections"], load_s)
     proxied = links_table(run, tables["resources"])
     net_tables = (*((proxied,) if proxied else ()), backlog_table(tables["link_backlog"]), clients_table(run, net))
     return Section("topology", "Topology", (network_chart(net),), tables=net_tables)

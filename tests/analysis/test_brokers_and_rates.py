@@ -145,7 +145,7 @@ def bridge(broker: str, metric: str, value: int, at: float, remote: str) -> dict
 
 def test_a_bridge_carried_what_it_forwarded_between_its_first_and_last_sample() -> None:
     samples = [bridge("a", "dequeue_count", value, value * MS, "b") for value in (3, 5, 9)]
-    same(links(frame("samples", samples)), expected_links([("a", "b", "mesh-link", 6)]))
+    same(carried(samples), expected_links([("a", "b", "mesh-link", 6)]))
 
 
 def test_what_a_duplex_link_brought_back_is_told_by_the_far_bridge_or_else_by_the_near_one() -> None:
@@ -158,7 +158,7 @@ def test_what_a_duplex_link_brought_back_is_told_by_the_far_bridge_or_else_by_th
         bridge("c", "dequeue_count", 5, 2, "a"),
     ]
     expected = [("b", "a", "mesh-link", 7), ("c", "a", "mesh-link", 5)]
-    same(links(frame("samples", samples)), expected_links(expected))
+    same(carried(samples), expected_links(expected))
 
 
 def test_of_parallel_duplex_links_each_opener_tells_what_its_own_link_brought_back() -> None:
@@ -179,14 +179,33 @@ def test_of_parallel_duplex_links_each_opener_tells_what_its_own_link_brought_ba
         for end in (0, 1)
     ]
     expected = [("a", "b", "left", 2), ("a", "b", "right", 3), ("b", "a", "left", 7), ("b", "a", "right", 0)]
-    same(links(frame("samples", samples)), expected_links(expected))
+    same(carried(samples), expected_links(expected))
 
 
 def test_a_far_end_without_a_name_tells_what_came_back_if_its_opener_was_not_sampled() -> None:
     samples = [
         sample("dequeue_count", 9 * end, at=end * MS, kind="bridge", broker="b", object="#0|a") for end in (0, 1)
     ]
-    same(links(frame("samples", samples)), expected_links([("b", "a", "#0", 9)]))
+    same(carried(samples), expected_links([("b", "a", "#0", 9)]))
+
+
+def test_what_a_link_carried_after_the_load_is_not_in_the_load() -> None:
+    """The load lasts from 1 to 11 s. Two of three bridges begin or end too late to be known for all of it."""
+    counts = {"a": {500: 0, 1_500: 10, 10_500: 100, 11_500: 120, 30_000: 400}, "b": {1_500: 5, 10_500: 95}, "c": {0: 7}}
+    samples = [
+        bridge(broker, "dequeue_count", value, at_ms, "z")
+        for broker, of_broker in counts.items()
+        for at_ms, value in of_broker.items()
+    ]
+    measured = {row["from_broker"]: row for row in links(frame("samples", samples), TIMELINE).to_dicts()}
+    assert (measured["a"]["forwarded"], measured["a"]["forwarded_in_load"]) == (400, 5 + 90 + 10)
+    assert (measured["b"]["forwarded"], measured["b"]["forwarded_in_load"]) == (90, 100), "its mean in the rest"
+    assert measured["c"]["forwarded_in_load"] is None
+
+
+def carried(samples: list[dict[str, object]]) -> pl.DataFrame:
+    """Links, with what they carried in the whole run."""
+    return links(frame("samples", samples), TIMELINE).drop("forwarded_in_load")
 
 
 def expected_links(rows: list[tuple[str, str, str, int]]) -> pl.DataFrame:

@@ -96,6 +96,14 @@ def test_no_machine_is_more_than_100_per_cent_busy_or_stolen(busy: float, stolen
     assert len(shares) >= (busy > 0.9) + (stolen > 0.02)
 
 
+def test_a_busy_machine_is_told_though_the_last_second_is_cut_short() -> None:
+    """The load lasts 1.9 s, and one whole second of it was sampled."""
+    run = replace(run_info(Plan(load_s=10)), machine={"cores": 2})
+    row = (0, "", "machine", "", "cpu_busy_ns", 1_950_000_000)
+    table = pa.Table.from_pylist([dict(zip(RESOURCES.names, row, strict=True))], RESOURCES)
+    assert any("98 % busy" in text for text in of_the_machine(run, table, 1.9))
+
+
 def test_a_steady_run_does_not_drift_and_an_unsteady_one_is_told(tmp_path: Path) -> None:
     assert "No steady state" not in doubts_of(tmp_path, Plan(load_s=30, fault_s=None))
     assert "No steady state" in doubts_of(tmp_path / "drifting", Plan(load_s=30, fault_s=None, drift_ms_per_s=0.2))

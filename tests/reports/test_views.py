@@ -126,12 +126,13 @@ def test_of_many_lines_the_liveliest_keep_a_colour_each() -> None:
     assert len({line.style for line in coloured}) == len(coloured)
 
 
-def test_a_flow_is_the_mean_over_the_seconds_in_which_messages_were_sent() -> None:
+def test_a_links_rate_is_of_the_load_alone() -> None:
+    """Messages that crossed in the warm-up or after the load count as forwarded, and not in the rate."""
     link = LinkInfo("a-to-b", opened_by="a", to="b", duplex=True)
     run = RunInfo("r", "s", "t", "memory", "memory", brokers=(BrokerInfo("a"), BrokerInfo("b")), links=(link,))
-    links = table(LINKS, ("a", "b", "nc", 30), ("a", "b", "nc2", 10))
+    links = table(LINKS, ("a", "b", "nc", 30, 12), ("a", "b", "nc2", 10, 8))
     connections = table(CONNECTIONS, (-2, "a", "producers", 4), (7, "a", "producers", 6))
-    drawn = network(run, links, connections, over_s=20, load_s=10)
+    drawn = network(run, links, connections, load_s=10)
     there, back = drawn.edges[0].flows
     assert (there.forwarded, there.per_s) == (40, 2.0)
     assert (back.forwarded, back.per_s) == (None, None)
@@ -141,15 +142,16 @@ def test_a_flow_is_the_mean_over_the_seconds_in_which_messages_were_sent() -> No
 def test_links_that_join_the_same_brokers_have_each_what_it_carried() -> None:
     links = tuple(LinkInfo(name, opened_by="a", to="b", duplex=False) for name in ("queues-1", "queues-2", "topics"))
     run = RunInfo("r", "s", "t", "p", "stomp", brokers=(BrokerInfo("a"), BrokerInfo("b")), links=links)
-    carried = table(LINKS, ("a", "b", "queues-1", 30), ("a", "b", "queues-2", 10), ("a", "b", "of nobody", 5))
-    drawn = network(run, carried, table(CONNECTIONS), over_s=10, load_s=10)
+    carried = table(LINKS, ("a", "b", "queues-1", 30, 30), ("a", "b", "queues-2", 10, None), ("a", "b", "x", 5, 5))
+    drawn = network(run, carried, table(CONNECTIONS), load_s=10)
+    assert [edge.flows[0].per_s for edge in drawn.edges] == [3.0, None, None]
     assert [edge.flows[0].forwarded for edge in drawn.edges] == [30, 10, None]
 
 
 def test_the_flow_of_a_link_that_pulls_comes_to_the_broker_that_opened_it() -> None:
     link = LinkInfo("sink-to-source", opened_by="sink", to="source", duplex=False, kind=RECEIVERS)
     run = RunInfo("r", "s", "t", "p", "stomp", brokers=(BrokerInfo("sink"), BrokerInfo("source")), links=(link,))
-    drawn = network(run, table(LINKS, ("source", "sink", "l", 30)), table(CONNECTIONS), over_s=10, load_s=10)
+    drawn = network(run, table(LINKS, ("source", "sink", "l", 30, 20)), table(CONNECTIONS), load_s=10)
     (flow,) = drawn.edges[0].flows
     assert (flow.sender, flow.receiver, flow.forwarded) == ("source", "sink", 30)
 
