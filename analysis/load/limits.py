@@ -33,8 +33,8 @@ STARVED_SHARE = 0.5
 
 It may be the limit only if they ran or waited for nearly a whole core: else even one thread had time to spare.
 """
-MOST_OF_BACKLOG, LEAST_GROWN_S = 0.5, 0.05
-"""Messages pile up on a broker if it has so much of the backlog more, and what is due in so many seconds."""
+MOST_OF_BACKLOG, LEAST_GROWN_S, LEAST_GROWN = 0.5, 0.05, 10
+"""Messages pile up on a broker if it has so much of the backlog more, what is due in so many seconds, and so many."""
 
 NOTHING = Limit(
     not_held_per_s=None,
@@ -169,7 +169,7 @@ def _named(
     """(what it was, why in a sentence)."""
     if limit_and_why := used_up(use) or starved(use) or sent_late(own_lag_ms) or one_core_used_up(use, info.protocol):
         return limit_and_why
-    at_least = max(MOST_OF_BACKLOG * overload.backlog, LEAST_GROWN_S * overload.due_per_s)
+    at_least = max(MOST_OF_BACKLOG * overload.backlog, LEAST_GROWN_S * overload.due_per_s, LEAST_GROWN)
     if limit_and_why := _piled_up(use, consumers, at_least):
         return limit_and_why
     if use.all_in_use and not use.demands:

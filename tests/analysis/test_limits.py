@@ -150,6 +150,11 @@ def test_each_cause_is_named(
     assert why in measured["why"]
 
 
+def test_a_few_messages_more_on_a_queue_are_no_pile() -> None:
+    """At 12.5 per second a queue has one more or less at each look."""
+    assert limit_of(step(12.5, broken="p99"), grown={"sink": 4})["limited_by"] == "latency"
+
+
 def test_a_java_virtual_machine_may_use_more_than_a_core() -> None:
     used, lagged = resources(generator=0.95, grown={"sink": 800}), lag(0.1)
     measured = limit(replace(INFO, protocol="openwire"), [step(1_000)], used, lagged, consumers(AT_SINK))
