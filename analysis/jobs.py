@@ -78,7 +78,8 @@ def _analysed(
     info = directory.read_run()
     with _step(progress, "sealed the events"):
         require_events(directory)  # a run that is refused stays as it is
-        require_listed_events(directory)
+        if not directory.has_seal:
+            require_listed_events(directory)
         seal(directory)
         sealing = inspect(directory)
     if not any(directory.path.glob("streams/*/*")):  # nobody writes events any more
@@ -93,7 +94,7 @@ def _analysed(
         def facts() -> RunFacts:
             return RunFacts.from_run(run)
 
-        run = Run(directory, info, sealing.rows, sealing.problems, parts_of(sealing), ask_parts)
+        run = Run(directory, info, sealing, parts_of(sealing), ask_parts)
         results = conclude(run, progress)
         with _step(progress, "wrote the results"):
             summary = summary_of(results.summary)

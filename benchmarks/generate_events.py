@@ -236,8 +236,9 @@ class Writer:
     def __init__(self, directory: RunDirectory, table: str) -> None:
         self.schema = EVENT_TABLES[table]
         self.streams = [
-            StreamFile(directory.streams(table) / f"{process}{SUFFIX}", described(self.schema, table, process))
+            StreamFile(directory.streams(table) / f"{process}{SUFFIX}", schema)
             for process in PROCESSES
+            for schema in [described(self.schema, table, process, directory.run_id)]
         ]
 
     def add(self, client: str | None, columns: Columns) -> None:

@@ -46,7 +46,8 @@ def changed(folder: Path, digest_by_name: Mapping[str, str]) -> list[str]:
 
 def read_files(directory: RunDirectory) -> list[Path]:
     """The files that the analysis and readers of its results both read."""
-    return [directory.run_path, *sorted(directory.events("faults").glob("*.parquet"))]
+    seal = [directory.seal_path] if directory.seal_path.exists() else []
+    return [directory.run_path, *seal, *sorted(directory.events("faults").glob("*.parquet"))]
 
 
 def list_analysed(directory: RunDirectory, read: Mapping[str, str]) -> None:

@@ -1,13 +1,14 @@
 """Reads what was recorded in a run, and checks that all of it is there.
 
-`seal` turns streams into Parquet once the run is over, divided by message (`records.parts`); `inspect` says what a
-sealed run holds. Losses stay visible: each stream that did not end properly is described in a sentence. The sentence is
-kept in the Parquet file itself, so every later reader of the run sees it again.
+`seal` turns streams into Parquet once the run is over, divided by message (`records.parts`), and seals the list of
+files (`records.seal`); `inspect` says what a sealed run holds. Losses stay visible: each stream that did not end
+properly is described in a sentence. The sentence is kept in the Parquet file itself, so every later reader of the run
+sees it again. Rows that are not as they were sealed are never read.
 """
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 
@@ -18,8 +19,23 @@ import pyarrow.parquet as pq
 from records.errors import RunUnreadable, RunUnwritable, explained
 from records.parts import GROUPS_KEY, PARTED, PARTS_KEY, part_of, parts_for
 from records.rundir import RunDirectory
-from records.schemas import EVENT_TABLES
-from records.streams import SUFFIX, Stream, being_written, check_schema, described
+from records.schemas import EVENT_TABLES, UNSEALED_VERSION
+from records.seal import (
+    GROUP_DIGESTS_KEY,
+    ChangedGroup,
+    FileCheck,
+    NotAsSealed,
+    Seal,
+    SealedFile,
+    changed_rows,
+    check_files,
+    group_digest,
+    read_seal,
+    sealed_file,
+    unsealed_groups,
+    write_seal,
+)
+from records.streams import PROCESS_KEY, RUN_KEY, SUFFIX, TABLE_KEY, Stream, being_written, check_schema, described
 
 EMPTY = "no-events"  # name of the file that gives a table without events its schema
 PROBLEM_KEY = b"brokerbench.problem"
@@ -30,13 +46,23 @@ BYTES_PER_ROW = 110  # of a stream of sends or receipts, about
 
 @dataclass(frozen=True)
 class Sealing:
-    """What a sealed run holds: rows by table, and a sentence for each stream that is not whole."""
+    """What a sealed run holds: rows by table, and a sentence for each file or stream that is not whole.
+
+    ``unknowns``: what nobody knows of its events, in sentences. ``files``: the files to read, by table: their names
+    below ``events``.
+    """
 
     rows: dict[str, int]
     problems: tuple[str, ...]
+    unknowns: tuple[str, ...] = ()
+    files: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 NO_EVENTS = "the run has no events, so there is nothing to analyse"
+WITHOUT_SEAL = (
+    f"its events are of schema version {UNSEALED_VERSION}, which has no seal: nothing shows that they are complete and "
+    "all of this run"
+)
 
 
 def require_begun(directory: RunDirectory) -> None:
@@ -46,25 +72,88 @@ def require_begun(directory: RunDirectory) -> None:
 
 
 def require_events(directory: RunDirectory) -> None:
-    """RunUnreadable for a run without a stream and without a sealed row. Changes nothing in its folder."""
-    for table, schema in EVENT_TABLES.items():
-        streams = directory.streams(table).glob(f"*{SUFFIX}")
-        if any(streams) or any(_metadata(path, schema).num_rows for path in _files(directory, table)):
+    """RunUnreadable for a run without a stream and without an event file. Changes nothing in its folder."""
+    for table in EVENT_TABLES:
+        if any(directory.streams(table).glob(f"*{SUFFIX}")) or any(map(_may_have_rows, _files(directory, table))):
             return
     raise RunUnreadable(f"{directory.path}: {NO_EVENTS}: {_why_no_events(directory)}")
 
 
-def seal(directory: RunDirectory) -> Sealing:
-    """Turn every stream into Parquet and return what the run holds. Harmless on a run sealed already, or half.
+def _may_have_rows(path: Path) -> bool:
+    try:
+        return bool(pq.read_metadata(path).num_rows)
+    except (pa.ArrowException, OSError):
+        return True
 
-    A stream is deleted only once its Parquet file is on disk with as many rows. A stream that a living process still
-    writes is kept. RunUnreadable for a stream or file of another version or a damaged Parquet file, RunUnwritable when
-    the Parquet cannot be written; the streams are then still there.
+
+def seal(directory: RunDirectory) -> Sealing:
+    """Turn every stream into Parquet, seal the list of files, and return what the run holds. Harmless when repeated.
+
+    A stream is deleted only once its Parquet file is on disk with as many rows, and in the seal. A stream that a living
+    process still writes is kept. RunUnreadable for a stream of another version or run, RunUnwritable when the Parquet
+    cannot be written; the streams are then still there.
     """
+    origin = _Origin.of(directory)
+    listed = _listed_before(directory, origin)
     parts = parts_for(_rows_to_divide(directory))
-    for table, schema in EVENT_TABLES.items():
-        _seal_table(directory, table, schema, parts if table in PARTED else 1)
+    files: list[Path] = []
+    ended: list[Path] = []
+    for table in EVENT_TABLES:
+        of_table = _seal_table(directory, table, origin, parts if table in PARTED else 1, first=not listed)
+        files += of_table.files
+        ended += of_table.ended
+    if origin.has_seal and listed is not None and files:
+        written = {path.relative_to(directory.events_path).as_posix(): sealed_file(path) for path in files}
+        write_seal(directory, Seal(origin.run_id, {**listed, **written}))
+    for stream in ended:
+        stream.unlink()
     return _contents(directory)
+
+
+@dataclass(frozen=True)
+class _Origin:
+    """What the metadata of a run's events says of the run."""
+
+    run_id: str
+    version: int | None  # None: ours
+    has_seal: bool
+
+    @classmethod
+    def of(cls, directory: RunDirectory) -> "_Origin":
+        has_seal = directory.has_seal
+        return cls(directory.run_id, None if has_seal else UNSEALED_VERSION, has_seal)
+
+    def schema(self, schema: pa.Schema, table: str, process: str) -> pa.Schema:
+        return described(schema, table, process, self.run_id, self.version)
+
+    def stream(self, path: Path, schema: pa.Schema) -> Stream:
+        run = {RUN_KEY: self.run_id} if self.has_seal else {}
+        return Stream(path, schema, self.version, {**run, TABLE_KEY: path.parent.name, PROCESS_KEY: path.stem})
+
+
+def _listed_before(directory: RunDirectory, origin: _Origin) -> dict[str, SealedFile] | None:
+    """The files of the run's seal, none of a run that was never sealed; None if its seal is gone or was edited.
+
+    Streams are deleted only after the seal was written. So a file without seal and stream has lost its seal, or was put
+    there. RunUnreadable if streams wait to be sealed beside such a file: the run stays as it is.
+    """
+    if not origin.has_seal:
+        return {}
+    try:
+        before = read_seal(directory)
+    except NotAsSealed:
+        return None
+    if before:
+        return before.files
+    strange = [
+        path
+        for table in EVENT_TABLES
+        for path in _files(directory, table)
+        if path.stem != EMPTY and not (directory.streams(table) / f"{path.stem}{SUFFIX}").exists()
+    ]
+    if strange and any(directory.path.glob(f"streams/*/*{SUFFIX}")):
+        raise RunUnreadable(f"{strange[0]}: it was here before the run's events were sealed: remove it")
+    return None if strange else {}
 
 
 def _rows_to_divide(directory: RunDirectory) -> int:
@@ -74,18 +163,28 @@ def _rows_to_divide(directory: RunDirectory) -> int:
 
 
 def inspect(directory: RunDirectory) -> Sealing:
-    """What a sealed run holds. RunUnreadable when it is not sealed, damaged, of another version or without events."""
+    """What a sealed run holds, and which of its event files are not as they were sealed.
+
+    RunUnreadable when the run is not sealed or without events; if it has no seal, also for a file that is damaged or of
+    another version.
+    """
+    if not directory.seal_path.exists():
+        _require_files(directory)
     for table in EVENT_TABLES:
-        sealed = {path.stem for path in _files(directory, table)}
-        if not sealed:
-            raise RunUnreadable(f"{directory.events(table)}: no Parquet file: the run is not sealed, so seal it first")
         for stream in directory.streams(table).glob(f"*{SUFFIX}"):
-            if stream.stem not in sealed:
+            if not (directory.events(table) / f"{stream.stem}.parquet").exists():
                 raise RunUnreadable(f"{stream}: not sealed yet, so seal the run first")
     contents = _contents(directory)
-    if not any(contents.rows.values()):
+    if not contents.problems and not any(contents.rows.values()):
         raise RunUnreadable(f"{directory.path}: {NO_EVENTS}: {_why_no_events(directory)}")
     return contents
+
+
+def _require_files(directory: RunDirectory) -> None:
+    """RunUnreadable for a run that has not been sealed. One that has a seal may have lost any file."""
+    without = [table for table in EVENT_TABLES if not _files(directory, table)]
+    if without and (not directory.has_seal or len(without) == len(EVENT_TABLES)):
+        raise RunUnreadable(f"{directory.events(without[0])}: no Parquet file: the run is not sealed, so seal it first")
 
 
 def _why_no_events(directory: RunDirectory) -> str:
@@ -100,9 +199,19 @@ def _why_no_events(directory: RunDirectory) -> str:
 
 
 def read_events(directory: RunDirectory, table: str, columns: Sequence[str] | None = None) -> pa.Table:
-    """All rows of one table of a sealed run, or some columns of them. Of a table with parts see `read_part`."""
-    files = (pq.read_table(path, columns=columns) for path in _files(directory, table))
-    return pa.concat_tables([rows.replace_schema_metadata(None) for rows in files])
+    """All rows of one table of a sealed run that are as they were sealed, or some columns of them.
+
+    Of a table with parts see `read_part`.
+    """
+    read = read_files(directory.events_path, event_files(directory)[table], table, columns)
+    return read.rows
+
+
+def event_files(directory: RunDirectory) -> Mapping[str, tuple[str, ...]]:
+    """The event files of a sealed run that are to be read, by table: their names below ``events``."""
+    if directory.has_seal:
+        return check_files(directory).readable
+    return {table: tuple(f"{table}/{path.name}" for path in _files(directory, table)) for table in EVENT_TABLES}
 
 
 def parts_of(sealing: Sealing) -> int:
@@ -110,25 +219,58 @@ def parts_of(sealing: Sealing) -> int:
     return parts_for(sum(sealing.rows[table] for table in PARTED))
 
 
-def read_part(folder: Path, table: str, part: int, parts: int) -> pa.Table:
-    """The rows of a sealed table (``folder``: its events) that are in a part, without the files' metadata."""
-    tables = [_of_part(path, part, parts) for path in sorted(folder.glob("*.parquet"))]
-    return pa.concat_tables([EVENT_TABLES[table].empty_table(), *tables])
+@dataclass(frozen=True)
+class ReadRows:
+    """Rows without the files' metadata. ``left_out``: row groups that are not as they were sealed."""
+
+    rows: pa.Table
+    left_out: tuple[ChangedGroup, ...] = ()
 
 
-def _of_part(path: Path, part: int, parts: int) -> pa.Table:
+def read_part(events: Path, files: Sequence[str], table: str, part: int, parts: int) -> ReadRows:
+    """The rows of a sealed table that are in a part. ``files``: their names below ``events``."""
+    return _joined(table, [_of_part(events, name, part, parts) for name in files])
+
+
+def read_files(events: Path, files: Sequence[str], table: str, columns: Sequence[str] | None = None) -> ReadRows:
+    """All rows of a sealed table, or some columns of them. ``files``: their names below ``events``."""
+    return _joined(table, [_of_file(events, name, columns) for name in files], columns)
+
+
+def _joined(table: str, files: Sequence[ReadRows], columns: Sequence[str] | None = None) -> ReadRows:
+    empty = EVENT_TABLES[table].empty_table().select(columns or EVENT_TABLES[table].names)
+    rows = pa.concat_tables([empty, *(read.rows for read in files)])
+    return ReadRows(rows, tuple(changed for read in files for changed in read.left_out))
+
+
+def _of_file(events: Path, name: str, columns: Sequence[str] | None) -> ReadRows:
+    with pq.ParquetFile(events / name) as file:
+        return _groups(events, name, file, range(file.num_row_groups), columns)
+
+
+def _groups(
+    events: Path, name: str, file: pq.ParquetFile, groups: Iterable[int], columns: Sequence[str] | None = None
+) -> ReadRows:
+    """Row groups of a file, without those that are not as they were sealed."""
+    asked = list(groups)
+    changed = unsealed_groups(events / name, file.metadata, asked)
+    rows = file.read_row_groups([group for group in asked if group not in changed], columns, use_threads=False)
+    left_out = tuple(ChangedGroup(name, group, file.num_row_groups) for group in changed)
+    return ReadRows(rows.replace_schema_metadata(None), left_out)
+
+
+def _of_part(events: Path, name: str, part: int, parts: int) -> ReadRows:
     """Rows of one file. If it has fewer parts than asked for, the part that holds the rows is looked through."""
-    with pq.ParquetFile(path) as file:
+    with pq.ParquetFile(events / name) as file:
         metadata = file.metadata.metadata
         its_parts = int(metadata.get(PARTS_KEY, b"1"))
         of_group = [int(number) for number in metadata.get(GROUPS_KEY, b"").split()] or [0] * file.num_row_groups
         fewer = min(parts, its_parts)
-        groups = [group for group, its in enumerate(of_group) if its % fewer == part % fewer]
-        rows = file.read_row_groups(groups, use_threads=False).replace_schema_metadata(None)
+        read = _groups(events, name, file, (group for group, its in enumerate(of_group) if its % fewer == part % fewer))
     if its_parts >= parts:
-        return rows
-    of_row = part_of(rows["producer"].to_numpy(), rows["seq"].to_numpy(), parts)
-    return rows.filter(pa.array(of_row == part))
+        return read
+    of_row = part_of(read.rows["producer"].to_numpy(), read.rows["seq"].to_numpy(), parts)
+    return ReadRows(read.rows.filter(pa.array(of_row == part)), read.left_out)
 
 
 def require_readable(directory: RunDirectory) -> None:
@@ -141,39 +283,61 @@ def require_readable(directory: RunDirectory) -> None:
                 raise _not_readable(path, error) from None
 
 
-def _seal_table(directory: RunDirectory, table: str, schema: pa.Schema, parts: int) -> None:
-    folder = directory.events(table)
+@dataclass(frozen=True)
+class _SealedTable:
+    """``files``: those that were written. ``ended``: their streams that nobody writes any more."""
+
+    files: list[Path]
+    ended: list[Path]
+
+
+def _seal_table(directory: RunDirectory, table: str, origin: _Origin, parts: int, *, first: bool) -> _SealedTable:
+    """``first``: nothing of the run was sealed yet, so a table without events gets a file without rows."""
+    folder, schema = directory.events(table), EVENT_TABLES[table]
+    sealed = _SealedTable([], [])
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for unfinished in folder.glob(".*.unfinished"):
             unfinished.unlink()
         for stream in sorted(directory.streams(table).glob(f"*{SUFFIX}")):
-            _seal_stream(stream, folder / f"{stream.stem}.parquet", schema, parts)
-        if not _files(directory, table):
-            _write_parquet(folder / f"{EMPTY}.parquet", described(schema, table, EMPTY), None)
+            alive = being_written(stream)
+            parquet = folder / f"{stream.stem}.parquet"
+            _write_parquet(
+                parquet, origin.schema(schema, table, stream.stem), origin.stream(stream, schema), alive, parts
+            )
+            sealed.files.append(parquet)
+            if not alive:
+                sealed.ended.append(stream)
+        empty = folder / f"{EMPTY}.parquet"
+        if first and _files(directory, table) in ([], [empty]):
+            _write_parquet(empty, origin.schema(schema, table, EMPTY), None)
+            sealed.files.append(empty)
     except OSError as error:
         why, next_step = explained(error)
         raise RunUnwritable(f"{folder}: events cannot be sealed: {why}; the streams are kept: {next_step}") from None
-
-
-def _seal_stream(path: Path, parquet: Path, schema: pa.Schema, parts: int) -> None:
-    alive = being_written(path)
-    _write_parquet(parquet, described(schema, path.parent.name, path.stem), Stream(path, schema), alive, parts)
-    if not alive:
-        path.unlink()
+    return sealed
 
 
 def _write_parquet(path: Path, schema: pa.Schema, stream: Stream | None, alive: bool = False, parts: int = 1) -> None:
-    """Write the file beside its place, verify it, and move it there: the file at ``path`` is always complete."""
+    """Write the file next to its place, verify it, and move it there: the file at ``path`` is always complete."""
     unfinished = path.with_name(f".{path.name}.unfinished")
     try:
-        with pq.ParquetWriter(unfinished, schema, compression="zstd", **_encodings(schema)) as writer:
-            part_of_group = []
+        with (
+            unfinished.open("w+b") as file,
+            pq.ParquetWriter(file, schema, compression="zstd", **_encodings(schema)) as writer,
+        ):
+            part_of_group, digests = [], []
             for part, group in _divided(stream or (), parts):
-                writer.write_table(group)
+                begin = file.tell()
+                writer.write_table(group, row_group_size=group.num_rows)
                 part_of_group.append(part)
-            problem = _problem(stream, alive) if stream else ""
-            metadata = {PROBLEM_KEY: problem, PARTS_KEY: str(parts), GROUPS_KEY: " ".join(map(str, part_of_group))}
+                digests.append(group_digest(file, begin, file.tell()))
+            metadata = {
+                PROBLEM_KEY: _problem(stream, alive) if stream else "",
+                PARTS_KEY: str(parts),
+                GROUPS_KEY: " ".join(map(str, part_of_group)),
+                GROUP_DIGESTS_KEY: " ".join(digests),
+            }
             writer.add_key_value_metadata({key.decode(): text for key, text in metadata.items()})
         if stream:
             _verify(unfinished, stream)
@@ -236,22 +400,27 @@ def _problem(stream: Stream, alive: bool) -> str:
 
 
 def _contents(directory: RunDirectory) -> Sealing:
+    """Checks the footers of all files, and all rows of the tables that are not divided into parts."""
+    has_seal = directory.has_seal
+    checked = check_files(directory) if has_seal else FileCheck(event_files(directory), ())
     rows: dict[str, int] = {}
-    problems: list[str] = []
-    for table, schema in EVENT_TABLES.items():
-        files = [_metadata(path, schema) for path in _files(directory, table)]
+    problems = [*checked.problems]
+    for table, names in checked.readable.items():
+        files = [_metadata(directory.events_path / name, EVENT_TABLES[table], has_seal) for name in names]
         rows[table] = sum(file.num_rows for file in files)
         problems += [problem for file in files if (problem := file.metadata.get(PROBLEM_KEY, b"").decode())]
-    return Sealing(rows, tuple(problems))
+        if table not in PARTED and has_seal:
+            problems += changed_rows(read_files(directory.events_path, names, table).left_out)
+    return Sealing(rows, tuple(problems), () if has_seal else (WITHOUT_SEAL,), checked.readable)
 
 
-def _metadata(path: Path, schema: pa.Schema) -> pq.FileMetaData:
+def _metadata(path: Path, schema: pa.Schema, has_seal: bool) -> pq.FileMetaData:
     try:
         metadata = pq.read_metadata(path)
         file_schema = metadata.schema.to_arrow_schema()
     except (pa.ArrowException, OSError) as error:
         raise _not_readable(path, error) from None
-    check_schema(file_schema, schema, path)
+    check_schema(file_schema, schema, path, None if has_seal else UNSEALED_VERSION)
     return metadata
 
 
@@ -266,9 +435,11 @@ def _not_readable(path: Path, error: Exception) -> RunUnreadable:
 
 def _verify(path: Path, stream: Stream) -> None:
     """All rows, on the disk itself: the stream that the file was made from is deleted next."""
-    written = pq.read_metadata(path).num_rows
-    if written != stream.rows:
-        raise OSError(f"{path} holds {written} rows, its stream {stream.rows}")
+    metadata = pq.read_metadata(path)
+    if metadata.num_rows != stream.rows:
+        raise OSError(f"{path} holds {metadata.num_rows} rows, its stream {stream.rows}")
+    if unsealed_groups(path, metadata, range(metadata.num_row_groups)):
+        raise OSError(f"{path} does not hold the bytes that were written to it")
     with path.open("rb") as file:
         os.fsync(file.fileno())
 

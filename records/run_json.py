@@ -10,13 +10,13 @@ import json
 import math
 import re
 import types
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints, is_typeddict
 
 from records.errors import RunUnreadable
 from records.rate_steps import MOST_S
 from records.run import RUN_VERSION, Phases, RunInfo
-from records.schemas import SCHEMA_VERSION
+from records.schemas import SCHEMA_VERSION, UNSEALED_VERSION
 from records.units import NS_PER_S
 
 NO_TEXT = re.compile("[\ud800-\udfff]")  # half of a pair of UTF-16: no file can be written with it
@@ -133,8 +133,8 @@ def decode(text: str, source: str) -> RunInfo:
     except ValueError as error:
         raise RunUnreadable(f"{source}: not readable as JSON ({error}): was it cut short or edited?") from None
     fields = document if isinstance(document, dict) else {}
-    _require(source, "run_version", fields.get("run_version", RUN_VERSION), RUN_VERSION)
-    _require(source, "schema_version", fields.get("schema_version", SCHEMA_VERSION), SCHEMA_VERSION)
+    _require(source, "run_version", fields.get("run_version", RUN_VERSION), (RUN_VERSION,))
+    _require(source, "schema_version", fields.get("schema_version", SCHEMA_VERSION), (SCHEMA_VERSION, UNSEALED_VERSION))
     try:
         info = typed(RunInfo, document)
         assert isinstance(info, RunInfo)
@@ -179,8 +179,10 @@ def _impossible_times(phases: Phases) -> Iterator[str]:
         yield f"phases.load_ended_ns: the load would have lasted more than {MOST_S:,} s, and none does"
 
 
-def _require(source: str, key: str, version: object, ours: int) -> None:
-    if version != ours:
+def _require(source: str, key: str, version: object, ours: Sequence[int]) -> None:
+    if version not in ours:
+        reads = " and ".join(map(str, ours))
         raise RunUnreadable(
-            f"{source}: {key} is {shown(version)}, this brokerbench reads {ours}: use the brokerbench that made the run"
+            f"{source}: {key} is {shown(version)}, this brokerbench reads {reads}: use the brokerbench that made the "
+            "run"
         )

@@ -4,6 +4,7 @@
         run.json             what was run (records.run)
         streams/<table>/     events as they are recorded, one <process>.arrows each; empty once sealed
         events/<table>/      events of a sealed run, one <process>.parquet each (records.schemas)
+        events/seal.json     the list of these files, with their digests (records.seal)
         results/<table>/     what the analysis found (records.results)
         brokers/<broker>/    rendered files and logs of one broker
         summary.json         the verdict and its figures (records.summary)
@@ -24,6 +25,7 @@ from pathlib import Path
 from records.errors import RunUnreadable, RunUnwritable, explained
 from records.run import RunInfo
 from records.run_json import decode, encode
+from records.schemas import UNSEALED_VERSION
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,19 @@ class RunDirectory:
         return self.path / "run.json"
 
     @property
+    def run_id(self) -> str:
+        """The id of the run, whatever its folder is called by now. RunUnreadable.
+
+        A new folder, which has no run.json yet, is called by the run's id.
+        """
+        return self.read_run().run_id if self.run_path.exists() else self.path.name
+
+    @property
+    def has_seal(self) -> bool:
+        """Whether its events are sealed, or will be: those of older versions are not. RunUnreadable."""
+        return not self.run_path.exists() or self.read_run().schema_version != UNSEALED_VERSION
+
+    @property
     def summary_path(self) -> Path:
         return self.path / "summary.json"
 
@@ -77,8 +92,16 @@ class RunDirectory:
     def streams(self, table: str) -> Path:
         return self.path / "streams" / table
 
+    @property
+    def events_path(self) -> Path:
+        return self.path / "events"
+
+    @property
+    def seal_path(self) -> Path:
+        return self.events_path / "seal.json"
+
     def events(self, table: str) -> Path:
-        return self.path / "events" / table
+        return self.events_path / table
 
     def results(self, table: str) -> Path:
         return self.path / "results" / table

@@ -12,7 +12,9 @@ A *client number* names one user of one run, or a connection that is not one use
 
 import pyarrow as pa
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
+UNSEALED_VERSION = 4
+"""Runs of this version are read too. Their event files do not name their run, and have no seal (`records.seal`)."""
 CLIENTS_PER_PROCESS = 1_000_000
 CANARY_PREFIX = "brokerbench.canary."  # queues of the canaries before the load: these are no user's messages
 UNKNOWN = -1  # producer or seq of a body with an unreadable identity

@@ -13,7 +13,7 @@ mark, just as a killed one does.
 import contextlib
 import fcntl
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Protocol
 
@@ -25,21 +25,23 @@ from records.schemas import EVENT_TABLES, SCHEMA_VERSION
 
 SUFFIX = ".arrows"
 END_OF_STREAM = b"\xff\xff\xff\xff\x00\x00\x00\x00"
-VERSION_KEY, TABLE_KEY, PROCESS_KEY = b"brokerbench.schema_version", b"brokerbench.table", b"brokerbench.process"
+VERSION_KEY, RUN_KEY = b"brokerbench.schema_version", b"brokerbench.run"
+TABLE_KEY, PROCESS_KEY = b"brokerbench.table", b"brokerbench.process"
 
 
-def described(schema: pa.Schema, table: str, process: str) -> pa.Schema:
-    """The schema with metadata: its table, its writer and its version."""
-    version = str(SCHEMA_VERSION).encode()
-    return schema.with_metadata({VERSION_KEY: version, TABLE_KEY: table.encode(), PROCESS_KEY: process.encode()})
+def described(schema: pa.Schema, table: str, process: str, run_id: str, version: int | None = None) -> pa.Schema:
+    """The schema with metadata: its run, its table, its writer and its version (None: ours)."""
+    metadata = {VERSION_KEY: str(version or SCHEMA_VERSION), RUN_KEY: run_id, TABLE_KEY: table, PROCESS_KEY: process}
+    return schema.with_metadata({key: text.encode() for key, text in metadata.items()})
 
 
-def check_schema(schema: pa.Schema, expected: pa.Schema, path: Path) -> None:
-    """RunUnreadable when a file's schema is of another version, or is not that of its table."""
-    version = (schema.metadata or {}).get(VERSION_KEY, b"none").decode(errors="replace")
-    if version != str(SCHEMA_VERSION):
+def check_schema(schema: pa.Schema, expected: pa.Schema, path: Path, version: int | None = None) -> None:
+    """RunUnreadable when a file's schema is not of ``version`` (None: ours), or is not that of its table."""
+    needed = version or SCHEMA_VERSION
+    found = (schema.metadata or {}).get(VERSION_KEY, b"none").decode(errors="replace")
+    if found != str(needed):
         raise RunUnreadable(
-            f"{path}: its events are of schema version {version}, this brokerbench reads version {SCHEMA_VERSION}: "
+            f"{path}: its events are of schema version {found}, this brokerbench reads version {needed} of this run: "
             "use the brokerbench that recorded the run"
         )
     if not schema.equals(expected, check_metadata=False):
@@ -140,15 +142,18 @@ class Stream:
 
     ``rows``: rows read. ``complete``: the end-of-stream marker was there. ``ended_at_byte``: where the last whole
     message ends; bytes from there to ``size_bytes`` are torn. RunUnreadable when it is of another schema.
+    ``origin``: what its metadata must be, such as the run; else it is RunUnreadable too.
     """
 
-    def __init__(self, path: Path, expected: pa.Schema) -> None:
+    def __init__(
+        self, path: Path, expected: pa.Schema, version: int | None = None, origin: Mapping[bytes, str] | None = None
+    ) -> None:
         self.path = path
         self.size_bytes = path.stat().st_size
         self.rows = 0
         self.complete = False
         self.ended_at_byte = 0
-        self._expected = expected
+        self._expected, self._version, self._origin = expected, version, origin or {}
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         with pa.OSFile(str(self.path)) as file:
@@ -164,7 +169,13 @@ class Stream:
         except (pa.ArrowException, EOFError, OSError) as error:
             _raise_if_unreadable(error)
             return None
-        check_schema(schema, self._expected, self.path)
+        check_schema(schema, self._expected, self.path, self._version)
+        for key, value in self._origin.items():
+            found = (schema.metadata or {}).get(key, b"unknown").decode(errors="replace")
+            if found != value:
+                what = key.decode().rpartition(".")[2]
+                problem = f"{self.path}: it was recorded by {what} {found!r}, and here belongs {what} {value!r}"
+                raise RunUnreadable(f"{problem}: remove it from the run's folder")
         self.ended_at_byte = file.tell()
         return schema
 
@@ -226,5 +237,5 @@ class Gathering:
             stream.close(complete=False)
 
     def _stream(self, process: str, table: str) -> StreamFile:
-        schema = described(EVENT_TABLES[table], table, process)
+        schema = described(EVENT_TABLES[table], table, process, self._directory.run_id)
         return StreamFile(self._directory.streams(table) / f"{process}{SUFFIX}", schema)

@@ -45,15 +45,17 @@ class Recorder:
     """Records the events of one process of a run, each method one row of the table of that name (records.schemas).
 
     ``to`` is the run's folder, or, in a process that does not share it, what carries (table, bytes) to one that does
-    (`records.streams`). Safe from threads and greenlets. ``process`` names the process (``worker-1``) and its files:
-    ValueError when it cannot, RunUnwritable when the run has sealed events of that process.
+    (`records.streams`); ``run_id`` names the run there. Safe from threads and greenlets. ``process`` names the process
+    (``worker-1``) and its files: ValueError when it cannot, RunUnwritable when the run has sealed events of that
+    process.
     """
 
-    def __init__(self, to: RunDirectory | Send, process: str, *, flush_every_s: float = 0.5) -> None:
+    def __init__(self, to: RunDirectory | Send, process: str, *, run_id: str = "", flush_every_s: float = 0.5) -> None:
         if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", process):
             raise ValueError(f"process name {process!r}: use letters, digits, '.', '_' and '-', as it names a file")
         if isinstance(to, RunDirectory):
             _refuse_if_sealed(to, process)
+            run_id = to.run_id
         self.process = process
         self._flush_every_s = flush_every_s
         self._strings = Strings()
@@ -63,7 +65,7 @@ class Recorder:
         packed: dict[str, Buffer] = {"sends": self._sends, "receipts": self._receipts}
         self._plain = {name: PlainRows(schema) for name, schema in EVENT_TABLES.items() if name not in packed}
         buffers = {**packed, **self._plain}
-        self._tables = {name: _Table(buffers[name], _sink(to, name, process)) for name in EVENT_TABLES}
+        self._tables = {name: _Table(buffers[name], _sink(to, name, process, run_id)) for name in EVENT_TABLES}
         self._first_problem = ""
         self._flushing = threading.Lock()
         self._stopping = threading.Event()
@@ -312,8 +314,8 @@ def _refuse_if_sealed(directory: RunDirectory, process: str) -> None:
             raise RunUnwritable(f"{sealed}: the events of {process} are sealed already: record to a new run")
 
 
-def _sink(to: RunDirectory | Send, table: str, process: str) -> Sink:
-    schema = described(EVENT_TABLES[table], table, process)
+def _sink(to: RunDirectory | Send, table: str, process: str, run_id: str) -> Sink:
+    schema = described(EVENT_TABLES[table], table, process, run_id)
     if isinstance(to, RunDirectory):
         return StreamFile(to.streams(table) / f"{process}{SUFFIX}", schema)
     return StreamSender(table, schema, partial(to, table))

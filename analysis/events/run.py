@@ -4,7 +4,7 @@ Tables with few rows are read whole, with their times on the master's clock. Sen
 as the messages: a topic has them only by a `Question`, which every part of the run answers for itself.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol
@@ -16,7 +16,7 @@ from analysis.events.clocks import error_bound_ns, on_the_masters_clock
 from analysis.events.questions import Answers, Question
 from analysis.events.stalls import Stalls, stall_rows, stalls
 from analysis.events.timeline import FaultSpan, FaultWindow, Timeline, fault_spans
-from records.reader import read_events
+from records.reader import Sealing, read_events
 from records.run import RunInfo
 from records.rundir import RunDirectory
 
@@ -26,12 +26,11 @@ Ask = Callable[[Mapping[str, Question]], Answers]
 
 @dataclass(frozen=True)
 class Run:
-    """``ask``: has questions answered by all parts, each time by one pass over them. ``rows``: events by table."""
+    """``ask``: has questions answered by all parts, each time by one pass over them. ``sealing``: what is recorded."""
 
     directory: RunDirectory
     info: RunInfo
-    rows: Mapping[str, int]
-    problems: Sequence[str]
+    sealing: Sealing
     parts: int
     ask: Ask = field(repr=False)
 

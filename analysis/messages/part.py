@@ -3,7 +3,7 @@
 A part is what one task of Spark works on. Whatever is asked of it is computed once, when it is first asked for.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -17,16 +17,22 @@ from analysis.events.timeline import FaultSpan, Timeline
 from analysis.messages import deliveries, outcomes
 from analysis.messages.deliveries import MESSAGE, OUTCOME, messages
 from analysis.messages.expectations import Expectations
+from records.parts import PARTED
 from records.reader import read_part
 from records.run import ProcessInfo
+from records.seal import ChangedGroup
 
 
 @dataclass(frozen=True)
 class RunFacts:
-    """What each part is told of its run. ``durable``: the names of durable subscriptions. ``replies``: the destinations
-    whose messages are replies. ``searched``: whether every place was looked at for messages."""
+    """Run-level facts that every part receives.
+
+    ``files``: the event files by table, their names below ``events``. ``durable``: the names of durable subscriptions.
+    ``replies``: the destinations whose messages are replies. ``searched``: whether messages were looked for everywhere.
+    """
 
     events: Path
+    files: Mapping[str, tuple[str, ...]]
     parts: int
     processes: tuple[ProcessInfo, ...]
     timeline: Timeline
@@ -45,7 +51,8 @@ class RunFacts:
         held = run.subscriptions
         durable = held.filter(pl.col("kind") == "durable_topic")["subscription"].unique().sort().to_list()
         return cls(
-            events=run.directory.path.resolve() / "events",
+            events=run.directory.events_path.resolve(),
+            files=run.sealing.files,
             parts=run.parts,
             processes=run.info.processes,
             timeline=run.timeline,
@@ -66,6 +73,7 @@ class Part:
     run: RunFacts
     number: int
     _computed: "dict[Callable[[Part], pl.DataFrame], pl.DataFrame]" = field(default_factory=dict, init=False)
+    _left_out: list[ChangedGroup] = field(default_factory=list, init=False)
 
     def once(self, compute: "Callable[[Part], pl.DataFrame]") -> pl.DataFrame:
         """What a function makes of this part. It is computed once for all questions that need it."""
@@ -128,7 +136,16 @@ class Part:
         places = outcomes.leftover_places(self.leftovers, self.run.durable)
         return outcomes.message_outcomes(self.expected, self.firsts, places, searched=self.run.searched)
 
+    @property
+    def left_out(self) -> list[ChangedGroup]:
+        """Row groups of this part that are not as they were sealed."""
+        for table in PARTED:
+            self.__getattribute__(table)
+        return self._left_out
+
     def _read(self, table: str) -> pl.DataFrame:
-        frame = pl.from_arrow(read_part(self.run.events / table, table, self.number, self.run.parts))
+        read = read_part(self.run.events, self.run.files[table], table, self.number, self.run.parts)
+        self._left_out.extend(read.left_out)
+        frame = pl.from_arrow(read.rows)
         assert isinstance(frame, pl.DataFrame)
         return frame

@@ -64,7 +64,7 @@ class Messages:
             "refused": dict(answers["refused"].sort("broker").iter_rows()),
             "left_behind": left_behind.most_first(answers["left_behind"]),
             "destinations": spread(answers["first_receipts"].to_dicts()),
-            "leftovers": run.rows["leftovers"] - foreign,
+            "leftovers": run.sealing.rows["leftovers"] - foreign,
             "foreign_leftovers": foreign,
         }
 

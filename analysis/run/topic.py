@@ -4,16 +4,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import cast
 
-import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from analysis.events import recorded
 from analysis.events.questions import Answers, Question
 from analysis.events.run import Results, Run
 from analysis.latency import figures
 from analysis.latency.timing import Clocks, doubtful_recovery, doubtful_regions, judge_timing
 from analysis.run.checks import evaluate, unmet
 from analysis.run.verdict import Evidence, FailedFault, judge
+from records.reader import event_files, read_files
 from records.run import Phases, ProcessInfo
 from records.rundir import RunDirectory
 from records.summary import SUMMARY_VERSION, Summary
@@ -26,7 +27,7 @@ class Whole:
     step = "judged the run"
 
     def questions(self, run: Run) -> dict[str, Question]:
-        return {}
+        return recorded.questions()
 
     def conclude(self, run: Run, answers: Answers, results: Results) -> None:
         info = run.info
@@ -47,7 +48,8 @@ class Whole:
         }
         summary = summary_of(results.summary)
         summary["checks"] = evaluate(info.checks, summary)
-        verdict = judge(_evidence(run, results, summary))
+        changed = recorded.problems(answers["left_out"], answers["repeated_sends"])
+        verdict = judge(_evidence(run, results, summary, changed))
         results.summary |= {
             "checks": summary["checks"],
             "verdict": verdict.verdict,
@@ -71,11 +73,13 @@ def _timing(run: Run, results: Results) -> object:
     return timing
 
 
-def _evidence(run: Run, results: Results, summary: Summary) -> Evidence:
+def _evidence(run: Run, results: Results, summary: Summary, changed: Sequence[str]) -> Evidence:
+    """``changed``: sentences on event rows that were changed."""
     info = run.info
     problems = (
         *info.problems,
-        *run.problems,
+        *run.sealing.problems,
+        *changed,
         *missing_rows(run.directory, info.processes),
         *unmet(info.premises, summary),
     )
@@ -83,7 +87,10 @@ def _evidence(run: Run, results: Results, summary: Summary) -> Evidence:
     return Evidence(
         state=info.state,
         problems=tuple(dict.fromkeys(problems)),
-        unknowns=tuple(text for text in info.unknowns if text not in info.unsearched or not unaccounted),
+        unknowns=(
+            *run.sealing.unknowns,
+            *(text for text in info.unknowns if text not in info.unsearched or not unaccounted),
+        ),
         unsearched=(*info.unsearched, *results.unsearched),
         messages=summary["messages"],
         lag=summary["lag_ms"],
@@ -140,10 +147,10 @@ def _missing(directory: RunDirectory, process: ProcessInfo) -> Iterator[str]:
 
 def _messages(directory: RunDirectory, table: str, process: str) -> int:
     """Deliveries, or messages sent: these have one row of attempt 1 each, and a row for each resend."""
-    path = directory.events(table) / f"{process}.parquet"
-    if not path.exists():
+    name = f"{table}/{process}.parquet"
+    if name not in event_files(directory)[table]:
         return 0
     if table == "receipts":
-        return int(pq.read_metadata(path).num_rows)
-    attempts: pa.ChunkedArray = pq.read_table(path, columns=["attempt"])["attempt"]
+        return int(pq.read_metadata(directory.events_path / name).num_rows)
+    attempts = read_files(directory.events_path, [name], table, ["attempt"]).rows["attempt"]
     return int(pc.sum(pc.equal(attempts, 1)).as_py() or 0)

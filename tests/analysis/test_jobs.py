@@ -469,10 +469,10 @@ def test_a_damaged_event_file_is_one_clear_error_that_names_it(
     directory.events("sends").mkdir(parents=True)
     (directory.events("sends") / "gone.parquet").write_bytes(b"PAR1 and nothing more")
     assert main([str(directory.path)]) == 2
-    assert "gone.parquet: not readable as Parquet" in capsys.readouterr().err
+    assert f"{directory.events('sends')}/gone.parquet: it was here before the run's events" in capsys.readouterr().err
 
 
-def test_an_event_file_with_damaged_rows_is_one_clear_error_that_names_it(
+def test_damaged_rows_make_the_run_invalid_and_name_the_file(
     spark: SparkContext, planted: Callable[..., RunDirectory], capsys: pytest.CaptureFixture[str]
 ) -> None:
     directory = planted(healthy)
@@ -481,7 +481,9 @@ def test_an_event_file_with_damaged_rows_is_one_clear_error_that_names_it(
     content = bytearray(file.read_bytes())
     content[4:2_000] = bytes(1_996)
     file.write_bytes(content)
-    assert main([str(directory.path)]) == 2
-    error = capsys.readouterr().err.splitlines()[-1]
-    assert error.startswith(f"error: {file}: not readable as Parquet (")
-    assert not directory.is_analysed
+    assert main([str(directory.path)]) == 3
+    assert capsys.readouterr().out.partition("verdict: ")[2].splitlines()[:2] == [
+        "invalid",
+        "  - events/sends/master.parquet: its rows were changed after they were sealed (row groups: 1 of 1), so these "
+        "are left out: bring the folder back from a copy, or make the run again",
+    ]

@@ -85,6 +85,8 @@ def test_a_lost_file_of_one_of_two_workers_makes_the_run_invalid_and_names_the_w
     summary = quietly(directory.path)
     assert summary["verdict"] == "invalid"
     assert summary["reasons"] == [
+        "events/sends/worker-2.parquet: missing, and the run was sealed with its 500 rows, so it is left out: "
+        "bring the folder back from a copy, or make the run again",
         "events/sends: rows are missing: worker-2 counted 500 settled sends, and 0 are on record; "
         "bring its file back from a copy, or run again",
         "no send is on record of 500 deliveries of this run: rows of events/sends are missing",

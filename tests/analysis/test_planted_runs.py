@@ -27,6 +27,7 @@ from records.schemas import SAMPLES
 from records.summary import EXIT_STATUS
 from reports.build import write_report
 from tests.support.locust_run import make_run
+from tests.support.recorded import record_instead
 
 pytestmark = pytest.mark.spark
 AT_NIGHT = pytest.mark.nightly  # in CI, test_planted_errors.py plants the same as rows, which takes no run
@@ -234,7 +235,7 @@ def test_rows_of_deliveries_that_went_missing_make_the_run_invalid_and_not_lossy
     spark: SparkContext, copied: RunDirectory
 ) -> None:
     (path,) = copied.events("receipts").glob("*.parquet")
-    pq.write_table(pq.read_table(path).slice(0, 700), path)
+    record_instead(copied, "receipts", path.stem, pq.read_table(path).slice(0, 700))
     analyse(copied.path).says(
         "invalid", "Of 1,000 messages sent, 700 were received", "events/receipts: rows are missing"
     )
@@ -258,10 +259,7 @@ def test_two_brokers_on_one_core_each_take_exactly_two_cores_of_the_load(
         "value": [*times_ns, *(at_ns + 100 * MS for at_ns in times_ns)],
     }
     planted = pa.table(rows, schema=SAMPLES.remove_metadata())
-    (template,) = copied.events("samples").glob("*.parquet")
-    pq.write_table(
-        planted.replace_schema_metadata(pq.read_schema(template).metadata), copied.events("samples") / "a.parquet"
-    )
+    record_instead(copied, "samples", "a", planted)
     analysed = analyse(copied.path)
     analysed.says("pass", "All 1,000 messages sent were received, each exactly once.")
     load_ms = (phases.load_ended_ns - phases.load_began_ns) / MS
@@ -275,7 +273,7 @@ def test_a_lost_file_of_sends_makes_the_run_invalid_and_names_whose_it_was(
     (path,) = copied.events("sends").glob("*.parquet")
     rows = pq.read_table(path)
     of_first_producer = rows.filter(pc.equal(rows["producer"], pc.min(rows["producer"])))
-    pq.write_table(of_first_producer, path)
+    record_instead(copied, "sends", path.stem, of_first_producer)
     analysed = analyse(copied.path)
     analysed.says(
         "invalid",

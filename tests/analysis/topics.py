@@ -36,4 +36,4 @@ def facts_of(directory: RunDirectory, parts: int) -> RunFacts:
 def _run(directory: RunDirectory, parts: int, ask: Ask) -> Run:
     seal(directory)
     sealing = inspect(directory)
-    return Run(directory, directory.read_run(), sealing.rows, sealing.problems, parts, ask)
+    return Run(directory, directory.read_run(), sealing, parts, ask)

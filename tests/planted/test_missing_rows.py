@@ -9,7 +9,9 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
+from records.rundir import RunDirectory
 from tests.support.locust_run import Outcome, make_run
+from tests.support.recorded import record_instead
 
 pytestmark = pytest.mark.spark
 
@@ -41,7 +43,7 @@ def test_a_file_with_half_of_its_rows_makes_the_run_invalid(whole: Outcome, tmp_
     (path,) = (copy / "events" / table).glob("*.parquet")
     rows = pq.read_table(path)
     half = rows.num_rows // 2
-    pq.write_table(rows.slice(0, half), path)
+    record_instead(RunDirectory(copy), table, path.stem, rows.slice(0, half))
     brokerbench = str(Path(sys.executable).with_name("brokerbench"))
     process = subprocess.run([brokerbench, "analyse", str(copy)], capture_output=True, text=True, check=False)
     summary = json.loads((copy / "summary.json").read_text(encoding="utf-8"))

@@ -26,10 +26,10 @@ def record(recorder: Recorder) -> None:
 
 
 def test_what_is_gathered_is_the_file_that_would_have_been_written(directory: RunDirectory, tmp_path: Path) -> None:
-    here = RunDirectory.create(tmp_path, "here")
+    here = RunDirectory.create(tmp_path / "here", "run")
     local = Recorder(here, "worker-1")
     gathering = Gathering(directory)
-    remote = Recorder(lambda table, messages: gathering.take("worker-1", table, messages), "worker-1")
+    remote = Recorder(lambda table, messages: gathering.take("worker-1", table, messages), "worker-1", run_id="run")
     for recorder in (local, remote):
         record(recorder)
         recorder.close()
@@ -41,7 +41,7 @@ def test_what_is_gathered_is_the_file_that_would_have_been_written(directory: Ru
 
 def test_gathered_events_are_sealed_like_any_other(directory: RunDirectory) -> None:
     gathering = Gathering(directory)
-    remote = Recorder(lambda table, messages: gathering.take("worker-1", table, messages), "worker-1")
+    remote = Recorder(lambda table, messages: gathering.take("worker-1", table, messages), "worker-1", run_id="run")
     record(remote)
     remote.close()
     gathering.close()
@@ -51,7 +51,7 @@ def test_gathered_events_are_sealed_like_any_other(directory: RunDirectory) -> N
 
 def test_a_process_that_went_away_leaves_what_it_had_sent_and_no_end_mark(directory: RunDirectory) -> None:
     gathering = Gathering(directory)
-    record(Recorder(lambda table, messages: gathering.take("worker-1", table, messages), "worker-1"))
+    record(Recorder(lambda table, messages: gathering.take("worker-1", table, messages), "worker-1", run_id="run"))
     gathering.close()
     sealing = seal(directory)
     assert sealing.rows["sends"] == 5

@@ -118,7 +118,8 @@ def test_a_stream_is_an_arrow_stream_for_any_reader(tmp_path: Path) -> None:
         table = stream.read_all()
     assert table.column("seq").to_pylist() == [0, 1, 2]
     assert table.schema.metadata[b"brokerbench.process"] == b"worker-1"
-    assert table.schema.metadata[b"brokerbench.schema_version"] == b"4"
+    assert table.schema.metadata[b"brokerbench.schema_version"] == b"5"
+    assert table.schema.metadata[b"brokerbench.run"] == b"run"
 
 
 def test_a_table_without_rows_has_no_stream(tmp_path: Path) -> None:

@@ -121,7 +121,7 @@ def _set_to(value: object) -> Any:
         ),
         (
             _edited("schema_version", _set_to(99)),
-            "run.json: schema_version is 99, this brokerbench reads 4: use the brokerbench",
+            "run.json: schema_version is 99, this brokerbench reads 5 and 4: use the brokerbench",
         ),
         (
             _edited("run_version", _set_to("x" * 9_000)),

@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from analysis.network.resources import COUNTERS
 from analysis.run.store import write_results, write_summary
@@ -27,7 +26,7 @@ from records.digests import digests, list_analysed, read_files
 from records.run import BrokerInfo, GroupInfo, LinkInfo, Phases, ProcessInfo, RunInfo, UserInfo, WarmUp
 from records.rundir import RunDirectory
 from records.schemas import EVENT_TABLES
-from records.streams import described
+from records.streams import SUFFIX, StreamFile, described
 from tests.analysis.topics import results_of
 
 RUN_ID = "20261121-143231-steady-mesh-brokers-3-9f2c41"
@@ -99,9 +98,11 @@ def _analysed(plan: Plan) -> "TemporaryDirectory[str]":
     directory = RunDirectory.create(Path(folder.name), RUN_ID)
     directory.write_run(run_info(plan))
     for table, rows in events(plan).items():
-        path = directory.events(table) / "locust.parquet"
-        path.parent.mkdir(parents=True)
-        pq.write_table(rows.cast(described(EVENT_TABLES[table], table, "locust")), path)
+        schema = described(EVENT_TABLES[table], table, "locust", RUN_ID)
+        stream = StreamFile(directory.streams(table) / f"locust{SUFFIX}", schema)
+        for batch in rows.cast(schema).combine_chunks().to_batches():
+            stream.append(batch)
+        stream.close(complete=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ResourceWarning)  # the analysis leaves its scratch files to the collector
         results = results_of(directory)

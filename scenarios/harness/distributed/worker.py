@@ -87,7 +87,7 @@ class WorkerDuty:
             for setting, value in data["settings"].get(user.__name__, {}).items():
                 setattr(user, setting, value)
         self._info = process_info(name, data["index"])
-        recorder = Recorder(_shared(data["run"]) or partial(self._send_events, name), name)
+        recorder = Recorder(_shared(data["run"]) or partial(self._send_events, name), name, run_id=data["run"]["id"])
         recorder.start()
         use_java_clients(data["client_version"])
         network = messages.network_in(data)

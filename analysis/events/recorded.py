@@ -1,0 +1,58 @@
+"""Finds event rows that no recorder can have written: row groups that were changed, and sends on record twice.
+
+Each part looks at its own rows. `records.seal` has checked the files' footers before.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+import polars as pl
+
+from analysis.events.questions import Question, same
+from records.digests import RESTORE
+from records.reader import read_part
+from records.seal import ChangedGroup, changed_rows
+
+SEND = ("producer", "seq", "attempt")
+"""Identifies a row of ``sends``. Receipts have no key: copies of a message that are read at once have equal rows."""
+LEFT_OUT = {"file": pl.String, "group": pl.Int32, "groups": pl.Int32}
+REPEATED = {"file": pl.String, "rows": pl.Int64}
+
+
+def questions() -> dict[str, Question]:
+    return {"left_out": Question(_left_out, pl.DataFrame.unique), "repeated_sends": Question(_repeated_sends, same)}
+
+
+def problems(left_out: pl.DataFrame, repeated_sends: pl.DataFrame) -> tuple[str, ...]:
+    """A sentence for each file with rows that no recorder can have written."""
+    changed = (ChangedGroup(*row) for row in left_out.iter_rows())
+    rows_by_file = repeated_sends.group_by("file").sum().sort("file")
+    return (*changed_rows(changed), *_repeated_sentences(rows_by_file.iter_rows()))
+
+
+def _repeated_sentences(rows_by_file: Iterable[tuple[Any, ...]]) -> list[str]:
+    key = ", ".join(SEND)
+    return [
+        f"events/{file}: {rows:,} rows have the ({key}) of another row, which identifies one attempt to send: {RESTORE}"
+        for file, rows in rows_by_file
+    ]
+
+
+def _left_out(part: Any) -> pl.DataFrame:
+    return pl.DataFrame(
+        [(changed.file, changed.group, changed.groups) for changed in part.left_out], LEFT_OUT, orient="row"
+    )
+
+
+def _repeated_sends(part: Any) -> pl.DataFrame:
+    """One row a file and part, if the part has a send twice: the file's rows that others repeat."""
+    keys = part.sends.select(SEND)
+    if keys.n_unique() == keys.height:
+        return pl.DataFrame(schema=REPEATED)
+    repeated = keys.filter(keys.is_duplicated()).unique()
+    counts = []
+    for file in part.run.files["sends"]:
+        rows = pl.from_arrow(read_part(part.run.events, [file], "sends", part.number, part.run.parts).rows.select(SEND))
+        assert isinstance(rows, pl.DataFrame)
+        counts.append((file, rows.join(repeated, SEND, how="semi").height))
+    return pl.DataFrame([count for count in counts if count[1]], REPEATED, orient="row")

@@ -1,0 +1,315 @@
+"""Checks that a change of a finished run's event files makes the run invalid, and that the reason names the file.
+
+The run has two workers and a master. Each test changes a copy of its folder once, and analyses it again.
+"""
+
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from records.errors import RunUnreadable
+from records.reader import seal
+from records.run import ProcessInfo
+from records.rundir import RunDirectory
+from records.schemas import EVENT_TABLES, UNSEALED_VERSION
+from records.summary import Summary
+from records.writer import Recorder
+from tests.analysis.runs import INFO, LOAD_NS, MS, S, due_of, receive, send
+from tests.analysis.topics import results_of
+
+RESTORE = "bring the folder back from a copy, or make the run again"
+LEFT_OUT = f"so it is left out: {RESTORE}"
+MESSAGES = 200
+
+
+def make_run(parent: Path, run_id: str, *, late_ms: int = 5) -> RunDirectory:
+    """A sealed run. Two workers send, the master receives; one fault, which did nothing."""
+    workers = [ProcessInfo(f"worker-{n}", n, "here", 0, 0) for n in (1, 2)]
+    directory = RunDirectory.create(parent, run_id)
+    directory.write_run(replace(INFO, run_id=run_id, processes=(*INFO.processes, *workers)))
+    master, *senders = recorders = [Recorder(directory, name) for name in ("master", "worker-1", "worker-2")]
+    for seq in range(MESSAGES):
+        send(senders[seq % 2], seq, due_of(seq))
+        receive(master, seq, due_of(seq) + late_ms * MS)
+    for sender, client in zip(senders, (1_000_001, 2_000_001), strict=True):
+        sender.stall(client // 1_000_000, "memory", LOAD_NS + S, LOAD_NS + S + 20 * MS)
+    master.fault("freeze", "b", LOAD_NS + 9 * S, LOAD_NS + 9 * S + MS, None)
+    for recorder in recorders:
+        recorder.close()
+    seal(directory)
+    return directory
+
+
+@cache
+def made() -> tuple[RunDirectory, RunDirectory, Summary]:
+    """Two runs with other latencies, and the summary of the first."""
+    folder = TemporaryDirectory()
+    FOLDERS.append(folder)
+    run, other = make_run(Path(folder.name), "run-a"), make_run(Path(folder.name), "run-b", late_ms=7)
+    return run, other, analysed(run)
+
+
+FOLDERS: list["TemporaryDirectory[str]"] = []
+"""They go as this process ends."""
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> RunDirectory:
+    return copy_of(made()[0], tmp_path)
+
+
+@pytest.fixture
+def other() -> RunDirectory:
+    return made()[1]
+
+
+def copy_of(run: RunDirectory, parent: Path) -> RunDirectory:
+    """A copy by another name, which is legal."""
+    return RunDirectory(Path(shutil.copytree(run.path, parent / "copy")))
+
+
+def analysed(run: RunDirectory, parts: int = 1) -> Summary:
+    summary: Summary = results_of(run, parts).summary  # type: ignore[assignment]
+    return summary
+
+
+def reasons(run: RunDirectory, parts: int = 1) -> list[str]:
+    """Of an invalid run."""
+    summary = analysed(run, parts)
+    assert summary["verdict"] == "invalid"
+    return summary["reasons"]
+
+
+def test_a_copied_and_renamed_run_passes(run: RunDirectory) -> None:
+    assert (analysed(run)["verdict"], analysed(run)["messages"]["received"]) == ("pass", MESSAGES)
+
+
+def test_a_copied_event_file_counts_nothing_twice(run: RunDirectory) -> None:
+    copy = run.events("sends") / "copy.parquet"
+    shutil.copy(run.events("sends") / "worker-1.parquet", copy)
+    assert analysed(run)["messages"]["sent"] == MESSAGES
+    assert reasons(run) == [
+        "events/sends/copy.parquet: not one of the files that the run was sealed with "
+        "(it is of process worker-1 by its metadata, not of copy), so it is left out: remove it"
+    ]
+
+
+def test_a_file_of_another_run_is_named(run: RunDirectory, other: RunDirectory) -> None:
+    shutil.copy(other.events("sends") / "worker-1.parquet", run.events("sends") / "worker-1.parquet")
+    first, *_ = reasons(run)
+    assert first == f"events/sends/worker-1.parquet: is of run run-b by its metadata, not of run-a, {LEFT_OUT}"
+
+
+def test_the_whole_events_folder_of_another_run_is_named(run: RunDirectory, other: RunDirectory) -> None:
+    shutil.rmtree(run.events_path)
+    shutil.copytree(other.events_path, run.events_path)
+    assert reasons(run)[0] == (
+        f"events/seal.json: seals the events of run run-b, and run.json is of run run-a: {RESTORE}"
+    )
+
+
+@pytest.mark.parametrize("table", EVENT_TABLES)
+def test_a_removed_table_is_named(run: RunDirectory, table: str) -> None:
+    gone = sorted(path.name for path in run.events(table).iterdir())
+    shutil.rmtree(run.events(table))
+    found = reasons(run)
+    for name in gone:
+        assert any(reason.startswith(f"events/{table}/{name}: missing, and the run was sealed") for reason in found)
+
+
+def test_swapped_files_of_two_processes_are_named(run: RunDirectory) -> None:
+    one, two = (run.events("sends") / f"worker-{n}.parquet" for n in (1, 2))
+    one.rename(one.with_name(".one"))
+    two.rename(one)
+    one.with_name(".one").rename(two)
+    assert reasons(run)[:2] == [
+        f"events/sends/worker-1.parquet: is of process worker-2 by its metadata, not of worker-1, {LEFT_OUT}",
+        f"events/sends/worker-2.parquet: is of process worker-1 by its metadata, not of worker-2, {LEFT_OUT}",
+    ]
+
+
+def test_a_renamed_file_is_named(run: RunDirectory) -> None:
+    (run.events("stalls") / "worker-1.parquet").rename(run.events("stalls") / "worker-3.parquet")
+    assert reasons(run) == [
+        f"events/stalls/worker-1.parquet: missing, and the run was sealed with its 1 rows, {LEFT_OUT}",
+        "events/stalls/worker-3.parquet: not one of the files that the run was sealed with "
+        "(it is of process worker-1 by its metadata, not of worker-3), so it is left out: remove it",
+    ]
+
+
+def rewrite(path: Path, change: Callable[[pa.Table], pa.Table]) -> None:
+    """Change the rows and keep the metadata, as a tool that edits Parquet does."""
+    table = pq.read_table(path)
+    pq.write_table(change(table).replace_schema_metadata(table.schema.metadata), path)
+
+
+def test_edited_rows_are_named(run: RunDirectory) -> None:
+    path = run.events("receipts") / "master.parquet"
+    rewrite(path, lambda rows: rows.slice(1))
+    assert reasons(run)[0] == (
+        f"events/receipts/master.parquet: has {MESSAGES - 1} rows, and was sealed with {MESSAGES}, {LEFT_OUT}"
+    )
+    rewrite(path, lambda rows: pa.concat_tables([rows, rows.slice(0, 1)]))
+    assert reasons(run)[0] == f"events/receipts/master.parquet: was changed after it was sealed, {LEFT_OUT}"
+
+
+@pytest.mark.parametrize(("table", "process"), [("sends", "worker-1"), ("stalls", "worker-1"), ("faults", "master")])
+@pytest.mark.parametrize("parts", [1, 4])
+def test_changed_bytes_of_rows_are_named(run: RunDirectory, table: str, process: str, parts: int) -> None:
+    """Of a table that each part reads its share of, and of tables that are read whole."""
+    path = run.events(table) / f"{process}.parquet"
+    content = bytearray(path.read_bytes())
+    content[40] ^= 1
+    path.write_bytes(content)
+    assert reasons(run, parts)[0] == (
+        f"events/{table}/{process}.parquet: its rows were changed after they were sealed (row groups: 1 of 1), so "
+        f"these are left out: {RESTORE}"
+    )
+
+
+def test_a_removed_seal_is_named(run: RunDirectory) -> None:
+    run.seal_path.unlink()
+    assert reasons(run) == [f"events/seal.json: missing, so nothing shows that the events are complete: {RESTORE}"]
+
+
+def test_an_edited_seal_is_named(run: RunDirectory) -> None:
+    document = json.loads(run.seal_path.read_text())
+    del document["files"]["stalls/worker-1.parquet"]
+    run.seal_path.write_text(json.dumps(document))
+    assert reasons(run) == [f"events/seal.json: was edited, as its own digest does not fit: {RESTORE}"]
+
+
+def test_sends_on_record_twice_are_named(tmp_path: Path) -> None:
+    """Two processes recorded the same attempts, so the seal fits."""
+    run = RunDirectory.create(tmp_path, "run-a")
+    run.write_run(replace(INFO, run_id="run-a"))
+    for process in ("master", "worker-1"):
+        recorder = Recorder(run, process)
+        for seq in range(50 if process == "worker-1" else 100):
+            send(recorder, seq, due_of(seq))
+            receive(recorder, seq, due_of(seq) + 5 * MS)
+        recorder.close()
+    for parts in (1, 4):
+        assert reasons(run, parts) == [
+            f"events/sends/{process}.parquet: 50 rows have the (producer, seq, attempt) of another row, which "
+            f"identifies one attempt to send: {RESTORE}"
+            for process in ("master", "worker-1")
+        ]
+
+
+def test_a_stream_of_another_run_is_rejected(tmp_path: Path) -> None:
+    run, other = RunDirectory.create(tmp_path, "run-a"), RunDirectory.create(tmp_path, "run-b")
+    for directory in (run, other):
+        directory.write_run(replace(INFO, run_id=directory.path.name))
+        recorder = Recorder(directory, f"of-{directory.path.name}")
+        send(recorder, 1, due_of(1))
+        recorder.close()
+    strange = run.streams("sends") / "of-run-b.arrows"
+    shutil.copy(other.streams("sends") / strange.name, strange)
+    with pytest.raises(RunUnreadable) as rejected:
+        seal(run)
+    problem = "it was recorded by run 'run-b', and here belongs run 'run-a': remove it from the run's folder"
+    assert str(rejected.value) == f"{strange}: {problem}"
+
+
+def test_a_run_of_the_version_before_is_unknown(tmp_path: Path) -> None:
+    """Its files neither name their run nor have a seal, so a copied file cannot be told from one of its own."""
+    run = RunDirectory.create(tmp_path, "run-a")
+    run.write_run(replace(INFO, run_id="run-a", schema_version=UNSEALED_VERSION))
+    for table, recorded in as_before(tmp_path).items():
+        run.events(table).mkdir(parents=True)
+        pq.write_table(recorded, run.events(table) / "master.parquet")
+    for _ in range(2):
+        summary = analysed(run)
+        assert (summary["verdict"], summary["messages"]["received"]) == ("unknown", 100)
+        assert summary["reasons"] == [
+            "its events are of schema version 4, which has no seal: nothing shows that they are complete and all of "
+            "this run"
+        ]
+    assert not run.seal_path.exists()
+
+
+def as_before(parent: Path) -> dict[str, pa.Table]:
+    """The event tables as version 4 left them."""
+    run = RunDirectory.create(parent, "before")
+    recorder = Recorder(run, "master")
+    for seq in range(100):
+        send(recorder, seq, due_of(seq))
+        receive(recorder, seq, due_of(seq) + 5 * MS)
+    recorder.close()
+    seal(run)
+    tables = {table: pa.concat_tables(map(pq.read_table, run.events(table).iterdir())) for table in EVENT_TABLES}
+    return {
+        table: rows.replace_schema_metadata(
+            {"brokerbench.schema_version": "4", "brokerbench.table": table, "brokerbench.process": "master"}
+        )
+        for table, rows in tables.items()
+    }
+
+
+def all_files(run: RunDirectory) -> list[str]:
+    return sorted(path.relative_to(run.path).as_posix() for path in run.events_path.rglob("*") if path.is_file())
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(data=st.data())
+def test_any_single_change_is_invalid_or_harmless(data: st.DataObject) -> None:
+    """Harmless: the summary is the same to the byte. Otherwise a reason names the file or the seal."""
+    run_a, other, before = made()
+    with TemporaryDirectory() as folder:
+        run = copy_of(run_a, Path(folder))
+        name = data.draw(st.sampled_from(all_files(run)), "file")
+        change = data.draw(st.sampled_from([drop, copy, swap_runs, swap_files, truncate, repeat_rows, flip]), "change")
+        change(run, other, run.path / name, data)
+        after = analysed(run)
+        assert after["verdict"] == "invalid" or after == before
+        if after["verdict"] == "invalid":
+            assert any(file in reason for file in (Path(name).name, "seal.json") for reason in after["reasons"])
+
+
+def drop(run: RunDirectory, other: RunDirectory, file: Path, data: st.DataObject) -> None:
+    file.unlink()
+
+
+def copy(run: RunDirectory, other: RunDirectory, file: Path, data: st.DataObject) -> None:
+    """Also into the folder of another table."""
+    table = data.draw(st.sampled_from(sorted(EVENT_TABLES)), "to table")
+    shutil.copy(file, run.events(table) / f"copy-of-{file.name}")
+
+
+def swap_runs(run: RunDirectory, other: RunDirectory, file: Path, data: st.DataObject) -> None:
+    shutil.copy(other.path / file.relative_to(run.path), file)
+
+
+def swap_files(run: RunDirectory, other: RunDirectory, file: Path, data: st.DataObject) -> None:
+    second = run.path / data.draw(st.sampled_from(all_files(run)), "second file")
+    first_bytes, second_bytes = file.read_bytes(), second.read_bytes()
+    file.write_bytes(second_bytes)
+    second.write_bytes(first_bytes)
+
+
+def truncate(run: RunDirectory, other: RunDirectory, file: Path, data: st.DataObject) -> None:
+    content = file.read_bytes()
+    file.write_bytes(content[: data.draw(st.integers(0, len(content)), "bytes kept")])
+
+
+def repeat_rows(run: RunDirectory, other: RunDirectory, file: Path, data: st.DataObject) -> None:
+    if file.suffix == ".parquet":
+        rewrite(file, lambda rows: pa.concat_tables([rows, rows]))
+
+
+def flip(run: RunDirectory, other: RunDirectory, file: Path, data: st.DataObject) -> None:
+    """One bit of one byte."""
+    content = bytearray(file.read_bytes())
+    content[data.draw(st.integers(0, len(content) - 1), "byte")] ^= 1 << data.draw(st.integers(0, 7), "bit")
+    file.write_bytes(content)
