@@ -70,7 +70,7 @@ endef
 	@echo "Installing the locked packages into .venv (about two minutes the first time)"
 	@$(PIP_INSTALL) --require-hashes -r requirements-build.lock
 	$(call install_lock,requirements.lock)
-	@$(PIP_INSTALL) --no-deps --no-build-isolation --editable .
+	@$(PIP_INSTALL) --no-deps --no-build-isolation --config-settings editable_mode=compat --editable .
 	@$(BIN)/python -m brokerbench.spark_classes || true
 	@touch $@
 

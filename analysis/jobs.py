@@ -33,18 +33,17 @@ from analysis.run.store import write_results, write_summary
 from analysis.run.topic import Whole, summary_of
 from analysis.spark import ask, session
 from records.digests import digests, list_analysed, read_files, require_listed_events
+from records.environment import escape_unprintable
 from records.files import alone_in
 from records.reader import inspect, parts_of, require_events, require_readable, seal
 from records.rundir import RunDirectory
-from records.summary import EXIT_STATUS, Summary
+from records.summary import CANNOT_ANALYSE, EXIT_STATUS, GRAVEST_FIRST, Summary
 
 TOPICS: tuple[Topic, ...] = (Messages(), Latency(), Network(), Clients(), Load(), Faults(), Whole())
 """Each may use what those before it have found."""
 Progress = Callable[[str], None]
 ANALYSING = "analysing"
-CANNOT_ANALYSE = 2  # exit status
 NO_LATENCY = "no latency was measured."
-GRAVEST_FIRST = (CANNOT_ANALYSE, *(EXIT_STATUS[word] for word in ("interrupted", "invalid", "fail", "unknown", "pass")))
 
 
 def analyse(
@@ -141,6 +140,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("runs", type=Path, nargs="+", help="folders of runs, such as runs/<run id>")
     parser.add_argument("--master", help="Spark master URL (default: what spark-submit was given, else local[*])")
     options = parser.parse_args(arguments)
+    escape_unprintable()
     try:
         if len(options.runs) == 1:
             return _analyse_and_print(options.runs[0], options.master, _tell)

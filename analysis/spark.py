@@ -20,7 +20,8 @@ from pyspark.errors import PySparkException
 
 from analysis.events.questions import Answers, Packed, Question
 from analysis.messages.part import Part, RunFacts
-from records.analysis_command import SCRATCH
+from records.analysis_command import SCRATCH, is_local
+from records.environment import for_java, without_spark
 from records.errors import UserError
 from records.temporary import make_folder, remove_folder, temporary_folder
 
@@ -94,9 +95,12 @@ def _answer(facts: RunFacts, questions: Mapping[str, Question], number: int) -> 
 
 
 def _start(master: str | None, scratch: Path) -> SparkContext:
+    submitted = _submitted_master()
+    if submitted is None and is_local(master):
+        _keep_to_our_settings()
+    settings = settings_for(master or submitted or LOCAL, scratch)
     _give_java_a_temporary_folder()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # read by Spark: what its executors run
-    settings = settings_for(master or _submitted_master() or LOCAL, scratch)
     try:
         spark = SparkContext(conf=SparkConf().setAppName("brokerbench").setAll(list(settings.items())))
     except (PySparkException, OSError) as error:
@@ -119,6 +123,17 @@ def _packed_code(scratch: Path) -> Path:
             for module in sorted((PROJECT / package).rglob("*.py")):
                 packed.write(module, module.relative_to(PROJECT))
     return path
+
+
+def _keep_to_our_settings() -> None:
+    """Remove the variables that Spark and Java read from this process: a local session has settings of its own.
+
+    On a cluster, and under spark-submit, they are the user's way to configure Spark.
+    """
+    ours = for_java(without_spark(os.environ))
+    os.environ |= ours
+    for name in os.environ.keys() - ours:
+        del os.environ[name]
 
 
 @cache
@@ -151,6 +166,11 @@ def settings_for(master: str, scratch: Path) -> dict[str, str]:
     return settings
 
 
+def shared_classes() -> list[str]:
+    """The option of Java that maps `CLASSES`, if that file is there."""
+    return [f'"-XX:SharedArchiveFile={CLASSES}"'] if CLASSES.exists() else []
+
+
 def _local_settings(scratch: Path) -> dict[str, str]:
     log_settings = scratch / "log4j2.properties"
     log_settings.write_text(_QUIET, encoding="utf-8")
@@ -159,8 +179,7 @@ def _local_settings(scratch: Path) -> dict[str, str]:
     java.append("-XX:MetaspaceSize=128m")  # Spark's classes fit from the start: growing costs full collections
     java += ["-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"]  # the work is done in Python's processes
     java += ["-Xlog:cds=off", "-Xlog:cds+dynamic=off", "-Xlog:class+path=off"]  # a file of another Java is no trouble
-    if CLASSES.exists():
-        java.append(f'"-XX:SharedArchiveFile={CLASSES}"')
+    java += shared_classes()
     return {
         "spark.ui.enabled": "false",
         "spark.driver.bindAddress": LOOPBACK,

@@ -43,6 +43,9 @@ def main(debug: bool) -> None:
 
     The commands here list what there is, make series of runs, and read stored runs.
     """
+    from records.environment import escape_unprintable
+
+    escape_unprintable()
 
 
 @main.command()

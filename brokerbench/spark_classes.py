@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 from analysis.spark import CLASSES
+from records.environment import for_job
 from records.errors import UserError
 from records.temporary import temporary_folder
 from topologies.runtimes.java import find_java, spark_environment
@@ -17,9 +18,9 @@ from topologies.runtimes.java import find_java, spark_environment
 JAVAS_OWN = Path("lib", "server", "classes.jsa")
 TIMEOUT_S = 300.0
 LOAD_THEM = """
-import pathlib
+import sys
 import analysis.spark
-analysis.spark.CLASSES = pathlib.Path("none")  # Java reads such a file or writes one
+analysis.spark.shared_classes = lambda: [sys.argv[1]]  # Java reads such a file or writes one
 with analysis.spark.session("local[1]") as spark:
     spark.parallelize([1], 1).map(str).collect()
 """
@@ -37,10 +38,10 @@ def make(archive: Path) -> None:
     draft = archive.with_name(f"{archive.name}.{os.getpid()}")
     with temporary_folder("brokerbench-java-") as folder:
         keeping = f'"-XX:ArchiveClassesAtExit={draft}"'
-        environment = {**os.environ, **spark_environment(java, folder), "SPARK_SUBMIT_OPTS": keeping}
+        environment = for_job(os.environ, local=True) | spark_environment(java, folder)
         # Java ends after Python and shares its output, so both have ended once the output has.
         session = subprocess.run(
-            [sys.executable, "-c", LOAD_THEM],
+            [sys.executable, "-c", LOAD_THEM, keeping],
             env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=TIMEOUT_S, check=False,
         )  # fmt: skip
     if session.returncode or not draft.exists():

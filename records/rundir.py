@@ -15,6 +15,7 @@ No password is ever written below it.
 """
 
 import contextlib
+import json
 import os
 import re
 import secrets
@@ -159,6 +160,15 @@ class RunDirectory:
         for path in self.path.glob(f".{self.run_path.name}.*"):
             with contextlib.suppress(OSError):
                 path.unlink()
+
+    def read_verdict(self) -> str:
+        """The verdict in summary.json, which the analysis has written. Raises RunUnreadable if the file has none."""
+        try:
+            return str(json.loads(self.summary_path.read_text(encoding="utf-8"))["verdict"])
+        except (OSError, ValueError, KeyError, TypeError):
+            raise RunUnreadable(
+                f"{self.summary_path}: holds no verdict: run `brokerbench analyse {self.path}`"
+            ) from None
 
     def read_run(self) -> RunInfo:
         """What run.json says. RunUnreadable when it is missing, no JSON, of another version, or has wrong keys."""

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from brokerbench.compare.making import Say, can_tell, check, make, outlook, stands
+from brokerbench.compare.making import Say, can_tell, check, make, outlook, stands, too_short
 from brokerbench.compare.session import (
     MOST_BLOCKS,
     ComparisonRequest,
@@ -20,6 +20,7 @@ from brokerbench.interrupts import signals_interrupt
 from brokerbench.locustfiles import locustfile_of
 from records.summary import EXIT_STATUS
 from reports.comparison.arms import parted
+from reports.comparison.metrics import METRICS, PRIMARY
 from reports.comparison.statistics import can_be_judged
 from topologies.model.spelling import shortened
 
@@ -32,7 +33,7 @@ def runs_made(request: ComparisonRequest, primary: Sequence[str], say: Say) -> l
     sessions, tests = planned_sessions(request, primary)
     try:
         with signals_interrupt():
-            return _make(sessions, tests, say)
+            return _make(sessions, tests, primary, say)
     except KeyboardInterrupt:
         say(f"stopped: {progress(sessions)}; the same command goes on from there")
         sys.exit(EXIT_STATUS["interrupted"])
@@ -70,7 +71,7 @@ def _session(request: ComparisonRequest, scenario: str, several: bool) -> str | 
     return f"{request.session}-{scenario}" if request.session and several else request.session
 
 
-def _make(sessions: Sequence[Session], tests: int, say: Say) -> list[Path]:
+def _make(sessions: Sequence[Session], tests: int, primary: Sequence[str], say: Say) -> list[Path]:
     for session in sessions:  # at once: the check of every arm's options takes seconds
         session.require_own()
         require_free(session.folder)
@@ -82,6 +83,12 @@ def _make(sessions: Sequence[Session], tests: int, say: Say) -> list[Path]:
             say(line)
     for line in can_tell(sessions, tests):
         say(line)
+    judged = parted(primary, [session.locustfile.stem for session in sessions])
+    for session, would in zip(sessions, would_be, strict=True):
+        has_faults = any(arm["faults"] for arm in would)
+        metrics = judged[session.locustfile.stem] or (() if has_faults else (METRICS[PRIMARY],))
+        for line in too_short(session, would, metrics):
+            say(line)
     for line in stands(sessions):
         say(line)
     return make(sessions, say)

@@ -9,9 +9,10 @@ import re
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from itertools import takewhile
+from math import ceil
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any
@@ -21,9 +22,11 @@ from brokerbench.compare.session import Session, Slot, only_one, why_invalid
 from brokerbench.interrupts import run_guarded
 from brokerbench.stored_runs import analyse
 from records.errors import UserError
+from records.percentiles import takes
 from records.run import CONSUMER, PRODUCER
 from records.rundir import RunDirectory
 from reports.comparison.beside import Shape, differences_beside
+from reports.comparison.metrics import Metric
 from reports.comparison.statistics import needed_blocks
 from reports.parts.numbers import counted
 from topologies.runtimes.capabilities import Capability, can
@@ -33,6 +36,7 @@ CANNOT_RUN = 2  # exit status of a run that could not be made
 LOGGED = re.compile(r"\[\d{4}-\d\d-\d\d ")
 """How a line begins that Locust's log has written: what follows without it belongs to the line before."""
 MOST_TRIES = 3  # of one run that is invalid each time
+SPARE, ROUND_S = 1.1, 5  # a proposed run time has a tenth more messages than needed, and is a multiple of 5 s
 AROUND_A_RUN_S = 25.0  # brokers come up and go down, and what is in flight drains: about so long for three brokers
 
 Say = Callable[[str], None]
@@ -106,6 +110,29 @@ def can_tell(sessions: Sequence[Session], tests: int) -> list[str]:
         f"{session.locustfile.stem}: with {session.blocks} the page describes, but gives no verdict" for session in few
     ]
     return [needs, *described]
+
+
+def too_short(session: Session, arms: Sequence[Mapping[str, Any]], metrics: Sequence[Metric]) -> list[str]:
+    """The percentiles that a run of this length cannot have, with a length that suffices.
+
+    ``arms``: what the dry run of each arm printed. ``metrics``: the figures that will be judged.
+    """
+    expected = [arm["expected_messages"] for arm in arms if arm["expected_messages"] is not None]
+    if not expected:
+        return []
+    fewest, load_s = min(expected), max(arm["expected_load_s"] or 0.0 for arm in arms)
+    lines = []
+    for metric in metrics:
+        needed = takes(1 - metric.share_beyond) if metric.share_beyond else 0
+        if fewest >= needed:
+            continue
+        suffices_s = ceil(load_s * needed / fewest * SPARE / ROUND_S) * ROUND_S
+        longer = f"make each run longer, with -t {suffices_s}s, or" if load_s else "send more messages, or"
+        lines.append(
+            f"{session.locustfile.stem}: {metric.path} takes {needed:,} messages in each run, and a run has about "
+            f"{fewest:,.0f}, so there will be no verdict on it: {longer} choose another figure by --primary"
+        )
+    return lines
 
 
 def stands(sessions: Sequence[Session]) -> list[str]:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from drivers.contract import DriverError
+from records.environment import for_java
 from records.files import locked
 
 RELEASE = 17  # of the language and of the classes; newer versions of Java run them too
@@ -61,7 +62,14 @@ class Compiler:
     def run(self, arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
         """Run the compiler with these arguments. Its messages are in ``stderr``."""
         command = [str(self.home / "bin" / "java"), *QUICKLY, "-jar", str(self.jar), *arguments]
-        return subprocess.run(command, capture_output=True, text=True, check=False, timeout=COMPILE_TIMEOUT_S)
+        return subprocess.run(
+            command,
+            env=for_java(os.environ),
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=COMPILE_TIMEOUT_S,
+        )
 
     def _identity(self, sources: Sequence[Path], libraries: Sequence[Path]) -> str:
         """Sources by what is in them, jars (which are pinned) by name and size, Java by its own word for itself."""

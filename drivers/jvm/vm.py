@@ -13,6 +13,7 @@ their own. Thus the libraries do not conflict, although they contain different v
 
 import atexit
 import gc
+import os
 import threading
 import time
 from collections.abc import Callable, Iterable
@@ -25,6 +26,7 @@ import jpype.config
 
 from drivers.contract import DriverError
 from drivers.jvm.compiler import Compiler
+from records.environment import JAVA, LOCALE
 
 SOURCES = Path(__file__).parents[1] / "java"
 JVM_OPTIONS = (
@@ -147,6 +149,9 @@ def _start_jvm(library: Path) -> None:
     """
     jpype.config.destroy_jvm = False  # its threads need not end before this process may
     hooks = list(gc.callbacks)
+    for name in JAVA:
+        os.environ.pop(name, None)
+    os.environ |= LOCALE  # the JVM reads the variables of its process
     jpype.startJVM(str(library), *JVM_OPTIONS, interrupt=False)
     gc.callbacks[:] = hooks
     atexit.register(_stop_jpype_thread)

@@ -122,7 +122,7 @@ def judge(question: Question, ratio: Estimate | None, adjusted_p: float) -> Verd
         return Verdict(SAME, (f"The whole interval, {interval_text(ratio)}, lies {within}.",))
     if ratio.high - ratio.low > log(UNSTABLE_SPAN):
         return Verdict(UNSTABLE, (_unstable(ratio),))
-    return Verdict(UNDECIDED, (_not_told(question, ratio, is_significant), *forecast(question)))
+    return Verdict(UNDECIDED, (_not_told(question, ratio, adjusted_p), *forecast(question)))
 
 
 def of_offered_rate(question: Question) -> Verdict | None:
@@ -156,11 +156,18 @@ def _unstable(ratio: Estimate) -> str:
     )
 
 
-def _not_told(question: Question, ratio: Estimate, is_significant: bool) -> str:
-    limit = f"{question.same_within:g} %"
-    if is_significant:
-        return f"There is a difference ({interval_text(ratio)}), but not whether it is more than {limit}."
-    return f"The interval, {interval_text(ratio)}, holds both no difference and one of more than {limit}."
+def _not_told(question: Question, ratio: Estimate, adjusted_p: float) -> str:
+    """What the test found, and what a verdict would need."""
+    limit, interval = f"{question.same_within:g} %", interval_text(ratio)
+    if adjusted_p <= LEVEL:
+        return f"There is a difference ({interval}), but it may be smaller than {limit}."
+    if not ratio.low <= 0 <= ratio.high:
+        tests = f"with {counted(question.tests, 'test')}, Holm demands more" if question.tests > 1 else ""
+        return (
+            f"The interval, {interval}, excludes no difference, but the test does not: p is {adjusted_p:.2g}, and a "
+            f"verdict takes at most {LEVEL:g}{f' ({tests})' if tests else ''}."
+        )
+    return f"The interval, {interval}, includes both no difference and one of more than {limit}."
 
 
 def too_few(question: Question, ratio: Estimate) -> tuple[str, ...]:

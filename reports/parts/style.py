@@ -112,7 +112,9 @@ def legend(figure: Figure, handles: list[Line2D]) -> None:
 def to_svg(draw: Callable[[], Figure], anchor: str, title: str, description: str) -> str:
     """The drawn figure as an accessible inline <svg>. ``anchor`` makes its ids unique on the page."""
     buffer = io.StringIO()
-    with matplotlib.rc_context(RC):
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()  # a matplotlibrc of the user's is for the user's own figures
+        matplotlib.rcParams.update(RC)
         draw().savefig(buffer, format="svg", metadata=NO_METADATA, transparent=True)
     svg = buffer.getvalue()
     svg = svg[svg.index("<svg") :]

@@ -27,12 +27,14 @@ from locust import events
 from locust.runners import STATE_SPAWNING, MasterRunner, WorkerRunner
 
 from records.declared_types import misfit
-from records.errors import UserError
+from records.environment import escape_unprintable
+from records.errors import UserError, refuse_first
 from records.summary import EXIT_STATUS
 from records.writer import Recorder
 from scenarios.harness import distributed, web
 from scenarios.harness.options import arguments, plan, user_settings
 from scenarios.harness.options import run_options as options
+from scenarios.harness.options.locust_options import selection_refusals
 from scenarios.harness.options.user_settings import require_all_named
 from scenarios.harness.run import jobs
 from scenarios.harness.run.brokers import BrokerEnvironment, Reroute
@@ -60,6 +62,7 @@ def run(scenario: Scenario, *, reroute: Reroute | None = None) -> None:
             f"run(…) of scenario {scenario.name}: this process has a scenario already; call it once in a locustfile, "
             "and name one locustfile by -f"
         )
+    escape_unprintable()
     use_java_clients()
     lifecycle = Lifecycle(scenario, reroute)
     atexit.register(lifecycle.say_last)  # so early that it comes after Locust's own, which ends the workers
@@ -74,6 +77,7 @@ class Lifecycle:
         self._scenario = scenario
         self._reroute = reroute
         self._environment: Any = None
+        self._parser: Any = None
         self._plan: plan.Plan | None = None  # what `check` made last: the next run
         self._controller: RunController | None = None
         self._last: RunController | None = None  # the last one that came to its end
@@ -91,6 +95,7 @@ class Lifecycle:
 
     def on_parser(self, parser: Any, **_: Any) -> None:
         arguments.add_arguments(parser, self._scenario)
+        self._parser = parser
 
     def on_init(self, environment: Any, runner: Any, **_: Any) -> None:
         self._environment = environment
@@ -128,6 +133,7 @@ class Lifecycle:
 
     def _count_users(self, namespace: Any) -> None:
         """Locust has to know how many users there are: all that the scenario counts, at once."""
+        refuse_first(selection_refusals(namespace, self._environment.shape_class))
         require_all_named(self._environment.user_classes, self._scenario.users)
         counts = self.check(namespace)
         wanted = sum(counts.values())
@@ -156,6 +162,8 @@ class Lifecycle:
         chosen = options.read(namespace, self._scenario, namespace.run_time)
         user_settings.restore(self._own)
         self._plan = plan.make(self._scenario, chosen)
+        command = (*self._plan.info.command, *arguments.given_elsewhere(self._parser, self._plan.info.command))
+        self._plan = replace(self._plan, info=replace(self._plan.info, command=command))
         if none := [name for name, count in self._plan.counts.items() if not count]:
             raise UserError(f"{none[0]}: fixed_count = 0: write how many users of this class there are")
         return self._plan.counts

@@ -169,9 +169,10 @@ class Scenario:
     ``checks``: texts as ``--check`` has them, or what the functions of `scenarios.harness.checks` return.
     ``premises``: such checks, too: what ``faults`` must have brought about for the run to have asked its question;
     without it the run is invalid. They are left out with the scenario's faults (``--fault``).
-    ``question``: the locustfile's docstring, shown at the top of the report. ``entries``: the least number of brokers
-    where a client group has to enter, by its name; a topology with fewer cannot answer the question. ``brokers``: the
-    least number of brokers in all. ``link``: one that the topology needs. ``pair``: the client group that has to enter
+    ``question``: the locustfile's docstring, shown at the top of the report; None where Python runs without docstrings
+    (-OO). ``entries``: the least number of brokers where a client group has to enter, by its name; a topology with
+    fewer cannot answer the question. ``brokers``: the least number of brokers in all. ``link``: one that the topology
+    needs. ``pair``: the client group that has to enter
     at an active broker with a standby; '' if none has to. ``default_link``: what links are like in a
     run without ``--link``. ``limited_on_purpose``: why messages that wait are what the scenario asks about, if they
     are: then it is not judged whether the offered rate was held. ``answered_by``: of `records.run.ANSWERS`, what
@@ -184,7 +185,7 @@ class Scenario:
     checks: tuple[Check | str, ...]
     faults: tuple[Fault, ...] = ()
     premises: tuple[Check | str, ...] = ()
-    question: str = ""
+    question: str | None = ""
     warm_up_s: float | None = None  # None: until latency has settled
     default_protocol: str = "stomp"  # of brokers in memory it is always memory
     entries: Mapping[str, int] = field(default_factory=dict)

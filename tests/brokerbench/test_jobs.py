@@ -1,5 +1,6 @@
 """Checks that the command line tells the exit status of a verdict from that of a failed analysis."""
 
+import json
 import sys
 from pathlib import Path
 
@@ -9,9 +10,14 @@ from brokerbench import stored_runs
 from records.errors import RunUnwritable, UserError
 from records.run import RunInfo
 from records.rundir import RunDirectory
+from records.summary import EXIT_STATUS
 from scenarios.harness.run import jobs
 
-WRITES_A_VERDICT = "import pathlib, sys; pathlib.Path(sys.argv[1]).write_text('{}'); sys.exit(int(sys.argv[2]))"
+WRITES_A_VERDICT = """
+import json, pathlib, sys
+pathlib.Path(sys.argv[1]).write_text(json.dumps({"verdict": sys.argv[2]}))
+sys.exit(int(sys.argv[3]))
+"""
 
 
 @pytest.fixture
@@ -25,10 +31,18 @@ def stand_in(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> None:
     monkeypatch.setattr(stored_runs, "analysis_command", lambda _runs, _master: [sys.executable, "-c", *arguments])
 
 
-@pytest.mark.parametrize("status", [0, 1, 3, 4, 130])
-def test_the_status_of_a_verdict_is_passed_on(run: RunDirectory, monkeypatch: pytest.MonkeyPatch, status: int) -> None:
-    stand_in(monkeypatch, WRITES_A_VERDICT, str(run.summary_path), str(status))
+@pytest.mark.parametrize(("verdict", "status"), EXIT_STATUS.items())
+def test_the_status_of_a_verdict_is_passed_on(
+    run: RunDirectory, monkeypatch: pytest.MonkeyPatch, verdict: str, status: int
+) -> None:
+    stand_in(monkeypatch, WRITES_A_VERDICT, str(run.summary_path), verdict, str(status))
     assert stored_runs.analyse([run], None) == status
+
+
+def test_a_crash_after_the_verdict_changes_nothing(run: RunDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A traceback has status 1, as a failed check has: the exit status follows from the summary."""
+    stand_in(monkeypatch, WRITES_A_VERDICT, str(run.summary_path), "pass", "1")
+    assert stored_runs.analyse([run], None) == EXIT_STATUS["pass"]
 
 
 def test_a_refusal_is_passed_on_although_there_is_no_verdict(
@@ -54,9 +68,9 @@ def test_a_run_without_events_is_refused_by_the_real_analysis(run: RunDirectory)
 
 
 LEAVES_A_FILE = """
-import pathlib, sys, tempfile
+import json, pathlib, sys, tempfile
 pathlib.Path(tempfile.gettempdir(), "left").touch()
-pathlib.Path(sys.argv[1]).write_text(tempfile.gettempdir())
+pathlib.Path(sys.argv[1]).write_text(json.dumps({"verdict": "pass", "folder": tempfile.gettempdir()}))
 """
 
 
@@ -65,10 +79,10 @@ def test_what_an_analysis_leaves_in_its_folder_for_temporary_files_goes_with_it(
 ) -> None:
     stand_in(monkeypatch, LEAVES_A_FILE, str(run.summary_path))
     assert stored_runs.analyse([run], None) == 0
-    of_a_command = Path(run.summary_path.read_text())
+    of_a_command = Path(json.loads(run.summary_path.read_text())["folder"])
     monkeypatch.setattr(jobs, "analysis_command", stored_runs.analysis_command)
     assert jobs.analyse(run, None, lambda _line: None) == 0
-    of_a_run = Path(run.summary_path.read_text())
+    of_a_run = Path(json.loads(run.summary_path.read_text())["folder"])
     assert of_a_command != of_a_run
     for folder in (of_a_command, of_a_run):
         assert folder.name.startswith("brokerbench-analysis-")

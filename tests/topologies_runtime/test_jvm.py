@@ -64,7 +64,7 @@ def test_configuration_data_and_log_are_the_brokers_own() -> None:
 
 def test_what_would_change_the_jvm_is_not_inherited() -> None:
     inherited = {"PATH": "/bin", "JAVA_TOOL_OPTIONS": "-Xint", "ACTIVEMQ_OPTS": "-Xmx1m", "LANG": "C"}
-    assert environment(inherited) == {"PATH": "/bin", "LANG": "C"}
+    assert environment(inherited) == {"PATH": "/bin", "LANG": "C", "LC_ALL": "C.UTF-8"}
 
 
 def test_the_agent_listens_where_its_endpoint_says_and_does_not_answer_multicasts() -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from urllib.parse import urlsplit
 
+from records.environment import for_java
 from topologies.model.endpoints import ManagementEndpoint
 from topologies.model.jvm import Jvm
 
@@ -17,7 +18,6 @@ KEPT_TO_ITSELF = (
     "-XX:+DisableAttachMechanism",
     "-XX:-UsePerfData",  # no file of counters in the shared temporary folder, which a killed JVM would leave there
 )
-CHANGES_A_JVM = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS", "CLASSPATH")
 
 
 @dataclass(frozen=True)
@@ -100,11 +100,9 @@ def properties(values: Mapping[str, str]) -> str:
 
 
 def environment(inherited: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """The caller's, without what would change the JVM or the broker behind our back."""
+    """The environment of a broker: the caller's, without the variables of Java and of the brokers' own scripts."""
     return {
-        name: value
-        for name, value in inherited.items()
-        if name not in CHANGES_A_JVM and not name.startswith(("ACTIVEMQ_", "ARTEMIS_"))
+        name: value for name, value in for_java(inherited).items() if not name.startswith(("ACTIVEMQ_", "ARTEMIS_"))
     }
 
 

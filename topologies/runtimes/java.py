@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
+from records.environment import for_java
 from records.errors import UserError
 
 MINIMUM = 17  # PySpark 4 and the brokers' distributions ask for it
@@ -65,8 +66,9 @@ def ask_version(executable: Path) -> str | None:
     """The version that ``java -version`` prints, such as ``21.0.8``; None if it is no working Java."""
     try:
         answer = subprocess.run(
-            [str(executable), "-version"], capture_output=True, text=True, timeout=ASK_TIMEOUT_S, check=False
-        )
+            [str(executable), "-version"],
+            env=for_java(os.environ), capture_output=True, text=True, timeout=ASK_TIMEOUT_S, check=False,
+        )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired):
         return None
     return version_in(answer.stderr) if answer.returncode == 0 else None
@@ -83,7 +85,7 @@ def require_taken(options: Sequence[str], broker: str) -> None:
         java = find_java()
         answer = subprocess.run(
             [str(java.executable), *options, "-version"],
-            capture_output=True, text=True, timeout=ASK_TIMEOUT_S, check=False,
+            env=for_java(os.environ), capture_output=True, text=True, timeout=ASK_TIMEOUT_S, check=False,
         )  # fmt: skip
     except (NoJava, OSError, subprocess.TimeoutExpired):
         return

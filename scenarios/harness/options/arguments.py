@@ -4,7 +4,7 @@
 """
 
 from argparse import Action, ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -12,6 +12,9 @@ from scenarios.harness.options.fault_options import kinds_in_words
 from scenarios.harness.run.warm_up import AT_LEAST_S, AT_MOST_S
 from scenarios.harness.scenario import Scenario
 from scenarios.options import KINDS_OF_FAULTS, OPTIONS, SCENARIOS_OWN, SECTIONS
+
+REPEATED = {option.dest for option in OPTIONS.values()} | {"locustfile", "headless", "run_time", "processes"}
+"""Options that belong to the command that makes a run again."""
 
 
 class Joined(Action):
@@ -49,10 +52,30 @@ def add_arguments(parser: Any, scenario: Scenario) -> None:
             settings |= {"choices": ("", *option.choices), "metavar": "{" + ",".join(option.choices) + "}"}
         if option.repeats:
             settings["action"] = Joined
+        settings["env_var"] = f"LOCUST_{option.dest.upper()}"
         action = groups[option.section].add_argument(option.name, **settings)
         action.include_in_web_ui = option.in_form and not option.beside_report
         action.is_secret = action.is_required = action.is_multiple = False  # as Locust's own add_argument sets them
     parser.set_defaults(topology=scenario.default_topology)
+
+
+def given_elsewhere(parser: Any, command: Sequence[str]) -> list[str]:
+    """The options that came from a variable or from locust.conf, as words for the ``command`` that lacks them.
+
+    Only options that a run of the same kind needs. Others may hold secrets, such as LOCUST_WEB_LOGIN.
+    """
+    words: list[str] = []
+    typed = {word.partition("=")[0] for word in command}
+    sources = parser.get_source_to_settings_dict() if parser else {}
+    for source, found in sources.items():
+        if source in ("command_line", "defaults"):
+            continue
+        for action, value in found.values():
+            if action is None or action.dest not in REPEATED or typed & {*action.option_strings}:
+                continue
+            words += [action.option_strings[-1], *([] if action.nargs == 0 else [str(value)])]
+            typed |= {*action.option_strings}
+    return words
 
 
 def _warm_up(scenario: Scenario) -> str:

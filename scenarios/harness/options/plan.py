@@ -109,6 +109,18 @@ class Plan:
         return 1 + further / sum(self.producers.values())
 
 
+def expected_messages(plan: Plan) -> float | None:
+    """How many deliveries the load should have; None where its rate changes, or its length is open."""
+    if plan.options.messages is not None:
+        return plan.options.messages * plan.copies
+    if plan.options.steps or plan.options.search or plan.options.clients or plan.expected_load_s is None:
+        return None
+    per_s = sum(
+        user.count * float(user.settings["sends_per_second"]) for user in plan.info.users if user.role == PRODUCER
+    )
+    return per_s * plan.expected_load_s * plan.copies
+
+
 def would_run(plan: Plan) -> dict[str, object]:
     """What ``--dry-run`` prints."""
     warm_up_s = plan.options.warm_up_s
@@ -131,6 +143,7 @@ def would_run(plan: Plan) -> dict[str, object]:
         "load_s": plan.load_s,
         "load_ends_after_faults_s": plan.after_faults_s,
         "expected_load_s": plan.expected_load_s,
+        "expected_messages": expected_messages(plan),
         "rate_steps": text_of(plan.options.steps) if plan.options.search is None else str(plan.options.search),
         "clients": str(plan.options.clients) if plan.options.clients else None,
         "faults": list(map(_in_words, plan.faults, earliest_s(plan.faults))),

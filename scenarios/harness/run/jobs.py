@@ -11,10 +11,12 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from records.analysis_command import SCRATCH, analysis_command, java_folder
+from records.analysis_command import SCRATCH, analysis_command, is_local, java_folder
+from records.environment import for_job
 from records.errors import RunUnreadable, UserError, about
 from records.files import remove_file
 from records.rundir import RunDirectory
+from records.summary import EXIT_STATUS
 from records.temporary import temporary_folder
 from topologies.runtimes import java
 from topologies.runtimes.processes import guard
@@ -26,12 +28,17 @@ JAVA_STACK = re.compile(r"\s+(at |\.\.\. \d+ more)")
 def analyse(run: RunDirectory, master: str | None, progress: Callable[[str], None]) -> int:
     """Analyse a run; returns the exit status of its verdict (records.summary.EXIT_STATUS). Raises UserError."""
     with about("analysis: "):
-        environment = java.spark_environment(java.find_java(), java_folder(run.path))
+        environment = for_job(os.environ, local=is_local(master))
+        environment |= java.spark_environment(java.find_java(), java_folder(run.path))
     command = analysis_command([run.path], master)
     with temporary_folder(SCRATCH) as scratch:
         environment["TMPDIR"] = str(scratch)
         log = run.path / "logs" / "analysis.log"
-        return _make([run.summary_path], command, environment, log, progress, remove=[scratch])
+        status = _make([run.summary_path], command, environment, log, progress, remove=[scratch])
+    expected = EXIT_STATUS[run.read_verdict()]
+    if status != expected:
+        progress(f"analysis: ended with status {status} after it had written its results; see {log}")
+    return expected
 
 
 def report(run: RunDirectory, other_files: Mapping[str, Path], progress: Callable[[str], None]) -> None:
@@ -43,7 +50,7 @@ def report(run: RunDirectory, other_files: Mapping[str, Path], progress: Callabl
     _make(
         [run.report_path, *other_files.values()],
         [sys.executable, "-m", "reports", str(run.path), *arguments],
-        {},
+        for_job(os.environ, local=True),
         run.path / "logs" / "report.log",
         progress,
     )
@@ -88,7 +95,7 @@ def _make(
     progress: Callable[[str], None],
     remove: Sequence[Path] = (),
 ) -> int:
-    """Run a job that writes ``results``. A Python that fails ends with status 1, as a verdict does: the files tell.
+    """Run a job that writes ``results``, and return its exit status. Raises UserError if a result is missing.
 
     ``remove``: folders that go if this process is killed.
     """
@@ -110,11 +117,12 @@ def _run(command: list[str], environment: Mapping[str, str], log: Path, progress
     with log.open("w", encoding="utf-8") as log_file:
         job = subprocess.Popen(
             command,
-            env={**os.environ, **environment},
+            env=environment,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=log_file,
-            text=True,
+            encoding="utf-8",
+            errors="replace",
             start_new_session=True,
         )
         assert job.stdout is not None

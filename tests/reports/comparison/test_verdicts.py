@@ -18,7 +18,7 @@ from reports.comparison.metrics import METRICS, PRIMARY, Metric, primary_metrics
 from reports.comparison.runs import FinishedRun
 from reports.comparison.sentences import answer, unsteady
 from reports.comparison.statistics import Estimate
-from reports.comparison.verdicts import change_text, interval_text, percent_text
+from reports.comparison.verdicts import UNDECIDED, Question, change_text, interval_text, judge, percent_text
 from reports.parts.histogram import Histogram
 
 CPU = "throughput.cpu_ms_per_message_brokers"
@@ -164,6 +164,23 @@ def test_runs_that_do_not_repeat_are_unstable_and_no_undecided() -> None:
     comparison = of_ratios(0.3, 3.0, 0.5, 2.2, 0.9, 4.0, 0.25, 1.5)
     assert words(comparison) == ["unstable"]
     assert "Find out why the runs do not repeat" in comparison.tests[0].verdict.reasons[0]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "p", "reason"),
+    [
+        (-0.2, 0.1, 0.3, "includes both no difference and one of more than 5 %"),
+        (-0.12, -0.042, 0.09, "excludes no difference, but the test does not: p is 0.09"),
+        (-0.12, -0.042, 0.01, "but it may be smaller than 5 %"),
+    ],
+)
+def test_undecided_says_what_the_test_found(low: float, high: float, p: float, reason: str) -> None:
+    """An interval that excludes no difference was once said to include it."""
+    ratios = (-0.1, -0.09, -0.045, -0.04, -0.04, -0.04, -0.04)
+    question = Question(ratios, higher_is_better=False, tests=2)
+    verdict = judge(question, Estimate(-0.0401, low, high, 0.98), p)
+    assert verdict.word == UNDECIDED
+    assert reason in verdict.reasons[0]
 
 
 def test_three_blocks_give_no_verdict_but_say_what_could_have_been_told() -> None:

@@ -1,0 +1,48 @@
+"""The environment variables of the processes that brokerbench starts.
+
+They inherit the user's environment, without the variables that would change Java, Spark, Python or matplotlib behind
+our back.
+"""
+
+import sys
+from collections.abc import Mapping
+from io import TextIOWrapper
+
+JAVA = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS", "CLASSPATH")
+"""Variables from which every JVM takes further options."""
+SPARK = ("SPARK_", "PYSPARK_", "HADOOP_", "YARN_", "HIVE_")
+"""Prefixes of the variables that Spark and its libraries read. A local session uses none of them."""
+PYTHON = ("PYTHONOPTIMIZE", "PYTHONWARNINGS", "PYTHONINSPECT", "PYTHONDEVMODE", "PYTHONSTARTUP")
+LOCALE = {"LC_ALL": "C.UTF-8"}
+"""ActiveMQ cannot start in a Turkish locale (it writes ``INFO`` in lower case), and a JVM in the plain C locale cannot
+open a file whose name is not ASCII."""
+
+
+def for_java(inherited: Mapping[str, str]) -> dict[str, str]:
+    """The environment of a JVM: no options from variables, and a locale that every JVM understands."""
+    return {name: value for name, value in inherited.items() if name not in JAVA} | LOCALE
+
+
+def for_job(inherited: Mapping[str, str], *, local: bool) -> dict[str, str]:
+    """The environment of an analysis or a report, which run as Python processes of their own.
+
+    They import nothing from the current folder, where the user may have files of any name, and write UTF-8. ``local``:
+    Spark runs on this machine only, so its variables, which are meant for a cluster, are left out.
+    """
+    job = {name: value for name, value in for_java(inherited).items() if name not in PYTHON}
+    settings = {"PYTHONSAFEPATH": "1", "PYTHONUTF8": "1", "PYTHONIOENCODING": "utf-8"}
+    return (without_spark(job) if local else job) | settings
+
+
+def without_spark(inherited: Mapping[str, str]) -> dict[str, str]:
+    """The environment without the variables that change Spark."""
+    return {name: value for name, value in inherited.items() if not name.startswith(SPARK)}
+
+
+def escape_unprintable() -> None:
+    """Let standard output escape characters that the terminal's encoding lacks, instead of raising an error.
+
+    Standard error does so in every Python.
+    """
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")

@@ -1,0 +1,35 @@
+"""Rejects options of Locust that select or shape users: a scenario says which users there are, and when they send.
+
+Locust would start the run all the same, and the harness would wait for users that never come.
+"""
+
+from argparse import Namespace
+from collections.abc import Iterator
+from typing import Any
+
+ALL_USERS = "a run always has all users of its scenario"
+
+
+def selection_refusals(namespace: Namespace, shape: Any) -> Iterator[str]:
+    """Each problem with its next step. ``shape``: the LoadTestShape that Locust found in the locustfile, or None."""
+    for option in ("tags", "exclude_tags"):
+        if chosen := getattr(namespace, option, None):
+            yield (
+                f"--{option.replace('_', '-')} {' '.join(chosen)}: {ALL_USERS}, and they have no tags; leave it out, "
+                "or write a locustfile with fewer user classes"
+            )
+    if chosen := getattr(namespace, "user_classes", None):
+        yield (
+            f"{' '.join(chosen)}: {ALL_USERS}; leave the names of user classes out, or write a locustfile with fewer "
+            "user classes"
+        )
+    if getattr(namespace, "config_users", None):
+        yield (
+            f"--config-users: {ALL_USERS}, as the locustfile declares them; leave it out, and set attributes of the "
+            "user classes, or use --producers, --consumers and --rate"
+        )
+    if shape is not None:
+        yield (
+            f"{type(shape).__name__}: a run has no LoadTestShape, because the scenario's load says when users send; "
+            "remove the class, and use load=Steps(…) or load=AddClients(…) of the scenario"
+        )

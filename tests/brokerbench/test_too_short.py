@@ -1,0 +1,45 @@
+"""Checks that a comparison says beforehand which percentiles its runs are too short for."""
+
+from pathlib import Path
+
+import pytest
+
+from brokerbench.compare.making import too_short
+from brokerbench.compare.session import Session
+from reports.comparison.metrics import METRICS
+
+P99 = METRICS["latency_ms.due_to_received.p99"]
+RATE = METRICS["throughput.received_per_s"]
+
+
+def session(folder: Path) -> Session:
+    return Session("s", Path("steady.py"), "topology", ("mesh", "single"), (), 7, folder)
+
+
+def arm(messages: float | None, load_s: float | None = 10.0) -> dict[str, float | None]:
+    return {"expected_messages": messages, "expected_load_s": load_s}
+
+
+def test_600_messages_are_too_few_for_a_p99(tmp_path: Path) -> None:
+    (line,) = too_short(session(tmp_path), [arm(600), arm(600)], [P99])
+    assert line == (
+        "steady: latency_ms.due_to_received.p99 takes 1,000 messages in each run, and a run has about 600, so there "
+        "will be no verdict on it: make each run longer, with -t 20s, or choose another figure by --primary"
+    )
+
+
+def test_the_arm_with_fewest_messages_decides(tmp_path: Path) -> None:
+    assert too_short(session(tmp_path), [arm(5_000), arm(999)], [P99])
+    assert not too_short(session(tmp_path), [arm(5_000), arm(1_000)], [P99])
+
+
+def test_a_load_that_ends_by_count_takes_more_messages(tmp_path: Path) -> None:
+    (line,) = too_short(session(tmp_path), [arm(600, None)], [P99])
+    assert "send more messages" in line
+
+
+@pytest.mark.parametrize("messages", [None, 600])
+def test_rates_take_no_number_of_messages(tmp_path: Path, messages: float | None) -> None:
+    """None: where the rate changes, nobody knows beforehand how many there will be."""
+    assert not too_short(session(tmp_path), [arm(messages)], [RATE])
+    assert not too_short(session(tmp_path), [arm(None)], [P99])

@@ -1,0 +1,51 @@
+"""Checks which of the user's variables reach a JVM, an analysis and a report."""
+
+import io
+import sys
+
+import pytest
+
+from records.environment import JAVA, escape_unprintable, for_java, for_job, without_spark
+
+OWN = {"PATH": "/bin", "HOME": "/home/me", "PYTHONPATH": "/lib", "http_proxy": "http://proxy:3128"}
+CLUSTER = {"SPARK_HOME": "/spark", "PYSPARK_SUBMIT_ARGS": "--master yarn", "HADOOP_CONF_DIR": "/hadoop"}
+
+
+def test_java_takes_no_options_from_variables() -> None:
+    assert for_java({**OWN, **dict.fromkeys(JAVA, "-Xmx1m")}).items() >= OWN.items()
+    assert not {*JAVA} & {*for_java(dict.fromkeys(JAVA, "-Xmx1m"))}
+
+
+@pytest.mark.parametrize("locale", ["tr_TR.UTF-8", "C", "POSIX", "de_DE.ISO-8859-1"])
+def test_java_always_has_the_same_locale(locale: str) -> None:
+    assert for_java({"LC_ALL": locale})["LC_ALL"] == "C.UTF-8"
+
+
+def test_a_local_job_ignores_spark_variables() -> None:
+    job = for_job({**OWN, **CLUSTER}, local=True)
+    assert job.items() >= OWN.items()
+    assert not {*CLUSTER} & {*job}
+
+
+def test_a_job_on_a_cluster_keeps_spark_variables() -> None:
+    assert for_job({**OWN, **CLUSTER}, local=False).items() >= {**OWN, **CLUSTER}.items()
+
+
+def test_a_job_imports_nothing_from_the_current_folder() -> None:
+    job = for_job({"PYTHONOPTIMIZE": "2", "PYTHONWARNINGS": "error", "PYTHONIOENCODING": "ascii"}, local=True)
+    assert job["PYTHONSAFEPATH"] == "1"
+    assert job["PYTHONIOENCODING"] == "utf-8"
+    assert not {"PYTHONOPTIMIZE", "PYTHONWARNINGS"} & {*job}
+
+
+def test_only_spark_variables_are_removed() -> None:
+    assert without_spark({**OWN, **CLUSTER}) == OWN
+
+
+def test_a_terminal_without_arrows_gets_escapes(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = io.TextIOWrapper(io.BytesIO(), encoding="ascii")
+    monkeypatch.setattr(sys, "stdout", terminal)
+    escape_unprintable()
+    print("due → received", end="")
+    terminal.flush()
+    assert terminal.buffer.getvalue() == b"due \\u2192 received"  # type: ignore[attr-defined]
