@@ -329,7 +329,8 @@ class Unplanned(TypedDict):
         float | None,
         in_s(
             "When the broker answered again, or when the last of these clients was connected again, in seconds of"
-            " the load. Null if one never was."
+            " the load. Null if the broker was silent to the end of the load, or one of the clients never was connected"
+            " again."
         ),
     ]
     clients: Annotated[int, of_clients("Clients that waited, or that lost their connections.")]

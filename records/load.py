@@ -9,7 +9,10 @@ from records.latency import Latency
 class Throughput(TypedDict):
     """Messages a second over the load phase, and milliseconds of CPU a message."""
 
-    due_per_s: Annotated[float | None, per_s("Messages that were due in the load, a second.", title="rate due")]
+    due_per_s: Annotated[
+        float | None,
+        per_s("Messages that were due in the load, a second, by the schedules of the producers.", title="rate due"),
+    ]
     sent_per_s: Annotated[
         float | None, per_s("Messages sent in the load, a second.", title="rate sent", better=HIGHER, compared=True)
     ]
@@ -82,8 +85,8 @@ class OfferedRate(TypedDict):
     held: Annotated[
         bool | None,
         means(
-            "False if a backlog grew without a fault, or messages were never sent. Null: not judged, and why says"
-            " the reason."
+            "False if more deliveries waited in the end than at the beginning, faults aside. Null: not judged, and why"
+            " says the reason."
         ),
     ]
     from_s: Annotated[

@@ -28,7 +28,11 @@ RATES = _table(
     ("second", SECOND, "second of the event"),
     ("phase", TEXT, "phase of the message's due time, or of the event if it has none"),
     ("event", TEXT, "`due`, `sent`, `acked` or `received` (every delivery)"),
-    ("broker", TEXT, "the broker that the client was connected to; for `due`, the broker of the first attempt"),
+    (
+        "broker",
+        TEXT,
+        "the broker that the client was connected to; for `due`, of the first attempt, '' if it was never sent",
+    ),
     ("count", COUNT, "number of events"),
 )
 

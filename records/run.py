@@ -13,7 +13,7 @@ from records.destination_pattern import expanded, replies_to
 from records.rate_steps import RateStep
 from records.schemas import SCHEMA_VERSION
 
-RUN_VERSION = 8
+RUN_VERSION = 9
 PRODUCER, CONSUMER = "producer", "consumer"  # the roles of users
 State = Literal["starting", "running", "ended", "interrupted", "failed"]
 NEVER_BEGAN: dict[State, str] = {
@@ -233,6 +233,7 @@ class RunInfo:
     unsearched: tuple[str, ...] = ()  # where messages may be that nobody could look for: missing ones are not lost
     withheld: int = 0  # messages that were due and never sent, as the brokers kept their producers waiting to the end
     missed: int = 0  # messages that were due and never sent, though the brokers took what came
+    failed_producers: tuple[int, ...] = ()  # numbers of producers that may fail, and did: their schedules ended then
     clock_doubts: tuple[str, ...] = ()  # why times of several processes cannot be compared (a clock that moved)
     warnings: tuple[str, ...] = ()  # facts for a reader that do not change the verdict
     options: dict[str, str | int | float | bool | None] = field(default_factory=dict)

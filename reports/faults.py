@@ -180,6 +180,7 @@ def _sentence(outage: Unplanned) -> str:
     clients, began = counted(outage["clients"], "client"), _moment(outage["from_s"])
     until = _moment(outage["until_s"]) if outage["until_s"] is not None else ""
     if outage["what"] == "silent":
+        until = until or "the end of the load"
         return f"Outside of every fault, {outage['broker']} was silent from {began} to {until}, while {clients} waited."
     back = f"all were connected again at {until}" if until else "not all were connected again"
     return f"Outside of every fault, {clients} lost the connection to {outage['broker']} at {began}; {back}."

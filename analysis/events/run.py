@@ -4,7 +4,7 @@ Tables with few rows are read whole, with their times on the master's clock. Sen
 as the messages: a topic has them only by a `Question`, which every part of the run answers for itself.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol
@@ -138,6 +138,7 @@ class Results:
     late: pl.DataFrame = field(default_factory=pl.DataFrame)
     all_expired: bool = True
     unsearched: tuple[str, ...] = ()
+    ended_early: Sequence[str] = ()
     doubts: Mapping[str, str] = field(default_factory=dict)
     backlog_cause: str = ""
 

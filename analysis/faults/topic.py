@@ -14,6 +14,7 @@ from analysis.faults.unplanned import Quiet, Span
 from analysis.messages.part import Part
 from records.faults import Recovery, Unplanned
 from records.results import OUTAGES
+from records.run import PRODUCER
 from records.units import NS_PER_S
 
 
@@ -88,7 +89,8 @@ def _silences(run: Run, results: Results, load: Span) -> list[unplanned.Silence]
     stalls: dict[int, list[Span]] = {}
     for row in run.stall_rows:
         stalls.setdefault(row["process"], []).append(Span(row["began_ns"], row["ended_ns"]))
-    quiet = unplanned.quiet_times(results.tables["rates"], run.faults, list(stalls.values()), load)
+    rates, brokers = results.tables["rates"], run.info.enter_at(PRODUCER)
+    quiet = unplanned.quiet_times(rates, run.faults, list(stalls.values()), load, brokers)
     if not quiet:
         return []
     bounds = run.ask({"bounds": Question(partial(_bounds, quiet=quiet), unplanned.all_bounds)})["bounds"]

@@ -1,12 +1,12 @@
 """Finds outages that no fault of the run was meant to bring about: silent brokers, and connections lost to a broker.
 
 A broker is silent if it confirms and delivers nothing for two whole seconds or more, while clients wait for what they
-sent, or messages wait that it delivers later. Whole seconds are looked for in the small table of rates first. Events
-are asked only about what was found there.
+sent, or messages wait that it delivers later. Some brokers are silent to the end of the load. Whole seconds are looked
+for in the small table of rates first. Events are asked only about what was found there.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import polars as pl
@@ -45,25 +45,35 @@ class Span:
 
 @dataclass(frozen=True)
 class Quiet:
-    """A time without a sign of life of a broker: whole seconds, or to the nanosecond."""
+    """A time without a sign of life of a broker: whole seconds, or to the nanosecond.
+
+    ``to_the_end``: it lasted until the load ended, and no sign of life came after it.
+    """
 
     broker: str
     span: Span
+    to_the_end: bool = False
 
 
 def quiet_times(
-    rates: pa.Table, faults: Sequence[FaultSpan], stalls: Sequence[Sequence[Span]], load: Span
+    rates: pa.Table,
+    faults: Sequence[FaultSpan],
+    stalls: Sequence[Sequence[Span]],
+    load: Span,
+    brokers: Collection[str] = (),
 ) -> list[Quiet]:
     """The empty seconds of brokers that no fault and no stall explains; the MOST_ASKED longest ones at most.
 
-    ``rates``: the result table. ``stalls``: of each process of the load generator.
+    ``rates``: the result table. ``stalls``: of each process of the load generator. ``brokers``: those that clients use,
+    which may have given no sign at all.
     """
     planned = _planned(faults)
     unexplained = []
-    for broker, seconds in sorted(empty_seconds(rates, load), key=lambda pair: -len(pair[1]))[:MOST_ASKED]:
-        around = Span(load.from_ns + seconds.start * NS_PER_S, load.from_ns + seconds.stop * NS_PER_S)
+    for empty in sorted(empty_seconds(rates, load, brokers), key=lambda empty: -len(empty.seconds))[:MOST_ASKED]:
+        until_ns = load.until_ns if empty.to_the_end else load.from_ns + empty.seconds.stop * NS_PER_S
+        around = Span(load.from_ns + empty.seconds.start * NS_PER_S, until_ns)
         if not any(around.overlap_ns(span) for span in planned) and not _stalled(around, stalls):
-            unexplained.append(Quiet(broker, around))
+            unexplained.append(Quiet(empty.broker, around, empty.to_the_end))
     return unexplained
 
 
@@ -82,7 +92,11 @@ def silences(quiet: Sequence[Quiet], waiting: pl.DataFrame) -> list["Silence"]:
     )
     possible = [
         Silence(
-            quiet_time.broker, quiet_time.span, counts.get((number, "producer"), 0), counts.get((number, "consumer"), 0)
+            quiet_time.broker,
+            quiet_time.span,
+            counts.get((number, "producer"), 0),
+            counts.get((number, "consumer"), 0),
+            quiet_time.to_the_end,
         )
         for number, quiet_time in enumerate(quiet)
     ]
@@ -107,15 +121,29 @@ def unplanned(
     return sorted([*(silence.as_unplanned(load) for silence in silences), *losses], key=lambda outage: outage["from_s"])
 
 
-def empty_seconds(rates: pa.Table, load: Span) -> Iterator[tuple[str, range]]:
-    """By broker: so many successive seconds of the load without a sign of life, between two that have one."""
+@dataclass(frozen=True)
+class Empty:
+    """Successive seconds without a sign of life of a broker. ``to_the_end``: none came after them."""
+
+    broker: str
+    seconds: range
+    to_the_end: bool
+
+
+def empty_seconds(rates: pa.Table, load: Span, brokers: Collection[str] = ()) -> Iterator[Empty]:
+    """At least so many seconds of the load between two that have a sign of life, or after the last one.
+
+    Of one of ``brokers`` that gave no sign at all: the whole load.
+    """
     signs = rates.filter(pc.is_in(rates["event"], pa.array(SIGNS)))
-    for broker in sorted(set(signs["broker"].to_pylist()) - {""}):
+    ends_s = (load.until_ns - load.from_ns) // NS_PER_S
+    for broker in sorted({*signs["broker"].to_pylist(), *brokers} - {""}):
         seconds = sorted(set(signs.filter(pc.equal(signs["broker"], broker))["second"].to_pylist()))
-        for before, after in pairwise(seconds):
-            in_load = range(max(before + 1, 0), min(after, (load.until_ns - load.from_ns) // NS_PER_S))
-            if len(in_load) >= LEAST_SECONDS:
-                yield broker, range(before + 1, after)
+        for before, after in pairwise([*(seconds or [-1]), None]):
+            assert before is not None
+            until = ends_s if after is None else after
+            if len(range(max(before + 1, 0), min(until, ends_s))) >= LEAST_SECONDS:
+                yield Empty(broker, range(before + 1, until), after is None)
 
 
 def _stalled(around: Span, stalls: Sequence[Sequence[Span]]) -> bool:
@@ -136,17 +164,18 @@ def _covered_ns(around: Span, stalls: Sequence[Span]) -> int:
 
 @dataclass(frozen=True)
 class Silence:
-    """``producers``: how many had no answer to what they sent. ``consumers``: how many got late messages after it."""
+    """``producers``: how many had no answer to what they sent. ``consumers``: how many got late messages after it, or
+    none to the end."""
 
     broker: str
     span: Span
     producers: int
     consumers: int
+    to_the_end: bool = False
 
     def as_unplanned(self, load: Span) -> Unplanned:
-        return _unplanned(
-            "silent", self.broker, self.span.from_ns, self.span.until_ns, self.producers + self.consumers, load
-        )
+        until_ns = None if self.to_the_end else self.span.until_ns
+        return _unplanned("silent", self.broker, self.span.from_ns, until_ns, self.producers + self.consumers, load)
 
 
 def bounds(quiet: Sequence[Quiet], sends: pl.DataFrame, deliveries: pl.DataFrame) -> pl.DataFrame:
@@ -177,7 +206,8 @@ def to_the_nanosecond(quiet: Sequence[Quiet], bounds: pl.DataFrame) -> list[Quie
 
     def exactly(quiet_time: Quiet, last_ns: int | None, first_ns: int | None) -> Quiet:
         from_ns = quiet_time.span.from_ns if last_ns is None else last_ns
-        return Quiet(quiet_time.broker, Span(from_ns, quiet_time.span.until_ns if first_ns is None else first_ns))
+        until_ns = quiet_time.span.until_ns if first_ns is None else first_ns
+        return replace(quiet_time, span=Span(from_ns, until_ns))
 
     return [exactly(quiet_time, *signs[number]) for number, quiet_time in enumerate(quiet)]
 

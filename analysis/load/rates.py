@@ -1,5 +1,7 @@
 """Counts the messages that were due, sent, confirmed and delivered in each second, by broker."""
 
+from collections.abc import Mapping
+
 import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -40,6 +42,21 @@ def rates(
         ]
     )
     return moments.group_by(KEY).agg(pl.sum("count"))
+
+
+def with_unsent(moments: pl.DataFrame, unsent: Mapping[int, int]) -> pl.DataFrame:
+    """Rows of RATES, with messages that were due and never sent: they have no broker. ``unsent``: by second."""
+    if not unsent:
+        return moments
+    seconds = pl.Series("second", sorted(unsent), moments.schema["second"])
+    phase = pl.when(pl.col("second") < 0).then(pl.lit("warm-up")).otherwise(pl.lit("load"))
+    rows = pl.DataFrame({"second": seconds}).with_columns(
+        phase.cast(moments.schema["phase"]).alias("phase"),
+        pl.lit("due").cast(moments.schema["event"]).alias("event"),
+        pl.lit("").cast(moments.schema["broker"]).alias("broker"),
+        pl.Series("count", [unsent[at_s] for at_s in sorted(unsent)], moments.schema["count"]),
+    )
+    return pl.concat([moments, rows.select(moments.columns)]).group_by(KEY).agg(pl.sum("count"))
 
 
 def totals(messages: pl.DataFrame, deliveries: pl.DataFrame, timeline: Timeline) -> pl.DataFrame:

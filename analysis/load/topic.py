@@ -9,11 +9,11 @@ import pyarrow.compute as pc
 from analysis.events.questions import Answers, Question, counts
 from analysis.events.run import Results, Run, as_table
 from analysis.latency.figures import lag_ms
-from analysis.load import rates
+from analysis.load import rates, unsent
 from analysis.load.client_steps import COLUMNS, EVENTS, client_steps
+from analysis.load.flow import Deliveries, deliveries_owed
 from analysis.load.limits import limit
 from analysis.load.offered_rate import OURS, Tables, offered_rate
-from analysis.load.rates import by_second
 from analysis.load.steps import Asked, held_per_s, step_results
 from analysis.messages.accounting import owed
 from analysis.messages.part import Part
@@ -26,21 +26,37 @@ class Load:
     """Table: rates. Summary: throughput, offered_rate, lag_ms, steps, limit, blocked, warm_up, connections.
 
     Found for others: copies, how many deliveries a message should have; doubts, why a measure has the age of a backlog,
-    and backlog_cause. It takes the tables accounting, latency, resources and consumers.
+    and backlog_cause; ended_early, a sentence on each producer that did. It takes the tables accounting, latency,
+    resources and consumers.
     """
 
     step = "measured the load"
 
     def questions(self, run: Run) -> dict[str, Question]:
-        return {"rates": counts(_rates, *rates.KEY), "totals": counts(_totals)}
+        return {
+            "rates": counts(_rates, *rates.KEY),
+            "totals": counts(_totals),
+            "deliveries": counts(_deliveries, "second"),
+            "sent": Question(_sent, unsent.all_sent),
+        }
 
     def conclude(self, run: Run, answers: Answers, results: Results) -> None:
         info, tables, load_s = run.info, results.tables, run.timeline.load_s
-        tables["rates"] = as_table(answers["rates"])
+        never_sent = unsent.unsent(info, run.members, answers["sent"])
+        tables["rates"] = as_table(rates.with_unsent(answers["rates"], never_sent.by_second))
         (of_load,) = answers["totals"].to_dicts()
-        results.copies = copies_of_each(tables["accounting"], tables["rates"])
+        of_load["due"] += sum(count for at_s, count in never_sent.by_second.items() if at_s >= 0)
+        results.copies = copies_of_each(tables["accounting"], int(answers["sent"]["sent"].sum()))
+        results.ended_early = unsent.sentences(never_sent.ended_early)
         steps = step_results(Asked.of(info), tables["rates"], results.latency_by_second, load_s, results.copies)
-        telling = Tables(tables["rates"], results.latency_by_second, tables["resources"], tables["consumers"])
+        telling = Tables(
+            tables["rates"],
+            results.latency_by_second,
+            tables["resources"],
+            tables["consumers"],
+            Deliveries.from_rows(answers["deliveries"].to_dicts()),
+            never_sent,
+        )
         of_lowest = limit(info, steps, tables["resources"], results.latency_by_second, tables["consumers"])
         judged = offered_rate(info, run.faults, load_s, results.copies, telling)
         results.doubts, results.backlog_cause = judged.doubts, judged.cause
@@ -67,14 +83,13 @@ class Load:
         }
 
 
-def copies_of_each(accounting: pa.Table, rates: pa.Table) -> float:
+def copies_of_each(accounting: pa.Table, sent: int) -> float:
     """How many deliveries a message should have: as many as its destination has subscriptions, on average.
 
-    A queue's message that no consumer's selector matches should have none.
+    A queue's message that no consumer's selector matches should have none. ``sent``: how many messages are on record.
     """
-    due = sum(by_second(rates, "due").values())
     wanted = owed(accounting) - int(pc.sum(accounting["unselected"]).as_py() or 0)
-    return wanted / due if due else 1.0
+    return wanted / sent if sent else 1.0
 
 
 def throughput(
@@ -116,6 +131,14 @@ def _held(steps: Sequence[StepResult], of_lowest: Limit) -> float | None:
 
 def _rates(part: Part) -> pl.DataFrame:
     return rates.rates(part.sends, part.messages, part.deliveries, part.strangers, part.run.timeline)
+
+
+def _deliveries(part: Part) -> pl.DataFrame:
+    return deliveries_owed(part.expected, part.outcomes, part.run.timeline)
+
+
+def _sent(part: Part) -> pl.DataFrame:
+    return unsent.sent_by_producer(part.messages)
 
 
 def _totals(part: Part) -> pl.DataFrame:

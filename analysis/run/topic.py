@@ -82,6 +82,7 @@ def _evidence(run: Run, results: Results, summary: Summary, changed: Sequence[st
         *changed,
         *missing_rows(run.directory, info.processes),
         *unmet(info.premises, summary),
+        *results.ended_early,
     )
     unaccounted = summary["messages"]["unaccounted"]
     return Evidence(
@@ -94,6 +95,7 @@ def _evidence(run: Run, results: Results, summary: Summary, changed: Sequence[st
         unsearched=(*info.unsearched, *results.unsearched),
         messages=summary["messages"],
         lag=summary["lag_ms"],
+        due_per_s=summary["throughput"]["due_per_s"],
         checks=summary["checks"],
         doubtful=summary["timing"]["doubtful"],
         failed_faults=tuple(

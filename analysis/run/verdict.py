@@ -39,6 +39,7 @@ class Evidence:
     messages: Messages
     lag: Lag
     checks: Sequence[CheckResult]
+    due_per_s: float | None = None  # in the load, as the producers' schedules say
     doubtful: Mapping[str, str] = field(default_factory=dict)
     failed_faults: Sequence[FailedFault] = ()
     unsearched: Sequence[str] = ()
@@ -140,9 +141,14 @@ def _undecided(check: CheckResult, doubtful: Mapping[str, str]) -> str:
 
 
 def _unmeasured(evidence: Evidence) -> list[str]:
-    if evidence.lag["max"] is None and evidence.messages["sent"]:
-        return ["no message was due in the load phase, so there is no latency: was the warm-up longer than the load?"]
-    return []
+    if evidence.lag["max"] is not None or not evidence.messages["sent"]:
+        return []
+    if evidence.due_per_s:
+        return [
+            f"{evidence.due_per_s:,.0f} messages per second were due in the load phase and none of them was sent, so "
+            "there is no latency: lower --rate"
+        ]
+    return ["no message was due in the load phase, so there is no latency: was the warm-up longer than the load?"]
 
 
 def _unfinished(state: str) -> list[str]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import ClassVar
 
 import gevent
+from gevent import GreenletExit
 from locust import User
 from locust.env import Environment
 from locust.exception import StopUser
@@ -61,6 +62,7 @@ class BrokerUser(User):
     _ready = False
     _failed_to_start = False
     _index: int | None = None
+    _number: int | None = None  # of the user, once it has one
     _joins_later = False  # in the load
 
     def __init__(self, environment: Environment) -> None:
@@ -120,7 +122,10 @@ class BrokerUser(User):
             self._failed_to_start = True
 
     def guard(self, work: Callable[[Session], None]) -> None:
-        """Do a user's work. An error ends this user, and the run reports it. Locust would start the task again."""
+        """Do a user's work. An error ends this user, and the run reports it. Locust would start the task again.
+
+        The run also reports a user that is stopped before the load is over.
+        """
         session = self.enter()
         if self._failed_to_start:
             raise StopUser
@@ -131,15 +136,29 @@ class BrokerUser(User):
                 self.stay(None)
         except DriverError as error:
             if self.may_fail and not self.is_owed():
-                session.do_without(type(self).__name__, str(error))
+                session.do_without(type(self).__name__, str(error), self._number if self.role == "producer" else None)
                 self.leave(session)
             else:
                 session.report(f"{type(self).__name__}: {error}")
             raise StopUser from error
+        except GreenletExit:
+            if session.producing:  # the run stops its users after that
+                session.report(self.ended_early(session, "was stopped"))
+            raise
         except Exception as error:
             log.exception("%s", type(self).__name__)
             session.report(f"{type(self).__name__} failed by a fault of brokerbench's own: {error!r}")
             raise StopUser from error
+
+    def ended_early(self, session: Session, how: str) -> str:
+        """The sentence on a user that ended before the load was over. ``how``: "was stopped", for instance."""
+        load_s = session.load_s()
+        when = f"at {load_s:.1f} s of the load" if load_s >= 0 else "before the load"
+        number = "" if self._number is None else f" {self._number}"
+        return (
+            f"{type(self).__name__}: {self.role}{number} {how} {when}, and the scenario did not ask for that: find out "
+            "what ended it, and run again"
+        )
 
     def _wait_for_its_turn(self, session: Session) -> bool:
         """Return when this user is to connect: at once, or in its step of the load. False if the load ends before."""
@@ -179,6 +198,7 @@ class BrokerUser(User):
 
     def record_member(self, session: Session, number: int, connection: int | None) -> None:
         """``number``: the user's. ``connection``: the client's; None if each message has a connection."""
+        self._number = number
         session.recorder.member(number, connection, self.group, self.role, type(self).__name__, session.clock())
         if connection is not None and connection != number:
             session.tally.losses.share(number, connection)

@@ -139,6 +139,8 @@ class ProducerUser(BrokerUser):
         session.note_schedule(number, progress.schedule)
         try:
             producer.keep(progress.schedule, session)
+            if session.producing and progress.schedule.due_ns(producer.begun) is not None:
+                session.report(self.ended_early(session, "ended its schedule"))
         except DriverError:
             failed = True  # the rest of its schedule is no fault of the generator: `leave` counts it
             raise

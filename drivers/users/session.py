@@ -107,7 +107,8 @@ class Tally:
 
     ``settled``: sends with a final outcome; ``lag``: first attempts by how late we sent them through our own fault, as
     a bucket of `records.buckets`. ``failed``: users with `may_fail` that failed, by class. ``unsent``: messages that
-    they should have sent before producing stops; no event records these. ``first_errors``: the first error of each such
+    they should have sent before producing stops; no event records these. ``failed_producers``: those of them that were
+    producers, by number: their schedules ended then. ``first_errors``: the first error of each such
     class. ``live``: latencies of the warm-up, if it ends once they have settled, and of a load that searches for its
     highest rate or is watched. ``losses``: of clients' connections.
     """
@@ -122,6 +123,7 @@ class Tally:
     lag: Counter[int] = field(default_factory=Counter)
     failed: Counter[str] = field(default_factory=Counter)
     unsent: Counter[str] = field(default_factory=Counter)
+    failed_producers: list[int] = field(default_factory=list)
     first_errors: dict[str, str] = field(default_factory=dict)
     live: LiveLatency = field(default_factory=LiveLatency)
     losses: ConnectionLosses = field(default_factory=ConnectionLosses)
@@ -296,9 +298,11 @@ class Session:
         """A user cannot go on; the run will say so."""
         self.problems.append(problem)
 
-    def do_without(self, user_class: str, error: str) -> None:
-        """A user that may fail cannot go on; the others do."""
+    def do_without(self, user_class: str, error: str, producer: int | None = None) -> None:
+        """A user that may fail cannot go on; the others do. ``producer``: its number, if it had begun to produce."""
         self.tally.failed[user_class] += 1
+        if producer is not None:
+            self.tally.failed_producers.append(producer)
         self.tally.first_errors.setdefault(user_class, error)
 
     def go(self, go: Go) -> None:

@@ -11,7 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.events.timeline import FaultSpan
-from analysis.load.offered_rate import Judged, Tables, arrived_of, offered_rate, waiting_by_second
+from analysis.load.flow import Deliveries, arrived_of, waiting_by_second
+from analysis.load.offered_rate import Judged, Tables, offered_rate
+from analysis.load.unsent import EndedEarly, Unsent
 from records.results import CONSUMERS, RESOURCES
 from records.run import Phases, RunInfo, UserInfo, WarmUp
 from tests.analysis.rows import latency_row, latency_table, rates_table, resource_row
@@ -54,6 +56,13 @@ def queue(
     received = served(sent, serves_per_s)
     dues = _dues(offered_per_s, from_s, until_s)
     return [(due, at, received_s + took_s) for due, at, received_s in zip(dues, sent, received, strict=True)]
+
+
+def until(end_s: float, messages: Sequence[Message]) -> tuple[list[Message], list[Message]]:
+    """(those that came by then, the others)"""
+    return [message for message in messages if message[2] < end_s], [
+        message for message in messages if message[2] >= end_s
+    ]
 
 
 def _dues(per_s: float, from_s: int, until_s: int) -> list[float]:
@@ -115,20 +124,36 @@ def resources(*, busy: float = 1.0, brokers: float = 0.5, waited: float = 0.1, d
     return pa.Table.from_pylist(rows, RESOURCES)
 
 
+def by_second(messages: Sequence[Message]) -> Counter[int]:
+    """How many were due in each second."""
+    return Counter(int(due // 1) for due, _, _ in messages)
+
+
+def never_sent(per_s: int, seconds: range) -> Unsent:
+    return Unsent(dict.fromkeys(seconds, per_s))
+
+
 def judged(
     messages: Sequence[Message],
     info: RunInfo = INFO,
     faults: Sequence[FaultSpan] = (),
     *,
+    pending: Sequence[Message] = (),
+    lost: Sequence[Message] = (),
+    unsent: Unsent | None = None,
     load_s: float | None = 40.0,
     own_lag_s: float = 0.0,
     copies: int = 1,
     confirmed_late: bool = False,
     **used: Any,
 ) -> Judged:
+    """``pending``: messages that were sent, never came and were found on a queue. ``lost``: that were found nowhere."""
     consumers = pa.Table.from_pylist([AT_BROKER], CONSUMERS)
     timed = latency(messages, own_lag_s=own_lag_s, copies=copies, confirmed_late=confirmed_late)
-    tables = Tables(rates(messages, copies=copies), timed, resources(**used), consumers)
+    owed = Counter({at_s: copies * count for at_s, count in by_second([*messages, *pending, *lost]).items()})
+    deliveries = Deliveries(owed, by_second(pending))
+    counted = rates([*messages, *pending, *lost], copies=copies)
+    tables = Tables(counted, timed, resources(**used), consumers, deliveries, unsent or Unsent())
     return offered_rate(info, faults, load_s, float(copies), tables)
 
 
@@ -231,29 +256,23 @@ def test_a_backlog_of_the_warm_up_that_drains_is_none_that_grows() -> None:
 
 
 def test_messages_that_never_arrived_are_no_backlog() -> None:
-    messages = [message for number, message in enumerate(queue(100, 300)) if number % 3]
-    all_due = queue(100, 300)
-    tables = Tables(rates(all_due), latency(messages), resources(), pa.Table.from_pylist([AT_BROKER], CONSUMERS))
-    assert offered_rate(INFO, (), 40.0, 1.0, tables).rate["held"] is True
+    messages = queue(100, 300)
+    came = [message for number, message in enumerate(messages) if number % 3]
+    assert judged(came, lost=messages[::3]).rate["held"] is True
 
 
 def test_a_backlog_whose_end_no_drain_waited_for_is_found_by_what_came() -> None:
-    messages = [message for message in queue(100, 50) if message[2] < 50]
-    tables = Tables(rates(queue(100, 50)), latency(messages), resources(), pa.Table.from_pylist([AT_BROKER], CONSUMERS))
-    rate = offered_rate(INFO, (), 40.0, 1.0, tables).rate
+    came, pending = until(50, queue(100, 50))
+    rate = judged(came, pending=pending).rate
     assert (rate["held"], rate["until_s"]) == (False, 40)
     assert (rate["owed_per_s"], rate["received_per_s"]) == (100, pytest.approx(50, abs=1))
 
 
 def test_what_some_producers_never_sent_was_owed_too() -> None:
     """Six producers of 80 a second; three of them were held back from the beginning."""
-    users = (UserInfo("P", "producer", "producers", "queue://q", 6, {"sends_per_second": 80.0}), *INFO.users[1:])
-    messages = queue(240, 120)
-    rate = judged(messages, replace(INFO, users=users, withheld=40 * 240)).rate
+    rate = judged(queue(240, 120), replace(INFO, withheld=40 * 240), unsent=never_sent(240, range(40))).rate
     assert (rate["owed_per_s"], rate["received_per_s"]) == (480, pytest.approx(120, abs=2))
-    assert judged(messages, replace(INFO, users=users)).rate["owed_per_s"] == 240, (
-        "all were sent: fewer users were there"
-    )
+    assert rate["backlog"] == pytest.approx(40 * 360 + 15 * 120, rel=0.01), "and what waited since the warm-up"
 
 
 def test_a_load_that_ends_by_count_is_judged_while_messages_are_due() -> None:
@@ -261,40 +280,40 @@ def test_a_load_that_ends_by_count_is_judged_while_messages_are_due() -> None:
     messages = queue(200, 2_000, from_s=-2, until_s=13, sends=100)
     rate = judged(messages, load_s=28.0, own_lag_s=7).rate
     assert (rate["held"], rate["until_s"], rate["limited_by"]) == (False, 13, "generator")
-    withheld = judged(messages, replace(INFO, withheld=1_000), load_s=28.0).rate
-    assert (withheld["held"], withheld["limited_by"]) == (False, "brokers")
 
 
 def test_a_short_load_of_which_only_the_first_half_ever_came_did_not_hold_its_rate() -> None:
     """The bridge stood still when the load was over: 16 s at 120 a second, of which 60 a second came."""
     everything = queue(120, 60, from_s=-2, until_s=16)
-    came = [message for message in everything if message[2] < 16]
-    tables = Tables(rates(everything), latency(came), resources(), pa.Table.from_pylist([AT_BROKER], CONSUMERS))
-    rate = offered_rate(INFO, (), 16.0, 1.0, tables).rate
+    came, pending = until(16, everything)
+    rate = judged(came, pending=pending, load_s=16.0).rate
     assert (rate["held"], rate["until_s"], rate["owed_per_s"]) == (False, 16, 120)
     assert rate["received_per_s"] == pytest.approx(60, abs=2)
 
 
 def test_where_hardly_anything_was_received_no_backlog_is_judged() -> None:
     everything = queue(100, 300)
-    tables = Tables(rates(everything), latency(everything[::20]), resources(), CONSUMERS.empty_table())
-    rate = offered_rate(INFO, (), 40.0, 1.0, tables).rate
+    rate = judged(everything[::20], lost=[message for number, message in enumerate(everything) if number % 20]).rate
     assert (rate["held"], rate["why"]) == (None, "hardly any message was received")
 
 
 def test_messages_that_were_never_sent_are_told_whoever_kept_them() -> None:
     messages = [message for message in queue(100, 300) if message[0] < 30]
-    withheld, missed = (judged(messages, replace(INFO, **{name: 1_000})) for name in ("withheld", "missed"))
+    unsent = never_sent(100, range(30, 40))
+    withheld, missed = (
+        judged(messages, replace(INFO, **{name: 1_000}), unsent=unsent) for name in ("withheld", "missed")
+    )
     assert (withheld.rate["held"], withheld.rate["limited_by"], withheld.doubts) == (False, "brokers", {})
     assert (missed.rate["limited_by"], set(missed.doubts)) == ("generator", {"due_to_received"})
     assert "75 of 100 messages a second were received" in missed.rate["note"]
-    assert judged(messages, replace(INFO, withheld=9)).rate["held"] is True
+    one_less = judged(queue(100, 300), replace(INFO, withheld=9), unsent=never_sent(9, range(39, 40)))
+    assert one_less.rate["held"] is True
 
 
 def test_messages_that_were_never_sent_as_a_fault_lasted_are_the_faults() -> None:
     messages = [message for message in queue(100, 300) if message[0] < 30]
-    info = replace(INFO, withheld=1_000)
-    assert judged(messages, info, [replace(KILL, began_ns=LOAD_NS + 30 * S, mended_ns=None)]).rate["held"] is True
+    info, fault = replace(INFO, withheld=1_000), replace(KILL, began_ns=LOAD_NS + 30 * S, mended_ns=None)
+    assert judged(messages, info, [fault], unsent=never_sent(100, range(30, 40))).rate["held"] is True
 
 
 def test_each_subscriber_of_a_topic_is_owed_its_own_delivery() -> None:
@@ -347,3 +366,92 @@ def test_what_waits_is_known_to_what_was_due_within_a_second(messages: list[tupl
         fewest = sum(due // 1 <= at_s and due // 1 + took_s * 0.99 >= at_s + 1 for due, took_s in messages)
         most = sum(due // 1 <= at_s and due // 1 + 1 + took_s * 1.01 > at_s + 1 for due, took_s in messages)
         assert fewest - 1e-6 <= waiting.get(at_s, 0.0) <= most + 1e-6
+
+
+@pytest.mark.parametrize("share", [0.0, 1 / 3, 0.6])
+@pytest.mark.parametrize("percent", range(10, 100, 5))
+def test_a_rate_that_collapses_late_is_not_held(percent: int, share: float) -> None:
+    """A load of 100 s. From the collapse on, the broker serves a share of what is offered."""
+    collapses_s = percent
+    info = replace(INFO, phases=replace(INFO.phases, load_ended_ns=LOAD_NS + 100 * S))
+    messages = queue(20, {-1_000: 60, collapses_s: max(20 * share, 0.01)}, until_s=100)
+    came, pending = until(110, messages)
+    rate = judged(came, info, pending=pending, load_s=100.0).rate
+    behind = (100 - collapses_s) * 20 * (1 - share)
+    assert rate["held"] is (behind <= 20), (behind, rate)
+    assert rate["backlog"] == pytest.approx(behind, abs=3)
+    assert rate["received_per_s"] == pytest.approx((2_000 - behind) / 100, abs=0.1)
+
+
+@given(collapses_s=st.integers(4, 36), share=st.floats(0.0, 0.5), offered_per_s=st.integers(10, 60))
+def test_a_collapse_at_any_second_is_never_held(collapses_s: int, share: float, offered_per_s: int) -> None:
+    messages = queue(offered_per_s, {-1_000: 3.0 * offered_per_s, collapses_s: max(offered_per_s * share, 0.01)})
+    came, pending = until(60, messages)
+    rate = judged(came, pending=pending).rate
+    behind = (40 - collapses_s) * offered_per_s * (1 - share)
+    assert rate["held"] is False or behind < max(1.2 * offered_per_s, 12)
+
+
+def test_a_stall_in_the_last_second_is_no_collapse() -> None:
+    """It lasts from 38.5 s to the end of the load, and what waited is received within a second."""
+    messages = [(due, sent, max(received, 40.2 if due > 38.5 else 0.0)) for due, sent, received in queue(100, 300)]
+    assert judged(messages).rate["held"] is True
+
+
+@pytest.mark.parametrize("leaves_s", [4, 12, 20, 24, 30, 38])
+def test_a_topic_subscriber_that_leaves_is_no_backlog(leaves_s: int) -> None:
+    """Nobody is owed what is sent while it is away: `missed_away`."""
+    messages = queue(100, 300)
+    heard = [message for message in messages if message[0] < leaves_s]
+    tables = Tables(
+        rates(messages),
+        latency(heard),
+        resources(),
+        pa.Table.from_pylist([AT_BROKER], CONSUMERS),
+        Deliveries(by_second(heard)),
+    )
+    assert offered_rate(INFO, (), 40.0, 0.5, tables).rate["held"] in (True, None)
+
+
+def test_a_third_of_the_messages_at_a_frozen_broker_wait() -> None:
+    """One of three brokers answers no more from 10 s on, until the load ends."""
+    messages = queue(90, 300)
+    frozen = [message for number, message in enumerate(messages) if number % 3 == 0 and message[0] > 10]
+    rate = judged([message for message in messages if message not in frozen], pending=frozen).rate
+    assert (rate["held"], rate["backlog"]) == (False, pytest.approx(900, abs=2))
+    assert rate["received_per_s"] == pytest.approx(90 - 900 / 40, abs=0.5)
+
+
+def test_messages_that_stopped_at_a_fault_are_no_backlog_of_the_end() -> None:
+    messages = queue(100, 300)
+    stuck = [message for number, message in enumerate(messages) if number % 4 == 0 and 10 < message[0] < 20]
+    rate = judged([message for message in messages if message not in stuck], pending=stuck).rate
+    assert (rate["held"], rate["backlog"]) == (True, pytest.approx(0, abs=1))
+
+
+def test_a_gross_overload_is_read_from_the_schedule() -> None:
+    """All that is sent was due in the warm-up. The load's own 30,000 a second are never sent."""
+    messages = [(due, due + 12, due + 14) for due, _, _ in queue(600, 1_200, from_s=-3, until_s=-1)]
+    judgement = judged(messages, replace(INFO, missed=360_000), load_s=12.0, unsent=never_sent(30_000, range(12)))
+    rate = judgement.rate
+    assert (rate["held"], rate["owed_per_s"], rate["limited_by"]) == (False, 30_000, "generator")
+    assert rate["received_per_s"] == pytest.approx(50, rel=0.1)
+    assert "never sent" in rate["why"]
+    assert "of 30,000 messages a second were received" in rate["note"]
+
+
+def test_what_ended_producers_never_sent_is_named_as_the_limit() -> None:
+    ended = EndedEarly(3, "P", 20.0, 400)
+    messages = [message for number, message in enumerate(queue(120, 300)) if message[0] < 20 or number % 6]
+    unsent = Unsent(dict.fromkeys(range(20, 40), 20), (ended,))
+    rate = judged(messages, unsent=unsent).rate
+    assert (rate["held"], rate["limited_by"]) == (False, "generator")
+    assert rate["why"] == "400 messages that were due were never sent, as their producers ended early"
+
+
+@pytest.mark.parametrize("at_s", range(0, 36, 3))
+def test_commits_of_long_transactions_are_no_backlog(at_s: int) -> None:
+    """Six producers commit 100 messages each every 16 s, all at about the same time."""
+    users = (UserInfo("P", "producer", "producers", "queue://q", 6, {"transaction_size": 100}), *INFO.users[1:])
+    messages = [(due, due, (due - at_s) // 16 * 16 + 16 + at_s + 0.01) for due, _, _ in queue(36, 300)]
+    assert judged(messages, replace(INFO, users=users)).rate["held"] is True

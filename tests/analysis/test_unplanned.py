@@ -123,3 +123,44 @@ def test_connections_lost_without_a_fault_are_an_outage_until_the_last_is_back(
         "Outside of every fault, 2 clients lost the connection to a at 2.0 s; all were connected again at 4.0 s. "
         "Outside of every fault, 1 client lost the connection to a at 8.5 s; not all were connected again."
     )
+
+
+def frozen_to_the_end(recorder: Recorder, *, from_ns: int = FROM_NS) -> None:
+    """Broker a answers nothing any more, and nothing comes from it."""
+    for seq in range(1_000):
+        due_ns = due_of(seq)
+        answered = due_ns < from_ns
+        settled_ns, outcome = (due_ns + 2 * MS, "acked") if answered else (None, "in_doubt")
+        recorder.send(1, seq, 1, QUEUE, "a", due_ns, due_ns, due_ns, settled_ns, outcome, 64, False)
+        if answered:
+            receive(recorder, seq, due_ns + 3 * MS)
+
+
+def test_an_outage_to_the_end_of_the_load_is_named(spark: SparkContext, planted: Planted) -> None:
+    summary = quietly(planted(frozen_to_the_end).path)
+    (outage,) = summary["unplanned"]
+    assert outage == {**SILENCE, "from_s": pytest.approx(3.992), "until_s": None}
+    assert unplanned_sentences([outage]) == (
+        "Outside of every fault, a was silent from 4.0 s to the end of the load, while 1 client waited."
+    )
+    assert summary["offered_rate"]["held"] is False
+    assert summary["offered_rate"]["backlog"] == 600
+
+
+def test_an_outage_within_a_fault_to_the_end_was_planned(spark: SparkContext, planted: Planted) -> None:
+    def plant(recorder: Recorder) -> None:
+        frozen_to_the_end(recorder)
+        recorder.fault("freeze", "a", FROM_NS, None, None)
+
+    assert unplanned_in(planted(plant)) == []
+
+
+def test_a_load_that_has_nothing_more_to_send_is_no_outage(spark: SparkContext, planted: Planted) -> None:
+    def plant(recorder: Recorder) -> None:
+        for seq in range(400):
+            recorder.send(
+                1, seq, 1, QUEUE, "a", due_of(seq), due_of(seq), due_of(seq), due_of(seq) + MS, "acked", 64, False
+            )
+            receive(recorder, seq, due_of(seq) + 2 * MS)
+
+    assert unplanned_in(planted(plant)) == []

@@ -11,7 +11,7 @@ SLOW = (
     r"lifecycle/test_endings\.py::test_ctrl_c_right_after",  # webui/test_looks.py has an interrupt that early
     r"lifecycle/test_failover\.py::",
     r"lifecycle/test_rebalance\.py::",
-    r"lifecycle/test_capacity_log\.py::",  # scenarios/test_rate_search.py and records/test_step_judgement.py have the rule
+    r"lifecycle/test_capacity_log\.py::",  # records/test_step_judgement.py has the rule
     r"lifecycle/test_our_own_faults\.py::",
     r"lifecycle/test_bad_input\.py::test_what_cannot_be_run.*\[arguments([1-35-9]|1\d)-",
     r"lifecycle/test_bad_input\.py::test_an_error_in_a_users_on_start.*\[(of_its_own|stopping_itself)\]",
@@ -29,6 +29,7 @@ SLOW = (
     r"planted/test_freeze\.py::",
     r"planted/test_message_faults\.py::",
     r"planted/test_overload\.py::",  # analysis/test_offered_rate.py has the same queues
+    r"planted/test_stopped_users\.py::",  # drivers/test_ended_users.py has each way in which users end
     r"distributed/test_workers\.py::test_workers_that_cannot",
     r"webui/test_runs\.py::",
     r"webui/test_foreign_pages\.py::",  # webui/test_guard.py has each refusal, without a browser

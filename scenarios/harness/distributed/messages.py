@@ -105,6 +105,7 @@ def tally_in(reports: Iterable[Mapping[str, Any]], ahead_ns: Iterable[int] = rep
             setattr(total, name, getattr(total, name) + tally[name])
         for name in ("ready", "failed", "unsent"):
             getattr(total, name).update(tally[name])
+        total.failed_producers += tally["failed_producers"]
         total.live.add(tuple(row) for row in tally["live"])
         losses = tally["losses"]
         total.losses.add(losses["connected"], (tuple(row) for row in losses["rows"]), of_worker_ns)

@@ -233,7 +233,8 @@ class RunController:
             self.run_record.warning(note)
         for warning in done_without(self.load_generators.tally(), self.plan.counts):
             self.run_record.warning(warning)
-        self.run_record.update(withheld=self.load_generators.tally().withheld)
+        tally = self.load_generators.tally()
+        self.run_record.update(withheld=tally.withheld, failed_producers=tuple(sorted(tally.failed_producers)))
         self._note_missed()
         doubts = tuple(self.load_generators.doubts())
         for doubt in doubts:
@@ -246,9 +247,9 @@ class RunController:
     def _note_missed(self) -> None:
         """Messages that were due and never sent make a run invalid, unless it was to find out how much is too much."""
         missed = self.load_generators.tally().missed
+        self.run_record.update(missed=missed)
         if not missed or self.interrupted or self.info.problems:  # then what was due is no wonder
             return
-        self.run_record.update(missed=missed)
         sentence = f"{missed:,} messages that were due were never sent: the load was more than the producers could send"
         if self.plan.options.clients:
             self.run_record.warning(sentence)

@@ -194,12 +194,12 @@ class Load:
         if self._search and not self._search.over:
             self._run_record.warning("the search for the highest rate was not over when the load ended")
         self._say(self._clients_off.last_line(self._load_generators.tally().losses))
+        now_ns = time.perf_counter_ns()  # what is due later is not owed
         self._load_generators.stop_producing()
         self._faults.end()
         self._run_record.ended("load")
         if self.window is None:
             return
-        now_ns = time.perf_counter_ns()
         ended_ns = now_ns if self.window.load_ends_ns is None else min(now_ns, self.window.load_ends_ns)
         ended_ns = max(ended_ns, self.window.load_began_ns)  # interrupted in the warm-up: a load of no length
         self._run_record.lasted("load", (ended_ns - self.window.load_began_ns) / NS_PER_S)

@@ -1,0 +1,191 @@
+"""Finds the messages that were due and never sent, by the schedules of the producers that run.json declares.
+
+No event has such a message. Message ``n`` of a producer is slot ``n`` of its schedule (`records.send_schedule`), so the
+messages on record tell how many slots of a schedule were used. A user whose class declares no rate has no schedule: the
+replies of consumers, for instance. Plain values and Polars in and out; no Spark.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+import polars as pl
+
+from records.rate_steps import RateStep, parse_steps
+from records.run import PRODUCER, RunInfo, UserInfo
+from records.schemas import CLIENTS_PER_PROCESS
+from records.send_schedule import Schedule, SteppedSchedule, random_phase_ns, share
+from records.units import NS_PER_S
+
+GRACE_NS = NS_PER_S // 4
+"""A message that was due so shortly before the end of the load may have been about to go."""
+MOST_NAMED = 10
+"""Producers that have a sentence of their own."""
+
+
+@dataclass(frozen=True)
+class EndedEarly:
+    """A producer that ended before the load: ``never_sent`` of its messages were due from ``from_s`` of the load on."""
+
+    number: int
+    user_class: str
+    from_s: float
+    never_sent: int
+
+    def __str__(self) -> str:
+        return (
+            f"producer {self.number} ({self.user_class}) ended early: it sent nothing from {self.from_s:.1f} s of the "
+            f"load on, and {self.never_sent:,} messages that were due were never sent; find out what ended it, and run "
+            "again"
+        )
+
+
+@dataclass(frozen=True)
+class Unsent:
+    """``by_second``: messages that were due in each second of the run and never sent; see `ended_early`."""
+
+    by_second: Mapping[int, int] = field(default_factory=dict)
+    ended_early: Sequence[EndedEarly] = ()
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """A producer's schedule, and how many of its slots are on record."""
+
+    number: int
+    user_class: str
+    schedule: Schedule
+    sent: int
+
+    def unsent(self, by_ns: int) -> int:
+        return max(self.schedule.slots_due(by_ns) - self.sent, 0)
+
+
+def sent_by_producer(messages: pl.DataFrame) -> pl.DataFrame:
+    """One row a producer: sent, how many messages are on record; first_due_ns, when message 0 was due."""
+    first_due_ns = pl.col("due_ns").filter(pl.col("seq") == 0).min()
+    return messages.group_by("producer").agg(pl.len().cast(pl.Int64).alias("sent"), first_due_ns.alias("first_due_ns"))
+
+
+def all_sent(rows: pl.DataFrame) -> pl.DataFrame:
+    """Of rows of `sent_by_producer` of several parts of a run."""
+    return rows.group_by("producer").agg(pl.sum("sent"), pl.min("first_due_ns"))
+
+
+def unsent(info: RunInfo, members: pl.DataFrame, sent: pl.DataFrame) -> Unsent:
+    """``sent``: as of `all_sent`. Nothing of a run that was killed: nobody knows until when its messages were due.
+
+    Nor of producers that may fail and did, as their schedules ended then.
+    """
+    phases = info.phases
+    if phases.warm_up_began_ns is None or phases.load_began_ns is None or phases.load_ended_ns is None:
+        return Unsent()
+    if phases.load_ended_ns == phases.load_began_ns:  # interrupted in the warm-up
+        return Unsent()
+    kept = _kept(info, members, sent)
+    last_ns = phases.load_ended_ns - 1
+    by_second: Counter[int] = Counter()
+    for each in kept:
+        by_second.update(dict(_unsent_by_second(each, phases.load_began_ns, last_ns)))
+    early = () if info.state == "interrupted" else _ended_early(info, kept, phases.load_ended_ns - GRACE_NS)
+    began_ns = phases.load_began_ns
+    return Unsent(by_second, tuple(_early(each, began_ns, last_ns) for each in early))
+
+
+def sentences(ended_early: Sequence[EndedEarly]) -> list[str]:
+    """Why these make a run invalid."""
+    told = [str(each) for each in ended_early[:MOST_NAMED]]
+    if more := ended_early[MOST_NAMED:]:
+        numbers = ", ".join(str(each.number) for each in more)
+        never_sent = sum(each.never_sent for each in more)
+        told.append(f"{len(more)} more producers ended early ({never_sent:,} messages were never sent): {numbers}")
+    return told
+
+
+def _kept(info: RunInfo, members: pl.DataFrame, sent: pl.DataFrame) -> list[_Kept]:
+    """Every producer that has a schedule, in order of numbers."""
+    classes = {user.name: user for user in info.users if user.role == PRODUCER and "sends_per_second" in user.settings}
+    on_record = {number: (count, first_due_ns) for number, count, first_due_ns in sent.iter_rows()}
+    failed = {*info.failed_producers}
+    of_producers = members.filter(pl.col("role") == PRODUCER).select("user", "user_class").unique().sort("user")
+    kept = []
+    for number, user_class in of_producers.iter_rows():
+        count, first_due_ns = on_record.get(number, (0, None))
+        user = classes.get(user_class)
+        if user is None or number in failed:
+            continue
+        schedule = _schedule(info, user, number, first_due_ns)
+        if schedule is not None:
+            kept.append(_Kept(number, user_class, schedule, count))
+    return _with_counts(info, kept)
+
+
+def _schedule(info: RunInfo, user: UserInfo, number: int, first_due_ns: int | None) -> Schedule | None:
+    """As its user made it. None: it connected during the load, and did not begin to send."""
+    rate_per_s = float(user.settings["sends_per_second"])
+    phase_ns = random_phase_ns(rate_per_s, info.seed, number)
+    start_ns = info.phases.warm_up_began_ns
+    if "joins" in user.settings:  # each schedule begins when its user is connected
+        start_ns = None if first_due_ns is None else first_due_ns - phase_ns
+    if start_ns is None or info.phases.load_began_ns is None:
+        return None
+    steps = _steps(info, user)
+    make = partial(SteppedSchedule, steps=steps) if steps else Schedule
+    schedule = make(start_ns, rate_per_s, phase_ns)
+    schedule.load_is(info.phases.load_began_ns, info.phases.load_ended_ns)
+    return schedule
+
+
+def _steps(info: RunInfo, user: UserInfo) -> tuple[RateStep, ...]:
+    """One producer's share of the steps: of those of the whole load, or of the steps of its class."""
+    if info.rate_steps:
+        return tuple(step.of_one_in(_producers(info)) for step in info.rate_steps)
+    text = str(user.settings.get("rate_steps", ""))
+    return parse_steps(text) if text else ()
+
+
+def _producers(info: RunInfo) -> int:
+    return sum(user.count for user in info.users if user.role == PRODUCER)
+
+
+def _with_counts(info: RunInfo, kept: Sequence[_Kept]) -> list[_Kept]:
+    """Of a load by count: each has its share. Which ones have a message more is not recorded: those that sent it."""
+    messages = info.options.get("messages")
+    if not isinstance(messages, int):
+        return [*kept]
+    producers = _producers(info)
+    for place, each in enumerate(sorted(kept, key=lambda each: (-each.sent, each.number))):
+        each.schedule.count = share(messages, producers, place)
+    return [*kept]
+
+
+def _unsent_by_second(kept: _Kept, began_ns: int, last_ns: int) -> Iterator[tuple[int, int]]:
+    """(second of the load, how many messages were due in it and never sent): its last ones."""
+    schedule, slot, slots = kept.schedule, kept.sent, kept.schedule.slots_due(last_ns)
+    while slot < slots:
+        at_s = (schedule.planned_ns(slot) - began_ns) // NS_PER_S
+        until = min(schedule.slots_due(min(began_ns + (at_s + 1) * NS_PER_S - 1, last_ns)), slots)
+        until = max(until, slot + 1)
+        yield at_s, until - slot
+        slot = until
+
+
+def _ended_early(info: RunInfo, kept: Sequence[_Kept], by_ns: int) -> list[_Kept]:
+    """Those whose unsent messages nobody at the load counted.
+
+    A process that ended properly has counted the messages that its producers could not send before the load ended: the
+    brokers kept a producer waiting, or it was too slow. A process that died has counted nothing.
+    """
+    behind = [each for each in kept if each.unsent(by_ns)]
+    counted_in = {process.index for process in info.processes if process.begun is not None}
+    early = [each for each in behind if each.number // CLIENTS_PER_PROCESS not in counted_in]
+    others = [each for each in behind if each.number // CLIENTS_PER_PROCESS in counted_in]
+    if sum(each.unsent(by_ns) for each in others) > info.withheld + info.missed:
+        early += others
+    return early
+
+
+def _early(kept: _Kept, began_ns: int, last_ns: int) -> EndedEarly:
+    from_s = (kept.schedule.planned_ns(kept.sent) - began_ns) / NS_PER_S
+    return EndedEarly(kept.number, kept.user_class, from_s, kept.unsent(last_ns))
