@@ -167,7 +167,7 @@ SAMPLES = _table(
     ("value", pa.int64()),
 )
 
-# One row a time that the clients of a protocol in one process stood still for more than 10 ms: they read nothing
+# One row a time that the clients of a protocol in one process stood still for more than 3 ms: they read nothing
 # meanwhile. process: the process's index, as in client numbers. began_ns: when a timer was due, of gevent's loop or of
 # a thread in the JVM that only sleeps; ended_ns: when the loop called it, or the thread woke.
 STALLS = _table(

@@ -191,7 +191,8 @@ def load_charts(results: Results, backdrop: Backdrop) -> tuple[Chart, ...]:
             "lag",
             "How late the generator was",
             "Sent − ready. A message is ready once it is due and the brokers let its producer go on. Where the lag "
-            "changes a latency figure by more than a tenth, that figure is doubtful.",
+            "changes a latency figure by more than a tenth, that figure is doubtful. So it is where the generator read "
+            "late; of such pauses those below 5 ms may not be recorded.",
             lag(tables["latency"], backdrop),
             "No message was sent.",
         ),

@@ -4,7 +4,7 @@ Java packs rows like the recorder, with the recorder's numbers for texts. Python
 second, at any message rate. The session's statistics (`drivers.users.locust_stats`) count each batch.
 
 It also takes the times when the JVM stood still, so that messages that its clients read late do not count as slow.
-A thread of the JVM (StallSampler.java) sleeps for 5 ms, again and again. If it wakes more than 10 ms late, then
+A thread of the JVM (StallSampler.java) sleeps for 2 ms, again and again. If it wakes more than 3 ms late, then
 something stopped the whole JVM: its garbage collector, or the machine. No client there could read meanwhile. The thread
 notes the times itself, because Python has stalls of its own. `drivers.users.stall_sampler` records those.
 """

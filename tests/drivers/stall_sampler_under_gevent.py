@@ -41,10 +41,10 @@ def run(tmp_path: Path) -> Iterator[Run]:
     new_run.recorder.close()
 
 
-def block() -> tuple[int, int]:
+def block(for_ns: int = BLOCK_NS) -> tuple[int, int]:
     """No greenlet of this process runs meanwhile. When it began and ended."""
     began_ns = time.perf_counter_ns()
-    monkey.get_original("time", "sleep")(BLOCK_NS / 1e9)
+    monkey.get_original("time", "sleep")(for_ns / 1e9)
     return began_ns, time.perf_counter_ns()
 
 
@@ -67,6 +67,21 @@ def test_a_process_that_stands_still_has_that_on_record(run: Run) -> None:
     assert (process, protocol) == (3, "memory")
     assert first_ns <= began_ns + PERIOD_NS
     assert last_ns >= ended_ns
+
+
+def test_every_pause_of_5_ms_is_on_record(run: Run) -> None:
+    """Whenever it begins between two calls of the timer. A pause of 10 ms had no row before."""
+    sampler = StallSampler(run.recorder, 0, IN_PYTHON)
+    sampler.start()
+    pauses = []
+    for number in range(40):
+        gevent.sleep(0.01 + number * 0.0001)
+        pauses.append(block(PERIOD_NS + LEAST_STALL_NS + MS // 10))
+    gevent.sleep(0.02)
+    sampler.stop()
+    rows = run.stalls()
+    for _, ended_ns in pauses:
+        assert any(began_ns < ended_ns <= recorded_ns for _, _, began_ns, recorded_ns in rows)
 
 
 def test_a_stall_that_has_just_ended_when_the_run_is_over_is_not_forgotten(run: Run) -> None:

@@ -9,7 +9,7 @@ import java.util.Arrays;
  * process, a machine that gives the process no core. drivers/users/stall_sampler.py has the same rule for Python.
  */
 public final class Stalls {
-    public static final long LEAST_STALL_NS = 10_000_000L; // drivers/users/stall_sampler.py
+    public static final long LEAST_STALL_NS = 3_000_000L; // drivers/users/stall_sampler.py
 
     private static final int FEW = 16;
 
