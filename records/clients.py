@@ -244,12 +244,14 @@ class ConnectionStep(TypedDict):
         Latency, in_ms("Latency of the messages that were due in the step.", column="Latency,", decimals=2)
     ]
     held: Annotated[
-        bool,
+        bool | None,
         means(
             "All were connected at the step's end, no client that first tried in it took longer to connect than "
-            "the limit, and the p99 from due to received was within its limit."
+            "the limit, and the p99 from due to received was not over its limit. Null if the events say so, and "
+            "the load ended because the opposite was found while it ran."
         ),
     ]
+    why: Annotated[str, means("Why it was not held, or is unknown; empty if it was held.")]
 
 
 class Connections(TypedDict):

@@ -52,9 +52,10 @@ class WarmUp:
 
 @dataclass(frozen=True)
 class SearchedStep:
-    """What a search for the highest rate found of one step. ``from_s``: its beginning, in seconds of the load.
+    """What was found of one step while the load ran: by a search for the highest rate, or of clients that become more.
 
-    ``held``: None if the search could not decide. ``why``: its figures, as in the log.
+    ``from_s``: its beginning, in seconds of the load. ``held``: None if that could not be decided. ``why``: its
+    figures, as in the log.
     """
 
     from_s: int
@@ -217,7 +218,7 @@ class RunInfo:
     users: tuple[UserInfo, ...] = ()
     rate_steps: tuple[RateStep, ...] = ()  # of all producers together; none if the rate is constant
     held_p99_ms: float | None = None  # a step with a higher p99 from due to received is not held; null: whatever it is
-    searched: tuple[SearchedStep, ...] = ()  # of a load that searches for its highest rate: what the search found
+    searched: tuple[SearchedStep, ...] = ()  # what was found of the steps of a load while it ran
     client_steps: str = ""  # of a load whose clients become more: what `records.client_steps` reads
     limited_on_purpose: str = ""  # why a backlog is what the run asks about, and no doubt; "": it is not
     checks: tuple[Check, ...] = ()

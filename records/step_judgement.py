@@ -109,6 +109,13 @@ def judge(counts: StepCounts, p99_ms: float | None) -> StepJudgement:
     return StepJudgement(tail.held, f"{arrived}; {tail}", TAIL if tail.held is False else None)
 
 
+def too_slow(latencies: Mapping[int, int], most_ms: float) -> str:
+    """Why the p99 of these latencies, by bucket, is over a limit; '' if it is not, or too few of them exceed it."""
+    received = sum(latencies.values())
+    tail = _tail(StepCounts(received, received, 0, received, latencies), most_ms)
+    return str(tail) if tail.held is False else ""
+
+
 def agreed(recorded: StepJudgement, searched: StepJudgement | None) -> StepJudgement:
     """The judgement by the recorded events, or unknown if the search found the opposite.
 
@@ -118,7 +125,7 @@ def agreed(recorded: StepJudgement, searched: StepJudgement | None) -> StepJudge
     verdicts = {recorded.held, recorded.held if searched is None else searched.held}
     if searched is None or verdicts != {True, False}:
         return recorded
-    return StepJudgement(None, f"the search found it {searched}; by the recorded events it was {recorded}")
+    return StepJudgement(None, f"while the load ran it was found {searched}; by the recorded events it was {recorded}")
 
 
 def held_by_rate(steps: Iterable[tuple[float, bool | None]]) -> dict[float, bool | None]:

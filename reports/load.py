@@ -229,6 +229,9 @@ def connections_sentence(connections: Connections) -> str:
     if not connections["steps"]:
         return ""
     held, not_held = connections["held"] or 0, connections["not_held"]
+    if unknown := next((step for step in connections["steps"] if step["held"] is None), None):
+        known = f"{counted(held, 'connection')} are known to have been held"
+        return f"{known}. Whether {unknown['clients']:,} were is unknown: {unknown['why']}."
     if not_held is None:
         return f"{counted(held, 'connection')} were held, which is as many as were asked for."
     return f"{counted(held, 'connection')} were held, and not {not_held:,}: {connections['why']}."
@@ -241,7 +244,7 @@ def connections_table(connections: Connections) -> Table:
         *("clients", "from_s", "until_s", "connected", "refused"),
         ("Refused by", None, lambda step: ", ".join(step["refused_by"])),
         *("connect_ms.p50", "connect_ms.max", "due_to_received_ms.p50", "due_to_received_ms.p99"),
-        ("Held", None, lambda step: "yes" if step["held"] else "no"),
+        ("Held", None, lambda step: HELD_WORDS[step["held"]]),
     )
     steps, empty = connections["steps"], "The load ended before its first step did."
     return table_of("Connections in steps", steps, columns, empty)

@@ -19,6 +19,7 @@ from analysis.load.steps import within_seconds
 from records.client_steps import ClientSteps, parse_client_steps
 from records.clients import Connections, ConnectionStep, ConnectSpread
 from records.run import RunInfo
+from records.step_judgement import StepJudgement, agreed, too_slow
 from records.units import NS_PER_MS, NS_PER_S
 
 ATTEMPT, CONNECTED, ENDED = "attempt", "connected", ("lost", "closed")
@@ -76,7 +77,8 @@ def client_steps(
     whole = [
         place for place, (_, until_s) in enumerate(planned.spans_s) if load_s is not None and until_s <= load_s + 0.5
     ]
-    steps = [_result(planned, place, clients, timed) for place in whole]
+    found = {step.from_s: StepJudgement(step.held, step.why) for step in info.searched}
+    steps = [_result(planned, place, clients, timed, found) for place in whole]
     return _with_limit(planned, steps, latency, resources, int(info.machine.get("cores", 0)))
 
 
@@ -88,7 +90,14 @@ def clients_of(events: Iterable[Event], load_began_ns: int) -> dict[int, Client]
     return clients
 
 
-def _result(planned: ClientSteps, place: int, clients: Sequence[Client], timed: pa.Table) -> ConnectionStep:
+def _result(
+    planned: ClientSteps,
+    place: int,
+    clients: Sequence[Client],
+    timed: pa.Table,
+    found: Mapping[int, StepJudgement],
+) -> ConnectionStep:
+    """``found``: while the load ran, by the beginning of a step."""
     from_s, until_s = planned.spans_s[place]
     from_ns, until_ns = from_s * NS_PER_S if place else -float("inf"), until_s * NS_PER_S
     begun = [client for client in clients if client.tried_by(until_ns)]
@@ -97,7 +106,9 @@ def _result(planned: ClientSteps, place: int, clients: Sequence[Client], timed: 
     refused = [{broker for at_ns, broker in client.failed if from_ns <= at_ns < until_ns} for client in clients]
     connect_ms = _spread(beginners)
     latency_figures = latency_of(within_seconds(timed, range(from_s, until_s)))
-    in_time = (connect_ms["max"] or 0.0) <= planned.connect_ms and (latency_figures["p99"] or 0.0) <= planned.p99_ms
+    slow = _too_slow(planned, timed, range(from_s, until_s))
+    why = _why_not_held(planned, place, connected, connect_ms["max"] or 0.0, slow)
+    judgement = agreed(StepJudgement(not why, why or "all clients and messages were in time"), found.get(from_s))
     return ConnectionStep(
         clients=planned.steps[place].clients,
         from_s=float(from_s),
@@ -108,8 +119,18 @@ def _result(planned: ClientSteps, place: int, clients: Sequence[Client], timed: 
         refused_by=dict(sorted(Counter(broker for brokers in refused for broker in brokers).items())),
         connect_ms=connect_ms,
         due_to_received_ms=latency_figures,
-        held=connected >= planned.steps[place].clients and in_time,
+        held=judgement.held,
+        why="" if judgement.held else judgement.why,
     )
+
+
+def _why_not_held(planned: ClientSteps, place: int, connected: int, slowest_ms: float, slow: str) -> str:
+    """``slowest_ms``: the longest time to connect. ``slow``: as `too_slow` has it. '' if the step was held."""
+    if connected < planned.steps[place].clients:
+        return f"{connected:,} of {planned.steps[place].clients:,} clients were connected at its end"
+    if slowest_ms > planned.connect_ms:
+        return f"a client took {slowest_ms:,.0f} ms to connect; the limit is {planned.connect_ms:g} ms"
+    return slow
 
 
 def _spread(clients: Iterable[Client]) -> ConnectSpread:
@@ -124,8 +145,8 @@ def _spread(clients: Iterable[Client]) -> ConnectSpread:
 def _with_limit(
     planned: ClientSteps, steps: list[ConnectionStep], latency: pa.Table, resources: pa.Table, cores: int
 ) -> Connections:
-    lost = next((place for place, step in enumerate(steps) if not step["held"]), None)
-    held = [step["connected"] for step in steps[:lost]]
+    lost = next((place for place, step in enumerate(steps) if step["held"] is False), None)
+    held = [step["connected"] for step in steps[:lost] if step["held"]]
     if lost is None:
         return Connections(
             held=max(held, default=None), not_held=None, limited_by=None, brokers=[], why="", steps=steps
@@ -134,8 +155,10 @@ def _with_limit(
     seconds = range(round(step["from_s"]), round(step["until_s"]))
     use, own_ms = use_of(resources, seconds, cores), own_lag_ms(latency, seconds)
     limited_by, why = _named(planned, step, use, own_ms)
-    if limited_by == "refused" and _in_time(planned, step):
-        held.append(step["connected"])  # those that it had work as before
+    timed = latency.filter(pc.equal(latency["measure"], "due_to_received"))
+    if limited_by == "refused" and not _too_slow(planned, timed, seconds):
+        # A client that was refused first, and connected later, took long to connect; the others work as before.
+        held.append(step["connected"])
     return Connections(
         held=max(held, default=0),
         not_held=step["clients"],
@@ -161,12 +184,11 @@ def _named(planned: ClientSteps, step: ConnectionStep, use: Use, own_ms: float |
     if missing > 0:
         return "connecting", f"clients not refused, and not connected at the end of the step: {missing:,}"
     slowest_ms = step["connect_ms"]["max"] or 0.0
-    if slowest_ms > planned.connect_ms:
-        return "connecting", f"a client took {slowest_ms:,.0f} ms to connect; the limit is {planned.connect_ms:g} ms"
-    p99_ms = step["due_to_received_ms"]["p99"] or 0.0
-    return "latency", f"99 % came within {p99_ms:,.0f} ms; the limit is {planned.p99_ms:g} ms"
+    return "connecting" if slowest_ms > planned.connect_ms else "latency", step["why"]
 
 
-def _in_time(planned: ClientSteps, step: ConnectionStep) -> bool:
-    """Whether messages were. A client that was refused first, and connected later, took long to connect."""
-    return (step["due_to_received_ms"]["p99"] or 0.0) <= planned.p99_ms
+def _too_slow(planned: ClientSteps, timed: pa.Table, seconds: range) -> str:
+    """Why the p99 of messages that were due in these seconds was over its limit. ``timed``: from due to received."""
+    within = within_seconds(timed, seconds).group_by("bucket").aggregate([("count", "sum")])
+    latencies = dict(zip(within["bucket"].to_pylist(), within["count_sum"].to_pylist(), strict=True))
+    return too_slow(latencies, planned.p99_ms)

@@ -11,7 +11,7 @@ import pytest
 from analysis.load.client_steps import NO_STEPS, client_steps
 from records.clients import Connections
 from records.results import RESOURCES
-from records.run import Phases, RunInfo
+from records.run import Phases, RunInfo, SearchedStep
 from tests.analysis.rows import latency_row, latency_table, resource_row
 
 NS_PER_S = 1_000_000_000
@@ -191,3 +191,12 @@ def test_as_many_clients_are_connected_at_the_end_of_a_step_as_a_count_event_by_
                 on_now[row["client"]] = row["event"] == "connected"
         counted.append(sum(on_now.values()))
     assert [step["connected"] for step in connection_steps(events)["steps"]] == counted
+
+
+def test_a_step_is_unknown_if_the_load_ended_for_it() -> None:
+    """While the load ran a client was missing; by the events all were connected at the end of the step."""
+    found = replace(INFO, searched=(SearchedStep(10, False, "19 connected"),))
+    connections = client_steps(found, joined(), 20.0, latency(), resources())
+    assert [step["held"] for step in connections["steps"]] == [True, None]
+    assert (connections["held"], connections["not_held"]) == (10, None)
+    assert "while the load ran it was found not held: 19 connected" in connections["steps"][1]["why"]

@@ -125,7 +125,7 @@ def test_a_step_is_unknown_if_the_search_found_the_opposite() -> None:
     assert [step["held"] for step in asked(30, searched(True, True))] == [None, True]
     step_1, step_2 = asked(30, searched(False, False))
     assert (step_1["held"], step_2["held"]) == (None, None)
-    assert "the search found it not held: seen live; by the recorded events it was held" in step_2["why"]
+    assert "while the load ran it was found not held: seen live; by the recorded events it was held" in step_2["why"]
     assert [step["held"] for step in asked(8, searched(False, True))] == [False, None]
 
 

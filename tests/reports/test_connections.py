@@ -17,6 +17,7 @@ def step(clients: int, connected: int, refused_by: dict[str, int] | None = None)
         connect_ms={"p50": 2.0, "max": 9.0},
         due_to_received_ms={**UNMEASURED, "p50": 1.5, "p99": None},
         held=clients == connected,
+        why="",
     )
 
 
@@ -33,6 +34,13 @@ def test_the_sentence_has_the_number_held_the_step_that_was_not_and_why() -> Non
     )
     assert connections_sentence(connections(1_060, 2_000, step(2_000, 1_060))) == (
         "1,060 connections were held, and not 2,000: refused: b-1 40."
+    )
+
+
+def test_a_step_found_not_held_and_recorded_as_held_is_unknown() -> None:
+    unknown = ConnectionStep(**{**step(100, 100), "held": None, "why": "it was found not held"})
+    assert connections_sentence(connections(50, None, step(50, 50), unknown)) == (
+        "50 connections are known to have been held. Whether 100 were is unknown: it was found not held."
     )
 
 

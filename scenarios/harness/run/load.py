@@ -51,7 +51,7 @@ class Load:
         self._clients_off = ClientsOff(faults.last_began_ns)
         self._search = RateSearch.of(plan, load_generators.change_rate, run_record) if plan.options.search else None
         clients = plan.options.clients
-        self._client_steps = ClientStepsWatch(clients) if clients else None
+        self._client_steps = ClientStepsWatch(clients, run_record) if clients else None
         self._told_of: set[str] = set()
         self._watched_s = WATCHED_S if watched else 0
 

@@ -17,12 +17,11 @@ from math import ceil
 from drivers.users.live_latency import DUE, RECEIVED, UNTIMED
 from drivers.users.session import RateChange, Tally, Window
 from records.client_steps import ClientSteps
-from records.percentiles import quantiles_ns
 from records.rate_search import AFTER_A_STEP_S, SearchSettings, rest_of
 from records.rate_steps import RateStep, ends_s, judged_seconds
 from records.run import SearchedStep
-from records.step_judgement import StepCounts, judge, owed
-from records.units import MS_PER_S, NS_PER_MS, NS_PER_S
+from records.step_judgement import StepCounts, judge, owed, too_slow
+from records.units import MS_PER_S, NS_PER_S
 from scenarios.harness.options.plan import Plan
 from scenarios.harness.run.record import RunRecord
 
@@ -238,21 +237,25 @@ class RateSearch:
         self._run_record.write()
 
 
-LEAST_MESSAGES = 1_000
-"""A p99 takes so many."""
+LATE_AT_MOST_S = 3.0
+"""After a step of clients: how long its late messages are waited for."""
 
 
 class ClientStepsWatch:
-    """Looks at each step of one run when it is over."""
+    """Looks at each step of one run when it is over. ``run_record`` gets the step that was not held."""
 
-    def __init__(self, clients: ClientSteps) -> None:
-        self._clients = clients
+    def __init__(self, clients: ClientSteps, run_record: RunRecord | None = None) -> None:
+        self._clients, self._run_record = clients, run_record
         self._judged = 0  # how many of the steps
+
+    @property
+    def _known_after_s(self) -> float:
+        return GRACE_S + min(self._clients.p99_ms / MS_PER_S, LATE_AT_MOST_S)
 
     @property
     def live_s(self) -> int:
         """For how many seconds back receptions have to be known by second."""
-        return max(step.for_s for step in self._clients.steps) + 3
+        return max(step.for_s for step in self._clients.steps) + math.ceil(self._known_after_s) + 2
 
     def is_over(self, tally: Tally, window: Window, now_ns: int) -> bool:
         """Whether a step is over that was not held: no further client has to be added then."""
@@ -260,19 +263,15 @@ class ClientStepsWatch:
         if window.is_open or self._judged == len(self._clients.steps):
             return False
         step, (from_s, until_s) = self._clients.steps[self._judged], self._clients.spans_s[self._judged]
-        if now_s < until_s + GRACE_S:
+        if now_s < until_s + self._known_after_s:
             return False
         self._judged += 1
-        connected, p99_ms = tally.ready.total(), p99_of(tally, range(from_s, until_s))
-        held = connected >= step.clients and (p99_ms is None or p99_ms <= self._clients.p99_ms)
-        p99 = "" if p99_ms is None else f", 99 % within {p99_ms:.3g} ms"
-        verdict = "held" if held else "not held, so the load ends"
-        log.info("%s clients: %s: %s connected%s", f"{step.clients:,}", verdict, f"{connected:,}", p99)
+        connected = tally.ready.total()
+        slow = too_slow(within(tally.live.seconds(DUE), range(from_s, until_s)), self._clients.p99_ms)
+        held = connected >= step.clients and not slow
+        verdict = "no limit broken so far" if held else "not held, so the load ends"
+        why = f"{connected:,} connected{'; ' * bool(slow)}{slow}"
+        log.info("%s clients: %s: %s", f"{step.clients:,}", verdict, why)
+        if not held and self._run_record:
+            self._run_record.update(searched=(SearchedStep(from_s, False, why),))
         return not held
-
-
-def p99_of(tally: Tally, seconds: range) -> float | None:
-    """From due to received, in milliseconds; None if too few messages were received in these seconds."""
-    timed = within(tally.live.seconds(RECEIVED), seconds)
-    (p99_ns,) = quantiles_ns(timed, [0.99])
-    return None if p99_ns is None or timed.total() < LEAST_MESSAGES else p99_ns / NS_PER_MS
