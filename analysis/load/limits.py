@@ -17,7 +17,7 @@ from analysis.load.steps import held_per_s, mean_per_s, within_seconds
 from records.load import Limit, StepResult
 from records.rate_steps import LEAST_SHARE, judged_seconds
 from records.run import RunInfo
-from records.step_judgement import TAIL
+from records.step_judgement import TAIL, too_slow
 from records.units import NS_PER_S
 
 ALL_USED = 0.85
@@ -81,7 +81,8 @@ class Use:
 class Overload:
     """Seconds of the load in which a rate was not held. ``backlog``: deliveries that waited at their end.
 
-    ``slow``: why p99 was too high; '' if that was no reason.
+    ``slow``: why p99 was too high; '' if that was no reason. ``slow_by_us``: whether it would have been within its
+    limit without the load generator's own delay.
     """
 
     seconds: range
@@ -89,6 +90,7 @@ class Overload:
     sent_per_s: float
     backlog: int
     slow: str = ""
+    slow_by_us: bool = False
 
 
 def limit(
@@ -105,7 +107,8 @@ def limit(
     step = min(reversed(lost), key=mean_per_s)  # the last try of the lowest
     seconds = judged_seconds(round(step["from_s"]), round(step["until_s"]))
     slow = step["why"] if step["broken"] == TAIL else ""
-    overload = Overload(seconds, step["due_per_s"], step["sent_per_s"], step["backlog"], slow)
+    slow_by_us = bool(slow) and _in_time_without_us(latency, seconds, info.held_p99_ms)
+    overload = Overload(seconds, step["due_per_s"], step["sent_per_s"], step["backlog"], slow, slow_by_us)
     use, limited_by, why = what_limited(info, overload, resources, latency, consumers)
     return Limit(
         not_held_per_s=mean_per_s(step),
@@ -115,6 +118,27 @@ def limit(
         brokers_cores=use.brokers,
         generator_cores=use.generator,
     )
+
+
+def _in_time_without_us(latency: pa.Table, seconds: range, most_ms: float | None) -> bool:
+    """Whether p99 from due to received, less the load generator's own delay, is known to be within a limit."""
+    timed = within_seconds(latency.filter(pc.equal(latency["measure"], "due_to_received")), seconds)
+    by_bucket = timed.group_by("bucket").aggregate([("count_less_own", "sum")])
+    counts = zip(by_bucket["bucket"].to_pylist(), by_bucket["count_less_own_sum"].to_pylist(), strict=True)
+    less_own = {bucket: count for bucket, count in counts if count}
+    return bool(less_own) and most_ms is not None and not too_slow(less_own, most_ms)
+
+
+def too_late_by_us(use: Use, overload: Overload) -> tuple[str, str] | None:
+    """(limit, why in a sentence) if p99 was too high, and the load generator or other programs may have caused it."""
+    if overload.slow and use.all_in_use:
+        return "host", (
+            f"the {use.cores} cores of the machine were in use, by other programs too ({use.split}), while "
+            f"{overload.slow}"
+        )
+    if overload.slow_by_us:
+        return "generator", f"{overload.slow}; without the load generator's own delay p99 would be within the limit"
+    return None
 
 
 def used_up(use: Use) -> tuple[str, str] | None:
@@ -168,6 +192,8 @@ def _named(
 ) -> tuple[str, str]:
     """(what it was, why in a sentence)."""
     if limit_and_why := used_up(use) or starved(use) or sent_late(own_lag_ms) or one_core_used_up(use, info.protocol):
+        return limit_and_why
+    if limit_and_why := too_late_by_us(use, overload):
         return limit_and_why
     at_least = max(MOST_OF_BACKLOG * overload.backlog, LEAST_GROWN_S * overload.due_per_s, LEAST_GROWN)
     if limit_and_why := _piled_up(use, consumers, at_least):

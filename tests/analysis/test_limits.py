@@ -139,6 +139,13 @@ def test_messages_wait_for_a_link_if_their_own_consumers_are_elsewhere(
         ({"generator": 0.95, "grown": {"sink": 800}}, {}, 0.1, "generator", "used up the one core that it can use"),
         ({}, {"sent": 0.9}, 0.1, "brokers", "brokers kept producers waiting"),
         ({}, {"broken": "p99"}, 0.1, "latency", "p99 was 600 ms, and at most 500 ms is allowed"),
+        (
+            {"busy": 3.9},
+            {"broken": "p99"},
+            0.1,
+            "host",
+            "by other programs too (brokers 0.5, load generator 0.4), while",
+        ),
         ({"grown": {"sink": 10}}, {}, 0.1, "unknown", "nothing that was sampled was used up"),
     ],
 )
@@ -148,6 +155,21 @@ def test_each_cause_is_named(
     measured = limit_of(step(100, held=True), step(1_000, **of_step), own_lag_ms=own_lag_ms, **used)
     assert (measured["limited_by"], measured["not_held_per_s"]) == (limited_by, 1_000)
     assert why in measured["why"]
+
+
+@pytest.mark.parametrize(("own_ms", "limited_by"), [(0, "latency"), (150, "generator")])
+def test_a_p99_that_only_our_own_delay_broke_limits_the_generator(own_ms: int, limited_by: str) -> None:
+    """Messages took 600 ms, of which the load generator stood still for so long; 500 ms are allowed."""
+    timed = [
+        row
+        for at_s in JUDGED
+        for row in (
+            latency_row("due_to_received", at_s, 600, 200) | {"count_less_own": 0},
+            latency_row("due_to_received", at_s, 600 - own_ms, 0) | {"count_less_own": 200},
+        )
+    ]
+    measured = limit(INFO, [step(200, broken="p99")], resources(), latency_table(timed), consumers(AT_SINK))
+    assert measured["limited_by"] == limited_by
 
 
 def test_a_few_messages_more_on_a_queue_are_no_pile() -> None:
