@@ -69,6 +69,13 @@ class Messages(TypedDict):
     unexpected: Annotated[
         Count, of_messages("Received, but no send is on record.", title="received without a known send")
     ]
+    unknown_attempts: Annotated[
+        Count,
+        of_messages(
+            "Deliveries of an attempt that is not on record, of messages that are. They are no duplicates.",
+            title="received as an attempt without a known send",
+        ),
+    ]
     foreign: Annotated[Count, of_messages("Received, but not of this run.")]
     unaccounted: Annotated[
         Count,
@@ -202,7 +209,8 @@ class LeftBehind(TypedDict):
         str,
         means(
             "stranded, unselected, dead_lettered, expired: as in messages. left_unconfirmed, in_doubt, failed: by"
-            " the outcome of their sends, and not received. copy: received, or found elsewhere too."
+            " the outcome of their sends, and not received. unsent: no send is on record. copy: received, or found"
+            " elsewhere too."
         ),
     ]
     messages: Annotated[Count, of_messages("How many there are.", column="Messages")]
@@ -262,6 +270,7 @@ BESIDE = titles(
     "reordered",
     "corrupted",
     "unexpected",
+    "unknown_attempts",
     "refused_yet_received",
     "expired_yet_received",
     "unselected_yet_received",

@@ -111,6 +111,9 @@ class Summary(TypedDict):
             "durable subscriptions that no client used any more."
         ),
     ]
+    unsent_leftovers: Annotated[
+        int, of_messages("The part of leftovers of which no send is on record: rows of the run's events are missing.")
+    ]
     foreign_leftovers: Annotated[
         int,
         of_messages(

@@ -14,7 +14,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analysis.messages.deliveries import unexpected
+from analysis.messages.deliveries import unexpected, unknown_attempt
 from analysis.messages.outcomes import NOBODY
 from records.messages import KINDS, NOT_RECEIVED, KindCounts, Messages
 from records.results import ACCOUNTING
@@ -28,6 +28,7 @@ SUBSCRIPTION = ["destination", "subscription"]
 BEYOND_THE_TABLE = (
     "redelivered",
     "foreign",
+    "unknown_attempts",
     "missing_unconfirmed",
     "left_unconfirmed",
     "refused_yet_received",
@@ -133,9 +134,10 @@ def count_deliveries(deliveries: pl.DataFrame) -> pl.DataFrame:
         _count("duplicated", pl.col("duplicate")),
         _count("duplicated_by_resend", pl.col("by_resend")),
         _count("redelivered", pl.col("redelivered")),
-        _count("repeated", pl.col("redelivered") & (pl.col("copy") > 1)),
+        _count("repeated", pl.col("redelivered") & (pl.col("copy") > 1) & ~unknown_attempt()),
         _count("corrupted", pl.col("integrity") == "corrupted"),
         _count("unexpected", unexpected()),
+        _count("unknown_attempts", unknown_attempt()),
         _count("expired_yet_received", pl.col("late")),
         _count("unselected_yet_received", pl.col("unselected")),
     )

@@ -5,6 +5,8 @@ message's first, or a duplicate. Only deliveries with a readable identity are di
 bodies are `strangers`.
 """
 
+from collections.abc import Sequence
+
 import polars as pl
 
 MESSAGE = ["producer", "seq"]
@@ -79,12 +81,14 @@ def deliveries(receipts: pl.DataFrame, messages: pl.DataFrame, sends: pl.DataFra
     """One row a delivery: its receipt, its copy number, and the message that it belongs to.
 
     copy: 1 for the first delivery of a message to a subscription, counted in order of receipt. duplicate: a further
-    copy that the broker did not mark as redelivered; by_resend: a copy with another attempt than the first copy.
+    copy that the broker did not mark as redelivered; by_resend: a copy with another attempt than the first copy. A copy
+    of an attempt that is not on record is neither, and makes no other copy a duplicate.
     due_ns: the message's first due time, null when no send of it is on record (unexpected). sent_ns and from_broker: of
     the received attempt. If that attempt is not on record, sent_ns is null and from_broker is the first attempt's.
     first_sent_ns: when the first attempt was sent. own_ns: the generator's own lag of the first attempt.
     """
     copies = _with_copy_numbers(receipts)
+    to = [*MESSAGE, "subscription"]
     first_attempts = messages.select(
         *MESSAGE,
         "due_ns",
@@ -95,7 +99,7 @@ def deliveries(receipts: pl.DataFrame, messages: pl.DataFrame, sends: pl.DataFra
     )
     of_the_first = pl.col("attempt") == pl.col("known_attempt")
     entered_at = pl.col("entered_at").fill_null("")
-    return (
+    joined = (
         copies.rename({"broker": "to_broker"})
         .join(first_attempts, MESSAGE, how="left")
         .join(_resends(sends), [*MESSAGE, "attempt"], how="left")
@@ -104,6 +108,21 @@ def deliveries(receipts: pl.DataFrame, messages: pl.DataFrame, sends: pl.DataFra
             pl.when(of_the_first).then(entered_at).otherwise(pl.coalesce("resent_by", entered_at)).alias("from_broker"),
         )
         .drop("known_attempt", "entered_at", "resent_ns", "resent_by")
+    )
+    odd = joined.filter(unknown_attempt()).select(to).unique()
+    if odd.is_empty():
+        return joined
+    usual, with_odd = joined.join(odd, to, how="anti"), joined.join(odd, to, how="semi")
+    return pl.concat([usual, _without_unknown_duplicates(with_odd.sort("copy"), to)])
+
+
+def _without_unknown_duplicates(copies: pl.DataFrame, to: Sequence[str]) -> pl.DataFrame:
+    """Copies of each message in order, of which some are of an unknown attempt: the others alone may be duplicates."""
+    known = ~unknown_attempt()
+    first_known = pl.col("attempt").filter(known).first().over(to)
+    duplicate = known & (known.cum_sum().over(to) > 1) & ~pl.col("redelivered")
+    return copies.with_columns(
+        duplicate.alias("duplicate"), (duplicate & (pl.col("attempt") != first_known)).alias("by_resend")
     )
 
 
@@ -150,6 +169,11 @@ def _with_copy_numbers(receipts: pl.DataFrame) -> pl.DataFrame:
 def first(deliveries: pl.DataFrame) -> pl.DataFrame:
     """Each message once for each subscription: its first arrival."""
     return deliveries.filter(pl.col("copy") == 1)
+
+
+def unknown_attempt() -> pl.Expr:
+    """True for a delivery of an attempt that is not on record, of a message that is."""
+    return pl.col("due_ns").is_not_null() & pl.col("sent_ns").is_null()
 
 
 def unexpected() -> pl.Expr:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import polars as pl
 
 from analysis.events.timeline import Timeline
-from analysis.messages.deliveries import unexpected
+from analysis.messages.deliveries import unexpected, unknown_attempt
 
 PER_ANOMALY = 100
 PAST_TTL = "past_ttl"
@@ -66,6 +66,7 @@ def _copies(deliveries: pl.DataFrame) -> Iterable[pl.DataFrame]:
         "duplicated": (pl.col("duplicate"), _copy_detail()),
         "corrupted": (pl.col("integrity") == "corrupted", _delivery_detail("its body is not as it was sent")),
         "unexpected": (unexpected(), _delivery_detail("no send of it is on record")),
+        "unknown_attempts": (unknown_attempt(), _delivery_detail("this attempt is not on record")),
         "expired_yet_received": (pl.col("late"), _delivery_detail("its time to live was over")),
         "unselected_yet_received": (pl.col("unselected"), _delivery_detail("its selector does not match")),
     }
@@ -77,6 +78,17 @@ def overtaken(out_of_order: pl.DataFrame) -> pl.DataFrame:
     """Rows of messages that came out of order, of a whole run."""
     detail = pl.format("consumer {} had received seq {} before", "consumer", "overtaken_by")
     return _rows(out_of_order, pl.lit("reordered"), detail, pl.coalesce("due_ns", "received_ns"))
+
+
+def unsent(leftovers: pl.DataFrame) -> pl.DataFrame:
+    """Rows of leftovers of which no send is on record."""
+    named = leftovers.with_columns(
+        pl.concat_str(pl.lit("queue://"), "queue").alias("destination"),
+        pl.col("queue").alias("subscription"),
+        pl.lit("").alias("from_broker"),
+    )
+    detail = pl.format("no send of it is on record; attempt {}, left on {} at {}", "attempt", "queue", "broker")
+    return _rows(named, pl.lit("unsent_leftovers"), detail, pl.lit(0, pl.Int64))
 
 
 def _unreadable(strangers: pl.DataFrame) -> pl.DataFrame:

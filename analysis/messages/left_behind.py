@@ -9,6 +9,7 @@ from analysis.messages.outcomes import place_name
 from records.messages import LeftBehind
 from records.schemas import UNKNOWN
 
+UNSENT = "unsent"
 COPIES = ("recovered", "refused_yet_received")
 """Outcomes of messages that were received: what lies on a queue is one more copy."""
 
@@ -16,8 +17,8 @@ COPIES = ("recovered", "refused_yet_received")
 def left_behind(leftovers: pl.DataFrame, outcomes: pl.DataFrame, messages: pl.DataFrame) -> pl.DataFrame:
     """One row a queue, broker and outcome, without those of others than this run.
 
-    outcome: a `message_outcome` if the message was found there, in_doubt, or copy (it was received, or is found in a
-    place that says more).
+    outcome: a `message_outcome` if the message was found there, in_doubt, unsent (no send of it is on record), or copy
+    (it was received, or is found in a place that says more).
     """
     lying = outcomes.filter(pl.col("found_at").is_not_null() & ~pl.col("message_outcome").is_in(COPIES))
     there = lying.group_by(*MESSAGE, "found_at").agg(pl.min("message_outcome").alias("known"))
@@ -25,13 +26,21 @@ def left_behind(leftovers: pl.DataFrame, outcomes: pl.DataFrame, messages: pl.Da
     open_ones = messages.filter(pl.col("outcome") == "in_doubt").select(*MESSAGE, pl.lit("in_doubt").alias("in_doubt"))
     in_doubt = open_ones.join(received, MESSAGE, how="anti")
     ours = leftovers.filter(pl.col("producer") != UNKNOWN).with_columns(place_name().alias("found_at"))
+    sent = messages.select(*MESSAGE, pl.lit(True).alias("sent"))
+    unsent = pl.when(pl.col("sent").is_null()).then(pl.lit(UNSENT))
     counted = (
         ours.join(there, [*MESSAGE, "found_at"], how="left")
         .join(in_doubt, MESSAGE, how="left")
-        .with_columns(pl.coalesce("known", "in_doubt", pl.lit("copy")).alias("outcome"))
+        .join(sent, MESSAGE, how="left")
+        .with_columns(pl.coalesce("known", "in_doubt", unsent, pl.lit("copy")).alias("outcome"))
         .group_by("queue", "broker", "outcome")
     )
     return counted.agg(pl.len().cast(pl.Int64).alias("messages"))
+
+
+def unsent(leftovers: pl.DataFrame, messages: pl.DataFrame) -> pl.DataFrame:
+    """The leftovers of this run of which no send is on record."""
+    return leftovers.filter(pl.col("producer") != UNKNOWN).join(messages.select(MESSAGE), MESSAGE, how="anti")
 
 
 def most_first(left_behind: pl.DataFrame) -> list[LeftBehind]:

@@ -65,8 +65,13 @@ class Messages:
             "left_behind": left_behind.most_first(answers["left_behind"]),
             "destinations": spread(answers["first_receipts"].to_dicts()),
             "leftovers": run.sealing.rows["leftovers"] - foreign,
+            "unsent_leftovers": _unsent(answers["left_behind"]),
             "foreign_leftovers": foreign,
         }
+
+
+def _unsent(left: pl.DataFrame) -> int:
+    return int(left.filter(pl.col("outcome") == left_behind.UNSENT)["messages"].sum())
 
 
 def _out_of_order(run: Run, answers: Answers) -> pl.DataFrame:
@@ -89,7 +94,10 @@ def _outcomes(part: Part) -> pl.DataFrame:
 
 
 def _examples(part: Part) -> pl.DataFrame:
-    return examples.anomalies(part.outcomes, part.deliveries, part.strangers)
+    unsent = left_behind.unsent(part.leftovers, part.messages)
+    return examples.earliest(
+        pl.concat([examples.anomalies(part.outcomes, part.deliveries, part.strangers), examples.unsent(unsent)])
+    )
 
 
 def _overtaken(part: Part) -> pl.DataFrame:

@@ -98,6 +98,7 @@ def _evidence(run: Run, results: Results, summary: Summary, changed: Sequence[st
         due_per_s=summary["throughput"]["due_per_s"],
         checks=summary["checks"],
         doubtful=summary["timing"]["doubtful"],
+        unsent_leftovers=summary["unsent_leftovers"],
         failed_faults=tuple(
             FailedFault(str(fault["kind"]), str(fault["target"]), str(fault["error"]))
             for fault in run.fault_rows

@@ -43,6 +43,7 @@ class Evidence:
     doubtful: Mapping[str, str] = field(default_factory=dict)
     failed_faults: Sequence[FailedFault] = ()
     unsearched: Sequence[str] = ()
+    unsent_leftovers: int = 0
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,7 @@ def invalid(evidence: Evidence) -> list[str]:
         *evidence.problems,
         *_unfinished(evidence.state),
         *_without_sends(evidence.messages),
+        *_without_attempts(evidence),
         *(
             f"fault {fault.kind} of {fault.target} could not be applied: {fault.error}"
             for fault in evidence.failed_faults
@@ -169,6 +171,19 @@ def _without_sends(messages: Messages) -> list[str]:
     if arrived:
         return [f"no send is on record, though {arrived} messages were received: the senders' events are missing"]
     return ["no message was sent"]
+
+
+def _without_attempts(evidence: Evidence) -> list[str]:
+    """What a broker had of this run, and no recorder: rows are missing, and maybe others too."""
+    of_what = {
+        "deliveries of this run, though other attempts of their messages are": evidence.messages["unknown_attempts"],
+        "messages of this run that were left on queues": evidence.unsent_leftovers,
+    }
+    return [
+        f"no send is on record of {count:,} {what}: rows of events/sends are missing"
+        for what, count in of_what.items()
+        if count
+    ]
 
 
 def _unexpected(count: int) -> list[str]:

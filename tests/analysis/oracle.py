@@ -12,6 +12,7 @@ BEYOND = (
     *(
         "repeated",
         "foreign",
+        "unknown_attempts",
         "unaccounted",
         "missed_away",
         "missing_unconfirmed",
@@ -49,7 +50,8 @@ def accounting(
         else:
             copies[receipt["producer"], receipt["seq"], receipt["subscription"]].append(receipt)
     for (producer, seq, subscription), of_message in copies.items():
-        _count_copies(counts, of_message, was_sent=(producer, seq) in attempts)
+        known = {send["attempt"] for send in attempts.get((producer, seq), ())}
+        _count_copies(counts, of_message, known)
         owed_to = _expecting(attempts[producer, seq], subscriptions) if (producer, seq) in attempts else set()
         key = of_message[0]["destination"], subscription
         counts[key]["unowed_yet_received"] += subscription not in owed_to
@@ -81,18 +83,22 @@ def latency_counts(sends: list[Row], receipts: list[Row]) -> tuple[Counter[int],
     return whole, less_own
 
 
-def _count_copies(counts: dict[Key, Counter[str]], copies: list[Row], *, was_sent: bool) -> None:
+def _count_copies(counts: dict[Key, Counter[str]], copies: list[Row], known: set[int]) -> None:
+    """``known``: the attempts on record; none if the message is not."""
     copies.sort(key=lambda copy: (copy["received_ns"], copy["attempt"], copy["consumer"]))
+    certain = [copy for copy in copies if not known or copy["attempt"] in known]
     for number, copy in enumerate(copies):
+        is_known = any(copy is other for other in certain)
         count = counts[copy["destination"], copy["subscription"]]
         count["received"] += number == 0
         count["redelivered"] += copy["redelivered"]
-        count["repeated"] += number > 0 and copy["redelivered"]
+        count["repeated"] += number > 0 and copy["redelivered"] and is_known
         count["corrupted"] += copy["integrity"] == "corrupted"
-        count["unexpected"] += not was_sent
-        if number > 0 and not copy["redelivered"]:
+        count["unexpected"] += not known
+        count["unknown_attempts"] += not is_known
+        if is_known and copy is not certain[0] and not copy["redelivered"]:
             count["duplicated"] += 1
-            count["duplicated_by_resend"] += copy["attempt"] != copies[0]["attempt"]
+            count["duplicated_by_resend"] += copy["attempt"] != certain[0]["attempt"]
 
 
 def _count_order(counts: dict[Key, Counter[str]], copies: dict[tuple[int, int, str], list[Row]]) -> None:

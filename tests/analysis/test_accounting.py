@@ -147,6 +147,16 @@ CASES = {
     "a message that nobody sent is unexpected": Case(
         {"received": 1, "unexpected": 1, "unowed_yet_received": 1}, receipts=(receipt(9),)
     ),
+    "an attempt that is not on record is no duplicate": Case(
+        {"sent": 1, "acked": 1, "received": 1, "unknown_attempts": 1},
+        sends=(send(1),),
+        receipts=(receipt(1), receipt(1, attempt=9, at=2_006)),
+    ),
+    "a delivery after an attempt that is not on record is no duplicate": Case(
+        {"sent": 1, "acked": 1, "received": 1, "unknown_attempts": 1},
+        sends=(send(1),),
+        receipts=(receipt(1, attempt=9), receipt(1, at=2_006)),
+    ),
     "a message overtaken by a later one is reordered": Case(
         {"sent": 3, "acked": 3, "received": 3, "reordered": 1},
         sends=(send(1), send(2), send(3)),
@@ -247,7 +257,7 @@ def random_events(seed: int) -> tuple[list[Row], list[Row], list[Row], list[Row]
                     receipt(
                         seq + rng.choice([0] * 20 + [1_000]),
                         producer=producer,
-                        attempt=rng.randint(1, len(outcomes)),
+                        attempt=rng.randint(1, len(outcomes)) + rng.choice([0] * 20 + [7]),
                         at=number * 5 + rng.randrange(60),
                         consumer=rng.choice([7, 8]),
                         subscription=name,

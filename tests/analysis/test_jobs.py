@@ -97,6 +97,7 @@ def test_planted_fates_come_back_as_they_were_planted(everything_analysed: tuple
         "reordered": 0,
         "corrupted": 1,
         "unexpected": 1,
+        "unknown_attempts": 0,
         "foreign": 1,
         "unaccounted": 0,
         "missed_away": 0,

@@ -66,3 +66,10 @@ def test_a_message_held_for_two_durable_subscriptions_is_left_behind_for_each() 
         ("consumers-7.two", "a", "stranded", 1),
         ("one", "a", "stranded", 1),
     ]
+
+
+def test_a_leftover_without_a_send_is_no_copy() -> None:
+    assert left_behind_rows([send(1)], [leftover(1), leftover(9, broker="b")], [receipt(1)]) == [
+        ("orders", "a", "copy", 1),
+        ("orders", "b", "unsent", 1),
+    ]

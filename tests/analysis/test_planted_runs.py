@@ -280,3 +280,14 @@ def test_a_lost_file_of_sends_makes_the_run_invalid_and_names_whose_it_was(
         "All 500 messages sent were received. Beside that: 500 received without a known send.",
         "rows are missing",
     )
+
+
+def test_a_copied_event_file_makes_a_real_run_invalid(spark: SparkContext, copied: RunDirectory) -> None:
+    """Its rows are not counted: each message is on record once."""
+    (path,) = copied.events("sends").glob("*.parquet")
+    shutil.copy(path, path.with_name("copy.parquet"))
+    analyse(copied.path).says(
+        "invalid",
+        "All 1,000 messages sent were received, each exactly once.",
+        "events/sends/copy.parquet: not one of the files that the run was sealed with",
+    )

@@ -207,6 +207,35 @@ def test_sends_on_record_twice_are_named(tmp_path: Path) -> None:
         ]
 
 
+def test_attempts_and_leftovers_without_sends_are_named(tmp_path: Path) -> None:
+    """Neither is a duplicate or a copy, and the run does not pass."""
+    run = RunDirectory.create(tmp_path, "run-a")
+    run.write_run(replace(INFO, run_id="run-a"))
+    recorder = Recorder(run, "master")
+    for seq in range(100):
+        send(recorder, seq, due_of(seq))
+        receive(recorder, seq, due_of(seq) + 5 * MS)
+    for seq in range(3):
+        receive(recorder, seq, due_of(seq) + 6 * MS, attempt=2)
+    recorder.leftover("b", "orders", False, 1, 5_000, 1, None)
+    recorder.close()
+    summary = analysed(run)
+    assert summary["reasons"] == [
+        "no send is on record of 3 deliveries of this run, though other attempts of their messages are: rows of "
+        "events/sends are missing",
+        "no send is on record of 1 messages of this run that were left on queues: rows of events/sends are missing",
+    ]
+    messages = summary["messages"]
+    assert (summary["verdict"], messages["unknown_attempts"], messages["duplicated"]) == ("invalid", 3, 0)
+    assert (summary["leftovers"], summary["unsent_leftovers"]) == (1, 1)
+    assert [row["outcome"] for row in summary["left_behind"]] == ["unsent"]
+    odd = results_of(run).tables["anomalies"].to_pylist()
+    assert {(row["anomaly"], row["seq"]) for row in odd} == {
+        *(("unknown_attempts", seq) for seq in range(3)),
+        ("unsent_leftovers", 5_000),
+    }
+
+
 def test_a_stream_of_another_run_is_rejected(tmp_path: Path) -> None:
     run, other = RunDirectory.create(tmp_path, "run-a"), RunDirectory.create(tmp_path, "run-b")
     for directory in (run, other):
