@@ -19,7 +19,7 @@ from argparse import Namespace
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import gevent
 from gevent.event import Event
@@ -66,6 +66,7 @@ def run(scenario: Scenario, *, reroute: Reroute | None = None) -> None:
     use_java_clients()
     lifecycle = Lifecycle(scenario, reroute)
     atexit.register(lifecycle.say_last)  # so early that it comes after Locust's own, which ends the workers
+    distributed.secure(lifecycle.reject)
     events.init_command_line_parser.add_listener(lifecycle.on_parser)
     events.init.add_listener(lifecycle.on_init)
 
@@ -96,6 +97,7 @@ class Lifecycle:
     def on_parser(self, parser: Any, **_: Any) -> None:
         arguments.add_arguments(parser, self._scenario)
         self._parser = parser
+        distributed.listen_on_loopback(parser)
 
     def on_init(self, environment: Any, runner: Any, **_: Any) -> None:
         self._environment = environment
@@ -107,11 +109,7 @@ class Lifecycle:
         try:
             self._count_users(namespace)
         except UserError as error:
-            refusal = shortened(str(error))
-            log.error("%s", refusal)
-            if namespace.processes:
-                self._tell_last(_failed(refusal))
-            raise SystemExit(CANNOT_RUN) from error
+            self.reject(error, namespace.processes)
         if namespace.dry_run:
             assert self._plan is not None, "it was just made"
             for warning in self._plan.info.warnings:
@@ -130,6 +128,14 @@ class Lifecycle:
         events.quitting.add_listener(self.on_quitting)
         events.quit.add_listener(self.on_quit)
         gevent.signal_handler(signal.SIGINT, self.on_ctrl_c)
+
+    def reject(self, error: UserError, forked_workers: int | None) -> NoReturn:
+        """End this process, which has no run; the reason is its last line also if forked workers end after it."""
+        refusal = shortened(str(error))
+        log.error("%s", refusal)
+        if forked_workers:
+            self._tell_last(_failed(refusal))
+        raise SystemExit(CANNOT_RUN) from error
 
     def _count_users(self, namespace: Any) -> None:
         """Locust has to know how many users there are: all that the scenario counts, at once."""

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from scenarios.harness.distributed.secret import SECRET_FILE
 from tests.support.locust_run import REPOSITORY, LocustRun, Outcome, free_port, make_run, nothing_left
 from tests.support.network import Bridged, left_of, other_hosts, running_on
 from tests.support.waiting import until
@@ -75,13 +76,17 @@ def start(
     """
     runs, port = tmp_path / "runs", str(free_port())
     runs.mkdir()
+    secret = tmp_path / "secret"
+    secret.touch(mode=0o600)
+    secret.write_text("secret-of-these-hosts-" * 2)
+    env = {SECRET_FILE: str(secret)}
     leading = ("--master", "--expect-workers", "2", "--master-bind-host", lan.address, "--master-bind-port", port)
-    master = LocustRun(STEADY, *arguments, *leading, runs=runs)
+    master = LocustRun(STEADY, *arguments, *leading, runs=runs, env=env)
     following = ("--worker", "--master-host", lan.address, "--master-port", port)
     near, far = lan.hosts
     return master, [
-        LocustRun(STEADY, *following, runs=tmp_path / "near", headless=False, wrapper=near.wrapper(tree=near_tree)),
-        LocustRun(STEADY, *following, runs=tmp_path / "far", headless=False, wrapper=far.wrapper(hidden=runs)),
+        LocustRun(STEADY, *following, runs=tmp_path / name, headless=False, wrapper=wrapper, env=env)
+        for name, wrapper in (("near", near.wrapper(tree=near_tree)), ("far", far.wrapper(hidden=runs)))
     ]
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from scenarios.harness.distributed.secret import SECRET
 from tests.support.locust_run import LocustRun, free_port, nothing_left
 
 pytestmark = [pytest.mark.brokers, pytest.mark.spark]
@@ -15,11 +16,12 @@ pytestmark = [pytest.mark.brokers, pytest.mark.spark]
 @pytest.mark.nightly
 def test_a_clock_that_jumps_back_two_seconds_gives_negative_latencies_and_doubtful_figures(tmp_path: Path) -> None:
     locustfile, port = "tests/planted/locustfiles/skewed.py", str(free_port())
-    master = LocustRun(
-        locustfile, "--master", "--expect-workers", "2", "--master-bind-port", port, "-t", "8s", runs=tmp_path / "runs"
-    )
+    leading = ("--master", "--expect-workers", "2", "--master-bind-port", port, "-t", "8s")
+    following = ("--worker", "--master-port", port)
+    secret = {SECRET: "planted-" * 8}
+    master = LocustRun(locustfile, *leading, runs=tmp_path / "runs", env=secret)
     workers = [
-        LocustRun(locustfile, "--worker", "--master-port", port, runs=tmp_path / name, headless=False, env=env)
+        LocustRun(locustfile, *following, runs=tmp_path / name, headless=False, env=secret | env)
         for name, env in (("worker-1", {}), ("worker-2", {"PLANTED_CLOCK_BEHIND_NS": "2000000000"}))
     ]
     outcome = master.outcome()

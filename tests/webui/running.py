@@ -30,10 +30,11 @@ def eventually(look: Callable[[], bool], timeout_s: float) -> None:
 class WebUi:
     """A `locust` with its web UI, and what its routes say."""
 
-    def __init__(self, runs: Path, *arguments: str, web_host: str = "127.0.0.1") -> None:
+    def __init__(self, runs: Path, *arguments: str, web_host: str = "") -> None:
+        """``web_host``: where it listens; '' for the default."""
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}"
-        web = ("--web-host", web_host, "--web-port", str(self.port))
+        web = ("--web-port", str(self.port), *(("--web-host", web_host) if web_host else ()))
         self.locust = LocustRun(STEADY, *arguments, *web, runs=runs, headless=False)
 
     def now(self) -> dict[str, Any]:
@@ -60,7 +61,7 @@ class WebUi:
 
 
 @contextmanager
-def web_ui(runs: Path, *arguments: str, web_host: str = "127.0.0.1") -> Iterator[WebUi]:
+def web_ui(runs: Path, *arguments: str, web_host: str = "") -> Iterator[WebUi]:
     ui = WebUi(runs, *arguments, web_host=web_host)
     try:
         ui.locust.wait_for("Starting web interface")

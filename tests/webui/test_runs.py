@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page
 
-from tests.support.locust_run import free_port, nothing_left
+from tests.support.locust_run import nothing_left
 from tests.webui.running import chromium_page, eventually, fill_in, web_ui
 
 REPORT_TIMEOUT_MS = 120_000
@@ -76,8 +76,7 @@ def test_runs_in_a_row_have_each_their_own_options_and_none_of_the_run_before(tm
 @pytest.mark.spark
 @pytest.mark.nightly
 def test_two_workers_make_runs_in_a_row_with_what_the_form_asks_for(tmp_path: Path) -> None:
-    master = ("--processes", "2", "--master-bind-port", (port := str(free_port())), "--master-port", port)
-    with web_ui(tmp_path / "runs", "--topology", "single", "--runtime", "processes", *master) as ui:
+    with web_ui(tmp_path / "runs", "--topology", "single", "--runtime", "processes", "--processes", "2") as ui:
         ui.locust.wait_for("2 workers connected")
         for rate in (20, 40):
             assert ui.start(rate=str(rate), run_time="3s")["success"]

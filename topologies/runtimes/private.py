@@ -22,11 +22,22 @@ from topologies.model.launch import KEY_STORE, TRUST_STORE, Stores
 
 PREFIX = "brokerbench-private-"
 PASSWORD_BYTES = 24
+OTHERS = 0o077
+"""The bits of a file's mode that let its group and all others use it."""
 
 
 def new_password() -> str:
     """Letters, digits, '-' and '_' only: it means the same in a properties file, in XML and in a STOMP header."""
     return secrets.token_urlsafe(PASSWORD_BYTES)
+
+
+def exposure(state: os.stat_result, file: Path) -> str:
+    """Return why other users can read or exchange a file of that state, and the next step; '' if they cannot."""
+    if not state.st_mode & OTHERS and state.st_uid == os.geteuid():
+        return ""
+    mode = f"{state.st_mode & 0o777:o}"
+    problem = f"mode {mode} lets others read it" if state.st_mode & OTHERS else "it is somebody else's"
+    return f"{problem}; own it, and chmod 600 {file}"
 
 
 @dataclass(frozen=True)

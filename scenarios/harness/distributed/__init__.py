@@ -13,11 +13,13 @@
     stop         ── stop_producing ─────►  producers fall silent, consumers go on
     dismiss      ◄─────────────── closed ─  when Locust has stopped its users: streams are complete
 
-Credentials travel in these messages and are never written to the run folder. A worker that shares the run's folder
-writes its events there; the events of any other come over the channel.
+Credentials travel in these messages, encrypted, to processes that hold the run's secret
+(`scenarios.harness.distributed.channel`), and are never written to the run folder. A worker that shares the run's
+folder writes its events there; the events of any other come over the channel.
 """
 
 from scenarios.harness.distributed.master import DistributedLoadGenerators
+from scenarios.harness.distributed.runners import listen_on_loopback, secure
 from scenarios.harness.distributed.worker import WorkerDuty
 
-__all__ = ["DistributedLoadGenerators", "WorkerDuty"]
+__all__ = ["DistributedLoadGenerators", "WorkerDuty", "listen_on_loopback", "secure"]

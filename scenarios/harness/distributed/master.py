@@ -53,8 +53,14 @@ class DistributedLoadGenerators:
         return answers
 
     def _listen(self, message: str, listener: Callable[[Any, Any], None]) -> None:
+        """Hear a message of this run's workers. One of an earlier run may still be there, and write into this one."""
+
+        def of_our_workers(environment: Any, msg: Any) -> None:
+            if msg.node_id in self._workers:
+                listener(environment, msg)
+
         self._runner.custom_messages.pop(message, None)  # that of the run before, in the web UI
-        self._runner.register_message(message, listener)
+        self._runner.register_message(message, of_our_workers)
 
     def _take_events(self, environment: Any, msg: Any) -> None:
         if self._gathering:

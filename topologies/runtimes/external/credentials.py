@@ -10,11 +10,11 @@ from pathlib import Path
 
 from records.errors import UserError
 from topologies.model.endpoints import Credentials
+from topologies.runtimes.private import exposure
 
 USERNAME, PASSWORD = "BROKERBENCH_USERNAME", "BROKERBENCH_PASSWORD"
 MANAGEMENT_USERNAME, MANAGEMENT_PASSWORD = "BROKERBENCH_MANAGEMENT_USERNAME", "BROKERBENCH_MANAGEMENT_PASSWORD"
 NAMES = (USERNAME, PASSWORD, MANAGEMENT_USERNAME, MANAGEMENT_PASSWORD)
-OTHERS = 0o077  # the mode's bits for group and all others
 
 
 class CredentialsUnusable(UserError):
@@ -58,11 +58,8 @@ def _read(file: Path) -> dict[str, str]:
     """
     try:
         with file.open(encoding="utf-8") as opened:
-            state = os.fstat(opened.fileno())
-            if state.st_mode & OTHERS or state.st_uid != os.geteuid():
-                mode = f"{state.st_mode & 0o777:o}"
-                problem = f"mode {mode} lets others read it" if state.st_mode & OTHERS else "it is somebody else's"
-                raise CredentialsUnusable(f"credentials_file {file}: {problem}; own it, and chmod 600 {file}")
+            if problem := exposure(os.fstat(opened.fileno()), file):
+                raise CredentialsUnusable(f"credentials_file {file}: {problem}")
             lines = opened.read().splitlines()
     except OSError as error:
         raise CredentialsUnusable(
