@@ -11,9 +11,10 @@ from typing import Literal
 from records.checks import Check
 from records.destination_pattern import expanded, replies_to
 from records.rate_steps import RateStep
+from records.routes import Route
 from records.schemas import SCHEMA_VERSION
 
-RUN_VERSION = 9
+RUN_VERSION = 10
 PRODUCER, CONSUMER = "producer", "consumer"  # the roles of users
 State = Literal["starting", "running", "ended", "interrupted", "failed"]
 NEVER_BEGAN: dict[State, str] = {
@@ -216,6 +217,7 @@ class RunInfo:
     groups: tuple[GroupInfo, ...] = ()
     pairs_by_links: tuple[int, ...] = ()  # how many (producer's, consumer's broker) lie 0, 1, 2, … links apart
     users: tuple[UserInfo, ...] = ()
+    routes: tuple[Route, ...] = ()  # of each destination of producers; none if all go to consumers of equal names only
     rate_steps: tuple[RateStep, ...] = ()  # of all producers together; none if the rate is constant
     held_p99_ms: float | None = None  # a step with a higher p99 from due to received is not held; null: whatever it is
     searched: tuple[SearchedStep, ...] = ()  # what was found of the steps of a load while it ran

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from analysis.events.clocks import error_bound_ns, on_the_masters_clock
 from analysis.events.questions import Answers, Question
+from analysis.events.routes import Routes
 from analysis.events.stalls import Stalls, stall_rows, stalls
 from analysis.events.timeline import FaultSpan, FaultWindow, Timeline, fault_spans
 from records.reader import Sealing, read_events
@@ -36,7 +37,13 @@ class Run:
 
     @cached_property
     def subscriptions(self) -> pl.DataFrame:
-        return self._events("subscriptions", "consumer", "began_ns")
+        """By the destinations that messages were sent to, where names differ: see `analysis.events.routes`."""
+        return self.routes.of_subscriptions(self._events("subscriptions", "consumer", "began_ns"))
+
+    @cached_property
+    def routes(self) -> Routes:
+        """Which consumers are owed the messages to which destinations, by their names."""
+        return Routes.of(self.info.routes)
 
     @cached_property
     def connections(self) -> pl.DataFrame:
@@ -139,6 +146,7 @@ class Results:
     all_expired: bool = True
     unsearched: tuple[str, ...] = ()
     ended_early: Sequence[str] = ()
+    unexplained: tuple[str, ...] = ()
     doubts: Mapping[str, str] = field(default_factory=dict)
     backlog_cause: str = ""
 

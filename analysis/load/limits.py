@@ -228,7 +228,8 @@ def _consumed(use: Use, consumers: pa.Table, broker: str) -> set[str]:
     """
     at: dict[str, set[str]] = {}  # by destination
     for row in consumers.to_pylist():
-        at.setdefault(row["destination"], set()).add(row["broker"])
+        for name in {row["destination"], f"queue://{row['subscription']}"}:  # they differ where brokers deliver so
+            at.setdefault(name, set()).add(row["broker"])
     anywhere = set().union(*at.values())
     queues = {queue for holder, queue in use.grown if holder == broker}
     return {queue for queue in queues if broker in at.get(f"queue://{queue}", anywhere)}

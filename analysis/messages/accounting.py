@@ -6,7 +6,7 @@ further ones for lost. Of a topic brokers tell no such count: there nobody knows
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import reduce
 from typing import Any, cast, get_type_hints
 
@@ -207,9 +207,13 @@ MODES = {frozenset({True}): "persistent", frozenset({False}): "non_persistent"}
 
 
 def kinds(
-    accounting: pa.Table, subscriptions: Iterable[Mapping[str, Any]], users: Sequence[UserInfo]
+    accounting: pa.Table,
+    subscriptions: Iterable[Mapping[str, Any]],
+    users: Sequence[UserInfo],
+    queues: Collection[str] = (),
 ) -> dict[str, KindCounts]:
-    """By name: ``queue_persistent`` and so on. ``accounting``: with the columns beyond the result table.
+    """By name: ``queue_persistent`` and so on. ``accounting``: with the columns beyond the result table. ``queues``:
+    names of those that messages to other destinations go to.
 
     Messages that nobody was subscribed for have no kind. Nor have those of a destination that gets persistent messages
     and others.
@@ -217,7 +221,9 @@ def kinds(
     held = {(row["destination"], row["subscription"]): row["kind"] for row in subscriptions}
     counts_by_kind: dict[str, Counter[str]] = {}
     for row in accounting.to_pylist():
-        kind = "queue" if _is_queue(row) else held.get((row["destination"], row["subscription"]))
+        kind = held.get((row["destination"], row["subscription"]))
+        if kind is None and (row["subscription"] in queues or _is_queue(row)):
+            kind = "queue"  # nobody consumes it
         mode = MODES.get(_durable(row["destination"], users))
         if kind and mode:
             counts_by_kind.setdefault(f"{kind}_{mode}", Counter()).update(_counts(row))

@@ -26,18 +26,19 @@ class SentTo:
 
 @dataclass(frozen=True)
 class Expectations:
-    """``sent_to``: by destination. ``selectors``: those of each destination's consumers, '' for a consumer without one.
+    """``sent_to``: by destination. ``selectors``: by the destination that messages were sent to and the queue that they
+    go to (empty for a topic), those of its consumers, '' for a consumer without one.
 
     ``ended_ns``: when the last look at the queues was over; None: it never was, so nothing counts as expired.
     """
 
     sent_to: Mapping[str, SentTo] = field(default_factory=dict)
-    selectors: Mapping[str, Collection[str]] = field(default_factory=dict)
+    selectors: Mapping[tuple[str, str], Collection[str]] = field(default_factory=dict)
     ended_ns: int | None = None
 
     @classmethod
-    def from_run(cls, info: RunInfo, subscriptions: Iterable[tuple[str, str]]) -> "Expectations":
-        """``subscriptions``: (destination, selector) of each consumer."""
+    def from_run(cls, info: RunInfo, subscriptions: Iterable[tuple[str, str, str]]) -> "Expectations":
+        """``subscriptions``: (destination, queue, selector) of each consumer."""
         producers = [user for user in info.users if user.role == "producer"]
         sent_to = {
             name: SentTo(
@@ -47,9 +48,9 @@ class Expectations:
             for user in producers
             for name in user.destinations
         }
-        selectors: dict[str, set[str]] = {}
-        for destination, selector in subscriptions:
-            selectors.setdefault(destination, set()).add(selector)
+        selectors: dict[tuple[str, str], set[str]] = {}
+        for destination, queue, selector in subscriptions:
+            selectors.setdefault((destination, queue), set()).add(selector)
         return cls(sent_to, selectors, info.phases.browse_ended_ns or info.phases.drain_ended_ns)
 
     @property
@@ -70,7 +71,7 @@ class Expectations:
     def matches(self, selector: pl.Expr) -> pl.Expr:
         """Whether a message (columns destination, seq) is one that ``selector`` matches; '' matches all."""
         cases: dict[tuple[SentTo, str], list[str]] = {}
-        for destination, selectors in self.selectors.items():
+        for (destination, _), selectors in self.selectors.items():
             for text in filter(None, selectors):
                 cases.setdefault((self._sent_to(destination), text), []).append(destination)
         matched = pl.lit(True)
@@ -80,13 +81,14 @@ class Expectations:
         return matched
 
     def unselected(self) -> pl.Expr:
-        """Whether a message to a queue is one that no consumer's selector matches."""
+        """Whether a message (columns destination, subscription, seq) is one that no consumer of its queue selects."""
         choosy: dict[tuple[SentTo, frozenset[str]], list[str]] = {}
-        for to, selectors in self.selectors.items():
-            if to.startswith("queue://") and all(selectors):
-                choosy.setdefault((self._sent_to(to), frozenset(selectors)), []).append(to)
+        for (to, queue), selectors in self.selectors.items():
+            if queue and all(selectors):
+                choosy.setdefault((self._sent_to(to), frozenset(selectors)), []).append(f"{to} {queue}")
+        queue_of = pl.concat_str("destination", pl.lit(" "), "subscription")
         none_of = (
-            pl.col("destination").is_in(names) & ~pl.any_horizontal(_matched(sent, text) for text in sorted(selectors))
+            queue_of.is_in(names) & ~pl.any_horizontal(_matched(sent, text) for text in sorted(selectors))
             for (sent, selectors), names in choosy.items()
         )
         return reduce(pl.Expr.__or__, none_of, pl.lit(False))

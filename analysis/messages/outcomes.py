@@ -7,6 +7,7 @@ from collections.abc import Collection
 
 import polars as pl
 
+from analysis.events.routes import EQUAL_NAMES, Routes
 from analysis.events.run import by_user
 from analysis.events.timeline import FOREVER_NS
 from analysis.messages.deliveries import MESSAGE
@@ -17,7 +18,7 @@ QUEUE_PREFIX, TOPIC_PREFIX = "queue://", "topic://"
 GRACE_NS = NS_PER_S
 NOBODY = ""
 """The subscription of a topic's message that nobody was subscribed for."""
-ADDED = ["subscription", "away", "unselected", "over"]
+SUBSCRIPTION = ["destination", "subscription"]
 
 
 def expected(
@@ -25,49 +26,73 @@ def expected(
     subscriptions: pl.DataFrame,
     absences: pl.DataFrame,
     expectations: Expectations = NOTHING_SPECIAL,
+    routes: Routes = EQUAL_NAMES,
 ) -> pl.DataFrame:
     """One row a (message, subscription): a queue's own, and each of a topic's that had begun before the first attempt
-    and whose selector matches.
+    and whose selector matches. A virtual topic's queue is owed what was sent after it was there.
 
     Adds subscription; it is NOBODY for a message to a topic that had no subscription then. Adds away: the subscription
     is not durable, and its consumer was away as the message was sent. unselected: no consumer of its queue has a
-    selector that matches. over: its time to live was over at the end.
+    selector that matches. over: its time to live was over at the end. ``subscriptions``: by the destinations that
+    messages were sent to.
     """
-    marked = messages.with_columns(
-        expectations.unselected().alias("unselected"), expectations.over().alias("over")
-    ).drop("last_sent_ns")
-    to_topic = pl.col("destination").str.starts_with(TOPIC_PREFIX)
-    of_queues = marked.filter(~to_topic).with_columns(
-        queue_name(pl.col("destination")).alias("subscription"), pl.lit(False).alias("away")
-    )
-    of_topics = marked.filter(to_topic)
-    if of_topics.is_empty():
-        return of_queues
-    subscribers = subscriptions.filter(pl.col("kind") != "queue").group_by("destination", "subscription")
-    owed = (
-        of_topics.join(subscribers.agg(pl.min("began_ns"), pl.min("selector")), "destination")
-        .filter((pl.col("began_ns") <= pl.col("sent_ns")) & expectations.matches(pl.col("selector")))
-        .drop("began_ns", "selector")
-    )
-    to_nobody = of_topics.join(owed.select(MESSAGE), MESSAGE, how="anti")
+    over = messages.with_columns(expectations.over().alias("over")).drop("last_sent_ns")
+    of_queues = _of_queues(over, routes).with_columns(pl.lit(False).alias("away"))
     columns = of_queues.columns
-    return pl.concat(
-        [
-            of_queues,
-            _with_away(owed, subscriptions, absences).select(columns),
-            to_nobody.with_columns(pl.lit(NOBODY).alias("subscription"), pl.lit(False).alias("away")).select(columns),
-        ]
-    )
+    of_others = over.filter(_may_go_to_subscriptions(routes))
+    rows = [of_queues]
+    if not of_others.is_empty():
+        subscribers = _subscribers(subscriptions, routes)
+        owed = (
+            of_others.join(subscribers, "destination")
+            .filter((pl.col("began_ns") <= pl.col("sent_ns")) & expectations.matches(pl.col("selector")))
+            .drop("began_ns", "selector")
+        )
+        rows.append(_with_away(owed, subscriptions, absences).select(columns))
+        to_nobody = of_others.join(pl.concat(rows).select(MESSAGE), MESSAGE, how="anti")
+        nobody = to_nobody.with_columns(pl.lit(NOBODY).alias("subscription"), pl.lit(False).alias("away"))
+        rows.append(nobody.select(columns))
+    return pl.concat(rows).with_columns(expectations.unselected().alias("unselected"))
+
+
+def _may_go_to_subscriptions(routes: Routes) -> pl.Expr:
+    """Whether a message may have copies for a topic's subscriptions, or for queues of a virtual topic."""
+    others = routes.copies.filter((pl.col("queue") == "") | pl.col("once_subscribed"))["destination"].unique()
+    return pl.col("destination").str.starts_with(TOPIC_PREFIX) | pl.col("destination").is_in(others.implode())
+
+
+def _of_queues(messages: pl.DataFrame, routes: Routes) -> pl.DataFrame:
+    """With subscription: each message once for every queue that gets it, whoever is there."""
+    routed = routes.copies.select("destination").unique()
+    equal = messages.join(routed, "destination", how="anti") if routed.height else messages
+    equal = equal.filter(~pl.col("destination").str.starts_with(TOPIC_PREFIX))
+    of_equal_names = equal.with_columns(queue_name(pl.col("destination")).alias("subscription"))
+    if routed.is_empty():
+        return of_equal_names
+    queues = routes.copies.filter((pl.col("queue") != "") & ~pl.col("once_subscribed"))
+    of_routes = messages.join(queues.select("destination", pl.col("queue").alias("subscription")), "destination")
+    return pl.concat([of_equal_names, of_routes.select(of_equal_names.columns)])
+
+
+def _subscribers(subscriptions: pl.DataFrame, routes: Routes) -> pl.DataFrame:
+    """One row a subscription of a topic, or queue of a virtual one: began_ns, and selector ('' for a queue, which keeps
+    what its consumers do not select).
+    """
+    fed = routes.copies.filter("once_subscribed").select("destination", pl.col("queue").alias("subscription"))
+    of_topics = subscriptions.filter(pl.col("kind") != "queue")
+    of_queues = subscriptions.filter(pl.col("kind") == "queue").join(fed, SUBSCRIPTION, how="semi")
+    every = pl.concat([of_topics, of_queues.with_columns(pl.lit("").alias("selector"))])
+    return every.group_by(SUBSCRIPTION).agg(pl.min("began_ns"), pl.min("selector"))
 
 
 def _with_away(owed: pl.DataFrame, subscriptions: pl.DataFrame, absences: pl.DataFrame) -> pl.DataFrame:
     """With ``away``: whether the subscription's consumer was away as the message was sent."""
-    to = ["destination", "subscription"]
-    not_durable = subscriptions.filter(pl.col("kind") == "topic").select(*to, pl.col("consumer").alias("user")).unique()
-    times = not_durable.join(absences, "user").select(*to, "from_ns", "until_ns")
+    of_topics = subscriptions.filter(pl.col("kind") == "topic")
+    not_durable = of_topics.select(*SUBSCRIPTION, pl.col("consumer").alias("user")).unique()
+    times = not_durable.join(absences, "user").select(*SUBSCRIPTION, "from_ns", "until_ns")
     numbered = owed.with_row_index("row")
     away = (
-        numbered.join(times, to)
+        numbered.join(times, SUBSCRIPTION)
         .filter(pl.col("sent_ns").is_between(pl.col("from_ns"), pl.col("until_ns")))
         .select(pl.col("row").unique())
     )
@@ -95,18 +120,25 @@ def queue_name(destination: pl.Expr) -> pl.Expr:
     return destination.str.strip_prefix(QUEUE_PREFIX)
 
 
-def leftover_places(leftovers: pl.DataFrame, durable: Collection[str] = ()) -> pl.DataFrame:
+def leftover_places(
+    leftovers: pl.DataFrame, durable: Collection[str] = (), queues: Collection[str] = ()
+) -> pl.DataFrame:
     """One row a message and holder, of messages that were left somewhere: on a queue (from where it could still be
     read) before a dead one.
 
-    holder: the durable subscription (``durable``: their names) that alone could still read it there; null: anybody.
+    holder: the durable subscription (``durable``: their names), or of several copies the queue (``queues``), that alone
+    could still read it there; null: anybody.
     dead_letter, found_at: ``queue at broker``, dead_by_age: a dead letter because it expired, left_at: the broker,
     age_ns: how long it had been there.
     """
     name = pl.col("queue").str.split(".").list.last()  # Artemis has a queue for it: <client id>.<name>
     places = leftovers.select(
         *MESSAGE,
-        pl.when(name.is_in(sorted(durable))).then(name).alias("holder"),
+        pl.when(pl.col("queue").is_in(sorted(queues)))
+        .then("queue")
+        .when(name.is_in(sorted(durable)))
+        .then(name)
+        .alias("holder"),
         "dead_letter",
         place_name().alias("found_at"),
         pl.col("expired").alias("dead_by_age"),

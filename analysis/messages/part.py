@@ -3,7 +3,7 @@
 A part is what one task of Spark works on. Whatever is asked of it is computed once, when it is first asked for.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -11,6 +11,7 @@ from pathlib import Path
 import polars as pl
 
 from analysis.events.clocks import on_the_masters_clock
+from analysis.events.routes import Routes
 from analysis.events.run import Run
 from analysis.events.stalls import Stalls, with_own_waits
 from analysis.events.timeline import FaultSpan, Timeline
@@ -41,6 +42,7 @@ class RunFacts:
     stalls: Stalls
     subscriptions: pl.DataFrame
     absences: pl.DataFrame
+    routes: Routes
     expectations: Expectations
     durable: tuple[str, ...]
     replies: tuple[str, ...]
@@ -61,7 +63,8 @@ class RunFacts:
             stalls=run.stalls,
             subscriptions=held,
             absences=outcomes.absences(run.connections, run.members),
-            expectations=Expectations.from_run(run.info, held.select("destination", "selector").iter_rows()),
+            routes=run.routes,
+            expectations=Expectations.from_run(run.info, _selectors(held)),
             durable=tuple(durable),
             replies=tuple(destination for user in run.info.users for destination in user.replies_to),
             searched=not run.info.unsearched,
@@ -90,7 +93,10 @@ class Part:
 
     @cached_property
     def receipts(self) -> pl.DataFrame:
-        return on_the_masters_clock(self._read("receipts"), "consumer", ("received_ns",), self.run.processes)
+        """By the destinations that their messages were sent to."""
+        rows = on_the_masters_clock(self._read("receipts"), "consumer", ("received_ns",), self.run.processes)
+        routes = self.run.routes
+        return rows if routes.are_equal_names else routes.of_receipts(rows, self.messages)
 
     @cached_property
     def leftovers(self) -> pl.DataFrame:
@@ -129,11 +135,11 @@ class Part:
     @cached_property
     def expected(self) -> pl.DataFrame:
         facts = self.run
-        return outcomes.expected(self.messages, facts.subscriptions, facts.absences, facts.expectations)
+        return outcomes.expected(self.messages, facts.subscriptions, facts.absences, facts.expectations, facts.routes)
 
     @cached_property
     def outcomes(self) -> pl.DataFrame:
-        places = outcomes.leftover_places(self.leftovers, self.run.durable)
+        places = outcomes.leftover_places(self.leftovers, self.run.durable, self.run.routes.queues)
         return outcomes.message_outcomes(self.expected, self.firsts, places, searched=self.run.searched)
 
     @property
@@ -149,3 +155,9 @@ class Part:
         frame = pl.from_arrow(read.rows)
         assert isinstance(frame, pl.DataFrame)
         return frame
+
+
+def _selectors(subscriptions: pl.DataFrame) -> Iterator[tuple[str, str, str]]:
+    """(destination, queue, selector) of each consumer; queue: empty for a topic."""
+    for row in subscriptions.select("destination", "subscription", "kind", "selector").iter_rows(named=True):
+        yield row["destination"], row["subscription"] if row["kind"] == "queue" else "", row["selector"]

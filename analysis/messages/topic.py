@@ -8,6 +8,7 @@ import polars as pl
 import pyarrow.compute as pc
 
 from analysis.events.questions import Answers, Question, counts, same
+from analysis.events.routes import unexplained
 from analysis.events.run import Results, Run, as_table
 from analysis.messages import accounting, deliveries, examples, left_behind, order
 from analysis.messages.accounting import BETWEEN, expired_counts, kinds, settled
@@ -23,7 +24,8 @@ class Messages:
     """Tables: accounting, anomalies, reordered. Summary: kinds, refused, left_behind, destinations and leftovers.
 
     Found for others: late, first deliveries that came out of order; all_expired, whether no message is lost or may be;
-    unsearched, why messages are unaccounted for, beside what the run itself tells.
+    unsearched, why messages are unaccounted for, beside what the run itself tells; unexplained, receipts from
+    destinations that nothing is known to be delivered to.
     """
 
     step = "accounted for the messages"
@@ -50,6 +52,7 @@ class Messages:
         if any(pc.sum(counted[name]).as_py() for name in BETWEEN):
             expired = expired_counts(run.samples, fresh=not run.info.brokers_ran_before)
             counted, results.unsearched = settled(counted, expired, searched=not run.info.unsearched)
+        results.unexplained = tuple(unexplained(counted.to_pylist()))
         results.all_expired = not any(pc.sum(counted[name]).as_py() for name in ("lost", "unaccounted"))
         odd = examples.earliest(pl.concat([answers["examples"], examples.overtaken(results.late)]))
         results.tables |= {
@@ -60,7 +63,7 @@ class Messages:
         foreign = int(answers["foreign_leftovers"]["count"].sum())
         results.summary |= {
             "messages": accounting.messages(dict(answers["outcomes"].iter_rows()), counted, run.info.withheld),
-            "kinds": kinds(counted, run.subscriptions.to_dicts(), run.info.users),
+            "kinds": kinds(counted, run.subscriptions.to_dicts(), run.info.users, run.routes.queues),
             "refused": dict(answers["refused"].sort("broker").iter_rows()),
             "left_behind": left_behind.most_first(answers["left_behind"]),
             "destinations": spread(answers["first_receipts"].to_dicts()),

@@ -91,6 +91,7 @@ def _evidence(run: Run, results: Results, summary: Summary, changed: Sequence[st
         unknowns=(
             *run.sealing.unknowns,
             *(text for text in info.unknowns if text not in info.unsearched or not unaccounted),
+            *results.unexplained,
         ),
         unsearched=(*info.unsearched, *results.unsearched),
         messages=summary["messages"],

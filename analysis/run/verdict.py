@@ -118,6 +118,7 @@ def _failed_checks(checks: Sequence[CheckResult]) -> list[str]:
 def unknown(evidence: Evidence) -> list[str]:
     return [
         *_unaccounted(evidence),
+        *_nothing_owed(evidence.messages),
         *evidence.unknowns,
         *_unmeasured(evidence),
         *(_undecided(check, evidence.doubtful) for check in evidence.checks if check["outcome"] == "unknown"),
@@ -130,6 +131,17 @@ def _unaccounted(evidence: Evidence) -> list[str]:
         return []
     where = "; ".join(evidence.unsearched)
     return [f"{count:,} messages are unaccounted for, as they may be where nobody could look: {where}"]
+
+
+def _nothing_owed(messages: Messages) -> list[str]:
+    """Checks hold of nothing, so they say nothing."""
+    as_owed = messages["received"] - messages["unowed_yet_received"]
+    if not messages["received"] or as_owed or _undelivered(messages):
+        return []
+    return [
+        f"{messages['received']:,} messages were received, and no subscription was owed any of them: nothing tells "
+        "whether messages get lost"
+    ]
 
 
 def _undecided(check: CheckResult, doubtful: Mapping[str, str]) -> str:

@@ -93,7 +93,10 @@ def encode(command: str, headers: dict[str, str], body: bytes = b"") -> bytes:
 
 
 def destination_header(destination: Destination) -> str:
-    return f"/{destination.kind}/{destination.name}"
+    """``/queue/NAME``. Classic reads a list, whose parts may have kinds of their own, only if each part is so."""
+    kind_and_name = (part.partition("://") for part in destination.name.split(","))
+    parts = [(kind, name) if separator else (destination.kind, kind) for kind, separator, name in kind_and_name]
+    return ",".join(f"/{kind}/{name}" for kind, name in parts)
 
 
 def send_head(message: Outgoing) -> bytes:

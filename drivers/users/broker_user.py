@@ -47,7 +47,8 @@ class BrokerUser(User):
     group: ClassVar[str] = ""
     """a client group of the topology: `producers`, `consumers`, or one of your own"""
     destination: ClassVar[str] = "queue://brokerbench"
-    """`queue://NAME` or `topic://NAME`; that of producers has no wildcard and no space"""
+    """`queue://NAME` or `topic://NAME`; see
+    [wildcards, virtual topics and lists](#wildcards-virtual-topics-and-lists)"""
     destinations: ClassVar[int] = 1
     """how many there are; see [several destinations](#several-destinations)"""
     may_fail: ClassVar[bool] = False

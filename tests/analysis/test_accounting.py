@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import polars as pl
 import pytest
 
+from analysis.events.routes import EQUAL_NAMES, Routes
 from analysis.messages import deliveries, order
 from analysis.messages import outcomes as message_outcomes
 from analysis.messages.accounting import COUNTS, added_up, count_reordered, counts, with_derived
@@ -35,18 +36,20 @@ def counted(
     searched: bool = True,
     expectations: Expectations = NOTHING_SPECIAL,
     durable: Sequence[str] = (),
+    routes: Routes = EQUAL_NAMES,
 ) -> dict[oracle.Key, dict[str, int]]:
     """The accounting by (destination, subscription)."""
     attempts = frame("sends", sends)
     sent = messages(attempts)
-    arrived = frame("receipts", receipts)
+    arrived = routes.of_receipts(frame("receipts", receipts), sent)
+    held = routes.of_subscriptions(frame("subscriptions", subscriptions or []))
     delivered = deliveries.deliveries(arrived, sent, attempts)
     absences = message_outcomes.absences(frame("connections", connections or []), frame("members", members))
-    expected = message_outcomes.expected(sent, frame("subscriptions", subscriptions or []), absences, expectations)
-    places = message_outcomes.leftover_places(frame("leftovers", leftovers or []), durable)
+    expected = message_outcomes.expected(sent, held, absences, expectations, routes)
+    places = message_outcomes.leftover_places(frame("leftovers", leftovers or []), durable, routes.queues)
     became = message_outcomes.message_outcomes(expected, deliveries.first(delivered), places, searched=searched)
     disorder, strange = order.overtaken(deliveries.first(delivered)), deliveries.strangers(arrived)
-    marked = expectations.marked(delivered, frame("subscriptions", subscriptions or []))
+    marked = expectations.marked(delivered, held)
     rows = [counts(expected, became, marked, strange), count_reordered(disorder)]
     result = with_derived(added_up(pl.concat(rows, how="diagonal")))
     return {

@@ -212,7 +212,14 @@ def test_a_consumer_that_is_ready_again_is_back_unless_a_message_was_due_to_it()
     subscriptions.append(subscription("orders", consumer=300, kind="queue"))
     selectors = {row["destination"]: (row["selector"],) for row in subscriptions if row["selector"]}
     expectations = Expectations(
-        dict.fromkeys(selectors, COLOURS), {name: ("colour = 'red'", "colour = 'blue'") for name in selectors}
+        dict.fromkeys(selectors, COLOURS),
+        {
+            (name, name.removeprefix("queue://") if name.startswith("queue://") else ""): (
+                "colour = 'red'",
+                "colour = 'blue'",
+            )
+            for name in selectors
+        },
     )
     its = outages_of(
         connections, sends, receipts, subscriptions=tuple(subscriptions), leftovers=leftovers, expectations=expectations

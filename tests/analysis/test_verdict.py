@@ -42,6 +42,11 @@ CASES = {
     "interrupted": ({"state": "interrupted"}, "interrupted", "the run was interrupted"),
     "killed": ({"state": "running"}, "invalid", "its state is 'running'"),
     "a torn stream": ({"problems": ("streams/sends/w1.arrows: torn",)}, "invalid", "streams/sends/w1.arrows: torn"),
+    "nothing owed": (
+        {"messages": Messages(**{**NOTHING, "sent": 9, "acked": 9, "received": 9, "unowed_yet_received": 9})},  # type: ignore[typeddict-item]
+        "unknown",
+        "9 messages were received, and no subscription was owed any of them",
+    ),
     "nothing sent": ({"messages": Messages(**NOTHING)}, "invalid", "no message was sent"),  # type: ignore[typeddict-item]
     "sends missing": (
         {"messages": Messages(**{**NOTHING, "received": 4})},  # type: ignore[typeddict-item]

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from records.checks import Check
 from records.errors import RunUnreadable, RunUnwritable
+from records.routes import Copy, Route
 from records.run import RUN_VERSION, BrokerInfo, GroupInfo, LinkInfo, Phases, ProcessInfo, RunInfo, UserInfo, WarmUp
 from records.run_json import decode, encode
 from records.rundir import RunDirectory, new_run_id
@@ -29,6 +30,7 @@ FULL = RunInfo(
     links=(LinkInfo("1-to-2", "broker-1", "broker-2", duplex=True),),
     groups=(GroupInfo("producers", ("broker-1", "broker-2"), "failover:(broker-1,broker-2)"),),
     users=(UserInfo("Orders", "producer", "producers", "queue://orders", 5, {"durable": True, "rate": 20.5}),),
+    routes=(Route("queue://orders", (Copy("queue://orders", ("queue://orders.>",)),)),),
     checks=(Check("nothing lost", "messages.lost", at_most=0),),
     warm_up=WarmUp("settled", 6.5, 15.0),
     phases=Phases(warm_up_began_ns=1, load_began_ns=2),

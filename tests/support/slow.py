@@ -28,6 +28,7 @@ SLOW = (
     r"brokerbench/test_nightly_plan\.py::test_every_run_of_the_short_form",
     r"planted/test_freeze\.py::",
     r"planted/test_message_faults\.py::",
+    r"planted/test_across_names\.py::",  # analysis/test_across_names.py counts the same rows
     r"planted/test_overload\.py::",  # analysis/test_offered_rate.py has the same queues
     r"planted/test_stopped_users\.py::",  # drivers/test_ended_users.py has each way in which users end
     r"distributed/test_workers\.py::test_workers_that_cannot",

@@ -12,7 +12,7 @@ from topologies.catalogue.lookup import ENTRIES, build
 from topologies.classic.broker import Broker
 from topologies.classic.network_connectors import NetworkConnector
 from topologies.classic.product import CLASSIC
-from topologies.classic.reachability import matches
+from topologies.model.deliveries import matches
 from topologies.model.topology import Topology
 from topologies.model.validity import TopologyInvalid
 

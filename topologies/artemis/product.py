@@ -5,6 +5,7 @@ from itertools import chain, count
 
 from topologies.artemis import link_proof, management, router
 from topologies.artemis.broker import ArtemisBroker
+from topologies.artemis.deliveries import routes
 from topologies.artemis.launch import DATA, IMAGE, command, start_script
 from topologies.artemis.links import BrokerConnection, ClusterConnection, ClusterLink, lacks
 from topologies.artemis.manual_words import ARTEMIS_WORDS
@@ -52,6 +53,7 @@ ARTEMIS = BrokerProduct(
     warnings=artemis_warnings,
     reaches=reaches,
     carries_all=carries_all,
+    routes=routes,
     temporary_queues_by=("amqp", "openwire", "core"),
     unanswered=frozenset({("core", "openwire")}),
     render=_render,

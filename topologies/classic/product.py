@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from topologies.classic import link_proof, management
 from topologies.classic.amazon_mq import templates
 from topologies.classic.broker import Broker, without_broker_path
+from topologies.classic.deliveries import routes
 from topologies.classic.launch import DATA, IMAGE, command, in_container, no_container, start_script
 from topologies.classic.manual_words import CLASSIC_WORDS
 from topologies.classic.network_connectors import NetworkConnector
@@ -39,6 +40,7 @@ CLASSIC = BrokerProduct(
     warnings=classic_warnings,
     reaches=reaches,
     carries_all=carries_all,
+    routes=routes,
     temporary_queues_by=("stomp", "amqp", "openwire"),
     unanswered=frozenset(),
     render=_render,

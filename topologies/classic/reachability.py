@@ -27,6 +27,7 @@ from dataclasses import dataclass
 from topologies.classic.broker import Broker
 from topologies.classic.network_connectors import NetworkConnector
 from topologies.model.broker import AnyBroker
+from topologies.model.deliveries import matches
 from topologies.model.link import Link
 from topologies.model.validity import UNLIMITED
 
@@ -39,17 +40,6 @@ def matches_any(patterns: Iterable[str], destination: str) -> bool:
     kind, _, name = destination.partition("://")
     split = (pattern.partition("://") for pattern in patterns)
     return any(kind == wanted and matches(pattern, name) for wanted, _, pattern in split)
-
-
-def matches(pattern: str, name: str) -> bool:
-    """By levels, which dots part: ``orders.>`` means ``orders`` and all below it, ``orders.*`` what is one below."""
-    wanted, levels = pattern.split("."), name.split(".")
-    for at, part in enumerate(wanted):
-        if part == ">" and at == len(wanted) - 1:
-            return len(levels) >= at
-        if at >= len(levels) or part not in ("*", levels[at]):
-            return False
-    return len(wanted) == len(levels)
 
 
 def is_advised(link: NetworkConnector, destination: str) -> bool:

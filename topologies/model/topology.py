@@ -8,8 +8,10 @@ Frozen values, checked when they are made: a `Topology` that exists is valid (`T
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from records.routes import Route
 from topologies.model.broker import AnyBroker
 from topologies.model.client_groups import ClientGroup
+from topologies.model.deliveries import ClientDestination
 from topologies.model.launch import Executables, ProductCompose, ProductLaunch
 from topologies.model.link import Link
 from topologies.model.paths import Path, shortest_paths
@@ -35,6 +37,8 @@ class BrokerProduct:
     * validate: ``problems`` and ``warnings``.
     * reach: ``reaches`` predicts whether a message to a destination gets from one broker to another, both by name;
       ``carries_all``: whether it is known that every link carries that destination.
+    * deliver: ``routes`` finds the consumers that messages are owed to: (brokers, where producers send, what consumers
+      name). ValueError for a destination that is not understood.
     * requests: ``temporary_queues_by`` are the protocols by which a client has temporary queues, for replies;
       ``unanswered``: which of them (requesters', repliers') do not go together.
     * render: ``render`` makes a broker's files, name to text. ``lacks`` has a sentence for each setting of a topology
@@ -55,6 +59,7 @@ class BrokerProduct:
     warnings: Rule
     reaches: Callable[[Sequence[AnyBroker], Sequence[Link], str, str, str], bool]
     carries_all: Callable[[Sequence[AnyBroker], Sequence[Link], str], bool]
+    routes: Callable[[Sequence[AnyBroker], Iterable[ClientDestination], Iterable[ClientDestination]], tuple[Route, ...]]
     temporary_queues_by: tuple[str, ...]
     unanswered: frozenset[tuple[str, str]]
     render: Callable[["Topology", AnyBroker, Site], Mapping[str, str]]

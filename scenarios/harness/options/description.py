@@ -12,6 +12,7 @@ from drivers.protocols import Spoken
 from drivers.users.broker_user import BrokerUser
 from drivers.users.locust_users import ConsumerUser, ProducerUser, Stay
 from records.destination_pattern import PLACE
+from records.routes import Route
 from records.run import RECEIVERS, BrokerInfo, GroupInfo, LinkInfo, RunInfo, UserInfo
 from scenarios import machine
 from scenarios.harness.options.topology_rules import reachability_warnings
@@ -48,7 +49,13 @@ RECORDED_AS: Mapping[str, Callable[[Any], Setting | None]] = {
 """By attribute of a user class: what is recorded of it, None for nothing."""
 
 
-def describe(scenario: Scenario, options: Options, topology: Topology, groups: tuple[ClientGroup, ...]) -> RunInfo:
+def describe(
+    scenario: Scenario,
+    options: Options,
+    topology: Topology,
+    groups: tuple[ClientGroup, ...],
+    routes: tuple[Route, ...],
+) -> RunInfo:
     """What is known of a run before it begins, but for its checks. The run's record adds the id and the events."""
     named = {group.name: group for group in groups}
     return RunInfo(
@@ -69,13 +76,14 @@ def describe(scenario: Scenario, options: Options, topology: Topology, groups: t
             for g in named.values()
         ),
         users=tuple(_user_info(user) for user in scenario.users),
+        routes=routes,
         rate_steps=options.steps,
         held_p99_ms=options.search.p99_ms if options.search else None,
         client_steps=str(options.clients or ""),
         limited_on_purpose=limited_on_purpose(scenario, options),
         warnings=(
             *topology.warnings,
-            *reachability_warnings(topology, scenario.users),
+            *reachability_warnings(topology, scenario.users, routes),
             *options.wanted.warnings(topology, machine.memory_bytes()),
         ),
         options=options.as_record(),

@@ -12,6 +12,7 @@ from records.checks import Check
 from records.errors import UserError, about, refuse_first
 from records.figures import FAULTS, MORE_CLIENTS, REPLIES, STEPS, Need
 from records.rate_steps import text_of
+from records.routes import TOPIC, Copy, copies_of
 from records.run import CONSUMER, PRODUCER, RunInfo
 from scenarios.harness.checks import parse_checks, read_checks
 from scenarios.harness.faults import Fault
@@ -19,11 +20,11 @@ from scenarios.harness.faults.away import absences
 from scenarios.harness.faults.rolling_restart import earliest_s, expected_s, too_long
 from scenarios.harness.options.description import describe
 from scenarios.harness.options.fault_options import planned_faults
+from scenarios.harness.options.routing import meetings, routes_of, routing_refusals, unowed
 from scenarios.harness.options.topology_rules import (
     brokers_file_refusals,
     carriage_refusals,
     client_refusals,
-    common_destinations,
     entry_refusals,
     failover_refusals,
     group_of,
@@ -51,7 +52,6 @@ from topologies.runtimes.capabilities import Capability
 from topologies.runtimes.processes.disks import DEFAULT_MB, no_disks
 from topologies.runtimes.proxies.link_proxies import no_proxies
 
-TOPIC = "topic://"
 HELD = "throughput.held_per_s"  # of a load whose rate changes only
 
 
@@ -99,14 +99,25 @@ class Plan:
 
     @property
     def copies(self) -> float:
-        """How many deliveries a message should have: one from a queue, one for each subscriber of a topic."""
-        subscribers = dict.fromkeys((user.destination for user in self.info.users), 0.0)
-        for user in self.info.users:
-            if user.role == "consumer":  # each subscribes to its share: on average so many to each destination
-                subscribers[user.destination] += max(1, user.count / len(user.destinations))
-        of_topics = [user for user in self.info.users if user.role == "producer" and user.destination.startswith(TOPIC)]
-        further = sum(user.count * (subscribers[user.destination] - 1) for user in of_topics)
-        return 1 + further / sum(self.producers.values())
+        """How many deliveries a message should have: one of each queue that it goes to, one for each subscriber."""
+        producing = [user for user in self.info.users if user.role == PRODUCER]
+        deliveries = sum(
+            user.count * sum(map(self._deliveries, user.destinations)) / len(user.destinations) for user in producing
+        )
+        return deliveries / sum(self.producers.values())
+
+    def _deliveries(self, destination: str) -> float:
+        """How many deliveries a message to a destination should have."""
+        copies = copies_of(self.info.routes, destination)
+        return sum(self._takers(copy) if copy.place.startswith(TOPIC) else 1 for copy in copies)
+
+    def _takers(self, copy: Copy) -> float:
+        """Each consumer subscribes to its share: on average so many to each destination."""
+        return sum(
+            max(1, user.count / len(user.destinations))
+            for user in self.info.users
+            if user.role == CONSUMER and not {*user.destinations}.isdisjoint(copy.consumers)
+        )
 
 
 def expected_messages(plan: Plan) -> float | None:
@@ -170,14 +181,15 @@ def make(scenario: Scenario, options: Options) -> Plan:
     configure_users(scenario, options)
     producing = [user for user in scenario.users if issubclass(user, ProducerUser)]
     consuming = [user for user in scenario.users if issubclass(user, ConsumerUser)]
+    refuse_first(chain(client_refusals(scenario.users, options), routing_refusals(scenario.users, options)))
+    routes = routes_of(scenario.users, options)
     refuse_first(
         chain(
-            client_refusals(scenario.users, options),
             entry_refusals(scenario, options),
             uri_refusals(scenario.users, options),
-            message_refusals(producing, consuming, options),
+            message_refusals(producing, consuming, options, routes),
             reply_refusals(producing, consuming, options),
-            carriage_refusals(scenario.users, options),
+            carriage_refusals(scenario.users, options, routes),
             brokers_file_refusals(options),
             proxy_refusals(options),
         )
@@ -208,9 +220,10 @@ def make(scenario: Scenario, options: Options) -> Plan:
             place_refusals(scenario, consuming, options),
         )
     )
-    roles = tuple(sorted({(p.group, c.group) for p in producing for c in consuming if common_destinations(p, c)}))
+    roles = tuple(sorted({(p.group, c.group) for p, c, _ in meetings(scenario.users, routes)}))
     info = replace(
-        describe(scenario, options, topology, groups),
+        describe(scenario, options, topology, groups, routes),
+        unknowns=tuple(unowed(scenario.users, routes)),
         checks=checks,
         premises=premises,
         pairs_by_links=count_by_links(chain(*(topology.paths_between(*pair) for pair in roles))),

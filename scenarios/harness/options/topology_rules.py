@@ -15,7 +15,9 @@ from drivers.protocols import PROTOCOLS, Spoken, unsupported
 from drivers.users.broker_user import BrokerUser
 from drivers.users.locust_users import ConsumerUser, ProducerUser
 from records.errors import UserError
+from records.routes import Copy, Route
 from records.run import OUT_OF_REACH
+from scenarios.harness.options.routing import meetings, require_understood
 from scenarios.harness.scenario import Scenario
 from scenarios.options import Options
 from topologies.catalogue.lookup import build, entries
@@ -136,9 +138,8 @@ def client_refusals(users: Users, options: Options) -> Iterator[str]:
     for user in users:
         try:
             for name in user.destination_names():
-                destination = Destination.parse(name)
-                if issubclass(user, ProducerUser):
-                    _require_whole(destination)
+                Destination.parse(name)
+            require_understood(user, options)
             group = group_of(user, options)
             protocol = Spoken.parse(options.protocol).of(user.role)
             refusals = [*_cannot_follow(group, protocol, options)]
@@ -152,16 +153,6 @@ def client_refusals(users: Users, options: Options) -> Iterator[str]:
                 refusals += _too_large(group, protocol, user.body_bytes) if issubclass(user, ProducerUser) else ()
             if refusals:
                 yield f"{user.__name__}: {'; '.join(refusals)}"
-
-
-def _require_whole(destination: Destination) -> None:
-    """A message goes to one destination. ValueError for wildcards, and for spaces, which brokers strip or refuse."""
-    if wildcard := next((letter for letter in destination.name if letter in "*>"), ""):
-        rule = f"{wildcard} is a wildcard for several destinations, and a message is sent to one; write its whole name"
-        raise ValueError(f"destination {str(destination)!r}: {rule}")
-    if any(letter.isspace() for letter in destination.name):
-        rule = "no space may be in it, as brokers strip or refuse it; write - or . instead"
-        raise ValueError(f"destination {str(destination)!r}: {rule}")
 
 
 def _cannot_follow(group: ClientGroup, protocol: str, options: Options) -> Iterator[str]:
@@ -237,18 +228,18 @@ def proxy_refusals(options: Options) -> Iterator[str]:
 # also ignore destinations, but links may include, exclude or match only some destinations.
 
 
-def reachability_warnings(topology: Topology, users: Users) -> tuple[str, ...]:
+def reachability_warnings(topology: Topology, users: Users, routes: Sequence[Route] = ()) -> tuple[str, ...]:
     """Sentences: who of a scenario's own groups are out of each other's reach, and which destinations stay behind."""
-    routed = _routed(users)
+    routed = _routed(users, routes)
     far = (
         sentence
         for groups in dict.fromkeys(groups for _, groups in routed)
         for sentence in _out_of_reach(topology, *groups)
     )
-    return (*far, *(sentence for names, groups in routed for sentence in _left_behind(topology, names, groups)))
+    return (*far, *(sentence for copies, groups in routed for sentence in _left_behind(topology, copies, groups)))
 
 
-def carriage_refusals(users: Users, options: Options) -> Iterator[str]:
+def carriage_refusals(users: Users, options: Options, routes: Sequence[Route]) -> Iterator[str]:
     """A destination cannot get from a broker of its producers to any broker of its consumers.
 
     It is not known of brokers that run already. Brokers in memory have no links.
@@ -256,40 +247,51 @@ def carriage_refusals(users: Users, options: Options) -> Iterator[str]:
     if not can(options.runtime, Capability.CONFIGURES_BROKERS):
         return
     topology = options.built_topology
-    by_name: dict[str, set[Path]] = {}
-    for names, groups in _routed(users):
-        for name in names:
-            by_name.setdefault(name, set()).update(topology.paths_between(*groups))
-    for name, paths in by_name.items():
-        stopped = topology.stopped(sorted(paths, key=lambda path: path.route), name)
+    by_place: dict[tuple[str, ...], set[Path]] = {}
+    for ways, groups in _routed(users, routes):
+        for way in ways:
+            by_place.setdefault(way, set()).update(topology.paths_between(*groups))
+    for way, paths in by_place.items():
+        stopped = _stopped(topology, sorted(paths, key=lambda path: path.route), way)
         carried = {path.begin for path in paths.difference(stopped)}
         if stuck := [path for path in stopped if path.begin not in carried]:
-            yield f"--topology {options.topology}: {_sentence(topology, name, stuck, '')}"
+            yield f"--topology {options.topology}: {_sentence(topology, way[0], stuck, '')}"
 
 
-def common_destinations(producer: type[BrokerUser], consumer: type[BrokerUser]) -> tuple[str, ...]:
-    """Where one class sends and the other receives."""
-    received = {*consumer.destination_names()}
-    return tuple(name for name in producer.destination_names() if name in received)
+Way = tuple[str, ...]
+"""The destinations under which a copy can cross links: any of them is enough."""
 
 
-def _routed(users: Users) -> Sequence[tuple[tuple[str, ...], tuple[str, str]]]:
-    """Each pair of groups whose clients send and receive at the same destinations, with these."""
-    consuming = [user for user in users if issubclass(user, ConsumerUser)]
+def _routed(users: Users, routes: Sequence[Route]) -> Sequence[tuple[tuple[Way, ...], tuple[str, str]]]:
+    """Each pair of groups whose clients send to each other, with the ways of the copies.
+
+    What a virtual topic copies to a queue crosses links as a message of the queue, or of the topic.
+    """
+    topics = {copy: route.destination for route in routes for copy in route.copies if copy.once_subscribed}
+
+    def way(copy: Copy) -> Way:
+        return (copy.place, topics[copy]) if copy in topics else (copy.place,)
+
     return tuple(
         dict.fromkeys(
-            (names, (producer.group, consumer.group))
-            for producer in users
-            for consumer in consuming
-            if issubclass(producer, ProducerUser) and (names := common_destinations(producer, consumer))
+            (tuple(map(way, meeting.copies)), (meeting.producer.group, meeting.consumer.group))
+            for meeting in meetings(users, routes)
         )
     )
 
 
-def _left_behind(topology: Topology, names: Sequence[str], groups: tuple[str, str]) -> Iterator[str]:
+def _stopped(topology: Topology, paths: Sequence[Path], way: Way) -> tuple[Path, ...]:
+    """Those of ``paths`` that no destination of the way can take."""
+    left = tuple(paths)
+    for destination in way:
+        left = topology.stopped(left, destination)
+    return left
+
+
+def _left_behind(topology: Topology, ways: Sequence[Way], groups: tuple[str, str]) -> Iterator[str]:
     """One sentence for all of these destinations that do not get everywhere."""
     paths = topology.paths_between(*groups)
-    behind = {name: stopped for name in names if (stopped := topology.stopped(paths, name))}
+    behind = {way[0]: stopped for way in ways if (stopped := _stopped(topology, paths, way))}
     if behind:
         destination, *further = behind
         yield _sentence(

@@ -16,10 +16,11 @@ from records.message_properties import MessageProperties
 from records.percentiles import takes
 from records.rate_search import AFTER_A_STEP_S
 from records.rate_steps import parse_steps
+from records.routes import Route
 from records.selectors import parse
 from records.step_judgement import P99
 from records.units import MS_PER_S
-from scenarios.harness.options.topology_rules import common_destinations
+from scenarios.harness.options.routing import meetings
 from scenarios.options import Options
 from topologies.model.topology import Topology
 
@@ -36,12 +37,15 @@ NO_WORK = "its library shares a few threads among the listeners of all consumers
 # -- what messages carry and consumers select --------------------------------------------------------------------------
 
 
-def message_refusals(producing: Producers, consuming: Consumers, options: Options) -> Iterator[str]:
+def message_refusals(
+    producing: Producers, consuming: Consumers, options: Options, routes: Sequence[Route]
+) -> Iterator[str]:
     """No message can carry what is asked for, or no consumer can select it."""
     yield from _unsendable(producing, options)
     yield from _unlike(producing)
+    met_by = [*meetings((*producing, *consuming), routes)]
     for consumer in consuming:
-        senders = [producer for producer in producing if common_destinations(producer, consumer)]
+        senders = [meeting.producer for meeting in met_by if meeting.consumer is consumer]
         yield from _unselectable(consumer, senders, options)
 
 

@@ -62,8 +62,12 @@ class BrokerEnvironment:
         reroute: Reroute | None,
         destinations: Collection[str],
         subscribers: Subscribers = NO_SUBSCRIBERS,
+        *,
+        copied: bool = False,
     ) -> None:
-        """``destinations``: where the clients send to and receive from. ``subscribers``: those that are durable."""
+        """``destinations``: where the clients send to and receive from. ``subscribers``: those that are durable.
+        ``copied``: messages to one destination go to several.
+        """
         self.topology = topology = options.built_topology
         self.runtime: Runtime
         self.connectors: Mapping[str, ClientConnector]
@@ -83,7 +87,7 @@ class BrokerEnvironment:
             self.runtime, self._watch = memory, MemoryWatch(memory)
             self.connectors = {"memory": MemoryConnector(memory.network)}
         else:
-            topics = any(destination.startswith("topic://") for destination in destinations)
+            topics = copied or any(destination.startswith("topic://") for destination in destinations)
             self.runtime = runtime_of(options.wanted, topology, directory, topics=topics)
             self._trust = trust_in(self.runtime, options.trust)
             self.connectors = connectors_of(self._spoken, self._trust)

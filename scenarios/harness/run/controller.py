@@ -79,8 +79,10 @@ class RunController:
         self.directory = _folder(plan)
         self.recorder = Recorder(self.directory, process)
         destinations = {name for user in plan.info.users for name in user.destinations}
+        destinations |= {copy.place for route in plan.info.routes for copy in route.copies}
+        copied = any(len(route.copies) > 1 for route in plan.info.routes)
         seen_by = plan.options, self.directory, self.recorder, process, reroute
-        self.brokers = BrokerEnvironment(*seen_by, destinations, Subscribers.of(plan.info.users))
+        self.brokers = BrokerEnvironment(*seen_by, destinations, Subscribers.of(plan.info.users), copied=copied)
         self.load_generators = load_generators_of(self.recorder, self.brokers)
         self.faults = FaultSchedule(
             plan.faults,

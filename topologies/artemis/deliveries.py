@@ -1,0 +1,38 @@
+"""Finds the consumers that messages are owed to on ActiveMQ Artemis.
+
+* ``*`` is one level of an address, ``#`` all levels that follow, none included. OpenWire clients write ``>`` for ``#``.
+  Only topics may have wildcards: for ``queue://orders.#`` the broker makes a queue of that name, with a copy of each
+  message, and leaves the messages on the queues that it matches.
+* Only OpenWire clients have lists of destinations, and options behind ``?``.
+* Virtual topics need ``virtualTopicConsumerWildcards`` of an acceptor, which the harness does not set: a queue
+  ``Consumer.shop.VirtualTopic.orders`` is a queue like any other.
+* ``address::queue`` is not followed.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from records.routes import QUEUE, Route
+from topologies.model.broker import AnyBroker
+from topologies.model.deliveries import ClientDestination, Dialect
+from topologies.model.deliveries import routes as routes_in
+
+DIALECT = Dialect(
+    brokers="Artemis",
+    rest={"stomp": "#", "amqp": "#", "core": "#", "openwire": ">"},
+    no_wildcards={
+        QUEUE: "Artemis makes a queue of this very name, with a copy of each message, and leaves the messages on the "
+        "queues that it matches; write the whole name of one queue, or consume a topic"
+    },
+    lists_by=("openwire",),
+    options={"openwire": ("consumer.priority",)},
+    reserved=("ActiveMQ.", "activemq.", "$"),
+)
+
+
+def routes(
+    brokers: Sequence[AnyBroker], sent: Iterable[ClientDestination], consumed: Iterable[ClientDestination]
+) -> tuple[Route, ...]:
+    """One route for each destination in ``sent``. ValueError for a destination that is not understood."""
+    dead = tuple(name for broker in brokers for name in (*broker.dead_letter_queues, *broker.expiry_queues))
+    return routes_in(replace(DIALECT, dead_letters=dead), sent, consumed)

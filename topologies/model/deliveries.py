@@ -1,0 +1,204 @@
+"""Finds the consumers that messages are owed to, by the names of destinations. Pure.
+
+    routes(dialect, [producers' addresses], [consumers' addresses])  ->  a `Route` for each destination of producers
+
+A product's ``deliveries.py`` has its `Dialect`: what its brokers read in the text of a destination. A text that is not
+understood is rejected, as nobody could tell then which messages are lost. `tests/topologies/test_deliveries.py`
+compares this with real brokers.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from records.routes import QUEUE, TOPIC, Copy, Route
+from records.schemas import CANARY_PREFIX
+
+KINDS = (QUEUE, TOPIC)
+
+
+@dataclass(frozen=True)
+class ClientDestination:
+    """A destination as a user class writes it, and the protocol of its clients."""
+
+    destination: str
+    protocol: str
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """What the brokers of a product read in a destination.
+
+    ``rest``: the wildcard for any number of levels, by protocol; ``*`` is one level. ``no_wildcards``: why destinations
+    of a kind (`QUEUE`, `TOPIC`) may have none. ``lists_by``: protocols in which commas separate destinations.
+    ``options``: the options behind ``?`` that consumers may have, by protocol. ``reserved``: beginnings of the brokers'
+    own names. ``dead_letters``: their dead-letter queues. ``feeds``: whether a message to a topic (a name) also goes to
+    a queue (a name), once that exists.
+    """
+
+    brokers: str
+    rest: Mapping[str, str]
+    no_wildcards: Mapping[str, str] = field(default_factory=dict)
+    lists_by: tuple[str, ...] = ()
+    options: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    reserved: tuple[str, ...] = ()
+    dead_letters: tuple[str, ...] = ()
+    feeds: Callable[[str, str], bool] = lambda topic, queue: False
+
+    def rest_of(self, protocol: str) -> str:
+        """The wildcard for any number of levels; brokers that do not know the protocol reject its clients anyway."""
+        return self.rest.get(protocol, next(iter(self.rest.values())))
+
+
+def routes(
+    dialect: Dialect, sent: Iterable[ClientDestination], consumed: Iterable[ClientDestination]
+) -> tuple[Route, ...]:
+    """One route for each destination in ``sent``. ValueError for a destination, or a pair, that is not understood."""
+    taking = {address.destination: places(dialect, address, consumes=True) for address in dict.fromkeys(consumed)}
+    exact: dict[str, list[str]] = {}
+    patterns: list[tuple[str, str, str]] = []
+    for destination, read in taking.items():
+        for place in read:
+            if is_pattern(place):
+                patterns.append((*_split(place), destination))
+            else:
+                exact.setdefault(place, []).append(destination)
+
+    def copy(place: str, *, once_subscribed: bool = False) -> Copy:
+        kind, name = _split(place)
+        by_pattern = (to for of_kind, pattern, to in patterns if of_kind == kind and matches(pattern, name))
+        return Copy(place, tuple(dict.fromkeys((*exact.get(place, ()), *by_pattern))), once_subscribed)
+
+    queues = [place for place in exact if place.startswith(QUEUE)]
+    found = {}
+    for address in dict.fromkeys(sent):
+        copies = []
+        for place in places(dialect, address, consumes=False):
+            copies.append(copy(place))
+            kind, name = _split(place)
+            fed = (queue for queue in queues if kind == TOPIC and dialect.feeds(name, queue.removeprefix(QUEUE)))
+            copies += [copy(queue, once_subscribed=True) for queue in fed]
+        _require_distinct(address.destination, copies)
+        found[address.destination] = Route(address.destination, tuple(copies))
+    return tuple(found.values())
+
+
+def _require_distinct(destination: str, copies: Sequence[Copy]) -> None:
+    """ValueError if two copies of one message go to one queue or consumer: nobody could tell the copies apart."""
+    seen: dict[str, str] = {}
+    for copy in copies:
+        for taker in (copy.place, *(consumer for consumer in copy.consumers if consumer != copy.place)):
+            if taker in seen:
+                ways = f"by {seen[taker]} and by {copy.place}" if seen[taker] != copy.place else f"to {copy.place}"
+                raise ValueError(
+                    f"destination {destination!r}: a message to it comes to {taker} twice, {ways}, and nobody could "
+                    "tell the two copies from a duplicate; send to fewer destinations, or consume narrower ones"
+                )
+            seen[taker] = copy.place
+
+
+def places(dialect: Dialect, address: ClientDestination, *, consumes: bool) -> tuple[str, ...]:
+    """The ``queue://NAME`` and ``topic://NAME`` that a destination stands for; of a consumer they may be patterns.
+
+    ValueError for a text that is not understood.
+    """
+    subject = f"destination {address.destination!r}"
+    text, mark, options = address.destination.partition("?")
+    if mark:
+        _require_options(subject, dialect, address, options, consumes=consumes)
+    first_kind = _split(text)[0]
+    parts = text.split(",")
+    if parts[1:] and address.protocol not in dialect.lists_by:
+        only = (
+            f"only {' and '.join(dialect.lists_by)} clients of {dialect.brokers} have lists" if dialect.lists_by else ""
+        )
+        rule = f"{address.protocol} clients of {dialect.brokers} would take the comma for a part of the name"
+        raise ValueError(f"{subject}: {rule}{only and f', {only}'}; write one destination")
+    read = tuple(part if part.startswith(KINDS) else f"{first_kind}{part}" for part in parts)
+    for place in read:
+        _require_name(subject, dialect, address.protocol, place, consumes=consumes)
+    if len({*read}) < len(read):
+        raise ValueError(f"{subject}: it names {next(p for p in read if read.count(p) > 1)} twice; write it once")
+    rest = dialect.rest_of(address.protocol)
+    return tuple(place.replace(rest, ">") if consumes else place for place in read)
+
+
+def _require_options(
+    subject: str, dialect: Dialect, address: ClientDestination, options: str, *, consumes: bool
+) -> None:
+    allowed = dialect.options.get(address.protocol, ()) if consumes else ()
+    if not allowed:
+        who = f"{address.protocol} consumers" if consumes else "producers"
+        raise ValueError(f"{subject}: ? begins options, and {who} of {dialect.brokers} have none; leave them out")
+    for option in options.split("&"):
+        name, equals, value = option.partition("=")
+        if name not in allowed or not (equals and value) or "," in value:
+            rule = f"of the options of a destination, {', '.join(allowed)} can be used here"
+            raise ValueError(f"{subject}: {option!r}: {rule}; write {allowed[0]}=VALUE, or leave it out")
+
+
+def _require_name(subject: str, dialect: Dialect, protocol: str, place: str, *, consumes: bool) -> None:
+    """ValueError for a name that a broker would change, or read otherwise than it is written."""
+    kind, name = _split(place)
+    if not consumes and (wild := next((letter for letter in name if letter in {"*", *dialect.rest.values()}), "")):
+        rule = f"{wild} is a wildcard for several destinations, and a message is sent to one; write its whole name"
+        raise ValueError(f"{subject}: {rule}")
+    if any(letter.isspace() for letter in name):
+        rule = "no space may be in it, as brokers strip or refuse it; write - or . instead"
+        raise ValueError(f"{subject}: {rule}")
+    if mark := next((mark for mark in ("://", "::") if mark in name), ""):
+        raise ValueError(f"{subject}: {mark} may not be in a name; write queue://NAME or topic://NAME")
+    if "" in name.split("."):
+        raise ValueError(f"{subject}: a level of its name is empty; write a name before and after each dot")
+    if own := next((own for own in (*dialect.reserved, CANARY_PREFIX) if name.startswith(own)), ""):
+        raise ValueError(f"{subject}: names that begin with {own} are not for users; choose another name")
+    if consumes:
+        _require_pattern(subject, dialect, protocol, place)
+    pattern = name.replace(dialect.rest_of(protocol), ">") if consumes else name
+    if kind == QUEUE and (dead := next((dead for dead in dialect.dead_letters if matches(pattern, dead)), "")):
+        rule = f"{dead} has dead letters, which could not be told from other messages then"
+        raise ValueError(f"{subject}: {rule}; choose another name")
+
+
+def _require_pattern(subject: str, dialect: Dialect, protocol: str, place: str) -> None:
+    """ValueError for wildcards that a consumer cannot have."""
+    rest = dialect.rest_of(protocol)
+    kind, name = _split(place)
+    levels = name.split(".")
+    if foreign := next((letter for letter in name if letter in {*dialect.rest.values()} - {rest}), ""):
+        raise ValueError(
+            f"{subject}: {foreign} is no wildcard for {protocol} clients of {dialect.brokers}; write {rest}"
+        )
+    wild = [level for level in levels if "*" in level or rest in level]
+    if not wild:
+        return
+    if partial := next((level for level in wild if len(level) > 1), ""):
+        raise ValueError(f"{subject}: a wildcard stands for a whole level, and {partial!r} has more; write * alone")
+    if rest in levels[:-1]:
+        raise ValueError(f"{subject}: {rest} stands for all levels that follow, so it can only be the last one")
+    if levels[0] in wild:
+        rule = "a wildcard in the first level would match the brokers' own destinations too"
+        raise ValueError(f"{subject}: {rule}; begin it with a name")
+    if why := dialect.no_wildcards.get(kind, ""):
+        raise ValueError(f"{subject}: {why}")
+
+
+def is_pattern(place: str) -> bool:
+    """Whether a place of a consumer has wildcards: ``*`` for one level, ``>`` for all that follow."""
+    return any(level in ("*", ">") for level in _split(place)[1].split("."))
+
+
+def matches(pattern: str, name: str) -> bool:
+    """By levels, which dots part: ``orders.>`` means ``orders`` and all below it, ``orders.*`` what is one below."""
+    wanted, levels = pattern.split("."), name.split(".")
+    for at, part in enumerate(wanted):
+        if part == ">" and at == len(wanted) - 1:
+            return len(levels) >= at
+        if at >= len(levels) or part not in ("*", levels[at]):
+            return False
+    return len(wanted) == len(levels)
+
+
+def _split(place: str) -> tuple[str, str]:
+    """The kind, with ``://``, and the name."""
+    kind, separator, name = place.partition("://")
+    return f"{kind}{separator}", name
