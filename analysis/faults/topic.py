@@ -95,8 +95,16 @@ def _silences(run: Run, results: Results, load: Span) -> list[unplanned.Silence]
         return []
     bounds = run.ask({"bounds": Question(partial(_bounds, quiet=quiet), unplanned.all_bounds)})["bounds"]
     exactly = unplanned.to_the_nanosecond(quiet, bounds)
-    waiting = run.ask({"waiting": Question(partial(_waiting, quiet=exactly), same)})["waiting"]
-    return unplanned.silences(exactly, waiting)
+    asked = run.ask(
+        {
+            "waiting": Question(partial(_waiting, quiet=exactly), same),
+            "undelivered": Question(partial(_undelivered, quiet=exactly), pl.DataFrame.unique),
+        }
+    )
+    to_the_end = unplanned.waiting_to_the_end(
+        exactly, asked["undelivered"], run.connections, run.members, run.subscriptions
+    )
+    return unplanned.silences(exactly, pl.concat([asked["waiting"], to_the_end]))
 
 
 def _harm(part: Part) -> pl.DataFrame:
@@ -126,6 +134,10 @@ def _owed(part: Part, of_users: pl.DataFrame) -> pl.DataFrame:
 
 def _bounds(part: Part, quiet: list[Quiet]) -> pl.DataFrame:
     return unplanned.bounds(quiet, part.sends, part.deliveries)
+
+
+def _undelivered(part: Part, quiet: list[Quiet]) -> pl.DataFrame:
+    return unplanned.undelivered(quiet, part.outcomes)
 
 
 def _waiting(part: Part, quiet: list[Quiet]) -> pl.DataFrame:

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from analysis.events.run import by_user
 from analysis.events.timeline import FaultSpan
 from analysis.faults.outages import reconnections
+from analysis.load.flow import PENDING
 from records.connection_events import Cause
 from records.faults import Unplanned
 from records.units import NS_PER_S
@@ -230,6 +231,52 @@ def waiting(quiet: Sequence[Quiet], sends: pl.DataFrame, deliveries: pl.DataFram
             ):
                 columns = pl.lit(number, pl.Int32).alias("number"), pl.lit(role).alias("role")
                 yield frame.select(*columns, pl.col(role).alias("client")).unique()
+
+    return pl.concat(of_each())
+
+
+def undelivered(quiet: Sequence[Quiet], outcomes: pl.DataFrame) -> pl.DataFrame:
+    """One row a quiet time's number and destination: of a silence to the end in which messages were due that somebody
+    was owed and never got."""
+    waited = pl.col("message_outcome").is_in(PENDING)
+    of_each = [
+        outcomes.filter(
+            waited & pl.col("due_ns").is_between(quiet_time.span.from_ns, quiet_time.span.until_ns - WAITED_NS)
+        ).select(pl.lit(number, pl.Int32).alias("number"), "destination")
+        for number, quiet_time in enumerate(quiet)
+        if quiet_time.to_the_end
+    ]
+    return pl.concat([outcomes.select(pl.lit(0, pl.Int32).alias("number"), "destination").clear(), *of_each]).unique()
+
+
+def waiting_to_the_end(
+    quiet: Sequence[Quiet],
+    undelivered: pl.DataFrame,
+    connections: pl.DataFrame,
+    members: pl.DataFrame,
+    subscriptions: pl.DataFrame,
+) -> pl.DataFrame:
+    """Rows as `waiting` has them: consumers that were connected to a silent broker while such messages were due."""
+
+    def of_each() -> Iterator[pl.DataFrame]:
+        yield pl.DataFrame(schema={"number": pl.Int32, "role": pl.String, "client": subscriptions.schema["consumer"]})
+        for number, quiet_time in enumerate(quiet):
+            until = pl.col("at_ns") <= quiet_time.span.until_ns
+            changes = connections.filter(until & pl.col("event").is_in(["connected", "moved", "lost", "closed"]))
+            last = changes.sort("at_ns", maintain_order=True).group_by("client").last()
+            there = last.filter((pl.col("broker") == quiet_time.broker) & pl.col("event").is_in(["connected", "moved"]))
+            destinations = undelivered.filter(pl.col("number") == number)["destination"]
+            waited = subscriptions.filter(pl.col("destination").is_in(destinations.implode()))
+            users = by_user(there.select("client"), members)["user"]
+            yield (
+                waited.filter(pl.col("consumer").is_in(users.implode()))
+                .select(
+                    pl.lit(number, pl.Int32).alias("number"),
+                    pl.lit("consumer").alias("role"),
+                    pl.col("consumer").alias("client"),
+                )
+                .unique()
+            )
 
     return pl.concat(of_each())
 

@@ -164,3 +164,21 @@ def test_a_load_that_has_nothing_more_to_send_is_no_outage(spark: SparkContext, 
             receive(recorder, seq, due_of(seq) + 2 * MS)
 
     assert unplanned_in(planted(plant)) == []
+
+
+def test_a_broker_frozen_with_its_consumers_is_named(spark: SparkContext, planted: Planted) -> None:
+    """All messages are confirmed by a, and wait there: b, where the consumer is, takes none of them any more."""
+
+    def plant(recorder: Recorder, *, found: bool) -> None:
+        recorder.connection(7, "consumers", "stomp", ConnectionEvent("b", "connected", LOAD_NS - S, ""))
+        recorder.subscription(7, "orders", QUEUE, "queue", "b", LOAD_NS - S, "")
+        for seq in range(1_000):
+            due_ns = due_of(seq)
+            recorder.send(1, seq, 1, QUEUE, "a", due_ns, due_ns, due_ns, due_ns + 2 * MS, "acked", 64, False)
+            if due_ns < FROM_NS:
+                receive(recorder, seq, due_ns + 3 * MS)
+            elif found:
+                recorder.leftover("a", "orders", False, 1, seq, 1, None, False)
+
+    (outage,) = unplanned_in(planted(partial(plant, found=True)))
+    assert outage == {**SILENCE, "broker": "b", "from_s": pytest.approx(3.993), "until_s": None}

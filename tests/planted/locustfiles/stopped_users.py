@@ -24,7 +24,10 @@ class Consumer(ConsumerUser):
 
 
 def stop_a_user() -> None:
-    runner = environments[0].runner
+    """Once: a ramp-down completes another spawning."""
+    if not environments:
+        return
+    runner = environments.pop().runner
     if HOW == "ramp-down":
         runner.start(4, spawn_rate=100)
     else:
