@@ -150,13 +150,18 @@ def _producers(info: RunInfo) -> int:
 
 
 def _with_counts(info: RunInfo, kept: Sequence[_Kept]) -> list[_Kept]:
-    """Of a load by count: each has its share. Which ones have a message more is not recorded: those that sent it."""
+    """Of a load by count: each has its share. Which ones have a message more is not recorded: those that sent it.
+
+    Producers that are not here, as they failed, may have had one more too.
+    """
     messages = info.options.get("messages")
     if not isinstance(messages, int):
         return [*kept]
     producers = _producers(info)
+    failed = producers - len(kept)
     for place, each in enumerate(sorted(kept, key=lambda each: (-each.sent, each.number))):
-        each.schedule.count = share(messages, producers, place)
+        least = share(messages, producers, place + failed)
+        each.schedule.count = min(max(each.sent, least), share(messages, producers, 0))
     return [*kept]
 
 
@@ -175,13 +180,15 @@ def _ended_early(info: RunInfo, kept: Sequence[_Kept], by_ns: int) -> list[_Kept
     """Those whose unsent messages nobody at the load counted.
 
     A process that ended properly has counted the messages that its producers could not send before the load ended: the
-    brokers kept a producer waiting, or it was too slow. A process that died has counted nothing.
+    brokers kept a producer waiting, or it was too slow. It has counted too which ones it began and could not write. A
+    process that died has counted nothing.
     """
     behind = [each for each in kept if each.unsent(by_ns)]
     counted_in = {process.index for process in info.processes if process.begun is not None}
+    begun_only = sum((process.begun or 0) - (process.settled or 0) for process in info.processes)
     early = [each for each in behind if each.number // CLIENTS_PER_PROCESS not in counted_in]
     others = [each for each in behind if each.number // CLIENTS_PER_PROCESS in counted_in]
-    if sum(each.unsent(by_ns) for each in others) > info.withheld + info.missed:
+    if sum(each.unsent(by_ns) for each in others) > info.withheld + info.missed + begun_only:
         early += others
     return early
 

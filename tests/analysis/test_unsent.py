@@ -111,6 +111,22 @@ def test_messages_that_the_load_generator_counted_end_no_producer() -> None:
     assert found(replace(INFO, missed=10), {1: 6.2}).ended_early, "only 10 of them"
 
 
+def test_a_message_that_was_begun_and_not_written_ends_no_producer() -> None:
+    """Its broker was gone until the end: no row says that it was begun, and the process has counted it."""
+    (main,) = INFO.processes
+    gone = replace(INFO, withheld=136, processes=(replace(main, begun=692, settled=690),))
+    assert found(gone, {1: 6.2}).ended_early == ()
+
+
+def test_producers_that_failed_had_shares_of_a_count() -> None:
+    """Of 400 messages, the first of three producers had 134. It failed; the others sent 133 each, which is all."""
+    info = replace(INFO, options={"messages": 400}, failed_producers=(0,))
+    info = replace(info, phases=replace(INFO.phases, load_ended_ns=LOAD_NS + 60 * S))
+    rows = [(0, 20, WARM_UP_NS), (1, 133, WARM_UP_NS), (2, 133, WARM_UP_NS)]
+    answer = unsent(info, members(), pl.DataFrame(rows, ["producer", "sent", "first_due_ns"], orient="row"))
+    assert answer == Unsent({}, ())
+
+
 def test_a_process_that_died_has_counted_nothing() -> None:
     dead = replace(INFO, processes=(), withheld=1_000)
     assert [ended.number for ended in found(dead, {1: 6.2}).ended_early] == [1]
