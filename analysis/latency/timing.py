@@ -13,10 +13,12 @@ from itertools import groupby
 from records.faults import Outages, Recovery
 from records.figures import declared
 from records.latency import MEASURES, PERCENTILES, Latency, Regions, Timing, differs, tolerance_ms
+from records.units import ms_text
 
 FIGURES = tuple(PERCENTILES)
 FROM_DUE = "due_to_received"
 BETWEEN_PROCESSES = (FROM_DUE, "sent_to_received")
+MOST = 0.5
 NO_BACKLOG: Mapping[str, str] = {}
 FROM_A_BACKLOG = tuple(name for name, figure in declared(Outages).items() if figure.backlogged)
 """Keys of `records.faults.Outages` that messages which wait in a backlog change."""
@@ -141,9 +143,20 @@ def _doubt(
     if backlog:
         return Doubt(measure, figure, backlog)
     if less_ms is not None and differs(value_ms, less_ms):
-        detail = f"without its own delay {_title(figure)} would be {less_ms:.3g} ms instead of {value_ms:.3g} ms"
-        return Doubt(measure, figure, "the load generator itself was late", detail)
+        return Doubt(
+            measure, figure, "the load generator itself was late", _without_own_delay(figure, value_ms, less_ms)
+        )
     return None
+
+
+def _without_own_delay(figure: str, value_ms: float, less_ms: float) -> str:
+    """What is known of a figure without the generator's own delay.
+
+    If that delay is most of the figure, the difference depends on a few accidents, and is no estimate.
+    """
+    if less_ms < MOST * value_ms:
+        return f"most of {_title(figure)}, {ms_text(value_ms)}, is its own delay, and the brokers' part is unknown"
+    return f"without its own delay {_title(figure)} would be {ms_text(less_ms)} instead of {ms_text(value_ms)}"
 
 
 def _cause_in_clocks(measure: str, value_ms: float, clocks: Clocks) -> str:
@@ -160,7 +173,7 @@ def _cause_in_clocks(measure: str, value_ms: float, clocks: Clocks) -> str:
     if clocks.doubts:
         return "; ".join(clocks.doubts)
     if clocks.error_bound_ms > tolerance_ms(value_ms):
-        return f"the clocks of the processes may differ by {clocks.error_bound_ms:.3g} ms"
+        return f"the clocks of the processes may differ by {ms_text(clocks.error_bound_ms)}"
     return ""
 
 
