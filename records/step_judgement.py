@@ -12,7 +12,7 @@ from math import ceil, floor, inf
 from records.buckets import value_ns
 from records.percentiles import LEAST_BEYOND, rank_of, takes
 from records.rate_steps import LEAST_SHARE, judged_seconds
-from records.units import NS_PER_MS
+from records.units import NS_PER_MS, ms_text
 
 P99 = 0.99
 MOST_BACKLOG_S = 1.0
@@ -82,7 +82,7 @@ class _Tail:
                 f"{self.beyond:,} of {self.messages:,} messages took more than {self.most_ms:g} ms or did not come, "
                 f"and a p99 needs {takes(P99):,}"
             )
-        p99 = "over 1% did not come, so there is no p99" if self.p99_ms == inf else f"p99 was {self.p99_ms:.3g} ms"
+        p99 = "over 1% did not come, so there is no p99" if self.p99_ms == inf else f"p99 was {ms_text(self.p99_ms)}"
         return f"{p99}, and at most {self.most_ms:g} ms is allowed"
 
 
