@@ -8,6 +8,9 @@ of the body. CRC-32 finds any single flipped bit and any burst up to 32 bits:
            magic   version  spare  run  producer  attempt  seq  body CRC  header CRC  filler …
 
 The body CRC covers everything behind the header, the header CRC the 28 bytes before it. All integers are big endian.
+
+The first eight bytes name this software and the run. A message of this run that was damaged still has nearly all of
+them. A message of another client, or of another run, does not: it is foreign, not corrupted.
 """
 
 import struct
@@ -25,6 +28,9 @@ IDENTITY_BYTES = 32
 MAGIC, VERSION = b"bb", 1
 
 _CHECKED_BYTES = IDENTITY_BYTES - 4
+_RUN = Struct(">2sBBI")
+MOST_DAMAGED_BYTES = 2
+"""Of the bytes that name the run: if more differ, the message is foreign. Another run has four of them in common."""
 _HEAD = Struct(">2sBBIIIQI")
 _HEADER = Struct(">2sBBIIIQII")
 
@@ -45,7 +51,11 @@ class Identity(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """A body's identity; the numbers are UNKNOWN if it is unreadable or foreign."""
+    """A body's identity; the numbers are UNKNOWN if it is unreadable or foreign.
+
+    ``corrupted``: a message of this run whose body was changed. ``unreadable``: one whose identity was damaged.
+    ``foreign``: a message of another client or run.
+    """
 
     integrity: Integrity
     producer: int
@@ -75,14 +85,43 @@ def stamp(identity: Identity, body_bytes: int, filler: bytes = FILLER) -> bytes:
 def read(body: bytes, run: int) -> Reading:
     """The identity that ``body`` has for a consumer of ``run``. Never raises: any bytes are a reading."""
     if len(body) < IDENTITY_BYTES:
-        return UNREADABLE
+        return _damaged(body, run)
     magic, version, _, of_run, producer, attempt, seq, body_crc, header_crc = _HEADER.unpack_from(body)
     if crc32(body[:_CHECKED_BYTES]) != header_crc:
-        return UNREADABLE
+        return _damaged(body, run)
     if magic != MAGIC or version != VERSION or of_run != run:
         return FOREIGN
     whole = crc32(memoryview(body)[IDENTITY_BYTES:]) == body_crc
     return Reading("intact" if whole else "corrupted", producer, seq, attempt)
+
+
+def _damaged(body: bytes, run: int) -> Reading:
+    """A body without a valid identity: damaged if its beginning still names this run, or else foreign."""
+    names_run = _RUN.pack(MAGIC, VERSION, 0, run)
+    same = sum(found == named for found, named in zip(body, names_run, strict=False))
+    return UNREADABLE if same >= len(names_run) - MOST_DAMAGED_BYTES else FOREIGN
+
+
+BEGINNING_BYTES = 40
+"""How much of a foreign message is kept: a whole identity, or some words."""
+
+
+def beginning_of(body: bytes) -> bytes:
+    """What is kept of a foreign message to show it."""
+    return bytes(body[:BEGINNING_BYTES])
+
+
+def shown(beginning: bytes, body_bytes: int) -> str:
+    """A foreign message in words: the run that sent it if that was a brokerbench run, or else its first bytes.
+
+    Printable ASCII only: everything else is escaped as in a bytes literal of Python.
+    """
+    if len(beginning) >= IDENTITY_BYTES and crc32(beginning[:_CHECKED_BYTES]) == _HEADER.unpack_from(beginning)[-1]:
+        magic, version, _, run, producer, _attempt, seq, *_ = _HEADER.unpack_from(beginning)
+        if (magic, version) == (MAGIC, VERSION):
+            return f"message {seq} of producer {producer} of another brokerbench run (run number {run:08x})"
+    more = "..." if body_bytes > len(beginning) else ""
+    return f"{beginning!r}{more} ({body_bytes:,} bytes)" if body_bytes else "an empty body, or one that is not bytes"
 
 
 @lru_cache(maxsize=256)

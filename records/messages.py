@@ -76,7 +76,7 @@ class Messages(TypedDict):
             title="received as an attempt without a known send",
         ),
     ]
-    foreign: Annotated[Count, of_messages("Received, but not of this run.")]
+    foreign: Annotated[Count, of_messages("Received, but not sent by this run.", title="foreign")]
     unaccounted: Annotated[
         Count,
         of_messages("Never received, found nowhere, and not every place could be searched.", title="unaccounted for"),

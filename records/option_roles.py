@@ -65,7 +65,7 @@ SAID_BY_USERS = frozenset(
 NO_CONDITIONS = frozenset(
     (
         *("seed", "load_s", "base_port", "keep_data", "start_timeout_s", "runs", "spark_master", "analyse_later"),
-        *("session", "block", "order", "control", "overlay_digest"),
+        *("session", "block", "order", "control", "overlay_digest", "empty_queues"),
     )
 )
 """Options that change no figure, or that are compared otherwise: the length of the load, and an overlay's content.

@@ -40,6 +40,9 @@ class Strings(dict[str, int]):
                 self[text] = len(self._in_order) - 1
             return dict.__getitem__(self, text)
 
+    def text(self, number: int) -> str:
+        return self._in_order[number]
+
     def texts_of(self, numbers: Any) -> pa.Array:
         """The strings of a numpy array of numbers."""
         return pa.array(self._in_order, pa.string()).take(pa.array(numbers))

@@ -27,7 +27,7 @@ RATES = _table(
     "rates",
     ("second", SECOND, "second of the event"),
     ("phase", TEXT, "phase of the message's due time, or of the event if it has none"),
-    ("event", TEXT, "`due`, `sent`, `acked` or `received` (every delivery)"),
+    ("event", TEXT, "`due`, `sent`, `acked` or `received` (every delivery but foreign ones)"),
     (
         "broker",
         TEXT,

@@ -254,6 +254,11 @@ class RunInfo:
         return brokers - {broker.name for broker in self.brokers if broker.standby_of in brokers}
 
     @property
+    def destinations(self) -> frozenset[str]:
+        """The names of all destinations of its users, replies left out."""
+        return frozenset(name for user in self.users for name in user.destinations)
+
+    @property
     def brokers_ran_before(self) -> bool:
         """Whether its brokers ran before it: they may have clients and messages of others, and be on other machines."""
         return self.runtime == "external"

@@ -149,6 +149,10 @@ class Recorder:
         """The number for ``text`` in packed rows of this recorder."""
         return self._strings[text]
 
+    def text(self, number: int) -> str:
+        """The text that has this number in packed rows of this recorder."""
+        return self._strings.text(number)
+
     def packed(self, table: str, rows: bytes) -> None:
         """Whole rows of ``sends`` or ``receipts``, packed as `records.packing.PackedRows` packs them."""
         buffer = self._sends if table == "sends" else self._receipts

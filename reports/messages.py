@@ -192,7 +192,7 @@ def _oddness(row: dict[str, Any]) -> int:
 
 def _subscription(destination: str, subscription: str) -> str:
     """A queue is its own subscription: its name once is enough."""
-    return destination if destination.endswith(f"//{subscription}") else f"{destination}, {subscription}"
+    return destination if destination == f"queue://{subscription}" else f"{destination}, {subscription}"
 
 
 def reordered_table(table: pa.Table) -> Table:

@@ -204,6 +204,16 @@ class Options:
         in_form=False,
     )
     """YAML file with the addresses of brokers that run already"""
+    empty_queues: bool = option(
+        "--empty-queues",
+        BROKERS,
+        "before the run, remove all messages from its queues and durable subscriptions on brokers that run already "
+        "(otherwise messages there are an error)",
+        in_form=False,
+    )
+    """with `external`: remove all messages from the run's own queues and durable subscriptions before the run. Without
+    it a run is rejected if there are any: see [running.md](running.md#brokers-that-run-already).
+    """
     trust: Trust = option(
         "--ca-file",
         BROKERS,
@@ -565,6 +575,7 @@ class Options:
             "overlay": self.overlay and self.overlay.path,
             "overlay_digest": self.overlay and self.overlay.digest,
             "unset_defaults": self.unset_defaults or None,
+            "empty_queues": self.empty_queues or None,
         }
         return {name: str(value) if isinstance(value, Path) else value for name, value in recorded.items()}
 

@@ -147,6 +147,7 @@ class Results:
     unsearched: tuple[str, ...] = ()
     ended_early: Sequence[str] = ()
     unexplained: tuple[str, ...] = ()
+    foreign: str = ""
     doubts: Mapping[str, str] = field(default_factory=dict)
     backlog_cause: str = ""
 

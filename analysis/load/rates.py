@@ -23,7 +23,11 @@ def rates(
     strangers: pl.DataFrame,
     timeline: Timeline,
 ) -> pl.DataFrame:
-    """Rows of RATES. ``at_s`` is of the event itself, ``phase`` of the message's due time where it has one."""
+    """Rows of RATES. ``at_s`` is of the event itself, ``phase`` of the message's due time where it has one.
+
+    Foreign messages are not counted: a rate that is held would hide that the run's own messages are late.
+    """
+    unreadable = strangers.filter(pl.col("integrity") != "foreign")
     acked = sends.filter(pl.col("outcome") == "acked")
     due_ns, received_ns = pl.col("due_ns"), pl.col("received_ns")
 
@@ -38,7 +42,7 @@ def rates(
             counted("sent", sends, pl.col("sent_ns"), due_ns, "broker"),
             counted("acked", acked, pl.col("settled_ns"), due_ns, "broker"),
             counted("received", deliveries, received_ns, pl.coalesce("due_ns", "received_ns"), "to_broker"),
-            counted("received", strangers, received_ns, received_ns, "broker"),
+            counted("received", unreadable, received_ns, received_ns, "broker"),
         ]
     )
     return moments.group_by(KEY).agg(pl.sum("count"))

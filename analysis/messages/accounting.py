@@ -179,7 +179,8 @@ def settled(accounting: pa.Table, counted: Mapping[str, int], *, searched: bool)
     """
     rows, notes = accounting.to_pylist(), []
     for row in rows:
-        if _settle(row, counted.get(row["subscription"]), searched):
+        of_queue = counted.get(row["subscription"]) if _is_queue(row) else None  # a subscription may have its name
+        if _settle(row, of_queue, searched):
             notes.append(
                 f"{row['destination']}: messages past their time to live are nowhere, and no broker counts those that "
                 f"expired for {row['subscription']}"

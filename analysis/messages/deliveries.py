@@ -9,6 +9,8 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from records.schemas import UNKNOWN
+
 MESSAGE = ["producer", "seq"]
 """What tells a message from others."""
 
@@ -75,6 +77,22 @@ IDENTIFIED = ("intact", "corrupted")
 def strangers(receipts: pl.DataFrame) -> pl.DataFrame:
     """Deliveries that cannot be told to be of a message of this run."""
     return receipts.filter(~pl.col("integrity").is_in(IDENTIFIED))
+
+
+def foreign(strangers: pl.DataFrame, leftovers: pl.DataFrame) -> pl.DataFrame:
+    """One row a place where messages of other clients or runs were: destination, broker, found, messages.
+
+    ``found``: they were not received, but found on the queue after the drain. Foreign dead letters are not counted:
+    brokers share their dead-letter queues among all clients.
+    """
+    received = strangers.filter(pl.col("integrity") == "foreign").select(
+        "destination", "broker", pl.lit(False).alias("found")
+    )
+    left = leftovers.filter((pl.col("producer") == UNKNOWN) & ~pl.col("dead_letter")).select(
+        pl.concat_str(pl.lit("queue://"), "queue").alias("destination"), "broker", pl.lit(True).alias("found")
+    )
+    where = ["destination", "broker", "found"]
+    return pl.concat([received, left]).group_by(where).agg(pl.len().cast(pl.Int64).alias("messages"))
 
 
 def deliveries(receipts: pl.DataFrame, messages: pl.DataFrame, sends: pl.DataFrame) -> pl.DataFrame:

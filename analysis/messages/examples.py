@@ -27,7 +27,7 @@ def anomalies(outcomes: pl.DataFrame, deliveries: pl.DataFrame, strangers: pl.Da
 
     ``deliveries``: marked, as `analysis.messages.expectations` does.
     """
-    return earliest(pl.concat([_ends(outcomes), *_copies(deliveries), _unreadable(strangers)]))
+    return earliest(pl.concat([_ends(outcomes), *_copies(deliveries), *_strangers(strangers)]))
 
 
 def earliest(anomalies: pl.DataFrame) -> pl.DataFrame:
@@ -91,10 +91,15 @@ def unsent(leftovers: pl.DataFrame) -> pl.DataFrame:
     return _rows(named, pl.lit("unsent_leftovers"), detail, pl.lit(0, pl.Int64))
 
 
-def _unreadable(strangers: pl.DataFrame) -> pl.DataFrame:
-    unreadable = strangers.filter(pl.col("integrity") == "unreadable").with_columns(pl.lit("").alias("from_broker"))
-    detail = pl.format("identity unreadable, received by consumer {} from {}", "consumer", "broker")
-    return _rows(unreadable, pl.lit("corrupted"), detail, pl.col("received_ns"))
+def _strangers(strangers: pl.DataFrame) -> Iterable[pl.DataFrame]:
+    kinds = {
+        "unreadable": ("corrupted", "its identity is damaged"),
+        "foreign": ("foreign", "not sent by this run"),
+    }
+    for integrity, (anomaly, reason) in kinds.items():
+        of_kind = strangers.filter(pl.col("integrity") == integrity).with_columns(pl.lit("").alias("from_broker"))
+        detail = pl.format(f"{reason}; received by consumer {{}} from {{}}", "consumer", "broker")
+        yield _rows(of_kind, pl.lit(anomaly), detail, pl.col("received_ns"))
 
 
 def _copy_detail() -> pl.Expr:

@@ -3,7 +3,8 @@
 Jepsen's total queue, per subscription: what was attempted, acknowledged and received decides, over all attempts.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from types import MappingProxyType
 
 import polars as pl
 
@@ -19,6 +20,7 @@ GRACE_NS = NS_PER_S
 NOBODY = ""
 """The subscription of a topic's message that nobody was subscribed for."""
 SUBSCRIPTION = ["destination", "subscription"]
+NO_QUEUES: Mapping[str, str] = MappingProxyType({})
 
 
 def expected(
@@ -120,24 +122,44 @@ def queue_name(destination: pl.Expr) -> pl.Expr:
     return destination.str.strip_prefix(QUEUE_PREFIX)
 
 
+def durable_queues(subscriptions: pl.DataFrame, members: pl.DataFrame, queues: Collection[str]) -> dict[str, str]:
+    """By the name that a leftover has in the column queue: the durable subscription that holds it.
+
+    The name is ``<client id>.<subscription>``. Artemis escapes dots in both parts for some protocols. ``queues``: the
+    queues of the run, which are none even if they have such a name.
+    """
+    durable = subscriptions.filter(pl.col("kind") == "durable_topic").select("subscription", "consumer").unique()
+    named = durable.join(members, left_on="consumer", right_on="user").drop_nulls("connection")
+    names = {}
+    for subscription, group, connection in named.select("subscription", "group", "connection").iter_rows():
+        client_id = f"{group}-{connection}"  # as `drivers.users.session` has it
+        for escape in (str, _escaped):
+            names[f"{escape(client_id)}.{escape(subscription)}"] = subscription
+    return {name: subscription for name, subscription in sorted(names.items()) if name not in queues}
+
+
+def _escaped(part: str) -> str:
+    return part.replace("\\", "\\\\").replace(".", "\\.")
+
+
 def leftover_places(
-    leftovers: pl.DataFrame, durable: Collection[str] = (), queues: Collection[str] = ()
+    leftovers: pl.DataFrame, durable: Mapping[str, str] = NO_QUEUES, queues: Collection[str] = ()
 ) -> pl.DataFrame:
     """One row a message and holder, of messages that were left somewhere: on a queue (from where it could still be
     read) before a dead one.
 
-    holder: the durable subscription (``durable``: their names), or of several copies the queue (``queues``), that alone
-    could still read it there; null: anybody.
+    holder: the durable subscription (``durable``: as `durable_queues` returns them), or of several copies the queue
+    (``queues``), that alone could still read it there; null: anybody.
     dead_letter, found_at: ``queue at broker``, dead_by_age: a dead letter because it expired, left_at: the broker,
     age_ns: how long it had been there.
     """
-    name = pl.col("queue").str.split(".").list.last()  # Artemis has a queue for it: <client id>.<name>
+    holder = pl.col("queue").replace_strict(dict(durable), default=None, return_dtype=pl.String)
     places = leftovers.select(
         *MESSAGE,
         pl.when(pl.col("queue").is_in(sorted(queues)))
         .then("queue")
-        .when(name.is_in(sorted(durable)))
-        .then(name)
+        .when(~pl.col("dead_letter"))
+        .then(holder)
         .alias("holder"),
         "dead_letter",
         place_name().alias("found_at"),

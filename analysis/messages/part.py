@@ -28,8 +28,9 @@ from records.seal import ChangedGroup
 class RunFacts:
     """Run-level facts that every part receives.
 
-    ``files``: the event files by table, their names below ``events``. ``durable``: the names of durable subscriptions.
-    ``replies``: the destinations whose messages are replies. ``searched``: whether messages were looked for everywhere.
+    ``files``: the event files by table, their names below ``events``. ``durable``: as `outcomes.durable_queues` returns
+    them. ``replies``: the destinations whose messages are replies. ``searched``: whether messages were looked for
+    everywhere.
     """
 
     events: Path
@@ -44,14 +45,14 @@ class RunFacts:
     absences: pl.DataFrame
     routes: Routes
     expectations: Expectations
-    durable: tuple[str, ...]
+    durable: dict[str, str]
     replies: tuple[str, ...]
     searched: bool
 
     @classmethod
     def from_run(cls, run: Run) -> "RunFacts":
         held = run.subscriptions
-        durable = held.filter(pl.col("kind") == "durable_topic")["subscription"].unique().sort().to_list()
+        queues = {name.removeprefix(outcomes.QUEUE_PREFIX) for name in run.info.destinations}
         return cls(
             events=run.directory.events_path.resolve(),
             files=run.sealing.files,
@@ -65,7 +66,7 @@ class RunFacts:
             absences=outcomes.absences(run.connections, run.members),
             routes=run.routes,
             expectations=Expectations.from_run(run.info, _selectors(held)),
-            durable=tuple(durable),
+            durable=outcomes.durable_queues(held, run.members, queues),
             replies=tuple(destination for user in run.info.users for destination in user.replies_to),
             searched=not run.info.unsearched,
         )

@@ -1,6 +1,6 @@
 """What became of the messages: counts by subscription, examples, order, first receipts, and what was left behind."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 from typing import Any
 
@@ -25,7 +25,8 @@ class Messages:
 
     Found for others: late, first deliveries that came out of order; all_expired, whether no message is lost or may be;
     unsearched, why messages are unaccounted for, beside what the run itself tells; unexplained, receipts from
-    destinations that nothing is known to be delivered to.
+    destinations that nothing is known to be delivered to; foreign, where messages of other clients or
+    runs were, in words.
     """
 
     step = "accounted for the messages"
@@ -40,6 +41,7 @@ class Messages:
             "left_behind": counts(_left_behind, "queue", "broker", "outcome"),
             "refused": counts(_refused, "broker"),
             "foreign_leftovers": counts(_foreign_leftovers),
+            "foreign": counts(_foreign, "destination", "broker", "found"),
             "first_receipts": Question(_first_receipts, earliest),
         }
 
@@ -60,6 +62,7 @@ class Messages:
             "anomalies": as_table(examples.dated(odd, run.timeline, all_expired=results.all_expired)),
             "reordered": as_table(order.reordered(results.late)) if results.late.height else REORDERED.empty_table(),
         }
+        results.foreign = foreign_words(answers["foreign"].to_dicts(), run.info.destinations)
         foreign = int(answers["foreign_leftovers"]["count"].sum())
         results.summary |= {
             "messages": accounting.messages(dict(answers["outcomes"].iter_rows()), counted, run.info.withheld),
@@ -132,6 +135,27 @@ def _refused(part: Part) -> pl.DataFrame:
 def _foreign_leftovers(part: Part) -> pl.DataFrame:
     """On queues that are not of this run: others may use the same broker, and its dead-letter queue."""
     return part.leftovers.select((pl.col("producer") == UNKNOWN).sum().cast(pl.Int64).alias("count"))
+
+
+def _foreign(part: Part) -> pl.DataFrame:
+    return deliveries.foreign(part.strangers, part.leftovers)
+
+
+MOST_PLACES = 5
+"""Places of foreign messages that a reason names, those with most messages first."""
+
+
+def foreign_words(places: Sequence[dict[str, Any]], destinations: Collection[str]) -> str:
+    """``40 received from queue://orders at broker-1; 2 left on …``, or empty if there were none. Pure.
+
+    ``destinations``: those of the run. What is left on other queues concerns other clients.
+    """
+    ours = [row for row in places if not row["found"] or row["destination"] in destinations]
+    most_first = sorted(ours, key=lambda row: (-row["messages"], row["destination"], row["broker"], row["found"]))
+    verbs = {False: "received from", True: "(or unreadable ones) left on"}
+    words = [f"{row['messages']:,} {verbs[row['found']]} {row['destination']} at {row['broker']}" for row in most_first]
+    more = [f"more at {len(words) - MOST_PLACES:,} other places"] if len(words) > MOST_PLACES else []
+    return "; ".join((*words[:MOST_PLACES], *more))
 
 
 def _first_receipts(part: Part) -> pl.DataFrame:

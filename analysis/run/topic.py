@@ -94,6 +94,7 @@ def _evidence(run: Run, results: Results, summary: Summary, changed: Sequence[st
             *results.unexplained,
         ),
         unsearched=(*info.unsearched, *results.unsearched),
+        foreign=results.foreign,
         messages=summary["messages"],
         lag=summary["lag_ms"],
         due_per_s=summary["throughput"]["due_per_s"],

@@ -31,7 +31,11 @@ class FailedFault:
 
 @dataclass(frozen=True)
 class Evidence:
-    """All that the verdict is made of. ``doubtful``: why a figure cannot be relied on, by its name in a check."""
+    """All that the verdict is made of.
+
+    ``doubtful``: why a figure cannot be relied on, by its name in a check. ``foreign``: how many messages of other
+    clients or runs were where.
+    """
 
     state: str
     problems: Sequence[str]  # of recording and of the harness
@@ -44,6 +48,7 @@ class Evidence:
     failed_faults: Sequence[FailedFault] = ()
     unsearched: Sequence[str] = ()
     unsent_leftovers: int = 0
+    foreign: str = ""
 
 
 @dataclass(frozen=True)
@@ -119,6 +124,7 @@ def unknown(evidence: Evidence) -> list[str]:
     return [
         *_unaccounted(evidence),
         *_nothing_owed(evidence.messages),
+        *_disturbed(evidence.foreign),
         *evidence.unknowns,
         *_unmeasured(evidence),
         *(_undecided(check, evidence.doubtful) for check in evidence.checks if check["outcome"] == "unknown"),
@@ -141,6 +147,16 @@ def _nothing_owed(messages: Messages) -> list[str]:
     return [
         f"{messages['received']:,} messages were received, and no subscription was owed any of them: nothing tells "
         "whether messages get lost"
+    ]
+
+
+def _disturbed(foreign: str) -> list[str]:
+    """What became of the run's own messages is known, but not what would have become of them without the others."""
+    if not foreign:
+        return []
+    return [
+        f"other clients sent messages to the run's destinations, so the load was not the scenario's own: {foreign}; "
+        "stop those clients, or use destinations and brokers that nobody else uses"
     ]
 
 

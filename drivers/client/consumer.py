@@ -15,7 +15,7 @@ from drivers.client.contract import Received
 from drivers.client.work import Work
 from drivers.contract import Delivery, Subscription
 from drivers.failover.client_connection import ClientConnection
-from records.identity import read
+from records.identity import beginning_of, read
 from records.writer import Recorder
 
 NO_WORK = Work(0, 0)
@@ -155,8 +155,9 @@ class Consumer:
             integrity,
             delivery.hops,
             len(body),
+            beginning_of(body) if integrity == "foreign" else b"",
         )
-        self._recorder.receipt(*received[:-1])
+        self._recorder.receipt(*received[:-2])
         return received
 
     def _acknowledge(self, connection: ClientConnection, delivery: Delivery, received: Received) -> None:

@@ -9,7 +9,7 @@ failover URI in Python; `drivers.jvm.client` leaves that to the broker's own Jav
 Both record every attempt and every receipt by themselves, and tell a `LoadStatistics` what they did.
 
 `Settled` and `Received` begin with the fields of their event table (records.schemas), in its order. So one value is
-recorded and handed on: ``settled[:-2]`` is the row of ``sends``, ``received[:-1]`` that of ``receipts``.
+recorded and handed on: ``settled[:-2]`` is the row of ``sends``, ``received[:-2]`` that of ``receipts``.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -80,7 +80,7 @@ class Settled(NamedTuple):
 
 
 class Received(NamedTuple):
-    """One delivery, and its size."""
+    """One delivery, and its size. ``beginning``: the first bytes of a foreign message (`records.identity`)."""
 
     consumer: int
     subscription: str
@@ -94,6 +94,7 @@ class Received(NamedTuple):
     integrity: str
     hops: int | None
     body_bytes: int
+    beginning: bytes = b""
 
 
 class NoSenderError(DriverError):
@@ -141,6 +142,9 @@ class LoadStatistics(Protocol):
     def receipts_recorded(self, rows: Any) -> None:
         """Packed rows of ``receipts`` were recorded."""
 
+    def foreign_received(self, destination: str, broker: str, beginning: bytes, body_bytes: int) -> None:
+        """A foreign message was received, of which ``receipts_recorded`` got a row; not called for each."""
+
     def counted(self, begun: int, settled: int) -> None:
         """So many more messages were begun; of those in packed rows so many more got their final outcome."""
 
@@ -158,6 +162,7 @@ class NoStatistics:
     def received(self, received: Received) -> None: ...
     def sends_recorded(self, rows: Any) -> None: ...
     def receipts_recorded(self, rows: Any) -> None: ...
+    def foreign_received(self, destination: str, broker: str, beginning: bytes, body_bytes: int) -> None: ...
     def counted(self, begun: int, settled: int) -> None: ...
     def refused(self, destination: str, broker: str, reason: str) -> None: ...
     def connection_changed(self, client: int, event: str, at_ns: int) -> None: ...

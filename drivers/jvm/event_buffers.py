@@ -44,6 +44,7 @@ class EventBuffers:
         self._send_views = [memoryview(self.sends.buffer(half)) for half in (0, 1)]
         self._receipt_views = [memoryview(self.receipts.buffer(half)) for half in (0, 1)]
         self._begun = self._settled = 0
+        self._foreign = recorder.number("foreign")
         self._stalls = JvmStallSampler(hub, recorder, process_index)
         self._users = 0
         self._lock = threading.Lock()  # two takers at once would read a buffer that is being filled again
@@ -77,9 +78,17 @@ class EventBuffers:
             self.statistics.sends_recorded(np.frombuffer(sends, SEND_ROW))
         if receipts := _taken(self.receipts, self._receipt_views):
             self.recorder.packed("receipts", receipts)
-            self.statistics.receipts_recorded(np.frombuffer(receipts, RECEIPT_ROW))
+            rows = np.frombuffer(receipts, RECEIPT_ROW)
+            self.statistics.receipts_recorded(rows)
+            if (rows["integrity"] == self._foreign).any():
+                self._take_foreign()
         self.statistics.counted(begun - self._begun, settled - self._settled)
         self._begun, self._settled = begun, settled
+
+    def _take_foreign(self) -> None:
+        for message in self.receipts.takeForeign():
+            where = self.recorder.text(int(message.destination())), self.recorder.text(int(message.broker()))
+            self.statistics.foreign_received(*where, bytes(message.beginning()), int(message.bodyBytes()))
 
 
 def _taken(rows: Any, views: list[memoryview]) -> bytes:

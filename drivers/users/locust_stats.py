@@ -20,6 +20,7 @@ from drivers.contract import DriverError, Outcome
 from drivers.users.connection_losses import ConnectionLosses
 from drivers.users.live_latency import SETTLED, UNTIMED, LiveLatency, count_buckets
 from records.buckets import bucket_of
+from records.identity import shown
 from records.packing import NULL_INT64
 from records.units import NS_PER_MS
 from records.writer import Recorder
@@ -29,6 +30,8 @@ GOOD = (Outcome.ACKED, Outcome.UNCONFIRMED)
 LatencyNs = Callable[[int, int, int], int | None]
 """(producer, seq, received_ns) -> from due to received, where this process knows"""
 log = logging.getLogger("brokerbench")
+FOREIGN_SHOWN = 3
+"""Foreign messages of a destination that are shown to the reader of a run, in each process."""
 
 
 class Counts(Protocol):
@@ -40,6 +43,7 @@ class Counts(Protocol):
     lag: Counter[int]
     live: LiveLatency
     losses: ConnectionLosses
+    notes: list[str]
 
 
 class LocustStatistics:
@@ -48,6 +52,7 @@ class LocustStatistics:
     def __init__(self, tally: Counts, recorder: Recorder, latency_ns: LatencyNs) -> None:
         self._tally, self._recorder, self._latency_ns = tally, recorder, latency_ns
         self._logged_refusals: set[tuple[str, str]] = set()  # destination and broker
+        self._foreign_shown = Counter[str]()  # by destination
         self._environment: Environment | None = None
         self._names: dict[str, str] = {}  # what is shown, by destination
         self._shown: dict[int, str] = {}  # the same, by the destinations' numbers in packed rows
@@ -78,6 +83,13 @@ class LocustStatistics:
                 "broker %s refused a message to %s, which has failed: %s (told once)", broker, destination, reason
             )
 
+    def foreign_received(self, destination: str, broker: str, beginning: bytes, body_bytes: int) -> None:
+        """Note the first ones of each destination for the reader of the run; the event tables count all."""
+        self._foreign_shown[destination] += 1
+        if self._foreign_shown[destination] <= FOREIGN_SHOWN:
+            words = shown(beginning, body_bytes)
+            self._tally.notes.append(f"a foreign message was received from {destination} at {broker}: {words}")
+
     # One by one.
 
     def settled(self, settled: Settled) -> None:
@@ -97,6 +109,8 @@ class LocustStatistics:
         self._tally.received += 1
         latency_ns = self._latency_ns(received.producer, received.seq, received.received_ns)
         self._tally.live.received(received.received_ns, latency_ns)
+        if received.integrity == "foreign":
+            self.foreign_received(received.destination, received.broker, received.beginning, received.body_bytes)
         self._fire("RECEIVE", received.destination, latency_ns, received.body_bytes, None)
 
     def _fire(

@@ -1,7 +1,7 @@
 """Checks that message outcomes are counted exactly as plain Python does, for any set of events."""
 
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -35,7 +35,7 @@ def counted(
     *,
     searched: bool = True,
     expectations: Expectations = NOTHING_SPECIAL,
-    durable: Sequence[str] = (),
+    durable: Mapping[str, str] = message_outcomes.NO_QUEUES,
     routes: Routes = EQUAL_NAMES,
 ) -> dict[oracle.Key, dict[str, int]]:
     """The accounting by (destination, subscription)."""
@@ -220,8 +220,8 @@ def test_a_message_held_for_one_durable_subscription_is_stranded_there_and_lost_
     sends = [send(seq, destination=TOPIC) for seq in (1, 2, 3)]
     durable = [subscription(name, kind="durable_topic") for name in ("one", "two", "three")]
     leftovers = [
-        leftover(1, queue="one"),
-        leftover(2, queue="consumers-7.two"),  # as Artemis names it
+        leftover(1, queue="consumers-7.one"),
+        leftover(2, queue="consumers-7.two"),
         leftover(3, queue="$.artemis.internal.sf.cluster"),  # on its way to another broker: any of them may get it
     ]
     counts = counted(
@@ -229,7 +229,7 @@ def test_a_message_held_for_one_durable_subscription_is_stranded_there_and_lost_
         [receipt(1, subscription="three", destination=TOPIC)],
         durable,
         leftovers,
-        durable=["one", "two", "three"],
+        durable={f"consumers-7.{name}": name for name in ("one", "two", "three")},
     )
     assert {name: (count["received"], count["stranded"], count["lost"]) for (_, name), count in counts.items()} == {
         "one": (0, 2, 1),

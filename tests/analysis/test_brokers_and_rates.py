@@ -68,9 +68,8 @@ def test_brokers_that_took_everything_blocked_nobody() -> None:
 
 def test_rates_count_events_in_their_own_second_and_the_phase_of_the_due_time() -> None:
     sends = frame("sends", [send(1, due=999, sent=1_000, settled=2_000), send(2, due=1_500, outcome="unconfirmed")])
-    receipts = frame(
-        "receipts", [receipt(1, at=2_100), receipt(1, at=2_200), receipt(0, at=2_300, integrity="foreign")]
-    )
+    others = [receipt(0, at=2_300, integrity="unreadable"), receipt(0, at=2_300, integrity="foreign")]
+    receipts = frame("receipts", [receipt(1, at=2_100), receipt(1, at=2_200), *others])
     sent = messages(sends)
     counts = rates(sends, sent, deliveries(receipts, sent, sends), strangers(receipts), TIMELINE)
     expected = [

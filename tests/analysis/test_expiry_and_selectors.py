@@ -74,6 +74,13 @@ def test_as_many_as_brokers_count_expired_and_further_ones_are_lost(
     assert bool(doubts) is (not counted_by_brokers)
 
 
+def test_a_subscription_named_like_a_queue_has_none_of_its_expired_messages() -> None:
+    of_topic = row(past_ttl=5) | {"destination": TOPIC}
+    table, doubts = settled(pa.Table.from_pylist([of_topic]), {"orders": 5}, searched=True)
+    assert table.to_pylist() == [row(unaccounted=5) | {"destination": TOPIC}]
+    assert doubts
+
+
 def test_expired_messages_are_added_up_over_brokers_and_their_restarts() -> None:
     def counter_samples(broker: str, *values: int, queue: str = "orders") -> list[Row]:
         return [

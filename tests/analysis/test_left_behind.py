@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 
+import pytest
+
 from analysis.messages import deliveries
 from analysis.messages import outcomes as message_outcomes
 from analysis.messages.deliveries import messages
 from analysis.messages.left_behind import left_behind, most_first
 from records.schemas import UNKNOWN
-from tests.analysis.rows import TOPIC, Row, frame, leftover, receipt, send, subscription
+from tests.analysis.rows import TOPIC, Row, frame, leftover, member, receipt, send, subscription
 
 
 def left_behind_rows(
@@ -21,7 +23,9 @@ def left_behind_rows(
     firsts = deliveries.first(deliveries.deliveries(frame("receipts", receipts), sent, attempts))
     away = message_outcomes.absences(frame("connections", ()), frame("members", ()))
     expected = message_outcomes.expected(sent, frame("subscriptions", subscriptions), away)
-    places = message_outcomes.leftover_places(browsed, [row["subscription"] for row in subscriptions])
+    members = frame("members", [member(row["consumer"], row["consumer"], role="consumer") for row in subscriptions])
+    durable = message_outcomes.durable_queues(frame("subscriptions", subscriptions), members, queues={"orders"})
+    places = message_outcomes.leftover_places(browsed, durable)
     outcomes = message_outcomes.message_outcomes(expected, firsts, places)
     return [tuple(row.values()) for row in most_first(left_behind(browsed, outcomes, sent))]  # type: ignore[misc]
 
@@ -61,10 +65,10 @@ def test_a_message_in_two_places_is_stranded_where_it_can_be_read_and_a_copy_els
 
 def test_a_message_held_for_two_durable_subscriptions_is_left_behind_for_each() -> None:
     durable = [subscription(name, kind="durable_topic") for name in ("one", "two")]
-    held = [leftover(1, queue="one"), leftover(1, queue="consumers-7.two")]
+    held = [leftover(1, queue="consumers-7.one"), leftover(1, queue="consumers-7.two")]
     assert left_behind_rows([send(1, destination=TOPIC)], held, subscriptions=durable) == [
+        ("consumers-7.one", "a", "stranded", 1),
         ("consumers-7.two", "a", "stranded", 1),
-        ("one", "a", "stranded", 1),
     ]
 
 
@@ -73,3 +77,21 @@ def test_a_leftover_without_a_send_is_no_copy() -> None:
         ("orders", "a", "copy", 1),
         ("orders", "b", "unsent", 1),
     ]
+
+
+@pytest.mark.parametrize("queue", ["orders", "shop.orders", "a.b.orders", "DLQ.orders"])
+def test_a_queue_named_like_a_durable_subscription_is_a_queue(queue: str) -> None:
+    """What is left there is stranded, and not held for the subscription: it was once counted as lost."""
+    durable = [subscription("orders", kind="durable_topic")]
+    left = left_behind_rows(
+        [send(1, destination=f"queue://{queue}")], [leftover(1, queue=queue)], subscriptions=durable
+    )
+    assert left == [(queue, "a", "stranded", 1)]
+
+
+@pytest.mark.parametrize("name", ["consumers-7.Taker-7-prices.1", r"consumers-7.Taker-7-prices\.1"])
+def test_a_durable_subscription_is_found_with_dots_in_its_name(name: str) -> None:
+    """Artemis escapes them for Core and OpenWire, and not for STOMP and AMQP."""
+    durable = [subscription("Taker-7-prices.1", kind="durable_topic"), subscription("two", kind="durable_topic")]
+    left = left_behind_rows([send(1, destination=TOPIC)], [leftover(1, queue=name)], subscriptions=durable)
+    assert left == [(name, "a", "stranded", 1)]

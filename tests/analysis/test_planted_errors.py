@@ -16,7 +16,7 @@ from analysis.run.topic import missing_rows
 from records.checks import Check
 from records.connection_events import ConnectionEvent
 from records.reader import seal
-from records.run import ProcessInfo
+from records.run import ProcessInfo, UserInfo
 from records.rundir import RunDirectory
 from records.schemas import UNKNOWN
 from records.summary import Summary
@@ -331,6 +331,28 @@ def test_messages_of_others_on_a_dead_letter_queue_are_foreign_and_no_verdict(
     assert (summary["verdict"], summary["reasons"]) == ("pass", [])
     assert (summary["leftovers"], summary["foreign_leftovers"]) == (0, 3)
     assert answer(summary).startswith("All 1,000 messages sent were received, each exactly once.")
+
+
+def test_foreign_messages_are_counted_by_place_and_the_run_does_not_pass(spark: SparkContext, planted: Planted) -> None:
+    def among_others(recorder: Recorder) -> None:
+        healthy(recorder)
+        for _ in range(3):
+            recorder.receipt(2, "orders", UNKNOWN, UNKNOWN, UNKNOWN, QUEUE, "b", 5_000 * MS, False, "foreign", None)
+        recorder.leftover("a", "orders", False, UNKNOWN, UNKNOWN, UNKNOWN, None)
+        recorder.leftover("a", "somebody.elses", False, UNKNOWN, UNKNOWN, UNKNOWN, None)
+
+    checks = (Check("corrupted", "messages.corrupted", at_most=0),)
+    users = (UserInfo("Taker", "consumer", "consumers", QUEUE, 1),)
+    directory = planted(among_others, replace(INFO, checks=checks, users=users))
+    summary = quietly(directory.path)
+    assert (summary["verdict"], len(summary["reasons"])) == ("unknown", 1)
+    assert (
+        "3 received from queue://orders at b; 1 (or unreadable ones) left on queue://orders at a;"
+        in (summary["reasons"][0])
+    )
+    assert (summary["messages"]["foreign"], summary["messages"]["corrupted"]) == (3, 0)
+    anomalies = pq.read_table(directory.results("anomalies")).to_pylist()
+    assert [row["anomaly"] for row in anomalies] == ["foreign"] * 3
 
 
 def test_clocks_that_may_differ_by_more_than_the_latency_make_figures_between_processes_doubtful(

@@ -78,6 +78,12 @@ CASES = {
         "unknown",
         "check 'fast' could not be evaluated: the run has no figure latency_ms.x.p99 (a p99 takes 1,000 messages)",
     ),
+    "foreign messages": (
+        {"foreign": "40 received from queue://orders at broker-1"},
+        "unknown",
+        "other clients sent messages to the run's destinations, so the load was not the scenario's own: 40 received "
+        "from queue://orders at broker-1; stop those clients, or use destinations and brokers that nobody else uses",
+    ),
     "all in the warm-up": (
         {"lag": Lag(p50=None, p99=None, p99_9=None, max=None, blocked_slots=0)},
         "unknown",

@@ -39,12 +39,16 @@ class Counting:
     def __init__(self) -> None:
         self.begun = self.settled = self.receipts = 0
         self.received: set[int] = set()  # seqs
+        self.foreign: list[tuple[str, str, bytes, int]] = []
 
     def sends_recorded(self, rows: Any) -> None: ...
 
     def receipts_recorded(self, rows: Any) -> None:
         self.receipts += len(rows)
         self.received.update(rows["seq"].tolist())
+
+    def foreign_received(self, destination: str, broker: str, beginning: bytes, body_bytes: int) -> None:
+        self.foreign.append((destination, broker, beginning, body_bytes))
 
     def counted(self, begun: int, settled: int) -> None:
         self.begun += begun

@@ -66,7 +66,8 @@ def test_a_delivery_is_recorded_acknowledged_and_handed_on() -> None:
         (body_of(5)[:-1] + b"?", "corrupted", 11),
         (b"?" + body_of(5)[1:], "unreadable", -1),
         (stamp(Identity(RUN + 1, 11, 5, 1), 64), "foreign", -1),
-        (b"", "unreadable", -1),
+        (b"", "foreign", -1),
+        (b"hello 7", "foreign", -1),
     ],
 )
 def test_a_body_that_is_not_as_sent_is_recorded_as_what_it_is(body: bytes, integrity: str, producer: int) -> None:

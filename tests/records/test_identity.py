@@ -1,10 +1,22 @@
 """Checks that the identity in a message body is read back correctly, and that every change of it is detected."""
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from records.identity import FOREIGN, IDENTITY_BYTES, UNREADABLE, Identity, Reading, read, stamp
+from records.identity import (
+    BEGINNING_BYTES,
+    FOREIGN,
+    IDENTITY_BYTES,
+    MOST_DAMAGED_BYTES,
+    UNREADABLE,
+    Identity,
+    Reading,
+    beginning_of,
+    read,
+    shown,
+    stamp,
+)
 
 UNSIGNED_32 = st.integers(0, 2**32 - 1)
 identities = st.builds(
@@ -51,6 +63,31 @@ def test_a_message_of_another_run_is_foreign(identity: Identity, run: int) -> No
     assert read(stamp(identity, 40), run).integrity == expected
 
 
+@given(identities, UNSIGNED_32, st.data())
+def test_a_damaged_message_of_another_run_is_foreign(identity: Identity, run: int, data: st.DataObject) -> None:
+    """Even though it begins with the same four bytes, unless the run numbers differ in two bytes or fewer."""
+    assume(sum(a != b for a, b in zip(identity.run.to_bytes(4), run.to_bytes(4), strict=True)) > MOST_DAMAGED_BYTES)
+    bit = data.draw(st.integers(64, IDENTITY_BYTES * 8 - 1))
+    body = bytearray(stamp(identity, 40))
+    body[bit // 8] ^= 1 << bit % 8
+    assert read(bytes(body), run) == FOREIGN
+
+
+@given(st.text(max_size=200), UNSIGNED_32)
+def test_text_of_another_client_is_foreign(text: str, run: int) -> None:
+    """Not corrupted: nothing in it says that this run sent it."""
+    assert read(text.encode("utf-8", "replace"), run) == FOREIGN
+
+
+@given(identities, st.binary(min_size=1, max_size=200))
+def test_words_for_a_foreign_message_are_printable_ascii(identity: Identity, body: bytes) -> None:
+    words = shown(beginning_of(body), len(body))
+    assert words.isascii()
+    assert words.isprintable()
+    assert len(words) < 5 * BEGINNING_BYTES
+    assert f"another brokerbench run (run number {identity.run:08x})" in shown(beginning_of(stamp(identity, 64)), 64)
+
+
 @given(st.binary(max_size=200), UNSIGNED_32)
 def test_any_bytes_have_a_reading(body: bytes, run: int) -> None:
     assert read(body, run) in (UNREADABLE, FOREIGN)
@@ -60,6 +97,8 @@ def test_any_bytes_have_a_reading(body: bytes, run: int) -> None:
 def test_a_body_cut_short_is_never_intact(size: int, kept: int) -> None:
     body = stamp(ONE, size)[:kept]
     expected = "intact" if kept >= size else "corrupted" if kept >= IDENTITY_BYTES else "unreadable"
+    if kept < 8 - MOST_DAMAGED_BYTES:
+        expected = "foreign"  # nothing shows that it is of this run
     assert read(body, ONE.run).integrity == expected
 
 

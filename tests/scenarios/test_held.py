@@ -88,7 +88,7 @@ class Bench:
 def test_what_a_broker_holds_for_a_subscription_is_recorded_under_its_name_and_stays_there(tmp_path: Path) -> None:
     bench = Bench(tmp_path)
     assert [bench.record(subscription_of()), bench.record(subscription_of())] == ["", ""]
-    once = [("a", NAME, False, 1, seq) for seq in range(3)]
+    once = [("a", f"{CLIENT}.{NAME}", False, 1, seq) for seq in range(3)]
     assert bench.rows() == once + once
 
 

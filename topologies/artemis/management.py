@@ -81,8 +81,18 @@ def broker_mbean(broker: str) -> str:
 
 
 def queue_mbean(broker: str, address: str, queue: str, routing: str = "anycast") -> str:
-    of_queue = f'address="{address}",subcomponent=queues,routing-type="{routing}",queue="{queue}"'
+    """``*`` stands for any address, queue or routing. A queue's name may hold any character: it is quoted."""
+    name = queue if queue == "*" else quoted(queue)
+    of_queue = f'address="{address}",subcomponent=queues,routing-type="{routing}",queue="{name}"'
     return f"{broker_mbean(broker)},component=addresses,{of_queue}"
+
+
+def quoted(name: str) -> str:
+    """A name between quotation marks in an MBean's name, as Java's ``ObjectName.quote`` writes it.
+
+    Without it ``*`` and ``?`` would match other queues, and a backslash (of a durable subscription) none.
+    """
+    return re.sub(r'([\\"*?])', r"\\\1", name).replace("\n", "\\n")
 
 
 def figures_of(agent: Jolokia, links: LinksOfBroker) -> Figures:

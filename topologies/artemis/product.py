@@ -10,6 +10,7 @@ from topologies.artemis.launch import DATA, IMAGE, command, start_script
 from topologies.artemis.links import BrokerConnection, ClusterConnection, ClusterLink, lacks
 from topologies.artemis.manual_words import ARTEMIS_WORDS
 from topologies.artemis.queries import artemis_queries
+from topologies.artemis.queue_users import ARTEMIS_QUEUE_USERS
 from topologies.artemis.reachability import carries_all, reaches
 from topologies.artemis.render import broker_xml
 from topologies.artemis.validation import artemis_problems, artemis_warnings
@@ -91,5 +92,6 @@ ARTEMIS = BrokerProduct(
         browse=management.browse,
         unbrowsable=frozenset({"stomp"}),
         backlogs_on_queues=True,
+        queue_users=ARTEMIS_QUEUE_USERS,
     ),
 )

@@ -160,6 +160,12 @@ def durable_subscriptions(agent: Jolokia) -> list[DurableSubscription]:
     return [_durable_subscription(subscription) for subscription in value_of(agent.broker, answer).values()]
 
 
+def remove_subscription(agent: Jolokia, subscription: DurableSubscription) -> None:
+    """Remove a durable subscription that no client uses, with its messages. Raises ManagementFailed."""
+    operation = "destroyDurableSubscriber(java.lang.String,java.lang.String)"
+    agent.execute(broker_mbean(agent.broker), operation, subscription.client_id, subscription.name)
+
+
 def _durable_subscription(attributes: Mapping[str, Any]) -> DurableSubscription:
     return DurableSubscription(
         client_id=attributes["ClientId"],

@@ -10,6 +10,7 @@ from topologies.classic.launch import DATA, IMAGE, command, in_container, no_con
 from topologies.classic.manual_words import CLASSIC_WORDS
 from topologies.classic.network_connectors import NetworkConnector
 from topologies.classic.queries import classic_queries
+from topologies.classic.queue_users import CLASSIC_QUEUE_USERS
 from topologies.classic.reachability import carries_all, reaches
 from topologies.classic.render.broker_xml import needs_tls, render
 from topologies.classic.validation import classic_problems, classic_warnings
@@ -76,6 +77,8 @@ CLASSIC = BrokerProduct(
         stop_link=management.stop_connector,
         browse_by="stomp",  # its management shows no more than the first 400 messages (maxBrowsePageSize)
         durable_subscriptions=management.durable_subscriptions,
+        remove_subscription=management.remove_subscription,
+        queue_users=CLASSIC_QUEUE_USERS,
         store_limit=StoreLimit(management.lower_store_limit, management.restore_store_limit, management.store_percent),
     ),
 )

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from topologies.management.jolokia import Answer, Jolokia, ManagementFailed
+from topologies.management.queue_users import QueueUsers
 from topologies.model.endpoints import ManagementEndpoint
 from topologies.model.link import Link
 from topologies.model.topology import Topology
@@ -134,6 +135,11 @@ class DurableSubscription:
     active: bool
     waiting: int
 
+    @property
+    def queue(self) -> str:
+        """What leftovers call it. A queue of clients has no such name by chance."""
+        return f"{self.client_id}.{self.name}"
+
 
 @dataclass(frozen=True)
 class StoreLimit:
@@ -158,7 +164,8 @@ class ProductManagement:
     ``browse``, which gives every message on a queue, or by the protocol ``browse_by``. ``unbrowsable``: protocols whose
     clients can browse, but not with this product. ``backlogs_on_queues``: what waits for a durable subscription is on a
     queue, where it is counted and browsed. ``durable_subscriptions``: those of a broker; None if they are queues.
-    ``store_limit``: None if a running broker takes no other limit.
+    ``remove_subscription``: removes one, with its messages. ``store_limit``: None if a running broker takes no other
+    limit. ``queue_users``: who consumes from queues.
     """
 
     queries: Callable[[Topology, str], BrokerQueries]
@@ -171,7 +178,9 @@ class ProductManagement:
     unbrowsable: frozenset[str] = frozenset()
     backlogs_on_queues: bool = False
     durable_subscriptions: Callable[[Jolokia], list[DurableSubscription]] | None = None
+    remove_subscription: Callable[[Jolokia, DurableSubscription], None] | None = None
     store_limit: StoreLimit | None = None
+    queue_users: QueueUsers | None = None
 
 
 def management_of(topology: Topology) -> ProductManagement:

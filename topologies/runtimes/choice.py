@@ -162,6 +162,7 @@ class Wanted:
     unset_defaults: bool = False
     start_timeout_s: float = START_TIMEOUT_S
     disk_mb: int | None = None
+    empty_queues: bool = False
 
     @property
     def release(self) -> str:
@@ -186,6 +187,9 @@ class Wanted:
                 raise UserError(f"--ca-file {self.trust.file} --runtime {self.runtime}: {rule}")
             if self.brokers_file is not None:
                 raise UserError(f"--brokers-file {self.brokers_file} --runtime {self.runtime}: {unreached}")
+            if self.empty_queues:
+                rule = "its brokers are empty when they start; leave it out"
+                raise UserError(f"--empty-queues --runtime {self.runtime}: {rule}")
             return
         if self.brokers_file is None:
             raise UserError(f"--runtime {self.runtime}: say by --brokers-file FILE where the brokers are")

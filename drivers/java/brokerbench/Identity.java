@@ -10,6 +10,7 @@ record Identity(Integrity integrity, int producer, long seq, int attempt) {
     private static final int MAGIC = 0x6262, VERSION = 1;
     private static final int RUN_AT = 4, PRODUCER_AT = 8, ATTEMPT_AT = 12, SEQ_AT = 16;
     private static final int BODY_CRC_AT = 24, HEADER_CRC_AT = 28;
+    private static final int MOST_DAMAGED_BYTES = 2; // of those that name the run
     private static final Identity UNREADABLE = new Identity(Integrity.UNREADABLE, -1, -1, -1);
     private static final Identity FOREIGN = new Identity(Integrity.FOREIGN, -1, -1, -1);
 
@@ -37,12 +38,12 @@ record Identity(Integrity integrity, int producer, long seq, int attempt) {
     /** The identity that a body has for a consumer of that run. */
     static Identity read(Body body, int run) {
         if (body.length() < BYTES) {
-            return UNREADABLE;
+            return damaged(body, run);
         }
         ByteBuffer bytes = ByteBuffer.wrap(body.data());
         int at = body.offset();
         if (crc(body.data(), at, HEADER_CRC_AT) != bytes.getInt(at + HEADER_CRC_AT)) {
-            return UNREADABLE;
+            return damaged(body, run);
         }
         if (bytes.getShort(at) != MAGIC || bytes.get(at + 2) != VERSION || bytes.getInt(at + RUN_AT) != run) {
             return FOREIGN;
@@ -51,6 +52,17 @@ record Identity(Integrity integrity, int producer, long seq, int attempt) {
         var integrity = found == bytes.getInt(at + BODY_CRC_AT) ? Integrity.INTACT : Integrity.CORRUPTED;
         long seq = bytes.getLong(at + SEQ_AT);
         return new Identity(integrity, bytes.getInt(at + PRODUCER_AT), seq, bytes.getInt(at + ATTEMPT_AT));
+    }
+
+    /** A body without a valid identity: damaged if its beginning still names this run, or else foreign. */
+    private static Identity damaged(Body body, int run) {
+        byte[] namesRun = ByteBuffer.allocate(PRODUCER_AT).putShort((short) MAGIC).put((byte) VERSION).put((byte) 0)
+            .putInt(run).array();
+        int same = 0;
+        for (int at = 0; at < Math.min(namesRun.length, body.length()); at++) {
+            same += body.data()[body.offset() + at] == namesRun[at] ? 1 : 0;
+        }
+        return same >= namesRun.length - MOST_DAMAGED_BYTES ? UNREADABLE : FOREIGN;
     }
 
     private static int crc(byte[] bytes, int from, int length) {

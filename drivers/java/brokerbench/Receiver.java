@@ -21,6 +21,9 @@ record Receiver(
             rows.add(
                 consumer, subscription, of.producer(), of.seq(), of.attempt(), destination, client.broker(), receivedNs,
                 message.getJMSRedelivered(), names.integrity(of.integrity()), BrokerPath.hops(message));
+            if (of.integrity() == Identity.Integrity.FOREIGN) {
+                rows.addForeign(destination, client.broker(), body);
+            }
             if (work != null) {
                 work.pause();
             }

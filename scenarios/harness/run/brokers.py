@@ -27,8 +27,10 @@ from scenarios.harness.run.leftovers import (
     Look,
     Subscribers,
     browse_broker,
+    queues_of,
     record_held,
 )
+from scenarios.harness.run.occupied import OwnQueues
 from scenarios.harness.run.snapshot import UP
 from scenarios.harness.run.watch import ManagedWatch, MemoryWatch, Watch
 from scenarios.options import Options
@@ -63,10 +65,11 @@ class BrokerEnvironment:
         destinations: Collection[str],
         subscribers: Subscribers = NO_SUBSCRIBERS,
         *,
+        sent_to: Collection[str] = (),
         copied: bool = False,
     ) -> None:
         """``destinations``: where the clients send to and receive from. ``subscribers``: those that are durable.
-        ``copied``: messages to one destination go to several.
+        ``sent_to``: the destinations that producers send to. ``copied``: messages to one destination go to several.
         """
         self.topology = topology = options.built_topology
         self.runtime: Runtime
@@ -77,7 +80,7 @@ class BrokerEnvironment:
         self._recorder = recorder
         self._reroute = reroute
         self._destinations = destinations
-        self._dead_letters = DeadLetterQueues.of(topology)
+        self._dead_letters = DeadLetterQueues.of(topology, sent_to)
         self._subscribers = subscribers
         self._watch: Watch
         self._is_up = False
@@ -110,12 +113,15 @@ class BrokerEnvironment:
         paths = [path for producers, consumers in roles for path in self.topology.paths_between(producers, consumers)]
         ends = canary.sides(self.runtime, self.connectors, self._spoken)
         parts = (self.runtime, self.topology, paths, ends, progress)
-        proof = bring_up(*parts, started=lambda: self._started(started), absent=not_joined())
+        proof = bring_up(*parts, started=lambda: self._started(started, progress), absent=not_joined())
         for row in proof.round_trips:
             self._recorder.sample(*row)
 
-    def _started(self, tell: Callable[[], None]) -> None:
+    def _started(self, tell: Callable[[], None], progress: Progress) -> None:
         self._is_up = True
+        if can(self.runtime.name, Capability.REACHES_RUNNING_BROKERS):
+            own = OwnQueues(self.topology, self.runtime.management, queues_of(self._destinations), self._subscribers)
+            own.require_unused(progress, may_empty=self._options.empty_queues)
         self._watch.begin()
         tell()
 
@@ -238,7 +244,7 @@ class BrokerEnvironment:
         depths = self._watch.depths(broker)
         if can(self.runtime.name, Capability.OWNS_BROKERS):
             return depths
-        return self._dead_letters.and_of_run(depths, self._destinations)
+        return self._dead_letters.and_of_run(depths, self._destinations, self._subscribers)
 
     def browse(self, run_number: int, *, expires: bool) -> list[str]:
         """Record every message left on a queue; returns what could not be established.

@@ -16,7 +16,7 @@ from contextlib import suppress
 from drivers.canary import PathsUnproven
 from drivers.client.work import Work
 from records.errors import RunUnwritable, UserError
-from records.run import CONSUMER, RunInfo
+from records.run import CONSUMER, PRODUCER, RunInfo
 from records.rundir import RunDirectory, new_run_id
 from records.summary import EXIT_STATUS
 from records.units import MS_PER_S, NS_PER_S
@@ -78,11 +78,13 @@ class RunController:
         self.run_number = secrets.randbits(32)
         self.directory = _folder(plan)
         self.recorder = Recorder(self.directory, process)
-        destinations = {name for user in plan.info.users for name in user.destinations}
+        destinations = set(plan.info.destinations)
         destinations |= {copy.place for route in plan.info.routes for copy in route.copies}
         copied = any(len(route.copies) > 1 for route in plan.info.routes)
+        sent_to = {name for user in plan.info.users if user.role == PRODUCER for name in user.destinations}
         seen_by = plan.options, self.directory, self.recorder, process, reroute
-        self.brokers = BrokerEnvironment(*seen_by, destinations, Subscribers.of(plan.info.users), copied=copied)
+        of_users = destinations, Subscribers.of(plan.info.users)
+        self.brokers = BrokerEnvironment(*seen_by, *of_users, sent_to=sent_to, copied=copied)
         self.load_generators = load_generators_of(self.recorder, self.brokers)
         self.faults = FaultSchedule(
             plan.faults,

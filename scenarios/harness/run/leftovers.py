@@ -73,21 +73,24 @@ class DeadLetterQueues:
     """Which queues of a run's brokers hold dead letters. ``names``: shared ones; individual ones begin with them.
 
     ``for_expired``: where only messages come whose time to live was over. Both have the names that the products give
-    them, as brokers that run already have these.
+    them, as brokers that run already have these. ``ordinary``: queues with such names to which the run itself sends.
     """
 
     names: frozenset[str] = frozenset({"ActiveMQ.DLQ", "DLQ"})
     for_expired: frozenset[str] = frozenset({"ExpiryQueue"})
+    ordinary: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, topology: Topology) -> "DeadLetterQueues":
-        """With the names that the brokers of a topology give them."""
+    def of(cls, topology: Topology, sent_to: Iterable[str] = ()) -> "DeadLetterQueues":
+        """With the names that the brokers of a topology give them. ``sent_to``: the destinations of producers."""
         dead = {name for broker in topology.brokers for name in broker.dead_letter_queues} | cls.names
         expired = cls.for_expired.union(*(broker.expiry_queues for broker in topology.brokers))
-        return cls(frozenset(dead), expired - dead)
+        return cls(frozenset(dead), expired - dead, queues_of(sent_to))
 
     def has(self, queue: str) -> bool:
-        """Whether it holds dead letters."""
+        """Whether it holds dead letters. ``DLQ.orders`` does not if the run's producers send to it."""
+        if queue in self.ordinary:
+            return False
         return queue in self.names | self.for_expired or any(queue.startswith(f"{name}.") for name in self.names)
 
     def waiting(self, depths: Mapping[str, int]) -> int:
@@ -100,13 +103,26 @@ class DeadLetterQueues:
             queue: depth for queue, depth in depths.items() if not (self.has(queue) or queue.startswith(CANARY_PREFIX))
         }
 
-    def and_of_run(self, depths: Mapping[str, int], destinations: Collection[str]) -> dict[str, int]:
-        """The depths that concern a run on brokers of others: the queues of ``destinations``, and dead-letter queues.
+    def and_of_run(
+        self, depths: Mapping[str, int], destinations: Collection[str], subscribers: "Subscribers | None" = None
+    ) -> dict[str, int]:
+        """The depths that concern a run on brokers of others.
 
-        Other queues belong to others. If a message went to one of these by mistake, it is not found and counts as lost.
+        These are the queues of ``destinations``, dead-letter queues, and the queues that Artemis has for durable
+        subscriptions of ``subscribers``. Other queues belong to others. If a message went to one of these by mistake,
+        it is not found and counts as lost.
         """
-        own = {parsed.name for parsed in map(Destination.parse, destinations) if parsed.kind == "queue"}
-        return {queue: depth for queue, depth in depths.items() if queue in own or self.has(queue)}
+        own, subscribers = queues_of(destinations), subscribers or NO_SUBSCRIBERS
+        return {
+            queue: depth
+            for queue, depth in depths.items()
+            if queue in own or self.has(queue) or subscribers.have_queue(queue)
+        }
+
+
+def queues_of(destinations: Iterable[str]) -> frozenset[str]:
+    """The names of the queues among destinations."""
+    return frozenset(parsed.name for parsed in map(Destination.parse, destinations) if parsed.kind == "queue")
 
 
 def browse_broker(
@@ -335,6 +351,18 @@ class Subscribers:
             for name, group in self.classes
         )
 
+    def have_queue(self, queue: str) -> bool:
+        """Whether it is the queue of one of their subscriptions: Artemis has ``<client id>.<subscription>``."""
+        return any(
+            re.fullmatch(rf"{_perhaps_escaped(group)}-\d+\.{_perhaps_escaped(name)}-\d+(-.+)?", queue)
+            for name, group in self.classes
+        )
+
+
+def _perhaps_escaped(part: str) -> str:
+    """A pattern for a part of a queue's name: for some protocols Artemis writes a backslash before each dot."""
+    return re.escape(part).replace(r"\.", r"\\?\.")
+
 
 NO_SUBSCRIBERS = Subscribers()
 
@@ -369,7 +397,7 @@ def record_held(
         return f"{about} holds {held.waiting} messages, reading them failed: {error}"
     for delivery in taken:
         reading = identity.read(delivery.body, run_number)
-        recorder.leftover(endpoint.broker, held.name, False, reading.producer, reading.seq, reading.attempt, None)
+        recorder.leftover(endpoint.broker, held.queue, False, reading.producer, reading.seq, reading.attempt, None)
     return "" if len(taken) >= held.waiting else f"{about} holds {held.waiting} messages, and gave {len(taken)}"
 
 

@@ -9,7 +9,7 @@ import pytest
 from drivers.client.contract import ProducerSettings
 from drivers.contract import DriverError, Outcome, Subscription
 from drivers.jvm import vm
-from records.identity import Identity, stamp
+from records.identity import Identity, beginning_of, stamp
 from scenarios.java_parts import find_java_parts
 from tests.drivers.java_bench import (
     RUN,
@@ -60,8 +60,12 @@ def test_bodies_that_are_not_as_sent_are_told_apart(single_broker: Runtime, tmp_
         ("intact", 4, 9, 2),
         ("corrupted", 4, 9, 2),
         ("unreadable", -1, -1, -1),
-        ("unreadable", -1, -1, -1),
         ("foreign", -1, -1, -1),
+        ("foreign", -1, -1, -1),
+    ]
+    assert bench.statistics.foreign == [
+        (str(orders), "broker-1", b"short", 5),
+        (str(orders), "broker-1", beginning_of(bodies[-1]), 40),
     ]
 
 

@@ -1,0 +1,33 @@
+"""Finds the consumers on the queues of an Artemis broker, and empties queues."""
+
+import json
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+from topologies.artemis.management import MOST_LISTED, broker_mbean, queue_mbean
+from topologies.management.jolokia import Jolokia
+from topologies.management.queue_users import QueueConsumer, QueueUsers
+from topologies.model.site import BRIDGE_USER
+
+
+def consumers(agent: Jolokia, queues: Collection[str], brokers: Collection[str]) -> list[QueueConsumer]:
+    """One request."""
+    listing = "listConsumers(java.lang.String,int,int)"
+    shown = agent.execute(broker_mbean(agent.broker), listing, "", 1, MOST_LISTED)
+    return sorted(set(_on_queues(json.loads(shown)["data"], queues)))
+
+
+def _on_queues(listed: Collection[Mapping[str, Any]], queues: Collection[str]) -> Iterator[QueueConsumer]:
+    """The consumers of links have no user, or the links' own. Pure."""
+    for consumer in listed:
+        if consumer["queue"] in queues and consumer["user"] not in ("", BRIDGE_USER):
+            client_id, address = (str(consumer.get(name) or "") for name in ("clientID", "remoteAddress"))
+            yield QueueConsumer(str(consumer["queue"]), client_id, address)
+
+
+def empty(agent: Jolokia, queue: str) -> None:
+    for mbean in agent.search(queue_mbean(agent.broker, "*", queue, "*")):
+        agent.execute(mbean, "removeAllMessages()")
+
+
+ARTEMIS_QUEUE_USERS = QueueUsers(consumers, empty)
