@@ -179,6 +179,7 @@ class Wanted:
                 require_taken(options, broker)
         self._check_memory(topology)
         self._check_overlay()
+        self._check_empty_queues()
         if self.disk_mb and (why := no_disks(self.runtime)):
             raise UserError(f"--disks {self.disk_mb}: {why}")
         if unreached := why_not(self.runtime, Capability.REACHES_RUNNING_BROKERS):
@@ -187,9 +188,6 @@ class Wanted:
                 raise UserError(f"--ca-file {self.trust.file} --runtime {self.runtime}: {rule}")
             if self.brokers_file is not None:
                 raise UserError(f"--brokers-file {self.brokers_file} --runtime {self.runtime}: {unreached}")
-            if self.empty_queues:
-                rule = "its brokers are empty when they start; leave it out"
-                raise UserError(f"--empty-queues --runtime {self.runtime}: {rule}")
             return
         if self.brokers_file is None:
             raise UserError(f"--runtime {self.runtime}: say by --brokers-file FILE where the brokers are")
@@ -229,6 +227,11 @@ class Wanted:
                     f"{self.heap_mb(broker):,} MiB; write at most {self.heap_mb(broker) * MIB}, or more for "
                     "--broker-memory or heap_mb"
                 )
+
+    def _check_empty_queues(self) -> None:
+        if self.empty_queues and not can(self.runtime, Capability.REACHES_RUNNING_BROKERS):
+            rule = "its brokers are empty when they start; leave it out"
+            raise UserError(f"--empty-queues --runtime {self.runtime}: {rule}")
 
     def _check_overlay(self) -> None:
         options = {f"--overlay {self.overlay}": self.overlay, "--unset-defaults": self.unset_defaults}
