@@ -161,6 +161,82 @@ class Outages(TypedDict):
             over_faults=total,
         ),
     ]
+    at_risk: Annotated[
+        Count,
+        of_messages(
+            "Messages that the broker had confirmed and no consumer had received when the fault took effect, as far as "
+            "it is known what became of them. They were first sent to this broker; a message of a topic counts once "
+            "for each subscription.",
+            column="At risk",
+            over_faults=total,
+        ),
+    ]
+    gone: Annotated[
+        Count,
+        of_messages(
+            "Of the messages at risk, those that were neither received nor found on a queue. Where not every place "
+            "could be searched, they count here, and are not lost but unaccounted for elsewhere.",
+            column="Gone",
+            better=LOWER,
+            over_faults=total,
+        ),
+    ]
+    lost_tails: Annotated[
+        Count,
+        figure(
+            "Sequences of which the last messages are gone: writes that were not synced. A sequence is the messages "
+            "at risk of one producer to one subscription, in the order of sending.",
+            column="Sequences without tail",
+            unit="sequences",
+            better=LOWER,
+            over_faults=total,
+        ),
+    ]
+    lost_holes: Annotated[
+        Count,
+        figure(
+            "Sequences of which a message is gone and a later one survived. In a network the later one may have moved "
+            "on to another broker.",
+            column="Sequences with holes",
+            unit="sequences",
+            better=LOWER,
+            over_faults=total,
+        ),
+    ]
+    lost_whole: Annotated[
+        Count,
+        figure(
+            "Sequences of which every message is gone.",
+            column="Sequences lost",
+            unit="sequences",
+            better=LOWER,
+            over_faults=total,
+        ),
+    ]
+    oldest_lost_s: Annotated[
+        Positive | None,
+        in_s(
+            "How long before the fault the oldest of the messages that are gone had been confirmed; 0 if none is. "
+            "Null in recovery without a fault.",
+            title="age of the oldest lost message",
+            column="Oldest lost was confirmed before",
+            decimals=3,
+            better=LOWER,
+            over_faults=slowest,
+        ),
+    ]
+    start_s: Annotated[
+        Positive | None,
+        in_s(
+            "From when mending began, such as the start of a killed broker, until the broker took logins again. Null "
+            "if it did not.",
+            title="time until the broker takes logins",
+            column="Start took",
+            decimals=1,
+            better=LOWER,
+            over_faults=slowest,
+        ),
+    ]
     stranded: Annotated[
         Count,
         of_messages(

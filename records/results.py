@@ -194,6 +194,15 @@ RESOURCES = _table(
     ),
 )
 
+# The messages at risk at each fault (summary.json has what that is), by when they were confirmed.
+SURVIVAL = _table(
+    "survival",
+    ("fault", pa.int32(), "number of the fault by its beginning: 1 is F1 in the report"),
+    ("second", SECOND, "second of the confirmation"),
+    ("survived", COUNT, "messages that were received after the fault, or found on a queue"),
+    ("lost", COUNT, "messages that are gone: neither received nor found"),
+)
+
 # One row for each user that a fault cut off: it lost its connection to the fault's broker. Times count from the start
 # of the load. A success is a confirmed send, a written one that nobody confirms, or a receipt. Null: never, until the
 # end of the run.

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter
@@ -14,7 +15,7 @@ from records.run import OUT_OF_REACH, RunInfo
 from records.summary import Summary
 from records.units import MS_PER_S, NS_PER_MS, NS_PER_S
 from reports.parts.numbers import counted, joined, seconds_text, sentence, significant
-from reports.parts.over_time import Band
+from reports.parts.over_time import Backdrop, Band, Line, Panel, TimeSeries, chart_over_time, summed
 from reports.parts.style import GRID, INK, MUTED, SMALL, WIDE, chart, look, new_figure, plain_axes, shortened
 from reports.parts.values import Chart, Columns, Table, columns_of, table_of, turned
 
@@ -54,7 +55,7 @@ def fault_sentences(fault: FaultRecovery, *, outage_doubtful: bool = False, back
     waited = _waited(fault) if backlog_its_own else ""
     if not traits.explains_outages:  # nobody was cut off by it
         return f"{began}: {messages}.{waited}"
-    return f"{began}: {_cut_off(fault, doubtful=outage_doubtful)}. {sentence(messages)}{waited}"
+    return f"{began}: {_cut_off(fault, doubtful=outage_doubtful)}. {sentence(messages)}{_positions(fault)}{waited}"
 
 
 def _when(fault: FaultRecovery, traits: FaultTraits) -> str:
@@ -89,6 +90,25 @@ def _messages(fault: FaultRecovery) -> str:
     return f"{text}, {fault['duplicated']:,} came twice" if fault["duplicated"] else f"{text}, none came twice"
 
 
+def _positions(fault: FaultRecovery) -> str:
+    """Where in the sequences of messages at risk others are lost; empty if none is.
+
+    `` Of 8 sequences of messages that waited, 6 lost everything and 2 lost the last messages; the oldest …``
+    """
+    losses = {
+        "lost everything": fault["lost_whole"],
+        "lost the last messages": fault["lost_tails"],
+        "lost messages before later ones that survived": fault["lost_holes"],
+    }
+    parts = [f"{counted(count, 'sequence')} {what}" for what, count in losses.items() if count]
+    if not parts:
+        return ""
+    return (
+        f" Of {fault['at_risk']:,} messages that waited at {fault['target']}, {fault['gone']:,} are gone: "
+        f"{joined(parts)}; the oldest one had been confirmed {seconds_text(fault['oldest_lost_s'] or 0.0)} before."
+    )
+
+
 def _waited(fault: FaultRecovery) -> str:
     """Only of a backlog that the fault made, and that has drained."""
     highest, drained_s = fault["backlog_highest"], fault["backlog_drained_s"]
@@ -109,7 +129,8 @@ def recovery_table(recovery: Recovery) -> Table:
         "fault",
         ("What", None, lambda fault: f"{fault['kind']} {fault['target']}"),
         *("began_s", "effective_s", "restored_s", "clients", "cut_off", "never_back", "nothing_due"),
-        *("outage_ms.p50", "outage_ms.max", "reconnect_ms.max", "ready_ms.max", "in_flight", "lost", "stranded"),
+        *("outage_ms.p50", "outage_ms.max", "reconnect_ms.max", "ready_ms.max", "in_flight", "start_s", "lost"),
+        *("at_risk", "gone", "lost_tails", "lost_holes", "lost_whole", "oldest_lost_s", "stranded"),
         ("Stranded at", None, lambda fault: "; ".join(map(_stranded_at, fault["stranded_at"]))),
         *("duplicated", "redelivered", "reordered", "late", "throughput_back_s", "p99_back_s"),
         *("backlog_highest", "backlog_drained_s", "drain_per_s"),
@@ -161,6 +182,22 @@ def outages_table(outages: pa.Table) -> Table:
 
 def _after_loss_ms(row: Mapping[str, Any], name: str) -> float | None:
     return None if row[name] is None else (row[name] - row["lost_ns"]) / NS_PER_MS
+
+
+def survival_charts(survival: pa.Table, backdrop: Backdrop) -> tuple[Chart, ...]:
+    """A chart of the messages at risk over time, if any was lost."""
+    if not pc.sum(survival["lost"]).as_py():
+        return ()
+    lines = []
+    for style, (name, column) in enumerate({"survived": "survived", "lost": "lost"}.items()):
+        count_by_step = summed(survival, column, backdrop)
+        lines.append(Line(name, tuple(count_by_step.get(start, 0) for start in backdrop.starts), style))
+    lead = (
+        "Messages that had been confirmed and not received when a fault took effect, by the second in which they were "
+        "confirmed: those that survived, and those that are neither received nor found."
+    )
+    series = TimeSeries(tuple(backdrop.starts), (Panel("", tuple(lines)),), "messages", backdrop)
+    return (chart_over_time("survival", "What survived, by when it was confirmed", lead, series, "None was lost."),)
 
 
 MOST_OUTAGES = 3

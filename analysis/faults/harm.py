@@ -36,7 +36,7 @@ def harm(outcomes: pl.DataFrame, deliveries: pl.DataFrame, faults: Sequence[Faul
     }
     of_deliveries = {"duplicated": pl.col("duplicate"), "redelivered": pl.col("redelivered")}
     counted = [
-        _counts(outcomes, of_outcomes, faults, _is_first_open),
+        _counts(outcomes, of_outcomes, faults, is_first_open),
         _counts(deliveries, of_deliveries, faults, _is_last_begun),
     ]
     return pl.concat(counted, how="align")
@@ -50,7 +50,7 @@ def reordered(out_of_order: pl.DataFrame, faults: Sequence[FaultSpan]) -> dict[i
 
 def stranded(outcomes: pl.DataFrame, faults: Sequence[FaultSpan]) -> pl.DataFrame:
     """One row for each fault's number and broker with stranded messages: messages, and the age_ns of the oldest one."""
-    number = pl.coalesce(*[pl.when(_is_first_open(fault, faults)).then(fault.number) for fault in faults])
+    number = pl.coalesce(*[pl.when(is_first_open(fault, faults)).then(fault.number) for fault in faults])
     their = outcomes.filter(pl.col("message_outcome") == "stranded").with_columns(number.alias("fault"))
     by_broker = their.filter(pl.col("fault").is_not_null()).group_by("fault", pl.col("left_at").alias("broker"))
     return by_broker.agg(pl.len().cast(pl.Int64).alias("messages"), pl.max("age_ns"))
@@ -103,7 +103,8 @@ def _slower(latency: pa.Table, most_ns: float, from_second: int, until: int | No
     return int(pc.sum(latency.filter(wanted)["count"]).as_py() or 0)
 
 
-def _is_first_open(fault: FaultSpan, faults: Sequence[FaultSpan]) -> pl.Expr:
+def is_first_open(fault: FaultSpan, faults: Sequence[FaultSpan]) -> pl.Expr:
+    """Whether a fault is the first one that was not over when the message was sent."""
     earlier = max(
         (earlier_fault.until_ns for earlier_fault in faults if earlier_fault.number < fault.number), default=-1
     )

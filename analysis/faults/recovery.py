@@ -1,7 +1,7 @@
 """Makes the summary's ``recovery`` of the outages of each user. Plain values and Arrow in and out; no Spark."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, cast
 
 import pyarrow as pa
@@ -9,6 +9,7 @@ import pyarrow as pa
 from analysis.clients.stays import connected_at, spread
 from analysis.events.timeline import FaultSpan
 from analysis.faults.disturbance import Back, Backlog
+from analysis.faults.survival import Survival
 from records.faults import FaultRecovery, Outages, Recovery, StrandedAt, outage_ms
 from records.figures import declared
 from records.units import NS_PER_MS, NS_PER_S
@@ -26,9 +27,11 @@ class Harm:
     counts: Mapping[int, Mapping[str, int]]
     late: Mapping[int, int | None]
     stranded: Mapping[int, Sequence[Row]]
+    survival: Mapping[int, Survival] = field(default_factory=dict)
 
-    def figures(self, number: int) -> dict[str, int | None]:
-        return {name: self.counts[number][name] for name in COUNTED} | {"late": self.late[number]}
+    def figures(self, number: int) -> dict[str, float | None]:
+        counts = {name: self.counts[number][name] for name in COUNTED}
+        return {**counts, "late": self.late[number], **asdict(self.survival.get(number, Survival()))}
 
     def stranded_at(self, number: int) -> list[StrandedAt]:
         return [
@@ -87,6 +90,7 @@ def _fault_recovery(
         "began_s": (fault.began_ns - load_began_ns) / NS_PER_S,
         "effective_s": _since_s(fault.effective_ns, load_began_ns),
         "restored_s": _since_s(fault.restored_ns, load_began_ns),
+        "start_s": _between_s(fault.ended_ns, fault.restored_ns),
         "clients": connected_users(stays, fault.began_ns - load_began_ns),
         "stranded_at": course.harm.stranded_at(fault.number),
     }
@@ -115,6 +119,10 @@ def connected_users(stays: pa.Table, at_ns: int) -> int:
 
 def _between_ms(began_ns: int, ended_ns: int | None) -> float | None:
     return None if ended_ns is None else (ended_ns - began_ns) / NS_PER_MS
+
+
+def _between_s(began_ns: int | None, ended_ns: int | None) -> float | None:
+    return None if began_ns is None or ended_ns is None else (ended_ns - began_ns) / NS_PER_S
 
 
 def _seconds(time_ns: int | None) -> float | None:

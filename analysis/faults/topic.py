@@ -7,19 +7,20 @@ import pyarrow as pa
 
 from analysis.events.questions import Answers, Question, counts, same
 from analysis.events.run import Results, Run, as_table
-from analysis.faults import harm, outages, unplanned
+from analysis.faults import harm, outages, survival, unplanned
 from analysis.faults.disturbance import back, backlogs
 from analysis.faults.recovery import Course, Harm, recovery
+from analysis.faults.survival import Survival
 from analysis.faults.unplanned import Quiet, Span
 from analysis.messages.part import Part
 from records.faults import Recovery, Unplanned
-from records.results import OUTAGES
+from records.results import OUTAGES, SURVIVAL
 from records.run import PRODUCER
 from records.units import NS_PER_S
 
 
 class Faults:
-    """Table: outages. Summary: recovery and unplanned. It takes the tables rates, latency and stays."""
+    """Tables: outages, survival. Summary: recovery and unplanned. It takes the tables rates, latency and stays."""
 
     step = "followed the clients through the faults"
 
@@ -30,12 +31,15 @@ class Faults:
         return {
             "harm": counts(_harm, "fault"),
             "stranded": Question(_stranded, harm.added_up),
+            "sequences": Question(_sequences, survival.sequences),
+            "survival": counts(_survival, "fault", "second"),
             "successes": Question(partial(_successes, cut_off=cut_off), outages.all_successes),
             "senders": Question(partial(_senders, users=cut_off["user"].unique()), pl.DataFrame.unique),
         }
 
     def conclude(self, run: Run, answers: Answers, results: Results) -> None:
         results.tables["outages"] = _outages(run, answers) if run.faults else OUTAGES.empty_table()
+        results.tables["survival"] = _survival_table(answers) if run.faults else SURVIVAL.empty_table()
         results.summary["recovery"] = _recovery(run, answers, results)
         results.summary["unplanned"] = _unplanned(run, results)
 
@@ -58,16 +62,17 @@ def _outages(run: Run, answers: Answers) -> pa.Table:
 
 def _recovery(run: Run, answers: Answers, results: Results) -> Recovery:
     faults, began_ns, tables = run.faults, run.load_began_ns, results.tables
-    of_messages, stranded_by_fault = {}, {}
+    of_messages, stranded_by_fault, survived = {}, {}, dict[int, Survival]()
     if faults:
         reordered = harm.reordered(results.late, faults) if results.late.height else {}
         for row in answers["harm"].to_dicts():
             row["lost"] += 0 if results.all_expired else row[harm.PAST_TTL]
             of_messages[row["fault"]] = {**row, "reordered": reordered.get(row["fault"], 0)}
         stranded_by_fault = harm.by_fault(answers["stranded"])
+        survived = survival.survivals(answers["sequences"], faults)
     load_s = (run.load_ended_ns - began_ns) / NS_PER_S if faults else 0.0
     course = Course(
-        Harm(of_messages, harm.late(results.latency_by_second, faults, began_ns), stranded_by_fault),
+        Harm(of_messages, harm.late(results.latency_by_second, faults, began_ns), stranded_by_fault, survived),
         back(tables["rates"], results.latency_by_second, faults, began_ns, load_s),
         backlogs(tables["rates"], faults, began_ns, results.copies),
     )
@@ -109,6 +114,22 @@ def _silences(run: Run, results: Results, load: Span) -> list[unplanned.Silence]
 
 def _harm(part: Part) -> pl.DataFrame:
     return harm.harm(part.outcomes, part.deliveries, part.run.faults)
+
+
+def _at_risk(part: Part) -> pl.DataFrame:
+    return survival.at_risk(part.expected, part.firsts, part.outcomes, part.run.faults)
+
+
+def _sequences(part: Part) -> pl.DataFrame:
+    return survival.by_sequence(part.once(_at_risk))
+
+
+def _survival(part: Part) -> pl.DataFrame:
+    return survival.by_second(part.once(_at_risk), part.run.timeline.second_of(pl.col("acked_ns")))
+
+
+def _survival_table(answers: Answers) -> pa.Table:
+    return as_table(answers["survival"].sort("fault", "second"))
 
 
 def _stranded(part: Part) -> pl.DataFrame:

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from reports.clients.areas import client_charts
 from reports.clients.consumers import consumers_chart
 from reports.clients.moves import balance_table, moves_table
-from reports.faults import outage_chart, recovery_table, unplanned_bands
+from reports.faults import outage_chart, recovery_table, survival_charts, unplanned_bands
 from reports.inputs import Results
 from reports.latency.over_time import heatmap_chart, latency
 from reports.latency.places import paths_table, regions_table
@@ -124,7 +124,7 @@ def recovery_section(results: Results, behind: Backdrop) -> Section | None:
     charts = client_charts(results, behind)
     balance = tuple(balance_table(group, rebalance["faults"]) for group in rebalance["groups"])
     if recovery["faults"]:
-        outages = (outage_chart(results.tables["outages"]),)
+        outages = (*survival_charts(results.tables["survival"], behind), outage_chart(results.tables["outages"]))
         of_outages, of_moves = (recovery_table(recovery),), (moves_table(rebalance), *balance)
         if "moves" in results.run.answered_by:
             return Section("recovery", "Recovery", (*charts, *outages), tables=of_moves + of_outages)

@@ -12,7 +12,7 @@ from reports.inputs import read_results
 from tests.reports.markup import Parsed, parse
 from tests.reports.run_folder import Plan, write_run_folder
 
-CHARTS = 15
+CHARTS = 16
 
 
 @pytest.fixture(scope="session")

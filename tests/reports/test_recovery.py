@@ -28,6 +28,20 @@ def fault(**changes: Any) -> FaultRecovery:
             "No acknowledged message was lost, 12 came twice.",
         ),
         (
+            {"kind": "power-loss", "lost": 5_000, "duplicated": 0, "cut_off": 0}
+            | {
+                "at_risk": 6_000,
+                "gone": 5_000,
+                "lost_whole": 4,
+                "lost_tails": 1,
+                "lost_holes": 0,
+                "oldest_lost_s": 4.42,
+            },
+            "broker-2 lost power at 10 s: no client was cut off. 5,000 acknowledged messages were lost, none came "
+            "twice. Of 6,000 messages that waited at broker-2, 5,000 are gone: 4 sequences lost everything and 1 "
+            "sequence lost the last messages; the oldest one had been confirmed 4.42 s before.",
+        ),
+        (
             {"kind": "join", "restored_s": 25.6, "duplicated": 0},
             "broker-2 joined at 10 s and left at 25.6 s: 34 of 100 clients were cut off, the slowest for 1.9 s. "
             "No acknowledged message was lost, none came twice.",

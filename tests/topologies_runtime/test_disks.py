@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.support.disks import left_in
 from tests.support.runtimes import eventually, gone
 from topologies.catalogue.lookup import build
 from topologies.runtimes.capabilities import RUNTIMES
@@ -117,13 +118,6 @@ def disk(tmp_path: Path) -> Iterator[Disk]:
     yield made
     made.remove(keep=False)
     assert left_in(tmp_path) == []
-
-
-def left_in(folder: Path) -> list[str]:
-    """The mounts, loop devices and images in a folder."""
-    mounted = [str(mount) for mount in mounts_below(folder.resolve(), mounts.current_mounts())]
-    loops = [str(loop) for loop in mounts.current_loops() if loop.image.is_relative_to(folder.resolve())]
-    return [*mounted, *loops, *map(str, folder.rglob(f"*{IMAGE}"))]
 
 
 def power_cycle(disk: Disk) -> None:
