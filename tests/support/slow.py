@@ -32,6 +32,7 @@ SLOW = (
     r"planted/test_overload\.py::",  # analysis/test_offered_rate.py has the same queues
     r"planted/test_stopped_users\.py::",  # drivers/test_ended_users.py has each way in which users end
     r"distributed/test_workers\.py::test_workers_that_cannot",
+    r"distributed/test_listening\.py::",  # test_channel.py has each peer that gets nothing
     r"distributed/test_one_run_each\.py::test_(an_impossible|master_and_worker_need|a_taken_port.*forked1)",
     r"webui/test_runs\.py::",
     r"webui/test_foreign_pages\.py::",  # webui/test_guard.py has each refusal, without a browser

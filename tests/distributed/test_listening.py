@@ -1,0 +1,114 @@
+"""Checks where the processes of runs listen, and that a peer without a run's secret gets nothing from its master."""
+
+import ipaddress
+import re
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import gevent
+import psutil
+import pytest
+from locust.rpc import Message, zmqrpc
+
+from tests.support.locust_run import LocustRun, nothing_left
+
+pytestmark = [pytest.mark.brokers, pytest.mark.spark, pytest.mark.links]
+
+STEADY = "scenarios/steady.py"
+QUICK = ("-t", "8s", "--warm-up", "1", "--processes", "2")
+SLOW_LINK = ("--topology", "mesh(brokers=2)", "--link", "*:delay=5ms")
+LOOK_EVERY_S, QUIET_S = 0.2, 3.0
+
+Listening = set[tuple[str, str, int]]
+"""Program, address and port of each listening socket that was seen."""
+
+
+def test_two_runs_at_once_listen_on_loopback_only(tmp_path: Path) -> None:
+    """Both pass, each with its own workers, though a plain worker tries to join each. One has proxies and Classic
+    brokers, the other has Artemis brokers."""
+    (tmp_path / "one").mkdir()
+    (tmp_path / "two").mkdir()
+    runs = [
+        LocustRun(STEADY, *QUICK, *SLOW_LINK, runs=tmp_path / "one" / "runs"),
+        LocustRun(STEADY, *QUICK, "--topology", "senders", runs=tmp_path / "two" / "runs"),
+    ]
+    with listening_of(runs) as seen:
+        for run in runs:
+            run.wait_for(r"load: \d+ s of 8 s")
+            (port,) = ports_of(run.process.pid)
+            assert answer_to_a_rogue_worker(port) is None
+        outcomes = [run.outcome() for run in runs]
+    for outcome in outcomes:
+        assert (outcome.status, outcome.summary["verdict"]) == (0, "pass"), outcome.output
+        refused = re.findall("a process on (.*) without this run's secret tried to connect", outcome.output)
+        assert refused, outcome.output
+        assert len(refused) == len(set(refused)), "each host is named once"
+        assert [process["name"] for process in outcome.info["processes"]] == ["master", "worker-1", "worker-2"]
+        assert {row["producer"] // 1_000_000 for row in outcome.events("sends")} == {1, 2}
+    assert {program for program, _, _ in seen} >= {"locust", "java", "toxiproxy-server"}
+    assert [socket for socket in seen if not is_loopback(socket[1])] == []
+    assert nothing_left(tmp_path)
+
+
+def is_loopback(text: str) -> bool:
+    """Whether an address is loopback's. A JVM binds IPv4 addresses as ``::ffff:127.0.0.1``."""
+    address = ipaddress.ip_address(text)
+    return (getattr(address, "ipv4_mapped", None) or address).is_loopback
+
+
+def answer_to_a_rogue_worker(port: int) -> object:
+    """What a master sends to Locust's own worker that says that it is ready; None if nothing comes."""
+    peer = zmqrpc.Client("127.0.0.1", port, "rogue")
+    peer.send(Message("client_ready", "2.47.0", "rogue"))
+    answer = None
+    with gevent.Timeout(QUIET_S, False):
+        answer = peer.recv()
+    peer.close(linger=0)
+    return answer
+
+
+def ports_of(pid: int) -> list[int]:
+    return [each.laddr.port for each in psutil.Process(pid).net_connections() if each.status == psutil.CONN_LISTEN]
+
+
+@contextmanager
+def listening_of(runs: list[LocustRun]) -> Iterator[Listening]:
+    """The listening sockets of all processes of these runs, until the context ends."""
+    seen: Listening = set()
+    over = threading.Event()
+
+    def look() -> None:
+        while not over.wait(LOOK_EVERY_S):
+            for run in runs:
+                seen.update(_listening(run))
+
+    looking = threading.Thread(target=look, daemon=True)
+    looking.start()
+    try:
+        yield seen
+    finally:
+        over.set()
+        looking.join()
+        for run in runs:
+            if run.process.poll() is None:
+                run.send(signal.SIGTERM)
+
+
+def _listening(run: LocustRun) -> Listening:
+    found: Listening = set()
+    for process in psutil.process_iter():
+        try:
+            ours = process.pid == run.process.pid or run.process.pid in {parent.pid for parent in process.parents()}
+            if ours or str(run.runs) in " ".join(process.cmdline()):
+                found |= {
+                    (process.name(), each.laddr.ip, each.laddr.port)
+                    for each in process.net_connections("inet")
+                    if each.status == psutil.CONN_LISTEN or (each.status == psutil.CONN_NONE and not each.raddr)
+                }
+        except (psutil.NoSuchProcess, psutil.AccessDenied):
+            time.sleep(0)
+    return found
