@@ -84,6 +84,8 @@ def request(
         spoken = Spoken.parse(protocol)
     except ValueError as error:
         raise ValueError(f"--protocol {protocol}: {error}") from error
+    if spoken.of_classes:
+        raise ValueError(f"--protocol {protocol}: no run is made, so there are no user classes; leave them out")
     if "memory" in spoken.distinct:
         raise ValueError(f"--protocol {protocol}: real brokers do not speak it; leave it out")
     if why := no_address_to_bind(bind_host, addresses_here()):
@@ -198,8 +200,8 @@ def _bring_up(request: Request, runtime: Runtime, progress: Say) -> int:
     """Returns how many paths no canary could prove. Raises RuntimeFailed, LinksNotProven or PathsUnproven."""
     vm.use(find_java_parts)
     connectors = connectors_of(request.spoken, trust_in(runtime, request.wanted.trust))
-    ends = canary.sides(runtime, connectors, request.spoken)
-    return bring_up(runtime, request.topology, routes(request.topology), ends, progress).unproven
+    ends = canary.sides(runtime, connectors, request.spoken.producers, request.spoken.consumers)
+    return bring_up(runtime, request.topology, [(routes(request.topology), ends)], progress).unproven
 
 
 def _watch(runtime: Runtime, topology: Topology, progress: Say) -> None:

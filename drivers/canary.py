@@ -29,7 +29,6 @@ from drivers.client.contract import (
 )
 from drivers.contract import Destination, DriverError, Outcome, Subscription
 from drivers.failover.uri import FailoverUri
-from drivers.protocols import Spoken
 from records.connection_events import ConnectionEvent
 from records.schemas import CANARY_PREFIX
 from records.writer import Recorder
@@ -61,13 +60,15 @@ class Reached(Protocol):
     def endpoint(self, broker: str, protocol: str) -> Endpoint: ...
 
 
-def sides(runtime: Reached, connectors: Mapping[str, ClientConnector], spoken: Spoken) -> tuple[Side, Side]:
-    """How producers and consumers connect straight to the brokers. ``connectors``: by protocol."""
+def sides(
+    runtime: Reached, connectors: Mapping[str, ClientConnector], producers: str, consumers: str
+) -> tuple[Side, Side]:
+    """How producers and consumers of these protocols connect straight to the brokers. ``connectors``: by protocol."""
 
     def side(protocol: str) -> Side:
         return Side(connectors[protocol], lambda broker: runtime.endpoint(broker, protocol))
 
-    return side(spoken.producers), side(spoken.consumers)
+    return side(producers), side(consumers)
 
 
 def askable(topology: Topology, paths: Iterable[Path]) -> list[Path]:
@@ -81,12 +82,12 @@ def askable(topology: Topology, paths: Iterable[Path]) -> list[Path]:
     return [path for path in every if path not in stopped]
 
 
-def describe(paths: Sequence[Path], proven_paths: Sequence[Path]) -> str:
-    """One line that names the proven paths, and the paths that no canary could prove."""
+def describe(paths: Sequence[Path], proven_paths: Sequence[Path], by: str = "") -> str:
+    """One line that names the proven paths, and the paths that no canary could prove. ``by``: the protocols."""
     proven = set(proven_paths)
     unproven = [f"{path.begin} → {path.end}" for path in paths if path not in proven]
     without = f"; not proven so, as their links let no canary pass: {', '.join(unproven)}" if unproven else ""
-    return f"paths proven by a canary each: {len(proven_paths)}{without}"
+    return f"paths proven by a canary each{by}: {len(proven_paths)}{without}"
 
 
 def prove(

@@ -1,6 +1,7 @@
 """Lists the protocols that clients speak: one table of names, connectors and supported failover options.
 
-Producers and consumers may speak two of them: ``stomp:amqp`` is producers by STOMP and consumers by AMQP.
+Producers and consumers may speak two of them: ``stomp:amqp`` is producers by STOMP and consumers by AMQP. User classes
+may have protocols of their own.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,19 +18,28 @@ from drivers.memory.connector import MEMORY_OPTIONS
 from drivers.stomp.connector import STOMP_OPTIONS, StompConnector
 from topologies.model.trust import Trust
 
+BETWEEN_CLASSES = ", "
+
 
 @dataclass(frozen=True)
 class Spoken:
-    """The protocols of producers and consumers in a run: written ``stomp``, or ``stomp:amqp`` if they differ."""
+    """The protocols of a run: written ``stomp``, or ``stomp:amqp`` if producers and consumers differ, or ``stomp,
+    Orders=amqp`` if a user class differs from the others of its role.
+
+    ``of_classes``: (user class, its protocol), for classes whose protocol is not that of their role.
+    """
 
     producers: str
     consumers: str
+    of_classes: tuple[tuple[str, str], ...] = ()
 
     @classmethod
     def parse(cls, text: str) -> "Spoken":
-        """Read ``PROTOCOL`` or ``PRODUCERS:CONSUMERS``; ValueError says what is wrong and what to write instead."""
-        producers, colon, consumers = text.partition(":")
-        spoken = cls(producers, consumers if colon else producers)
+        """Read what `str` writes. ValueError says what is wrong and what to write instead."""
+        roles, *classes = text.split(BETWEEN_CLASSES)
+        producers, colon, consumers = roles.partition(":")
+        own = tuple((name, protocol) for name, _, protocol in (part.partition("=") for part in classes))
+        spoken = cls(producers, consumers if colon else producers, own)
         for protocol in spoken.distinct:
             if protocol not in PROTOCOLS:
                 protocols = ", ".join(PROTOCOLS)
@@ -39,16 +49,17 @@ class Spoken:
         return spoken
 
     def __str__(self) -> str:
-        return ":".join(self.distinct)
+        roles = ":".join(dict.fromkeys((self.producers, self.consumers)))
+        return BETWEEN_CLASSES.join((roles, *(f"{name}={protocol}" for name, protocol in self.of_classes)))
 
     @property
     def distinct(self) -> tuple[str, ...]:
         """Each protocol once, the producers' first."""
-        return tuple(dict.fromkeys((self.producers, self.consumers)))
+        return tuple(dict.fromkeys((self.producers, self.consumers, *(protocol for _, protocol in self.of_classes))))
 
-    def of(self, role: str) -> str:
-        """The protocol of a ``producer`` or a ``consumer``."""
-        return self.consumers if role == "consumer" else self.producers
+    def of(self, role: str, user_class: str = "") -> str:
+        """Return the protocol of a user class, which is a ``producer`` or a ``consumer``."""
+        return dict(self.of_classes).get(user_class) or (self.consumers if role == "consumer" else self.producers)
 
 
 def _amqp(trust: Trust) -> ClientConnector:

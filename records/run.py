@@ -244,6 +244,14 @@ class RunInfo:
     machine: dict[str, str | int | float] = field(default_factory=dict)
     rendered: dict[str, str] = field(default_factory=dict)  # "broker-1/activemq.xml" -> text, secrets out
 
+    def protocols_of(self, role: str) -> frozenset[str]:
+        """Return the protocols of all producers, or of all consumers. `drivers.protocols` has written ``protocol``."""
+        roles, *classes = self.protocol.split(", ")
+        producers, _, consumers = roles.partition(":")
+        own = dict(text.split("=") for text in classes)
+        usual = producers if role == PRODUCER else consumers or producers
+        return frozenset(own.get(user.name, usual) for user in self.users if user.role == role) or frozenset({usual})
+
     def enter_at(self, role: str) -> frozenset[str]:
         """The brokers where the users of this role enter: producer | consumer.
 

@@ -21,6 +21,10 @@ PROOF_TIMEOUT_S = 30.0
 """How long the links get to show that they are up, and then the canaries to arrive."""
 
 
+Crossing = tuple[Sequence[Path], tuple[canary.Side, canary.Side]]
+"""Paths, and how clients connect at their beginnings and ends."""
+
+
 @dataclass(frozen=True)
 class Proof:
     """``unproven``: how many paths let no canary pass; ``round_trips``: rows of the samples table, by link."""
@@ -32,17 +36,16 @@ class Proof:
 def bring_up(
     runtime: Runtime,
     topology: Topology,
-    paths: Sequence[Path],
-    ends: tuple[canary.Side, canary.Side],
+    crossings: Sequence[Crossing],
     progress: Progress,
     started: Callable[[], None] = lambda: None,
     absent: Collection[str] = frozenset(),
 ) -> Proof:
     """Start every broker and prove every link and path; returns what the proof left open.
 
-    ``paths``: those that clients will use. ``ends``: how producers and consumers connect. ``started``: called once
-    all brokers run, before the proof. ``absent``: brokers, by name, that join later. They are not started, and neither
-    their links nor paths over them are proven.
+    ``crossings``: the paths that clients will use, by how their producers and consumers connect. ``started``: called
+    once all brokers run, before the proof. ``absent``: brokers, by name, that join later. They are not started, and
+    neither their links nor paths over them are proven.
 
     Raises RuntimeFailed, LinksNotProven or PathsUnproven. Brokers that were started stay up then: taking them down is
     the caller's.
@@ -52,11 +55,15 @@ def bring_up(
         progress(f"absent until they join, their links and paths not proven: {', '.join(sorted(absent))}")
     started()
     round_trips = _prove_links(runtime, topology, progress, present_links(topology, absent))
-    there = [path for path in paths if not {*path.route} & {*absent}]
-    askable_paths = canary.askable(topology, there)
-    canary.prove(askable_paths, *ends, runtime.credentials(), timeout_s=PROOF_TIMEOUT_S)
-    progress(canary.describe(there, askable_paths))
-    return Proof(len(there) - len(askable_paths), round_trips)
+    unproven = 0
+    for paths, ends in crossings:
+        there = [path for path in paths if not {*path.route} & {*absent}]
+        askable_paths = canary.askable(topology, there)
+        canary.prove(askable_paths, *ends, runtime.credentials(), timeout_s=PROOF_TIMEOUT_S)
+        protocols = " → ".join(end.connector.protocol for end in ends)
+        progress(canary.describe(there, askable_paths, f", {protocols}" if len(crossings) > 1 else ""))
+        unproven += len(there) - len(askable_paths)
+    return Proof(unproven, round_trips)
 
 
 def _prove_links(runtime: Runtime, topology: Topology, progress: Progress, links: Sequence[Link]) -> tuple[Row, ...]:

@@ -252,7 +252,8 @@ class Options:
         default="",
     )
     """`stomp`, `amqp`, `openwire` or `core` (Artemis only); two of them as `PRODUCERS:CONSUMERS`; `memory` with the
-    memory runtime. Default: the scenario's: `stomp`, of `rebalance` `openwire`.
+    memory runtime. User classes may have [protocols of their own](drivers.md#several-protocols-in-one-run). Default:
+    the scenario's: `stomp`, of `rebalance` `openwire`.
     """
     load_s: float | None = option(
         "--run-time", OF_LOCUST, "length of the load", bounds=Bounds(0, MOST_S, above_least=True)

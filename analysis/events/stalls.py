@@ -13,7 +13,7 @@ from typing import Any
 import polars as pl
 
 from records.reader import read_events
-from records.run import RunInfo
+from records.run import CONSUMER, PRODUCER, RunInfo
 from records.rundir import RunDirectory
 from records.schemas import CLIENTS_PER_PROCESS
 
@@ -33,10 +33,11 @@ class Stalls:
 
 def stalls(rows: Iterable[Mapping[str, Any]], info: RunInfo) -> Stalls:
     """``rows``: as `stall_rows` has them."""
-    producers, _, consumers = info.protocol.partition(":")
+    every = list(rows)
+    producers, consumers = info.protocols_of(PRODUCER), info.protocols_of(CONSUMER)
     return Stalls(
-        _frame(row for row in rows if row["protocol"] == producers),
-        _frame(row for row in rows if row["protocol"] == (consumers or producers)),
+        _frame(row for row in every if row["protocol"] in producers),
+        _frame(row for row in every if row["protocol"] in consumers),
     )
 
 

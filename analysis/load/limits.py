@@ -5,7 +5,7 @@ Of a load in steps these are the judged seconds (`records.rate_steps`) of the lo
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,7 @@ from analysis.latency.figures import LAG, latency_of
 from analysis.load.steps import held_per_s, mean_per_s, within_seconds
 from records.load import Limit, StepResult
 from records.rate_steps import LEAST_SHARE, judged_seconds
-from records.run import RunInfo
+from records.run import CONSUMER, PRODUCER, RunInfo
 from records.step_judgement import TAIL, too_slow
 from records.units import NS_PER_S
 
@@ -164,9 +164,9 @@ def starved(use: Use) -> tuple[str, str] | None:
     )
 
 
-def one_core_used_up(use: Use, protocol: str) -> tuple[str, str] | None:
+def one_core_used_up(use: Use, protocols: Collection[str]) -> tuple[str, str] | None:
     """(limit, why in a sentence) if a process whose clients share one core used it up."""
-    if use.busiest < ONE_CORE or not {*protocol.split(":")} <= {*IN_PYTHON}:
+    if use.busiest < ONE_CORE or not {*protocols} <= {*IN_PYTHON}:
         return None
     return "generator", f"a process of the load generator used up the one core that it can use ({use.busiest:.2f})"
 
@@ -191,7 +191,8 @@ def _named(
     info: RunInfo, overload: Overload, use: Use, own_lag_ms: float | None, consumers: pa.Table
 ) -> tuple[str, str]:
     """(what it was, why in a sentence)."""
-    if limit_and_why := used_up(use) or starved(use) or sent_late(own_lag_ms) or one_core_used_up(use, info.protocol):
+    protocols = info.protocols_of(PRODUCER) | info.protocols_of(CONSUMER)
+    if limit_and_why := used_up(use) or starved(use) or sent_late(own_lag_ms) or one_core_used_up(use, protocols):
         return limit_and_why
     if limit_and_why := too_late_by_us(use, overload):
         return limit_and_why

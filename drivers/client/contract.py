@@ -108,8 +108,8 @@ class SpokenProtocols(Protocol):
     def distinct(self) -> tuple[str, ...]:
         """Each protocol once, the producers' first."""
 
-    def of(self, role: str) -> str:
-        """The protocol of a ``producer`` or a ``consumer``."""
+    def of(self, role: str, user_class: str = "") -> str:
+        """Return the protocol of a user class, which is a ``producer`` or a ``consumer``."""
 
 
 class LoadControl(Protocol):

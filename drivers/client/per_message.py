@@ -41,7 +41,7 @@ class MakesConnections(Protocol):
     @property
     def statistics(self) -> LoadStatistics: ...
     def next_number(self) -> int: ...
-    def client(self, role: str, group: str, *, number: int | None = None) -> LoadClient: ...
+    def client(self, role: str, group: str, *, user_class: str = "", number: int | None = None) -> LoadClient: ...
     def forget(self, client: LoadClient) -> None: ...
 
 
@@ -70,10 +70,12 @@ class PerMessageProducer(ScheduleLoop):
         settings: ProducerSettings,
         *,
         more_destinations: Sequence[Destination] = (),
+        user_class: str = "",
     ) -> None:
-        """``more_destinations``: it sends to ``destination`` and these in turn."""
+        """``more_destinations``: it sends to ``destination`` and these in turn. ``user_class``: has the protocol."""
         super().__init__(source.next_number(), settings, source.statistics, source.clock)
         self._source, self._group, self._destinations = source, group, (destination, *more_destinations)
+        self._user_class = user_class
         self._numbers = Numbers(source.next_number)
         self._changed = threading.Condition()
         self._under_way: dict[int, LoadClient] = {}  # by seq
@@ -92,7 +94,7 @@ class PerMessageProducer(ScheduleLoop):
                 if self._closed:
                     return
                 number = self._numbers.take()
-                client = self._source.client("producer", self._group, number=number)
+                client = self._source.client("producer", self._group, user_class=self._user_class, number=number)
                 self._under_way[send.seq] = client
             ready_ns = self._readiness.ready_ns(send.due_ns)
             begun = send._replace(begun_ns=self._source.clock(), ready_ns=ready_ns)

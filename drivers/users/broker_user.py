@@ -51,6 +51,10 @@ class BrokerUser(User):
     [wildcards, virtual topics and lists](#wildcards-virtual-topics-and-lists)"""
     destinations: ClassVar[int] = 1
     """how many there are; see [several destinations](#several-destinations)"""
+    protocol: ClassVar[str] = ""
+    """`"stomp"`, `"amqp"`, `"openwire"` or `"core"`; empty: as [`--protocol`](options.md) says. See
+    [several protocols](drivers.md#several-protocols-in-one-run)
+    """
     may_fail: ClassVar[bool] = False
     """whether an error ends only the user that has it: see [drivers.md](drivers.md#what-becomes-of-a-send)"""
     connections: ClassVar[str] = ONE
@@ -190,7 +194,9 @@ class BrokerUser(User):
         """
         if self.uris != ONE_URI:
             return None
-        return session.place_of_turn(self.role, self.group, self.turn(session)) if place is None else place
+        if place is not None:
+            return place
+        return session.place_of_turn(self.role, self.group, self.turn(session), type(self).__name__)
 
     def join(self, session: Session, client: PooledClient) -> None:
         """Put on record that this user has that client's connection, and open it. Raises DriverError."""

@@ -97,7 +97,10 @@ class ProducerUser(BrokerUser):
             self._produce_per_message(session)
             return
         only = self.only_broker(session)
-        client = session.pooled_client(self.role, self.group, self.connections, self.pool_size, only=only)
+        name = type(self).__name__
+        client = session.pooled_client(
+            self.role, self.group, self.connections, self.pool_size, user_class=name, only=only
+        )
         try:
             self.join(session, client)
             self._load(session, client.number, self._producer(session, client))
@@ -108,7 +111,14 @@ class ProducerUser(BrokerUser):
     def _produce_per_message(self, session: Session) -> None:
         destination, *more_destinations = self.own_destinations(self.index(session))
         settings = self.producer_settings()
-        producer = PerMessageProducer(session, self.group, destination, settings, more_destinations=more_destinations)
+        producer = PerMessageProducer(
+            session,
+            self.group,
+            destination,
+            settings,
+            more_destinations=more_destinations,
+            user_class=type(self).__name__,
+        )
         self.record_member(session, producer.number, None)
         try:
             self._load(session, producer.number, producer)
@@ -289,6 +299,7 @@ class ConsumerUser(BrokerUser):
             self.group,
             self.connections,
             self.pool_size,
+            user_class=type(self).__name__,
             keeps_id=self.durable_subscription,
             place=stay.place,
             stay=number,

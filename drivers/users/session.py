@@ -162,7 +162,7 @@ class Session:
         self._numbers_given = 0
         self._clients: list[LoadClient] = []
         self._made: Counter[int] = Counter()
-        self._pools: dict[tuple[str, str, bool, int, int | None, int], ClientPool] = {}
+        self._pools: dict[tuple[str, str, str, bool, int, int | None, int], ClientPool] = {}
         self._user_indices: Counter[str] = Counter()
         self._go: Go | None = None
         self._started = threading.Event()
@@ -187,6 +187,7 @@ class Session:
         mode: str,
         pool_size: int = 1,
         *,
+        user_class: str = "",
         keeps_id: bool = False,
         place: int | None = None,
         stay: int = 0,
@@ -197,15 +198,18 @@ class Session:
         ``place``, ``only``: see `client`; who shares a connection knows every broker. ``stay``: which of the user's
         stays it is for; each has a pool of its own.
 
-        In each process a client group has one pool for producers and another for consumers. A full broker may stop
+        In each process a client group has one pool for producers and another for consumers, of each protocol that they
+        speak (``user_class`` decides it). A full broker may stop
         reading from connections that send, and acknowledgements must still get through.
         """
         if mode != POOLED:
-            client = self.client(role, group, keeps_id=keeps_id, place=place, only=only)
+            client = self.client(role, group, user_class=user_class, keeps_id=keeps_id, place=place, only=only)
             return SharedClient(client).join(client.number)
-        key = (role, group, keeps_id, pool_size, place, stay)
+        key = (role, group, self.network.spoken.of(role, user_class), keeps_id, pool_size, place, stay)
         if key not in self._pools:
-            self._pools[key] = ClientPool(pool_size, lambda: self.client(role, group, keeps_id=keeps_id, place=place))
+            self._pools[key] = ClientPool(
+                pool_size, lambda: self.client(role, group, user_class=user_class, keeps_id=keeps_id, place=place)
+            )
         return self._pools[key].take(self.next_number())
 
     def client(
@@ -213,18 +217,20 @@ class Session:
         role: str,
         group: str,
         *,
+        user_class: str = "",
         number: int | None = None,
         keeps_id: bool = False,
         place: int | None = None,
         only: int | None = None,
     ) -> LoadClient:
-        """A new, unconnected client of a client group, with the protocol of its role: producer or consumer.
+        """A new, unconnected client of a client group, with the protocol of its user class, or of its role: producer or
+        consumer.
 
         ``number``: one that no connected client has; a new one by default. ``keeps_id``: its client id stays the same,
         which durable subscriptions need. ``place``: the broker that it tries first, by its place in the group's
         failover URI; None: as the URI says. ``only``: it is told of this broker alone; see `place_of_turn`.
         """
-        protocol = self.network.spoken.of(role)
+        protocol = self.network.spoken.of(role, user_class)
         number = self.next_number() if number is None else number
         uri = self._uri(protocol, group)
         if only is not None:
@@ -246,9 +252,9 @@ class Session:
         self._clients.append(client)
         return client
 
-    def place_of_turn(self, role: str, group: str, turn: int) -> int:
+    def place_of_turn(self, role: str, group: str, turn: int, user_class: str = "") -> int:
         """The place, in the group's failover URI, of the one broker that a user is told of: they take them in turn."""
-        servers = self._uri(self.network.spoken.of(role), group).servers
+        servers = self._uri(self.network.spoken.of(role, user_class), group).servers
         names = [self.network.broker_names[server.address] for server in servers]
         there = [place for place, name in enumerate(names) if name not in self.network.not_alone]
         return there[turn % len(there)]

@@ -38,7 +38,7 @@ class Source:
         self._numbers += 1
         return self._numbers - 1
 
-    def client(self, role: str, group: str, *, number: int | None = None) -> Client:
+    def client(self, role: str, group: str, *, user_class: str = "", number: int | None = None) -> Client:
         assert number is not None
         assert number not in {client.number for client in self.connected}, "a number that is in use"
         self.made.append(number)

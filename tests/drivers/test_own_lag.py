@@ -193,7 +193,7 @@ class Source:
     def next_number(self) -> int:
         return next(self._numbers)
 
-    def client(self, role: str, group: str, *, number: int | None = None):  # type: ignore[no-untyped-def]
+    def client(self, role: str, group: str, *, user_class: str = "", number: int | None = None):  # type: ignore[no-untyped-def]
         return self._bench.made(number or 0)
 
     def forget(self, client: object) -> None: ...

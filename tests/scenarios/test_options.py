@@ -54,6 +54,11 @@ def message_of(*arguments: str, load_s: float | None = None) -> str:
 def test_producers_and_consumers_may_speak_two_protocols() -> None:
     assert (str(Spoken("stomp", "amqp")), str(Spoken.parse("stomp:stomp"))) == ("stomp:amqp", "stomp")
     assert [Spoken("stomp", "amqp").of(role) for role in ("producer", "consumer")] == ["stomp", "amqp"]
+    mixed = Spoken("stomp", "stomp", (("Orders", "amqp"), ("Takers", "openwire")))
+    assert Spoken.parse(str(mixed)) == mixed
+    assert str(mixed) == "stomp, Orders=amqp, Takers=openwire"
+    assert mixed.distinct == ("stomp", "amqp", "openwire")
+    assert [mixed.of("producer", name) for name in ("Orders", "Telemetry", "")] == ["amqp", "stomp", "stomp"]
 
 
 def test_a_protocol_whose_library_is_left_out_says_how_to_have_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -186,8 +186,7 @@ def test_a_broker_may_be_absent_at_first_and_join_later(kind: type[Runtime], tmp
         bring_up(
             runtime,
             pair,
-            pair.paths_between("producers", "consumers"),
-            ends(runtime),
+            [(pair.paths_between("producers", "consumers"), ends(runtime))],
             progress.append,
             absent={"broker-2"},
         )
@@ -210,7 +209,7 @@ def test_a_broker_may_be_absent_at_first_and_join_later(kind: type[Runtime], tmp
 
 
 def ends(runtime: Runtime) -> tuple[canary.Side, canary.Side]:
-    return canary.sides(runtime, connectors_of(STOMP, Trust()), STOMP)
+    return canary.sides(runtime, connectors_of(STOMP, Trust()), "stomp", "stomp")
 
 
 @in_containers_at_night
@@ -356,7 +355,7 @@ def test_brokers_that_speak_tls_show_certificates_that_each_other_and_clients_ve
     try:
         runtime.up(lambda line: None)
         prove_links(runtime, topology, timeout_s=30)
-        producers, consumers = canary.sides(runtime, connectors_of(STOMP, Trust(runtime.trusted_pem)), STOMP)
+        producers, consumers = canary.sides(runtime, connectors_of(STOMP, Trust(runtime.trusted_pem)), "stomp", "stomp")
         paths = topology.paths_between("producers", "consumers")
         canary.prove(paths, producers, consumers, runtime.credentials(), timeout_s=30)
         assert runtime.endpoint("source", "stomp").uri.startswith("stomp+ssl://")

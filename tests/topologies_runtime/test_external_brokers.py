@@ -47,7 +47,7 @@ class Theirs:
     def prove(self, runtime: ExternalRuntime, trust: Trust) -> None:
         runtime.up(lambda line: None)
         prove_links(runtime, self.topology, timeout_s=30)
-        producers, consumers = canary.sides(runtime, connectors_of(STOMP, trust), STOMP)
+        producers, consumers = canary.sides(runtime, connectors_of(STOMP, trust), "stomp", "stomp")
         paths = self.topology.paths_between("producers", "consumers")
         canary.prove(paths, producers, consumers, runtime.credentials(), timeout_s=30)
 

@@ -16,7 +16,6 @@ import pytest
 from drivers import canary
 from drivers.amqp.connector import AmqpConnector
 from drivers.contract import Delivery, Destination, Outcome, Outgoing, Subscription
-from drivers.protocols import Spoken
 from records.schemas import CANARY_PREFIX
 from tests.support.brokers import running
 from tests.support.locust_run import LocustRun, make_run, nothing_left, processes_of
@@ -102,7 +101,7 @@ def test_what_is_sent_at_the_router_lies_at_the_broker_until_somebody_consumes_i
 
 def test_a_canary_proves_the_path_by_the_brokers_queue(router: Runtime) -> None:
     before = counted(router, CANARIES)
-    ends = canary.sides(router, {"amqp": AmqpConnector()}, Spoken.parse("amqp"))
+    ends = canary.sides(router, {"amqp": AmqpConnector()}, "amqp", "amqp")
     canary.prove(TOPOLOGY.paths_between(PRODUCERS, CONSUMERS), *ends, router.credentials(), timeout_s=30)
     until(lambda: counted(router, CANARIES) == (0, before[1] + 1, before[2] + 1))
 

@@ -133,7 +133,9 @@ def _links(topology: Topology) -> tuple[LinkInfo, ...]:
 def _failover_uris(group: ClientGroup, scenario: Scenario, options: Options) -> str:
     """The group's failover URI for people, once a protocol that its users speak."""
     spoken = Spoken.parse(options.protocol)
-    protocols = dict.fromkeys(spoken.of(user.role) for user in scenario.users if user.group == group.name)
+    protocols = dict.fromkeys(
+        spoken.of(user.role, user.__name__) for user in scenario.users if user.group == group.name
+    )
     return " and ".join(group.failover_uri_by_name(protocol) for protocol in protocols)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 
+from drivers.protocols import Spoken
 from drivers.users.locust_users import ConsumerUser, ProducerUser
 from records.checks import Check
 from records.errors import UserError, about, refuse_first
@@ -28,11 +29,13 @@ from scenarios.harness.options.topology_rules import (
     entry_refusals,
     failover_refusals,
     group_of,
+    group_refusals,
     place_refusals,
     proxy_refusals,
     uri_refusals,
 )
 from scenarios.harness.options.user_attributes import attribute_refusals
+from scenarios.harness.options.user_protocols import Exchange, exchanges_of
 from scenarios.harness.options.user_rules import (
     message_refusals,
     reply_refusals,
@@ -59,13 +62,15 @@ HELD = "throughput.held_per_s"  # of a load whose rate changes only
 class Plan:
     """``counts``: users by class name; ``producers``: the producing ones of them; ``load_s``: None when by count alone.
 
-    ``roles``: the (producers', consumers') client groups between which messages must be able to pass.
+    ``roles``: the (producers', consumers') client groups between which messages must be able to pass; ``exchanges``:
+    the same with the protocols in use.
     """
 
     options: Options
     counts: Mapping[str, int]
     producers: Mapping[str, int]
     roles: tuple[tuple[str, str], ...]
+    exchanges: tuple[Exchange, ...]
     load_s: float | None
     faults: tuple[Fault, ...]
     info: RunInfo
@@ -177,7 +182,9 @@ def _demands(checks: Iterable[Check]) -> dict[str, str]:
 
 def make(scenario: Scenario, options: Options) -> Plan:
     """Put a run together; changes the scenario's user classes to what the options ask for. Raises UserError."""
-    refuse_first(chain(failover_refusals(options), attribute_refusals(scenario.users)))
+    refuse_first(
+        chain(failover_refusals(options), attribute_refusals(scenario.users), group_refusals(scenario, options))
+    )
     configure_users(scenario, options)
     producing = [user for user in scenario.users if issubclass(user, ProducerUser)]
     consuming = [user for user in scenario.users if issubclass(user, ConsumerUser)]
@@ -220,7 +227,8 @@ def make(scenario: Scenario, options: Options) -> Plan:
             place_refusals(scenario, consuming, options),
         )
     )
-    roles = tuple(sorted({(p.group, c.group) for p, c, _ in meetings(scenario.users, routes)}))
+    exchanges = exchanges_of(meetings(scenario.users, routes), Spoken.parse(options.protocol))
+    roles = tuple(dict.fromkeys((exchange.producers, exchange.consumers) for exchange in exchanges))
     info = replace(
         describe(scenario, options, topology, groups, routes),
         unknowns=tuple(unowed(scenario.users, routes)),
@@ -238,6 +246,7 @@ def make(scenario: Scenario, options: Options) -> Plan:
         counts={user.__name__: user.fixed_count for user in scenario.users},
         producers={user.__name__: user.fixed_count for user in producing},
         roles=roles,
+        exchanges=exchanges,
         load_s=load_s,
         faults=faults,
         info=info,

@@ -21,6 +21,7 @@ from records.analysis_command import why_no_master
 from records.errors import UserError, about, refuse_first
 from scenarios.harness.options.load_options import ChosenLoad, read_load, stated_warm_up_s
 from scenarios.harness.options.topology_rules import link_refusals
+from scenarios.harness.options.user_protocols import protocols_of
 from scenarios.harness.scenario import Scenario
 from scenarios.java_parts import why_no_client
 from scenarios.options import MOST_LETTERS, OPTIONS, REALTIME, Option, Options
@@ -70,7 +71,7 @@ def read(namespace: Namespace, scenario: Scenario, load_s: float | None, look: L
         "overlay": overlay,
         "runtime": runtime,
         "runtime_reason": "",
-        "protocol": values["protocol"] or ("memory" if runtime == "memory" else scenario.default_protocol),
+        "protocol": protocols_of(scenario, values["protocol"], in_memory=runtime == "memory"),
         "load_s": load.for_s,
         "rate": None if load.steps or load.search else _number(OPTIONS["rate"], namespace.rate, float, RATES),
         "steps": load.steps,

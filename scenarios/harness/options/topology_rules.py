@@ -4,6 +4,8 @@ Each rule yields a sentence a breach. `scenarios.harness.options.plan.make` refu
 links carry only a part of what the scenario sends, the run is warned.
 """
 
+import difflib
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise, product
@@ -24,6 +26,7 @@ from topologies.catalogue.lookup import build, entries
 from topologies.catalogue.yaml_topology import place_of
 from topologies.model.client_groups import CONSUMERS, PRODUCERS, ClientGroup
 from topologies.model.paths import Path
+from topologies.model.spelling import nearest
 from topologies.model.topology import Topology
 from topologies.model.validation import active, out_of_reach
 from topologies.runtimes.capabilities import Capability, can
@@ -32,6 +35,8 @@ from topologies.runtimes.external.credentials import CredentialsUnusable
 from topologies.runtimes.proxies.link_proxies import no_proxies
 
 Users = Sequence[type[BrokerUser]]
+LIKE_ANOTHER = 0.85
+"""How like two names of client groups are, as `difflib` has it, of which one is a slip."""
 
 # -- what the scenario's question needs --------------------------------------------------------------------------------
 
@@ -107,6 +112,45 @@ def _brokers(count: int) -> str:
     return f"{count} broker{'' if count == 1 else 's'}"
 
 
+def group_refusals(scenario: Scenario, options: Options) -> Iterator[str]:
+    """A client group is misspelt: in the topology, in a user class, or in the scenario's fields.
+
+    A topology may have groups of other scenarios. One that no user class names, and that is nearly one that a class
+    names, is a slip: its brokers would have no clients.
+    """
+    names = [group.name for group in options.built_topology.groups]
+    used = list(dict.fromkeys(user.group for user in scenario.users))
+    for user in scenario.users:
+        if user.group not in names:
+            near = nearest(user.group, [name for name in names if name not in used])
+            yield (
+                f"{user.__name__}: group = {user.group!r}: topology {options.built_topology.name!r} has no such client "
+                f"group{near}{' It' if near else '; it'} has {', '.join(names) or 'none'}. Name a group so in the "
+                "topology, or another group in the user class"
+            )
+    for name in names:
+        if name not in used and (near := _misspelt(name, used)):
+            yield (
+                f"--topology {options.topology}: no user class of scenario {scenario.name} is in its client group "
+                f"{name!r}; did you mean {near!r}? Correct the name, or remove the group"
+            )
+    for field, group in [*(("entries", name) for name in scenario.entries), ("pair", scenario.pair)]:
+        if group and group not in used:
+            near = nearest(group, used)
+            yield (
+                f"scenario {scenario.name}: {field} names the client group {group!r}, and no user class is in it"
+                f"{near or ';'} Write one of {', '.join(used)}"
+            )
+
+
+def _misspelt(name: str, known: Sequence[str]) -> str:
+    """Return the known name that ``name`` is a slip of; '' for a name that adds a part or a number to one."""
+    parts, letters = {*re.split(r"[-_.]", name)}, re.sub(r"[^a-z]", "", name.lower())
+    if any(character.isdigit() for character in name) or any(other in parts for other in known):
+        return ""
+    return next(iter(difflib.get_close_matches(letters, known, n=1, cutoff=LIKE_ANOTHER)), "")
+
+
 # -- how clients enter -------------------------------------------------------------------------------------------------
 
 
@@ -141,7 +185,7 @@ def client_refusals(users: Users, options: Options) -> Iterator[str]:
                 Destination.parse(name)
             require_understood(user, options)
             group = group_of(user, options)
-            protocol = Spoken.parse(options.protocol).of(user.role)
+            protocol = Spoken.parse(options.protocol).of(user.role, user.__name__)
             refusals = [*_cannot_follow(group, protocol, options)]
         except KeyError as error:
             yield f"{user.__name__}: {error.args[0]}"
@@ -149,7 +193,7 @@ def client_refusals(users: Users, options: Options) -> Iterator[str]:
             yield f"{user.__name__}: {error}"
         else:
             if can(options.runtime, Capability.CONFIGURES_BROKERS):  # else its brokers are not as the topology says
-                refusals += _cannot_speak(group, protocol)
+                refusals += _cannot_speak(group, protocol, "protocol" if user.protocol else "--protocol")
                 refusals += _too_large(group, protocol, user.body_bytes) if issubclass(user, ProducerUser) else ()
             if refusals:
                 yield f"{user.__name__}: {'; '.join(refusals)}"
@@ -169,14 +213,17 @@ def _cannot_follow(group: ClientGroup, protocol: str, options: Options) -> Itera
         yield from (f"{place}{refusal}" for refusal in unsupported(uri, protocol))
 
 
-def _cannot_speak(group: ClientGroup, protocol: str) -> Iterator[str]:
-    """Brokers where the group enters that do not listen for its protocol, as one sentence."""
+def _cannot_speak(group: ClientGroup, protocol: str, chosen_by: str) -> Iterator[str]:
+    """Brokers where the group enters that do not listen for its protocol, as one sentence.
+
+    ``chosen_by``: what to change, the class attribute or the option.
+    """
     silent = [broker for broker in group.enter_at if protocol not in broker.spoken]
     if silent:
         common = [name for name in PROTOCOLS if all(name in broker.spoken for broker in group.enter_at)]
         added = silent[0].listener_called
         ways = [f"give each {added} for it"] if added else []
-        ways += [f"choose a --protocol of {', '.join(common)}"] if common else []
+        ways += [f"choose a {chosen_by} of {', '.join(common)}"] if common else []
         yield f"{protocol} is not spoken by {', '.join(broker.name for broker in silent)}; {', or '.join(ways)}"
 
 

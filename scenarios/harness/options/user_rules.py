@@ -10,6 +10,7 @@ from itertools import product
 from drivers.client.connection_modes import ONE
 from drivers.client.work import Work
 from drivers.protocols import Spoken
+from drivers.users.broker_user import BrokerUser
 from drivers.users.locust_users import ConsumerUser, ProducerUser
 from records.errors import about
 from records.message_properties import MessageProperties
@@ -66,7 +67,7 @@ def unwanted_refusals(producing: Producers, consuming: Consumers) -> Iterator[st
 
 
 def _unsendable(producing: Producers, options: Options) -> Iterator[str]:
-    protocol = Spoken.parse(options.protocol).of("producer")
+    spoken = Spoken.parse(options.protocol)
     choices = (
         ("time_to_live_s", "--ttl", options.time_to_live_s),
         ("priority", "--message-priority", options.message_priority),
@@ -79,7 +80,7 @@ def _unsendable(producing: Producers, options: Options) -> Iterator[str]:
             option = next((option for name, option in options_by_attribute.items() if str(error).startswith(name)), "")
             yield f"{user.__name__}: {error}{option and f' ({option})'}"
             return
-        for name, values in properties.cycles if protocol == "stomp" else ():
+        for name, values in properties.cycles if spoken.of(user.role, user.__name__) == "stomp" else ():
             if wrong := [value for value in values if not isinstance(value, str)]:
                 yield (
                     f"{user.__name__}: property {name} = {wrong[0]!r}: STOMP carries text only; write "
@@ -158,10 +159,12 @@ def _impossible_work(consuming: Consumers, options: Options) -> Iterator[str]:
             works[user] = Work.parse(str(user.work_ms))
         except ValueError as error:
             yield f"{user.__name__}: work_ms = {error} (--work-ms)"
-    if Spoken.parse(options.protocol).of("consumer") == CORE:
+    spoken = Spoken.parse(options.protocol)
+    by_core = [user for user in consuming if spoken.of(user.role, user.__name__) == CORE]
+    if by_core:
         if options.prefetch is not None:
             yield f"--prefetch {options.prefetch}: {CORE} clients take none: {NO_PREFETCH}"
-        for user in (user for user in consuming if works[user]):
+        for user in (user for user in by_core if works[user]):
             yield (
                 f"{user.__name__}: work_ms = {user.work_ms!r} (--work-ms): {CORE} clients cannot do this: {NO_WORK}; "
                 "choose another --protocol"
@@ -244,7 +247,7 @@ def reply_refusals(producing: Producers, consuming: Consumers, options: Options)
     replying = [user for user in consuming if user.replies]
     if not requesting and not replying:
         return
-    yield from _no_temporary_queues(options)
+    yield from _no_temporary_queues([*requesting, *replying], options)
     for user in requesting:
         yield from _unfit_for_requests(user)
         repliers = [user_class for user_class in replying if user_class.destination == user.destination]
@@ -254,22 +257,38 @@ def reply_refusals(producing: Producers, consuming: Consumers, options: Options)
                 "True in a ConsumerUser of that destination"
             )
         for replier in repliers:
+            yield from _unanswered(user, replier, options)
             yield from _no_way_back(options.built_topology, user.group, replier.group)
 
 
-def _no_temporary_queues(options: Options) -> Iterator[str]:
-    topology, spoken = options.built_topology, Spoken.parse(options.protocol)
+def _chosen(user: type[BrokerUser], options: Options) -> tuple[str, str]:
+    """Return (how the class's protocol was chosen, the protocol)."""
+    protocol = Spoken.parse(options.protocol).of(user.role, user.__name__)
+    if user.protocol:
+        return f"{user.__name__}: protocol = {protocol!r}", protocol
+    return f"--protocol {options.protocol}", protocol
+
+
+def _no_temporary_queues(users: Sequence[type[BrokerUser]], options: Options) -> Iterator[str]:
+    topology = options.built_topology
     able = topology.product.temporary_queues_by
-    for protocol in spoken.distinct:
+    for user in users:
+        chosen, protocol = _chosen(user, options)
         if protocol not in ("memory", *able):
             yield (
-                f"--protocol {options.protocol}: {protocol} has no temporary queues for replies on brokers of "
+                f"{chosen}: {protocol} has no temporary queues for replies on brokers of "
                 f"{topology.flavour}, and {topology.name} has such; choose --protocol {' or '.join(able)}"
             )
-    if (spoken.producers, spoken.consumers) in topology.product.unanswered:
+
+
+def _unanswered(requester: type[BrokerUser], replier: type[BrokerUser], options: Options) -> Iterator[str]:
+    topology = options.built_topology
+    _, asking = _chosen(requester, options)
+    chosen, answering = _chosen(replier, options)
+    if (asking, answering) in topology.product.unanswered:
         yield (
-            f"--protocol {options.protocol}: on brokers of {topology.flavour} {spoken.consumers} clients cannot reply "
-            f"to temporary queues of {spoken.producers} clients; choose one protocol for both"
+            f"{chosen}: on brokers of {topology.flavour} {answering} clients cannot reply "
+            f"to temporary queues of {asking} clients; choose one protocol for both"
         )
 
 

@@ -190,7 +190,7 @@ def _require_spread(user: type[BrokerUser], options: Options) -> None:
         return
     subject = f"{user.__name__}: {user.destinations} destinations for {user.fixed_count} users (--destinations)"
     if issubclass(user, ProducerUser):
-        protocol = Spoken.parse(options.protocol).of(user.role)
+        protocol = Spoken.parse(options.protocol).of(user.role, user.__name__)
         if protocol in ONE_DESTINATION and user.connections != PER_MESSAGE:
             raise UserError(
                 f"{subject}: a producer by {protocol} sends to one destination only; use --producers "

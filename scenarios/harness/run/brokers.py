@@ -2,8 +2,8 @@
 
 import logging
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import closing
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
 from functools import partial
 from typing import cast
 
@@ -20,6 +20,7 @@ from records.writer import Recorder
 from scenarios.bring_up import bring_up
 from scenarios.harness.faults.probe import RuntimeProbe, partners
 from scenarios.harness.memory_runtime import MemoryRuntime
+from scenarios.harness.options.user_protocols import Exchange
 from scenarios.harness.run.leftovers import (
     NO_SUBSCRIBERS,
     DeadLetterQueues,
@@ -40,6 +41,7 @@ from topologies.management.link_traffic import whole_run_rows
 from topologies.management.sampling import PERIOD_S, Reading, Series
 from topologies.model.client_groups import ClientGroup
 from topologies.model.endpoints import Endpoint
+from topologies.model.paths import Path
 from topologies.model.trust import Trust
 from topologies.runtimes.capabilities import Capability, can
 from topologies.runtimes.choice import runtime_of, trust_in
@@ -100,19 +102,25 @@ class BrokerEnvironment:
     def up(
         self,
         progress: Progress,
-        roles: tuple[tuple[str, str], ...],
+        exchanges: Sequence[Exchange],
         started: Callable[[], None],
         not_joined: Callable[[], Collection[str]] = frozenset,
     ) -> None:
         """Start all brokers, begin to sample them, and prove links and paths.
 
-        ``roles``: the (producers', consumers') group names in use. ``started``: called between start and proof.
+        ``exchanges``: which groups exchange messages, by which protocols. ``started``: called between start and proof.
         ``not_joined``: the brokers that join later, and have not yet when it is asked.
         """
         self._not_joined = not_joined
-        paths = [path for producers, consumers in roles for path in self.topology.paths_between(producers, consumers)]
-        ends = canary.sides(self.runtime, self.connectors, self._spoken)
-        parts = (self.runtime, self.topology, paths, ends, progress)
+        paths_by_protocols: dict[tuple[str, str], list[Path]] = {}
+        for exchange in exchanges:
+            paths = self.topology.paths_between(exchange.producers, exchange.consumers)
+            paths_by_protocols.setdefault(exchange.protocols, []).extend(paths)
+        crossings = [
+            (paths, canary.sides(self.runtime, self.connectors, *protocols))
+            for protocols, paths in paths_by_protocols.items()
+        ]
+        parts = (self.runtime, self.topology, crossings, progress)
         proof = bring_up(*parts, started=lambda: self._started(started, progress), absent=not_joined())
         for row in proof.round_trips:
             self._recorder.sample(*row)
@@ -128,12 +136,18 @@ class BrokerEnvironment:
     def network(self) -> Network:
         """How the clients reach the brokers, with the user's own failover options where given."""
         uris = {protocol: self._uris(protocol) for protocol in self._spoken.distinct}
+        for broker in self.topology.brokers:
+            self._reached(broker.name)
         groups = [self._group(group) for group in self.topology.groups]
         return Network(
             spoken=self._spoken,
             credentials=self.runtime.credentials(),
             failover_uris={
-                protocol: {group.name: group.failover_uri(of_broker) for group in groups}
+                protocol: {
+                    group.name: group.failover_uri(of_broker)
+                    for group in groups
+                    if all(broker.name in of_broker for broker in group.enter_at)
+                }
                 for protocol, of_broker in uris.items()
             },
             broker_names={
@@ -147,11 +161,21 @@ class BrokerEnvironment:
         )
 
     def _uris(self, protocol: str) -> dict[str, str]:
-        """By broker: where clients of this protocol connect."""
-        endpoints = [self.runtime.endpoint(broker.name, protocol) for broker in self.topology.brokers]
+        """By broker that speaks this protocol: where its clients connect."""
+        endpoints = []
+        for broker in self.topology.brokers:
+            with suppress(KeyError):
+                endpoints.append(self.runtime.endpoint(broker.name, protocol))
         if self._reroute:
             endpoints = [self._reroute(endpoint) for endpoint in endpoints]
         return {endpoint.broker: endpoint.uri for endpoint in endpoints}
+
+    def _reached(self, broker: str) -> Endpoint:
+        """Where clients of the run reach a broker, by a consumers' protocol if it speaks one. Raises KeyError."""
+        for protocol in (self._spoken.consumers, *self._spoken.distinct):
+            with suppress(KeyError):
+                return self.runtime.endpoint(broker, protocol)
+        return self.runtime.endpoint(broker, self._spoken.consumers)
 
     def _group(self, group: ClientGroup) -> ClientGroup:
         if self._options.failover is None:
@@ -266,9 +290,8 @@ class BrokerEnvironment:
 
     def _look(self, run_number: int, broker: str, depths: Mapping[str, int]) -> Iterator[Look]:
         """Looks at the queues of one broker that have these depths."""
-        protocol = self._spoken.consumers  # as what was to come to a consumer
-        browser = self._watch.browser(self.connectors[protocol], self._trust)
-        where, credentials = self.runtime.endpoint(broker, protocol), self.runtime.credentials()
+        where, credentials = self._reached(broker), self.runtime.credentials()
+        browser = self._watch.browser(self.connectors[where.protocol], self._trust)
         to = run_number, self._dead_letters
         return browse_broker(where, depths, browser, credentials, *to, lambda: self._depths(broker))
 

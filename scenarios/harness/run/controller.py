@@ -120,7 +120,7 @@ class RunController:
             use_java_clients(self.plan.options.client_version or "")
             self.brokers.up(
                 self._say,
-                self.plan.roles,
+                self.plan.exchanges,
                 started=lambda: self.run_record.ended("up"),
                 not_joined=self.faults.not_joined,
             )
