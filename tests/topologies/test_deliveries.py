@@ -119,7 +119,7 @@ def _texts(rng: random.Random, root: str, count: int, wildcards: str, virtual_sh
             )
         other = rng.choice(("", "", "queue://", "topic://"))
         texts.append(f"{kind}{parts[0]}" + "".join(f",{other}{part}" for part in parts[1:]))
-    return tuple(texts)
+    return tuple(dict.fromkeys(texts))
 
 
 def _name(rng: random.Random, root: str, wildcards: str) -> str:
@@ -267,7 +267,9 @@ REJECTED = [
     ("artemis", "openwire", "", "topic://orders.#", "# is no wildcard for openwire clients of Artemis; write >"),
     ("artemis", "amqp", "", "topic://orders.>", "> is no wildcard for amqp clients of Artemis; write #"),
     ("artemis", "core", "", "queue://ExpiryQueue", "ExpiryQueue has dead letters"),
+    ("classic", "openwire", "", "queue://a,topic://b", "a consumer of queues and topics together gets nothing"),
     # both
+    ("artemis", "amqp", "queue://a", "topic://a", "for Artemis it is one address with topic://a"),
     ("classic", "stomp", "queue://a,b", "queue://a,b", "twice, by queue://a and by queue://b"),
     ("classic", "stomp", "topic://a.x,a.y", "topic://a.*", "twice, by topic://a.x and by topic://a.y"),
 ]

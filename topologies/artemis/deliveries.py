@@ -12,9 +12,9 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from records.routes import QUEUE, Route
+from records.routes import QUEUE, TOPIC, Route
 from topologies.model.broker import AnyBroker
-from topologies.model.deliveries import ClientDestination, Dialect
+from topologies.model.deliveries import ClientDestination, Dialect, places
 from topologies.model.deliveries import routes as routes_in
 
 DIALECT = Dialect(
@@ -34,5 +34,14 @@ def routes(
     brokers: Sequence[AnyBroker], sent: Iterable[ClientDestination], consumed: Iterable[ClientDestination]
 ) -> tuple[Route, ...]:
     """One route for each destination in ``sent``. ValueError for a destination that is not understood."""
+    sent, consumed = [*sent], [*consumed]
     dead = tuple(name for broker in brokers for name in (*broker.dead_letter_queues, *broker.expiry_queues))
-    return routes_in(replace(DIALECT, dead_letters=dead), sent, consumed)
+    dialect = replace(DIALECT, dead_letters=dead)
+    found = routes_in(dialect, sent, consumed)
+    named = {place for address in sent for place in places(dialect, address, consumes=False)}
+    named |= {place for address in consumed for place in places(dialect, address, consumes=True)}
+    for place in sorted(named):
+        if place.startswith(QUEUE) and (topic := f"{TOPIC}{place.removeprefix(QUEUE)}") in named:
+            rule = f"for Artemis it is one address with {topic}, and consumers of both would share messages"
+            raise ValueError(f"destination {place!r}: {rule}; give them different names")
+    return found

@@ -116,6 +116,9 @@ def places(dialect: Dialect, address: ClientDestination, *, consumes: bool) -> t
     read = tuple(part if part.startswith(KINDS) else f"{first_kind}{part}" for part in parts)
     for place in read:
         _require_name(subject, dialect, address.protocol, place, consumes=consumes)
+    if consumes and len({_split(place)[0] for place in read}) > 1:
+        rule = "a consumer of queues and topics together gets nothing of some of them"
+        raise ValueError(f"{subject}: {rule}; write a class for each kind")
     if len({*read}) < len(read):
         raise ValueError(f"{subject}: it names {next(p for p in read if read.count(p) > 1)} twice; write it once")
     rest = dialect.rest_of(address.protocol)
