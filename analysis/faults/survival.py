@@ -44,8 +44,11 @@ class Survival:
 def at_risk(
     expected: pl.DataFrame, firsts: pl.DataFrame, outcomes: pl.DataFrame, faults: Sequence[FaultSpan]
 ) -> pl.DataFrame:
-    """One row for each fault and each message at risk at it, whose fate is known: fault, producer, seq, subscription,
-    acked_ns, lost (gone). A lost message belongs to one fault only, as in `analysis.faults.harm`."""
+    """One row for each fault and message at risk at it, whose fate is known.
+
+    Columns: fault, producer, seq, subscription, acked_ns, lost (gone). A lost message belongs to the first fault of its
+    broker that was not over when it was sent.
+    """
     to = [*MESSAGE, "subscription"]
     confirmed = expected.filter(pl.col("acked_ns").is_not_null()).select(*to, "from_broker", "sent_ns", "acked_ns")
     known = confirmed.join(firsts.select(*to, "received_ns"), to, how="left").join(
@@ -57,7 +60,7 @@ def at_risk(
     def of_fault(fault: FaultSpan) -> pl.DataFrame:
         at_ns = fault.began_ns if fault.effective_ns is None else fault.effective_ns
         received_later = (pl.col("received_ns") > at_ns).fill_null(False)
-        lost = is_lost & is_first_open(fault, faults)
+        lost = is_lost & is_first_open(fault, [other for other in faults if other.target == fault.target])
         of_its_broker = (pl.col("from_broker") == fault.target) & (pl.col("acked_ns") <= at_ns)
         rows = known.filter(of_its_broker & (lost | received_later | is_found))
         return rows.select(pl.lit(fault.number, pl.Int32).alias("fault"), *to, "acked_ns", lost.alias("lost"))

@@ -1,6 +1,7 @@
 """Checks which messages a fault lost, and where in each producer's sequence they are."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -95,6 +96,13 @@ def test_a_lost_message_belongs_to_its_first_fault() -> None:
     later = FaultSpan(2, "power-loss", "a", BEGAN_NS + 30 * S, BEGAN_NS + 50 * S)
     rows = found(rows_of("fl"), (FAULT, later))
     assert rows.select("fault", "seq", "lost").rows() == [(1, 0, False), (1, 1, True), (2, 0, False)]
+
+
+def test_faults_of_others_take_no_lost_message() -> None:
+    """Consumers that were away when the broker lost power did not lose its messages."""
+    away = FaultSpan(1, "away", "consumers", BEGAN_NS - 8 * S, BEGAN_NS + 25 * S, BEGAN_NS - 8 * S)
+    rows = found(rows_of("fl"), (away, replace(FAULT, number=2)))
+    assert rows.select("fault", "seq", "lost").rows() == [(2, 0, False), (2, 1, True)]
 
 
 FATES = st.text("rsflud", max_size=12)
