@@ -38,7 +38,7 @@ def routes_of(users: Users, options: Options) -> tuple[Route, ...]:
 
 def _routes(users: Users, options: Options) -> tuple[Route, ...]:
     addresses = [
-        (user, ClientDestination(name, Spoken.parse(options.protocol).of(user.role)))
+        (user, ClientDestination(name, Spoken.parse(options.protocol).of(user.role, user.__name__)))
         for user in users
         for name in user.destination_names()
     ]
