@@ -338,6 +338,51 @@ def nightly(
 
 
 @main.command()
+@click.argument("options", metavar="[-- OPTION …]", nargs=-1)
+@click.option("--only", multiple=True, metavar="PART,PART,…", help="Only cells with these parts, such as single,never.")
+@click.option("--rounds", type=click.IntRange(1, 1_000), default=5, show_default=True, help="Rounds of each cell.")
+@click.option("--list", "list_cells", is_flag=True, help="List the cells, and make no run.")
+@click.option("--out", type=FILE, default=Path("durability.md"), show_default=True, help="The table to write.")
+@RUNS
+def durability(
+    options: tuple[str, ...], only: tuple[str, ...], rounds: int, list_cells: bool, out: Path, runs: Path
+) -> None:
+    """Make the table of what brokers keep at a kill and at a power failure.
+
+    A cell is a product, a topology, a setting of the journal and a fault. Each round is a run of the scenario
+    durability, whose fault begins at another time. A cell is over once so many rounds have an answer, or after twice as
+    many. The same command goes on where it was stopped, and --rounds may be raised. What stands after -- are options of
+    every run, as of locust.
+
+    \b
+    Exit status: 0 done, 1 cells are without an answer, 2 cannot be made, 130 stopped.
+    """
+    from brokerbench.durability.cells import chosen
+    from brokerbench.durability.making import make
+    from brokerbench.durability.table import DECIDED, table
+    from brokerbench.interrupts import signals_interrupt
+    from records.summary import EXIT_STATUS
+    from topologies.runtimes.processes.disks import no_disks
+
+    cells = chosen(only)
+    if list_cells:
+        click.echo("\n".join(map(str, cells)))
+        return
+    if why := no_disks("processes"):
+        raise ValueError(f"durability: {why}")
+    try:
+        with signals_interrupt():
+            rounds_by_cell = make(cells, rounds, runs, options, click.echo)
+    except KeyboardInterrupt:
+        click.echo("stopped; the same command goes on from there")
+        sys.exit(EXIT_STATUS["interrupted"])
+    out.write_text(f"{table(rounds_by_cell)}\n", encoding="utf-8")
+    click.echo(out)
+    short = [its for its in rounds_by_cell.values() if sum(r.outcome in DECIDED for r in its) < rounds]
+    sys.exit(1 if short else 0)
+
+
+@main.command()
 @RUNS
 def doctor(runs: Path) -> None:
     """Say what this machine lacks for a benchmark, and what to do.

@@ -36,6 +36,7 @@ MORE_FIGURES = {
     "rolling_restart": ("recovery.cut_off", "recovery.ready_ms.max"),
     "rebalance": ("recovery.cut_off",),
     "reliability": ("recovery.cut_off",),
+    "durability": ("recovery.cut_off", "recovery.at_risk", "recovery.start_s"),
     "link_failover": ("recovery.cut_off", "recovery.backlog_highest"),
     "partition": ("recovery.backlog_highest", "recovery.backlog_drained_s"),
     "backlog": ("recovery.backlog_highest",),
@@ -58,8 +59,15 @@ def needs_proxies(locustfile: Path) -> bool:
     return any(call in text for call in CALLS_THROUGH_PROXIES)
 
 
+def needs_disks(locustfile: Path) -> bool:
+    return f"{faults.PowerLoss.__name__}(" in locustfile.read_text(encoding="utf-8")
+
+
 SCENARIOS = [
-    pytest.param(path.stem, marks=[pytest.mark.links] if needs_proxies(path) else []) for path, _ in questions()
+    pytest.param(
+        path.stem, marks=[*[pytest.mark.links] * needs_proxies(path), *[pytest.mark.disks] * needs_disks(path)]
+    )
+    for path, _ in questions()
 ]
 
 

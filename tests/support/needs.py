@@ -82,6 +82,7 @@ FILES = {
     "tests/containers/test_own_engine.py": "namespaces",
     "tests/distributed/test_workers.py::test_other_hosts": "namespaces",
     "tests/lifecycle/test_bad_input.py::test_a_full_disk": "namespaces",
+    "tests/lifecycle/test_durability.py": "disks",
 }
 """What every test of a file or folder needs."""
 

@@ -1,0 +1,108 @@
+"""Lists the cells of the durability table, and the options of each cell's runs. Pure."""
+
+import random
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+KILL, POWER, RACK = "SIGKILL", "power", "power of all"
+FIRST_S, LAST_S, OFF_S = 8.0, 12.0, 3.0  # when the fault begins, drawn for each round; and how long it lasts
+DISK_MB = 4096
+
+CLASSIC = {
+    "always": "journal_disk_sync_strategy: always",
+    "periodic": "journal_disk_sync_strategy: periodic",
+    "never": "journal_disk_sync_strategy: never",
+}
+WITHOUT_SYNCS = "datasync: false, sync_transactional: false, sync_non_transactional: false, large_message_sync: false"
+ARTEMIS = {
+    f"{kind} {word}": f"kind: {kind}{syncs}"
+    for kind in ("NIO", "ASYNCIO", "MAPPED")
+    for word, syncs in (("synced", ""), ("unsynced", f", {WITHOUT_SYNCS}"))
+}
+SETTINGS = {"classic": CLASSIC, "artemis": ARTEMIS}
+"""By product: each setting of the journal, as fields of ``persistence`` in an overlay."""
+TOPOLOGIES: dict[str, dict[str, tuple[str, ...]]] = {
+    "classic": {"single": ("broker-1",), "active-standby": ("broker-1", "broker-1-standby")},
+    "artemis": {
+        "artemis-single": ("broker-1",),
+        "live-backup": ("broker-1", "broker-1-backup"),
+        "live-backup(ha='replication')": ("broker-1", "broker-1-backup"),
+        "mirror": ("broker-1", "broker-2"),
+    },
+}
+"""By product: each topology with its brokers, the one that serves producers first."""
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One row of the table."""
+
+    product: str
+    topology: str
+    setting: str
+    fault: str
+    brokers: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{self.product}, {self.topology}, {self.setting}, {self.fault}"
+
+    @property
+    def slug(self) -> str:
+        """The name of its folder."""
+        return re.sub(r"[^a-z0-9]+", "-", str(self).lower()).strip("-")
+
+    @property
+    def overlay(self) -> str:
+        """The text of the YAML file with its settings."""
+        return f"brokers: {{all: {{persistence: {{{SETTINGS[self.product][self.setting]}}}}}}}\n"
+
+    def fault_in(self, number: int) -> str:
+        """The fault of a round. It begins at a time drawn from the cell and the round."""
+        at_s = round(random.Random(f"{self} {number}").uniform(FIRST_S, LAST_S), 2)
+        kind = "kill" if self.fault == KILL else "power-loss"
+        target = "+".join(self.brokers) if self.fault == RACK else self.brokers[0]
+        return f"{kind}({target}, at={at_s:g}, for={OFF_S:g})"
+
+    def arguments(self, number: int, folder: Path, further: Sequence[str] = ()) -> list[str]:
+        """The options of a round's run, as of locust. Brokers that are killed have disks too."""
+        options = {
+            "runtime": "processes",
+            "topology": self.topology,
+            "overlay": str(folder / "overlay.yaml"),
+            "fault": self.fault_in(number),
+            "disks": DISK_MB,
+            "seed": number,
+            "runs": str(folder),
+        }
+        settings = [f"--{name}={value}" for name, value in options.items()]
+        return ["--headless", *settings, *further]
+
+
+def all_cells() -> Iterator[Cell]:
+    """Every cell, in the order of the table."""
+    for product, settings in SETTINGS.items():
+        for topology, brokers in TOPOLOGIES[product].items():
+            for setting in settings:
+                for fault in (KILL, POWER) if len(brokers) == 1 else (KILL, POWER, RACK):
+                    yield Cell(product, topology, setting, fault, brokers)
+
+
+def chosen(only: Iterable[str]) -> list[Cell]:
+    """The cells of which each part is one of a pattern's parts; all without a pattern. Raises ValueError.
+
+    ``only``: patterns such as ``classic,single,never,power``. Parts that are left out match everything.
+    """
+    patterns = [tuple(part.strip() for part in re.split(r",(?![^(]*\))", pattern)) for pattern in only]
+    cells = [*all_cells()]
+    known = {part for cell in cells for part in (cell.product, cell.topology, cell.setting, cell.fault)}
+    for pattern in patterns:
+        if unknown := [part for part in pattern if part not in known]:
+            parts = ", ".join(sorted(known))
+            raise ValueError(f"--only {','.join(pattern)}: no cell has {unknown[0]!r}; write some of {parts}")
+    return [cell for cell in cells if not patterns or any(_matches(cell, pattern) for pattern in patterns)]
+
+
+def _matches(cell: Cell, pattern: Sequence[str]) -> bool:
+    return {*pattern} <= {cell.product, cell.topology, cell.setting, cell.fault}

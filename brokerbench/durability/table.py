@@ -1,0 +1,112 @@
+"""Reads what each round of a cell came to, and writes the durability table in Markdown."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from brokerbench.durability.cells import Cell
+from records.rundir import RunDirectory
+
+KEPT, LOST, NOT_STARTED, UNKNOWN = "kept", "lost", "did not start", "unknown"
+DECIDED = (KEPT, LOST, NOT_STARTED)
+CERTAINTY = 0.95
+
+
+@dataclass(frozen=True)
+class Round:
+    """What one run came to. ``why``: of an unknown round. The figures are those of ``recovery`` in summary.json."""
+
+    number: int
+    outcome: str
+    at_risk: int = 0
+    lost: int = 0
+    holes: int = 0
+    oldest_lost_s: float = 0.0
+    start_s: float | None = None
+    why: str = ""
+
+
+def round_of(number: int, summary: Mapping[str, Any], faults: Sequence[Mapping[str, Any]]) -> Round:
+    """What a run came to. ``faults``: rows of the event table. Pure.
+
+    Nothing is kept for certain if the verdict is not ``pass``, or if no message was at risk.
+    """
+    if dead := [row for row in faults if row["effective_ns"] is not None and row["restored_ns"] is None]:
+        return Round(number, NOT_STARTED, why=str(dead[0]["error"] or "the broker took no login"))
+    recovery, verdict = summary["recovery"], str(summary["verdict"])
+    figures = {name: recovery[name] for name in ("at_risk", "start_s")}
+    positions = {
+        "lost": recovery["gone"],
+        "holes": recovery["lost_holes"],
+        "oldest_lost_s": recovery["oldest_lost_s"] or 0.0,
+    }
+    if verdict == "fail" and recovery["gone"]:
+        return Round(number, LOST, **figures, **positions)
+    if verdict == "pass" and recovery["at_risk"] and not recovery["gone"]:
+        return Round(number, KEPT, **figures, **positions)
+    why = f"the verdict is {verdict}, {recovery['gone']:,} of {recovery['at_risk']:,} messages at risk are gone"
+    return Round(number, UNKNOWN, **figures, **positions, why=why)
+
+
+def rounds_in(folder: Path) -> list[Round]:
+    """The rounds of a cell that were run and analysed, by their numbers; of one that was repeated, the latest."""
+    by_number: dict[int, Round] = {}
+    for path in sorted(folder.glob("*/run.json")):
+        run = RunDirectory(path.parent)
+        if run.is_analysed:
+            number = int(json.loads(path.read_text(encoding="utf-8"))["options"]["seed"])
+            summary = json.loads(run.summary_path.read_text(encoding="utf-8"))
+            by_number[number] = round_of(number, summary, pq.read_table(run.events("faults")).to_pylist())
+    return [by_number[number] for number in sorted(by_number)]
+
+
+def most_losses(rounds: int) -> float:
+    """The largest share of rounds with losses that ``rounds`` rounds without one leave possible, with 95 % certainty.
+
+    For many rounds about 3 / ``rounds`` (the rule of three).
+    """
+    return float(1.0 - (1.0 - CERTAINTY) ** (1.0 / rounds)) if rounds else 1.0
+
+
+HEADINGS = (
+    *("product", "topology", "journal", "fault", "messages at risk", "lost", "rounds with losses"),
+    *("oldest lost was confirmed before", "holes", "start took", "did not start"),
+)
+
+
+def table(rounds_by_cell: Mapping[Cell, Sequence[Round]]) -> str:
+    """The table in Markdown, and below it each round without an answer."""
+    lines = [f"| {' | '.join(HEADINGS)} |", f"|{'---|' * len(HEADINGS)}"]
+    lines += [f"| {' | '.join(_row(cell, rounds))} |" for cell, rounds in rounds_by_cell.items()]
+    unknown = [
+        f"- {cell}, round {round.number}: {round.why}"
+        for cell, rounds in rounds_by_cell.items()
+        for round in rounds
+        if round.outcome == UNKNOWN
+    ]
+    below = ["", "Rounds without an answer, which the table leaves out:", "", *unknown] if unknown else []
+    return "\n".join([*lines, *below])
+
+
+def _row(cell: Cell, rounds: Sequence[Round]) -> list[str]:
+    ran = [round for round in rounds if round.outcome in (KEPT, LOST)]
+    lossy = [round for round in ran if round.lost]
+    starts_s = [round.start_s for round in ran if round.start_s is not None]
+    not_started = sum(round.outcome == NOT_STARTED for round in rounds)
+    bound = "" if lossy or not ran else f" (95 %: at most {most_losses(len(ran)):.0%})"
+    oldest_s = max((round.oldest_lost_s for round in lossy), default=0.0)
+    return [
+        *(cell.product, cell.topology, cell.setting, cell.fault),
+        f"{sum(round.at_risk for round in ran):,}",
+        f"{sum(round.lost for round in ran):,}",
+        f"{len(lossy)} of {len(ran)}{bound}",
+        f"{oldest_s:.2f} s" if lossy else "–",
+        f"{sum(round.holes for round in ran):,}",
+        f"{median(starts_s):.1f} s" if starts_s else "–",
+        f"{not_started} of {len(ran) + not_started}",
+    ]

@@ -1,0 +1,138 @@
+"""Checks the plan of the durability table, what each run in it came to, and the table."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from brokerbench.durability.cells import KILL, OFF_S, RACK, TOPOLOGIES, all_cells, chosen
+from brokerbench.durability.making import missing
+from brokerbench.durability.table import (
+    DECIDED,
+    KEPT,
+    LOST,
+    NOT_STARTED,
+    UNKNOWN,
+    Round,
+    most_losses,
+    round_of,
+    table,
+)
+from scenarios.harness.faults import KillBroker
+from scenarios.harness.faults.power_loss import PowerLoss, each_broker
+from scenarios.harness.options.fault_options import parse_faults
+from topologies.catalogue.lookup import build
+from topologies.catalogue.overlay import Overlay
+
+CELLS = [*all_cells()]
+MENDED = {"effective_ns": 1, "restored_ns": 2, "error": None}
+
+
+def test_every_cell_has_a_folder_of_its_own() -> None:
+    assert len({cell.slug for cell in CELLS}) == len(CELLS) == len({*CELLS})
+
+
+@pytest.mark.parametrize("topology", sorted({(cell.product, cell.topology) for cell in CELLS}))
+def test_cells_name_brokers_that_are_there(topology: tuple[str, str]) -> None:
+    """The first one is where producers are, and all of them are those that can lose power together."""
+    product, name = topology
+    built = build(name)
+    assert [broker.name for broker in built.brokers] == list(TOPOLOGIES[product][name])
+    assert built.product.name == product
+    assert {group.name: group.enter_at[0].name for group in built.groups}["producers"] == TOPOLOGIES[product][name][0]
+
+
+@pytest.mark.parametrize("cell", CELLS, ids=str)
+def test_the_options_of_a_cell_can_be_read(cell: Any, tmp_path: Any) -> None:
+    """Its settings are fields of its brokers, and its fault can be read."""
+    path = tmp_path / "overlay.yaml"
+    path.write_text(cell.overlay, encoding="utf-8")
+    assert (
+        Overlay(path, cell.overlay).over(build(cell.topology)) != build(cell.topology)
+        or "always" in str(cell)
+        or ("NIO synced" in str(cell))
+    )
+    faults = each_broker(parse_faults(cell.fault_in(3)))
+    assert {type(fault) for fault in faults} == {KillBroker if cell.fault == KILL else PowerLoss}
+    assert [fault.target for fault in faults] == list(cell.brokers if cell.fault == RACK else cell.brokers[:1])
+    assert {fault.for_s for fault in faults} == {OFF_S}
+
+
+def test_faults_of_rounds_begin_at_other_times() -> None:
+    """The same round of the same cell begins at the same time in each process."""
+    times = [fault.at_s for number in range(1, 6) for fault in parse_faults(CELLS[1].fault_in(number))]
+    assert len({*times}) == 5
+    assert all(8 <= at_s <= 12 for at_s in times)
+    assert CELLS[1].fault_in(1) == "power-loss(broker-1, at=10.26, for=3)"
+
+
+def test_cells_are_chosen_by_their_parts() -> None:
+    assert chosen([]) == CELLS
+    assert [str(cell) for cell in chosen(["single,never", "mirror,NIO synced,power"])] == [
+        "classic, single, never, SIGKILL",
+        "classic, single, never, power",
+        "artemis, mirror, NIO synced, power",
+    ]
+    with pytest.raises(ValueError, match="no cell has 'mesh'; write some of "):
+        chosen(["mesh"])
+
+
+def outcome(verdict: str = "pass", faults: list[Mapping[str, Any]] | None = None, **recovery: Any) -> Round:
+    figures = {"at_risk": 100, "gone": 0, "lost_holes": 0, "oldest_lost_s": 0.0, "start_s": 6.0} | recovery
+    return round_of(1, {"verdict": verdict, "recovery": figures}, [MENDED] if faults is None else faults)
+
+
+def test_a_round_is_kept_only_if_its_run_passed() -> None:
+    assert outcome().outcome == KEPT
+    assert outcome("fail", gone=7, oldest_lost_s=1.5).outcome == LOST
+    assert outcome("fail").outcome == UNKNOWN
+    assert outcome("pass", at_risk=0).outcome == UNKNOWN
+    assert outcome("pass", gone=1).outcome == UNKNOWN
+    for verdict in ("invalid", "unknown", "interrupted"):
+        assert outcome(verdict, gone=3).outcome == UNKNOWN
+
+
+def test_a_broker_that_did_not_start_is_an_answer() -> None:
+    dead = {"effective_ns": 1, "restored_ns": None, "error": "broker 'broker-1' died while starting"}
+    assert outcome("invalid", [MENDED, dead]).outcome == NOT_STARTED
+    without_effect = {"effective_ns": None, "restored_ns": None, "error": "the load was over before it was due"}
+    assert outcome("invalid", [without_effect]).outcome == UNKNOWN
+
+
+def test_no_losses_leave_a_share_possible() -> None:
+    assert most_losses(0) == 1.0
+    assert most_losses(5) == pytest.approx(0.451, abs=0.001)
+    assert most_losses(1_000) == pytest.approx(3 / 1_000, rel=0.01)  # the rule of three
+
+
+@given(st.lists(st.sampled_from([*DECIDED, UNKNOWN])), st.integers(1, 8))
+def test_rounds_are_made_until_enough_have_answers(outcomes: list[str], wanted: int) -> None:
+    rounds = [Round(number, outcome) for number, outcome in enumerate(outcomes[: 2 * wanted], start=1)]
+    more, decided = missing(rounds, wanted), sum(round.outcome in DECIDED for round in rounds)
+    assert len(rounds) + len(more) <= 2 * wanted
+    assert not {*more} & {round.number for round in rounds}
+    assert len(more) == min(max(0, wanted - decided), 2 * wanted - len(rounds))
+
+
+def test_the_table_has_a_row_for_each_cell() -> None:
+    safe, lossy = chosen(["classic,single,never,power", "classic,single,always,power"])
+    rounds = {
+        safe: [Round(number, KEPT, 1_000, start_s=5.0 + number) for number in (1, 2, 3)],
+        lossy: [
+            Round(1, LOST, 900, 850, 1, 4.25, 6.0),
+            Round(2, UNKNOWN, 5, why="the verdict is unknown"),
+            Round(3, NOT_STARTED, why="it died"),
+        ],
+    }
+    heading, _, *rows = table(rounds).splitlines()
+    assert heading.split(" | ")[4:7] == ["messages at risk", "lost", "rounds with losses"]
+    assert rows == [
+        "| classic | single | always | power | 3,000 | 0 | 0 of 3 (95 %: at most 63%) | – | 0 | 7.0 s | 0 of 3 |",
+        "| classic | single | never | power | 900 | 850 | 1 of 1 | 4.25 s | 1 | 6.0 s | 1 of 2 |",
+        "",
+        "Rounds without an answer, which the table leaves out:",
+        "",
+        "- classic, single, never, power, round 2: the verdict is unknown",
+    ]

@@ -1,0 +1,77 @@
+"""Checks on real brokers that a power failure loses what was not synced, and that nothing of a disk is left behind."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.disks import left_in
+from tests.support.locust_run import LocustRun, Outcome, nothing_left
+from tests.support.runtimes import eventually
+
+pytestmark = [pytest.mark.brokers, pytest.mark.spark]
+
+DURABILITY, TIMEOUT_S = "scenarios/durability.py", 300
+
+
+def classic(runs: Path, strategy: str, *arguments: str) -> LocustRun:
+    overlay = runs.with_name(f"{strategy}.yaml")
+    overlay.write_text(f"brokers: {{all: {{persistence: {{journal_disk_sync_strategy: {strategy}}}}}}}", "utf-8")
+    return LocustRun(DURABILITY, "--overlay", str(overlay), "--seed", "1", *arguments, runs=runs)
+
+
+@pytest.fixture(scope="module")
+def unsynced(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
+    """A run on a broker that never syncs its journal."""
+    return classic(tmp_path_factory.mktemp("unsynced") / "runs", "never").outcome(TIMEOUT_S)
+
+
+@pytest.mark.timeout(TIMEOUT_S + 60)
+def test_a_journal_without_syncs_loses_confirmed_messages(unsynced: Outcome) -> None:
+    recovery = unsynced.summary["recovery"]
+    assert (unsynced.summary["verdict"], unsynced.status) == ("fail", 1), unsynced.output
+    assert recovery["gone"] > 0
+    assert recovery["lost_tails"] + recovery["lost_whole"] > 0
+    assert recovery["lost_holes"] == 0, "a journal loses its end, and nothing before it"
+    assert 0.5 < recovery["oldest_lost_s"] < 20
+    assert recovery["start_s"] > 0
+
+
+@pytest.mark.timeout(TIMEOUT_S + 60)
+def test_losses_are_in_the_table_and_the_report(unsynced: Outcome) -> None:
+    recovery = unsynced.summary["recovery"]
+    rows = unsynced.results("survival")
+    assert sum(row["survived"] + row["lost"] for row in rows) == recovery["at_risk"]
+    assert sum(row["lost"] for row in rows) == recovery["gone"]
+    page = (unsynced.run / "report.html").read_text(encoding="utf-8")
+    assert "broker-1 lost power at 10 s" in page
+    assert "What survived, by when it was confirmed" in page
+
+
+@pytest.mark.timeout(TIMEOUT_S + 60)
+def test_a_synced_journal_loses_no_confirmed_message(tmp_path: Path) -> None:
+    outcome = classic(tmp_path / "runs", "always").outcome(TIMEOUT_S)
+    assert (outcome.summary["verdict"], outcome.status) == ("pass", 0), outcome.output
+    assert outcome.summary["recovery"]["at_risk"] > 100
+    assert (outcome.summary["recovery"]["gone"], outcome.summary["recovery"]["oldest_lost_s"]) == (0, 0.0)
+    assert left_in(tmp_path) == []
+
+
+@pytest.mark.timeout(TIMEOUT_S + 60)
+def test_a_killed_process_loses_no_unsynced_write(tmp_path: Path) -> None:
+    """The same disk and settings as the run with losses: only the power stays on."""
+    kill = ("--fault", "kill(broker-1, at=10, for=3)", "--disks", "4096")
+    outcome = classic(tmp_path / "runs", "never", *kill).outcome(TIMEOUT_S)
+    assert outcome.summary["verdict"] == "pass", outcome.output
+    assert outcome.summary["recovery"]["gone"] == 0
+
+
+@pytest.mark.timeout(TIMEOUT_S + 60)
+def test_no_disk_is_left_of_a_killed_harness(tmp_path: Path) -> None:
+    """The harness is killed while its broker is without power, which is when the broker has no guard of its own."""
+    run = classic(tmp_path / "runs", "never")
+    run.wait_for(r"fault power-loss of broker-1.*effective", TIMEOUT_S)
+    assert left_in(tmp_path) != []
+    run.process.kill()
+    run.process.wait()
+    assert eventually(lambda: left_in(tmp_path) == []), left_in(tmp_path)
+    assert nothing_left(tmp_path / "runs")
