@@ -97,7 +97,12 @@ def readers_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=str)
+def needs_of(command: DocsCommand) -> tuple[pytest.MarkDecorator, ...]:
+    """A run whose brokers have disks is refused where there can be none."""
+    return (pytest.mark.disks,) if "scenarios/durability.py" in str(command) else ()
+
+
+@pytest.mark.parametrize("command", [pytest.param(it, id=str(it), marks=needs_of(it)) for it in COMMANDS])
 def test_every_command_is_accepted(command: DocsCommand, readers_folder: Path) -> None:
     """As by ``--dry-run``: nothing is started."""
     assert try_command(command)
