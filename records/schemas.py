@@ -148,7 +148,7 @@ FAULTS = _table(
 #   broker     connections, heap_used_bytes, heap_max_bytes, memory_percent, store_percent, total_messages,
 #              total_enqueues (Classic: of all destinations, advisories included)
 #   queue      depth, in_flight, enqueue_count, dequeue_count, forward_count, dispatch_count, expired_count,
-#              consumers, producers
+#              consumers, producers; other_consumers: those of clients that are not the run's (only if there are any)
 #   connector  connections (clients only: bridges are left out; no row while there are none)
 #   bridge     enqueue_count, dequeue_count, received_count; backlog: what is on the link's own queue; queue_backlog:
 #              what is on the queues that the link reads; unconfirmed: what a bridge of Classic has taken

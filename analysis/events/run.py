@@ -58,6 +58,12 @@ class Run:
         return _frame(read_events(self.directory, "samples"))
 
     @cached_property
+    def shared_queues(self) -> tuple[str, ...]:
+        """The queues of the run from which other clients consumed too."""
+        is_other = (pl.col("kind") == "queue") & (pl.col("metric") == "other_consumers") & (pl.col("value") > 0)
+        return tuple(self.samples.filter(is_other)["object"].unique().sort().to_list())
+
+    @cached_property
     def fault_rows(self) -> Rows:
         rows: Rows = read_events(self.directory, "faults").to_pylist()
         return rows

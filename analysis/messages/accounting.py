@@ -171,16 +171,20 @@ def expired_counts(samples: pl.DataFrame, *, fresh: bool) -> dict[str, int]:
     return dict(expired.iter_rows())
 
 
-def settled(accounting: pa.Table, counted: Mapping[str, int], *, searched: bool) -> tuple[pa.Table, tuple[str, ...]]:
+def settled(
+    accounting: pa.Table, counted: Mapping[str, int], *, searched: bool, shared: Collection[str] = ()
+) -> tuple[pa.Table, tuple[str, ...]]:
     """The accounting with each message of BETWEEN counted as expired, lost, missing or unaccounted.
 
-    ``counted``: expired messages by queue, as brokers say. ``searched``: whether every place was. Also returns a
-    sentence for each subscription whose messages may have expired or not.
+    ``counted``: expired messages by queue, as brokers say. ``searched``: whether every place was. ``shared``: queues
+    from which other clients consumed. Also returns a sentence for each subscription whose messages may have expired or
+    not.
     """
     rows, notes = accounting.to_pylist(), []
     for row in rows:
         of_queue = counted.get(row["subscription"]) if _is_queue(row) else None  # a subscription may have its name
-        if _settle(row, of_queue, searched):
+        found = searched and not (_is_queue(row) and row["subscription"] in shared)
+        if _settle(row, of_queue, found):
             notes.append(
                 f"{row['destination']}: messages past their time to live are nowhere, and no broker counts those that "
                 f"expired for {row['subscription']}"

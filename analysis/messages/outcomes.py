@@ -176,7 +176,12 @@ def place_name() -> pl.Expr:
 
 
 def message_outcomes(
-    expected: pl.DataFrame, first_deliveries: pl.DataFrame, places: pl.DataFrame, *, searched: bool = True
+    expected: pl.DataFrame,
+    first_deliveries: pl.DataFrame,
+    places: pl.DataFrame,
+    *,
+    searched: bool = True,
+    shared: Collection[str] = (),
 ) -> pl.DataFrame:
     """One row a (message, subscription) worth a count; none for what is as it should be, or was never promised.
 
@@ -188,7 +193,8 @@ def message_outcomes(
         | unselected (acked, not received, found on a queue, no consumer's selector matches)
         | past_ttl, past_ttl_unconfirmed (neither received nor found, its time to live was over: see `expiry`)
         | missed_away (acked or unconfirmed, neither received nor found, its subscriber was away)
-        | unaccounted (in place of lost and missing_unconfirmed, if not every place was searched).
+        | unaccounted (in place of lost and missing_unconfirmed, if not every place was searched, or if the queue is
+          ``shared``: other clients consumed from it too).
     """
     to = [*MESSAGE, "subscription"]
     received = first_deliveries.select(to)
@@ -198,7 +204,7 @@ def message_outcomes(
     owed_rows = pl.concat([there.with_columns(received=pl.lit(True)), missing.with_columns(received=pl.lit(False))])
     return (
         _with_places(owed_rows, places)
-        .with_columns(_message_outcome(searched).alias("message_outcome"))
+        .with_columns(_message_outcome(searched, shared).alias("message_outcome"))
         .filter(pl.col("message_outcome").is_not_null())
     )
 
@@ -219,7 +225,8 @@ def _with_places(expected: pl.DataFrame, places: pl.DataFrame) -> pl.DataFrame:
     ).drop(f"{name}_for_all" for name in place)
 
 
-def _message_outcome(searched: bool) -> pl.Expr:
+def _message_outcome(searched: bool, shared: Collection[str]) -> pl.Expr:
+    taken = ~pl.col("destination").str.starts_with(TOPIC_PREFIX) & pl.col("subscription").is_in(sorted(shared))
     outcome, missing, nowhere = pl.col("outcome"), ~pl.col("received"), pl.col("dead_letter").is_null()
     acked_and_missing = (outcome == "acked") & missing
     promised = outcome.is_in(["acked", "unconfirmed"])
@@ -230,7 +237,7 @@ def _message_outcome(searched: bool) -> pl.Expr:
         (too_old & ~nowhere, "expired"),
         (gone & pl.col("over") & (outcome == "acked"), "past_ttl"),
         (gone & pl.col("over"), "past_ttl_unconfirmed"),
-        (gone & pl.lit(not searched), "unaccounted"),
+        (gone & (pl.lit(not searched) | taken), "unaccounted"),
         (acked_and_missing & nowhere, "lost"),
         (acked_and_missing & pl.col("dead_letter"), "dead_lettered"),
         (acked_and_missing & pl.col("unselected"), "unselected"),

@@ -30,7 +30,7 @@ class RunFacts:
 
     ``files``: the event files by table, their names below ``events``. ``durable``: as `outcomes.durable_queues` returns
     them. ``replies``: the destinations whose messages are replies. ``searched``: whether messages were looked for
-    everywhere.
+    everywhere. ``shared``: the queues from which other clients consumed too.
     """
 
     events: Path
@@ -48,6 +48,7 @@ class RunFacts:
     durable: dict[str, str]
     replies: tuple[str, ...]
     searched: bool
+    shared: tuple[str, ...]
 
     @classmethod
     def from_run(cls, run: Run) -> "RunFacts":
@@ -69,6 +70,7 @@ class RunFacts:
             durable=outcomes.durable_queues(held, run.members, queues),
             replies=tuple(destination for user in run.info.users for destination in user.replies_to),
             searched=not run.info.unsearched,
+            shared=run.shared_queues,
         )
 
 
@@ -141,7 +143,9 @@ class Part:
     @cached_property
     def outcomes(self) -> pl.DataFrame:
         places = outcomes.leftover_places(self.leftovers, self.run.durable, self.run.routes.queues)
-        return outcomes.message_outcomes(self.expected, self.firsts, places, searched=self.run.searched)
+        return outcomes.message_outcomes(
+            self.expected, self.firsts, places, searched=self.run.searched, shared=self.run.shared
+        )
 
     @property
     def left_out(self) -> list[ChangedGroup]:

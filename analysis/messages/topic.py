@@ -53,7 +53,10 @@ class Messages:
         counted = as_table(accounting.with_derived(of_run))
         if any(pc.sum(counted[name]).as_py() for name in BETWEEN):
             expired = expired_counts(run.samples, fresh=not run.info.brokers_ran_before)
-            counted, results.unsearched = settled(counted, expired, searched=not run.info.unsearched)
+            searched, shared = not run.info.unsearched, run.shared_queues
+            counted, results.unsearched = settled(counted, expired, searched=searched, shared=shared)
+        taken = (f"with other clients that consumed from queue {queue}" for queue in run.shared_queues)
+        results.unsearched = (*results.unsearched, *taken)
         results.unexplained = tuple(unexplained(counted.to_pylist()))
         results.all_expired = not any(pc.sum(counted[name]).as_py() for name in ("lost", "unaccounted"))
         odd = examples.earliest(pl.concat([answers["examples"], examples.overtaken(results.late)]))

@@ -66,6 +66,7 @@ class Client:
         rng: Random,
         clock: Callable[[], int] = time.perf_counter_ns,
         client_id: str = "",
+        tag: str = "",
         statistics: LoadStatistics = NO_STATISTICS,
         connect_timeout_s: float = 10.0,
         close_timeout_s: float = 5.0,
@@ -82,7 +83,7 @@ class Client:
         self._connector = connector
         self._credentials = credentials
         self._client_id = client_id
-        self._unique = f"{group}-{number}-{uuid4().hex[:8]}"
+        self._unique = f"{tag}{group}-{number}-{uuid4().hex[:8]}"
         self._connections = 0
         self._connect_timeout_s, self._close_timeout_s = connect_timeout_s, close_timeout_s
         self._producers: list[Producer] = []

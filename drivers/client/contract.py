@@ -258,6 +258,7 @@ class ClientSettings(TypedDict):
 
     ``brokers`` names the broker behind each ``host:port``. ``rng`` orders the brokers of a client in Python, and
     ``clock`` gives its times. Java libraries have their own. ``client_id`` is for durable subscriptions.
+    ``tag``: what the ids of all other connections begin with, so that brokers show whose they are.
     """
 
     number: int
@@ -270,6 +271,7 @@ class ClientSettings(TypedDict):
     rng: Random
     clock: Callable[[], int]
     client_id: NotRequired[str]
+    tag: NotRequired[str]
 
 
 class ClientConnector(Protocol):

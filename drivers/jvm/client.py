@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from random import Random
 from typing import Any
+from uuid import uuid4
 
 from drivers.broker_errors import cause_of_loss, refused_user
 from drivers.client.consumer import kind_of, name_of
@@ -55,6 +56,7 @@ class JavaClient:
         protocol: JavaProtocol,
         trusted_pem: str,
         client_id: str = "",
+        tag: str = "",
     ) -> None:
         self.number, self.group = number, group
         self.broker: str | None = None
@@ -62,6 +64,7 @@ class JavaClient:
         self._uri, self._brokers, self._credentials = uri, brokers, credentials
         self._recorder, self._make_buffers, self._pem = recorder, buffers, trusted_pem
         self._client_id, self._protocol = client_id, protocol
+        self._login_id = client_id or (f"{tag}{group}-{number}-{uuid4().hex[:8]}" if tag else "")
         self._last_broker = ""
         self._left: Cause | None = None  # why it left that
         self._over = ""  # why there will be no connection again
@@ -94,7 +97,7 @@ class JavaClient:
         buffers.open()
         credentials = self._credentials
         self._java.open(
-            self._protocol.load_uri(self._uri), credentials.username, credentials.password, self._client_id, self._pem
+            self._protocol.load_uri(self._uri), credentials.username, credentials.password, self._login_id, self._pem
         )
         self._wait_opened(self._java)
         if self._opened.event == "opened":

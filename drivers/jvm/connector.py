@@ -53,6 +53,7 @@ class JavaConnector:
             protocol=self._protocol,
             trusted_pem=self._trusted_pem,
             client_id=settings.get("client_id", ""),
+            tag=settings.get("tag", ""),
         )
 
 

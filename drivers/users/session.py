@@ -130,6 +130,11 @@ class Tally:
     notes: list[str] = field(default_factory=list)  # for whoever reads the run
 
 
+def tag_of(run_number: int) -> str:
+    """What the ids of a run's clients begin with. Characters that brokers keep in every name."""
+    return f"brokerbench-{run_number:08x}-"
+
+
 class Session:
     """One process's part of one run."""
 
@@ -248,6 +253,7 @@ class Session:
             rng=random.Random(f"{self.seed}:failover:{number}{self._again(number)}"),
             clock=self.clock,
             client_id=f"{group}-{number}" if keeps_id else "",
+            tag=tag_of(self.run_number),
         )
         self._clients.append(client)
         return client

@@ -74,6 +74,11 @@ def test_as_many_as_brokers_count_expired_and_further_ones_are_lost(
     assert bool(doubts) is (not counted_by_brokers)
 
 
+def test_messages_past_their_time_may_have_gone_to_other_clients() -> None:
+    table, _ = settled(pa.Table.from_pylist([row(past_ttl=5)]), {"orders": 3}, searched=True, shared=("orders",))
+    assert table.to_pylist() == [row(expired=3, unaccounted=2)]
+
+
 def test_a_subscription_named_like_a_queue_has_none_of_its_expired_messages() -> None:
     of_topic = row(past_ttl=5) | {"destination": TOPIC}
     table, doubts = settled(pa.Table.from_pylist([of_topic]), {"orders": 5}, searched=True)

@@ -95,3 +95,16 @@ def test_a_durable_subscription_is_found_with_dots_in_its_name(name: str) -> Non
     durable = [subscription("Taker-7-prices.1", kind="durable_topic"), subscription("two", kind="durable_topic")]
     left = left_behind_rows([send(1, destination=TOPIC)], [leftover(1, queue=name)], subscriptions=durable)
     assert left == [(name, "a", "stranded", 1)]
+
+
+def test_messages_missing_from_a_shared_queue_are_unaccounted() -> None:
+    """Other clients consumed from it too. What is missing from another queue, or found, is lost or stranded."""
+    sends = [send(1), send(2, destination="queue://other"), send(3)]
+    sent = messages(frame("sends", sends))
+    none = frame("subscriptions", ())
+    away = message_outcomes.absences(frame("connections", ()), frame("members", ()))
+    firsts = deliveries.first(deliveries.deliveries(frame("receipts", ()), sent, frame("sends", sends)))
+    expected = message_outcomes.expected(sent, none, away)
+    places = message_outcomes.leftover_places(frame("leftovers", [leftover(3)]))
+    outcomes = message_outcomes.message_outcomes(expected, firsts, places, shared=("orders",))
+    assert dict(outcomes.select("seq", "message_outcome").iter_rows()) == {1: "unaccounted", 2: "lost", 3: "stranded"}

@@ -32,6 +32,7 @@ from scenarios.harness.run.leftovers import (
     record_held,
 )
 from scenarios.harness.run.occupied import OwnQueues
+from scenarios.harness.run.other_consumers import ALL_CLIENTS, OtherConsumers, OwnClients, sentence
 from scenarios.harness.run.snapshot import UP
 from scenarios.harness.run.watch import ManagedWatch, MemoryWatch, Watch
 from scenarios.options import Options
@@ -69,9 +70,11 @@ class BrokerEnvironment:
         *,
         sent_to: Collection[str] = (),
         copied: bool = False,
+        own_clients: OwnClients = ALL_CLIENTS,
     ) -> None:
         """``destinations``: where the clients send to and receive from. ``subscribers``: those that are durable.
         ``sent_to``: the destinations that producers send to. ``copied``: messages to one destination go to several.
+        ``own_clients``: which clients are the run's.
         """
         self.topology = topology = options.built_topology
         self.runtime: Runtime
@@ -97,6 +100,8 @@ class BrokerEnvironment:
             self._trust = trust_in(self.runtime, options.trust)
             self.connectors = connectors_of(self._spoken, self._trust)
             self._watch = ManagedWatch(topology, self.runtime, recorder, process)
+        queues = (self._watch.latest, queues_of(destinations), own_clients, recorder)
+        self._others = OtherConsumers(topology, self.runtime.management, *queues)
         self.probe = RuntimeProbe(self.runtime, topology, self.connectors)
 
     def up(
@@ -131,6 +136,7 @@ class BrokerEnvironment:
             own = OwnQueues(self.topology, self.runtime.management, queues_of(self._destinations), self._subscribers)
             own.require_unused(progress, may_empty=self._options.empty_queues)
         self._watch.begin()
+        self._others.begin()
         tell()
 
     def network(self) -> Network:
@@ -276,6 +282,7 @@ class BrokerEnvironment:
         ``expires``: whether messages may; then it goes on until the brokers were sampled again, as only they know what
         they dropped for its age.
         """
+        self._others.end()  # the search has consumers of its own
         brokers, look = self._ever_there(), partial(self._look, run_number)
         linked = bool(self.topology.links)
         search = LeftoverSearch(brokers, self._depths, look, self._dead_letters, linked=linked)
@@ -326,6 +333,10 @@ class BrokerEnvironment:
             with closing(Jolokia(self.runtime.management(link.opened_by.name))) as agent:
                 management_of(self.topology).stop_link(agent, link.name)
 
+    def other_consumers(self) -> str:
+        """A sentence about consumers of other clients on the run's queues; empty if there were none."""
+        return sentence(self._others.found) if self._others.found else ""
+
     def count_links(self) -> None:
         """Close the proxies of links, and record the bytes that each link carried in the whole run."""
         if proxies := proxies_of(self.runtime):
@@ -340,5 +351,6 @@ class BrokerEnvironment:
     def close(self) -> None:
         """Stop sampling and take every broker down."""
         self._is_up = False
+        self._others.end()
         self._watch.end()
         self.runtime.close()

@@ -15,6 +15,7 @@ from contextlib import suppress
 
 from drivers.canary import PathsUnproven
 from drivers.client.work import Work
+from drivers.users.session import tag_of
 from records.errors import RunUnwritable, UserError
 from records.run import CONSUMER, PRODUCER, RunInfo
 from records.rundir import RunDirectory, new_run_id
@@ -36,6 +37,7 @@ from scenarios.harness.run.drain import (
 from scenarios.harness.run.leftovers import Subscribers
 from scenarios.harness.run.load import Load, done_without
 from scenarios.harness.run.load_generators import Equipment, LoadGenerators
+from scenarios.harness.run.other_consumers import OwnClients
 from scenarios.harness.run.record import RunRecord
 from scenarios.harness.run.snapshot import FaultState, Snapshot
 from scenarios.java_parts import use_java_clients
@@ -82,9 +84,11 @@ class RunController:
         destinations |= {copy.place for route in plan.info.routes for copy in route.copies}
         copied = any(len(route.copies) > 1 for route in plan.info.routes)
         sent_to = {name for user in plan.info.users if user.role == PRODUCER for name in user.destinations}
+        durable = (user.group for user in plan.info.users if user.settings.get("durable") and user.role == CONSUMER)
+        own = OwnClients(tag_of(self.run_number), frozenset(durable))
         seen_by = plan.options, self.directory, self.recorder, process, reroute
         of_users = destinations, Subscribers.of(plan.info.users)
-        self.brokers = BrokerEnvironment(*seen_by, *of_users, sent_to=sent_to, copied=copied)
+        self.brokers = BrokerEnvironment(*seen_by, *of_users, sent_to=sent_to, copied=copied, own_clients=own)
         self.load_generators = load_generators_of(self.recorder, self.brokers)
         self.faults = FaultSchedule(
             plan.faults,
@@ -209,7 +213,7 @@ class RunController:
         try:
             expires = any("time_to_live_s" in user.settings for user in self.plan.info.users)
             unknowns = self.brokers.browse(self.run_number, expires=expires)
-            self.run_record.unknown(*unknowns)
+            self.run_record.unknown(*unknowns, *filter(None, [self.brokers.other_consumers()]))
             self.run_record.unsearched(*unknowns, *self._hidden_backlog())
             self.run_record.phases(browse_ended_ns=time.perf_counter_ns())
             self.run_record.ended("browse")

@@ -1,0 +1,124 @@
+"""Watches for consumers of other clients on the run's queues while the run goes on.
+
+Messages that they take are missing, and no broker lost them. A broker lists its consumers with the ids of their
+clients; the ids of this run's clients begin with its tag (`drivers.users.session`). Listing costs a broker more than a
+sample, so it is asked if its number of consumers has changed, and otherwise every LOOK_ANYWAY_S.
+"""
+
+import logging
+import re
+import threading
+import time
+from collections.abc import Callable, Collection, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+
+from topologies.management.contract import management_of
+from topologies.management.jolokia import Jolokia, ManagementFailed
+from topologies.management.queue_users import QueueConsumer, QueueUsers
+from topologies.management.sampling import PERIOD_S, Reading, Series, Sink
+from topologies.model.endpoints import ManagementEndpoint
+from topologies.model.topology import Topology
+
+log = logging.getLogger("brokerbench")
+
+LOOK_ANYWAY_S = 10.0
+END_TIMEOUT_S = 10.0
+MOST_NAMED = 5
+METRIC = "other_consumers"
+
+
+@dataclass(frozen=True)
+class OwnClients:
+    """Which client ids are those of a run. ``tag``: how they begin.
+
+    ``groups``: client groups with durable subscriptions, whose ids stay the same in all runs.
+    """
+
+    tag: str
+    groups: frozenset[str] = frozenset()
+
+    def have(self, client_id: str) -> bool:
+        kept = "|".join(map(re.escape, sorted(self.groups)))
+        return client_id.startswith(self.tag) or bool(kept and re.fullmatch(rf"(?:{kept})-\d+", client_id))
+
+
+ALL_CLIENTS = OwnClients("")
+
+
+def sentence(found: Collection[tuple[str, QueueConsumer]]) -> str:
+    """For a report, of (broker, consumer). Pure."""
+    named = [f"{consumer} of queue {consumer.queue!a} on {broker}" for broker, consumer in sorted(found)]
+    more = [f"and {len(named) - MOST_NAMED:,} more"] if len(named) > MOST_NAMED else []
+    return (
+        "clients that are not this run's consumed from its queues, so messages may have gone to them: "
+        f"{', '.join((*named[:MOST_NAMED], *more))}; stop them, or use queues that nobody else uses"
+    )
+
+
+class OtherConsumers:
+    """The watch of one run, from `begin` to `end`."""
+
+    def __init__(
+        self,
+        topology: Topology,
+        management: Callable[[str], ManagementEndpoint],
+        latest: Callable[[], Mapping[Series, Reading]],
+        queues: Collection[str],
+        own: OwnClients,
+        sink: Sink,
+    ) -> None:
+        """``queues``: the names of the run's own. ``latest``: the latest samples of the brokers."""
+        self.found: set[tuple[str, QueueConsumer]] = set()
+        self._topology, self._management, self._latest = topology, management, latest
+        self._queues, self._own, self._sink = frozenset(queues), own, sink
+        self._users = management_of(topology).queue_users
+        self._counted: dict[str, int] = {}  # consumers on the queues at the last look, by broker
+        self._looked_s: dict[str, float] = {}
+        self._stopping = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def begin(self) -> None:
+        if self._users is not None and self._queues:
+            arguments = (self._users,)
+            self._thread = threading.Thread(target=self._watch, args=arguments, name="other-consumers", daemon=True)
+            self._thread.start()
+
+    def end(self) -> None:
+        """After it nothing is found any more."""
+        self._stopping.set()
+        if self._thread is not None:
+            self._thread.join(END_TIMEOUT_S)
+            self._thread = None
+
+    def _watch(self, users: QueueUsers) -> None:
+        while not self._stopping.wait(PERIOD_S / 2):
+            latest = self._latest()
+            for broker in self._topology.brokers:
+                if broker.keeps_messages and self._is_due(broker.name, latest):
+                    self._look(broker.name, users)
+
+    def _is_due(self, broker: str, latest: Mapping[Series, Reading]) -> bool:
+        readings = [latest.get((broker, "queue", queue, "consumers")) for queue in self._queues]
+        count = sum(reading.now.value for reading in readings if reading is not None)
+        changed = count != self._counted.get(broker, 0)
+        self._counted[broker] = count
+        return changed or (count > 0 and time.monotonic() - self._looked_s.get(broker, 0.0) >= LOOK_ANYWAY_S)
+
+    def _look(self, broker: str, users: QueueUsers) -> None:
+        self._looked_s[broker] = time.monotonic()
+        try:
+            with closing(Jolokia(self._management(broker))) as agent:
+                consumers = users.consumers(agent, self._queues, [other.name for other in self._topology.brokers])
+        except ManagementFailed:  # a broker that is down has no consumers; one without management cannot be asked
+            return
+        others = [consumer for consumer in consumers if not self._own.have(consumer.client_id)]
+        if self._stopping.is_set():
+            return
+        for queue in sorted({consumer.queue for consumer in others}):
+            count = sum(consumer.queue == queue for consumer in others)
+            self._sink.sample(broker, time.perf_counter_ns(), "queue", queue, METRIC, count)
+        for consumer in others:
+            if (broker, consumer) not in self.found:
+                self.found.add((broker, consumer))
+                log.warning("queue %a on %s has a consumer of another client: %s", consumer.queue, broker, consumer)
