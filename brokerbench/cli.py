@@ -347,7 +347,7 @@ def nightly(
 def durability(
     options: tuple[str, ...], only: tuple[str, ...], rounds: int, list_cells: bool, out: Path, runs: Path
 ) -> None:
-    """Make the table of what brokers keep at a kill and at a power failure.
+    """Measure what survives a power failure.
 
     A cell is a product, a topology, a setting of the journal and a fault. Each round is a run of the scenario
     durability, whose fault begins at another time. A cell is over once so many rounds have an answer, or after twice as

@@ -2,7 +2,7 @@
 
 import random
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,40 +10,56 @@ KILL, POWER, RACK = "SIGKILL", "power", "power of all"
 FIRST_S, LAST_S, OFF_S = 8.0, 12.0, 3.0  # when the fault begins, drawn for each round; and how long it lasts
 DISK_MB = 4096
 
-CLASSIC = {
+CLASSIC_JOURNALS = {
     "always": "journal_disk_sync_strategy: always",
     "periodic": "journal_disk_sync_strategy: periodic",
     "never": "journal_disk_sync_strategy: never",
 }
 WITHOUT_SYNCS = "datasync: false, sync_transactional: false, sync_non_transactional: false, large_message_sync: false"
-ARTEMIS = {
+ARTEMIS_JOURNALS = {
     f"{kind} {word}": f"kind: {kind}{syncs}"
     for kind in ("NIO", "ASYNCIO", "MAPPED")
     for word, syncs in (("synced", ""), ("unsynced", f", {WITHOUT_SYNCS}"))
 }
-SETTINGS = {"classic": CLASSIC, "artemis": ARTEMIS}
-"""By product: each setting of the journal, as fields of ``persistence`` in an overlay."""
-TOPOLOGIES: dict[str, dict[str, tuple[str, ...]]] = {
-    "classic": {"single": ("broker-1",), "active-standby": ("broker-1", "broker-1-standby")},
-    "artemis": {
-        "artemis-single": ("broker-1",),
-        "live-backup": ("broker-1", "broker-1-backup"),
-        "live-backup(ha='replication')": ("broker-1", "broker-1-backup"),
-        "mirror": ("broker-1", "broker-2"),
-    },
-}
-"""By product: each topology with its brokers, the one that serves producers first."""
+
+
+@dataclass(frozen=True, eq=False)
+class Setup:
+    """A topology of the table. ``brokers``: the broker that serves producers first. ``journals``: the journal settings
+    to try, as fields of ``persistence`` in an overlay.
+    """
+
+    product: str
+    topology: str
+    brokers: tuple[str, ...]
+    journals: Mapping[str, str]
+
+
+SETUPS = (
+    Setup("classic", "single", ("broker-1",), CLASSIC_JOURNALS),
+    Setup("classic", "active-standby", ("broker-1", "broker-1-standby"), CLASSIC_JOURNALS),
+    Setup("artemis", "artemis-single", ("broker-1",), ARTEMIS_JOURNALS),
+    Setup("artemis", "live-backup", ("broker-1", "broker-1-backup"), ARTEMIS_JOURNALS),
+    Setup("artemis", "live-backup(ha='replication')", ("broker-1", "broker-1-backup"), ARTEMIS_JOURNALS),
+    Setup("artemis", "mirror", ("broker-1", "broker-2"), ARTEMIS_JOURNALS),
+)
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One row of the table."""
+    """One row of the table. ``setting``: the name of a journal setting of its setup."""
 
-    product: str
-    topology: str
+    setup: Setup
     setting: str
     fault: str
-    brokers: tuple[str, ...]
+
+    @property
+    def product(self) -> str:
+        return self.setup.product
+
+    @property
+    def topology(self) -> str:
+        return self.setup.topology
 
     def __str__(self) -> str:
         return f"{self.product}, {self.topology}, {self.setting}, {self.fault}"
@@ -56,13 +72,14 @@ class Cell:
     @property
     def overlay(self) -> str:
         """The text of the YAML file with its settings."""
-        return f"brokers: {{all: {{persistence: {{{SETTINGS[self.product][self.setting]}}}}}}}\n"
+        return f"brokers: {{all: {{persistence: {{{self.setup.journals[self.setting]}}}}}}}\n"
 
     def fault_in(self, number: int) -> str:
         """The fault of a round. It begins at a time drawn from the cell and the round."""
         at_s = round(random.Random(f"{self} {number}").uniform(FIRST_S, LAST_S), 2)
         kind = "kill" if self.fault == KILL else "power-loss"
-        target = "+".join(self.brokers) if self.fault == RACK else self.brokers[0]
+        brokers = self.setup.brokers
+        target = "+".join(brokers) if self.fault == RACK else brokers[0]
         return f"{kind}({target}, at={at_s:g}, for={OFF_S:g})"
 
     def arguments(self, number: int, folder: Path, further: Sequence[str] = ()) -> list[str]:
@@ -82,11 +99,10 @@ class Cell:
 
 def all_cells() -> Iterator[Cell]:
     """Every cell, in the order of the table."""
-    for product, settings in SETTINGS.items():
-        for topology, brokers in TOPOLOGIES[product].items():
-            for setting in settings:
-                for fault in (KILL, POWER) if len(brokers) == 1 else (KILL, POWER, RACK):
-                    yield Cell(product, topology, setting, fault, brokers)
+    for setup in SETUPS:
+        for setting in setup.journals:
+            for fault in (KILL, POWER) if len(setup.brokers) == 1 else (KILL, POWER, RACK):
+                yield Cell(setup, setting, fault)
 
 
 def chosen(only: Iterable[str]) -> list[Cell]:

@@ -367,7 +367,7 @@ def test_clocks_that_may_differ_by_more_than_the_latency_make_figures_between_pr
     assert summary["clocks"]["error_bound_ms"] == 1_000
     assert {name.split(".")[1] for name in summary["timing"]["doubtful"]} == {"due_to_received", "sent_to_received"}
     assert {name.split(".")[1] for name in summary["timing"]["sound"]} == {"sent_to_settled"}
-    assert "the clocks of the processes may differ by 1e+03 ms" in summary["reasons"][0]
+    assert "the clocks of the processes may differ by 1,000 ms" in summary["reasons"][0]
 
 
 @pytest.mark.nightly  # test_accounting.py and test_brokers_and_rates.py have the figure

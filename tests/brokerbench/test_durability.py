@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from brokerbench.durability.cells import KILL, OFF_S, RACK, TOPOLOGIES, all_cells, chosen
+from brokerbench.durability.cells import KILL, OFF_S, RACK, SETUPS, Setup, all_cells, chosen
 from brokerbench.durability.making import missing
 from brokerbench.durability.table import (
     DECIDED,
@@ -34,14 +34,13 @@ def test_every_cell_has_a_folder_of_its_own() -> None:
     assert len({cell.slug for cell in CELLS}) == len(CELLS) == len({*CELLS})
 
 
-@pytest.mark.parametrize("topology", sorted({(cell.product, cell.topology) for cell in CELLS}))
-def test_cells_name_brokers_that_are_there(topology: tuple[str, str]) -> None:
+@pytest.mark.parametrize("setup", SETUPS, ids=lambda setup: setup.topology)
+def test_cells_name_brokers_that_are_there(setup: Setup) -> None:
     """The first one is where producers are, and all of them are those that can lose power together."""
-    product, name = topology
-    built = build(name)
-    assert [broker.name for broker in built.brokers] == list(TOPOLOGIES[product][name])
-    assert built.product.name == product
-    assert {group.name: group.enter_at[0].name for group in built.groups}["producers"] == TOPOLOGIES[product][name][0]
+    built = build(setup.topology)
+    assert tuple(broker.name for broker in built.brokers) == setup.brokers
+    assert built.product.name == setup.product
+    assert {group.name: group.enter_at[0].name for group in built.groups}["producers"] == setup.brokers[0]
 
 
 @pytest.mark.parametrize("cell", CELLS, ids=str)
@@ -56,7 +55,8 @@ def test_the_options_of_a_cell_can_be_read(cell: Any, tmp_path: Any) -> None:
     )
     faults = each_broker(parse_faults(cell.fault_in(3)))
     assert {type(fault) for fault in faults} == {KillBroker if cell.fault == KILL else PowerLoss}
-    assert [fault.target for fault in faults] == list(cell.brokers if cell.fault == RACK else cell.brokers[:1])
+    brokers = cell.setup.brokers
+    assert [fault.target for fault in faults] == list(brokers if cell.fault == RACK else brokers[:1])
     assert {fault.for_s for fault in faults} == {OFF_S}
 
 

@@ -60,7 +60,7 @@ def test_every_check_by_name_is_there_for_locustfiles(name: str) -> None:
     values = {"kind": KINDS[0]}  # others are bounds
     check = by_name(*(values.get(parameter, 7) for parameter in parameters_of(name)))
     assert check.name != f"{check.metric} {check.rule}"  # as it has a name of its own
-    bound = check.at_least if check.at_most is None else check.at_most
+    (bound,) = {check.at_least, check.at_most, check.above, check.below} - {None}
     assert bound == 7 if {*parameters_of(name)} - {*values} else bound in (0, 1)
 
 

@@ -214,11 +214,7 @@ def make(scenario: Scenario, options: Options) -> Plan:
     if options.search:
         options = replace(options, steps=options.search.first_steps(sum(user.fixed_count for user in producing)))
     premises = () if options.fault else read_checks(scenario.premises)  # they are about the scenario's own faults
-    checks = read_checks(scenario.checks)
-    if not (options.search or options.steps):
-        checks = tuple(check for check in checks if check.metric != HELD)
-    with about("--check "):
-        checks += parse_checks(options.check or "", present=_needs_met(faults, options, producing))
+    checks = _checks(scenario, options, _needs_met(faults, options, producing))
     refuse_first(
         chain(
             stay_refusals(consuming, load_s),
@@ -273,6 +269,15 @@ def _with_disks(faults: Iterable[Fault], options: Options) -> Options:
         subject = f"--fault {options.fault!r}: " if options.fault else ""
         raise UserError(f"{subject}fault {losing.kind} of {losing.target}: {why}")
     return replace(options, disk_mb=DEFAULT_MB)
+
+
+def _checks(scenario: Scenario, options: Options, met: set[Need]) -> tuple[Check, ...]:
+    """The scenario's checks and those of ``--check``. ``met``: the needs of figures that this run meets."""
+    checks = read_checks(scenario.checks)
+    if not (options.search or options.steps):
+        checks = tuple(check for check in checks if check.metric != HELD)
+    with about("--check "):
+        return checks + parse_checks(options.check or "", present=met)
 
 
 def _needs_met(faults: Sequence[Fault], options: Options, producing: Iterable[type[ProducerUser]]) -> set[Need]:
