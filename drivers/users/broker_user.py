@@ -15,7 +15,8 @@ from locust.exception import StopUser
 
 from drivers.client.connection_modes import ALL_URIS, ONE, ONE_URI, PooledClient
 from drivers.contract import Destination, DriverError
-from drivers.users.declared_settings import kind_of, settings_of
+from drivers.users.declared_settings import kind_of, names_taken_by, settings_of
+from drivers.users.fixed_settings import SettingsMeta
 from drivers.users.session import Session, session_of
 from records.client_steps import parse_client_steps
 from records.destination_pattern import expanded, share_of
@@ -27,7 +28,7 @@ CONNECT_EVERY_S = 0.005
 log = logging.getLogger("brokerbench")
 
 
-class BrokerUser(User):
+class BrokerUser(User, metaclass=SettingsMeta):
     """A client of one group. ``fixed_count`` (Locust's own) says how many of a class there are.
 
     ``connections``: how it holds connections (`connection_modes`). ``pool_size``: the number of connections that the
@@ -75,17 +76,29 @@ class BrokerUser(User):
         self.on_start = partial(self._start, self.on_start)  # type: ignore[method-assign]
 
     def __setattr__(self, name: str, value: object) -> None:
-        """AttributeError for a setting: what a run records of its users is read from their class."""
-        if not name.startswith("_") and name in settings_of(kind_of(type(self))):
+        """AttributeError for a setting: what a run records of its users is read from their class.
+
+        And for a name that our classes have for themselves: the user would not work.
+        """
+        kind, problem = kind_of(type(self)), ""
+        if name in settings_of(kind):
             problem = (
                 f"self.{name} = {value!r}: {name} is a setting of the class {type(self).__name__}, the same for all of "
                 f"its users; write {name} = {value!r} in the class, or self._{name} for an attribute of your own"
             )
-            session = session_of(self.environment) if self._state is None else None
-            if session is not None:  # in __init__: Locust only logs the error, and the run would wait for the user
-                session.report(f"{type(self).__name__}: {problem}")
-            raise AttributeError(problem)
-        super().__setattr__(name, value)
+        elif name in names_taken_by(kind):
+            problem = f"self.{name} = {value!r}: a {kind.__name__} has {name} for itself; write another name"
+        if not problem:
+            super().__setattr__(name, value)
+            return
+        session = session_of(self.environment) if vars(self).get("_state") is None else None
+        if session is not None:  # in __init__: Locust only logs the error, and the run would wait for the user
+            session.report(f"{type(self).__name__}: {problem}")
+        raise AttributeError(problem)
+
+    def _keep(self, **values: object) -> None:
+        """Set what our classes have for themselves."""
+        vars(self).update(values)
 
     @classmethod
     def destination_names(cls) -> tuple[str, ...]:
@@ -124,7 +137,7 @@ class BrokerUser(User):
                 session.report(f"{type(self).__name__}: {problem}")
             if not isinstance(error, StopUser):
                 self.on_stop = lambda: None  # type: ignore[method-assign]  # as Locust: what did not start is not stopped
-            self._failed_to_start = True
+            self._keep(_failed_to_start=True)
 
     def guard(self, work: Callable[[Session], None]) -> None:
         """Do a user's work. An error ends this user, and the run reports it. Locust would start the task again.
@@ -173,14 +186,15 @@ class BrokerUser(User):
         if joins_s == 0:
             gevent.sleep(self.index(session) * CONNECT_EVERY_S)
             return True
-        self._joins_later = True
+        self._keep(_joins_later=True)
         session.wait_load_known()
         return not session.wait_unless_stopped(max(0.0, joins_s - session.load_s()))
 
     def index(self, session: Session) -> int:
         """0, 1, 2 … for the users of its class in this process."""
         if self._index is None:
-            self._index = session.next_index(type(self).__name__)
+            self._keep(_index=session.next_index(type(self).__name__))
+        assert self._index is not None, "it was just set"
         return self._index
 
     def turn(self, session: Session) -> int:
@@ -205,7 +219,7 @@ class BrokerUser(User):
 
     def record_member(self, session: Session, number: int, connection: int | None) -> None:
         """``number``: the user's. ``connection``: the client's; None if each message has a connection."""
-        self._number = number
+        self._keep(_number=number)
         session.recorder.member(number, connection, self.group, self.role, type(self).__name__, session.clock())
         if connection is not None and connection != number:
             session.tally.losses.share(number, connection)
@@ -213,7 +227,7 @@ class BrokerUser(User):
     def be_ready(self, session: Session) -> None:
         """The load begins when all users are, those that failed too."""
         if not self._ready:
-            self._ready = True
+            self._keep(_ready=True)
             session.ready(type(self).__name__)
 
     def is_owed(self) -> bool:

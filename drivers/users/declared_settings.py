@@ -9,11 +9,21 @@ from typing import Any, ClassVar
 OUR_MODULES = __name__.rpartition(".")[0] + "."
 SET_BY_US = ("role",)
 """Declared like a setting, and part of what a class is."""
+SET_BY_LOCUST = ("abstract", "tasks")
+"""In every class."""
 
 
 def kind_of(user: type) -> type:
     """Return the class of ours that ``user`` is made from: ``ProducerUser``, ``ConsumerUser``, or ``BrokerUser``."""
     return next(base for base in user.__mro__ if base.__module__.startswith(OUR_MODULES))
+
+
+@lru_cache
+def names_taken_by(kind: type) -> frozenset[str]:
+    """Return the names that one of our classes has for itself: its methods, and what it keeps of each user."""
+    ours = (base for base in kind.__mro__ if base.__module__.startswith(OUR_MODULES))
+    names = {name for base in ours for name in vars(base) if not name.startswith("__")} | {"__setattr__"}
+    return frozenset(names - {*settings_of(kind), *SET_BY_LOCUST})
 
 
 @lru_cache

@@ -171,8 +171,9 @@ class ProducerUser(BrokerUser):
     def _begin(self, session: Session, number: int) -> ScheduleProgress:
         """Be ready, and wait for the start: that gives this user its schedule."""
         self.be_ready(session)
-        self._progress = ScheduleProgress(self._schedule(session, session.wait_go(), self.index(session), number))
-        return self._progress
+        progress = ScheduleProgress(self._schedule(session, session.wait_go(), self.index(session), number))
+        self._keep(_progress=progress)
+        return progress
 
     def leave(self, session: Session) -> None:
         progress = self._progress
@@ -286,7 +287,7 @@ class ConsumerUser(BrokerUser):
 
     def _consume(self, session: Session) -> None:
         session.statistics.show(self.environment, self.destination, self.destination_names())
-        self._own_selector = self.selectors()[self.turn(session) % len(self.selectors())]
+        self._keep(_own_selector=self.selectors()[self.turn(session) % len(self.selectors())])
         for number, stay in enumerate(self.stays):
             while number and session.load_s() < stay.from_s:
                 gevent.sleep(LOOK_EVERY_S / 10)

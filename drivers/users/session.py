@@ -411,5 +411,11 @@ def detach(environment: Any) -> None:
     _sessions.pop(environment, None)
 
 
+def report_to_all(problem: str) -> None:
+    """Report it to the run that this process takes part in, where no user or environment is known."""
+    for session in list(_sessions.values()):
+        session.report(problem)
+
+
 def session_of(environment: Any) -> Session | None:
     return _sessions.get(environment)

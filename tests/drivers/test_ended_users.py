@@ -87,7 +87,7 @@ def test_a_producer_that_may_fail_is_on_record(bench: Bench) -> None:
         raise DriverError("broker b is gone")
 
     user, session = bench(Guests)
-    cast(Any, user)._joins_later = True  # it leaves without a schedule
+    cast(Any, user)._keep(_joins_later=True)  # it leaves without a schedule
     with pytest.raises(StopUser):
         user.guard(fails)
     assert (session.problems, session.tally.failed_producers) == ([], [4])

@@ -1,13 +1,16 @@
-"""Checks that a user cannot change a setting of its class, and which attributes are settings."""
+"""Checks that nothing changes a setting of a user class in a run, and which attributes are settings."""
 
+from collections.abc import Iterator
 from typing import Any, cast
 
 import pytest
 from locust.env import Environment
 
+from drivers.users.broker_user import BrokerUser
 from drivers.users.declared_settings import kind_of, settings_of
+from drivers.users.fixed_settings import fix_settings, free_settings
 from drivers.users.locust_users import ConsumerUser, ProducerUser
-from drivers.users.session import attach
+from drivers.users.session import attach, detach
 
 
 class Producer(ProducerUser):
@@ -51,6 +54,72 @@ def test_a_setting_changed_in_init_ends_the_run() -> None:
     with pytest.raises(AttributeError):
         Changed(environment)
     assert problems == [f"Changed: {SENTENCE.format(name='Changed')}"]
+
+
+@pytest.mark.parametrize("name", ["_index", "_number", "_ready", "index", "guard", "role"])
+def test_a_user_cannot_replace_what_is_ours(name: str) -> None:
+    with pytest.raises(AttributeError, match=f"self.{name} = 0: a ProducerUser has {name} for itself"):
+        setattr(Producer(Environment()), name, 0)
+
+
+class Mixin:
+    sends_per_second = 20.0
+
+
+class Base(ProducerUser):
+    abstract = True
+    durable = False
+
+
+class Fixed(Mixin, Base):
+    fixed_count = 1
+
+
+@pytest.fixture
+def problems() -> Iterator[Problems]:
+    """What the run is told while the settings of `Fixed` are fixed."""
+    environment, problems = Environment(), Problems()
+    attach(environment, cast(Any, problems))
+    fix_settings([Fixed])
+    yield problems
+    free_settings([Fixed])
+    detach(environment)
+
+
+@pytest.mark.parametrize("name", [*settings_of(ProducerUser)])
+def test_fixed_settings_do_not_change(name: str, problems: Problems) -> None:
+    before = getattr(Fixed, name)
+    for user in (Fixed, Base, ProducerUser, BrokerUser):
+        if user is BrokerUser and name not in settings_of(BrokerUser):
+            continue
+        with pytest.raises(AttributeError, match=f"{user.__name__}.{name} = 64: the settings of a class are fixed"):
+            setattr(user, name, 64)
+    with pytest.raises(AttributeError, match=f"del Fixed.{name}: the settings of a class are fixed"):
+        delattr(Fixed, name)
+    assert getattr(Fixed, name) == before
+    assert problems[0] == (
+        f"Fixed.{name} = 64: the settings of a class are fixed once a run has begun, and the run records them; write "
+        f"{name} = 64 in the class, or use _{name} for an attribute of your own"
+    )
+
+
+def test_a_mixin_cannot_change_fixed_settings(problems: Problems, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Mixin, "sends_per_second", 60.0)
+    assert Fixed.sends_per_second == 20.0
+    assert not problems
+
+
+def test_a_fixed_class_has_attributes_of_its_own(problems: Problems) -> None:
+    cast(Any, Fixed)._counted = 5
+    assert cast(Any, Fixed)._counted == 5
+    assert not problems
+
+
+def test_settings_are_free_for_the_next_run(problems: Problems) -> None:
+    free_settings([Fixed])
+    Fixed.body_bytes = 64
+    assert Fixed.body_bytes == 64
+    assert not problems
 
 
 def test_each_kind_of_user_has_its_own_settings() -> None:

@@ -15,6 +15,7 @@ from locust import events
 from locust.runners import WorkerRunner
 
 from drivers.protocols import connectors_of
+from drivers.users.fixed_settings import fix_settings, free_settings
 from drivers.users.priority import RealTimePriority
 from drivers.users.session import Session, attach, detach
 from drivers.users.stall_sampler import StallSampler
@@ -83,9 +84,11 @@ class WorkerDuty:
 
     def _take_on(self, data: dict[str, Any]) -> None:
         name = f"worker-{data['index']}"
+        free_settings(self._runner.user_classes)
         for user in self._runner.user_classes:
             for setting, value in data["settings"].get(user.__name__, {}).items():
                 setattr(user, setting, value)
+        fix_settings(self._runner.user_classes)
         self._info = process_info(name, data["index"])
         recorder = Recorder(_shared(data["run"]) or partial(self._send_events, name), name, run_id=data["run"]["id"])
         recorder.start()

@@ -1,6 +1,7 @@
 """Rejects attributes of user classes that are no settings: a run would ignore them, and its author would not notice.
 
-Legal are the settings of `ProducerUser` and `ConsumerUser`, methods, properties, and names that begin with ``_``.
+Legal are the settings of `ProducerUser` and `ConsumerUser`, methods, properties, and names that begin with ``_``, but
+for names that our classes or Locust's have for themselves.
 Locust's own attributes are legal where they have an effect here.
 """
 
@@ -9,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from locust import User
 
 from drivers.users.broker_user import BrokerUser
-from drivers.users.declared_settings import OUR_MODULES, kind_of, settings_of
+from drivers.users.declared_settings import OUR_MODULES, SET_BY_LOCUST, kind_of, names_taken_by, settings_of
 from drivers.users.locust_users import ConsumerUser, ProducerUser
 from records.declared_types import misfit, shown
 from topologies.model.spelling import nearest
@@ -28,8 +29,10 @@ WITHOUT_EFFECT = {
 """Attributes of Locust's users that a run would ignore, with the next step."""
 TASKS = {ProducerUser: "produce", ConsumerUser: "consume"}
 """The one task of each kind, which lasts until the run ends."""
-FROM_LOCUST = ("abstract", "tasks", "fixed_count")
-"""Locust sets the first two in every class. `_task_problem` is about tasks."""
+FROM_LOCUST = (*SET_BY_LOCUST, "fixed_count")
+"""`_task_problem` is about tasks."""
+TAKEN_BY_LOCUST = ("run", "start", "stop", "greenlet", "json", "fullname")
+"""Its users do not work without its own; `on_start`, `on_stop`, `context` and `wait` may be another's."""
 
 
 def attribute_refusals(users: Iterable[type[BrokerUser]]) -> Iterator[str]:
@@ -73,7 +76,8 @@ def _only_annotated(owner: type) -> list[str]:
 
 def _problem(user: type, kind: type[BrokerUser], owner: type, name: str) -> str:
     """Return what is wrong with one attribute, the rule and the next step; '' if it is legal."""
-    if name.startswith("_") or name in FROM_LOCUST:
+    taken = name in names_taken_by(kind) or name in TAKEN_BY_LOCUST
+    if name in FROM_LOCUST or (name.startswith("_") and not taken):
         return ""
     settings = settings_of(kind)
     if name not in vars(owner):
@@ -94,19 +98,27 @@ def _problem(user: type, kind: type[BrokerUser], owner: type, name: str) -> str:
         return f"{subject}: a {kind.__name__} is a {kind.role}; leave it out"
     if name == TASKS[kind]:
         return f"{name}: Locust calls the method of {kind.__name__}, not this one; write a method of another name"
-    if isinstance(value, type) or not hasattr(type(value), "__get__"):
-        return f"{subject}: {_unknown(name, kind)}, or write _{name} for an attribute of your own"
-    return ""
+    if taken:
+        shown_name = name if _is_code(value) else subject
+        return f"{shown_name}: a {kind.__name__} has this name for itself, and would not work; write another name"
+    return "" if _is_code(value) else f"{subject}: {_unknown(name, kind)}"
+
+
+def _is_code(value: object) -> bool:
+    """Whether it is a method or a property, and no class."""
+    return hasattr(type(value), "__get__") and not isinstance(value, type)
 
 
 def _unknown(name: str, kind: type) -> str:
     """Return the rule, the nearest setting, and what to do."""
     rule = f"a {kind.__name__} has no setting {name!r}"
+    own_name = f"_my_{name}" if f"_{name}" in names_taken_by(kind) else f"_{name}"
+    or_own = f"or write {own_name} for an attribute of your own"
     if hint := nearest(name, [*settings_of(kind), *WITHOUT_EFFECT]):
-        return f"{rule}{hint} Correct the name"
+        return f"{rule}{hint} Correct the name, {or_own}"
     if hint := nearest(name, [*settings_of(OTHER_KIND[kind])]):
-        return f"{rule}{hint} That is one of a {OTHER_KIND[kind].__name__}; leave it out"
-    return f"{rule}; leave it out"
+        return f"{rule}{hint} That is one of a {OTHER_KIND[kind].__name__}; leave it out, {or_own}"
+    return f"{rule}; leave it out, {or_own}"
 
 
 def _task_problem(user: type[BrokerUser], kind: type[BrokerUser]) -> str:

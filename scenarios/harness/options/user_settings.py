@@ -7,6 +7,7 @@ from locust import User
 from drivers.client.connection_modes import CONNECTION_MODES, ONE, ONE_URI, PER_MESSAGE, POOLED, URIS
 from drivers.protocols import Spoken
 from drivers.users.broker_user import BrokerUser
+from drivers.users.fixed_settings import free_settings
 from drivers.users.locust_users import ConsumerUser, ProducerUser
 from records.client_steps import MOST_CLIENTS, ClientSteps
 from records.errors import UserError
@@ -65,6 +66,7 @@ def remember(scenario: Scenario) -> Own:
 
 def restore(own: Own) -> None:
     """One process makes many runs in the web UI: one run's settings are not the next run's defaults."""
+    free_settings(user for user, _, _ in own)
     for user, name, value in own:
         setattr(user, name, value)
 
