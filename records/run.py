@@ -4,6 +4,7 @@ run.json is written when the run begins (so that a killed run can still be analy
 It never holds a password, nor a URI that does.
 """
 
+import re
 from dataclasses import dataclass, field
 from itertools import chain, pairwise
 from typing import Literal
@@ -147,6 +148,10 @@ class GroupInfo:
     failover_uri: str = ""
 
 
+LEAVES = re.compile(r"… ([0-9][0-9.e+]*) s")
+"""The end of a stay in the setting ``stays`` (``0 … 4 s; 6 … end s at 1``), if it is before the end of the run."""
+
+
 @dataclass(frozen=True)
 class UserInfo:
     """One user class of the scenario: producer or consumer, how many, and its settings as they were used.
@@ -165,6 +170,12 @@ class UserInfo:
     def destinations(self) -> tuple[str, ...]:
         """The names of all its destinations."""
         return expanded(self.destination, int(self.settings.get("destinations", 1)))
+
+    @property
+    def leaves_s(self) -> float | None:
+        """When the first of its stays ends, in seconds of the load; None: it stays until the end of the run."""
+        end = LEAVES.search(str(self.settings.get("stays", "")))
+        return float(end[1]) if end else None
 
     @property
     def replies_to(self) -> tuple[str, ...]:

@@ -117,6 +117,27 @@ def absences(connections: pl.DataFrame, members: pl.DataFrame) -> pl.DataFrame:
     return by_user(gaps.select("client", "from_ns", "until_ns"), members).select("user", "from_ns", "until_ns")
 
 
+def departures(
+    connections: pl.DataFrame, members: pl.DataFrame, leaves_ns: Mapping[str, int], load_ended_ns: int | None
+) -> pl.DataFrame:
+    """Rows as of `absences`: users that left during the load as their stays say, and whose client did not come back.
+
+    ``leaves_ns``: by user class, the end of its first stay. Nothing else that closes a connection is a departure: who
+    closes at the end of the run, or at an error, was owed its messages until then.
+    """
+    changes = connections.filter(pl.col("event").is_in(["lost", "connected", "closed"])).sort("client", "at_ns")
+    last = changes.group_by("client", maintain_order=True).last()
+    closed = last.filter((pl.col("event") == "closed") & (pl.col("at_ns") < (load_ended_ns or 0)))
+    classes = members.select("user", "user_class")
+    leaves = pl.col("user_class").replace_strict(dict(leaves_ns), default=None, return_dtype=pl.Int64)
+    return (
+        by_user(closed.select("client", (pl.col("at_ns") - GRACE_NS).alias("from_ns")), members)
+        .join(classes, "user")
+        .filter(pl.col("from_ns") >= leaves - 2 * GRACE_NS)  # the clocks of two processes differ a little
+        .select("user", "from_ns", pl.lit(FOREVER_NS, pl.Int64).alias("until_ns"))
+    )
+
+
 def queue_name(destination: pl.Expr) -> pl.Expr:
     """``queue://orders`` and ``orders`` are the same queue."""
     return destination.str.strip_prefix(QUEUE_PREFIX)

@@ -22,6 +22,7 @@ from records.parts import PARTED
 from records.reader import read_part
 from records.run import ProcessInfo
 from records.seal import ChangedGroup
+from records.units import NS_PER_S
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ class RunFacts:
             clock_error_ns=run.clock_error_ns,
             stalls=run.stalls,
             subscriptions=held,
-            absences=outcomes.absences(run.connections, run.members),
+            absences=pl.concat([outcomes.absences(run.connections, run.members), _departures(run)]),
             routes=run.routes,
             expectations=Expectations.from_run(run.info, _selectors(held)),
             durable=outcomes.durable_queues(held, run.members, queues),
@@ -72,6 +73,14 @@ class RunFacts:
             searched=not run.info.unsearched,
             shared=run.shared_queues,
         )
+
+
+def _departures(run: Run) -> pl.DataFrame:
+    began_ns = run.timeline.load_began_ns
+    leaves_ns = {
+        user.name: began_ns + round(user.leaves_s * NS_PER_S) for user in run.info.users if user.leaves_s is not None
+    }
+    return outcomes.departures(run.connections, run.members, leaves_ns, run.timeline.load_ended_ns)
 
 
 @dataclass(frozen=True)

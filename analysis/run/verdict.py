@@ -92,6 +92,7 @@ def invalid(evidence: Evidence) -> list[str]:
 def failed(evidence: Evidence) -> list[str]:
     return [
         *_nothing_arrived(evidence.messages),
+        *_corrupted(evidence),
         *_failed_checks(evidence.checks),
     ]
 
@@ -105,6 +106,18 @@ def _nothing_arrived(messages: Messages) -> list[str]:
     return [
         f"no message was received, though brokers confirmed {confirmed}: "
         f"of {expected} expected receptions, {', '.join(parts)}"
+    ]
+
+
+def _corrupted(evidence: Evidence) -> list[str]:
+    """A message that arrived with another content is no pass either, whether or not a check asks for it."""
+    count = evidence.messages["corrupted"]
+    told = any(check["metric"] == "messages.corrupted" and check["outcome"] == "fail" for check in evidence.checks)
+    if not count or told:
+        return []
+    return [
+        f"{count:,} of the deliveries had a body that is not as it was sent: the rows 'corrupted' of the report's "
+        "table of examples, and of results/anomalies, say which broker they came from"
     ]
 
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from records.figures import declared
+from records.figures import declared, titles
 from records.latency import Latency
 from records.messages import Messages
 from records.run import RunInfo
@@ -14,16 +14,34 @@ from reports.latency.places import latency_sentence, regions_sentence
 from reports.load import connections_sentence, cost_sentence, rate_sentence, steps_sentence
 from reports.messages import destinations_sentence, fate_sentence, kinds_sentences
 from reports.network.links import mirror_sentences
-from reports.parts.numbers import ABSENT, sentence, significant, whole
+from reports.parts.numbers import ABSENT, joined, sentence, significant, whole
 from reports.parts.values import ANY, Columns, Figure, Table, table_of
 
 MEANING = {
     "pass": ("Passed", "Every check held, and every message is accounted for."),
-    "fail": ("Failed", "At least one check did not hold, or nothing arrived."),
+    "fail": ("Failed", "At least one check did not hold, nothing arrived, or what arrived was corrupted."),
     "unknown": ("Unknown", "At least one check could not be decided: this is not a pass."),
     "invalid": ("Invalid", "No result: the reasons say why. The figures below serve diagnosis only."),
     "interrupted": ("Interrupted", "The run was stopped before its planned end. The figures cover what was run."),
 }
+
+
+ODD = titles(
+    Messages,
+    "lost",
+    "missing_unconfirmed",
+    "stranded",
+    "left_unconfirmed",
+    "dead_lettered",
+    "unaccounted",
+    "duplicated",
+    "reordered",
+    "corrupted",
+    "unexpected",
+    "unknown_attempts",
+    "foreign",
+)
+"""Counts of which none may be above 0 where a page says that every message is accounted for."""
 
 
 @dataclass(frozen=True)
@@ -45,9 +63,17 @@ ONLY_FIRST = ("moves", "cost", "rate")
 def headline(run: RunInfo, summary: Summary) -> Headline:
     verdict = summary["verdict"]
     word, meaning = MEANING[verdict]
+    if verdict == "pass":
+        meaning = _meaning_of_a_pass(summary["messages"]) or meaning
     reasons = tuple(map(sentence, summary["reasons"]))
     answer, further = _answer_and_further(run, summary)
     return Headline(verdict, word, meaning, reasons, answer, further, question(run), _timing(summary))
+
+
+def _meaning_of_a_pass(messages: Messages) -> str:
+    """Of a run in which messages came to something that no check forbids; '' of others."""
+    odd = [f"{messages[name]:,} {words}" for name, words in ODD.items() if messages[name]]  # type: ignore[literal-required]
+    return f"Every check held. What happened all the same, and no check forbids: {joined(odd)}." if odd else ""
 
 
 def _answer_and_further(run: RunInfo, summary: Summary) -> tuple[str, tuple[str, ...]]:

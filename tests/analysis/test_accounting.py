@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 
 from analysis.events.routes import EQUAL_NAMES, Routes
+from analysis.events.timeline import FOREVER_NS
 from analysis.messages import deliveries, order
 from analysis.messages import outcomes as message_outcomes
 from analysis.messages.accounting import COUNTS, added_up, count_reordered, counts, with_derived
@@ -15,9 +16,10 @@ from analysis.messages.deliveries import messages
 from analysis.messages.expectations import NOTHING_SPECIAL, Expectations
 from analysis.messages.outcomes import NOBODY
 from records.messages import NOT_RECEIVED
+from records.run import UserInfo
 from records.schemas import UNKNOWN
 from tests.analysis import oracle
-from tests.analysis.rows import QUEUE, TOPIC, Row, connection, frame, leftover, member, receipt, send, subscription
+from tests.analysis.rows import MS, QUEUE, TOPIC, Row, connection, frame, leftover, member, receipt, send, subscription
 
 
 def parts(counts: dict[str, int]) -> int:
@@ -292,6 +294,27 @@ def test_subscribers_that_share_a_lost_connection_were_away_and_nobody_owed_them
     counts = counted(sends, [], subscribed, connections=gone, members=members)
     missed_and_lost = {key[1]: (count["missed_away"], count["lost"]) for key, count in counts.items()}
     assert missed_and_lost == {"s7": (1, 0), "s8": (1, 0), "s9": (0, 1)}
+
+
+def test_subscribers_that_leave_as_their_stays_say_are_owed_nothing_more() -> None:
+    """7 leaves at 2 s. 8 comes back, 9 leaves before its class does, and 6 as the load ends, at 9 s."""
+    closed_ms = {6: 9_001, 7: 2_000, 8: 2_000, 9: 500}
+    connections = [connection("closed", at=at, client=client) for client, at in closed_ms.items()]
+    connections.append(connection("connected", at=2_100, client=8))
+    members = frame("members", [member(user, user, role="consumer") for user in closed_ms])
+    left = message_outcomes.departures(
+        frame("connections", connections), members, {"Orders": 2_000 * MS}, load_ended_ns=9_000 * MS
+    )
+    assert left.to_dicts() == [{"user": 7, "from_ns": 1_000 * MS, "until_ns": FOREVER_NS}]
+    of_others = message_outcomes.departures(frame("connections", connections), members, {}, load_ended_ns=9_000 * MS)
+    assert of_others.is_empty()
+
+
+@pytest.mark.parametrize(
+    ("stays", "leaves_s"), [("0 … 4 s", 4), ("0 … 2.5 s at 1; 6 … end s at 0", 2.5), ("0 … end s at 2", None)]
+)
+def test_a_class_leaves_at_the_end_of_its_first_stay(stays: str, leaves_s: float | None) -> None:
+    assert UserInfo("C", "consumer", "consumers", TOPIC, 1, {"stays": stays}).leaves_s == leaves_s
 
 
 @pytest.mark.parametrize(("seed", "searched"), [(1, True), (2, False)])

@@ -119,6 +119,8 @@ def test_planted_fates_come_back_as_they_were_planted(everything_analysed: tuple
     assert summary["verdict"] == "invalid"
     assert summary["reasons"] == [
         "no send is on record of 1 deliveries of this run: rows of events/sends are missing",
+        "1 of the deliveries had a body that is not as it was sent: the rows 'corrupted' of the report's table of "
+        "examples, and of results/anomalies, say which broker they came from",
         "check 'no loss' failed: messages.lost is 1, it must be <= 0",
         "other clients sent messages to the run's destinations, so the load was not the scenario's own: 1 received "
         "from queue://orders at b; stop those clients, or use destinations and brokers that nobody else uses",

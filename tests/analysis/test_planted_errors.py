@@ -318,6 +318,29 @@ def test_nobody_owes_a_subscriber_that_is_not_durable_what_was_sent_while_it_was
     )
 
 
+def test_nobody_owes_a_subscriber_what_was_sent_after_its_stay(spark: SparkContext, planted: Planted) -> None:
+    """It closes its connection at 5 s, as its class says, and does not come back."""
+    left_ns = due_of(500)
+
+    def leaving(recorder: Recorder) -> None:
+        recorder.member(7, 7, "consumers", "consumer", "Leaver", LOAD_NS - S)
+        recorder.subscription(7, "prices#7", TOPIC, "topic", "b", LOAD_NS - S)
+        recorder.connection(7, "consumers", "stomp", ConnectionEvent("b", "connected", LOAD_NS - S, ""))
+        recorder.connection(7, "consumers", "stomp", ConnectionEvent("b", "closed", left_ns, ""))
+        for seq in range(1_000):
+            at_ns = due_of(seq)
+            recorder.send(1, seq, 1, TOPIC, "a", at_ns, at_ns, at_ns, at_ns + MS, "acked", 64, False)
+            if at_ns < left_ns:
+                recorder.receipt(7, "prices#7", 1, seq, 1, TOPIC, "b", at_ns, False, "intact", 1)
+
+    stays_s = (left_ns - LOAD_NS) / S
+    leaver = UserInfo("Leaver", "consumer", "consumers", TOPIC, 1, {"stays": f"0 … {stays_s:g} s"})
+    no_loss = (Check("lost", "messages.lost", at_most=0),)
+    summary = quietly(planted(leaving, replace(INFO, checks=no_loss, users=(*INFO.users, leaver))).path)
+    assert summary["verdict"] == "pass", summary["reasons"]
+    assert counts(summary) == {"sent": 1_000, "acked": 1_000, "expected": 1_000, "received": 500, "missed_away": 500}
+
+
 @pytest.mark.nightly  # test_accounting.py and test_brokers_and_rates.py have the figure
 def test_messages_of_others_on_a_dead_letter_queue_are_foreign_and_no_verdict(
     spark: SparkContext, planted: Planted

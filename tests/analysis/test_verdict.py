@@ -99,6 +99,19 @@ CASES = {
         "invalid",
         "fault kill of broker-1 could not be applied: no such process",
     ),
+    "corrupted messages that no check forbids": (
+        {"messages": Messages(**{**NOTHING, "sent": 9, "acked": 9, "received": 9, "corrupted": 2})},  # type: ignore[typeddict-item]
+        "fail",
+        "2 of the deliveries had a body that is not as it was sent",
+    ),
+    "corrupted messages that a check names": (
+        {
+            "messages": Messages(**{**NOTHING, "sent": 9, "acked": 9, "received": 9, "corrupted": 2}),  # type: ignore[typeddict-item]
+            "checks": (CheckResult(name="intact", metric="messages.corrupted", value=2, rule="<= 0", outcome="fail"),),
+        },
+        "fail",
+        "check 'intact' failed: messages.corrupted is 2",
+    ),
     "a failed check": ({"checks": (FAILED,)}, "fail", "check 'no loss' failed: messages.lost is 2, it must be <= 0"),
     "a check without a figure": ({"checks": (UNKNOWN,)}, "unknown", "the run has no figure latency_ms.x.p99"),
     "messages unaccounted for": (

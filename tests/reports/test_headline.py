@@ -144,6 +144,16 @@ def test_the_answer_is_what_the_scenario_asks_and_the_rest_is_a_list() -> None:
     assert without.answer == top.further[0], "what answers the question is not there"
 
 
+def test_a_pass_with_odd_messages_does_not_say_that_all_are_accounted_for() -> None:
+    assert headline(RUN, MADE_UP | {"verdict": "pass"}).meaning.endswith("every message is accounted for.")
+    for name in ("lost", "stranded", "dead_lettered", "duplicated", "reordered", "unexpected", "unknown_attempts"):
+        messages = MADE_UP["messages"] | {name: 3}
+        top = headline(RUN, MADE_UP | {"verdict": "pass", "messages": messages})
+        assert "accounted for" not in top.meaning, name
+        assert "no check forbids: 3 " in top.meaning, name
+        assert "exactly once" not in " ".join((top.answer, *top.further)), name
+
+
 @pytest.mark.parametrize(
     ("scenario", "changed", "first_words"),
     [
