@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import gevent
 import jpype
 import jpype.config
 
@@ -154,7 +155,20 @@ def _start_jvm(library: Path) -> None:
     os.environ |= LOCALE  # the JVM reads the variables of its process
     jpype.startJVM(str(library), *JVM_OPTIONS, interrupt=False)
     gc.callbacks[:] = hooks
+    _hear_of_children_again()
     atexit.register(_stop_jpype_thread)
+
+
+def _hear_of_children_again() -> None:
+    """Let gevent see again when a child process ends.
+
+    Java resets the handler of SIGCHLD as it loads this class. From Java 21 on any look at an environment variable does,
+    and `subprocess` would then wait forever for a process that has ended.
+    """
+    jpype.JClass("java.lang.Class").forName("java.lang.ProcessImpl")
+    loop = gevent.get_hub().loop
+    loop.reset_sigchld()
+    loop.install_sigchld()
 
 
 def _stop_jpype_thread() -> None:

@@ -125,11 +125,15 @@ class BrokerUser(User, metaclass=SettingsMeta):
         """Call the class's own `on_start`. An error in it ends this user, as in `guard`."""
         try:
             on_start()
-        except Exception as error:  # StopUser too: a user that ends before its task would never be ready
+        except GreenletExit as error:
+            session = session_of(self.environment)
+            if session is not None and session.producing:  # the run stops its users after that
+                session.report(f"{type(self).__name__}: on_start raised {in_words(error)}{_place(error, on_start)}")
+            raise
+        except BaseException as error:  # StopUser and sys.exit() too: a user that ends here would never be ready
             session = self.enter()
             log.debug("%s.on_start", type(self).__name__, exc_info=error)
-            message = f"{type(error).__name__}: {' '.join(str(error).split())}".removesuffix(": ")
-            problem = f"on_start raised {message}{_place(error, on_start)}"
+            problem = f"on_start raised {in_words(error)}{_place(error, on_start)}"
             if self.may_fail:
                 session.do_without(type(self).__name__, problem)
                 self.leave(session)
@@ -166,6 +170,10 @@ class BrokerUser(User, metaclass=SettingsMeta):
         except Exception as error:
             log.exception("%s", type(self).__name__)
             session.report(f"{type(self).__name__} failed by a fault of brokerbench's own: {error!r}")
+            raise StopUser from error
+        except BaseException as error:  # sys.exit(), for instance, which would end the process
+            log.debug("%s", type(self).__name__, exc_info=error)
+            session.report(f"{type(self).__name__}: its task raised {in_words(error)}")
             raise StopUser from error
 
     def ended_early(self, session: Session, how: str) -> str:
@@ -247,7 +255,12 @@ class BrokerUser(User, metaclass=SettingsMeta):
                 client.usable()
 
 
-def _place(error: Exception, function: Callable[[], None]) -> str:
+def in_words(error: BaseException) -> str:
+    """Its type, and in one line what it says."""
+    return f"{type(error).__name__}: {' '.join(str(error).split())}".removesuffix(": ")
+
+
+def _place(error: BaseException, function: Callable[[], None]) -> str:
     """The last line in the function's own file that an error came through; '' if that is not known."""
     file = getattr(getattr(function, "__code__", None), "co_filename", "")
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]

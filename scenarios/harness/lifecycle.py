@@ -33,6 +33,7 @@ from records.errors import UserError, refuse_first
 from records.summary import EXIT_STATUS
 from records.writer import Recorder
 from scenarios.harness import distributed, web
+from scenarios.harness.exits import report_exits
 from scenarios.harness.options import arguments, plan, user_settings
 from scenarios.harness.options import run_options as options
 from scenarios.harness.options.locust_options import selection_refusals
@@ -102,6 +103,7 @@ class Lifecycle:
 
     def on_init(self, environment: Any, runner: Any, **_: Any) -> None:
         self._environment = environment
+        report_exits(environment)
         if isinstance(runner, WorkerRunner):
             distributed.WorkerDuty(environment, runner).register()
             return

@@ -1,0 +1,37 @@
+"""A fixed rate on brokers in memory. One user ends the process in the way that ``HOW`` names.
+
+Asks: does the run still come to its end, and say who it was?
+"""
+
+import os
+import sys
+
+import gevent
+
+from drivers.users.locust_users import ConsumerUser, ProducerUser
+from scenarios.harness import Hold, Scenario, no_acked_send_lost, run
+
+HOW, IN_THE_LOAD_S = os.environ["HOW"], 2.5
+
+
+class Producer(ProducerUser):
+    group, destination, fixed_count, sends_per_second = "producers", "queue://orders", 1, 20
+
+
+class Consumer(ConsumerUser):
+    group, destination, fixed_count = "consumers", "queue://orders", 1
+
+    def on_start(self) -> None:
+        if HOW == "exit in on_start":
+            sys.exit()
+        if HOW == "killed in on_start":
+            raise gevent.GreenletExit
+        if HOW == "exit in a greenlet":
+            gevent.spawn_later(IN_THE_LOAD_S, sys.exit)
+
+    def on_stop(self) -> None:
+        if HOW == "exit in on_stop":
+            raise SystemExit(0)
+
+
+run(Scenario((Producer, Consumer), "single", Hold(for_s=5), (no_acked_send_lost(),), question=__doc__, warm_up_s=0))

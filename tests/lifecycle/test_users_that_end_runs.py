@@ -1,0 +1,29 @@
+"""Checks that a run which a user's own code ends says so, and never ends with status 0."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.support.locust_run import make_run
+
+CANNOT_RUN, INVALID = 2, 3
+
+
+@pytest.mark.parametrize(
+    ("how", "status", "reason"),
+    [
+        ("exit in on_start", CANNOT_RUN, r"Consumer: on_start raised SystemExit \(ending_users\.py:\d+\)"),
+        ("killed in on_start", CANNOT_RUN, r"Consumer: on_start raised GreenletExit \(ending_users\.py:\d+\)"),
+        ("exit in a greenlet", INVALID, r"a greenlet that a user or a listener spawned raised SystemExit.*"),
+        ("exit in on_stop", INVALID, r"Consumer raised SystemExit: 0 \(ending_users\.py:\d+\).*"),
+    ],
+)
+def test_a_run_that_a_user_ends_says_why(tmp_path: Path, how: str, status: int, reason: str) -> None:
+    locustfile, runs = "tests/lifecycle/locustfiles/ending_users.py", tmp_path / "runs"
+    outcome = make_run(locustfile, "--runtime", "memory", "--analyse-later", runs=runs, env={"HOW": how})
+    assert outcome.status == status, outcome.output
+    (problem,) = outcome.info["problems"]
+    assert re.fullmatch(reason, problem)
+    assert outcome.info["state"] == "ended"
+    assert problem in outcome.output
