@@ -1,10 +1,12 @@
 """Checks who can talk on the channel of a distributed run, and what others can read of it."""
 
+import os
 import socket
 import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import gevent
 import pytest
@@ -12,7 +14,7 @@ import zmq
 from locust.exception import RPCError
 from locust.rpc import Message, zmqrpc
 
-from scenarios.harness.distributed.channel import ANY_PORT, MasterSocket, WorkerSocket
+from scenarios.harness.distributed.channel import ANY_PORT, MasterSocket, WorkerSocket, _peer_of
 from scenarios.harness.distributed.secret import Keys
 from tests.support.locust_run import free_port
 
@@ -162,3 +164,11 @@ def test_a_master_listens_again_on_its_port() -> None:
     second = MasterSocket(HERE, first.port, keys=SECRET, refused=lambda _: None)
     second.close(linger=0)
     assert second.port == first.port
+
+
+def test_a_reused_descriptor_is_closed_again(tmp_path: Path) -> None:
+    """ZeroMQ may have closed a connection, and its number may belong to a file, which a copy would keep open."""
+    with (tmp_path / "events").open("w") as file:
+        before = len(os.listdir("/proc/self/fd"))
+        assert [_peer_of(file.fileno()) for _ in range(20)] == [""] * 20
+        assert len(os.listdir("/proc/self/fd")) == before

@@ -119,7 +119,16 @@ def _events(monitor: Any) -> Iterator[dict[str, Any]]:
 def _peer_of(descriptor: int) -> str:
     """Return the peer's address of an accepted connection; '' if ZeroMQ has closed it meanwhile."""
     try:
-        with socket.socket(fileno=os.dup(descriptor)) as copy:
-            return str(copy.getpeername()[0])
-    except (OSError, IndexError):
+        copy = os.dup(descriptor)
+    except OSError:
         return ""
+    try:
+        connection = socket.socket(fileno=copy)
+    except OSError:  # the number belongs to a file by now
+        os.close(copy)
+        return ""
+    with connection:
+        try:
+            return str(connection.getpeername()[0])
+        except (OSError, IndexError):
+            return ""
