@@ -1,6 +1,5 @@
 """Checks who can talk on the channel of a distributed run, and what others can read of it."""
 
-import os
 import socket
 import threading
 from collections.abc import Iterator
@@ -169,6 +168,6 @@ def test_a_master_listens_again_on_its_port() -> None:
 def test_a_reused_descriptor_is_closed_again(tmp_path: Path) -> None:
     """ZeroMQ may have closed a connection, and its number may belong to a file, which a copy would keep open."""
     with (tmp_path / "events").open("w") as file:
-        before = len(os.listdir("/proc/self/fd"))
+        before = len([*Path("/proc/self/fd").iterdir()])
         assert [_peer_of(file.fileno()) for _ in range(20)] == [""] * 20
-        assert len(os.listdir("/proc/self/fd")) == before
+        assert len([*Path("/proc/self/fd").iterdir()]) == before
