@@ -4,10 +4,9 @@ Asks: is the error reported, and is everything taken down?
 """
 
 import os
-from typing import Any
+from typing import Any, NoReturn
 
 from drivers.users.locust_users import ConsumerUser, ProducerUser
-from records.send_schedule import Schedule
 from scenarios.harness import Hold, Scenario, no_acked_send_lost, run
 from scenarios.harness.run.load import Load
 
@@ -15,21 +14,21 @@ from scenarios.harness.run.load import Load
 class Producer(ProducerUser):
     group, destination, fixed_count = "producers", "queue://crashing", 2
 
-    def _schedule(self, *arguments: Any) -> Schedule:  # called once the load has been started
-        if os.environ.get("PLANTED_IN", "producer") == "producer":
-            raise RuntimeError("planted in a producer")
-        return super()._schedule(*arguments)
-
 
 class Consumer(ConsumerUser):
     group, destination, fixed_count = "consumers", "queue://crashing", 1
 
 
-if os.environ.get("PLANTED_IN") == "controller":
+PLANTED_IN = os.environ.get("PLANTED_IN", "producer")
 
-    def fail(*_: Any) -> None:
-        raise RuntimeError("planted in the run controller")
 
-    Load._go = fail  # type: ignore[method-assign, assignment]
+def fail(*_: Any) -> NoReturn:
+    raise RuntimeError(f"planted in {'a producer' if PLANTED_IN == 'producer' else 'the run controller'}")
+
+
+if PLANTED_IN == "producer":
+    ProducerUser._schedule = fail  # type: ignore[method-assign]  # called once the load has been started
+if PLANTED_IN == "controller":
+    Load._go = fail  # type: ignore[method-assign]
 
 run(Scenario((Producer, Consumer), "single", Hold(for_s=5), (no_acked_send_lost(),), question=__doc__))

@@ -19,17 +19,6 @@ class Guest(ProducerUser):
     group, destination, fixed_count, sends_per_second = "producers", "queue://guests", 2, 10
     may_fail = True
 
-    def _produce(self, session: Session) -> None:
-        network = session.network
-        session.network = replace(network, credentials=Credentials(network.credentials.username, "mistyped"))
-        client = session.pooled_client(
-            self.role, self.group, self.connections
-        )  # with these, and without waiting for anybody
-        session.network = network
-        with closing(client):
-            client.open()
-            raise AssertionError("a broker took a wrong password")
-
 
 class Order(ProducerUser):
     group, destination, fixed_count, sends_per_second = "producers", "queue://guests", 2, 10
@@ -44,6 +33,26 @@ class Choosy(ConsumerUser):
 class Taker(ConsumerUser):
     group, destination, fixed_count = "consumers", "queue://guests", 1
 
+
+def connect_with_a_wrong_password(user: Guest, session: Session) -> None:
+    network = session.network
+    session.network = replace(network, credentials=Credentials(network.credentials.username, "mistyped"))
+    client = session.pooled_client(user.role, user.group, user.connections)  # with these, and waiting for nobody
+    session.network = network
+    with closing(client):
+        client.open()
+        raise AssertionError("a broker took a wrong password")
+
+
+def produce(user: ProducerUser, session: Session) -> None:
+    if isinstance(user, Guest):
+        connect_with_a_wrong_password(user, session)
+    else:
+        own_produce(user, session)
+
+
+own_produce = ProducerUser._produce
+ProducerUser._produce = produce  # type: ignore[method-assign]
 
 run(
     Scenario(
