@@ -83,7 +83,8 @@ def _is_a(kind: type, value: object) -> bool:
 
 
 def _below(path: str, name: str) -> str:
-    return f"{path}.{name}" if path else name
+    shown_name = name if name.isprintable() else ascii(name)
+    return f"{path}.{shown_name}" if path else shown_name
 
 
 def shown(value: object) -> str:
