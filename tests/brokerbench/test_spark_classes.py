@@ -18,6 +18,8 @@ import sys
 from pathlib import Path
 import analysis.spark
 analysis.spark.CLASSES = Path(sys.argv[1])
+options = [*analysis.spark.shared_classes(), sys.argv[2]]
+analysis.spark.shared_classes = lambda: options
 with analysis.spark.session("local[1]") as spark:
     print(spark.parallelize([1, 2], 1).map(lambda number: number + 1).collect())
 """
@@ -27,8 +29,8 @@ MANY = 3_000
 def session(archive: Path, java: Java, folder: Path) -> str:
     """What a session that is given the file says on the terminal."""
     log = f"-Xlog:class+load:file={folder / 'loaded.log'}"
-    environment = {**os.environ, **spark_environment(java, folder / "java"), "SPARK_SUBMIT_OPTS": log}
-    command = [sys.executable, "-c", SESSION, str(archive)]
+    environment = {**os.environ, **spark_environment(java, folder / "java")}
+    command = [sys.executable, "-c", SESSION, str(archive), log]
     finished = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120, check=True)
     assert finished.stderr == ""
     return finished.stdout
