@@ -24,7 +24,9 @@ def shadowing_file() -> Path | None:
     for name in (*OURS, *LIBRARIES):
         spec = find_spec(name)
         origin = Path(spec.origin).resolve() if spec and spec.origin else None
-        if origin and {origin.parent, origin.parent.parent} & folders and PROJECT not in origin.parents:
+        if origin is None or PROJECT in origin.parents:
+            continue
+        if (origin.parent.parent if origin.name == "__init__.py" else origin.parent) in folders:
             return origin
     return None
 
