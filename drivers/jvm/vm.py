@@ -21,7 +21,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import gevent
 import jpype
 import jpype.config
 
@@ -165,8 +164,10 @@ def _hear_of_children_again() -> None:
     Java resets the handler of SIGCHLD as it loads this class. From Java 21 on any look at an environment variable does,
     and `subprocess` would then wait forever for a process that has ended.
     """
+    from gevent import get_hub  # `brokerbench up` imports this module, and has no gevent
+
     jpype.JClass("java.lang.Class").forName("java.lang.ProcessImpl")
-    loop = gevent.get_hub().loop
+    loop = get_hub().loop
     loop.reset_sigchld()
     loop.install_sigchld()
 
