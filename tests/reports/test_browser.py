@@ -85,7 +85,7 @@ def test_verdict_and_charts_are_seen_without_scripts(browser: Browser, mesh_run:
     page = Opened(browser, mesh_run, WIDE, scripts=False).page
     assert page.get_by_role("heading", name="Failed").is_visible()
     images = page.locator("svg[role=img]")
-    assert images.count() == 15
+    assert images.count() == 16
     assert all((images.nth(at).bounding_box() or {"height": 0})["height"] > 100 for at in range(images.count()))
 
 
