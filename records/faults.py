@@ -33,6 +33,7 @@ class FaultTraits:
     absent before the fault, and again once it is mended. ``keeps_clients_off``: no client is expected at the target
     meanwhile. ``explains_outages``: silence of brokers and lost connections meanwhile are its doing. ``ends_abruptly``:
     the target's process ends without notice. ``is_a_span``: sentences tell its end too, as it does nothing but last.
+    ``stayed``: what is said of one that was never mended.
     """
 
     said: str
@@ -41,12 +42,15 @@ class FaultTraits:
     explains_outages: bool = True
     ends_abruptly: bool = False
     is_a_span: bool = False
+    stayed: str = "stayed so"
 
+
+GONE = "never came back"
 
 TRAITS = {
-    "kill": FaultTraits("was killed", ends_abruptly=True),
-    "power-loss": FaultTraits("lost power", ends_abruptly=True),
-    "stop": FaultTraits("was stopped"),
+    "kill": FaultTraits("was killed", ends_abruptly=True, stayed=GONE),
+    "power-loss": FaultTraits("lost power", ends_abruptly=True, stayed=GONE),
+    "stop": FaultTraits("was stopped", stayed=GONE),
     "restart": FaultTraits("was restarted"),
     "freeze": FaultTraits("was frozen"),
     "rolling-restart": FaultTraits("was restarted in turn"),

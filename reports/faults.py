@@ -62,7 +62,7 @@ def _when(fault: FaultRecovery, traits: FaultTraits) -> str:
     """When it began; also its end where clients are then cut off, or where it does nothing but last."""
     began, until_s = f"{fault['began_s']:.3g} s", fault["restored_s"]
     if until_s is None:
-        return f"at {began}"
+        return f"at {began}" if traits.joins else f"at {began} and {traits.stayed}"
     if traits.joins:
         return f"at {began} and left at {until_s:.3g} s"
     return f"from {began} to {until_s:.3g} s" if traits.is_a_span else f"at {began}"

@@ -1,4 +1,4 @@
-"""Checks a whole run in which a mirrored broker is killed: its clients move, and the lag of the mirror is known."""
+"""Checks whole runs in which a mirrored broker is killed: clients move, and what the mirror lacked is lost or late."""
 
 from pathlib import Path
 
@@ -11,8 +11,25 @@ pytestmark = [pytest.mark.brokers, pytest.mark.spark, pytest.mark.nightly]
 PRIMARY, COPY = "dc-1", "dc-2"
 
 
+FAR = ("--link", "*:delay=500ms", "--seed", "7")
+
+
+def test_what_the_mirror_lacked_is_lost_with_the_broker(tmp_path: Path) -> None:
+    """Nobody starts the broker again or searches its store, and the run still ends with a verdict."""
+    outcome = make_run("scenarios/disaster.py", *FAR, "-t", "25s", runs=tmp_path / "runs")
+    assert (outcome.summary["verdict"], outcome.status) == ("fail", 1), outcome.output
+    (fault,) = outcome.summary["recovery"]["faults"]
+    assert (fault["target"], fault["restored_s"], fault["cut_off"], fault["never_back"]) == (PRIMARY, None, 18, 0)
+    assert 0 < fault["lost"] == outcome.summary["messages"]["lost"], "120 messages are on their way in 500 ms"
+    assert fault["oldest_lost_s"] < 2
+    assert outcome.summary["messages"]["unaccounted"] == outcome.summary["messages"]["stranded"] == 0
+    assert any(f"broker {PRIMARY} never came back" in warning for warning in outcome.info["warnings"])
+    assert nothing_left(tmp_path / "runs")
+
+
 def test_clients_move_to_the_mirror_and_what_it_lacked_comes_with_the_broker_that_was_killed(tmp_path: Path) -> None:
-    outcome = make_run("scenarios/disaster.py", "--link", "*:delay=500ms", "--seed", "7", runs=tmp_path / "runs")
+    back = ("--fault", "kill(producers, at=10, for=20)")
+    outcome = make_run("scenarios/disaster.py", *FAR, *back, runs=tmp_path / "runs")
     assert (outcome.summary["verdict"], outcome.status) == ("pass", 0), outcome.output
     assert {row["to_broker"] for row in outcome.results("outages")} == {COPY}
     assert outcome.summary["messages"]["lost"] == 0

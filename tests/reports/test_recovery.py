@@ -13,10 +13,11 @@ from tests.reports.run_folder import Plan, summary, write_run_folder
 
 
 def fault(**changes: Any) -> FaultRecovery:
-    some = summary()["recovery"]["faults"][0] | {"kind": "kill", "target": "broker-2", "began_s": 10.004, "lost": 0}
+    some = summary()["recovery"]["faults"][0] | {"kind": "kill", "target": "broker-2", "began_s": 10.004}
     back = {"cut_off": 34, "clients": 100, "never_back": 0, "outage_ms": {"p50": 300.0, "max": 1_900.0}}
     none_waited = {"backlog_highest": 3, "backlog_drained_s": 0.0, "drain_per_s": 900.0}
-    return cast(FaultRecovery, some | back | none_waited | {"duplicated": 12} | changes)
+    usual = {"lost": 0, "duplicated": 12, "restored_s": 25.0}
+    return cast(FaultRecovery, some | back | none_waited | usual | changes)
 
 
 @pytest.mark.parametrize(
@@ -40,6 +41,16 @@ def fault(**changes: Any) -> FaultRecovery:
             "broker-2 lost power at 10 s: no client was cut off. 5,000 acknowledged messages were lost, none came "
             "twice. Of 6,000 messages that waited at broker-2, 5,000 are gone: 4 sequences lost everything and 1 "
             "sequence lost the last messages; the oldest one had been confirmed 4.42 s before.",
+        ),
+        (
+            {"restored_s": None, "cut_off": 0},
+            "broker-2 was killed at 10 s and never came back: no client was cut off. "
+            "No acknowledged message was lost, 12 came twice.",
+        ),
+        (
+            {"kind": "cut", "restored_s": None, "cut_off": 0},
+            "broker-2 was cut at 10 s and stayed so: no client was cut off. "
+            "No acknowledged message was lost, 12 came twice.",
         ),
         (
             {"kind": "join", "restored_s": 25.6, "duplicated": 0},
@@ -141,7 +152,7 @@ def test_the_recovery_table_has_a_column_a_fault() -> None:
     table = recovery_table(cast(Recovery, {"faults": [*summary()["recovery"]["faults"], fault(fault="F2")]}))
     assert [column.title for column in table.columns] == ["Figure", "F1, pause broker-3", "F2, kill broker-2"]
     assert [row[1] for row in table.rows[:5]] == ["30.0", "30.01", "33.2", "18", "4"]
-    assert [row[2] for row in table.rows[:5]] == ["10.0", "30.01", "33.2", "100", "34"]
+    assert [row[2] for row in table.rows[:5]] == ["10.0", "30.01", "25.0", "100", "34"]
     assert recovery_table(cast(Recovery, {"faults": []})).rows == ()
 
 

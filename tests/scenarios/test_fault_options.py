@@ -300,6 +300,15 @@ def test_a_fault_that_lasts_for_the_rest_of_the_load_has_no_end() -> None:
     assert math.isclose(fault.at_s, 29)
 
 
+@pytest.mark.links
+def test_a_fault_may_last_forever() -> None:
+    text = "kill(broker-1, at=29, for=forever); cut(broker-2-to-broker-3, at=1, for=forever)"
+    plan = planned("--fault", text)
+    assert [fault.for_s for fault in plan.faults] == [math.inf, math.inf]
+    assert [fault.has_end for fault in plan.faults] == [False, False]
+    assert would_run(plan)["faults"] == ["kill broker-1 at 29 s, forever", "cut broker-2-to-broker-3 at 1 s, forever"]
+
+
 def test_premises_are_about_the_scenarios_own_faults() -> None:
     own = {"faults": (KillBroker("broker-3", 1, 2),), "premises": (somebody_cut_off(),)}
     assert planned(**own).info.premises == (somebody_cut_off(),)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from scenarios.harness.faults import CommandFault, Fault, FreezeBroker, FullStore, JoinBroker, KillBroker
+from scenarios.harness.faults import FOREVER, CommandFault, Fault, FreezeBroker, FullStore, JoinBroker, KillBroker
 from scenarios.harness.faults import command as command_fault
 from scenarios.harness.faults.rolling_restart import RestartInTurn
 from scenarios.harness.faults.schedule import FaultSchedule
@@ -146,6 +146,28 @@ def test_what_is_still_broken_when_the_load_ends_is_mended_at_once() -> None:
     line.end()
     assert not brokers.is_frozen
     assert [row[4] for row in notebook.rows] == ["the load was over before it was"]
+
+
+def test_a_broker_killed_forever_is_never_started() -> None:
+    """The fault is recorded without an end, and the broker is expected to be down, in the drain too."""
+    brokers, notebook = Brokers(), Notebook()
+    line = begun(KillBroker("b", at_s=0, for_s=FOREVER), brokers, notebook)
+    until(lambda: notebook.rows)
+    until(lambda: line.over_since_ns() is not None)
+    assert (line.states, line.gone_for_good()) == (["going on"], {"b"})
+    line.end()
+    assert (brokers.down, brokers.started, line.expected_down()) == (True, [], {"b"})
+    assert [row[3:] for row in notebook.rows] == [(None, None)]
+    assert notebook.moments[0]["effective_ns"] is not None
+    assert notebook.moments[0]["restored_ns"] is None
+
+
+def test_a_kill_without_end_comes_back_for_the_drain() -> None:
+    brokers, notebook = Brokers(), Notebook()
+    line = begun(KillBroker("b", at_s=0), brokers, notebook)
+    until(lambda: brokers.down)
+    line.end()
+    assert (brokers.started, line.gone_for_good(), line.expected_down()) == (["b"], frozenset(), frozenset())
 
 
 def test_a_fault_that_was_never_due_says_so() -> None:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from scenarios.harness.faults.blackhole import BlackholeLink
 from scenarios.harness.faults.command import CommandFault
-from scenarios.harness.faults.contract import Fault, repeated
+from scenarios.harness.faults.contract import FOREVER, Fault, repeated
 from scenarios.harness.faults.cut import CutLink
 from scenarios.harness.faults.disconnect import DisconnectClients
 from scenarios.harness.faults.freeze import FreezeBroker
@@ -19,6 +19,7 @@ from scenarios.harness.faults.stop import StopBroker
 from scenarios.harness.faults.stop_link import StopLink
 
 __all__ = [
+    "FOREVER",
     "BlackholeLink",
     "CommandFault",
     "CutLink",

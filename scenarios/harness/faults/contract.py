@@ -19,6 +19,8 @@ from topologies.runtimes.own import proxies_of
 from topologies.runtimes.proxies.link_proxies import LinkProxies
 
 MOST_TIMES = 1_000  # each has a thread of its own
+FOREVER = math.inf
+"""``for_s`` of a fault that is never mended. In ``--fault``: ``for=forever``."""
 
 
 class Probe(Protocol):
@@ -56,7 +58,8 @@ class Probe(Protocol):
 class Fault(ABC):
     """The base of faults. Raises ValueError for times that no load has.
 
-    ``at_s`` and ``for_s`` lie on the load's clock: 0 is its start. ``for_s`` None: until the load is over.
+    ``at_s`` and ``for_s`` lie on the load's clock: 0 is its start. ``for_s`` None: until the load is over, so it is mended
+    before the drain. FOREVER: it is never mended, if it ``may_stay``.
     ``target``: a broker or, if it is ``of_link``, a link. In a scenario it may be a client group: any broker where the
     group enters, the last one for a fault that ``joins``, or any link of such a broker.
 
@@ -67,6 +70,7 @@ class Fault(ABC):
     ``takes_down``: the broker's process is expected to be gone from `begin` until the fault is mended.
     ``joins``: the broker is absent at the start. It is expected to be gone until the fault has its effect, and again
     once it is mended.
+    ``may_stay``: it may last FOREVER.
     ``effect_timeout_s``: how long after `begin` the effect may take. ``mended_timeout_s``: the same after `end`.
     ``look_every_s``: how long between two looks at either. ``mended_as`` and ``not_mended_as`` say what is measured
     after `end`, and what was not.
@@ -82,6 +86,7 @@ class Fault(ABC):
     needs: ClassVar[tuple[Capability, ...]] = (Capability.OPERATES_BROKERS,)
     through_proxy: ClassVar[bool] = False
     takes_down: ClassVar[bool] = False
+    may_stay: ClassVar[bool] = False
     effect_timeout_s: ClassVar[float] = 10.0
     mended_timeout_s: ClassVar[float] = 60.0
     look_every_s: ClassVar[float] = 0.02
@@ -99,7 +104,11 @@ class Fault(ABC):
             raise ValueError(
                 f"fault {self.kind} of {self.target}: at={self.at_s:g} must be 0 or more seconds into the load"
             )
-        if self.for_s is not None and not _is_time(self.for_s):
+        if self.for_s == FOREVER and not self.may_stay:
+            raise ValueError(
+                f"fault {self.kind} of {self.target}: it cannot last forever; write for=SECONDS, or leave for out"
+            )
+        if self.for_s is not None and self.for_s != FOREVER and not _is_time(self.for_s):
             raise ValueError(f"fault {self.kind} of {self.target}: for={self.for_s:g} must be 0 or more seconds")
 
     @classmethod
@@ -118,13 +127,18 @@ class Fault(ABC):
 
     @property
     def lasts_s(self) -> float:
-        """How long it is in effect; infinite until the load is over."""
+        """How long it is in effect; infinite until the load is over, or for good."""
         return math.inf if self.for_s is None else self.for_s
 
     @property
     def has_end(self) -> bool:
         """Whether there is something to mend then."""
-        return True
+        return self.for_s != FOREVER
+
+    @property
+    def least_s(self) -> float:
+        """How long the load has to go on after it began."""
+        return self.for_s if self.for_s and self.for_s != FOREVER else 0.0
 
     @property
     def turn_pause_s(self) -> float | None:
@@ -183,6 +197,7 @@ class BrokerTakenDown(BrokerFault):
     """The base of faults that end a broker's process. It is started again on the store that it left."""
 
     takes_down: ClassVar[bool] = True
+    may_stay: ClassVar[bool] = True
 
     def end(self, runtime: Runtime) -> None:
         runtime.start(self.target)
@@ -197,6 +212,7 @@ class LinkFault(Fault):
     takes: ClassVar[str] = "LINK"
     of_link: ClassVar[bool] = True
     through_proxy: ClassVar[bool] = True
+    may_stay: ClassVar[bool] = True
     mended_as: ClassVar[str] = "is up at both ends again"
     not_mended_as: ClassVar[str] = "was not up at both ends"
 

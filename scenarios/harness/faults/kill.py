@@ -15,7 +15,10 @@ class KillBroker(BrokerTakenDown):
     """SIGKILL, then a start."""
 
     kind: ClassVar[str] = "kill"
-    does: ClassVar[str] = "SIGKILL; after `for` seconds the broker is started again on the store that it left"
+    does: ClassVar[str] = (
+        "SIGKILL; after `for` seconds the broker is started again on the store that it left; with `for=forever` it "
+        "never comes back"
+    )
 
     def begin(self, runtime: Runtime) -> None:
         runtime.kill(self.target)

@@ -66,6 +66,7 @@ class FaultSchedule:
         self._over_ns: list[int] = []  # each fault that is over, whatever came of it
         self._down = {*absent_at_start(faults)}
         self._not_joined, self._left = {*self._down}, set[str]()
+        self._gone: set[str] = set()
         self._one_at_a_time = {fault.target: threading.Lock() for fault in faults}
 
     def start(self, load_began_ns: int) -> None:
@@ -96,12 +97,19 @@ class FaultSchedule:
         """The brokers that are to join and have not been started yet."""
         return frozenset(self._not_joined)
 
+    def gone_for_good(self) -> frozenset[str]:
+        """The brokers that a fault has taken down, and that never come back."""
+        return frozenset(self._gone)
+
     def last_began_ns(self, by_ns: int) -> int | None:
         """When the last fault that had begun by then began; None: none had. A broker that leaves counts as well."""
         return max((began_ns for began_ns in list(self._began_ns) if began_ns <= by_ns), default=None)
 
     def over_since_ns(self) -> int | None:
-        """When the last fault was over; None while one is still to come or going on, and without faults."""
+        """When the last fault was over; None while one is still to come or going on, and without faults.
+
+        One that is never mended counts as over once it has its effect.
+        """
         ended_ns = list(self._over_ns)
         return max(ended_ns) if ended_ns and len(ended_ns) == len(self._threads) else None
 
@@ -129,7 +137,7 @@ class FaultSchedule:
             self.states[index] = "going on"
             with self._one_at_a_time[fault.target]:
                 error = self._guarded(fault, moments)
-        self.states[index] = f"{FAILED}: {error}" if error else "over"
+        self.states[index] = f"{FAILED}: {error}" if error else "over" if fault.has_end or fault.joins else "going on"
         if error:
             log.warning("fault %s of %s: %s", fault.kind, fault.target, error)
         self._recorder.fault(
@@ -182,11 +190,17 @@ class FaultSchedule:
             if fault.joins:
                 self._down.discard(fault.target)
             error = self._wait(fault)
+        if not fault.has_end and not fault.joins:
+            if fault.takes_down:
+                self._gone.add(fault.target)
+            return error
         moments.ended_ns = time.perf_counter_ns()
         return (self._mended(fault, moments) if fault.has_end else None) or error
 
     def _wait(self, fault: Fault) -> str | None:
         """Keep it up for as long as it lasts; why it lasted less, or None."""
+        if not fault.has_end:
+            return None
         without_end = math.isinf(fault.lasts_s)
         cut_short = self._over.wait(None if without_end else fault.lasts_s)
         return "the load was over before it was" if cut_short and not without_end else None

@@ -8,6 +8,7 @@ from itertools import combinations
 from records.calls import before_missing_comma, parse_call
 from records.errors import UserError, about
 from scenarios.harness.faults import KINDS, CommandFault, Fault, absent_at_start, repeated
+from scenarios.harness.faults.contract import FOREVER
 from scenarios.harness.faults.power_loss import at_same_moment, each_broker
 from scenarios.harness.faults.rolling_restart import earliest_s, in_turn
 from scenarios.options import Options
@@ -84,6 +85,8 @@ def _why_unreadable(kind: str, text: str) -> str:
 
 
 def _seconds(name: str, setting: str) -> float:
+    if (name, setting) == ("for", "forever"):
+        return FOREVER
     try:
         return float(setting)
     except ValueError:
@@ -189,13 +192,13 @@ def _require_in_load(fault: Fault, begins_s: float, load_s: float | None) -> Non
     """``begins_s``: at the earliest."""
     if load_s is None:
         return
-    if not fault.for_s and begins_s >= load_s:
+    if not fault.least_s and begins_s >= load_s:
         pauses = "" if begins_s == fault.at_s else "after the pauses before it, "
         raise UserError(
             f"fault {fault.kind} of {fault.target}: {pauses}it begins {begins_s:g} s into the load, which is over "
             f"after {load_s:g} s; make the load longer (-t)"
         )
-    ends_s = begins_s + (fault.for_s or 0.0)
+    ends_s = begins_s + fault.least_s
     if ends_s > load_s:
         raise UserError(
             f"fault {fault.kind} of {fault.target}: it lasts from {begins_s:g} s to {ends_s:g} s of the load, "

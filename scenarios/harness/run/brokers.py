@@ -90,6 +90,7 @@ class BrokerEnvironment:
         self._watch: Watch
         self._is_up = False
         self._not_joined: Callable[[], Collection[str]] = frozenset
+        self._gone: Callable[[], Collection[str]] = frozenset
         if options.runtime == "memory":
             memory = MemoryRuntime([broker.name for broker in topology.brokers])
             self.runtime, self._watch = memory, MemoryWatch(memory)
@@ -110,13 +111,15 @@ class BrokerEnvironment:
         exchanges: Sequence[Exchange],
         started: Callable[[], None],
         not_joined: Callable[[], Collection[str]] = frozenset,
+        gone: Callable[[], Collection[str]] = frozenset,
     ) -> None:
         """Start all brokers, begin to sample them, and prove links and paths.
 
         ``exchanges``: which groups exchange messages, by which protocols. ``started``: called between start and proof.
-        ``not_joined``: the brokers that join later, and have not yet when it is asked.
+        ``not_joined``: the brokers that join later, and have not yet when it is asked. ``gone``: those that a fault has
+        taken down for good.
         """
-        self._not_joined = not_joined
+        self._not_joined, self._gone = not_joined, gone
         paths_by_protocols: dict[tuple[str, str], list[Path]] = {}
         for exchange in exchanges:
             paths = self.topology.paths_between(exchange.producers, exchange.consumers)
@@ -246,7 +249,7 @@ class BrokerEnvironment:
             return sum(
                 self._dead_letters.waiting(self._depths(broker))
                 + sum(subscription.waiting for subscription in self._to_be_delivered(broker))
-                for broker in self._ever_there()
+                for broker in self._searched()
             )
         except ManagementFailed:
             return None
@@ -264,10 +267,10 @@ class BrokerEnvironment:
             if (subscription.active if self._subscribers.have(subscription) else of_links)
         ]
 
-    def _ever_there(self) -> list[str]:
-        """The brokers that may hold messages: one that was to join, and never did, holds none."""
-        never = self._not_joined()
-        return [broker.name for broker in self.topology.brokers if broker.name not in never]
+    def _searched(self) -> list[str]:
+        """The brokers whose messages count: not one that was to join and never did, nor one that is gone for good."""
+        left_out = {*self._not_joined(), *self._gone()}
+        return [broker.name for broker in self.topology.brokers if broker.name not in left_out]
 
     def _depths(self, broker: str) -> Mapping[str, int]:
         """Messages by queue, of those queues that are this run's to look at. Raises ManagementFailed."""
@@ -283,7 +286,7 @@ class BrokerEnvironment:
         they dropped for its age.
         """
         self._others.end()  # the search has consumers of its own
-        brokers, look = self._ever_there(), partial(self._look, run_number)
+        brokers, look = self._searched(), partial(self._look, run_number)
         linked = bool(self.topology.links)
         search = LeftoverSearch(brokers, self._depths, look, self._dead_letters, linked=linked)
         unknowns = search.run()

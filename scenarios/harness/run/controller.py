@@ -53,6 +53,9 @@ log = logging.getLogger("brokerbench")
 TEAR_DOWN_TIMEOUT_S = 20.0
 CANNOT_RUN = 2  # exit status of a run that could not be made
 MORE_TIME = "\n    A machine with much else to do may need a longer --start-timeout."
+NEVER_BACK = (
+    "broker {} never came back, so nobody looked at its store: confirmed messages that only it had count as lost"
+)
 INTERRUPTED = "interrupted before any load was run"
 
 
@@ -127,6 +130,7 @@ class RunController:
                 self.plan.exchanges,
                 started=lambda: self.run_record.ended("up"),
                 not_joined=self.faults.not_joined,
+                gone=self.faults.gone_for_good,
             )
             self.run_record.ended("prove")
             self._describe()
@@ -237,6 +241,8 @@ class RunController:
         self.recorder.close()
         self.load.trouble(brokers=False)
         self._late_rows()
+        for broker in sorted(self.faults.gone_for_good()):
+            self.run_record.warning(NEVER_BACK.format(broker))
         for note in (*self.faults.not_due, *self.load_generators.tally().notes):
             self.run_record.warning(note)
         for warning in done_without(self.load_generators.tally(), self.plan.counts):
@@ -372,7 +378,7 @@ class RunController:
         elif not self.load.over:
             window, now_ns = self.load.window, time.perf_counter_ns()
             load_s = -1.0 if window is None else (now_ns - window.load_began_ns) / NS_PER_S
-            if load_s < max((fault.at_s + (fault.for_s or 0.0) for fault in self.plan.faults), default=0.0):
+            if load_s < max((fault.at_s + fault.least_s for fault in self.plan.faults), default=0.0):
                 self.interrupted = True
             text = f"stopped by hand in the web UI, {max(load_s, 0):.0f} s into the load"
             self.run_record.warning(text)

@@ -1,5 +1,6 @@
 """Keeps the last two minutes of a run for the page: a moment a second. Everything is copied, as a run goes on."""
 
+import math
 from collections import deque
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -92,4 +93,4 @@ def bands(faults: tuple[FaultState, ...]) -> list[Band]:
 
 
 def _until_s(fault: FaultState) -> float | None:
-    return None if fault.for_s is None or fault.state == "going on" else fault.at_s + fault.for_s
+    return None if fault.for_s in (None, math.inf) or fault.state == "going on" else fault.at_s + fault.for_s

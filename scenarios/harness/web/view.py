@@ -1,5 +1,6 @@
 """Shows a run in our tab: a snapshot as lines and tables of text, by a pure function."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -166,6 +167,8 @@ def _faults(snapshot: Snapshot) -> TextTable:
 
 
 def _lasting(for_s: float | None) -> str:
+    if for_s == math.inf:
+        return "the rest of the run"
     return "the rest of the load" if for_s is None else f"{for_s:g} s"
 
 
