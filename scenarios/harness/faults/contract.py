@@ -58,8 +58,8 @@ class Probe(Protocol):
 class Fault(ABC):
     """The base of faults. Raises ValueError for times that no load has.
 
-    ``at_s`` and ``for_s`` lie on the load's clock: 0 is its start. ``for_s`` None: until the load is over, so it is mended
-    before the drain. FOREVER: it is never mended, if it ``may_stay``.
+    ``at_s`` and ``for_s`` lie on the load's clock: 0 is its start. ``for_s`` None: until the load is over, so it is
+    mended before the drain. FOREVER: it is never mended, if it ``may_stay``.
     ``target``: a broker or, if it is ``of_link``, a link. In a scenario it may be a client group: any broker where the
     group enters, the last one for a fault that ``joins``, or any link of such a broker.
 

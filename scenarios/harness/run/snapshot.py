@@ -13,7 +13,10 @@ STALE_AFTER_S = 3.0
 
 @dataclass(frozen=True)
 class FaultState:
-    """``at_s``/``for_s`` on the load's clock; None: to its end, infinite: to the end of the run. ``state``: planned | going on | over | failed: why."""
+    """``at_s``/``for_s`` on the load's clock; None: to its end, infinite: to the end of the run.
+
+    ``state``: planned | going on | over | failed: why.
+    """
 
     kind: str
     target: str
