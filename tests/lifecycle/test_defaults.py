@@ -47,8 +47,8 @@ MORE_FIGURES = {
 PASSES, FAILS = ("pass", 0), ("fail", 1)
 ENDS = {"message_selectors": (FAILS,), "reliability": (PASSES, FAILS), "disaster": (PASSES, FAILS)}
 """Verdict and exit status of a scenario that shows a failing: links bring messages to where nobody takes them. Durable
-subscribers leave messages behind at the broker where they were if one was due before they were back elsewhere. A mirror may lack
-confirmed messages."""
+subscribers leave messages behind at the broker where they were if one was due before they were back elsewhere. A mirror
+may lack confirmed messages."""
 CALLS_THROUGH_PROXIES = (
     "default_link=",
     *(f"{name}(" for name, kind in vars(faults).items() if getattr(kind, "through_proxy", False)),
