@@ -83,7 +83,7 @@ class FinishedRun:
 
 
 def read_runs(paths: Iterable[Path], to_add_a_broker: TellsOfARun = lambda _info: "") -> tuple[FinishedRun, ...]:
-    """The runs in the order given. UserError for fewer than two, or one named twice."""
+    """The runs in the order given. UserError for fewer than two, or one named twice, be it by a copy of its folder."""
     folders = tuple(paths)
     if len(folders) < 2:
         raise UserError(
@@ -94,7 +94,20 @@ def read_runs(paths: Iterable[Path], to_add_a_broker: TellsOfARun = lambda _info
         if folder.resolve() in read_folders:
             raise UserError(f"{folder}: named twice, and a run counts once: leave one out")
         read_folders.add(folder.resolve())
-    return tuple(_read(folder, to_add_a_broker) for folder in folders)
+    runs = tuple(_read(folder, to_add_a_broker) for folder in folders)
+    _refuse_copies(folders, runs)
+    return runs
+
+
+def _refuse_copies(folders: Iterable[Path], runs: Iterable[FinishedRun]) -> None:
+    """UserError for two folders of one run: they would count as two independent runs."""
+    folder_by_run: dict[str, Path] = {}
+    for folder, run in zip(folders, runs, strict=True):
+        first = folder_by_run.setdefault(run.info.run_id, folder)
+        if first != folder:
+            raise UserError(
+                f"{folder}: a copy of {first}, as both are of run {run.info.run_id}, which counts once: leave one out"
+            )
 
 
 def _read(folder: Path, to_add_a_broker: TellsOfARun) -> FinishedRun:

@@ -43,6 +43,7 @@ from scenarios.harness.run.brokers import BrokerEnvironment, Reroute
 from scenarios.harness.run.controller import CANNOT_RUN, RunController
 from scenarios.harness.run.load_generators import LoadGenerators, LocalLoadGenerator
 from scenarios.harness.run.snapshot import Snapshot
+from scenarios.harness.runner_calls import guard_runner
 from scenarios.harness.scenario import Scenario
 from scenarios.harness.web.guard import tell_refusal
 from scenarios.java_parts import use_java_clients
@@ -88,6 +89,7 @@ class Lifecycle:
         self._idle = Event()
         self._idle.set()
         self._starting = False
+        self._ender: Any = None  # the greenlet that ends the users of the present run
         self._own = user_settings.remember(scenario)
         self._web: web.Web | None = None
         self.refusal = ""
@@ -107,6 +109,7 @@ class Lifecycle:
         if isinstance(runner, WorkerRunner):
             distributed.WorkerDuty(environment, runner).register()
             return
+        guard_runner(runner, self._may_end_users, self._cut_short)
         _keep_locust_from_saying("No run time limit set")  # the limit is the run controller's, so Locust knows of none
         namespace = environment.parsed_options
         try:
@@ -260,6 +263,7 @@ class Lifecycle:
 
     def _end_users(self) -> None:
         """Stop all users; a headless Locust then quits."""
+        self._ender = gevent.getcurrent()
         runner = self._environment.runner
         runner.stop()
         namespace = self._environment.parsed_options
@@ -271,11 +275,28 @@ class Lifecycle:
             if self._environment.web_ui:
                 self._environment.web_ui.stop()
 
-    def on_test_stopping(self, **_: Any) -> None:
+    def _may_end_users(self) -> bool:
+        """Whether the greenlet that asks may: no run goes on, or it is the one that ends this run."""
+        controller = self._controller
+        return controller is None or controller.abandoned or gevent.getcurrent() is self._ender
+
+    def _cut_short(self, call: str) -> None:
+        if self._controller:
+            self._controller.cut_short(call)
+
+    def on_test_stopping(self, environment: Any, **_: Any) -> None:
+        if not self._may_end_users():
+            self._cut_short("an event test_stopping")
+            if not isinstance(environment.runner, MasterRunner):  # which may have to read what its workers send
+                self._idle.wait()
+            return
         if self._controller:
             self._controller.drain()
 
     def on_test_stop(self, environment: Any, **_: Any) -> None:
+        if not self._may_end_users():
+            self._cut_short("an event test_stop")
+            return
         controller = self._controller
         if controller is None:
             return

@@ -8,6 +8,9 @@ import pytest
 from tests.support.locust_run import make_run
 
 CANNOT_RUN, INVALID = 2, 3
+AFTER, BEFORE = r"the load was ended after \d\.\d s of 5 s", "the load was ended before it began"
+FIND_OUT = "and the scenario did not ask for that: find out what calls it, and run again"
+HERE = r"\(ending_users\.py:\d+\)"
 
 
 @pytest.mark.parametrize(
@@ -16,6 +19,11 @@ CANNOT_RUN, INVALID = 2, 3
         ("exit in on_start", CANNOT_RUN, r"Consumer: on_start raised SystemExit \(ending_users\.py:\d+\)"),
         ("killed in on_start", CANNOT_RUN, r"Consumer: on_start raised GreenletExit \(ending_users\.py:\d+\)"),
         ("exit in a greenlet", INVALID, r"a greenlet that a user or a listener spawned raised SystemExit.*"),
+        ("stop by a user", INVALID, rf"{AFTER} by environment\.runner\.stop\(\) {HERE}, {FIND_OUT}"),
+        ("quit by a user", INVALID, rf"{AFTER} by environment\.runner\.quit\(\) {HERE}, {FIND_OUT}"),
+        ("stop by its class", INVALID, rf"{AFTER} by an event test_stopping, {FIND_OUT}"),
+        ("test_stop fired", INVALID, rf"{AFTER} by an event test_stop, {FIND_OUT}"),
+        ("quit in on_start", CANNOT_RUN, rf"{BEFORE} by environment\.runner\.quit\(\) {HERE}, {FIND_OUT}"),
         ("exit in on_stop", INVALID, r"Consumer raised SystemExit: 0 \(ending_users\.py:\d+\).*"),
     ],
 )

@@ -26,6 +26,7 @@ from records.writer import Recorder
 from scenarios.harness.distributed import messages
 from scenarios.harness.distributed.messages import another_build, build_id
 from scenarios.harness.run.load_generators import process_info, with_priority, with_tally
+from scenarios.harness.runner_calls import cut_short_by, guard_runner
 from scenarios.java_parts import use_java_clients
 from topologies.management.core_waits import CoreWaits
 from topologies.management.sampling import PERIOD_S, core_wait_rows, process_rows
@@ -49,6 +50,7 @@ class WorkerDuty:
         self._info: ProcessInfo | None = None
         self._stalls: StallSampler | None = None
         self._priority: RealTimePriority | None = None
+        self._quitting = False
 
     def register(self) -> None:
         """Listen to the master, and end with it."""
@@ -66,8 +68,24 @@ class WorkerDuty:
         for name, listener in listeners.items():
             self._runner.register_message(name, lambda environment, msg, act=listener: act(msg.data))
         events.test_stop.add_listener(self._on_test_stop)
+        events.quitting.add_listener(self._on_quitting)
+        guard_runner(self._runner, self._may_end_users, self._cut_short)
         if self._environment.parsed_options.processes:
             gevent.spawn(_end_with_the_parent, os.getppid())
+
+    def _may_end_users(self) -> bool:
+        """Whether the greenlet that asks may: no run goes on, or it is one of Locust's own, which obey the master."""
+        return self._session is None or self._quitting or gevent.getcurrent() in self._runner.greenlet
+
+    def _cut_short(self, call: str) -> None:
+        session, name = self._session, self._info.name if self._info else "a worker"
+        if session is None or not session.producing:
+            log.warning("%s changes nothing: the load is over", call)
+            return
+        session.report(cut_short_by(f"{call} in {name}", session.load_s()))
+
+    def _on_quitting(self, **_: Any) -> None:
+        self._quitting = True
 
     def _equip(self, data: dict[str, Any]) -> None:
         refusal = another_build(self._build_id, data.get("build_id", "an older one")) or _unreached(data)

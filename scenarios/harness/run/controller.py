@@ -40,6 +40,7 @@ from scenarios.harness.run.load_generators import Equipment, LoadGenerators
 from scenarios.harness.run.other_consumers import OwnClients
 from scenarios.harness.run.record import RunRecord
 from scenarios.harness.run.snapshot import FaultState, Snapshot
+from scenarios.harness.runner_calls import cut_short_by
 from scenarios.java_parts import use_java_clients
 from scenarios.options import REALTIME
 from topologies.management.contract import management_of
@@ -104,7 +105,8 @@ class RunController:
         parts = (self.run_record, self.load_generators, self.brokers, self.faults, self.recorder)
         self.load = Load(plan, *parts, watched=watched)
         self._beginning = False
-        self._abandoned = False
+        self._called_off = ""  # what ended the run while its brokers came up
+        self.abandoned = False
         self._torn_down = threading.Event()
 
     @property
@@ -136,14 +138,16 @@ class RunController:
             self._describe()
             self.load_generators.equip(self._equipment())
         except (RuntimeFailed, LinksNotProven, PathsUnproven, ManagementFailed, UserError) as error:
-            sentence = f"{error}{MORE_TIME if isinstance(error, NotUpInTime) else ''}"
-            self._fail(sentence, not_up_in_time=isinstance(error, NotUpInTime | LinksNotProven | PathsUnproven))
+            sentence = self._called_off or f"{error}{MORE_TIME if isinstance(error, NotUpInTime) else ''}"
+            not_in_time = isinstance(error, NotUpInTime | LinksNotProven | PathsUnproven) and not self._called_off
+            self._fail(sentence, not_up_in_time=not_in_time)
             raise UserError(INTERRUPTED if self.interrupted else sentence) from error
         except BaseException as error:
-            self._fail()
-            if self.interrupted and isinstance(error, Exception):  # the interrupt took the brokers down meanwhile
-                log.debug("what the interrupt ended:", exc_info=error)
-                raise UserError(INTERRUPTED) from error
+            self._fail(self._called_off)
+            taken_down = INTERRUPTED if self.interrupted else self._called_off
+            if taken_down and isinstance(error, Exception):  # as the brokers went down meanwhile
+                log.debug("what was ended:", exc_info=error)
+                raise UserError(taken_down) from error
             raise
         finally:
             self._beginning = False
@@ -325,7 +329,7 @@ class RunController:
 
     def abandon(self) -> None:
         """Tear everything down at once; what was recorded stays."""
-        self._abandoned = True
+        self.abandoned = True
         try:
             self._tear_down()
         finally:
@@ -346,9 +350,9 @@ class RunController:
 
     def _given_up(self) -> bool:
         """Whether `abandon` was called. Returns once it has finished, so that nothing ends the process earlier."""
-        if self._abandoned:
+        if self.abandoned:
             self._torn_down.wait(TEAR_DOWN_TIMEOUT_S)
-        return self._abandoned
+        return self.abandoned
 
     def fail(self, error: Exception) -> None:
         """A fault of our own: the load ends, and the run is invalid."""
@@ -366,7 +370,20 @@ class RunController:
         if self._beginning:
             self.brokers.close()
         else:
-            self.load.end()
+            self.load.end(by_hand=True)
+
+    def cut_short(self, call: str) -> None:
+        """Other code wants to end the run: it ends in order, and is invalid. ``call``: what that code calls."""
+        if self.abandoned:
+            return
+        if self._beginning:
+            self._called_off = cut_short_by(call)
+            self.run_record.problem(self._called_off)
+            self.brokers.close()
+        elif self.load.over:
+            log.warning("%s changes nothing: the load is over, and the run goes on to its report", call)
+        else:
+            self.load.cut_short(call)
 
     def stop(self) -> None:
         """The web UI's stop button: an early end that a user requested; it is reported as the run's own end.
@@ -382,7 +399,7 @@ class RunController:
                 self.interrupted = True
             text = f"stopped by hand in the web UI, {max(load_s, 0):.0f} s into the load"
             self.run_record.warning(text)
-            self.load.end()
+            self.load.end(by_hand=True)
 
     def _say(self, line: str) -> None:
         log.info("%s", line)

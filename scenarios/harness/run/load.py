@@ -18,6 +18,7 @@ from scenarios.harness.run.brokers import BrokerEnvironment
 from scenarios.harness.run.load_generators import LoadGenerators
 from scenarios.harness.run.record import RunRecord
 from scenarios.harness.run.steering import AHEAD_S, ClientStepsWatch, RateSearch
+from scenarios.harness.runner_calls import cut_short_by
 
 log = logging.getLogger("brokerbench")
 
@@ -45,6 +46,7 @@ class Load:
     ) -> None:
         self.window: Window | None = None
         self.over = False
+        self._is_due_to_end = False  # the scenario's own end was reached
         self._end_is_fixed = False  # of a load that ends after its faults
         self._plan, self._run_record = plan, run_record
         self._load_generators, self._brokers, self._faults, self._recorder = load_generators, brokers, faults, recorder
@@ -64,21 +66,25 @@ class Load:
         while not self.over and not self.trouble():
             now_ns = time.perf_counter_ns()
             window = self._settled_by(now_ns)
-            if window.load_ends_ns is not None and now_ns >= window.load_ends_ns + CATCH_UP_S * NS_PER_S:
-                return
-            if self._load_generators.tally().finished_producers >= sum(self._plan.producers.values()):
-                self._anybody_sends()
+            if self._reaches_its_end(window, now_ns):
+                self._is_due_to_end = True
                 return
             if time.monotonic() - told_s >= TELL_EVERY_S:
                 told_s = time.monotonic()
                 self._tell(window, now_ns)
             self._say(self._clients_off.line(self._load_generators.tally().losses, now_ns))
             self._end_after_faults(window, now_ns)
-            if self._search and self._search.is_over(self._load_generators.tally(), window, now_ns):
-                return
-            if self._client_steps and self._client_steps.is_over(self._load_generators.tally(), window, now_ns):
-                return
             time.sleep(LOOK_EVERY_S)
+
+    def _reaches_its_end(self, window: Window, now_ns: int) -> bool:
+        """Whether the load is over as the scenario asks: by its time, its messages, its search or its steps."""
+        if window.load_ends_ns is not None and now_ns >= window.load_ends_ns + CATCH_UP_S * NS_PER_S:
+            return True
+        tally = self._load_generators.tally()
+        if tally.finished_producers >= sum(self._plan.producers.values()):
+            self._anybody_sends()
+            return True
+        return any(steered.is_over(tally, window, now_ns) for steered in (self._search, self._client_steps) if steered)
 
     def _end_after_faults(self, window: Window, now_ns: int) -> None:
         """Fix the end of the load once all faults are over. Every process knows in time, so no due send is missed."""
@@ -186,11 +192,31 @@ class Load:
             log.warning("%s: %s. The others go on, as it may fail", user_class, first_errors[user_class].rstrip("."))
         self._told_of |= first_errors.keys()
 
-    def end(self) -> None:
-        """No further message is sent. Idempotent; called by the clock, by Ctrl-C or by the web UI's stop button."""
+    def cut_short(self, call: str) -> None:
+        """Other code than the harness ends the load. ``call``: what it calls, and where."""
+        if self.over:
+            return
+        if not self._is_due_to_end and not self.trouble():
+            self._run_record.problem(self._cut_short_by(call))
+        self.end()
+
+    def _cut_short_by(self, what: str) -> str:
+        window = self.window
+        if window is None or window.is_open:
+            return cut_short_by(what)
+        ends_ns, load_s = window.load_ends_ns, (time.perf_counter_ns() - window.load_began_ns) / NS_PER_S
+        return cut_short_by(what, load_s, None if ends_ns is None else (ends_ns - window.load_began_ns) / NS_PER_S)
+
+    def end(self, *, by_hand: bool = False) -> None:
+        """No further message is sent. Idempotent; called by the clock, by Ctrl-C or by the web UI's stop button.
+
+        ``by_hand``: before its time, as somebody wants it. Any other early end is a problem of the run.
+        """
         if self.over:
             return
         self.over = True
+        if not self._is_due_to_end and not by_hand and not self._run_record.info.problems:
+            self._run_record.problem(self._cut_short_by("other code than brokerbench's"))
         if self._search and not self._search.over:
             self._run_record.warning("the search for the highest rate was not over when the load ended")
         self._say(self._clients_off.last_line(self._load_generators.tally().losses))

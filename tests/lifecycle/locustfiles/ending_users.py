@@ -7,6 +7,7 @@ import os
 import sys
 
 import gevent
+from locust import events
 
 from drivers.users.locust_users import ConsumerUser, ProducerUser
 from scenarios.harness import Hold, Scenario, no_acked_send_lost, run
@@ -22,12 +23,24 @@ class Consumer(ConsumerUser):
     group, destination, fixed_count = "consumers", "queue://orders", 1
 
     def on_start(self) -> None:
+        runner = self.environment.runner
         if HOW == "exit in on_start":
             sys.exit()
         if HOW == "killed in on_start":
             raise gevent.GreenletExit
         if HOW == "exit in a greenlet":
             gevent.spawn_later(IN_THE_LOAD_S, sys.exit)
+
+        if HOW == "quit in on_start":
+            runner.quit()
+        if HOW == "stop by a user":
+            gevent.spawn_later(IN_THE_LOAD_S, lambda: runner.stop())
+        if HOW == "quit by a user":
+            gevent.spawn_later(IN_THE_LOAD_S, lambda: runner.quit())
+        if HOW == "stop by its class":
+            gevent.spawn_later(IN_THE_LOAD_S, type(runner).stop, runner)
+        if HOW == "test_stop fired":
+            gevent.spawn_later(IN_THE_LOAD_S, events.test_stop.fire, environment=self.environment)
 
     def on_stop(self) -> None:
         if HOW == "exit in on_stop":

@@ -42,7 +42,7 @@ class Planted:
 def write_planted(parent: Path, name: str, planted: Planted = Planted()) -> Path:
     """The folder ``name`` below ``parent``, as the analysis leaves it, less what no comparison reads."""
     directory = RunDirectory.create(parent, name)
-    plan = Plan(run={"run_id": name, "topology": planted.topology, **planted.run})
+    plan = Plan(run={"run_id": f"{parent.name}-{name}", "topology": planted.topology, **planted.run})
     directory.write_run(run_info(plan))
     took_ns = latencies_ns(planted)
     latency = [latency_table(took_ns), latency_table(np.full(planted.strays, 31 * MS, dtype=np.int64), hops=0)]

@@ -1,5 +1,6 @@
 """Arms and blocks are formed from runs, and unlike runs are refused by the field that differs."""
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -70,6 +71,15 @@ def test_a_block_that_is_not_complete_is_refused(tmp_path: Path) -> None:
     folders = write_blocks(tmp_path, [[1, 1], [1]])
     with pytest.raises(UserError, match="block 2 is not complete, as it has no run of hub-and-spoke"):
         design(read_runs(folders))
+
+
+def test_a_copy_of_a_run_is_refused(tmp_path: Path) -> None:
+    """It would count as a further block, and make a difference look surer than it is."""
+    folders = write_blocks(tmp_path, [[1, 1], [1, 1]])
+    copy = tmp_path / "again"
+    shutil.copytree(folders[0], copy)
+    with pytest.raises(UserError, match=f"{copy}: a copy of {folders[0]}, as both are of run .*: leave one out"):
+        read_runs([*folders, copy])
 
 
 def test_further_runs_of_the_first_arm_are_its_control_and_no_arm(tmp_path: Path) -> None:
