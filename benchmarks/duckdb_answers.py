@@ -112,7 +112,7 @@ with moments as (
     union all select 'acked', settled_ns, due_ns, broker from sends where outcome = 'acked'
     union all select 'received', received_ns, coalesce(due_ns, received_ns), to_broker from deliveries
     union all select 'received', received_ns, received_ns, broker from receipts
-              where integrity not in ('intact', 'corrupted'))
+              where integrity not in ('intact', 'corrupted', 'foreign'))
 select second(at_ns) as second, phase(due_ns) as phase, event, broker, count(*) as count from moments group by all
 """
 

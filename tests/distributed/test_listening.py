@@ -3,6 +3,7 @@
 import ipaddress
 import re
 import signal
+import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -23,8 +24,8 @@ QUICK = ("-t", "8s", "--warm-up", "1", "--processes", "2")
 SLOW_LINK = ("--topology", "mesh(brokers=2)", "--link", "*:delay=5ms")
 LOOK_EVERY_S, QUIET_S = 0.2, 3.0
 
-Listening = set[tuple[str, str, int]]
-"""Program, address and port of each listening socket that was seen."""
+Listening = tuple[str, str, str, int]
+"""A listening socket: the program, "tcp" or "udp", the address and the port."""
 
 
 def test_two_runs_at_once_listen_on_loopback_only(tmp_path: Path) -> None:
@@ -49,8 +50,8 @@ def test_two_runs_at_once_listen_on_loopback_only(tmp_path: Path) -> None:
         assert len(refused) == len(set(refused)), "each host is named once"
         assert [process["name"] for process in outcome.info["processes"]] == ["master", "worker-1", "worker-2"]
         assert {row["producer"] // 1_000_000 for row in outcome.events("sends")} == {1, 2}
-    assert {program for program, _, _ in seen} >= {"locust", "java", "toxiproxy-server"}
-    assert [socket for socket in seen if not is_loopback(socket[1])] == []
+    assert {program for program, *_ in seen} >= {"locust", "java", "toxiproxy-server"}
+    assert [each for each in seen if not is_loopback(each[2])] == []
     assert nothing_left(tmp_path)
 
 
@@ -76,15 +77,20 @@ def ports_of(pid: int) -> list[int]:
 
 
 @contextmanager
-def listening_of(runs: list[LocustRun]) -> Iterator[Listening]:
-    """The listening sockets of all processes of these runs, until the context ends."""
-    seen: Listening = set()
+def listening_of(runs: list[LocustRun]) -> Iterator[set[Listening]]:
+    """The listening sockets of all processes of these runs, until the context ends.
+
+    A resolver's UDP socket has no peer for an instant, so a UDP socket counts only when two looks in a row find it.
+    """
+    seen: set[Listening] = set()
     over = threading.Event()
 
     def look() -> None:
+        before: set[Listening] = set()
         while not over.wait(LOOK_EVERY_S):
-            for run in runs:
-                seen.update(_listening(run))
+            now = {each for run in runs for each in _listening(run)}
+            seen.update(each for each in now if each[1] == "tcp" or each in before)
+            before = now
 
     looking = threading.Thread(target=look, daemon=True)
     looking.start()
@@ -98,14 +104,19 @@ def listening_of(runs: list[LocustRun]) -> Iterator[Listening]:
                 run.send(signal.SIGTERM)
 
 
-def _listening(run: LocustRun) -> Listening:
-    found: Listening = set()
+def _listening(run: LocustRun) -> set[Listening]:
+    found: set[Listening] = set()
     for process in psutil.process_iter():
         try:
             ours = process.pid == run.process.pid or run.process.pid in {parent.pid for parent in process.parents()}
             if ours or str(run.runs) in " ".join(process.cmdline()):
                 found |= {
-                    (process.name(), each.laddr.ip, each.laddr.port)
+                    (
+                        process.name(),
+                        "tcp" if each.type == socket.SOCK_STREAM else "udp",
+                        each.laddr.ip,
+                        each.laddr.port,
+                    )
                     for each in process.net_connections("inet")
                     if each.status == psutil.CONN_LISTEN or (each.status == psutil.CONN_NONE and not each.raddr)
                 }
