@@ -6,6 +6,7 @@ import signal
 import socket
 import threading
 import time
+from collections import ChainMap
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,6 +27,8 @@ LOOK_EVERY_S, QUIET_S = 0.2, 3.0
 
 Listening = tuple[str, str, str, int]
 """A listening socket: the program, "tcp" or "udp", the address and the port."""
+Commands = dict[Listening, str]
+"""The command line of the process that had a socket."""
 
 
 def test_two_runs_at_once_listen_on_loopback_only(tmp_path: Path) -> None:
@@ -51,7 +54,7 @@ def test_two_runs_at_once_listen_on_loopback_only(tmp_path: Path) -> None:
         assert [process["name"] for process in outcome.info["processes"]] == ["master", "worker-1", "worker-2"]
         assert {row["producer"] // 1_000_000 for row in outcome.events("sends")} == {1, 2}
     assert {program for program, *_ in seen} >= {"locust", "java", "toxiproxy-server"}
-    assert [each for each in seen if not is_loopback(each[2])] == []
+    assert {each: command for each, command in seen.items() if not is_loopback(each[2])} == {}
     assert nothing_left(tmp_path)
 
 
@@ -77,19 +80,19 @@ def ports_of(pid: int) -> list[int]:
 
 
 @contextmanager
-def listening_of(runs: list[LocustRun]) -> Iterator[set[Listening]]:
+def listening_of(runs: list[LocustRun]) -> Iterator[Commands]:
     """The listening sockets of all processes of these runs, until the context ends.
 
     A resolver's UDP socket has no peer for an instant, so a UDP socket counts only when two looks in a row find it.
     """
-    seen: set[Listening] = set()
+    seen: Commands = {}
     over = threading.Event()
 
     def look() -> None:
-        before: set[Listening] = set()
+        before: Commands = {}
         while not over.wait(LOOK_EVERY_S):
-            now = {each for run in runs for each in _listening(run)}
-            seen.update(each for each in now if each[1] == "tcp" or each in before)
+            now = dict(ChainMap(*(_listening(run) for run in runs)))
+            seen.update({each: command for each, command in now.items() if each[1] == "tcp" or each in before})
             before = now
 
     looking = threading.Thread(target=look, daemon=True)
@@ -104,22 +107,18 @@ def listening_of(runs: list[LocustRun]) -> Iterator[set[Listening]]:
                 run.send(signal.SIGTERM)
 
 
-def _listening(run: LocustRun) -> set[Listening]:
-    found: set[Listening] = set()
+def _listening(run: LocustRun) -> Commands:
+    found: Commands = {}
     for process in psutil.process_iter():
         try:
+            command = " ".join(process.cmdline())
             ours = process.pid == run.process.pid or run.process.pid in {parent.pid for parent in process.parents()}
-            if ours or str(run.runs) in " ".join(process.cmdline()):
-                found |= {
-                    (
-                        process.name(),
-                        "tcp" if each.type == socket.SOCK_STREAM else "udp",
-                        each.laddr.ip,
-                        each.laddr.port,
-                    )
-                    for each in process.net_connections("inet")
-                    if each.status == psutil.CONN_LISTEN or (each.status == psutil.CONN_NONE and not each.raddr)
-                }
+            if not ours and str(run.runs) not in command:
+                continue
+            for each in process.net_connections("inet"):
+                if each.status == psutil.CONN_LISTEN or (each.status == psutil.CONN_NONE and not each.raddr):
+                    kind = "tcp" if each.type == socket.SOCK_STREAM else "udp"
+                    found[process.name(), kind, each.laddr.ip, each.laddr.port] = command
         except (psutil.NoSuchProcess, psutil.AccessDenied):
             time.sleep(0)
     return found
