@@ -104,7 +104,7 @@ def seal(directory: RunDirectory) -> Sealing:
         ended += of_table.ended
     if origin.has_seal and listed is not None and files:
         written = {path.relative_to(directory.events_path).as_posix(): sealed_file(path) for path in files}
-        write_seal(directory, Seal(origin.run_id, {**listed, **written}))
+        write_seal(directory, Seal(origin.run_id, directory.run_sha256, {**listed, **written}))
     for stream in ended:
         stream.unlink()
     return _contents(directory)

@@ -15,7 +15,7 @@ from records.rate_steps import RateStep
 from records.routes import Route
 from records.schemas import SCHEMA_VERSION
 
-RUN_VERSION = 10
+RUN_VERSION = 11
 PRODUCER, CONSUMER = "producer", "consumer"  # the roles of users
 State = Literal["starting", "running", "ended", "interrupted", "failed"]
 NEVER_BEGAN: dict[State, str] = {

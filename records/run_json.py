@@ -6,6 +6,7 @@ times that go backwards, counts below 0, brokers that do not exist.
 """
 
 import dataclasses
+import hashlib
 import json
 import math
 import re
@@ -97,6 +98,8 @@ def _misfit(path: str, problem: str) -> Misfit:
     return Misfit(f"{path or 'the whole'}: {problem}")
 
 
+DIGEST = "sha256"
+"""The key of run.json with the digest of all others."""
 LATEST_NS = 2**63 - 1
 FOLLOW = (
     ("warm_up_began_ns", "load_began_ns"),
@@ -108,11 +111,26 @@ FOLLOW = (
 
 
 def encode(info: RunInfo) -> str:
-    """run.json as text. ValueError for a number that JSON has no way to write (NaN, infinity).
+    """run.json as text, with its own digest. ValueError for a number that JSON has no way to write (NaN, infinity).
 
     What is no text, as in an argument that is not UTF-8, is written as "?".
     """
-    return NO_TEXT.sub("?", json.dumps(dataclasses.asdict(info), indent=2, ensure_ascii=False, allow_nan=False)) + "\n"
+    content = json.loads(NO_TEXT.sub("?", json.dumps(dataclasses.asdict(info), ensure_ascii=False, allow_nan=False)))
+    return json.dumps({**content, DIGEST: _digest_of(content)}, indent=2, ensure_ascii=False) + "\n"
+
+
+def _digest_of(content: object) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def content_digest(text: str) -> str:
+    """The SHA-256 of what run.json says, however it is formatted; empty if its own digest is of another content."""
+    try:
+        document = parse(text)
+        written = document.pop(DIGEST, "")
+    except (ValueError, AttributeError, TypeError):
+        return ""
+    return written if written == _digest_of(document) else ""
 
 
 def parse(text: str) -> Any:
@@ -134,6 +152,7 @@ def decode(text: str, source: str) -> RunInfo:
     except ValueError as error:
         raise RunUnreadable(f"{source}: not readable as JSON ({error}): was it cut short or edited?") from None
     fields = document if isinstance(document, dict) else {}
+    fields.pop(DIGEST, None)  # `content_digest` says whether it fits
     _require(source, "run_version", fields.get("run_version", RUN_VERSION), (RUN_VERSION,))
     _require(source, "schema_version", fields.get("schema_version", SCHEMA_VERSION), (SCHEMA_VERSION, UNSEALED_VERSION))
     try:

@@ -25,7 +25,7 @@ from pathlib import Path
 
 from records.errors import RunUnreadable, RunUnwritable, explained
 from records.run import RunInfo
-from records.run_json import decode, encode
+from records.run_json import content_digest, decode, encode
 from records.schemas import UNSEALED_VERSION
 
 
@@ -172,8 +172,16 @@ class RunDirectory:
 
     def read_run(self) -> RunInfo:
         """What run.json says. RunUnreadable when it is missing, no JSON, of another version, or has wrong keys."""
+        return decode(self._run_text(), str(self.run_path))
+
+    @property
+    def run_sha256(self) -> str:
+        """The digest of what run.json says; empty if it was edited, or is not there yet. RunUnreadable."""
+        return content_digest(self._run_text()) if self.run_path.exists() else ""
+
+    def _run_text(self) -> str:
         try:
-            text = self.run_path.read_text(encoding="utf-8")
+            return self.run_path.read_text(encoding="utf-8")
         except OSError as error:
             problem = (
                 f"{self.run_path}: cannot be read ({error.strerror}): give the folder of a run, such as runs/<run id>"
@@ -182,7 +190,6 @@ class RunDirectory:
         except UnicodeDecodeError as error:
             problem = f"{self.run_path}: not readable as UTF-8 text ({error.reason}): was it overwritten?"
             raise RunUnreadable(problem) from None
-        return decode(text, str(self.run_path))
 
 
 def new_run_id(scenario: str, topology: str, *, now: datetime | None = None) -> str:

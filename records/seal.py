@@ -1,9 +1,10 @@
-"""Binds the event files of a run to the run, so that no file can be added, removed, replaced or edited unnoticed.
+"""Binds the event files and run.json of a run together: none can be added, removed, replaced or edited unnoticed.
 
-A chain of SHA-256: `events/seal.json` names the run, and lists each event file with its rows and the digest of its
-footer. The footer has the digest of each row group, and the run, table and process that recorded the rows. So a process
-that reads a few row groups checks these alone, and needs only the names and digests of the seal. Nothing in the chain
-depends on where the run's folder is.
+A chain of SHA-256: `events/seal.json` names the run, has the digest of what run.json says, and lists each event file
+with its rows and the digest of its footer. The footer has the digest of each row group, and the run, table and process
+that recorded the rows. So a process that reads a few row groups checks these alone, and needs only the names and
+digests of the seal. Nothing in the chain depends on where the run's folder is. The chain has no secret: who computes
+all digests anew can forge a run.
 
 Only files and row groups that are as they were sealed are read. `check_files` returns a sentence for each other file.
 """
@@ -12,7 +13,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import BinaryIO
@@ -42,9 +43,13 @@ class SealedFile:
 
 @dataclass(frozen=True)
 class Seal:
-    """The event files of a run, by their path below ``events``, such as ``sends/worker-1.parquet``."""
+    """The event files of a run, by their path below ``events``, such as ``sends/worker-1.parquet``.
+
+    ``run_sha256``: of what run.json said when they were sealed; empty if it had been edited by then.
+    """
 
     run_id: str
+    run_sha256: str
     files: dict[str, SealedFile]
 
 
@@ -62,7 +67,8 @@ class FileCheck:
 
 def write_seal(directory: RunDirectory, seal: Seal) -> None:
     """Write the seal, whole or not at all. RunUnwritable."""
-    content = {"run_id": seal.run_id, "files": {name: asdict(seal.files[name]) for name in sorted(seal.files)}}
+    files = {name: asdict(seal.files[name]) for name in sorted(seal.files)}
+    content = {"run_id": seal.run_id, "run_sha256": seal.run_sha256, "files": files}
     text = json.dumps({**content, "sha256": _digest_of(content)}, indent=1) + "\n"
     replace_whole(directory.seal_path, lambda unfinished: unfinished.write_text(text, encoding="utf-8"))
 
@@ -73,7 +79,7 @@ def read_seal(directory: RunDirectory) -> Seal | None:
         document = json.loads(directory.seal_path.read_text(encoding="utf-8"))
         written_sha256 = document.pop("sha256")
         files = {name: SealedFile(**entry) for name, entry in document["files"].items()}
-        seal = Seal(document["run_id"], files)
+        seal = Seal(document["run_id"], document["run_sha256"], files)
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
@@ -83,6 +89,12 @@ def read_seal(directory: RunDirectory) -> Seal | None:
     if seal.run_id != directory.run_id:
         raise NotAsSealed(f"seals the events of run {seal.run_id}, and run.json is of run {directory.run_id}")
     return seal
+
+
+def seal_run_again(directory: RunDirectory) -> None:
+    """Take a later run.json into the seal of a run that has one. RunUnwritable, NotAsSealed."""
+    if seal := read_seal(directory):
+        write_seal(directory, replace(seal, run_sha256=directory.run_sha256))
 
 
 def _digest_of(content: object) -> str:
@@ -168,11 +180,19 @@ def check_files(directory: RunDirectory) -> FileCheck:
         seal, problem = None, str(error)
     present = list(_present(directory))
     if seal is None:
-        why_not = {name: _why_not_own(directory, name, run_id) for name in present}
+        why_not = {
+            name: _why_not_own(directory, name, run_id) or _why_no_digests(directory.events_path / name)
+            for name in present
+        }
         problems = [f"events/{directory.seal_path.name}: {problem}: {RESTORE}"]
     else:
         why_not = {name: _why_not_sealed(directory, name, entry, run_id) for name, entry in seal.files.items()}
-        problems = []
+        problems = [
+            f"events/{table}: without a file, and every run is sealed with one: {RESTORE}"
+            for table in EVENT_TABLES
+            if not any(name.startswith(f"{table}/") for name in seal.files)
+        ]
+    problems += _changes_of_run(directory, seal)
     problems += [f"events/{name}: {why}, so it is left out: {RESTORE}" for name, why in why_not.items() if why]
     extras = () if seal is None else (name for name in present if name not in seal.files)
     problems += [_extra(directory, name, run_id) for name in extras]
@@ -180,6 +200,16 @@ def check_files(directory: RunDirectory) -> FileCheck:
     for name in sorted(name for name, why in why_not.items() if not why):
         readable[name.partition("/")[0]].append(name)
     return FileCheck({table: tuple(names) for table, names in readable.items()}, _shortened(problems))
+
+
+def _changes_of_run(directory: RunDirectory, seal: Seal | None) -> list[str]:
+    """The sentence on a run.json that was edited, before or after the events were sealed."""
+    sha256 = directory.run_sha256
+    if not sha256 and directory.run_path.exists():
+        return [f"run.json: was edited, as its own digest does not fit: {RESTORE}"]
+    if seal and seal.run_sha256 != sha256:
+        return [f"run.json: was changed after the events were sealed: {RESTORE}"]
+    return []
 
 
 def _shortened(problems: list[str]) -> tuple[str, ...]:
@@ -209,7 +239,7 @@ def _why_not_sealed(directory: RunDirectory, name: str, sealed: SealedFile, run_
         return f"has {rows:,} rows, and was sealed with {sealed.rows:,}"
     if sealed_file(path) != sealed:
         return "was changed after it was sealed"
-    return ""
+    return _why_no_digests(path)
 
 
 def _why_not_own(directory: RunDirectory, name: str, run_id: str) -> str:
@@ -237,6 +267,13 @@ def _why_not_own(directory: RunDirectory, name: str, run_id: str) -> str:
     if not schema.equals(EVENT_TABLES[table], check_metadata=False):
         return "has other columns than its table"
     return ""
+
+
+def _why_no_digests(path: Path) -> str:
+    """Of a file that is readable."""
+    parquet = pq.read_metadata(path)
+    digests = (parquet.metadata or {}).get(GROUP_DIGESTS_KEY, b"").split()
+    return "" if len(digests) == parquet.num_row_groups else "has no digest of each row group"
 
 
 def _extra(directory: RunDirectory, name: str, run_id: str) -> str:

@@ -134,8 +134,24 @@ def load_began_wall(phases: Phases, processes: tuple[ProcessInfo, ...]) -> str:
 
 
 def missing_rows(directory: RunDirectory, processes: Sequence[ProcessInfo]) -> tuple[str, ...]:
-    """A sentence for each process and table with fewer rows than the process counted. For a sealed run."""
-    return tuple(problem for process in processes for problem in _missing(directory, process))
+    """A sentence for each process and table with other rows than the process counted. For a sealed run."""
+    return tuple(
+        problem for process in processes for find in (_missing, _added) for problem in find(directory, process)
+    )
+
+
+def _added(directory: RunDirectory, process: ProcessInfo) -> Iterator[str]:
+    """Messages that are sent may still be unsettled at the end, and have a row."""
+    for table, (noun, counted) in {
+        "sends": ("sends", process.begun),
+        "receipts": ("deliveries", process.received),
+    }.items():
+        on_record = 0 if counted is None else _messages(directory, table, process.name)
+        if counted is not None and on_record > counted:
+            yield (
+                f"events/{table}: rows were added: {process.name} counted {counted:,} {noun}, and {on_record:,} are on "
+                "record; bring its file back from a copy, or run again"
+            )
 
 
 def _missing(directory: RunDirectory, process: ProcessInfo) -> Iterator[str]:

@@ -6,7 +6,7 @@ The run has two workers and a master. Each test changes a copy of its folder onc
 import json
 import shutil
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import asdict, replace
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,11 +17,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from records.checks import Check
 from records.errors import RunUnreadable
 from records.reader import seal
-from records.run import ProcessInfo
+from records.run import ProcessInfo, UserInfo
 from records.rundir import RunDirectory
 from records.schemas import EVENT_TABLES, UNSEALED_VERSION
+from records.seal import read_seal, seal_run_again, sealed_file, write_seal
 from records.summary import Summary
 from records.writer import Recorder
 from tests.analysis.runs import INFO, LOAD_NS, MS, S, due_of, receive, send
@@ -32,11 +34,24 @@ LEFT_OUT = f"so it is left out: {RESTORE}"
 MESSAGES = 200
 
 
-def make_run(parent: Path, run_id: str, *, late_ms: int = 5) -> RunDirectory:
-    """A sealed run. Two workers send, the master receives; one fault, which did nothing."""
-    workers = [ProcessInfo(f"worker-{n}", n, "here", 0, 0) for n in (1, 2)]
+def make_run(
+    parent: Path,
+    run_id: str,
+    *,
+    late_ms: int = 5,
+    sealed: bool = True,
+    begun: int | None = None,
+    received: int | None = None,
+) -> RunDirectory:
+    """A run. Two workers send, the master receives; one fault, which did nothing.
+
+    ``begun``: what the first worker counted. ``received``: what the master did.
+    """
+    workers = [ProcessInfo(f"worker-{n}", n, "here", 0, 0, begun=begun if n == 1 else None) for n in (1, 2)]
+    master_info, *others = INFO.processes
     directory = RunDirectory.create(parent, run_id)
-    directory.write_run(replace(INFO, run_id=run_id, processes=(*INFO.processes, *workers)))
+    processes = (replace(master_info, received=received), *others, *workers)
+    directory.write_run(replace(INFO, run_id=run_id, processes=processes))
     master, *senders = recorders = [Recorder(directory, name) for name in ("master", "worker-1", "worker-2")]
     for seq in range(MESSAGES):
         send(senders[seq % 2], seq, due_of(seq))
@@ -46,7 +61,8 @@ def make_run(parent: Path, run_id: str, *, late_ms: int = 5) -> RunDirectory:
     master.fault("freeze", "b", LOAD_NS + 9 * S, LOAD_NS + 9 * S + MS, None)
     for recorder in recorders:
         recorder.close()
-    seal(directory)
+    if sealed:
+        seal(directory)
     return directory
 
 
@@ -187,6 +203,76 @@ def test_an_edited_seal_is_named(run: RunDirectory) -> None:
     del document["files"]["stalls/worker-1.parquet"]
     run.seal_path.write_text(json.dumps(document))
     assert reasons(run) == [f"events/seal.json: was edited, as its own digest does not fit: {RESTORE}"]
+
+
+@pytest.mark.parametrize("key", ["checks", "users", "phases", "problems", "state", "processes", "sha256"])
+@pytest.mark.parametrize("sealed", [True, False])
+def test_an_edited_run_json_is_named(tmp_path: Path, key: str, sealed: bool) -> None:
+    """Before the first analysis too, as after `--analyse-later`."""
+    run = make_run(tmp_path, "run-a", sealed=sealed)
+    edit_run(run, key)
+    assert f"run.json: was edited, as its own digest does not fit: {RESTORE}" in reasons(run)
+
+
+ADDED = {
+    "checks": Check("nothing is lost", "messages.lost", at_most=0),
+    "users": UserInfo("Another", "consumer", "consumers", "queue://orders", 1),
+    "processes": ProcessInfo("another", 9, "here", 0, 0),
+}
+
+
+def edit_run(run: RunDirectory, key: str) -> None:
+    document = json.loads(run.run_path.read_text())
+    if key in ("state", "sha256"):
+        document[key] = "running" if key == "state" else "0" * 64
+    elif key == "phases":
+        document[key]["load_ended_ns"] -= S
+    elif key == "problems":
+        document[key].append("a new problem")
+    else:
+        document[key].append(asdict(ADDED[key]))
+    run.run_path.write_text(json.dumps(document))
+
+
+def test_a_later_run_json_is_named_by_the_seal(run: RunDirectory) -> None:
+    run.write_run(replace(run.read_run(), warnings=("written after the run",)))
+    assert reasons(run) == [f"run.json: was changed after the events were sealed: {RESTORE}"]
+    seal_run_again(run)
+    assert analysed(run)["verdict"] == "pass"
+
+
+def test_a_run_json_in_another_format_passes(run: RunDirectory) -> None:
+    run.run_path.write_text(json.dumps(json.loads(run.run_path.read_text()), sort_keys=True))
+    assert analysed(run)["verdict"] == "pass"
+
+
+def test_a_file_without_row_group_digests_is_named(run: RunDirectory) -> None:
+    """By whoever seals it again: without them, nobody would see that its rows were changed."""
+    path = run.events("receipts") / "master.parquet"
+    rewrite(path, lambda rows: rows)
+    listed = read_seal(run)
+    assert listed is not None
+    write_seal(run, replace(listed, files={**listed.files, "receipts/master.parquet": sealed_file(path)}))
+    assert reasons(run)[0] == f"events/receipts/master.parquet: has no digest of each row group, {LEFT_OUT}"
+
+
+def test_a_seal_without_a_table_is_named(run: RunDirectory) -> None:
+    listed = read_seal(run)
+    assert listed is not None
+    files = {name: file for name, file in listed.files.items() if not name.startswith("stalls/")}
+    write_seal(run, replace(listed, files=files))
+    shutil.rmtree(run.events("stalls"))
+    assert reasons(run) == [f"events/stalls: without a file, and every run is sealed with one: {RESTORE}"]
+
+
+def test_more_rows_than_a_process_counted_are_named(tmp_path: Path) -> None:
+    run = make_run(tmp_path, "run-a", begun=MESSAGES // 2 - 1, received=MESSAGES - 1)
+    assert reasons(run) == [
+        f"events/receipts: rows were added: master counted {MESSAGES - 1} deliveries, and {MESSAGES} are on record; "
+        "bring its file back from a copy, or run again",
+        f"events/sends: rows were added: worker-1 counted {MESSAGES // 2 - 1} sends, and {MESSAGES // 2} are on "
+        "record; bring its file back from a copy, or run again",
+    ]
 
 
 def test_sends_on_record_twice_are_named(tmp_path: Path) -> None:

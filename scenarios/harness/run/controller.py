@@ -19,6 +19,7 @@ from drivers.users.session import tag_of
 from records.errors import RunUnwritable, UserError
 from records.run import CONSUMER, PRODUCER, RunInfo
 from records.rundir import RunDirectory, new_run_id
+from records.seal import seal_run_again
 from records.summary import EXIT_STATUS
 from records.units import MS_PER_S, NS_PER_S
 from records.writer import Recorder
@@ -229,6 +230,7 @@ class RunController:
             self._conclude()
             if self._late_rows():  # while the run was analysed
                 self.run_record.write()
+                seal_run_again(self.directory)
                 self._conclude()
         except UserError as error:
             self.failure = str(error)

@@ -5,9 +5,12 @@ Asks: does the run still come to its end, and say who it was?
 
 import os
 import sys
+from typing import Any
 
 import gevent
 from locust import events
+from locust.env import Environment
+from locust.runners import MasterRunner
 
 from drivers.users.locust_users import ConsumerUser, ProducerUser
 from scenarios.harness import Hold, Scenario, no_acked_send_lost, run
@@ -45,6 +48,15 @@ class Consumer(ConsumerUser):
     def on_stop(self) -> None:
         if HOW == "exit in on_stop":
             raise SystemExit(0)
+
+
+@events.init.add_listener
+def listen(environment: Environment, **_: Any) -> None:
+    def quit_later(**_: Any) -> None:
+        gevent.spawn_later(IN_THE_LOAD_S, lambda: environment.runner.quit())  # type: ignore[union-attr]
+
+    if HOW == "quit in the master" and isinstance(environment.runner, MasterRunner):
+        environment.events.spawning_complete.add_listener(quit_later)
 
 
 run(Scenario((Producer, Consumer), "single", Hold(for_s=5), (no_acked_send_lost(),), question=__doc__, warm_up_s=0))
