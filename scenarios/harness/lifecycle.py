@@ -26,6 +26,7 @@ from gevent.event import Event
 from locust import events
 from locust.runners import STATE_SPAWNING, MasterRunner, WorkerRunner
 
+from drivers.protocols import Spoken
 from drivers.users.fixed_settings import fix_settings
 from records.declared_types import misfit
 from records.environment import escape_unprintable
@@ -175,6 +176,9 @@ class Lifecycle:
         user_settings.restore(self._own)
         self._plan = plan.make(self._scenario, chosen)
         fix_settings(self._scenario.users)
+        if isinstance(self._environment.runner, MasterRunner):
+            spoken = Spoken.parse(self._plan.info.protocol)
+            refuse_first(distributed.one_process_refusals(spoken, self._scenario.users))
         command = (*self._plan.info.command, *arguments.given_elsewhere(self._parser, self._plan.info.command))
         self._plan = replace(self._plan, info=replace(self._plan.info, command=command))
         if none := [name for name, count in self._plan.counts.items() if not count]:

@@ -14,6 +14,7 @@ from records.rundir import RunDirectory
 from scenarios.harness.distributed import DistributedLoadGenerators, WorkerDuty, messages
 from scenarios.harness.distributed.messages import build_id
 from scenarios.harness.run.load_generators import Equipment
+from tests.support.locust_run import make_run
 from topologies.model.endpoints import Credentials
 
 WORKER = "worker-of-a-test"
@@ -64,6 +65,15 @@ def test_a_worker_that_says_why_not_is_told_by_its_name_and_the_others_are_calle
 def test_a_worker_that_does_not_know_of_build_ids_is_an_older_one(tmp_path: Path) -> None:
     refusal, _ = refusal_of({"refusal": ""}, tmp_path)
     assert refusal.startswith(f"worker {WORKER}: it runs brokerbench an older one, the master runs ")
+
+
+def test_a_run_that_cannot_have_workers_never_begins(tmp_path: Path) -> None:
+    outcome = make_run("scenarios/steady.py", "--runtime", "memory", "--processes", "2", runs=tmp_path / "runs")
+    assert outcome.status == 2, outcome.output
+    assert outcome.output.splitlines()[-1] == (
+        "Failed:  brokers in memory are in one process: leave --processes, --master and --worker out"
+    )
+    assert not outcome.runs.exists()
 
 
 def test_brokers_in_memory_are_not_for_several_processes(tmp_path: Path) -> None:

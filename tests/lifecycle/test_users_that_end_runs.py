@@ -35,3 +35,19 @@ def test_a_run_that_a_user_ends_says_why(tmp_path: Path, how: str, status: int, 
     assert re.fullmatch(reason, problem)
     assert outcome.info["state"] == "ended"
     assert problem in outcome.output
+
+
+@pytest.mark.brokers
+@pytest.mark.nightly
+@pytest.mark.parametrize(
+    ("how", "reason"),
+    [
+        ("quit in the master", rf"{AFTER} by environment\.runner\.quit\(\) {HERE}, {FIND_OUT}"),
+        ("quit by a user", rf"the load was ended .* by environment\.runner\.quit\(\) {HERE} in worker-\d, {FIND_OUT}"),
+    ],
+)
+def test_a_run_of_several_processes_says_so_too(tmp_path: Path, how: str, reason: str) -> None:
+    locustfile, runs = "tests/lifecycle/locustfiles/ending_users.py", tmp_path / "runs"
+    outcome = make_run(locustfile, "--processes", "2", "--analyse-later", runs=runs, env={"HOW": how})
+    assert (outcome.status, outcome.info["state"]) == (INVALID, "ended"), outcome.output
+    assert re.fullmatch(reason, outcome.info["problems"][0])

@@ -53,6 +53,17 @@ def test_after_a_fault_a_bridge_gets_the_time_to_come_back_before_messages_are_s
     assert decide(still, DrainLimits(60, stuck_after_s=STUCK_AFTER_A_FAULT_S)) == "stuck"
 
 
+def test_stillness_at_the_timeout_is_waited_out() -> None:
+    """A backlog that took half of the time, after a fault: the rest of it is stuck, and not unknown."""
+    limits = DrainLimits(60, stuck_after_s=STUCK_AFTER_A_FAULT_S)
+    states = looks(*[(0, received, 100 - received) for received in range(60)], *[(0, 60, 40)] * 80)
+    decisions = [decide(states[: n + 1], limits) for n in range(len(states))]
+    assert set(decisions[:130]) == {"wait"}
+    assert decisions[60 + 70] == "stuck", "35 s after the last receipt, 65 s after the load"
+    moves_again = [*states[:125], *looks(*[(0, 61, 39)] * 200)[125:]]
+    assert decide(moves_again[:126], limits) == "timeout"
+
+
 def test_a_slow_consumer_is_not_stuck() -> None:
     states = looks(*[(0, received, 100 - received) for received in range(30)])
     assert decide(states, DrainLimits(60)) == "wait"

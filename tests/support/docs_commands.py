@@ -16,6 +16,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any, NoReturn
 
+import click
 import pytest
 import yaml
 from click.testing import CliRunner
@@ -222,7 +223,8 @@ def try_command(command: DocsCommand) -> str:
 def _try_brokerbench(words: list[str]) -> str:
     name, *rest = words
     if name in ONLY_PARSED or (name == "compare" and "--scenario" not in rest):
-        main.commands[name].make_context(name, rest)
+        # In the context of its group: a command keeps the names of its help option from where it is used first.
+        main.commands[name].make_context(name, rest, parent=click.Context(main, **main.context_settings))
         return "parsed"
     handlers = list(events.init_command_line_parser._handlers), list(events.init._handlers)
     outcome = CliRunner().invoke(main, words)

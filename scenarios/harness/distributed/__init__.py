@@ -18,8 +18,8 @@ Credentials travel in these messages, encrypted, to processes that hold the run'
 folder writes its events there; the events of any other come over the channel.
 """
 
-from scenarios.harness.distributed.master import DistributedLoadGenerators
+from scenarios.harness.distributed.master import DistributedLoadGenerators, one_process_refusals
 from scenarios.harness.distributed.runners import listen_on_loopback, secure
 from scenarios.harness.distributed.worker import WorkerDuty
 
-__all__ = ["DistributedLoadGenerators", "WorkerDuty", "listen_on_loopback", "secure"]
+__all__ = ["DistributedLoadGenerators", "WorkerDuty", "listen_on_loopback", "one_process_refusals", "secure"]

@@ -3,14 +3,16 @@
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from locust import User
 from locust.runners import STATE_MISSING, MasterRunner
 
+from drivers.client.contract import SpokenProtocols
 from drivers.users.session import Go, RateChange, Tally, Window
-from records.errors import UserError
+from records.errors import UserError, refuse_first
 from records.run import ProcessInfo
 from records.streams import Gathering
 from scenarios.harness.distributed import messages
@@ -24,6 +26,22 @@ CLOSE_TIMEOUT_S = 20.0
 CLOCK_PROBES = 5
 CLOCK_TIMEOUT_S = 2.0
 ASK_AGAIN_S = 20.0
+
+
+def one_process_refusals(spoken: SpokenProtocols, users: Sequence[type[User]]) -> Iterator[str]:
+    """Each reason why a run cannot have workers."""
+    if "memory" in spoken.distinct:
+        yield "brokers in memory are in one process: leave --processes, --master and --worker out"
+    if several := [user.__name__ for user in users if getattr(user, "destinations", 1) > 1]:
+        yield (
+            f"{', '.join(several)}: which user has which of several destinations is known in one process only: "
+            "leave --processes, --master and --worker out, or --destinations"
+        )
+    if any(getattr(user, "joins", "") for user in users):
+        yield (
+            "which user connects in which step is known in one process only: leave --processes, --master and "
+            "--worker out"
+        )
 
 
 class DistributedLoadGenerators:
@@ -67,18 +85,7 @@ class DistributedLoadGenerators:
             self._gathering.take(msg.data["process"], msg.data["table"], msg.data["messages"])
 
     def equip(self, equipment: Equipment) -> None:
-        if "memory" in equipment.network.spoken.distinct:
-            raise UserError("brokers in memory are in one process: leave --processes, --master and --worker out")
-        if several := [user.__name__ for user in self._runner.user_classes if getattr(user, "destinations", 1) > 1]:
-            raise UserError(
-                f"{', '.join(several)}: which user has which of several destinations is known in one process only: "
-                "leave --processes, --master and --worker out, or --destinations"
-            )
-        if any(getattr(user, "joins", "") for user in self._runner.user_classes):
-            raise UserError(
-                "which user connects in which step is known in one process only: leave --processes, --master and "
-                "--worker out"
-            )
+        refuse_first(one_process_refusals(equipment.network.spoken, self._runner.user_classes))
         self._gathering = Gathering(equipment.directory)
         self._workers = tuple(worker.id for worker in self._runner.clients.ready)
         self._offsets = {worker: self._probe(worker) for worker in self._workers}

@@ -4,8 +4,8 @@ The producers are silent and the consumers go on until nothing moves. The wait e
 
 - *drained*: every send is answered and every queue is empty.
 - *stuck*: something is left, but nothing has moved for a while. Browsing then shows what it is.
-- *timeout*: the time was up, and messages still moved, or had not been still for long enough to be stuck. Missing
-  messages cannot be called lost.
+- *timeout*: the time was up, and messages still moved, or moved again before they were stuck. Missing messages cannot
+  be called lost.
 """
 
 import logging
@@ -30,7 +30,10 @@ STUCK_AFTER_A_FAULT_S = 35.0
 
 @dataclass(frozen=True)
 class DrainLimits:
-    """How long to wait at most; how long empty queues must have been empty, and other ones as they are."""
+    """How long to wait at most; how long empty queues must have been empty, and other ones as they are.
+
+    If nothing moves when ``timeout_s`` has passed, the wait goes on until it is certain that nothing will.
+    """
 
     timeout_s: float
     empty_for_s: float = EMPTY_FOR_S
@@ -58,7 +61,11 @@ def decide(observations: Sequence[Observation], limits: DrainLimits) -> str:
         return "drained"
     if not last.empty and _unchanged_for_s(observations) >= limits.stuck_after_s:
         return "stuck"
-    return "timeout" if last.at_s - observations[0].at_s >= limits.timeout_s else "wait"
+    passed_s = last.at_s - observations[0].at_s
+    if passed_s < limits.timeout_s:
+        return "wait"
+    seems_stuck = not last.empty and _unchanged_for_s(observations) >= STUCK_AFTER_S
+    return "wait" if seems_stuck and passed_s < limits.timeout_s + limits.stuck_after_s else "timeout"
 
 
 def _unchanged_for_s(observations: Sequence[Observation]) -> float:

@@ -7,6 +7,7 @@ import os
 from contextlib import closing
 from dataclasses import replace
 
+from drivers.contract import Destination, Subscription
 from drivers.users.locust_users import ConsumerUser, ProducerUser
 from drivers.users.session import Session
 from scenarios.harness import Hold, Scenario, no_acked_send_lost, none_stranded, run
@@ -26,7 +27,7 @@ class Order(ProducerUser):
 
 
 class Choosy(ConsumerUser):
-    group, destination, fixed_count, selector = "consumers", "queue://guests", 1, "colour ="  # no selector
+    group, destination, fixed_count = "consumers", "queue://guests", 1
     may_fail = True
 
 
@@ -51,8 +52,15 @@ def produce(user: ProducerUser, session: Session) -> None:
         own_produce(user, session)
 
 
-own_produce = ProducerUser._produce
+def subscription(user: ConsumerUser, number: int, destination: Destination) -> Subscription:
+    """Of a Choosy with what is no selector. A scenario with it would be rejected before its start."""
+    own = own_subscription(user, number, destination)
+    return replace(own, selector="colour =") if isinstance(user, Choosy) else own
+
+
+own_produce, own_subscription = ProducerUser._produce, ConsumerUser._subscription
 ProducerUser._produce = produce  # type: ignore[method-assign]
+ConsumerUser._subscription = subscription  # type: ignore[method-assign]
 
 run(
     Scenario(
