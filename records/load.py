@@ -132,7 +132,9 @@ class StepResult(TypedDict):
             "Deliveries still to come at the step's end, of all that was sent by then.", column="Backlog at its end"
         ),
     ]
-    due_to_received_ms: Annotated[Latency, in_ms("Latency of the messages that were due in the step.")]
+    due_to_received_ms: Annotated[
+        Latency, in_ms("Latency of the messages that were due after the step's first fifth, by which it is judged.")
+    ]
     held: Annotated[
         bool | None,
         means(

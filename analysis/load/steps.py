@@ -104,7 +104,7 @@ def _result(asked: Asked, place: int, until_s: int, counts: Counts, timed: pa.Ta
         acked_per_s=within["acked"] / step.for_s,
         received_per_s=within["received"] / step.for_s,
         backlog=_backlog(counts, until_s, copies),
-        due_to_received_ms=latency_of(within_seconds(timed, range(from_s, until_s))),
+        due_to_received_ms=latency_of(within_seconds(timed, judged_seconds(from_s, until_s))),
         held=judgement.held,
         why=judgement.why,
         broken=judgement.broken,
