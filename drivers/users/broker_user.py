@@ -74,6 +74,7 @@ class BrokerUser(User, metaclass=SettingsMeta):
     def __init__(self, environment: Environment) -> None:
         super().__init__(environment)
         self.on_start = partial(self._start, self.on_start)  # type: ignore[method-assign]
+        self.on_stop = partial(self._stop, self.on_stop)  # type: ignore[method-assign]
 
     def __setattr__(self, name: str, value: object) -> None:
         """AttributeError for a setting: what a run records of its users is read from their class.
@@ -142,6 +143,16 @@ class BrokerUser(User, metaclass=SettingsMeta):
             if not isinstance(error, StopUser):
                 self.on_stop = lambda: None  # type: ignore[method-assign]  # as Locust: what did not start is not stopped
             self._keep(_failed_to_start=True)
+
+    def _stop(self, on_stop: Callable[[], None]) -> None:
+        """Call the class's own `on_stop`. Locust would only log an error in it."""
+        try:
+            on_stop()
+        except Exception as error:
+            session = session_of(self.environment)
+            if session is None:
+                raise
+            session.report(f"{type(self).__name__}: on_stop raised {in_words(error)}{_place(error, on_stop)}")
 
     def guard(self, work: Callable[[Session], None]) -> None:
         """Do a user's work. An error ends this user, and the run reports it. Locust would start the task again.

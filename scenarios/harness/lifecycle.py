@@ -24,6 +24,7 @@ from typing import Any, NoReturn
 import gevent
 from gevent.event import Event
 from locust import events
+from locust import log as locust_log
 from locust.runners import STATE_SPAWNING, MasterRunner, WorkerRunner
 
 from drivers.protocols import Spoken
@@ -51,6 +52,11 @@ from scenarios.java_parts import use_java_clients
 from topologies.model.spelling import shortened
 
 log = logging.getLogger("brokerbench")
+
+FAILED_LISTENER = (
+    "a listener or a greenlet of the locustfile raised an error, which Locust only logs: look for its traceback in the "
+    "output of the run"
+)
 
 
 def run(scenario: Scenario, *, reroute: Reroute | None = None) -> None:
@@ -211,6 +217,7 @@ class Lifecycle:
         self._idle.wait()  # in the web UI the run before may still be writing its report
         self._idle.clear()
         self._starting = False
+        locust_log.unhandled_greenlet_exception = False
         self.refusal = ""
         environment.process_exit_code = CANNOT_RUN
         environment.runner.update_state(STATE_SPAWNING)  # so that the web UI shows it and can stop it
@@ -304,6 +311,8 @@ class Lifecycle:
         controller = self._controller
         if controller is None:
             return
+        if locust_log.unhandled_greenlet_exception:
+            controller.run_record.warning(FAILED_LISTENER)
         try:
             controller.finish()
             environment.process_exit_code = controller.exit_status

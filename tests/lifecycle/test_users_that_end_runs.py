@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from scenarios.harness.lifecycle import FAILED_LISTENER
 from tests.support.locust_run import make_run
 
 CANNOT_RUN, INVALID = 2, 3
@@ -24,6 +25,7 @@ HERE = r"\(ending_users\.py:\d+\)"
         ("stop by its class", INVALID, rf"{AFTER} by an event test_stopping, {FIND_OUT}"),
         ("test_stop fired", INVALID, rf"{AFTER} by an event test_stop, {FIND_OUT}"),
         ("quit in on_start", CANNOT_RUN, rf"{BEFORE} by environment\.runner\.quit\(\) {HERE}, {FIND_OUT}"),
+        ("error in on_stop", INVALID, rf"Consumer: on_stop raised RuntimeError: planted {HERE}"),
         ("exit in on_stop", INVALID, r"Consumer raised SystemExit: 0 \(ending_users\.py:\d+\).*"),
     ],
 )
@@ -35,6 +37,14 @@ def test_a_run_that_a_user_ends_says_why(tmp_path: Path, how: str, status: int, 
     assert re.fullmatch(reason, problem)
     assert outcome.info["state"] == "ended"
     assert problem in outcome.output
+
+
+def test_a_listener_that_fails_is_a_warning(tmp_path: Path) -> None:
+    locustfile, runs = "tests/lifecycle/locustfiles/ending_users.py", tmp_path / "runs"
+    env = {"HOW": "error in a listener"}
+    outcome = make_run(locustfile, "--runtime", "memory", "--analyse-later", runs=runs, env=env)
+    assert (outcome.status, outcome.info["problems"]) == (0, []), outcome.output
+    assert FAILED_LISTENER in outcome.info["warnings"]
 
 
 @pytest.mark.brokers

@@ -48,6 +48,8 @@ class Consumer(ConsumerUser):
     def on_stop(self) -> None:
         if HOW == "exit in on_stop":
             raise SystemExit(0)
+        if HOW == "error in on_stop":
+            raise RuntimeError("planted")
 
 
 @events.init.add_listener
@@ -55,6 +57,11 @@ def listen(environment: Environment, **_: Any) -> None:
     def quit_later(**_: Any) -> None:
         gevent.spawn_later(IN_THE_LOAD_S, lambda: environment.runner.quit())  # type: ignore[union-attr]
 
+    def fail(**_: Any) -> None:
+        raise RuntimeError("planted")
+
+    if HOW == "error in a listener":
+        environment.events.test_stopping.add_listener(fail)
     if HOW == "quit in the master" and isinstance(environment.runner, MasterRunner):
         environment.events.spawning_complete.add_listener(quit_later)
 
