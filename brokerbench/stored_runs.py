@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import IO
 
 from brokerbench.interrupts import run_guarded
 from records.analysis_command import SCRATCH, analysis_command, is_local, java_folder, why_no_master
@@ -34,8 +35,8 @@ def latest(parent: Path) -> RunDirectory:
     return RunDirectory(runs[-1])
 
 
-def analyse(runs: Sequence[RunDirectory], master: str | None) -> int:
-    """Analyse runs in one Spark session.
+def analyse(runs: Sequence[RunDirectory], master: str | None, output: IO[str] | None = None) -> int:
+    """Analyse runs in one Spark session. ``output``: where its progress goes; None: to our output.
 
     Returns the exit status of the gravest verdict, or 2 when a run could not be analysed. Raises ValueError,
     also for a single run that never began, and for a master that is none.
@@ -50,7 +51,7 @@ def analyse(runs: Sequence[RunDirectory], master: str | None) -> int:
     with temporary_folder(SCRATCH) as scratch:
         environment = for_job(os.environ, local=is_local(master)) | java | {"TMPDIR": str(scratch)}
         environment["PYTHONIOENCODING"] = f"{sys.stdout.encoding}:backslashreplace"  # it writes to our terminal
-        status = run_guarded(command, env=environment, remove=[scratch])
+        status = run_guarded(command, output=output, env=environment, remove=[scratch])
     if status == CANNOT_ANALYSE:  # it has said why
         return status
     for run, earlier_ns in zip(runs, before, strict=True):

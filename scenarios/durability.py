@@ -3,7 +3,7 @@
 Asks: which confirmed messages survive a power failure, and which of them would have survived the end of the process?
 """
 
-# A message that a consumer has taken cannot be lost any more. So the consumers of queues are away from 2 s to 28 s of
+# A message that a consumer has taken cannot be lost any more. So the consumers of queues are away from 1 s to 12 s of
 # the load, and durable subscribers, which cannot be, are hardly as fast as the producers.
 from drivers.users import ConsumerUser, ProducerUser, Stay
 from scenarios.harness import Hold, Scenario, each_delivered, no_acked_send_lost, run, somebody_cut_off
@@ -43,7 +43,7 @@ class DurabilityConsumer(ConsumerUser):
 
 class OfAQueue(DurabilityConsumer):
     abstract = True
-    stays = (Stay(until_s=2), Stay(from_s=28))
+    stays = (Stay(until_s=1), Stay(from_s=12))
 
 
 class QueueConsumer(OfAQueue):
@@ -76,13 +76,13 @@ run(
             DurableSubscriber,
         ),
         default_topology="single",
-        load=Hold(for_s=45),
+        load=Hold(for_s=16),
         checks=(no_acked_send_lost(), each_delivered("queue_persistent"), each_delivered("durable_topic_persistent")),
-        faults=(PowerLoss("producers", at_s=10, for_s=3),),
+        faults=(PowerLoss("producers", at_s=6, for_s=2),),
         premises=(somebody_cut_off(),),
         question=__doc__,
         answered_by=("kinds", "faults"),
-        warm_up_s=3,
+        warm_up_s=1,
         limited_on_purpose="the consumers are away, and what survives of the messages that wait is the question",
     )
 )

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 KILL, POWER, RACK = "SIGKILL", "power", "power of all"
-FIRST_S, LAST_S, OFF_S = 8.0, 12.0, 3.0  # when the fault begins, drawn for each round; and how long it lasts
+FIRST_S, LAST_S, OFF_S = 4.0, 7.0, 2.0  # when the fault begins, drawn for each round; and how long it lasts
 DISK_MB = 4096
 
 CLASSIC_JOURNALS = {
@@ -30,18 +30,21 @@ class Setup:
     """
 
     product: str
+    version: str
     topology: str
     brokers: tuple[str, ...]
     journals: Mapping[str, str]
 
 
 SETUPS = (
-    Setup("classic", "single", ("broker-1",), CLASSIC_JOURNALS),
-    Setup("classic", "active-standby", ("broker-1", "broker-1-standby"), CLASSIC_JOURNALS),
-    Setup("artemis", "artemis-single", ("broker-1",), ARTEMIS_JOURNALS),
-    Setup("artemis", "live-backup", ("broker-1", "broker-1-backup"), ARTEMIS_JOURNALS),
-    Setup("artemis", "live-backup(ha='replication')", ("broker-1", "broker-1-backup"), ARTEMIS_JOURNALS),
-    Setup("artemis", "mirror", ("broker-1", "broker-2"), ARTEMIS_JOURNALS),
+    Setup("classic", "5.18.3", "single", ("broker-1",), CLASSIC_JOURNALS),
+    Setup("classic", "5.18.3", "active-standby", ("broker-1", "broker-1-standby"), CLASSIC_JOURNALS),
+    Setup("artemis", "2.44.0", "artemis-single", ("broker-1",), ARTEMIS_JOURNALS),
+    Setup("artemis", "2.44.0", "live-backup", ("broker-1", "broker-1-backup"), ARTEMIS_JOURNALS),
+    Setup("artemis", "2.44.0", "live-backup(ha='replication')", ("broker-1", "broker-1-backup"), ARTEMIS_JOURNALS),
+    Setup("artemis", "2.44.0", "mirror", ("broker-1", "broker-2"), ARTEMIS_JOURNALS),
+    Setup("classic", "5.16.6", "single", ("broker-1",), CLASSIC_JOURNALS),
+    Setup("artemis", "2.40.0", "artemis-single", ("broker-1",), ARTEMIS_JOURNALS),
 )
 
 
@@ -58,11 +61,20 @@ class Cell:
         return self.setup.product
 
     @property
+    def version(self) -> str:
+        return self.setup.version
+
+    @property
     def topology(self) -> str:
         return self.setup.topology
 
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The parts of its name, by which `chosen` finds it."""
+        return (self.product, self.version, self.topology, self.setting, self.fault)
+
     def __str__(self) -> str:
-        return f"{self.product}, {self.topology}, {self.setting}, {self.fault}"
+        return ", ".join(self.parts)
 
     @property
     def slug(self) -> str:
@@ -86,6 +98,7 @@ class Cell:
         """The options of a round's run, as of locust. Brokers that are killed have disks too."""
         options = {
             "runtime": "processes",
+            "broker-version": self.version,
             "topology": self.topology,
             "overlay": str(folder / "overlay.yaml"),
             "fault": self.fault_in(number),
@@ -94,7 +107,7 @@ class Cell:
             "runs": str(folder),
         }
         settings = [f"--{name}={value}" for name, value in options.items()]
-        return ["--headless", *settings, *further]
+        return ["--headless", "--analyse-later", *settings, *further]
 
 
 def all_cells() -> Iterator[Cell]:
@@ -112,7 +125,7 @@ def chosen(only: Iterable[str]) -> list[Cell]:
     """
     patterns = [tuple(part.strip() for part in re.split(r",(?![^(]*\))", pattern)) for pattern in only]
     cells = [*all_cells()]
-    known = {part for cell in cells for part in (cell.product, cell.topology, cell.setting, cell.fault)}
+    known = {part for cell in cells for part in cell.parts}
     for pattern in patterns:
         if unknown := [part for part in pattern if part not in known]:
             parts = ", ".join(sorted(known))
@@ -121,4 +134,4 @@ def chosen(only: Iterable[str]) -> list[Cell]:
 
 
 def _matches(cell: Cell, pattern: Sequence[str]) -> bool:
-    return {*pattern} <= {cell.product, cell.topology, cell.setting, cell.fault}
+    return {*pattern} <= {*cell.parts}

@@ -1,23 +1,39 @@
 """Makes the runs of the durability table, one after the other. The same command goes on where it was stopped."""
 
 import sys
+import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
+from brokerbench.compare.session import only_one
 from brokerbench.durability.cells import Cell
-from brokerbench.durability.table import DECIDED, Round, rounds_in
+from brokerbench.durability.table import DECIDED, KEPT, Round, round_number, rounds_in, runs_in
 from brokerbench.interrupts import run_guarded
 from brokerbench.locustfiles import as_typed, locustfile_of
+from brokerbench.stored_runs import analyse
+from records.rundir import RunDirectory
+from reports.parts.numbers import counted
 
 Say = Callable[[str], None]
 FOLDER = "durability"
+ENOUGH_LOSSES = 3  # rounds of a cell without KEPT that are enough: more of them would not change its answer
+MOST_TRIES = 2  # of a round whose run cannot be made
+BATCH = 6  # runs that are analysed in one Spark session, whose start takes as long as the analysis of many runs
+ELSEWHERE = "choose other cells by --only, or another folder by --runs"
 
 
 def missing(rounds: Sequence[Round], wanted: int) -> list[int]:
-    """The numbers of the rounds to make: until ``wanted`` have an answer, in at most twice as many rounds. Pure."""
-    decided = [round.number for round in rounds if round.outcome in DECIDED]
+    """The numbers of the rounds to make. Pure.
+
+    A cell is over once ``wanted`` rounds have an answer, once `ENOUGH_LOSSES` rounds lost messages or ended without a
+    broker, or after twice as many rounds as are wanted.
+    """
+    decided = [round for round in rounds if round.outcome in DECIDED]
+    losses = sum(round.outcome != KEPT for round in decided)
+    still = max(0, min(wanted - len(decided), ENOUGH_LOSSES - losses if losses == len(decided) else wanted))
     tried = {round.number for round in rounds}
-    still = max(0, wanted - len(decided))
     return [number for number in range(1, 2 * wanted + 1) if number not in tried][:still]
 
 
@@ -27,25 +43,81 @@ def make(
     """The rounds of each cell, made where they are missing. ``further``: options of every run, as of locust.
 
     The first round of every cell comes first, so that a run that was stopped has an answer for many cells.
+    Raises ValueError if another command makes rounds of the same cells at this moment.
     """
     folders = {cell: runs / FOLDER / cell.slug for cell in cells}
-    for cell, folder in folders.items():
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "overlay.yaml").write_text(cell.overlay, encoding="utf-8")
-    while open_cells := [cell for cell in cells if missing(rounds_in(folders[cell]), wanted)]:
-        for cell in open_cells:
-            number, *others = missing(rounds_in(folders[cell]), wanted)
-            say(f"{cell}: round {number}, {len(others)} more to come")
-            if not _make_round(cell, number, folders[cell], further):
-                say(f"  it was not analysed; see {folders[cell] / f'round-{number}.log'}")
-                return {cell: rounds_in(folder) for cell, folder in folders.items()}
+    with ExitStack() as locks:
+        for cell, folder in folders.items():
+            folder.mkdir(parents=True, exist_ok=True)
+            locks.enter_context(only_one(folder, ELSEWHERE))
+            (folder / "overlay.yaml").write_text(cell.overlay, encoding="utf-8")
+        _Maker(folders, wanted, further, say).make_all()
     return {cell: rounds_in(folder) for cell, folder in folders.items()}
 
 
-def _make_round(cell: Cell, number: int, folder: Path, further: Sequence[str]) -> bool:
-    """Whether there is an analysed run of the round then."""
-    locustfile = as_typed(locustfile_of("durability", "durability"))
-    with (folder / f"round-{number}.log").open("w", encoding="utf-8") as log:
-        command = [sys.executable, "-m", "locust", "-f", locustfile, *cell.arguments(number, folder, further)]
-        run_guarded(command, output=log)
-    return number in {round.number for round in rounds_in(folder)}
+class _Maker:
+    """Makes the missing rounds of cells, and analyses them in batches."""
+
+    def __init__(self, folders: Mapping[Cell, Path], wanted: int, further: Sequence[str], say: Say) -> None:
+        self._folders, self._wanted, self._further, self._say = folders, wanted, further, say
+        self._failed = Counter[tuple[Cell, int]]()
+        self._took_s: list[float] = []
+        self._left = 0
+        self._unreadable: set[Path] = set()
+
+    def make_all(self) -> None:
+        self._analyse()  # what an earlier command left
+        while to_make := self._next_round_of_each():
+            for first in range(0, len(to_make), BATCH):
+                for cell, number in to_make[first : first + BATCH]:
+                    self._make(cell, number)
+                self._analyse()
+
+    def _missing(self, cell: Cell) -> list[int]:
+        """Its missing rounds but for those that were tried in vain; empty if the first of them was."""
+        numbers = missing(rounds_in(self._folders[cell]), self._wanted)
+        return [] if numbers and self._failed[cell, numbers[0]] >= MOST_TRIES else numbers
+
+    def _next_round_of_each(self) -> list[tuple[Cell, int]]:
+        missing_rounds = {cell: self._missing(cell) for cell in self._folders}
+        self._left = sum(map(len, missing_rounds.values()))
+        return [(cell, numbers[0]) for cell, numbers in missing_rounds.items() if numbers]
+
+    def _make(self, cell: Cell, number: int) -> None:
+        left = f", about {self._left * sum(self._took_s) / len(self._took_s) / 60:.0f} min" if self._took_s else ""
+        self._say(f"{cell}: round {number} ({counted(self._left, 'round')} left{left})")
+        folder, began_s = self._folders[cell], time.monotonic()
+        before = {run.path for run in runs_in(folder)}
+        locustfile = as_typed(locustfile_of("durability", "durability"))
+        log_path = folder / f"round-{number}.log"
+        with log_path.open("w", encoding="utf-8") as log:
+            command = [sys.executable, "-m", "locust", "-f", locustfile, *cell.arguments(number, folder, self._further)]
+            run_guarded(command, output=log)
+        self._took_s.append(time.monotonic() - began_s)
+        self._left -= 1
+        if before == {run.path for run in runs_in(folder)}:
+            self._failed[cell, number] += 1
+            self._say(f"  the run could not be made; see {log_path}")
+
+    def _analyse(self) -> None:
+        """Analyse what has no analysis yet, and report what each round came to."""
+        waiting = [
+            (cell, run)
+            for cell, folder in self._folders.items()
+            for run in runs_in(folder)
+            if not run.is_analysed and run.path not in self._unreadable
+        ]
+        if not waiting:
+            return
+        with (next(iter(self._folders.values())).parent / "analysis.log").open("a", encoding="utf-8") as log:
+            analyse([run for _, run in waiting], None, log)
+        self._unreadable.update(run.path for _, run in waiting if not run.is_analysed)
+        for cell, run in waiting:
+            self._say(f"  {cell}, {self._outcome(cell, run)}")
+
+    def _outcome(self, cell: Cell, run: RunDirectory) -> str:
+        number = round_number(run)
+        rounds = {round.number: str(round) for round in rounds_in(self._folders[cell])}
+        if number not in rounds:
+            self._failed[cell, number] += 1
+        return rounds.get(number, f"round {number}: no answer; see {run.path}")

@@ -14,6 +14,7 @@ from records.rundir import RunDirectory
 
 KEPT, LOST, NOT_STARTED, UNKNOWN = "kept", "lost", "did not start", "unknown"
 DECIDED = (KEPT, LOST, NOT_STARTED)
+INTERRUPTED = "interrupted"
 CERTAINTY = 0.95
 
 
@@ -29,6 +30,13 @@ class Round:
     oldest_lost_s: float = 0.0
     start_s: float | None = None
     why: str = ""
+
+    def __str__(self) -> str:
+        """``round 2: lost, 850 of 900 messages at risk, …``."""
+        if self.outcome in (NOT_STARTED, UNKNOWN):
+            return f"round {self.number}: {self.outcome}: {self.why.splitlines()[0]}"
+        oldest = f", the oldest confirmed {self.oldest_lost_s:.2f} s before" if self.lost else ""
+        return f"round {self.number}: {self.outcome}, {self.lost:,} of {self.at_risk:,} messages at risk lost{oldest}"
 
 
 def round_of(number: int, summary: Mapping[str, Any], faults: Sequence[Mapping[str, Any]]) -> Round:
@@ -54,15 +62,28 @@ def round_of(number: int, summary: Mapping[str, Any], faults: Sequence[Mapping[s
 
 
 def rounds_in(folder: Path) -> list[Round]:
-    """The rounds of a cell that were run and analysed, by their numbers; of one that was repeated, the latest."""
+    """The rounds of a cell that were run and analysed, by their numbers; of one that was repeated, the latest.
+
+    Runs that somebody ended early are left out.
+    """
     by_number: dict[int, Round] = {}
-    for path in sorted(folder.glob("*/run.json")):
-        run = RunDirectory(path.parent)
+    for run in runs_in(folder):
         if run.is_analysed:
-            number = int(json.loads(path.read_text(encoding="utf-8"))["options"]["seed"])
             summary = json.loads(run.summary_path.read_text(encoding="utf-8"))
-            by_number[number] = round_of(number, summary, pq.read_table(run.events("faults")).to_pylist())
+            if summary["verdict"] != INTERRUPTED:
+                number = round_number(run)
+                by_number[number] = round_of(number, summary, pq.read_table(run.events("faults")).to_pylist())
     return [by_number[number] for number in sorted(by_number)]
+
+
+def runs_in(folder: Path) -> list[RunDirectory]:
+    """The runs of a cell, analysed or not, the oldest first."""
+    return [RunDirectory(path.parent) for path in sorted(folder.glob("*/run.json"))]
+
+
+def round_number(run: RunDirectory) -> int:
+    """The number of a run's round, which is its seed."""
+    return int(json.loads(run.run_path.read_text(encoding="utf-8"))["options"]["seed"])
 
 
 def most_losses(rounds: int) -> float:
@@ -74,7 +95,7 @@ def most_losses(rounds: int) -> float:
 
 
 HEADINGS = (
-    *("product", "topology", "journal", "fault", "messages at risk", "lost", "rounds with losses"),
+    *("product", "version", "topology", "journal", "fault", "messages at risk", "lost", "rounds with losses"),
     *("oldest lost was confirmed before", "holes", "start took", "did not start"),
 )
 
@@ -101,7 +122,7 @@ def _row(cell: Cell, rounds: Sequence[Round]) -> list[str]:
     bound = "" if lossy or not ran else f" (95 %: at most {most_losses(len(ran)):.0%})"
     oldest_s = max((round.oldest_lost_s for round in lossy), default=0.0)
     return [
-        *(cell.product, cell.topology, cell.setting, cell.fault),
+        *cell.parts,
         f"{sum(round.at_risk for round in ran):,}",
         f"{sum(round.lost for round in ran):,}",
         f"{len(lossy)} of {len(ran)}{bound}",
