@@ -21,6 +21,7 @@ from drivers.protocols import PROTOCOLS
 from records.rundir import RunDirectory
 from topologies.artemis.launch import MAIN
 from topologies.catalogue.lookup import build
+from topologies.catalogue.overlay import Overlay
 from topologies.runtimes.contract import Runtime
 from topologies.runtimes.distribution import ensure, pinned
 from topologies.runtimes.java import find_java
@@ -41,10 +42,11 @@ def entry_for(protocol: str) -> str:
 
 
 @contextmanager
-def broker(entry: str) -> Iterator[tuple[ProcessRuntime, Path]]:
-    """The one broker of catalogue entry ``entry``, up, and a folder for this benchmark."""
+def broker(entry: str, overlay: str = "") -> Iterator[tuple[ProcessRuntime, Path]]:
+    """The one broker of catalogue entry ``entry``, up, and a folder for this benchmark. ``overlay``: YAML over it."""
+    topology = Overlay(Path("overlay"), overlay).over(build(entry)) if overlay else build(entry)
     with tempfile.TemporaryDirectory() as folder:
-        runtime = ProcessRuntime(build(entry), RunDirectory.create(Path(folder), "broker"))
+        runtime = ProcessRuntime(topology, RunDirectory.create(Path(folder), "broker"))
         runtime.up(print)
         try:
             yield runtime, Path(folder)

@@ -23,6 +23,11 @@ ARTEMIS_JOURNALS = {
 }
 
 
+def persistence_overlay(fields: str) -> str:
+    """The text of an overlay with these fields of ``persistence`` in every broker."""
+    return f"brokers: {{all: {{persistence: {{{fields}}}}}}}\n"
+
+
 @dataclass(frozen=True, eq=False)
 class Setup:
     """A topology of the table. ``brokers``: the broker that serves producers first. ``journals``: the journal settings
@@ -84,7 +89,7 @@ class Cell:
     @property
     def overlay(self) -> str:
         """The text of the YAML file with its settings."""
-        return f"brokers: {{all: {{persistence: {{{self.setup.journals[self.setting]}}}}}}}\n"
+        return persistence_overlay(self.setup.journals[self.setting])
 
     def fault_in(self, number: int) -> str:
         """The fault of a round. It begins at a time drawn from the cell and the round."""

@@ -57,6 +57,7 @@ WRONG = {
     "stomp_bare": KIND_OF_X,
     "stomp_speed": ("--pair=5", "unrecognized arguments: --pair=5"),
     "stomp_users": ("recorded uri 5 durable fast", "argument RATE: 'fast' is no number of at least 0: give one"),
+    "sync_cost": ("always", "argument WHAT: 'always' is none of periodic, never, NIO, ASYNCIO: give one of them"),
 }
 """By script: arguments of which one is wrong, and how the refusal begins."""
 
@@ -78,6 +79,7 @@ TRIALS = {
     "openwire_speed": Trial(("durable", *TRIAL_OPTIONS), "| CPU a message |"),
     "pacing": Trial(("--protocol", "stomp", "--for", "2"), "| `stomp` | 120/s | normal | 0 |"),
     "stomp_speed": Trial(("durable", *TRIAL_OPTIONS), "| CPU a message |"),
+    "sync_cost": Trial(("never", *TRIAL_OPTIONS), "single, 1 in flight: every write synced (A), never (B)"),
 }
 
 

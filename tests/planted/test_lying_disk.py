@@ -1,0 +1,29 @@
+"""Checks that a synced write which a disk loses makes a run red, and that the same run on an honest disk is green."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.disks import left_in
+from tests.support.locust_run import make_run
+
+pytestmark = [pytest.mark.brokers, pytest.mark.spark, pytest.mark.disks]
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("lost_bytes", [0, 64 * 1024])
+def test_a_lost_synced_write_turns_the_run_red(tmp_path: Path, lost_bytes: int) -> None:
+    """Classic syncs each write of its journal. Between unmount and mount the end of the journal is replaced by zeros."""
+    outcome = make_run(
+        "tests/planted/locustfiles/lying_disk.py", runs=tmp_path / "runs", env={"BYTES": str(lost_bytes)}
+    )
+    recovery = outcome.summary["recovery"]
+    assert recovery["at_risk"] > 100, outcome.output
+    assert f"1 journal files lose {lost_bytes:,} written bytes" in outcome.output
+    if lost_bytes:
+        assert outcome.summary["verdict"] == "fail", outcome.output
+        assert 10 <= recovery["gone"] <= lost_bytes // 1_024
+        assert (recovery["lost_holes"], recovery["lost_whole"]) == (0, 0)
+    else:
+        assert (outcome.summary["verdict"], recovery["gone"]) == ("pass", 0), outcome.output
+    assert left_in(tmp_path) == []
