@@ -31,7 +31,8 @@ def persistence_overlay(fields: str) -> str:
 @dataclass(frozen=True, eq=False)
 class Setup:
     """A topology of the table. ``brokers``: the broker that serves producers first. ``journals``: the journal settings
-    to try, as fields of ``persistence`` in an overlay.
+    to try, as fields of ``persistence`` in an overlay. ``protocol``: large messages that are left on a mirror can only
+    be browsed by AMQP.
     """
 
     product: str
@@ -39,6 +40,7 @@ class Setup:
     topology: str
     brokers: tuple[str, ...]
     journals: Mapping[str, str]
+    protocol: str = "stomp"
 
 
 SETUPS = (
@@ -47,7 +49,7 @@ SETUPS = (
     Setup("artemis", "2.44.0", "artemis-single", ("broker-1",), ARTEMIS_JOURNALS),
     Setup("artemis", "2.44.0", "live-backup", ("broker-1", "broker-1-backup"), ARTEMIS_JOURNALS),
     Setup("artemis", "2.44.0", "live-backup(ha='replication')", ("broker-1", "broker-1-backup"), ARTEMIS_JOURNALS),
-    Setup("artemis", "2.44.0", "mirror", ("broker-1", "broker-2"), ARTEMIS_JOURNALS),
+    Setup("artemis", "2.44.0", "mirror", ("broker-1", "broker-2"), ARTEMIS_JOURNALS, "amqp"),
     Setup("classic", "5.16.6", "single", ("broker-1",), CLASSIC_JOURNALS),
     Setup("artemis", "2.40.0", "artemis-single", ("broker-1",), ARTEMIS_JOURNALS),
 )
@@ -105,6 +107,7 @@ class Cell:
             "runtime": "processes",
             "broker-version": self.version,
             "topology": self.topology,
+            "protocol": self.setup.protocol,
             "overlay": str(folder / "overlay.yaml"),
             "fault": self.fault_in(number),
             "disks": DISK_MB,

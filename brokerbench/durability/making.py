@@ -9,7 +9,7 @@ from pathlib import Path
 
 from brokerbench.compare.session import only_one
 from brokerbench.durability.cells import Cell
-from brokerbench.durability.table import DECIDED, KEPT, Round, round_number, rounds_in, runs_in
+from brokerbench.durability.table import DECIDED, WITHOUT_LOSS, Round, round_number, rounds_in, runs_in
 from brokerbench.interrupts import run_guarded
 from brokerbench.locustfiles import as_typed, locustfile_of
 from brokerbench.stored_runs import analyse
@@ -18,7 +18,7 @@ from reports.parts.numbers import counted
 
 Say = Callable[[str], None]
 FOLDER = "durability"
-ENOUGH_LOSSES = 3  # rounds of a cell without KEPT that are enough: more of them would not change its answer
+ENOUGH_LOSSES = 3  # rounds that are enough for a cell in which each lost messages: more would not change its answer
 MOST_TRIES = 2  # of a round whose run cannot be made
 BATCH = 6  # runs that are analysed in one Spark session, whose start takes as long as the analysis of many runs
 ELSEWHERE = "choose other cells by --only, or another folder by --runs"
@@ -31,7 +31,7 @@ def missing(rounds: Sequence[Round], wanted: int) -> list[int]:
     broker, or after twice as many rounds as are wanted.
     """
     decided = [round for round in rounds if round.outcome in DECIDED]
-    losses = sum(round.outcome != KEPT for round in decided)
+    losses = sum(round.outcome not in WITHOUT_LOSS for round in decided)
     still = max(0, min(wanted - len(decided), ENOUGH_LOSSES - losses if losses == len(decided) else wanted))
     tried = {round.number for round in rounds}
     return [number for number in range(1, 2 * wanted + 1) if number not in tried][:still]

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -12,20 +13,25 @@ import pyarrow.parquet as pq
 from brokerbench.durability.cells import Cell
 from records.rundir import RunDirectory
 
-KEPT, LOST, NOT_STARTED, UNKNOWN = "kept", "lost", "did not start", "unknown"
-DECIDED = (KEPT, LOST, NOT_STARTED)
+KEPT, STRANDED, LOST, NOT_STARTED, UNKNOWN = "kept", "stranded", "lost", "did not start", "unknown"
+WITHOUT_LOSS = (KEPT, STRANDED)
+DECIDED = (*WITHOUT_LOSS, LOST, NOT_STARTED)
 INTERRUPTED = "interrupted"
 CERTAINTY = 0.95
 
 
 @dataclass(frozen=True)
 class Round:
-    """What one run came to. ``why``: of an unknown round. The figures are those of ``recovery`` in summary.json."""
+    """What one run came to. ``why``: of an unknown round. The figures are those of ``recovery`` in summary.json.
+
+    ``stranded``: messages that no consumer got, because they were on a queue of another broker, such as a mirror's.
+    """
 
     number: int
     outcome: str
     at_risk: int = 0
     lost: int = 0
+    stranded: int = 0
     holes: int = 0
     oldest_lost_s: float = 0.0
     start_s: float | None = None
@@ -36,29 +42,46 @@ class Round:
         if self.outcome in (NOT_STARTED, UNKNOWN):
             return f"round {self.number}: {self.outcome}: {self.why.splitlines()[0]}"
         oldest = f", the oldest confirmed {self.oldest_lost_s:.2f} s before" if self.lost else ""
-        return f"round {self.number}: {self.outcome}, {self.lost:,} of {self.at_risk:,} messages at risk lost{oldest}"
+        found = f", {self.stranded:,} found on a queue without consumers" if self.stranded else ""
+        return f"round {self.number}: {self.lost:,} of {self.at_risk:,} messages at risk lost{oldest}{found}"
 
 
 def round_of(number: int, summary: Mapping[str, Any], faults: Sequence[Mapping[str, Any]]) -> Round:
     """What a run came to. ``faults``: rows of the event table. Pure.
 
-    Nothing is kept for certain if the verdict is not ``pass``, or if no message was at risk.
+    Nothing is kept for certain if no message was at risk, or if the verdict is not ``pass``. The exception is a run
+    that failed because messages were stranded, as on a mirror, if no other message is missing. Messages that may be
+    where nobody could look count as lost, unless other messages were found there.
     """
     if dead := [row for row in faults if row["effective_ns"] is not None and row["restored_ns"] is None]:
-        return Round(number, NOT_STARTED, why=str(dead[0]["error"] or "the broker took no login"))
-    recovery, verdict = summary["recovery"], str(summary["verdict"])
-    figures = {name: recovery[name] for name in ("at_risk", "start_s")}
-    positions = {
-        "lost": recovery["gone"],
-        "holes": recovery["lost_holes"],
-        "oldest_lost_s": recovery["oldest_lost_s"] or 0.0,
-    }
-    if verdict == "fail" and recovery["gone"]:
-        return Round(number, LOST, **figures, **positions)
-    if verdict == "pass" and recovery["at_risk"] and not recovery["gone"]:
-        return Round(number, KEPT, **figures, **positions)
-    why = f"the verdict is {verdict}, {recovery['gone']:,} of {recovery['at_risk']:,} messages at risk are gone"
-    return Round(number, UNKNOWN, **figures, **positions, why=why)
+        return Round(number, NOT_STARTED, why=_cause(str(dead[0]["error"] or "the broker took no login")))
+    recovery, messages, verdict = summary["recovery"], summary["messages"], str(summary["verdict"])
+    gone, stranded = recovery["gone"], recovery["stranded"]
+    made = partial(
+        Round,
+        number,
+        at_risk=recovery["at_risk"],
+        lost=gone,
+        stranded=stranded,
+        holes=recovery["lost_holes"],
+        oldest_lost_s=recovery["oldest_lost_s"] or 0.0,
+        start_s=recovery["start_s"],
+    )
+    not_found = sum(messages[name] for name in ("lost", "unaccounted", "corrupted", "dead_lettered"))
+    if verdict == "fail" and gone and (recovery["lost"] or not stranded):
+        return made(LOST)
+    if verdict == "pass" and recovery["at_risk"] and not gone:
+        return made(KEPT)
+    if verdict == "fail" and stranded and not gone and not not_found:
+        return made(STRANDED)
+    why = f"the verdict is {verdict}, {gone:,} of {recovery['at_risk']:,} messages at risk are gone"
+    return made(UNKNOWN, why=f"{why}; {' '.join(summary['reasons'])}" if summary["reasons"] else why)
+
+
+def _cause(error: str) -> str:
+    """The line of a broker's log that names an exception, or else the first line of an error."""
+    lines = [line.strip() for line in error.splitlines()] or [""]
+    return next((line for line in lines if "Exception" in line), lines[0])
 
 
 def rounds_in(folder: Path) -> list[Round]:
@@ -96,7 +119,7 @@ def most_losses(rounds: int) -> float:
 
 HEADINGS = (
     *("product", "version", "topology", "journal", "fault", "messages at risk", "lost", "rounds with losses"),
-    *("oldest lost was confirmed before", "holes", "start took", "did not start"),
+    *("oldest lost was confirmed before", "holes", "left on another broker", "start took", "did not start"),
 )
 
 
@@ -115,7 +138,7 @@ def table(rounds_by_cell: Mapping[Cell, Sequence[Round]]) -> str:
 
 
 def _row(cell: Cell, rounds: Sequence[Round]) -> list[str]:
-    ran = [round for round in rounds if round.outcome in (KEPT, LOST)]
+    ran = [round for round in rounds if round.outcome in (*WITHOUT_LOSS, LOST)]
     lossy = [round for round in ran if round.lost]
     starts_s = [round.start_s for round in ran if round.start_s is not None]
     not_started = sum(round.outcome == NOT_STARTED for round in rounds)
@@ -128,6 +151,7 @@ def _row(cell: Cell, rounds: Sequence[Round]) -> list[str]:
         f"{len(lossy)} of {len(ran)}{bound}",
         f"{oldest_s:.2f} s" if lossy else "–",
         f"{sum(round.holes for round in ran):,}",
+        f"{sum(round.stranded for round in ran):,}",
         f"{median(starts_s):.1f} s" if starts_s else "–",
         f"{not_started} of {len(ran) + not_started}",
     ]
