@@ -32,6 +32,7 @@ SLOW = (
     r"planted/test_message_faults\.py::",
     r"planted/test_across_names\.py::",  # analysis/test_across_names.py counts the same rows
     r"planted/test_overload\.py::",  # analysis/test_offered_rate.py has the same queues
+    r"planted/test_lying_disk\.py::",  # topologies_runtime/test_disks.py has what a disk keeps
     r"planted/test_stopped_users\.py::",  # drivers/test_ended_users.py has each way in which users end
     r"distributed/test_workers\.py::test_workers_that_cannot",
     r"distributed/test_listening\.py::",  # test_channel.py has each peer that gets nothing
