@@ -82,7 +82,11 @@ def test_cells_are_chosen_by_their_parts() -> None:
 
 
 def outcome(
-    verdict: str = "pass", faults: list[Mapping[str, Any]] | None = None, corrupted: int = 0, **recovery: Any
+    verdict: str = "pass",
+    faults: list[Mapping[str, Any]] | None = None,
+    corrupted: int = 0,
+    reason: str = "a reason",
+    **recovery: Any,
 ) -> Round:
     figures = {"at_risk": 100, "gone": 0, "lost": 0, "stranded": 0, "lost_holes": 0, "oldest_lost_s": 0.0} | recovery
     messages = {"lost": figures["lost"], "unaccounted": 0, "dead_lettered": 0, "corrupted": corrupted}
@@ -90,7 +94,7 @@ def outcome(
         "verdict": verdict,
         "recovery": {"start_s": 6.0} | figures,
         "messages": messages,
-        "reasons": ["a reason"],
+        "reasons": [reason],
     }
     return round_of(1, summary, [MENDED] if faults is None else faults)
 
@@ -112,6 +116,16 @@ def test_messages_on_another_broker_are_not_lost() -> None:
     unsearched = outcome("fail", stranded=5, gone=2)
     assert unsearched.outcome == UNKNOWN, "2 may be on the broker where the 5 are"
     assert unsearched.why.endswith("2 of 100 messages at risk are gone; a reason")
+
+
+def test_a_miscounted_subscription_hides_no_loss() -> None:
+    reason = "broker-1: durable subscription DurableSubscriber-1 of a.topic holds 1 messages, and gave 0"
+    assert outcome("unknown", reason=reason).outcome == KEPT
+    assert outcome("unknown", reason=f"{reason} of them").outcome == UNKNOWN
+    assert outcome("unknown", reason=reason, gone=1).outcome == UNKNOWN
+    assert outcome("unknown", reason=reason, stranded=1).outcome == UNKNOWN
+    assert outcome("unknown", reason=reason, corrupted=1).outcome == UNKNOWN
+    assert outcome("invalid", reason=reason).outcome == UNKNOWN
 
 
 def test_a_broker_that_did_not_start_is_an_answer() -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from brokerbench.durability.table import MISCOUNTED
 from tests.support.disks import left_in
 from tests.support.locust_run import LocustRun, Outcome, nothing_left, processes_of
 from tests.support.runtimes import eventually
@@ -59,11 +60,19 @@ def test_a_synced_journal_loses_no_confirmed_message(tmp_path: Path) -> None:
 
 @pytest.mark.timeout(TIMEOUT_S + 60)
 def test_a_killed_process_loses_no_unsynced_write(tmp_path: Path) -> None:
-    """The same disk and settings as the run with losses: only the power stays on."""
+    """The same disk and settings as the run with losses: only the power stays on.
+
+    After a restart Classic may count a message that a durable subscription does not have. The run is unknown then.
+    """
     kill = ("--fault", "kill(broker-1, at=6, for=2)", "--disks", "4096")
     outcome = classic(tmp_path / "runs", "never", *kill).outcome(TIMEOUT_S)
-    assert outcome.summary["verdict"] == "pass", outcome.output
-    assert outcome.summary["recovery"]["gone"] == 0
+    assert [reason for reason in outcome.summary["reasons"] if not MISCOUNTED.search(reason)] == [], outcome.output
+    assert outcome.summary["verdict"] in ("pass", "unknown")
+    assert outcome.summary["recovery"]["at_risk"] > 100
+    assert (outcome.summary["recovery"]["gone"], outcome.summary["messages"]["unaccounted"]) == (0, 0)
+    assert {
+        kind: counts["undelivered"] for kind, counts in outcome.summary["kinds"].items() if counts["undelivered"]
+    } == {}
 
 
 @pytest.mark.timeout(TIMEOUT_S + 60)
