@@ -92,7 +92,7 @@ def test_no_disk_is_left_of_a_killed_harness(tmp_path: Path) -> None:
 @pytest.mark.timeout(TIMEOUT_S + 60)
 def test_a_kill_at_any_moment_leaves_no_disk(tmp_path: Path, after_s: float) -> None:
     """From the cut of power to the restart of the broker 2 s later, on the disk that is mounted again."""
-    run = classic(tmp_path / "runs", "never", "--fault", "power-loss(broker-1, at=2, for=2)", "-t", "10s")
+    run = classic(tmp_path / "runs", "never", "--fault", "power-loss(broker-1, at=2, for=2)")
     run.wait_for(r"fault power-loss of broker-1.*requested", TIMEOUT_S)
     time.sleep(after_s)
     disks_before = left_in(tmp_path)
