@@ -45,6 +45,11 @@ class Listener(stomp.ConnectionListener):  # type: ignore[misc]
             self._changed.clear()
             assert self.seen >= count or self._changed.wait(60), f"{self.seen} of {count} messages came back"
 
+    def wait_for_receipt(self, receipt: str) -> None:
+        while receipt in self.open:
+            self._changed.clear()
+            assert receipt not in self.open or self._changed.wait(60), f"send {receipt} stays unanswered"
+
     def wait_for_room(self) -> None:
         while len(self.open) >= IN_FLIGHT:
             self._changed.clear()

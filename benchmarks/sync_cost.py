@@ -1,40 +1,79 @@
-"""Measures what it costs that a broker syncs its journal: durable messages per second, without syncs and with them.
+"""Measures what it costs that a broker syncs its journal: durable messages per second, with syncs and without them.
 
 ``python -m benchmarks.sync_cost [WHAT …] [--pairs N]`` starts two brokers that differ in nothing else, and prints
 Markdown tables for docs/findings/durability.md. A has the default, which syncs every write before the broker confirms
-it. `benchmarks.java_users` sends 1 KiB messages to both, with one message in flight or with 500. Both brokers keep
-their data on the disk of the folder for temporary files.
+it. Producers send 1 KiB messages by STOMP. Each waits until a message is confirmed before it sends the next one. Both
+brokers keep their data on the disk of the folder for temporary files.
 """
 
-from collections.abc import Callable
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from benchmarks.arguments import Parser, sized
-from benchmarks.one_broker import broker, java_side
+from benchmarks.one_broker import BROKER, broker
 from benchmarks.pairs import compare, conditions
+from benchmarks.stomp_bare import Listener, connected
+from benchmarks.stopwatch import BODY_BYTES
 from brokerbench.durability.cells import ARTEMIS_JOURNALS, CLASSIC_JOURNALS, persistence_overlay
+from topologies.runtimes.processes.runtime import ProcessRuntime
 
-COUNT = {1: 3_000, 500: 12_000}  # messages by messages in flight
+PRODUCERS, SECONDS = (1, 16), 5.0
+
+
+class Load:
+    """Producers of one broker, whose connections stay open."""
+
+    def __init__(self, runtime: ProcessRuntime, producers: int, seconds: float) -> None:
+        uri, password = runtime.endpoint(BROKER, "stomp").uri, runtime.credentials().password
+        self._connections = [connected(uri, password) for _ in range(producers)]
+        self._destination, self._seconds = f"/queue/benchmark.{time.time_ns()}", seconds
+
+    def __call__(self) -> Sequence[float]:
+        """Confirmed messages per second of all producers."""
+        counts = [0] * len(self._connections)
+        end_s = time.perf_counter() + self._seconds
+
+        def produce(number: int, connection: Any, listener: Listener) -> None:
+            while time.perf_counter() < end_s:
+                listener.open.add(receipt := str(counts[number]))
+                headers = {"persistent": "true", "receipt": receipt}
+                connection.send(self._destination, b"x" * BODY_BYTES, headers=headers)
+                listener.wait_for_receipt(receipt)
+                counts[number] += 1
+
+        threads = [
+            threading.Thread(target=produce, args=(number, *pair)) for number, pair in enumerate(self._connections)
+        ]
+        began_s = time.perf_counter()
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        return [sum(counts) / (time.perf_counter() - began_s)]
 
 
 def classic(setting: str, pairs: int, size: float) -> None:
-    _compare("single", "openwire", CLASSIC_JOURNALS["always"], CLASSIC_JOURNALS[setting], setting, pairs, size)
+    _compare("single", CLASSIC_JOURNALS["always"], CLASSIC_JOURNALS[setting], setting, pairs, size)
 
 
 def artemis(kind: str, pairs: int, size: float) -> None:
     synced, unsynced = ARTEMIS_JOURNALS[f"{kind} synced"], ARTEMIS_JOURNALS[f"{kind} unsynced"]
-    _compare("artemis-single", "core", synced, unsynced, f"{kind} unsynced", pairs, size)
+    _compare("artemis-single", synced, unsynced, f"{kind} unsynced", pairs, size)
 
 
-def _compare(entry: str, protocol: str, synced: str, other: str, name: str, pairs: int, size: float) -> None:
-    """Print a table for each number of messages in flight."""
+def _compare(entry: str, synced: str, other: str, name: str, pairs: int, size: float) -> None:
+    """Print a table for each number of producers."""
     with (
         broker(entry, persistence_overlay(synced)) as (first, _),
         broker(entry, persistence_overlay(other)) as (second, _),
     ):
-        for in_flight, count in COUNT.items():
-            load, messages = {"durable": True, "in_flight": in_flight}, sized(count, size)
-            a, b = (java_side(runtime, protocol, messages, **load) for runtime in (first, second))
-            compare(f"{entry}, {in_flight} in flight: every write synced (A), {name} (B)", a, b, pairs)
+        for producers in PRODUCERS:
+            seconds = sized(SECONDS * 1_000, size) / 1_000
+            a, b = (Load(runtime, producers, seconds) for runtime in (first, second))
+            title = f"{entry}, {producers} producers: every write synced (A), {name} (B)"
+            compare(title, a, b, pairs, units={"messages per second": "/s"})
 
 
 MEASUREMENTS: dict[str, Callable[[int, float], None]] = {

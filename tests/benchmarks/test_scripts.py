@@ -79,7 +79,7 @@ TRIALS = {
     "openwire_speed": Trial(("durable", *TRIAL_OPTIONS), "| CPU a message |"),
     "pacing": Trial(("--protocol", "stomp", "--for", "2"), "| `stomp` | 120/s | normal | 0 |"),
     "stomp_speed": Trial(("durable", *TRIAL_OPTIONS), "| CPU a message |"),
-    "sync_cost": Trial(("never", *TRIAL_OPTIONS), "single, 1 in flight: every write synced (A), never (B)"),
+    "sync_cost": Trial(("never", *TRIAL_OPTIONS), "single, 16 producers: every write synced (A), never (B)"),
 }
 
 
