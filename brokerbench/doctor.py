@@ -18,7 +18,7 @@ WANTED_MEMORY_BYTES = 3 * GIB  # three brokers of 512 MB heap, then Spark
 NEEDED_DISK_BYTES = 1 * GIB  # Spark, the distribution and a run's events
 WANTED_DISK_BYTES = 5 * GIB
 
-REQUIRED_LIBRARIES = ("locust", "stomp.py", "pyarrow", "pyspark", "matplotlib", "jgo")
+REQUIRED_LIBRARIES = ("locust", "stomp.py", "pyarrow", "pyspark", "polars", "matplotlib", "jinja2", "jgo")
 OPTIONAL_LIBRARIES = {
     "python-qpid-proton": ("AMQP clients", "for those: apt-get install gcc libc6-dev python3-dev, then make install")
 }  # the purpose of each, and how to get it
@@ -49,6 +49,9 @@ class Facts:
     free_ports: int = 0
     disk_free_bytes: dict[str, int] = field(default_factory=dict)  # name of the stored data -> free bytes
     open_files_hard: int | None = None  # None: unlimited
+    too_few_files: str = ""  # why any run may run out of open files
+    names_problem: str = ""
+    temporary_files_problem: str = ""
     memory_available_bytes: int = 0
     cores: int = 1
     load_1_min: float = 0.0  # processes running or waiting for a core or a disk, averaged over a minute
@@ -72,6 +75,8 @@ def examine(facts: Facts) -> list[Finding]:
         cores(facts),
         load(facts),
         open_files(facts),
+        names(facts),
+        temporary_files(facts),
         priority(facts),
         disks(facts),
         leftovers(facts),
@@ -162,9 +167,22 @@ def load(facts: Facts) -> Finding:
 
 
 def open_files(facts: Facts) -> Finding:
+    if facts.too_few_files:
+        reading, _, step = facts.too_few_files.partition("; ")
+        return Finding("open files", MISSING, reading.removeprefix("open files: "), step)
     most, step = facts.open_files_hard, f"for many clients raise the hard limit to {WANTED_OPEN_FILES:,}"
     finding = "unlimited" if most is None else f"at most {most:,}"
     return _judged("open files", most is None or most >= WANTED_OPEN_FILES, finding, step)
+
+
+def names(facts: Facts) -> Finding:
+    reading, _, step = facts.names_problem.removeprefix("names: ").partition("; ")
+    return _judged("name resolution", not reading, reading or "localhost is known", step, MISSING)
+
+
+def temporary_files(facts: Facts) -> Finding:
+    reading, _, step = facts.temporary_files_problem.removeprefix("temporary files: ").partition("; ")
+    return _judged("temporary files", not reading, reading or "can be written", step, MISSING)
 
 
 def priority(facts: Facts) -> Finding:

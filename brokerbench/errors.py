@@ -14,6 +14,16 @@ UNUSABLE = 2  # as of a run that could not be made at all: see records/summary.p
 A_RUN = "(Locust makes a run: locust -f scenarios/NAME.py --headless)"
 
 
+COMPARE = "compare"
+"""The command that passes what follows ``--`` on to its runs."""
+
+
+def _options_of_runs() -> frozenset[str]:
+    from scenarios.options import OPTIONS  # only where it is needed: commands start faster
+
+    return frozenset(option.name for option in OPTIONS.values())
+
+
 class CommandFailed(click.ClickException):
     """Shown as ``brokerbench: sentence``."""
 
@@ -60,6 +70,12 @@ class OneLineErrors(click.Group):
     def invoke(self, context: click.Context) -> Any:
         try:
             return super().invoke(context)
+        except click.NoSuchOption as error:
+            if context.invoked_subcommand == COMPARE and error.option_name in _options_of_runs():
+                example = f"{error.option_name} VALUE"
+                error.message += f" It is an option of a run: write it behind --, as in compare … -- {example}"
+                error.possibilities = None
+            raise
         except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
         except KeyboardInterrupt:

@@ -18,6 +18,7 @@ import psutil
 
 from brokerbench.doctor import OPTIONAL_LIBRARIES, REQUIRED_LIBRARIES, WANTED_PORTS, Facts
 from drivers.realtime import why_refused
+from scenarios.machine import why_no_names, why_no_temporary_files, why_too_few_files
 from topologies.model.launch import LOOPBACK
 from topologies.runtimes.containers.guard import connection_to
 from topologies.runtimes.distribution import PINNED, Distribution, DistributionUnavailable, cache_folder, ensure, pinned
@@ -52,6 +53,9 @@ def gather(runs: Path) -> Facts:
         free_ports=free_ports(WANTED_PORTS),
         disk_free_bytes={"runs": free_bytes(runs), "cache": free_bytes(cache_folder())},
         open_files_hard=_open_files_hard(),
+        too_few_files=why_too_few_files(),
+        names_problem=why_no_names(),
+        temporary_files_problem=why_no_temporary_files(),
         memory_available_bytes=psutil.virtual_memory().available,
         cores=len(psutil.Process().cpu_affinity()) if hasattr(psutil.Process, "cpu_affinity") else os.cpu_count() or 1,
         load_1_min=os.getloadavg()[0],

@@ -46,7 +46,11 @@ STEPS = Need(
 REPLIES = Need(
     "requests", "only a run with requests has this figure; choose a scenario with awaits_replies, such as request_reply"
 )
-NEEDS = (FAULTS, MORE_CLIENTS, STEPS, REPLIES)
+MIRROR = Need("a mirror", "only a network with a mirror has this figure; choose a --topology with one, such as mirror")
+REGIONS = Need(
+    "several regions", "only brokers in two regions or more have this figure; choose a --topology such as two-regions"
+)
+NEEDS = (FAULTS, MORE_CLIENTS, STEPS, REPLIES, MIRROR, REGIONS)
 
 
 COUNTED = ("messages", "clients", "times")

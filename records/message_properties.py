@@ -117,6 +117,8 @@ def _require_name(name: str) -> None:
         raise ValueError(
             f"property {name!r}: a name has letters, digits, _ and $, begins with no digit, and is no word of selectors"
         )
+    if name in ("JMSXGroupID", "JMSXGroupSeq"):
+        raise ValueError(f"property {name!r}: message groups are not supported; leave it out, or use another name")
     if name.startswith("JMS") or name.lower() in _HEADERS:
         raise ValueError(f"property {name!r}: brokers use this name themselves; choose another one")
 

@@ -8,7 +8,19 @@ from typing import Annotated, TypedDict
 
 from records.clients import ConnectionCounts, Connections, Consumers, Rebalance
 from records.faults import Recovery, Unplanned
-from records.figures import FAULTS, MORE_CLIENTS, STEPS, figure, figures_of, in_ms, in_s, means, of_messages
+from records.figures import (
+    FAULTS,
+    MIRROR,
+    MORE_CLIENTS,
+    REGIONS,
+    STEPS,
+    figure,
+    figures_of,
+    in_ms,
+    in_s,
+    means,
+    of_messages,
+)
 from records.latency import MEASURES, Lag, Latency, Regions, Timing
 from records.load import Blocked, Limit, OfferedRate, StepResult, Throughput, WarmUpResult
 from records.messages import KINDS, Destinations, KindCounts, LeftBehind, Messages
@@ -72,8 +84,8 @@ class Summary(TypedDict):
     connections: Annotated[Connections, figure(needs=MORE_CLIENTS)]
     consumers: Consumers
     destinations: Destinations
-    regions: Regions
-    mirror: Mirror
+    regions: Annotated[Regions, figure(needs=REGIONS)]
+    mirror: Annotated[Mirror, figure(needs=MIRROR)]
     kinds: Annotated[dict[str, KindCounts], figure("Messages by kind. Only kinds that the run had.", keys=KINDS)]
     unplanned: Annotated[list[Unplanned], means("Outages that no fault of the run was meant to bring about.")]
     refused: Annotated[

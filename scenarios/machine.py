@@ -1,10 +1,15 @@
-"""Describes the machine and the software that made the numbers. Recorded with every run."""
+"""Describes the machine and the software that made the numbers, and says what the machine lacks for a run.
+
+The description is recorded with every run.
+"""
 
 import math
 import os
 import platform
 import resource
+import socket
 import subprocess
+import tempfile
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -14,6 +19,12 @@ PACKAGES = ("brokerbench", "locust", "stomp.py", "python-qpid-proton", "gevent",
 CLONE = Path(__file__).resolve().parents[1]
 GOVERNOR = Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
 CPU_LIMIT, MEMORY_LIMIT = Path("/sys/fs/cgroup/cpu.max"), Path("/sys/fs/cgroup/memory.max")
+
+
+LEAST_OPEN_FILES = 512
+"""The JVM of the analysis, and that of a broker, have 200 to 300 files open."""
+FILES_BESIDE_CLIENTS = 256
+LOCALHOST = "localhost"
 
 
 def describe() -> dict[str, str | int | float]:
@@ -44,6 +55,42 @@ def versions() -> dict[str, str]:
         except PackageNotFoundError:
             version_by_package[package] = "not installed"
     return version_by_package
+
+
+def why_too_few_files(clients: int = 0) -> str:
+    """Why a run of so many clients, its brokers or its analysis may run out of open files; '' if they do not.
+
+    Locust raises the soft limit to 10,000 where the hard one allows that.
+    """
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    needed = max(LEAST_OPEN_FILES, clients + FILES_BESIDE_CLIENTS)
+    if most == resource.RLIM_INFINITY or most >= needed:
+        return ""
+    whose = f"a run of {clients:,} clients" if clients else "a run"
+    return (
+        f"open files: a process may open at most {most:,} here (ulimit -Hn), and {whose} needs {needed:,}; raise the "
+        "limit, for example by ulimit -n 4096 in a new shell, LimitNOFILE= of a service, or --ulimit of docker run"
+    )
+
+
+def why_no_names() -> str:
+    """Why Java and Spark cannot resolve names on this machine; '' if they can."""
+    try:
+        socket.getaddrinfo(LOCALHOST, None)
+    except OSError as error:
+        reason = error.strerror or error
+        return f"names: {LOCALHOST} cannot be resolved ({reason}); add the line 127.0.0.1 {LOCALHOST} to /etc/hosts"
+    return ""
+
+
+def why_no_temporary_files() -> str:
+    """Why no temporary file can be written; '' if one can."""
+    try:
+        with tempfile.TemporaryFile() as file:
+            file.write(b"1")
+    except OSError as error:
+        return f"temporary files: cannot be written ({error}); free some space, or name a folder by TMPDIR"
+    return ""
 
 
 def _processor() -> str:

@@ -47,6 +47,7 @@ from topologies.model.endpoints import Credentials
 from topologies.model.trust import Trust
 
 CLOSE_TIMEOUT_S = 5.0
+ARTEMIS = "ActiveMQ-Artemis"  # the beginning of its header ``server``
 
 SUBSCRIPTION, RECEIPT_ID, ACK, REDELIVERED = b"\nsubscription:", b"\nreceipt-id:", b"\nack:", b"\nredelivered:"
 BROKER_PATH = f"\n{BROKER_PATH_PROPERTY}:".encode()
@@ -126,7 +127,12 @@ class StompConnection:
         if connected.frame is None or not self._now_open():
             raise self._gone_away()
         self.server = connected.frame.headers.get("server", "")
+        self._transactions.by_type = self.is_artemis
         self._wire.watch(agree_beats(self._address.heartbeat_ms, connected.frame.headers.get("heart-beat", "")))
+
+    @property
+    def is_artemis(self) -> bool:
+        return self.server.startswith(ARTEMIS)
 
     def _now_open(self) -> bool:
         """From here on a loss is told by ``on_lost``; one that came first makes opening fail."""
@@ -193,7 +199,7 @@ class StompConnection:
 
     def _head(self, message: Outgoing) -> bytes:
         try:
-            return send_head(message)
+            return send_head(message, by_type=self.is_artemis)
         except ValueError as error:
             raise Refused(f"broker {self.broker}: {error}") from error
 
@@ -207,7 +213,7 @@ class StompConnection:
             on_delivery(_request(frame, received_ns))
 
         take = on_request if subscription.replies else on_message
-        return self.consume(subscribe_headers(subscription, number), take)
+        return self.consume(subscribe_headers(subscription, number, by_type=self.is_artemis), take)
 
     def consume(self, headers: dict[str, str], on_message: OnMessage) -> int:
         """Subscribe with these headers; return when (ns) the broker confirmed it.

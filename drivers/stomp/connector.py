@@ -31,7 +31,6 @@ STOMP_OPTIONS = SupportedOptions("stomp", read_server_uri=partial(read_address, 
 
 HEARTBEAT_MS = 10_000
 BROWSE_PREFETCH = 1_000
-ARTEMIS = "ActiveMQ-Artemis"  # what it says of itself
 
 
 class StompConnector(MakesPythonClients):
@@ -112,7 +111,7 @@ class StompConnector(MakesPythonClients):
 
 def _require_browsing(connection: StompConnection) -> None:
     """Artemis knows no ``browser`` by STOMP: it would take a browser for a consumer and hand the messages over."""
-    if connection.server.startswith(ARTEMIS):
+    if connection.is_artemis:
         raise DriverError(
             f"broker {connection.broker}: STOMP cannot browse a queue of Artemis, but would take its messages away; "
             "browse it by another protocol, or by the broker's management"

@@ -16,6 +16,8 @@ TLS_SCHEME = "stomp+ssl"
 # Artemis counts what it sends ahead in bytes, and takes a prefetch for bytes too unless this is said. Classic does not
 # know the header. The size of a message of 1 KiB with its headers, and some room.
 WINDOW_BYTES_A_MESSAGE = 2048
+ROUTING_TYPES = {"queue": "ANYCAST", "topic": "MULTICAST"}
+"""Kinds of destinations as Artemis calls them."""
 BROKER_PATH_PROPERTY = "bbBrokerPath"  # as the renderers name it; a test holds the two together
 _ESCAPES = str.maketrans({"\\": "\\\\", "\n": "\\n", "\r": "\\r", ":": "\\c"})
 _PASSED_OVER_BEATS = 2.5  # ActiveMQ lets nearly two intervals pass when a frame went out in between
@@ -99,18 +101,31 @@ def destination_header(destination: Destination) -> str:
     return ",".join(f"/{kind}/{name}" for kind, name in parts)
 
 
-def send_head(message: Outgoing) -> bytes:
+def _named(destination: Destination, type_header: str, *, by_type: bool) -> dict[str, str]:
+    """The headers that name a destination. ``by_type``: as every Artemis understands them.
+
+    Artemis takes ``/queue/NAME`` for a topic of that name unless its acceptor has an anycastPrefix, which the one of
+    ``artemis create`` lacks.
+    """
+    if by_type and destination.kind in ROUTING_TYPES:
+        return {"destination": destination.name, type_header: ROUTING_TYPES[destination.kind]}
+    return {"destination": destination_header(destination)}
+
+
+def send_head(message: Outgoing, *, by_type: bool = False) -> bytes:
     """A SEND frame up to what no two messages share: its receipt, if it is durable, and its body.
 
-    ``content-length`` makes it a BytesMessage and lets a body hold any byte. ValueError as `encode` raises it.
+    ``content-length`` makes it a BytesMessage and lets a body hold any byte. ``by_type``: for Artemis. ValueError as
+    `encode` raises it.
     """
-    return _expiring(message, _send_head(message.destination, len(message.body), message.durable, message.headers))
+    parts = (message.destination, len(message.body), message.durable, message.headers, by_type)
+    return _expiring(message, _send_head(*parts))
 
 
-def transacted_head(message: Outgoing) -> bytes:
+def transacted_head(message: Outgoing, *, by_type: bool = False) -> bytes:
     """The same in a transaction; its name and receipt are the lines that follow: it has one, durable or not."""
-    head = _transacted_head(message.destination, len(message.body), message.durable, message.headers)
-    return _expiring(message, head)
+    parts = (message.destination, len(message.body), message.durable, message.headers, by_type)
+    return _expiring(message, _transacted_head(*parts))
 
 
 def _expiring(message: Outgoing, head: bytes) -> bytes:
@@ -122,8 +137,10 @@ def _expiring(message: Outgoing, head: bytes) -> bytes:
 
 
 @lru_cache(maxsize=4_096)
-def _send_head(destination: Destination, body_bytes: int, durable: bool, message_headers: MessageHeaders) -> bytes:
-    headers = _message_headers(destination, body_bytes, message_headers)
+def _send_head(
+    destination: Destination, body_bytes: int, durable: bool, message_headers: MessageHeaders, by_type: bool
+) -> bytes:
+    headers = _message_headers(destination, body_bytes, message_headers, by_type=by_type)
     if durable:
         return encode("SEND", headers | {"persistent": "true", "receipt": ""}).removesuffix(b"\n\n" + END)
     return encode("SEND", headers).removesuffix(END)
@@ -131,18 +148,20 @@ def _send_head(destination: Destination, body_bytes: int, durable: bool, message
 
 @lru_cache(maxsize=4_096)
 def _transacted_head(
-    destination: Destination, body_bytes: int, durable: bool, message_headers: MessageHeaders
+    destination: Destination, body_bytes: int, durable: bool, message_headers: MessageHeaders, by_type: bool
 ) -> bytes:
-    headers = _message_headers(destination, body_bytes, message_headers)
+    headers = _message_headers(destination, body_bytes, message_headers, by_type=by_type)
     return encode("SEND", headers | ({"persistent": "true"} if durable else {})).removesuffix(b"\n" + END)
 
 
-def _message_headers(destination: Destination, body_bytes: int, message_headers: MessageHeaders) -> dict[str, str]:
+def _message_headers(
+    destination: Destination, body_bytes: int, message_headers: MessageHeaders, *, by_type: bool
+) -> dict[str, str]:
     """Properties are headers like any other. ValueError for one that is no text: STOMP has no other type."""
     for name, value in message_headers.properties.items():
         if not isinstance(value, str):
             raise ValueError(f"property {name} = {value!r}: STOMP carries text only; write {str(value)!r}")
-    headers = {"destination": destination_header(destination), "content-length": str(body_bytes)}
+    headers = {**_named(destination, "destination-type", by_type=by_type), "content-length": str(body_bytes)}
     if message_headers.priority != DEFAULT_PRIORITY:
         headers["priority"] = str(message_headers.priority)
     if message_headers.reply_to:
@@ -164,10 +183,12 @@ def login(address: Address, credentials: Credentials, client_id: str) -> bytes:
     return encode("STOMP", headers | {"client-id": client_id} if client_id else headers)
 
 
-def subscribe_headers(subscription: Subscription, number: str) -> dict[str, str]:
+def subscribe_headers(subscription: Subscription, number: str, *, by_type: bool = False) -> dict[str, str]:
+    """``by_type``: for Artemis."""
     to = subscription.destination
+    to = Destination("temp-queue", to.name) if subscription.temporary else to
     headers = {
-        "destination": destination_header(Destination("temp-queue", to.name) if subscription.temporary else to),
+        **_named(to, "subscription-type", by_type=by_type),
         "id": number,
         "ack": "client-individual",
         "activemq.prefetchSize": str(subscription.prefetch),

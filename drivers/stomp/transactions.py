@@ -28,9 +28,11 @@ class Writes(Protocol):
 class StompTransaction:
     """See `drivers.contract.Transaction`. ``who`` begins the errors: the broker and its address."""
 
-    def __init__(self, broker_at: str, name: bytes, wire: Writes, on_settled: OnSettled) -> None:
+    def __init__(
+        self, broker_at: str, name: bytes, wire: Writes, on_settled: OnSettled, *, by_type: bool = False
+    ) -> None:
         self.held = Held(on_settled)
-        self._who, self._name, self._wire = broker_at, name, wire
+        self._who, self._name, self._wire, self._by_type = broker_at, name, wire, by_type
         self._confirmed, self._why = Outcome.ACKED, ""  # the meaning of the receipt of its end
         self.ending = False  # somebody asked for that
 
@@ -65,7 +67,7 @@ class StompTransaction:
 
     def _head(self, message: Outgoing) -> bytes:
         try:
-            return transacted_head(message)
+            return transacted_head(message, by_type=self._by_type)
         except ValueError as error:
             raise Refused(f"{self._who}: {error}") from error
 
@@ -75,13 +77,14 @@ class StompTransactions:
 
     def __init__(self, broker_at: str, wire: Writes, on_settled: OnSettled) -> None:
         self._who, self._wire, self._on_settled = broker_at, wire, on_settled
+        self.by_type = False  # for Artemis, once the broker said what it is
         self._names: Iterator[int] = itertools.count(1)
         self._open: dict[bytes, StompTransaction] = {}
 
     def begin(self) -> StompTransaction:
         """As the contract says. Raises ConnectionError."""
         name = PREFIX + b"%d" % next(self._names)
-        transaction = StompTransaction(self._who, name, self._wire, self._on_settled)
+        transaction = StompTransaction(self._who, name, self._wire, self._on_settled, by_type=self.by_type)
         self._open[name] = transaction
         if self._wire.reason:  # checked after the insertion: the end of the connection loses all that it finds
             raise ConnectionError(f"{self._who}: {self._wire.reason}")

@@ -1,10 +1,11 @@
 """Lists the reasons to doubt a report as sentences, the weightier ones first."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from records.faults import FaultRecovery
 from records.load import WarmUpResult
 from records.messages import Messages
 from records.run import RunInfo
@@ -18,6 +19,7 @@ from reports.parts.numbers import counted, joined, seconds_text, sentence, share
 SHORT_LOAD_S = 60
 SHORT_WARM_UP_S = 10
 MUCH_STEAL = 0.01
+SLOW_START_S = 5
 BUSY = 0.8
 DRIFT = 1.5
 BACKLOG = 1.05
@@ -38,6 +40,7 @@ def doubts(run: RunInfo, summary: Summary, tables: Mapping[str, pa.Table]) -> tu
         *of_the_machine(run, resources, load_s),
         *of_the_samples(summary),
         *link_doubts(run, resources),
+        *of_slow_starts(summary["recovery"]["faults"]),
         *of_connections(summary),
         *of_time(load_s, summary["warm_up"]),
         *of_drift(latency, load_s),
@@ -210,6 +213,20 @@ def of_what_was_claimed(summary: Summary, paths: pa.Table) -> Iterator[str]:
         yield of_messages_in_doubt(messages)
     if paths.num_rows and paths["hops"].null_count == paths.num_rows:
         yield "The protocol did not tell how many brokers a message crossed, so latency is not told apart by hops."
+
+
+def of_slow_starts(faults: Iterable[FaultRecovery]) -> Iterator[str]:
+    """Brokers that were away for much longer than their faults state, as they took long to start."""
+    for fault in faults:
+        start_s, restored_s = fault["start_s"], fault["restored_s"]
+        if start_s is None or restored_s is None:
+            continue
+        away_s = restored_s - fault["began_s"]
+        if start_s >= SLOW_START_S and start_s > away_s - start_s > 0:
+            yield (
+                f"{fault['target']} was away for {seconds_text(away_s)} instead of {seconds_text(away_s - start_s)} "
+                f"({fault['fault']}, {fault['kind']}): its start took {seconds_text(start_s)}."
+            )
 
 
 def load_length_s(run: RunInfo, summary: Summary) -> float:

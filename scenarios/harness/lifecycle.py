@@ -44,6 +44,7 @@ from scenarios.harness.run import jobs
 from scenarios.harness.run.brokers import BrokerEnvironment, Reroute
 from scenarios.harness.run.controller import CANNOT_RUN, RunController
 from scenarios.harness.run.load_generators import LoadGenerators, LocalLoadGenerator
+from scenarios.harness.run.readiness import require_ready
 from scenarios.harness.run.snapshot import Snapshot
 from scenarios.harness.runner_calls import guard_runner
 from scenarios.harness.scenario import Scenario
@@ -245,6 +246,7 @@ class Lifecycle:
     def _conduct(self, environment: Any) -> RunController:
         run_plan = self._plan
         assert run_plan is not None, "on_init has made one, or has ended the process"
+        require_ready(run_plan)
         if self._web:
             run_plan = replace(run_plan, info=replace(run_plan.info, command=self._web.command(run_plan.info.command)))
         distributed_run = isinstance(environment.runner, MasterRunner)
@@ -350,8 +352,9 @@ class Lifecycle:
 
     def on_quit(self, **_: Any) -> None:
         """The last lines on the terminal, after Locust's own tables."""
-        if self._last:
-            for line in jobs.last_words(self._last.directory):
+        reported = self._last or (self._shown if self._shown and self._shown.info.phases.load_began_ns else None)
+        if reported:  # or stopped while it was analysed: how to go on
+            for line in jobs.last_words(reported.directory):
                 print(line)
         failure = self._last.failure if self._last else self.refusal
         if failure and not self._web:  # the web UI has shown why
@@ -372,7 +375,7 @@ class Lifecycle:
 
 def _failed(failure: str) -> str:
     first_line, *more_lines = failure.splitlines()
-    return f"Failed:  {first_line}{' (more above)' if more_lines else ''}"
+    return f"Failed:  {first_line.rstrip(':')}{'; the lines above have more' if more_lines else ''}"
 
 
 def _keep_locust_from_saying(words: str, logger: str = "locust.main") -> None:

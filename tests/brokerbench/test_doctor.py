@@ -51,6 +51,9 @@ def test_a_good_machine_has_nothing_to_mend() -> None:
         ({"libraries": GOOD.libraries | {"pyspark": None}}, "pyspark"),
         ({"free_ports": 0}, "free ports"),
         ({"disk_free_bytes": {"runs": GIB - 1}}, "disk, runs"),
+        ({"too_few_files": "open files: at most 64, and a run needs 512; raise the limit"}, "open files"),
+        ({"names_problem": "names: localhost cannot be resolved (x); add a line"}, "name resolution"),
+        ({"temporary_files_problem": "temporary files: cannot be written (x); free space"}, "temporary files"),
     ],
 )
 def test_what_is_necessary_is_missing_and_says_the_next_step(change: dict[str, object], check: str) -> None:

@@ -185,7 +185,7 @@ def test_a_body_that_came_by_amqp_is_bytes_again(body: bytes) -> None:
 class Pages:
     """An agent of a broker with one queue, which shows these messages by pages."""
 
-    broker = "broker-1"
+    broker = calls_itself = "broker-1"
 
     def __init__(self, messages: list[dict[str, Any]]) -> None:
         self._messages = messages

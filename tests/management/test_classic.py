@@ -78,6 +78,7 @@ class ConnectorsAgent:
 
     connectors: list[dict[str, bool]]
     broker: str = "n2"
+    calls_itself: str = "n2"
 
     def read(self, _mbean: str, *attributes: str) -> dict[str, dict[str, bool]]:
         return {

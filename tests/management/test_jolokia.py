@@ -9,9 +9,11 @@ from contextlib import contextmanager
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import requests
 import trustme
 
 from topologies.management.jolokia import Jolokia, ManagementFailed, execute, object_name, read, search
@@ -110,6 +112,14 @@ def test_a_broker_that_is_not_there_is_told() -> None:
         (200, b"<html>", "does not answer as a Jolokia agent does"),
         (200, b"{}", "the agent's answer does not fit the request"),
         (200, b"[]", "the agent's answer does not fit the request"),
+        (200, json.dumps({"error": "IllegalState : x", "status": 500}).encode(), "answers: IllegalState : x"),
+        (
+            200,
+            json.dumps(
+                {"error": "Exception : Origin http://localhost:1 is not allowed to call", "status": 403}
+            ).encode(),
+            "rejects the origin http://localhost:",
+        ),
     ],
 )
 def test_other_answers_are_told_without_the_password(status: int, body: bytes, sentence: str) -> None:
@@ -117,6 +127,24 @@ def test_other_answers_are_told_without_the_password(status: int, body: bytes, s
     assert message.startswith("broker 'hub', MBean java.lang:type=Memory: ")
     assert sentence in message
     assert PASSWORD not in message
+
+
+def test_loopback_is_localhost_where_its_address_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stock Artemis allows pages from localhost only."""
+    rejected = {"error": "java.lang.Exception : Origin http://127.0.0.1:8161 is not allowed", "status": 403}
+    seen: list[str] = []
+
+    def post(session: requests.Session, *_: object, **__: object) -> SimpleNamespace:
+        seen.append(str(session.headers["Origin"]))
+        body = [{"status": 200, "value": []}] if "localhost" in seen[-1] else rejected
+        return SimpleNamespace(status_code=200, json=lambda: body)
+
+    monkeypatch.setattr(requests.Session, "post", post)
+    agent = Jolokia(ManagementEndpoint("hub", "http://127.0.0.1:8161/console/jolokia/", "", ""))
+    assert [agent.search("a:*"), agent.search("b:*")] == [[], []]
+    assert seen == ["http://127.0.0.1:8161", "http://localhost:8161", "http://localhost:8161"]
+    with pytest.raises(ManagementFailed, match=r"rejects the origin http://10\.0\.0\.7:8161; write a host name"):
+        Jolokia(ManagementEndpoint("hub", "http://10.0.0.7:8161/console/jolokia/", "", "")).search("a:*")
 
 
 def test_no_repr_shows_the_password() -> None:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from records.faults import FaultRecovery
 from records.load import WarmUpResult
 from records.results import PATHS, RESOURCES
 from records.run import Phases, RunInfo, UserInfo
@@ -19,6 +20,7 @@ from reports.inputs import read_results
 from reports.run.doubts import (
     doubts,
     of_connections,
+    of_slow_starts,
     of_the_generator,
     of_the_machine,
     of_the_samples,
@@ -271,3 +273,19 @@ def test_a_rate_that_was_not_held_is_the_first_sentence_a_doubt_and_stands_in_ev
     assert doubts(results.run, results.summary, results.tables)[0] == NOT_HELD
     assert f"**{NOT_HELD}**" in run_markdown(results, tmp_path)
     assert NOT_HELD in parse(render(results)).text()
+
+
+@pytest.mark.parametrize(
+    ("restored_s", "start_s", "told"),
+    [
+        (51.0, 31.0, ["broker-2 was away for 41 s instead of 10 s (F1, kill): its start took 31 s."]),
+        (24.0, 4.0, []),
+        (None, None, []),
+        (16.5, 6.5, []),  # a restart: only the broker decides how long
+        (31.0, 6.0, []),
+    ],
+)
+def test_a_slow_start_lengthens_an_outage(restored_s: float | None, start_s: float | None, told: list[str]) -> None:
+    fault = {"fault": "F1", "kind": "kill", "target": "broker-2", "began_s": 10.0}
+    recorded = cast(FaultRecovery, fault | {"restored_s": restored_s, "start_s": start_s})
+    assert list(of_slow_starts([recorded])) == told

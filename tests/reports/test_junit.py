@@ -60,6 +60,8 @@ def test_a_run_is_a_suite_and_a_check_a_case(results: Results) -> None:
         "skipped": "0",
     }
     assert cases_of(results) == {"no acked send lost": "failure", "duplicates at most 20": "passed"}
+    took_s = sum(float(case.attrib["time"]) for case in suite.findall("testcase"))
+    assert 0 < took_s == pytest.approx(float(suite.attrib["time"]), abs=0.01)
     failure = suite.findall("testcase/failure")[0]
     assert failure.attrib == {"message": "messages.lost is 12, it must be <= 0", "type": "fail"}
     properties = {element.attrib["name"]: element.attrib["value"] for element in suite.findall("properties/property")}

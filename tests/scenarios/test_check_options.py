@@ -5,7 +5,7 @@ import pytest
 from analysis.run.checks import evaluate
 from records.checks import Check
 from records.errors import UserError
-from records.figures import FAULTS, MORE_CLIENTS, NEEDS, REPLIES, STEPS, Need
+from records.figures import FAULTS, MIRROR, MORE_CLIENTS, NEEDS, REGIONS, REPLIES, STEPS, Need
 from records.messages import KINDS
 from records.summary import FIGURES
 from scenarios.harness.checks import parse_checks
@@ -44,6 +44,8 @@ def test_figures_of_rebalance_need_no_fault_unless_they_are_about_settling() -> 
         ("connections.held >= 10", MORE_CLIENTS),
         ("throughput.held_per_s > 500", STEPS),
         ("latency_ms.round_trip.p99 < 50", REPLIES),
+        ("mirror.lag_s.max < 5", MIRROR),
+        ("regions.across.p50 < 50", REGIONS),
     ],
 )
 def test_a_figure_needs_nothing_but_what_its_run_has(text: str, need: Need) -> None:

@@ -55,3 +55,27 @@ def test_a_version_that_one_of_two_clients_has_leaves_the_other_its_default() ->
     default = java_client_versions(("openwire", "core"))
     assert java_client_versions(("openwire", "core"), "2.40.0") == default | {"core client": "2.40.0"}
     assert java_client_versions(("openwire", "core"), "5.16.6") == default | {"openwire client": "5.16.6"}
+
+
+@pytest.mark.parametrize("hard", [64, 200, 256])
+def test_too_few_open_files_are_named(hard: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine.resource, "getrlimit", lambda _: (hard, hard))
+    assert machine.why_too_few_files(12).startswith(
+        f"open files: a process may open at most {hard} here (ulimit -Hn), and a run of 12 clients needs 512; raise"
+    )
+
+
+def test_each_client_needs_an_open_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine.resource, "getrlimit", lambda _: (64, 1_024))
+    assert machine.why_too_few_files(700) == ""
+    assert "a run of 1,000 clients needs 1,256" in machine.why_too_few_files(1_000)
+    monkeypatch.setattr(machine.resource, "getrlimit", lambda _: (64, machine.resource.RLIM_INFINITY))
+    assert machine.why_too_few_files(100_000) == ""
+
+
+def test_missing_names_and_temporary_files_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert (machine.why_no_names(), machine.why_no_temporary_files()) == ("", "")
+    monkeypatch.setattr(machine, "LOCALHOST", "no-such-host.invalid")
+    assert machine.why_no_names().startswith("names: no-such-host.invalid cannot be resolved (")
+    monkeypatch.setattr(machine.tempfile, "tempdir", str(tmp_path / "missing"))
+    assert machine.why_no_temporary_files().startswith("temporary files: cannot be written (")

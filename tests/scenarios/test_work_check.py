@@ -112,3 +112,20 @@ def test_a_scenario_about_a_kind_of_link_may_run_where_there_is_one(link: Needed
     parser = ArgumentParser()
     add_arguments(parser, scenario)
     make(scenario, read(parser.parse_args(["--runtime", "processes", "--topology", topology]), scenario, None))
+
+
+@pytest.mark.parametrize(
+    ("users", "rate", "can"),
+    [((Producer, Slow, Quick), "250", "250 a second together"), ((ToTopic, OfTopic), "100", "100 a second each")],
+)
+def test_too_much_work_is_a_warning(users: tuple[Any, ...], rate: str, can: str) -> None:
+    """A backlog may be wanted, for example when a broker dies. Then the offered rate is not judged."""
+    info = planned("--rate", rate, users=users).info
+    (warning,) = (warning for warning in info.warnings if "pile up from the start" in warning)
+    assert f"can take at most {can}" in warning
+    assert info.limited_on_purpose == "the consumers cannot take all that is sent to them"
+
+
+def test_a_rate_is_judged_where_consumers_have_time() -> None:
+    info = planned("--rate", "240").info
+    assert (info.limited_on_purpose, [text for text in info.warnings if "pile up" in text]) == ("", [])

@@ -121,6 +121,8 @@ def write_files(folder: Path) -> None:
         "tuned.yaml": tuned,
         "static.yaml": block_after("docs/scenarios/many_destinations.md", "In a file for `--overlay`:"),
         "brokers.yaml": block_after("docs/running.md", "A file says where each broker of the topology listens"),
+        "artemis.yaml": block_after("docs/own-broker.md", "Write `artemis.yaml`"),
+        "classic.yaml": block_after("docs/own-broker.md", "Write `classic.yaml`"),
         "credentials.env": "BROKERBENCH_USERNAME=anna\nBROKERBENCH_PASSWORD=s3cret\n",
         "benchmarks/nightly.yaml": (ROOT / "benchmarks" / "nightly.yaml").read_text(encoding="utf-8"),
         "benchmarks/orders-nightly.yaml": block_after("docs/nightly.md", "current folder:"),

@@ -5,6 +5,7 @@ import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -108,9 +109,22 @@ def test_a_management_address_of_another_broker_is_refused_with_that_ones_name()
     with (
         listener() as port,
         console("localhost") as url,
-        pytest.raises(RuntimeFailed, match="tells of a broker named localhost; call the brokers in the topology as"),
+        pytest.raises(
+            RuntimeFailed, match="tells of a broker named localhost; if that is the broker, write name: localhost"
+        ),
     ):
         runtime_of(broker(port, management=url)).up(lambda line: None)
+
+
+def test_a_broker_may_call_itself_otherwise() -> None:
+    with listener() as port, console("localhost") as url:
+        runtime = runtime_of(replace(broker(port, management=url), calls_itself="localhost"))
+        runtime.up(lambda line: None)
+    assert runtime.versions() == {"activemq": "5.16.7"}
+    assert (runtime.management("broker-1").broker, runtime.management("broker-1").calls_itself) == (
+        "broker-1",
+        "localhost",
+    )
 
 
 def test_a_management_address_where_nobody_answers_is_refused() -> None:

@@ -125,6 +125,14 @@ def test_a_broker_that_the_topology_lacks_is_refused_with_its_line(tmp_path: Pat
         read(written(tmp_path, WHOLE.replace("source", "broker-1"))).check(build("single"))
 
 
+def test_brokers_of_a_network_keep_their_names(tmp_path: Path) -> None:
+    named = WHOLE.replace("  sink:\n", "    name: localhost\n  sink:\n")
+    file = read(written(tmp_path, named))
+    assert [broker.calls_itself for broker in file.brokers.values()] == ["localhost", ""]
+    with pytest.raises(UserError, match=r"brokers\.yaml:2: brokers\.source\.name: not in a network: brokers of a"):
+        file.check(build("source-and-sink"))
+
+
 def test_a_broker_of_the_topology_that_the_file_lacks_is_named(tmp_path: Path) -> None:
     text = "brokers:\n  source:\n    stomp: stomp://h:1\n"
     with pytest.raises(UserError, match=r"brokers: where is sink\? topology .* has source, sink"):

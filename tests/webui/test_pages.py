@@ -2,6 +2,7 @@
 
 import pytest
 
+from scenarios.options import OPTIONS
 from tests.webui.conftest import Making, Ui, start
 from tests.webui.snapshots import snapshot
 from tests.webui.test_finished import make_run
@@ -142,3 +143,13 @@ def test_whoever_has_not_logged_in_starts_stops_and_sees_nothing(make_ui: Making
     for path in ("/brokerbench", "/brokerbench/now", "/brokerbench/metrics", "/brokerbench/runs/x/report"):
         assert ui.client.get(path).status_code in (302, 401)
     assert (ui.bench.started, ui.bench.stops) == ([], 0)
+
+
+def test_the_form_has_options_in_declared_order(ui: Ui) -> None:
+    """As `brokerbench options` lists them, and not by the alphabet; no help shows a format of Python."""
+    page = ui.client.get("/").get_data(as_text=True)
+    shown = [option.dest for option in OPTIONS.values() if f'"{option.dest}": {{"default_value"' in page]
+    assert {"topology", "overlay", "rate", "fault", "check"} <= {*shown}
+    places = [page.index(f'"{name}": {{"default_value"') for name in shown]
+    assert "%(default)s" not in page
+    assert places == sorted(places)

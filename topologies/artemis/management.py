@@ -97,7 +97,7 @@ def quoted(name: str) -> str:
 
 def figures_of(agent: Jolokia, links: LinksOfBroker) -> Figures:
     """One request. Raises ManagementFailed."""
-    answers = agent.bulk(figures_asked(agent.broker, links))
+    answers = agent.bulk(figures_asked(agent.calls_itself, links))
     try:
         return figures(agent.broker, answers, links)
     except (KeyError, TypeError, ValueError) as error:  # an MBean may be going while it is read
@@ -209,12 +209,12 @@ def of_clients(connections: Sequence[Mapping[str, Any]]) -> list[Mapping[str, An
 
 def start_connection(agent: Jolokia, link: str) -> None:
     """Start an AMQP connection with ``auto_start`` off. Raises ManagementFailed."""
-    agent.execute(broker_mbean(agent.broker), "startBrokerConnection(java.lang.String)", link)
+    agent.execute(broker_mbean(agent.calls_itself), "startBrokerConnection(java.lang.String)", link)
 
 
 def stop_connection(agent: Jolokia, link: str) -> None:
     """Stop an AMQP connection; it does not come back by itself. Raises ManagementFailed."""
-    agent.execute(broker_mbean(agent.broker), "stopBrokerConnection(java.lang.String)", link)
+    agent.execute(broker_mbean(agent.calls_itself), "stopBrokerConnection(java.lang.String)", link)
 
 
 def browse(agent: Jolokia, queue: str, *, page_messages: int = 500) -> list[LyingMessage]:
@@ -222,7 +222,7 @@ def browse(agent: Jolokia, queue: str, *, page_messages: int = 500) -> list[Lyin
 
     It raises for a large message too: Artemis shows nothing of its body, so nobody could tell which message it is.
     """
-    pattern = queue_mbean(agent.broker, "*", queue, "*")
+    pattern = queue_mbean(agent.calls_itself, "*", queue, "*")
     messages: list[LyingMessage] = []
     for name in agent.search(pattern):
         page = 1

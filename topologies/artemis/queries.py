@@ -20,7 +20,7 @@ class ArtemisQueries:
         self.duplex: Mapping[tuple[str, str], str] = {}
 
     def serves(self, agent: Jolokia) -> bool:
-        mbean = broker_mbean(agent.broker)
+        mbean = broker_mbean(agent.calls_itself)
         if not agent.read(mbean, "Active")["Active"]:
             return False
         started = agent.read(f"{mbean},component=acceptors,name=*", "Started")
@@ -30,7 +30,7 @@ class ArtemisQueries:
         """Whether it waits for its active to go: a replicated one once it has the whole copy."""
         if not self._broker.standby_of or self._broker.ha is None:
             return False
-        state = agent.read(broker_mbean(agent.broker), "Started", "Active", "Backup", "ReplicaSync")
+        state = agent.read(broker_mbean(agent.calls_itself), "Started", "Active", "Backup", "ReplicaSync")
         return bool(state["Backup"] and not state["Active"] and (state["ReplicaSync"] or not self._broker.copies_store))
 
     def figures(self, agent: Jolokia) -> Figures:
@@ -43,16 +43,16 @@ class ArtemisQueries:
         return [object_name(name)["broker"].strip('"') for name in agent.search(broker_mbean("*"))]
 
     def version(self, agent: Jolokia) -> str:
-        return str(agent.read(broker_mbean(agent.broker), "Version")["Version"])
+        return str(agent.read(broker_mbean(agent.calls_itself), "Version")["Version"])
 
     def connected(self, agent: Jolokia) -> frozenset[str]:
         """The id of each client's connection."""
         listing = "listConnections(java.lang.String,int,int)"
-        shown = agent.execute(broker_mbean(agent.broker), listing, "", 1, MOST_LISTED)
+        shown = agent.execute(broker_mbean(agent.calls_itself), listing, "", 1, MOST_LISTED)
         return frozenset(str(connection["connectionID"]) for connection in of_clients(json.loads(shown)["data"]))
 
     def disconnect(self, agent: Jolokia, connections: Iterable[str]) -> None:
-        mbean = broker_mbean(agent.broker)
+        mbean = broker_mbean(agent.calls_itself)
         if ends := [
             execute(mbean, "closeConnectionWithID(java.lang.String)", connection) for connection in connections
         ]:

@@ -13,7 +13,7 @@ from topologies.model.site import BRIDGE_USER
 def consumers(agent: Jolokia, queues: Collection[str], brokers: Collection[str]) -> list[QueueConsumer]:
     """One request."""
     listing = "listConsumers(java.lang.String,int,int)"
-    shown = agent.execute(broker_mbean(agent.broker), listing, "", 1, MOST_LISTED)
+    shown = agent.execute(broker_mbean(agent.calls_itself), listing, "", 1, MOST_LISTED)
     return sorted(set(_on_queues(json.loads(shown)["data"], queues)))
 
 
@@ -26,7 +26,7 @@ def _on_queues(listed: Collection[Mapping[str, Any]], queues: Collection[str]) -
 
 
 def empty(agent: Jolokia, queue: str) -> None:
-    for mbean in agent.search(queue_mbean(agent.broker, "*", queue, "*")):
+    for mbean in agent.search(queue_mbean(agent.calls_itself, "*", queue, "*")):
         agent.execute(mbean, "removeAllMessages()")
 
 

@@ -79,14 +79,14 @@ def started_connectors(agent: Jolokia) -> int:
     Those of 5.16 do not say that they are started: each counts from when it has its port. Every version has an
     attribute by which they are found.
     """
-    connectors = f"{broker_mbean(agent.broker)},connector=clientConnectors,connectorName=*"
+    connectors = f"{broker_mbean(agent.calls_itself)},connector=clientConnectors,connectorName=*"
     answers = agent.read(connectors, "Started", "StatisticsEnabled")
     return sum(bool(connector.get("Started", True)) for connector in answers.values())
 
 
 def figures_of(agent: Jolokia, bridge_client_ids: Collection[str]) -> Figures:
     """One request. Raises ManagementFailed."""
-    answers = agent.bulk(figures_asked(agent.broker))
+    answers = agent.bulk(figures_asked(agent.calls_itself))
     try:
         return figures(agent.broker, answers, bridge_client_ids)
     except (KeyError, TypeError, ValueError) as error:  # an MBean may be going while it is read
@@ -154,7 +154,7 @@ def _held_by(broker: str, bridge: Bridge, held: Mapping[str, int]) -> int:
 
 def durable_subscriptions(agent: Jolokia) -> list[DurableSubscription]:
     """Those of clients and of links. Raises ManagementFailed."""
-    mbeans = f"{broker_mbean(agent.broker)},destinationType=Topic,{_CONSUMERS},consumerId=Durable*"
+    mbeans = f"{broker_mbean(agent.calls_itself)},destinationType=Topic,{_CONSUMERS},consumerId=Durable*"
     attributes = ("ClientId", "SubscriptionName", "DestinationName", "Selector", "Active", "PendingQueueSize")
     (answer,) = agent.bulk([read(mbeans, *attributes)])
     return [_durable_subscription(subscription) for subscription in value_of(agent.broker, answer).values()]
@@ -163,7 +163,7 @@ def durable_subscriptions(agent: Jolokia) -> list[DurableSubscription]:
 def remove_subscription(agent: Jolokia, subscription: DurableSubscription) -> None:
     """Remove a durable subscription that no client uses, with its messages. Raises ManagementFailed."""
     operation = "destroyDurableSubscriber(java.lang.String,java.lang.String)"
-    agent.execute(broker_mbean(agent.broker), operation, subscription.client_id, subscription.name)
+    agent.execute(broker_mbean(agent.calls_itself), operation, subscription.client_id, subscription.name)
 
 
 def _durable_subscription(attributes: Mapping[str, Any]) -> DurableSubscription:
@@ -233,12 +233,12 @@ def of_clients(connections: Sequence[str], bridge_client_ids: Collection[str]) -
 
 def start_connector(agent: Jolokia, link: str) -> None:
     """Starts a network connector. Raises ManagementFailed."""
-    agent.execute(_connector_mbean(agent.broker, link), "start")
+    agent.execute(_connector_mbean(agent.calls_itself, link), "start")
 
 
 def stop_connector(agent: Jolokia, link: str) -> None:
     """Stops a network connector, and with it its bridge. Raises ManagementFailed."""
-    agent.execute(_connector_mbean(agent.broker, link), "stop")
+    agent.execute(_connector_mbean(agent.calls_itself, link), "stop")
 
 
 def _connector_mbean(broker: str, link: str) -> str:
@@ -256,14 +256,14 @@ def lower_store_limit(agent: Jolokia) -> int:
 
     Returns the limit before, in bytes. Raises ManagementFailed.
     """
-    return int(agent.write(broker_mbean(agent.broker), LIMIT, LOW_LIMIT_BYTES))
+    return int(agent.write(broker_mbean(agent.calls_itself), LIMIT, LOW_LIMIT_BYTES))
 
 
 def restore_store_limit(agent: Jolokia, limit_bytes: int) -> None:
     """Raises ManagementFailed."""
-    agent.write(broker_mbean(agent.broker), LIMIT, limit_bytes)
+    agent.write(broker_mbean(agent.calls_itself), LIMIT, limit_bytes)
 
 
 def store_percent(agent: Jolokia) -> int:
     """How much of the limit is used; the broker's store is full from 100 on. Raises ManagementFailed."""
-    return int(agent.read(broker_mbean(agent.broker), PERCENT)[PERCENT])
+    return int(agent.read(broker_mbean(agent.calls_itself), PERCENT)[PERCENT])

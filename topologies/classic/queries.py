@@ -59,7 +59,7 @@ class ClassicQueries:
         return management.started_connectors(agent) >= self._connectors
 
     def stands_by(self, agent: Jolokia) -> bool:
-        return self._paired and bool(agent.read(broker_mbean(agent.broker), "Slave")["Slave"])
+        return self._paired and bool(agent.read(broker_mbean(agent.calls_itself), "Slave")["Slave"])
 
     def figures(self, agent: Jolokia) -> Figures:
         """Of a standby its heap, for it has nothing else while it waits."""
@@ -71,11 +71,11 @@ class ClassicQueries:
         return [object_name(name)["brokerName"] for name in agent.search(BROKERS)]
 
     def version(self, agent: Jolokia) -> str:
-        return str(agent.read(broker_mbean(agent.broker), "BrokerVersion")["BrokerVersion"])
+        return str(agent.read(broker_mbean(agent.calls_itself), "BrokerVersion")["BrokerVersion"])
 
     def connected(self, agent: Jolokia) -> frozenset[str]:
         """The MBean of each client's connection."""
-        (answer,) = agent.bulk([connections_asked(broker_mbean(agent.broker))])
+        (answer,) = agent.bulk([connections_asked(broker_mbean(agent.calls_itself))])
         return frozenset(of_clients(value_of(agent.broker, answer), self._names.client_ids))
 
     def disconnect(self, agent: Jolokia, connections: Iterable[str]) -> None:

@@ -16,7 +16,7 @@ from topologies.management.queue_users import QueueConsumer, QueueUsers
 
 def consumers(agent: Jolokia, queues: Collection[str], brokers: Collection[str]) -> list[QueueConsumer]:
     """At most three requests. A consumer that leaves meanwhile is left out."""
-    mbean = broker_mbean(agent.broker)
+    mbean = broker_mbean(agent.calls_itself)
     (answer,) = agent.bulk([read(f"{mbean},destinationType=Queue,destinationName=*", "Name", "Subscriptions")])
     listed = [
         (str(queue["Name"]), str(subscription["objectName"]))
@@ -57,7 +57,9 @@ def _addresses(agent: Jolokia, mbean: str) -> Mapping[str, str]:
 
 
 def empty(agent: Jolokia, queue: str) -> None:
-    (answer,) = agent.bulk([read(f"{broker_mbean(agent.broker)},destinationType=Queue,destinationName=*", "Name")])
+    (answer,) = agent.bulk(
+        [read(f"{broker_mbean(agent.calls_itself)},destinationType=Queue,destinationName=*", "Name")]
+    )
     for mbean, attributes in value_of(agent.broker, answer).items():
         if attributes["Name"] == queue:
             (purged,) = agent.bulk([execute(mbean, "purge()")])

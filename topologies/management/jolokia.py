@@ -1,5 +1,6 @@
 """Asks a broker about itself by Jolokia: MBeans over HTTP, many questions in one request."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,6 +12,12 @@ from topologies.model.endpoints import ManagementEndpoint
 from topologies.model.trust import untrusted
 
 TIMEOUT_S = 5.0
+ORIGIN_REJECTED = re.compile(r"Origin .* is not allowed")
+ORIGIN_HELP = (
+    "{0} rejects the origin {1}; write a host name that the broker's jolokia-access.xml allows (allow-origin), or add "
+    "{1} there"
+)
+LOOPBACK = ("127.0.0.1", "::1")
 
 Request = Mapping[str, object]
 
@@ -61,11 +68,15 @@ class Jolokia:
 
     def __init__(self, endpoint: ManagementEndpoint, timeout_s: float = TIMEOUT_S) -> None:
         self.broker, self._url, self._timeout_s = endpoint.broker, endpoint.url, timeout_s
+        self.calls_itself = endpoint.calls_itself or endpoint.broker  # in the names of its MBeans
         self._session = requests.Session()
         self._session.trust_env = False  # no proxy, no .netrc between us and a broker
         self._session.auth = (endpoint.username, endpoint.password)
         self._session.verify = endpoint.ca_file or True
         self._session.headers["Origin"] = _origin(endpoint.url)  # without it a web console refuses all questions
+        host, port = urlsplit(endpoint.url).hostname, urlsplit(endpoint.url).port
+        localhost = f"{urlsplit(endpoint.url).scheme}://localhost" + (f":{port}" if port else "")
+        self._origin_on_loopback = localhost if host in LOOPBACK else ""  # a stock Artemis allows this name only
 
     def __repr__(self) -> str:
         return f"<Jolokia of {self.broker} at {self._url}>"
@@ -74,6 +85,13 @@ class Jolokia:
         """Answers in the order asked; an MBean that is not there is an answer with status 404, not an error."""
         about = str(requests_[0]["mbean"]) + (f" and {len(requests_) - 1} more" if len(requests_) > 1 else "")
         answers = self._post(list(requests_), about)
+        if _origin_is_rejected(answers) and self._origin_on_loopback:
+            self._session.headers["Origin"] = self._origin_on_loopback
+            answers = self._post(list(requests_), about)
+        if _origin_is_rejected(answers):
+            raise self._failed(about, ORIGIN_HELP.format(self._url, self._session.headers["Origin"]))
+        if isinstance(answers, dict) and "error" in answers:  # of the whole request
+            raise self._failed(about, f"{self._url} answers: {answers['error']}")
         if not isinstance(answers, list) or len(answers) != len(requests_):
             raise self._failed(about, "the agent's answer does not fit the request")
         return [_answer(request, answer) for request, answer in zip(requests_, answers, strict=True)]
@@ -127,6 +145,11 @@ class Jolokia:
 def _origin(url: str) -> str:
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc}"
+
+
+def _origin_is_rejected(answers: Any) -> bool:
+    """Whether a web console answers no page of that origin. The HTTP status is 200 all the same."""
+    return isinstance(answers, dict) and bool(ORIGIN_REJECTED.search(str(answers.get("error", ""))))
 
 
 def _answer(request: Request, answer: Mapping[str, Any]) -> Answer:

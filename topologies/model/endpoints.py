@@ -16,7 +16,8 @@ class Endpoint:
 class ManagementEndpoint:
     """The Jolokia agent of one broker: ``http://127.0.0.1:40124/jolokia/``.
 
-    ``ca_file``: certificates to trust for https; '' for those that this machine trusts.
+    ``ca_file``: certificates to trust for https; '' for those that this machine trusts. ``calls_itself``: the name in
+    the broker's MBeans, if it is not ``broker``, the name in the topology.
     """
 
     broker: str
@@ -24,6 +25,7 @@ class ManagementEndpoint:
     username: str
     password: str = field(repr=False)
     ca_file: str = ""
+    calls_itself: str = ""
 
 
 @dataclass(frozen=True)

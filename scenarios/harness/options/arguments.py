@@ -41,6 +41,7 @@ def add_arguments(parser: Any, scenario: Scenario) -> None:
         if option.section not in groups:
             continue
         help = option.help.replace(SCENARIOS_OWN, defaults.get(option.name, "")).replace(KINDS_OF_FAULTS, kinds)
+        help = help.replace("%(default)s", str(option.default))  # the web form would show it as it is
         settings: dict[str, Any] = {"help": help}
         if option.kind is bool:
             settings["action"] = "store_true"

@@ -102,8 +102,7 @@ def limited_on_purpose(scenario: Scenario, options: Options) -> str:
         return "the rate changes, and each rate says whether it was held"
     if options.clients:
         return "the clients become more, and each step says whether they were held"
-    working = [user for user in scenario.users if issubclass(user, ConsumerUser) and Work.parse(str(user.work_ms))]
-    return f"{working[0].__name__} works {working[0].work_ms} ms for each message" if working else ""
+    return ""
 
 
 def _files(options: Options, topology: Topology) -> dict[str, str]:

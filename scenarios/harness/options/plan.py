@@ -11,7 +11,7 @@ from drivers.protocols import Spoken
 from drivers.users.locust_users import ConsumerUser, ProducerUser
 from records.checks import Check
 from records.errors import UserError, about, refuse_first
-from records.figures import FAULTS, MORE_CLIENTS, REPLIES, STEPS, Need
+from records.figures import FAULTS, MIRROR, MORE_CLIENTS, REGIONS, REPLIES, STEPS, Need
 from records.rate_steps import text_of
 from records.routes import TOPIC, Copy, copies_of
 from records.run import CONSUMER, PRODUCER, RunInfo
@@ -41,6 +41,7 @@ from scenarios.harness.options.user_rules import (
     reply_refusals,
     search_refusals,
     stay_refusals,
+    unserved_warnings,
     unwanted_refusals,
     work_refusals,
 )
@@ -233,6 +234,9 @@ def make(scenario: Scenario, options: Options) -> Plan:
         premises=premises,
         pairs_by_links=count_by_links(chain(*(topology.paths_between(*pair) for pair in roles))),
     )
+    if unserved := tuple(unserved_warnings(producing, consuming, options)):
+        purpose = info.limited_on_purpose or "the consumers cannot take all that is sent to them"
+        info = replace(info, warnings=(*info.warnings, *unserved), limited_on_purpose=purpose)
     if warning := too_long(faults, load_s):
         info = replace(info, warnings=(*info.warnings, warning))
     after_faults_s = _after_faults_s(scenario, options) if faults else None
@@ -282,12 +286,14 @@ def _checks(scenario: Scenario, options: Options, met: set[Need]) -> tuple[Check
 
 
 def _needs_met(faults: Sequence[Fault], options: Options, producing: Iterable[type[ProducerUser]]) -> set[Need]:
-    """Some figures need faults, steps or replies: which of these the run has."""
+    """Some figures need faults, steps, replies, a mirror or regions: which of these the run has."""
     there = {
         FAULTS: faults,
         MORE_CLIENTS: options.clients,
         STEPS: options.steps or options.search,
         REPLIES: any(user.awaits_replies for user in producing),
+        MIRROR: any(link.is_mirror for link in options.built_topology.links),
+        REGIONS: len({broker.region for broker in options.built_topology.brokers}) > 1,
     }
     return {need for need, is_there in there.items() if is_there}
 

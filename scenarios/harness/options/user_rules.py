@@ -136,12 +136,25 @@ def _few(values: Sequence[str]) -> str:
 # -- work --------------------------------------------------------------------------------------------------------------
 
 
-def work_refusals(producing: Producers, consuming: Consumers, options: Options) -> Iterator[str]:
-    """Consumers cannot work as asked. A rate that changes has to be served where it is lowest, to ask its question.
+FASTER = "lower --rate or --work-ms, or use more --consumers"
 
-    It is not judged where consumers select, or messages expire: not all that is sent has to be worked on there.
-    """
+
+def work_refusals(producing: Producers, consuming: Consumers, options: Options) -> Iterator[str]:
+    """Consumers cannot work as asked. A rate that changes has to be served where it is lowest, to ask its question."""
     yield from _impossible_work(consuming, options)
+    if options.steps or options.search:
+        yield from (f"{overload}; {FASTER}" for overload in _unserved_destinations(producing, consuming))
+
+
+def unserved_warnings(producing: Producers, consuming: Consumers, options: Options) -> Iterator[str]:
+    """Consumers that cannot take all that is sent: messages pile up, which may be wanted."""
+    if not (options.steps or options.search):
+        for overload in _unserved_destinations(producing, consuming):
+            yield f"{overload}, so messages pile up from the start; if that is not meant, {FASTER}"
+
+
+def _unserved_destinations(producing: Producers, consuming: Consumers) -> Iterator[str]:
+    """Not judged where consumers select, or messages expire: not all that is sent has to be worked on there."""
     for destination in dict.fromkeys(user.destination for user in consuming):
         works = {user: Work.parse(str(user.work_ms)) for user in consuming if user.destination == destination}
         senders = [user for user in producing if user.destination == destination]
@@ -196,7 +209,7 @@ def _unserved(destination: str, rate_per_s: float, works: dict[type[ConsumerUser
         share = "together" if destination.startswith(QUEUE) else "each, and each subscriber gets all messages"
         yield (
             f"{destination}: {rate_per_s:,g} messages a second are sent to it, and its consumers ({consumers}) can "
-            f"take at most {can_per_s:,.6g} a second {share}; lower --rate or --work-ms, or use more --consumers"
+            f"take at most {can_per_s:,.6g} a second {share}"
         )
 
 

@@ -174,6 +174,7 @@ def register(environment: Any, bench: Bench, runs: Path) -> Web:
     """Add all of it to the web UI of a Locust environment, before that begins to serve."""
     web_ui = environment.web_ui
     web = Web(environment, bench, runs)
+    web_ui.app.jinja_env.policies["json.dumps_kwargs"] = {"sort_keys": False}  # the form has options as declared
     guarded = web_ui.auth_required_if_enabled
     web_ui.template_args |= {
         "extended_tabs": [{"title": "Brokers", "key": TAB}],

@@ -85,6 +85,18 @@ def test_a_durable_send_asks_for_a_receipt_and_any_other_does_not() -> None:
     assert (one_way.headers.keys(), one_way.body) == ({"destination", "content-length"}, b"abc")
 
 
+def test_artemis_is_told_the_type_of_a_destination() -> None:
+    """Without a prefix in its acceptor it would take ``/queue/orders`` for a topic."""
+    queue = {"destination": "orders", "destination-type": "ANYCAST"}
+    outgoing = Outgoing(ORDERS, b"abc", False, None)
+    for head in (send_head(outgoing, by_type=True), transacted_head(outgoing, by_type=True) + b"\n"):
+        assert parse_frame(head + b"abc").headers == queue | {"content-length": "3"}
+    subscribed = subscribe_headers(Subscription(Destination.parse("topic://prices")), "1", by_type=True)
+    assert (subscribed["destination"], subscribed["subscription-type"]) == ("prices", "MULTICAST")
+    reply = Outgoing(Destination("temp-queue", "7"), b"", False, None)
+    assert parse_frame(send_head(reply, by_type=True)).headers["destination"] == "/temp-queue/7"
+
+
 def test_properties_priority_and_the_time_of_expiry_are_headers_of_a_send() -> None:
     message_headers = MessageHeaders({"colour": "red: dark"}, time_to_live_ms=5_000, priority=9)
     before_ms = time.time_ns() // 1_000_000

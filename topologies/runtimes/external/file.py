@@ -4,6 +4,7 @@
       broker-1:                                      # a broker of the topology
         stomp: stomp+ssl://b-1.example.com:61614     # one line a protocol
         management: https://b-1.example.com:8162/api/jolokia/    # may be left out
+        name: localhost                              # as the broker calls itself, if it is not broker-1
     credentials_file: credentials.env                # may be left out: then they come from the environment
 
 Every error names the file, the line, the field and what to write instead. It holds no password, and refuses one.
@@ -30,19 +31,23 @@ SCHEMES: Mapping[str, tuple[str, ...]] = {
     "mqtt": ("mqtt", "mqtt+ssl"),
 }
 """Protocol to what its URIs may begin with."""
-MANAGEMENT, MANAGEMENT_SCHEMES = "management", ("http", "https")
+MANAGEMENT, MANAGEMENT_SCHEMES, NAME = "management", ("http", "https"), "name"
 BROKERS, CREDENTIALS_FILE = "brokers", "credentials_file"
 SECRETS = ("password", "passcode", "username", "user", "credentials")
 
 
 @dataclass(frozen=True)
 class ExternalBroker:
-    """``uris`` by protocol; ``management``: its Jolokia, '' where it has none that can be reached."""
+    """``uris`` by protocol; ``management``: its Jolokia, '' where it has none that can be reached.
+
+    ``calls_itself``: its name in its own configuration; '' if that is its name in the topology.
+    """
 
     name: str
     line: int
     uris: Mapping[str, str]
     management: str = ""
+    calls_itself: str = ""
 
 
 @dataclass(frozen=True)
@@ -65,6 +70,9 @@ class BrokersFile:
         for broker in self.brokers.values():
             for protocol in protocols:
                 self._require(broker, protocol)
+            if broker.calls_itself and topology.links:
+                rule = "brokers of a network know each other by their own names; use these in the topology"
+                raise _invalid(self.path, broker.line, f"{BROKERS}.{broker.name}.{NAME}", f"not in a network: {rule}")
 
     def _require(self, broker: ExternalBroker, protocol: str) -> None:
         if protocol not in broker.uris:
@@ -106,13 +114,14 @@ class _Reader:
 
     def _broker(self, name: str, key: Node, value: Node) -> ExternalBroker:
         where = f"{BROKERS}.{name}"
-        fields = self._fields(value, where, (*SCHEMES, MANAGEMENT))
-        management = fields.pop(MANAGEMENT, None)
+        fields = self._fields(value, where, (*SCHEMES, MANAGEMENT, NAME))
+        management, own_name = fields.pop(MANAGEMENT, None), fields.pop(NAME, None)
         uris = {spoken: self._uri(uri, f"{where}.{spoken}", SCHEMES[spoken]) for spoken, uri in fields.items()}
         if not uris:
             raise self.document.wrong(key, where, f"no URI; write one for a protocol, of {', '.join(SCHEMES)}")
         url = "" if management is None else self._url(management, f"{where}.{MANAGEMENT}")
-        return ExternalBroker(name, key.start_mark.line + 1, uris, url)
+        calls_itself = "" if own_name is None else self._text(own_name, f"{where}.{NAME}")
+        return ExternalBroker(name, key.start_mark.line + 1, uris, url, calls_itself)
 
     def _fields(self, node: Node | None, where: str, allowed: tuple[str, ...]) -> dict[str, Node]:
         """Values by name; no other than the ``allowed``."""

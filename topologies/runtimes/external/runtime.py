@@ -94,7 +94,8 @@ class ExternalRuntime:
         url, login = self._file.brokers[broker].management, self._credentials.management
         if not url:
             raise ManagementFailed(f"broker {broker!r} has no management address in {self._file.path}")
-        return ManagementEndpoint(broker, url, login.username, login.password, self._ca_file)
+        own_name = self._file.brokers[broker].calls_itself
+        return ManagementEndpoint(broker, url, login.username, login.password, self._ca_file, own_name)
 
     def credentials(self) -> Credentials:
         return self._credentials.client
@@ -140,14 +141,16 @@ class ExternalRuntime:
             with closing(Jolokia(self.management(broker), CONNECT_TIMEOUT_S)) as agent:
                 queries = queries_of(self._topology, broker)
                 names = queries.names(agent)
-                if broker in names:
+                if agent.calls_itself in names:
                     self._versions[broker] = queries.version(agent)
                     return
         except ManagementFailed as error:
             step = f"correct the management address of {broker!r} in {self._file.path}, or leave it out"
             raise RuntimeFailed(f"{error}; {step}") from None
         listed = ", ".join(names) or "none at all"
+        step = "call the brokers in the topology as they call themselves, or leave the address out"
+        if len(names) == 1 and not self._topology.links:
+            step = f"if that is the broker, write name: {names[0]} below {broker}"
         raise RuntimeFailed(
-            f"broker {broker!r}: its management address in {self._file.path} tells of a broker named {listed}; "
-            "call the brokers in the topology as they call themselves, or leave the address out"
+            f"broker {broker!r}: its management address in {self._file.path} tells of a broker named {listed}; {step}"
         )

@@ -1,0 +1,58 @@
+"""Checks that runs pass on brokers as they come out of their archives, reached as docs/own-broker.md says."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.support.locust_run import make_run, nothing_left
+from tests.support.stock_brokers import StockBroker, stock_artemis, stock_classic
+
+pytestmark = [pytest.mark.brokers, pytest.mark.spark]
+SHORT = ("-t", "4s", "--warm-up", "1", "--producers", "4", "--consumers", "4", "--rate", "200")
+
+
+@pytest.fixture(scope="module")
+def classic(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StockBroker]:
+    with stock_classic(tmp_path_factory.mktemp("classic")) as broker:
+        yield broker
+
+
+@pytest.fixture(scope="module")
+def artemis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StockBroker]:
+    with stock_artemis(tmp_path_factory.mktemp("artemis")) as broker:
+        yield broker
+
+
+def passes(broker: StockBroker, topology: str, protocol: str) -> None:
+    runs = broker.brokers_file.parent / f"runs-{protocol}"
+    where = ("--runtime", "external", "--brokers-file", str(broker.brokers_file), "--topology", topology)
+    outcome = make_run("scenarios/steady.py", *where, *SHORT, "--protocol", protocol, runs=runs)
+    assert (outcome.summary["verdict"], outcome.status) == ("pass", 0), outcome.output
+    messages = outcome.summary["messages"]
+    assert (messages["duplicated"], messages["received"]) == (0, messages["sent"])
+    assert messages["sent"] > 700
+    assert broker.process.poll() is None, "it runs on"
+    assert nothing_left(runs)
+
+
+def test_a_stock_artemis_delivers_each_message_once(artemis: StockBroker) -> None:
+    """By STOMP, though its acceptor has no prefix that tells queues from topics."""
+    passes(artemis, "artemis-single", "stomp")
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize(
+    "protocol",
+    [pytest.param(name, marks=[pytest.mark.amqp] * (name == "amqp")) for name in ("openwire", "core", "amqp")],
+)
+def test_a_stock_artemis_by_every_protocol(artemis: StockBroker, protocol: str) -> None:
+    passes(artemis, "artemis-single", protocol)
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize(
+    "protocol",
+    [pytest.param(name, marks=[pytest.mark.amqp] * (name == "amqp")) for name in ("stomp", "openwire", "amqp")],
+)
+def test_a_stock_classic_by_every_protocol(classic: StockBroker, protocol: str) -> None:
+    passes(classic, "single", protocol)

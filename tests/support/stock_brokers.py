@@ -1,0 +1,126 @@
+"""Starts brokers as they come out of their archives: only their ports are changed, as tests share a machine."""
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from records.environment import for_java
+from tests.support.waiting import until
+from topologies.runtimes import java
+from topologies.runtimes.distribution import ensure, pinned
+
+USER, PASSWORD = "admin", "s3cret-of-admin"
+"""The login that `artemis create` is given. A stock Classic has admin with the password admin."""
+START_TIMEOUT_S = 90
+STOCK_PORTS = {"openwire": 61616, "amqp": 5672, "stomp": 61613, "mqtt": 1883, "ws": 61614, "console": 8161}
+
+
+@dataclass(frozen=True)
+class StockBroker:
+    """A broker that runs. ``brokers_file``: as docs/own-broker.md has it, with its real ports."""
+
+    process: subprocess.Popen[bytes]
+    brokers_file: Path
+
+
+@contextmanager
+def stock_classic(folder: Path) -> Iterator[StockBroker]:
+    home = ensure(pinned("activemq-classic"))
+    ports = _free_ports(STOCK_PORTS)
+    shutil.copytree(home / "conf", folder / "conf")
+    for name in ("activemq.xml", "jetty.xml"):
+        text = (folder / "conf" / name).read_text(encoding="utf-8")
+        for protocol, port in STOCK_PORTS.items():
+            text = text.replace(f":{port}", f":{ports[protocol]}").replace(f'"{port}"', f'"{ports[protocol]}"')
+        (folder / "conf" / name).write_text(text, encoding="utf-8")
+    settings = {
+        "ACTIVEMQ_BASE": str(folder),
+        "ACTIVEMQ_CONF": str(folder / "conf"),
+        "ACTIVEMQ_DATA": str(folder / "data"),
+        "ACTIVEMQ_OPTS_MEMORY": "-Xms64M -Xmx256M",
+    }
+    management = f"http://127.0.0.1:{ports['console']}/api/jolokia/"
+    uris = {
+        "stomp": f"stomp://127.0.0.1:{ports['stomp']}",
+        "amqp": f"amqp://127.0.0.1:{ports['amqp']}",
+        "openwire": f"tcp://127.0.0.1:{ports['openwire']}",
+    }
+    file = _write_files(folder, uris, management, "localhost", ("admin", "admin"))
+    with _running([str(home / "bin" / "activemq"), "console"], settings, folder, ports["console"]) as process:
+        yield StockBroker(process, file)
+
+
+@contextmanager
+def stock_artemis(folder: Path) -> Iterator[StockBroker]:
+    home, instance = ensure(pinned("activemq-artemis")), folder / "instance"
+    ports = _free_ports(("all", "console"))
+    create = [str(home / "bin" / "artemis"), "create", "--silent", "--user", USER, "--password", PASSWORD]
+    create += ["--require-login", "--host", "127.0.0.1", "--default-port", str(ports["all"])]
+    create += ["--http-port", str(ports["console"]), "--no-amqp-acceptor", "--no-stomp-acceptor"]
+    create += ["--no-hornetq-acceptor", "--no-mqtt-acceptor", str(instance)]
+    subprocess.run(create, env=_environment({}), check=True, capture_output=True, timeout=START_TIMEOUT_S)
+    at = f"127.0.0.1:{ports['all']}"
+    uris = {"stomp": f"stomp://{at}", "amqp": f"amqp://{at}", "openwire": f"tcp://{at}", "core": f"tcp://{at}"}
+    management = f"http://127.0.0.1:{ports['console']}/console/jolokia/"
+    file = _write_files(folder, uris, management, "127.0.0.1", (USER, PASSWORD))
+    with _running([str(instance / "bin" / "artemis"), "run"], {}, folder, ports["console"]) as process:
+        yield StockBroker(process, file)
+
+
+def _write_files(folder: Path, uris: Mapping[str, str], management: str, name: str, login: tuple[str, str]) -> Path:
+    credentials = folder / "credentials.env"
+    credentials.touch(mode=0o600)
+    credentials.write_text("BROKERBENCH_USERNAME={}\nBROKERBENCH_PASSWORD={}\n".format(*login), encoding="utf-8")
+    lines = [*(f"    {protocol}: {uri}" for protocol, uri in uris.items()), f"    management: {management}"]
+    text = "\n".join(["brokers:", "  broker-1:", *lines, f"    name: {name}", "credentials_file: credentials.env", ""])
+    (folder / "brokers.yaml").write_text(text, encoding="utf-8")
+    return folder / "brokers.yaml"
+
+
+@contextmanager
+def _running(
+    command: Sequence[str], settings: Mapping[str, str], folder: Path, console_port: int
+) -> Iterator[subprocess.Popen[bytes]]:
+    """Until the console listens, which both products start last."""
+    with (folder / "broker.log").open("wb") as log:
+        process = subprocess.Popen(
+            command,
+            env=_environment(settings),
+            stdout=log,
+            stderr=log,
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+    try:
+        until(lambda: process.poll() is not None or _listens(console_port), START_TIMEOUT_S)
+        assert process.poll() is None, (folder / "broker.log").read_text(encoding="utf-8", errors="replace")
+        yield process
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def _environment(settings: Mapping[str, str]) -> dict[str, str]:
+    return for_java(os.environ) | {"JAVA_HOME": str(java.find_java().home)} | settings
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as trial:
+        return trial.connect_ex(("127.0.0.1", port)) == 0
+
+
+def _free_ports(names: Iterable[str]) -> dict[str, int]:
+    sockets = {name: socket.socket() for name in names}
+    for each in sockets.values():
+        each.bind(("127.0.0.1", 0))
+    ports = {name: each.getsockname()[1] for name, each in sockets.items()}
+    for each in sockets.values():
+        each.close()
+    return ports
