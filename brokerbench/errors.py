@@ -72,9 +72,8 @@ class OneLineErrors(click.Group):
             return super().invoke(context)
         except click.NoSuchOption as error:
             if context.invoked_subcommand == COMPARE and error.option_name in _options_of_runs():
-                example = f"{error.option_name} VALUE"
-                error.message += f" It is an option of a run: write it behind --, as in compare … -- {example}"
-                error.possibilities = None
+                hint = f"It is an option of a run: write it behind --, as in compare … -- {error.option_name} VALUE"
+                raise click.NoSuchOption(error.option_name, f"{error.message} {hint}", ctx=error.ctx) from None
             raise
         except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise

@@ -134,8 +134,8 @@ def _add_suite(root: ET.Element, suite: Suite) -> None:
 
 def _add_case(suite: ET.Element, classname: str, case: Case, took_s: float) -> None:
     """``took_s``: an even share of the suite's time, as CI systems add up the times of cases."""
-    names = {"name": _text(case.name), "classname": _text(classname)}
-    added = ET.SubElement(suite, "testcase", **names, time=f"{took_s:.3f}")
+    added = ET.SubElement(suite, "testcase", name=_text(case.name), classname=_text(classname))
+    added.set("time", f"{took_s:.3f}")
     if case.outcome == "pass":
         return
     outcome = ET.SubElement(added, OUTCOME_ELEMENTS[case.outcome], message=_text(case.message))

@@ -234,11 +234,7 @@ def make(scenario: Scenario, options: Options) -> Plan:
         premises=premises,
         pairs_by_links=count_by_links(chain(*(topology.paths_between(*pair) for pair in roles))),
     )
-    if unserved := tuple(unserved_warnings(producing, consuming, options)):
-        purpose = info.limited_on_purpose or "the consumers cannot take all that is sent to them"
-        info = replace(info, warnings=(*info.warnings, *unserved), limited_on_purpose=purpose)
-    if warning := too_long(faults, load_s):
-        info = replace(info, warnings=(*info.warnings, warning))
+    info = _with_warnings(info, tuple(unserved_warnings(producing, consuming, options)), too_long(faults, load_s))
     after_faults_s = _after_faults_s(scenario, options) if faults else None
     if after_faults_s is not None:
         info = replace(info, options={**info.options, "load_ends_after_faults_s": after_faults_s})
@@ -253,6 +249,13 @@ def make(scenario: Scenario, options: Options) -> Plan:
         info=info,
         after_faults_s=after_faults_s,
     )
+
+
+def _with_warnings(info: RunInfo, unserved: tuple[str, ...], too_long_faults: str) -> RunInfo:
+    """``unserved``: warnings of consumers that have too much work, so that the offered rate is not judged."""
+    if unserved and not info.limited_on_purpose:
+        info = replace(info, limited_on_purpose="the consumers cannot take all that is sent to them")
+    return replace(info, warnings=(*info.warnings, *unserved, *filter(None, [too_long_faults])))
 
 
 def _through_proxies(topology: Topology, fault: Fault, options: Options) -> Topology:
