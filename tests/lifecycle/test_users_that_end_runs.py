@@ -1,4 +1,7 @@
-"""Checks that a run which a user's own code ends says so, and never ends with status 0."""
+"""Checks that a run which a user's own code ends says so, and never ends with status 0.
+
+`tests/scenarios/test_runner_calls.py` has the other ways to call the runner.
+"""
 
 import re
 from pathlib import Path
@@ -21,11 +24,25 @@ HERE = r"\(ending_users\.py:\d+\)"
         ("killed in on_start", CANNOT_RUN, r"Consumer: on_start raised GreenletExit \(ending_users\.py:\d+\)"),
         ("exit in a greenlet", INVALID, r"a greenlet that a user or a listener spawned raised SystemExit.*"),
         ("stop by a user", INVALID, rf"{AFTER} by environment\.runner\.stop\(\) {HERE}, {FIND_OUT}"),
-        ("quit by a user", INVALID, rf"{AFTER} by environment\.runner\.quit\(\) {HERE}, {FIND_OUT}"),
-        ("stop by its class", INVALID, rf"{AFTER} by an event test_stopping, {FIND_OUT}"),
-        ("test_stop fired", INVALID, rf"{AFTER} by an event test_stop, {FIND_OUT}"),
+        pytest.param(
+            "quit by a user",
+            INVALID,
+            rf"{AFTER} by environment\.runner\.quit\(\) {HERE}, {FIND_OUT}",
+            marks=pytest.mark.nightly,
+        ),
+        pytest.param(
+            "stop by its class", INVALID, rf"{AFTER} by an event test_stopping, {FIND_OUT}", marks=pytest.mark.nightly
+        ),
+        pytest.param(
+            "test_stop fired", INVALID, rf"{AFTER} by an event test_stop, {FIND_OUT}", marks=pytest.mark.nightly
+        ),
         ("quit in on_start", CANNOT_RUN, rf"{BEFORE} by environment\.runner\.quit\(\) {HERE}, {FIND_OUT}"),
-        ("error in on_stop", INVALID, rf"Consumer: on_stop raised RuntimeError: planted {HERE}"),
+        pytest.param(
+            "error in on_stop",
+            INVALID,
+            rf"Consumer: on_stop raised RuntimeError: planted {HERE}",
+            marks=pytest.mark.nightly,
+        ),
         ("exit in on_stop", INVALID, r"Consumer raised SystemExit: 0 \(ending_users\.py:\d+\).*"),
     ],
 )
@@ -39,6 +56,7 @@ def test_a_run_that_a_user_ends_says_why(tmp_path: Path, how: str, status: int, 
     assert problem in outcome.output
 
 
+@pytest.mark.nightly
 def test_a_listener_that_fails_is_a_warning(tmp_path: Path) -> None:
     locustfile, runs = "tests/lifecycle/locustfiles/ending_users.py", tmp_path / "runs"
     env = {"HOW": "error in a listener"}
