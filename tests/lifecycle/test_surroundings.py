@@ -1,6 +1,8 @@
 """Checks that files, variables and the locale of the user's shell do not change a run or its results."""
 
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -81,3 +83,13 @@ def test_real_brokers_start_in_any_locale_and_folder(tmp_path: Path, protocol: s
     quick = ("--topology", "single", "--protocol", protocol, "--warm-up", "1", "-t", "3s")
     outcome = run_of_own_file(folder, *quick, env={"LC_ALL": "C", "_JAVA_OPTIONS": "-Xmx8m"})
     assert (outcome.status, outcome.summary["verdict"]) == (0, "pass"), outcome.output
+
+
+def test_too_few_open_files_end_a_run_at_once(tmp_path: Path) -> None:
+    """Not after its load: a JVM that cannot open its files fails with errors that name something else."""
+    run = ["-m", "locust", "-f", "scenarios/steady.py", "--headless", "--runtime", "memory", *MEMORY]
+    limited = ["sh", "-c", 'ulimit -n 256 && exec "$0" "$@"', sys.executable, *run, "--runs", str(tmp_path / "runs")]
+    ended = subprocess.run(limited, cwd=REPOSITORY, capture_output=True, text=True, timeout=120, check=False)
+    assert ended.returncode == 2, ended.stderr
+    assert "Failed:  open files: a process may open at most 256 here (ulimit -Hn), and a run of " in ended.stdout
+    assert not (tmp_path / "runs").exists()
