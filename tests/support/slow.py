@@ -26,6 +26,7 @@ SLOW = (
     r"brokerbench/test_help\.py::test_(one_scenario_is_shown|a_scenario_that_is_none)",
     r"brokerbench/test_amazon_mq\.py::test_the_command_writes",
     r"brokerbench/test_nightly_plan\.py::test_every_run_of_the_short_form",
+    r"lifecycle/test_stock_brokers\.py::",  # drivers/stomp/test_frames.py has what Artemis is sent
     r"lifecycle/test_durability\.py::",  # topologies_runtime/test_disks.py has what a disk keeps, and what is left
     r"planted/test_freeze\.py::",
     r"planted/test_two_protocols\.py::.*\[(cluster|mesh.*openwire)",  # the first one is in make test
