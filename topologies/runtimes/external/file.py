@@ -141,7 +141,8 @@ class _Reader:
             parts = urlsplit(text)
             fits = parts.scheme in schemes and parts.hostname and parts.port and not parts.path.strip("/")
         except ValueError as error:
-            raise self.document.wrong(node, where, f"{text!r} is no URI ({error}); {rule}") from None
+            why = "its port has thousands of digits" if "set_int_max_str_digits" in str(error) else error
+            raise self.document.wrong(node, where, f"{text!r} is no URI ({why}); {rule}") from None
         self._require_no_login(parts, node, where, rule)
         if not fits:
             raise self.document.wrong(node, where, f"{text!r}; {rule}")
