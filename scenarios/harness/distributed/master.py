@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from locust import User
+from locust import User, runners
 from locust.runners import STATE_MISSING, MasterRunner
 
 from drivers.client.contract import SpokenProtocols
@@ -26,6 +26,11 @@ CLOSE_TIMEOUT_S = 20.0
 CLOCK_PROBES = 5
 CLOCK_TIMEOUT_S = 2.0
 ASK_AGAIN_S = 20.0
+HEARTBEATS_MISSED = 10
+"""Number of heartbeats, one per second, that a worker may miss before it counts as lost.
+
+Locust's default of three is too few for a busy machine, where a worker can pause for seconds and lose nothing.
+"""
 
 
 def one_process_refusals(spoken: SpokenProtocols, users: Sequence[type[User]]) -> Iterator[str]:
@@ -49,6 +54,7 @@ class DistributedLoadGenerators:
 
     def __init__(self, runner: MasterRunner) -> None:
         self._runner = runner
+        runners.HEARTBEAT_LIVENESS = max(runners.HEARTBEAT_LIVENESS, HEARTBEATS_MISSED)
         self._build_id = build_id()
         self._workers: tuple[str, ...] = ()
         self._offsets: dict[str, Offset] = {}
