@@ -1,6 +1,7 @@
 """Checks which workers are refused in a distributed run, at the master and at the worker, without a real channel."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -8,11 +9,14 @@ from typing import Any
 import pytest
 
 from drivers.protocols import Spoken
+from drivers.users import ConsumerUser, ProducerUser
+from drivers.users.declared_settings import kind_of, settings_of
 from drivers.users.session import Network
 from records.errors import UserError
 from records.rundir import RunDirectory
 from scenarios.harness.distributed import DistributedLoadGenerators, WorkerDuty, messages
 from scenarios.harness.distributed.messages import build_id
+from scenarios.harness.options.user_settings import own_settings, settings
 from scenarios.harness.run.load_generators import Equipment
 from tests.support.locust_run import make_run
 from topologies.model.endpoints import Credentials
@@ -23,9 +27,12 @@ WORKER = "worker-of-a-test"
 class Channel:
     """A master's runner that knows one worker, and a worker's, which answers by ``answer`` at once."""
 
-    user_classes = ()
-
-    def __init__(self, answer: Callable[[str, Any], tuple[str, Any] | None] = lambda *_: None) -> None:
+    def __init__(
+        self,
+        answer: Callable[[str, Any], tuple[str, Any] | None] = lambda *_: None,
+        user_classes: Sequence[type] = (),
+    ) -> None:
+        self.user_classes = user_classes
         ready = [SimpleNamespace(id=WORKER)]
         workers = {WORKER: SimpleNamespace(state="ready")}
         self.clients = SimpleNamespace(ready=ready, get=workers.get)
@@ -93,10 +100,62 @@ def test_a_worker_that_cannot_take_part_says_why_and_takes_nothing_on(
 ) -> None:
     environment, channel = SimpleNamespace(process_exit_code=None), Channel()
     duty = WorkerDuty(environment, channel)  # type: ignore[arg-type]
-    duty._equip(messages.equip(equipment(tmp_path), 1, {}, sent_build_id))
+    duty._equip(messages.equip(equipment(tmp_path), 1, {}, {}, sent_build_id))
     ((name, answer),) = channel.sent
     assert (name, answer["build_id"]) == ("bb_equipped", build_id())
     assert answer["refusal"].startswith(refusal)
     assert environment.process_exit_code == 2
     assert duty._session is None
     assert not list((tmp_path / "run").rglob("*.arrows"))
+
+
+def user_class(name: str, kind: type = ProducerUser, **settings: object) -> type:
+    return type(name, (kind,), {"group": "clients", "destination": "queue://orders", **settings})
+
+
+def answer_of_a_worker(folder: Path, masters: Sequence[type], workers: Sequence[type]) -> str:
+    """Why it takes no part in the run of a master with other user classes; '' if it does. No broker has to be there."""
+    equipped = equipment(folder)
+    network = replace(equipped.network, broker_names={})
+    asked: list[Any] = []
+    answers = {"bb_clock": ("bb_clock", {"at_ns": 0}), "bb_equip": ("bb_equipped", {"refusal": "not today"})}
+    master = Channel(lambda name, data: asked.append(data) or answers.get(name), masters)
+    with pytest.raises(UserError):
+        DistributedLoadGenerators(master).equip(replace(equipped, network=network))  # type: ignore[arg-type]
+    channel = Channel(user_classes=workers)
+    duty = WorkerDuty(SimpleNamespace(process_exit_code=None), channel)  # type: ignore[arg-type]
+    duty._take_on = lambda _: None  # type: ignore[method-assign]
+    duty._equip(next(data for data in asked if data and "build_id" in data))
+    return str(channel.sent[-1][1]["refusal"])
+
+
+NEXT_STEP = "; give both the same locustfile and the same environment"
+
+
+@pytest.mark.parametrize(
+    ("own", "refusal"),
+    [
+        ([user_class("Orders", durable=False)], "Orders.durable is False here, and True in the master"),
+        ([user_class("Orders", destination="queue://x")], "Orders.destination is 'queue://x' here, and 'queue://or"),
+        ([user_class("Orders", resend_in_doubt=False, may_fail=True)], "Orders.may_fail is True here, and False in"),
+        ([user_class("Orders", ConsumerUser)], "Orders.role is 'consumer' here, and 'producer' in the master; "),
+        ([], "the master has a user class Orders, and this worker has none"),
+        ([user_class("Orders"), user_class("More")], "this worker has a user class More, and the master has none"),
+    ],
+)
+def test_a_worker_with_other_user_classes_is_refused(tmp_path: Path, own: Sequence[type], refusal: str) -> None:
+    """A run records the master's settings: what a worker did by its own would pass for them."""
+    answer = answer_of_a_worker(tmp_path, [user_class("Orders")], own)
+    assert answer.startswith(refusal)
+    assert answer.endswith(NEXT_STEP)
+
+
+def test_settings_that_options_change_come_from_the_master(tmp_path: Path) -> None:
+    own = [user_class("Orders", fixed_count=3, body_bytes=64, sends_per_second=1.0)]
+    assert answer_of_a_worker(tmp_path, [user_class("Orders")], own) == ""
+
+
+def test_every_setting_of_a_class_is_sent_or_compared() -> None:
+    for user in (user_class("Orders"), user_class("Archive", ConsumerUser)):
+        told = {*settings([user])[user.__name__], *own_settings([user])[user.__name__]}
+        assert told >= {*settings_of(kind_of(user)), "role"}

@@ -96,8 +96,10 @@ class DistributedLoadGenerators:
         self._workers = tuple(worker.id for worker in self._runner.clients.ready)
         self._offsets = {worker: self._probe(worker) for worker in self._workers}
         settings = user_settings.settings(self._runner.user_classes)
+        own = user_settings.own_settings(self._runner.user_classes)
         for index, worker in enumerate(self._workers, start=1):
-            self._runner.send_message("bb_equip", messages.equip(equipment, index, settings, self._build_id), worker)
+            message = messages.equip(equipment, index, settings, own, self._build_id)
+            self._runner.send_message("bb_equip", message, worker)
         self._await(self._equipped, EQUIP_TIMEOUT_S)
         if refusals := self._refusals():
             for worker in self._workers:

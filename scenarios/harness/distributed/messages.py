@@ -19,8 +19,13 @@ from topologies.model.endpoints import Credentials
 from topologies.model.trust import Trust
 
 
-def equip(equipment: Equipment, index: int, settings: Mapping[str, Any], build_id: str) -> dict[str, Any]:
-    """Everything that worker number ``index`` needs. ``settings``: of user classes; ``build_id``: the master's."""
+def equip(
+    equipment: Equipment, index: int, settings: Mapping[str, Any], own: Mapping[str, Any], build_id: str
+) -> dict[str, Any]:
+    """Everything that worker number ``index`` needs.
+
+    ``settings``, ``own``: of user classes, those that options change and the others. ``build_id``: the master's.
+    """
     network = equipment.network
     return {
         "build_id": build_id,
@@ -31,6 +36,7 @@ def equip(equipment: Equipment, index: int, settings: Mapping[str, Any], build_i
         "client_version": equipment.client_version,
         "realtime": equipment.realtime,
         "settings": dict(settings),
+        "own_settings": dict(own),
         "network": {
             "spoken": str(network.spoken),
             "credentials": asdict(network.credentials),

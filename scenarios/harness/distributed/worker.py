@@ -25,6 +25,7 @@ from records.rundir import RunDirectory
 from records.writer import Recorder
 from scenarios.harness.distributed import messages
 from scenarios.harness.distributed.messages import another_build, build_id
+from scenarios.harness.options.user_settings import other_settings, own_settings
 from scenarios.harness.run.load_generators import process_info, with_priority, with_tally
 from scenarios.harness.runner_calls import cut_short_by, guard_runner
 from scenarios.java_parts import use_java_clients
@@ -89,6 +90,7 @@ class WorkerDuty:
 
     def _equip(self, data: dict[str, Any]) -> None:
         refusal = another_build(self._build_id, data.get("build_id", "an older one")) or _unreached(data)
+        refusal = refusal or other_settings(own_settings(self._runner.user_classes), data["own_settings"])
         try:
             if not refusal:
                 self._take_on(data)

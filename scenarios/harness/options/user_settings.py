@@ -7,6 +7,7 @@ from locust import User
 from drivers.client.connection_modes import CONNECTION_MODES, ONE, ONE_URI, PER_MESSAGE, POOLED, URIS
 from drivers.protocols import Spoken
 from drivers.users.broker_user import BrokerUser
+from drivers.users.declared_settings import kind_of, settings_of
 from drivers.users.fixed_settings import free_settings
 from drivers.users.locust_users import ConsumerUser, ProducerUser
 from records.client_steps import MOST_CLIENTS, ClientSteps
@@ -55,6 +56,34 @@ def require_all_named(classes: Iterable[type[User]], named: Iterable[type[Broker
 def settings(users: Iterable[type]) -> dict[str, dict[str, Setting]]:
     """What a run's options can change of user classes, by class: a worker's own classes know nothing of the options."""
     return {user.__name__: {name: getattr(user, name) for name in CONFIGURED if hasattr(user, name)} for user in users}
+
+
+def own_settings(users: Iterable[type]) -> dict[str, dict[str, str]]:
+    """What no option changes of user classes, by class, as Python writes it; and the role, so that each has one."""
+    return {
+        user.__name__: {
+            name: repr(getattr(user, name)) for name in ("role", *settings_of(kind_of(user))) if name not in CONFIGURED
+        }
+        for user in users
+        if issubclass(user, BrokerUser)
+    }
+
+
+def other_settings(own: Mapping[str, Mapping[str, str]], masters: Mapping[str, Mapping[str, str]]) -> str:
+    """The sentence for a worker whose `own_settings` are not the master's; '' if they are the same."""
+    next_step = "; give both the same locustfile and the same environment"
+    for name in [*masters, *own]:
+        if name not in own or name not in masters:
+            has, lacks = ("the master", "this worker") if name in masters else ("this worker", "the master")
+            return f"{has} has a user class {name}, and {lacks} has none{next_step}"
+        differences = [
+            f"{name}.{setting} is {own[name][setting]} here, and {value} in the master"
+            for setting, value in masters[name].items()
+            if setting in own[name] and own[name][setting] != value  # another role has others
+        ]
+        if differences:
+            return "; ".join(differences) + next_step
+    return ""
 
 
 def remember(scenario: Scenario) -> Own:
