@@ -8,7 +8,7 @@ sees it again. Rows that are not as they were sealed are never read.
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 
@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from records.digests import RESTORE
 from records.errors import RunUnreadable, RunUnwritable, explained
 from records.parts import GROUPS_KEY, PARTED, PARTS_KEY, part_of, parts_for
 from records.rundir import RunDirectory
@@ -90,20 +91,33 @@ def seal(directory: RunDirectory) -> Sealing:
     """Turn every stream into Parquet, seal the list of files, and return what the run holds. Harmless when repeated.
 
     A stream is deleted only once its Parquet file is on disk with as many rows, and in the seal. A stream that a living
-    process still writes is kept. RunUnreadable for a stream of another version or run, RunUnwritable when the Parquet
-    cannot be written; the streams are then still there.
+    process still writes is kept. A seal that lacks no such rows is final: no stream is added to it. RunUnreadable for a
+    stream of another version or run, RunUnwritable when the Parquet cannot be written; the streams are then still
+    there.
     """
     origin = _Origin.of(directory)
     listed = _listed_before(directory, origin)
+    if listed and _is_final(listed):
+        for table in EVENT_TABLES:
+            _remove_unfinished(directory.events(table))
+        for stream, why_not in _streams_since(directory, origin, listed).items():
+            if not why_not:
+                stream.unlink()
+        return _contents(directory)
     parts = parts_for(_rows_to_divide(directory))
     files: list[Path] = []
+    growing: list[Path] = []
     ended: list[Path] = []
     for table in EVENT_TABLES:
         of_table = _seal_table(directory, table, origin, parts if table in PARTED else 1, first=not listed)
         files += of_table.files
+        growing += of_table.growing
         ended += of_table.ended
     if origin.has_seal and listed is not None and files:
-        written = {path.relative_to(directory.events_path).as_posix(): sealed_file(path) for path in files}
+        written = {
+            path.relative_to(directory.events_path).as_posix(): replace(sealed_file(path), growing=path in growing)
+            for path in files
+        }
         write_seal(directory, Seal(origin.run_id, directory.run_sha256, {**listed, **written}))
     for stream in ended:
         stream.unlink()
@@ -156,6 +170,49 @@ def _listed_before(directory: RunDirectory, origin: _Origin) -> dict[str, Sealed
     return None if strange else {}
 
 
+def _final_seal(directory: RunDirectory) -> dict[str, SealedFile] | None:
+    """The files of a seal that is final; None if there is no such seal."""
+    try:
+        before = read_seal(directory) if directory.has_seal else None
+    except NotAsSealed:
+        return None
+    return before.files if before and _is_final(before.files) else None
+
+
+def _is_final(listed: Mapping[str, SealedFile]) -> bool:
+    """Whether no process of the run still wrote when it was sealed, so no stream can have come since."""
+    return not any(file.growing for file in listed.values())
+
+
+def _streams_since(directory: RunDirectory, origin: _Origin, listed: Mapping[str, SealedFile]) -> dict[Path, str]:
+    """The streams of a run whose seal is final, each with a sentence: '' if it is in the seal with all its rows.
+
+    Such a stream is left of a sealing that was cut off before it was deleted. RunUnreadable.
+    """
+    streams = (path for table in EVENT_TABLES for path in sorted(directory.streams(table).glob(f"*{SUFFIX}")))
+    return {path: _why_not_in_seal(directory, origin, listed, path) for path in streams}
+
+
+def _why_not_in_seal(directory: RunDirectory, origin: _Origin, listed: Mapping[str, SealedFile], path: Path) -> str:
+    table = path.parent.name
+    name, where = f"{table}/{path.stem}.parquet", f"streams/{table}/{path.name}"
+    if name not in listed:
+        return f"{where}: not one of the streams that the run was sealed with, so it is left out: remove it"
+    stream = origin.stream(path, EVENT_TABLES[table])
+    for _batch in stream:
+        pass
+    if stream.rows != listed[name].rows:
+        return (
+            f"{where}: has {stream.rows:,} rows, and the run was sealed with {listed[name].rows:,}, so it is left out: "
+            "remove it"
+        )
+    try:
+        as_sealed = sealed_file(directory.events_path / name) == listed[name]
+    except (pa.ArrowException, OSError, NotAsSealed):
+        as_sealed = False
+    return "" if as_sealed else f"{where}: kept, as events/{name} is not as it was sealed: {RESTORE}"
+
+
 def _rows_to_divide(directory: RunDirectory) -> int:
     """About how many rows the streams have that are divided by message."""
     streams = (path for table in PARTED for path in directory.streams(table).glob(f"*{SUFFIX}"))
@@ -170,7 +227,7 @@ def inspect(directory: RunDirectory) -> Sealing:
     """
     if not directory.seal_path.exists():
         _require_files(directory)
-    for table in EVENT_TABLES:
+    for table in EVENT_TABLES if _final_seal(directory) is None else ():
         for stream in directory.streams(table).glob(f"*{SUFFIX}"):
             if not (directory.events(table) / f"{stream.stem}.parquet").exists():
                 raise RunUnreadable(f"{stream}: not sealed yet, so seal the run first")
@@ -285,20 +342,23 @@ def require_readable(directory: RunDirectory) -> None:
 
 @dataclass(frozen=True)
 class _SealedTable:
-    """``files``: those that were written. ``ended``: their streams that nobody writes any more."""
+    """``files``: those that were written; of some, the ``growing``, the stream is still written.
+
+    ``ended``: their streams that nobody writes any more.
+    """
 
     files: list[Path]
+    growing: list[Path]
     ended: list[Path]
 
 
 def _seal_table(directory: RunDirectory, table: str, origin: _Origin, parts: int, *, first: bool) -> _SealedTable:
     """``first``: nothing of the run was sealed yet, so a table without events gets a file without rows."""
     folder, schema = directory.events(table), EVENT_TABLES[table]
-    sealed = _SealedTable([], [])
+    sealed = _SealedTable([], [], [])
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for unfinished in folder.glob(".*.unfinished"):
-            unfinished.unlink()
+        _remove_unfinished(folder)
         for stream in sorted(directory.streams(table).glob(f"*{SUFFIX}")):
             alive = being_written(stream)
             parquet = folder / f"{stream.stem}.parquet"
@@ -306,7 +366,9 @@ def _seal_table(directory: RunDirectory, table: str, origin: _Origin, parts: int
                 parquet, origin.schema(schema, table, stream.stem), origin.stream(stream, schema), alive, parts
             )
             sealed.files.append(parquet)
-            if not alive:
+            if alive:
+                sealed.growing.append(parquet)
+            else:
                 sealed.ended.append(stream)
         empty = folder / f"{EMPTY}.parquet"
         if first and _files(directory, table) in ([], [empty]):
@@ -316,6 +378,12 @@ def _seal_table(directory: RunDirectory, table: str, origin: _Origin, parts: int
         why, next_step = explained(error)
         raise RunUnwritable(f"{folder}: events cannot be sealed: {why}; the streams are kept: {next_step}") from None
     return sealed
+
+
+def _remove_unfinished(folder: Path) -> None:
+    """What a sealing that was cut off was writing."""
+    for unfinished in folder.glob(".*.unfinished"):
+        unfinished.unlink()
 
 
 def _write_parquet(path: Path, schema: pa.Schema, stream: Stream | None, alive: bool = False, parts: int = 1) -> None:
@@ -411,6 +479,9 @@ def _contents(directory: RunDirectory) -> Sealing:
         problems += [problem for file in files if (problem := file.metadata.get(PROBLEM_KEY, b"").decode())]
         if table not in PARTED and has_seal:
             problems += changed_rows(read_files(directory.events_path, names, table).left_out)
+    if (listed := _final_seal(directory)) is not None:
+        streams = _streams_since(directory, _Origin.of(directory), listed)
+        problems += [why_not for why_not in streams.values() if why_not]
     return Sealing(rows, tuple(problems), () if has_seal else (WITHOUT_SEAL,), checked.readable)
 
 

@@ -13,7 +13,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import BinaryIO
@@ -35,10 +35,14 @@ NAMED_AT_MOST = 10  # files of one run
 
 @dataclass(frozen=True)
 class SealedFile:
-    """``footer_sha256``: of the bytes behind the last row group, in which all metadata of the file is."""
+    """``footer_sha256``: of the bytes behind the last row group, in which all metadata of the file is.
+
+    ``growing``: a process still wrote the stream that it was made from, so more rows may come.
+    """
 
     rows: int
     footer_sha256: str
+    growing: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True)

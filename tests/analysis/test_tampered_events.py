@@ -120,6 +120,25 @@ def test_a_copied_event_file_counts_nothing_twice(run: RunDirectory) -> None:
     ]
 
 
+@pytest.mark.parametrize("process", ["extra", "master"])
+def test_a_stream_added_after_sealing_is_named(tmp_path: Path, process: str) -> None:
+    run = copy_of(made()[0], tmp_path)
+    stray = RunDirectory.create(tmp_path / "stray", run.run_id)
+    recorder = Recorder(stray, process)
+    for seq in range(MESSAGES + 1):
+        receive(recorder, seq, due_of(seq) + MS)
+    recorder.close()
+    stream = stray.streams("receipts") / f"{process}.arrows"
+    run.streams("receipts").mkdir(parents=True, exist_ok=True)
+    shutil.copy(stream, run.streams("receipts"))
+    why = {
+        "extra": "not one of the streams that the run was sealed with",
+        "master": f"has {MESSAGES + 1} rows, and the run was sealed with {MESSAGES}",
+    }[process]
+    assert reasons(run) == [f"streams/receipts/{process}.arrows: {why}, so it is left out: remove it"]
+    assert analysed(run)["messages"]["received"] == MESSAGES
+
+
 def test_a_file_of_another_run_is_named(run: RunDirectory, other: RunDirectory) -> None:
     shutil.copy(other.events("sends") / "worker-1.parquet", run.events("sends") / "worker-1.parquet")
     first, *_ = reasons(run)

@@ -65,6 +65,56 @@ def test_a_sealing_that_was_cut_off_is_finished_by_the_next(run: RunDirectory) -
     assert [path.name for path in run.events("receipts").iterdir()] == ["no-events.parquet"]
 
 
+@pytest.mark.parametrize("process", ["extra", "worker-1"])
+def test_a_stream_put_into_a_sealed_run_is_named(run: RunDirectory, process: str) -> None:
+    _record(run, "worker-1", 3)
+    seal(run)
+    as_sealed = run.seal_path.read_bytes()
+    if process == "worker-1":
+        (run.events("sends") / "worker-1.parquet").unlink()
+    stream = _record(run, process, 4)
+    for _again in range(2):
+        sealing = seal(run)
+        assert sealing == inspect(run)
+        assert sealing.rows["sends"] == (3 if process == "extra" else 0)
+        assert any(problem.startswith(f"streams/sends/{process}.arrows: ") for problem in sealing.problems)
+        assert (stream.exists(), run.seal_path.read_bytes()) == (True, as_sealed)
+
+
+def test_a_stream_put_beside_a_table_without_events_is_named(run: RunDirectory) -> None:
+    _record(run, "worker-1", 3)
+    seal(run)
+    recorder = Recorder(run, "main")
+    recorder.fault("freeze", "b", 1, 2, None)
+    recorder.close()
+    sealing = seal(run)
+    assert sealing.rows["faults"] == 0
+    assert sealing.problems == (
+        "streams/faults/main.arrows: not one of the streams that the run was sealed with, so it is left out: remove it",
+    )
+
+
+def test_a_leftover_stream_is_kept_beside_a_damaged_file(run: RunDirectory) -> None:
+    stream = _record(run, "worker-1", 3)
+    as_recorded = stream.read_bytes()
+    seal(run)
+    stream.write_bytes(as_recorded)
+    (run.events("sends") / "worker-1.parquet").write_bytes(b"PAR1")
+    assert any(problem.startswith("streams/sends/worker-1.arrows: kept, as ") for problem in seal(run).problems)
+    assert stream.exists()
+
+
+def test_a_table_begun_after_an_early_sealing_is_sealed(run: RunDirectory) -> None:
+    recorder = Recorder(run, "worker-1")
+    send(recorder, 0)
+    recorder.flush()
+    assert seal(run).problems
+    recorder.fault("freeze", "b", 1, 2, None)
+    recorder.close()
+    sealing = seal(run)
+    assert (sealing.rows["sends"], sealing.rows["faults"], sealing.problems) == (1, 1, ())
+
+
 def test_a_stream_is_kept_when_its_parquet_has_fewer_rows(run: RunDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
     stream = _record(run, "worker-1", 3)
     monkeypatch.setattr(reader, "_row_groups", lambda batches, _rows: [group.slice(1) for group in _all(batches)])
@@ -162,6 +212,7 @@ def test_a_run_whose_sealing_was_cut_off_half_way_is_refused(run: RunDirectory) 
     as_recorded = stream.read_bytes()
     seal(run)
     (run.events("sends") / "worker-1.parquet").unlink()
+    run.seal_path.unlink()  # it is written when all files are there
     stream.write_bytes(as_recorded)
     with pytest.raises(RunUnreadable, match=r"sends/worker-1\.arrows: not sealed yet, so seal the run first"):
         inspect(run)
