@@ -1,7 +1,7 @@
-"""Guards Locust's `runner.stop()` and `runner.quit()` during a run: only the harness ends a load early.
+"""Guards Locust's runner during a run: only the harness ends a load early, and its users are those of the plan.
 
-A locustfile, a listener or a library may call them too. Locust would then stop the users, and nothing would show that
-the load was cut short. Such a call is reported instead, with its place in the code.
+A locustfile, a listener or a library may call the runner too. Locust would then stop users or start more, and nothing
+would show that the load was cut short, or was another one. Such a call is reported instead, with its place in the code.
 """
 
 import inspect
@@ -11,6 +11,10 @@ from types import FrameType
 from typing import Any
 
 import gevent
+from locust import runners
+
+CHANGE_USERS = ("start", "spawn_users", "stop_users")
+"""Methods of the runner that it calls itself, to begin a run and to end it."""
 
 
 def cut_short_by(what: str, load_s: float = -1.0, of_s: float | None = None) -> str:
@@ -26,7 +30,7 @@ def cut_short_by(what: str, load_s: float = -1.0, of_s: float | None = None) -> 
 
 
 def guard_runner(runner: Any, is_own: Callable[[], bool], report: Callable[[str], None]) -> None:
-    """Report each call of ``runner.stop()`` and ``runner.quit()`` that is not the harness' own, and skip it.
+    """Report each call of the runner that ends or changes its users, and is not the harness' own, and skip it.
 
     ``report`` gets the call, such as ``environment.runner.quit() (orders.py:31)``.
     """
@@ -51,7 +55,27 @@ def guard_runner(runner: Any, is_own: Callable[[], bool], report: Callable[[str]
 
         return call
 
+    def unchanged_by_others(name: str) -> Callable[..., Any]:
+        act = getattr(runner, name)
+
+        def call(*arguments: Any, **options: Any) -> Any:
+            frame = inspect.currentframe()
+            if _is_locusts(frame) or is_own():
+                return act(*arguments, **options)
+            report(f"environment.runner.{name}(){_place(frame)}")
+            return []  # the users that it spawned
+
+        return call
+
     runner.stop, runner.quit = guarded("stop"), guarded("quit")
+    for name in CHANGE_USERS:
+        setattr(runner, name, unchanged_by_others(name))
+
+
+def _is_locusts(guarded: FrameType | None) -> bool:
+    """Whether the runner itself makes a guarded call."""
+    caller = guarded.f_back if guarded else None
+    return caller is not None and caller.f_code.co_filename == runners.__file__
 
 
 def _place(guarded: FrameType | None) -> str:

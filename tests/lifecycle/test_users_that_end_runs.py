@@ -30,6 +30,19 @@ HERE = r"\(ending_users\.py:\d+\)"
             rf"{AFTER} by environment\.runner\.quit\(\) {HERE}, {FIND_OUT}",
             marks=pytest.mark.nightly,
         ),
+        ("more users", INVALID, rf"{AFTER} by environment\.runner\.spawn_users\(\) {HERE}, {FIND_OUT}"),
+        pytest.param(
+            "more by a start",
+            INVALID,
+            rf"{AFTER} by environment\.runner\.start\(\) {HERE}, {FIND_OUT}",
+            marks=pytest.mark.nightly,
+        ),
+        pytest.param(
+            "users stopped",
+            INVALID,
+            rf"{AFTER} by environment\.runner\.stop_users\(\) {HERE}, {FIND_OUT}",
+            marks=pytest.mark.nightly,
+        ),
         pytest.param(
             "stop by its class", INVALID, rf"{AFTER} by an event test_stopping, {FIND_OUT}", marks=pytest.mark.nightly
         ),

@@ -1,7 +1,10 @@
 """Checks that calls of Locust's runner during a run are reported with their place, and skipped."""
 
+from typing import Any
+
 import gevent
 import pytest
+from locust import runners
 
 from scenarios.harness.runner_calls import cut_short_by, guard_runner
 
@@ -24,6 +27,16 @@ class Runner:
         self.stop()
         self.acts.append("quit")
 
+    def start(self, users: int, _spawn_rate: float) -> None:
+        self.acts.append(f"start {users}")
+
+    def spawn_users(self, counts: dict[str, int]) -> list[str]:
+        self.acts.append("spawn")
+        return [*counts]
+
+    def stop_users(self, _counts: dict[str, int]) -> None:
+        self.acts.append("stop users")
+
 
 def guarded(*, own: bool) -> tuple[Runner, list[str]]:
     runner = Runner()
@@ -39,6 +52,30 @@ def test_a_call_of_other_code_is_reported_and_skipped(name: str) -> None:
     (report,) = reports
     assert report.startswith(f"environment.runner.{name}() (test_runner_calls.py:")
     assert runner.acts == []
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"), [("start", (8, 100)), ("spawn_users", ({"P": 4},)), ("stop_users", ({"P": 1},))]
+)
+def test_a_call_that_changes_the_users_is_reported(name: str, arguments: tuple[Any, ...]) -> None:
+    runner, reports = guarded(own=False)
+    assert getattr(runner, name)(*arguments) == []
+    (report,) = reports
+    assert report.startswith(f"environment.runner.{name}() (test_runner_calls.py:")
+    assert runner.acts == []
+
+
+def test_users_are_spawned_before_a_run() -> None:
+    runner, reports = guarded(own=True)
+    assert runner.spawn_users({"P": 4}) == ["P"]
+    assert (runner.acts, reports) == (["spawn"], [])
+
+
+def test_locusts_runner_changes_its_users_itself() -> None:
+    runner, reports = guarded(own=False)
+    in_locust = compile("runner.spawn_users({}); runner.stop_users({}); runner.start(1, 1)", runners.__file__, "exec")
+    exec(in_locust, {"runner": runner})
+    assert (runner.acts, reports) == (["spawn", "stop users", "start 1"], [])
 
 
 def test_a_greenlet_that_only_calls_it_is_reported() -> None:

@@ -5,6 +5,7 @@ Asks: does the run still come to its end, and say who it was?
 
 import os
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import gevent
@@ -16,6 +17,16 @@ from drivers.users.locust_users import ConsumerUser, ProducerUser
 from scenarios.harness import Hold, Scenario, no_acked_send_lost, run
 
 HOW, IN_THE_LOAD_S = os.environ["HOW"], 2.5
+
+CALLS: dict[str, Callable[[Any], object]] = {
+    "stop by a user": lambda runner: runner.stop(),
+    "quit by a user": lambda runner: runner.quit(),
+    "more users": lambda runner: runner.spawn_users({"Producer": 4}),
+    "more by a start": lambda runner: runner.start(8, 100),
+    "users stopped": lambda runner: runner.stop_users({"Producer": 1}),
+    "stop by its class": lambda runner: type(runner).stop(runner),
+}
+"""Of the runner, in the load."""
 
 
 class Producer(ProducerUser):
@@ -36,12 +47,8 @@ class Consumer(ConsumerUser):
 
         if HOW == "quit in on_start":
             runner.quit()
-        if HOW == "stop by a user":
-            gevent.spawn_later(IN_THE_LOAD_S, lambda: runner.stop())
-        if HOW == "quit by a user":
-            gevent.spawn_later(IN_THE_LOAD_S, lambda: runner.quit())
-        if HOW == "stop by its class":
-            gevent.spawn_later(IN_THE_LOAD_S, type(runner).stop, runner)
+        if call := CALLS.get(HOW):
+            gevent.spawn_later(IN_THE_LOAD_S, call, runner)
         if HOW == "test_stop fired":
             gevent.spawn_later(IN_THE_LOAD_S, events.test_stop.fire, environment=self.environment)
 
