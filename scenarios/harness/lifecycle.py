@@ -35,7 +35,7 @@ from records.errors import UserError, refuse_first
 from records.summary import EXIT_STATUS
 from records.writer import Recorder
 from scenarios.harness import distributed, web
-from scenarios.harness.exits import report_exits
+from scenarios.harness.exits import keep_status, report_exits
 from scenarios.harness.options import arguments, plan, user_settings
 from scenarios.harness.options import run_options as options
 from scenarios.harness.options.locust_options import selection_refusals
@@ -103,6 +103,7 @@ class Lifecycle:
         self.refusal = ""
         self._last_line = ""
         self._signals = 0
+        self._status: int | None = None  # of this process, by its last run
 
     # -- Locust starts -------------------------------------------------------------------------------------------------
 
@@ -141,6 +142,7 @@ class Lifecycle:
         events.test_stop.add_listener(self.on_test_stop)
         events.quitting.add_listener(self.on_quitting)
         events.quit.add_listener(self.on_quit)
+        keep_status(environment, lambda: self._status)
         gevent.signal_handler(signal.SIGINT, self.on_ctrl_c)
 
     def reject(self, error: UserError, forked_workers: int | None) -> NoReturn:
@@ -220,7 +222,7 @@ class Lifecycle:
         self._starting = False
         locust_log.unhandled_greenlet_exception = False
         self.refusal = ""
-        environment.process_exit_code = CANNOT_RUN
+        self._end_with(CANNOT_RUN)
         environment.runner.update_state(STATE_SPAWNING)  # so that the web UI shows it and can stop it
         try:
             self._controller = self._shown = self._conduct(environment)
@@ -232,7 +234,7 @@ class Lifecycle:
                 self.refusal = str(error)
                 log.error("%s", error)
             if self._controller and self._controller.interrupted:
-                environment.process_exit_code = EXIT_STATUS["interrupted"]
+                self._end_with(EXIT_STATUS["interrupted"])
             self._call_off(environment)
         except Exception as error:  # Locust would swallow it, and spawn users that have no run
             log.exception("this run cannot be made, by a fault of brokerbench's own")
@@ -317,11 +319,14 @@ class Lifecycle:
             controller.run_record.warning(FAILED_LISTENER)
         try:
             controller.finish()
-            environment.process_exit_code = controller.exit_status
+            self._end_with(controller.exit_status)
         finally:
             self._controller = None
             self._last = controller
             self._idle.set()
+
+    def _end_with(self, status: int) -> None:
+        self._environment.process_exit_code = self._status = status
 
     # -- the end -------------------------------------------------------------------------------------------------------
 
@@ -331,7 +336,7 @@ class Lifecycle:
         controller = self._controller
         if controller is None:
             if self._web:
-                self._environment.process_exit_code = 0  # its runs have told their verdicts
+                self._end_with(0)  # its runs have told their verdicts
             raise KeyboardInterrupt  # reaches Locust's main greenlet
         if self._signals == 1 and controller.over:
             log.warning("Ctrl-C: the load is over and the run is being reported; again to tear everything down at once")
@@ -341,14 +346,14 @@ class Lifecycle:
             gevent.spawn(controller.interrupt)  # taking brokers down blocks, a signal handler must not
             return
         log.warning("Ctrl-C again: everything is torn down")
-        self._environment.process_exit_code = EXIT_STATUS["interrupted"]
+        self._end_with(EXIT_STATUS["interrupted"])
         controller.abandon()
         raise SystemExit(EXIT_STATUS["interrupted"])
 
     def on_quitting(self, environment: Any, **_: Any) -> None:
         if self._controller:
             self._controller.abandon()
-            environment.process_exit_code = EXIT_STATUS["interrupted"]
+            self._end_with(EXIT_STATUS["interrupted"])
 
     def on_quit(self, **_: Any) -> None:
         """The last lines on the terminal, after Locust's own tables."""
