@@ -32,6 +32,8 @@ SHORTEST_GROWTH_S = 3
 """What limited a rate is looked for in no fewer seconds."""
 ARRIVED = 0.1
 """So much of what was due in a second was received sooner or later, or hardly any of it was."""
+MOST = 0.5
+"""A rate of which less came is not held, though nothing of the rest waits: it was refused, lost or expired."""
 PENDING = ("stranded", "unaccounted", "left_unconfirmed")
 """What becomes of a message that still waits when nobody looks any more; one without an answer does so too."""
 
@@ -116,6 +118,14 @@ class Flow:
     def seconds_due(self, load: range) -> range:
         """Up to the last second in which anything was due: from then on what waits drains."""
         return range(load.start, max((at for at in load if self.owed_in.get(at)), default=load.start - 1) + 1)
+
+    def most_came(self, seconds: range) -> bool:
+        """Whether most of what was due in each half of these seconds came, sooner or later, or waited at the end."""
+        middle = (seconds.start + seconds.stop) // 2
+        return all(
+            sum(self.arrived.get(at_s, 0) + self.left.get(at_s, 0) for at_s in half) >= MOST * self.owed(half)
+            for half in (range(seconds.start, middle), range(middle, seconds.stop))
+        )
 
     def any_arrived(self, load: range) -> bool:
         """Whether more than hardly any of what was due in some second came."""

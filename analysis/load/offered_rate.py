@@ -109,6 +109,8 @@ def offered_rate(
         return Judged(_not_judged("hardly any message was received"))
     if not judged:
         return Judged(_not_judged(f"there are no {LEAST_S} seconds in a row without a fault or its backlog"))
+    if not all(flow.most_came(growth_of_span.seconds) for growth_of_span in judged):
+        return Judged(_not_judged("most of what was due was refused, lost or expired"))
     longest = max(judged, key=lambda growth_of_span: len(growth_of_span.seconds))
     return Judged(_rate(longest.seconds, flow, held=True))
 

@@ -297,6 +297,16 @@ def test_where_hardly_anything_was_received_no_backlog_is_judged() -> None:
     assert (rate["held"], rate["why"]) == (None, "hardly any message was received")
 
 
+@pytest.mark.parametrize("from_s", [0, 22])
+def test_a_rate_of_which_brokers_refuse_most_is_unknown(from_s: int) -> None:
+    """Nine of ten sends are refused, from the beginning or in the second half: nothing of them waits."""
+    everything = list(enumerate(queue(100, 300)))
+    refused = [message for number, message in everything if message[0] >= from_s and number % 9]
+    came = [message for number, message in everything if message[0] < from_s or not number % 9]
+    rate = judged(came, lost=refused).rate
+    assert (rate["held"], rate["why"]) == (None, "most of what was due was refused, lost or expired")
+
+
 def test_messages_that_were_never_sent_are_told_whoever_kept_them() -> None:
     messages = [message for message in queue(100, 300) if message[0] < 30]
     unsent = never_sent(100, range(30, 40))
