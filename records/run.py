@@ -81,7 +81,8 @@ class ProcessInfo:
     that runs faster or slower than the master's, in order of time; between two readings its offset changes evenly, and
     before the first and after the last it does not change. ``begun``,
     ``settled``, ``received``: how many messages its clients began to send, of these got a final outcome, and how many
-    deliveries they had. Its rows must account for them. None if it did not tell.
+    deliveries they had. Its rows must account for them. None if it did not tell. ``rows``: how many rows it recorded of
+    each table; empty if it did not tell.
     """
 
     name: str
@@ -95,6 +96,7 @@ class ProcessInfo:
     begun: int | None = None
     settled: int | None = None
     received: int | None = None
+    rows: dict[str, int] = field(default_factory=dict)
 
     def offset_at(self, at_ns: int) -> int:
         """How far its clock was ahead of the master's when it showed ``at_ns``."""

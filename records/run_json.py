@@ -175,6 +175,7 @@ def _impossible(info: RunInfo) -> Iterator[str]:
     counts |= {f"users[{n}].count": user.count for n, user in enumerate(info.users)}
     for n, process in enumerate(info.processes):
         counts |= {f"processes[{n}].{key}": getattr(process, key) or 0 for key in ("begun", "settled", "received")}
+        counts |= {f"processes[{n}].rows.{table}": rows for table, rows in process.rows.items()}
     yield from (f"{path}: {count} is below 0, and nothing is counted so" for path, count in counts.items() if count < 0)
     names = {
         f"links[{n}].{end}": getattr(link, end) for n, link in enumerate(info.links) for end in ("opened_by", "to")

@@ -17,6 +17,8 @@ from analysis.run.verdict import Evidence, FailedFault, judge
 from records.reader import event_files, read_files
 from records.run import Phases, ProcessInfo
 from records.rundir import RunDirectory
+from records.schemas import EVENT_TABLES
+from records.seal import NotAsSealed, read_seal
 from records.summary import SUMMARY_VERSION, Summary
 from records.units import NS_PER_MS, NS_PER_S
 
@@ -136,7 +138,10 @@ def load_began_wall(phases: Phases, processes: tuple[ProcessInfo, ...]) -> str:
 def missing_rows(directory: RunDirectory, processes: Sequence[ProcessInfo]) -> tuple[str, ...]:
     """A sentence for each process and table with other rows than the process counted. For a sealed run."""
     return tuple(
-        problem for process in processes for find in (_missing, _added) for problem in find(directory, process)
+        problem
+        for process in processes
+        for find in (_missing, _added, _not_sealed)
+        for problem in find(directory, process)
     )
 
 
@@ -163,6 +168,25 @@ def _missing(directory: RunDirectory, process: ProcessInfo) -> Iterator[str]:
             yield (
                 f"events/{table}: rows are missing: {process.name} counted {expected:,} {noun}, and {on_record:,} are "
                 "on record; bring its file back from a copy, or run again"
+            )
+
+
+def _not_sealed(directory: RunDirectory, process: ProcessInfo) -> Iterator[str]:
+    """A stream that was changed or removed before the events were sealed; messages are counted on their own."""
+    try:
+        sealed = read_seal(directory)
+    except NotAsSealed:
+        return
+    if sealed is None or not process.rows:
+        return
+    for table in EVENT_TABLES:
+        expected, file = process.rows.get(table, 0), sealed.files.get(f"{table}/{process.name}.parquet")
+        on_record = file.rows if file else 0
+        if table not in ("sends", "receipts") and on_record != expected:
+            problem = "rows are missing" if on_record < expected else "rows were added"
+            yield (
+                f"events/{table}: {problem}: {process.name} recorded {expected:,} rows, and {on_record:,} were sealed; "
+                "bring the folder back from a copy, or run again"
             )
 
 

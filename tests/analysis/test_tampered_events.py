@@ -17,6 +17,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from analysis.run.topic import missing_rows
 from records.checks import Check
 from records.errors import RunUnreadable
 from records.reader import seal
@@ -42,12 +43,16 @@ def make_run(
     sealed: bool = True,
     begun: int | None = None,
     received: int | None = None,
+    stalls: int | None = None,
 ) -> RunDirectory:
     """A run. Two workers send, the master receives; one fault, which did nothing.
 
-    ``begun``: what the first worker counted. ``received``: what the master did.
+    ``begun``: what the first worker counted. ``received``: what the master did. ``stalls``: rows that the first worker
+    recorded.
     """
     workers = [ProcessInfo(f"worker-{n}", n, "here", 0, 0, begun=begun if n == 1 else None) for n in (1, 2)]
+    if stalls is not None:
+        workers[0] = replace(workers[0], rows={"sends": MESSAGES // 2, "stalls": stalls})
     master_info, *others = INFO.processes
     directory = RunDirectory.create(parent, run_id)
     processes = (replace(master_info, received=received), *others, *workers)
@@ -292,6 +297,22 @@ def test_more_rows_than_a_process_counted_are_named(tmp_path: Path) -> None:
         f"events/sends: rows were added: worker-1 counted {MESSAGES // 2 - 1} sends, and {MESSAGES // 2} are on "
         "record; bring its file back from a copy, or run again",
     ]
+
+
+def test_a_stream_removed_before_sealing_is_named(tmp_path: Path) -> None:
+    run = make_run(tmp_path, "run-a", stalls=1, sealed=False)
+    (run.streams("stalls") / "worker-1.arrows").unlink()
+    assert reasons(run) == [
+        "events/stalls: rows are missing: worker-1 recorded 1 rows, and 0 were sealed; bring the folder back from a "
+        "copy, or run again"
+    ]
+
+
+@pytest.mark.parametrize(("stalls", "reason"), [(2, "rows are missing"), (0, "rows were added"), (1, "")])
+def test_other_rows_than_were_recorded_are_named(tmp_path: Path, stalls: int, reason: str) -> None:
+    run = make_run(tmp_path, "run-a", stalls=stalls)
+    found = missing_rows(run, run.read_run().processes)
+    assert [sentence.split(": ")[:2] for sentence in found] == ([["events/stalls", reason]] if reason else [])
 
 
 def test_sends_on_record_twice_are_named(tmp_path: Path) -> None:

@@ -60,7 +60,10 @@ def possible(info: RunInfo) -> RunInfo:
         phases=Phases(*seconds),
         brokers=(*info.brokers, *map(BrokerInfo, named)),
         users=tuple(dataclasses.replace(user, count=abs(user.count)) for user in info.users),
-        processes=tuple(dataclasses.replace(process, **none) for process in info.processes),
+        processes=tuple(
+            dataclasses.replace(process, **none, rows={table: abs(rows) for table, rows in process.rows.items()})
+            for process in info.processes
+        ),
         pairs_by_links=tuple(map(abs, info.pairs_by_links)),
         withheld=abs(info.withheld),
         missed=abs(info.missed),

@@ -26,7 +26,7 @@ from records.writer import Recorder
 from scenarios.harness.distributed import messages
 from scenarios.harness.distributed.messages import another_build, build_id
 from scenarios.harness.options.user_settings import other_settings, own_settings
-from scenarios.harness.run.load_generators import process_info, with_priority, with_tally
+from scenarios.harness.run.load_generators import process_info, with_priority, with_rows, with_tally
 from scenarios.harness.runner_calls import cut_short_by, guard_runner
 from scenarios.java_parts import use_java_clients
 from topologies.management.core_waits import CoreWaits
@@ -160,7 +160,8 @@ class WorkerDuty:
         if session is None or self._info is None:
             return
         self._tell(session)
-        self._runner.send_message("bb_closed", {"process": asdict(with_tally(self._info, session.tally))})
+        info = with_rows(with_tally(self._info, session.tally), session.recorder)
+        self._runner.send_message("bb_closed", {"process": asdict(info)})
 
     def _let_go(self) -> Session | None:
         """The session has ended, its streams are complete."""

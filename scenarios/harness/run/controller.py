@@ -37,7 +37,7 @@ from scenarios.harness.run.drain import (
 )
 from scenarios.harness.run.leftovers import Subscribers
 from scenarios.harness.run.load import Load, done_without
-from scenarios.harness.run.load_generators import Equipment, LoadGenerators
+from scenarios.harness.run.load_generators import Equipment, LoadGenerators, with_rows
 from scenarios.harness.run.other_consumers import OwnClients
 from scenarios.harness.run.record import RunRecord
 from scenarios.harness.run.snapshot import FaultState, Snapshot
@@ -245,6 +245,8 @@ class RunController:
         self.brokers.count_links()
         self.brokers.close()
         self.recorder.close()
+        own = self.recorder.process
+        processes = tuple(with_rows(info, self.recorder) if info.name == own else info for info in processes)
         self.load.trouble(brokers=False)
         self._late_rows()
         for broker in sorted(self.faults.gone_for_good()):

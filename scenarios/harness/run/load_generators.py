@@ -77,6 +77,11 @@ def with_tally(info: ProcessInfo, tally: Tally) -> ProcessInfo:
     return replace(info, begun=tally.sent, settled=tally.settled, received=tally.received)
 
 
+def with_rows(info: ProcessInfo, recorder: Recorder) -> ProcessInfo:
+    """The process with how many rows it recorded. ``recorder``: its own, which is closed."""
+    return replace(info, rows=recorder.counts)
+
+
 def with_priority(session: Session) -> RealTimePriority:
     """Real-time priority for this process's part of a run. Raises UserError."""
     priority = RealTimePriority(session.tally.notes.append)
