@@ -79,9 +79,11 @@ def test_the_history_keeps_each_run_once_and_grows_by_those_that_are_new(red: Ni
     assert first_file == tmp_path / "kept" / "monday.parquet"
     before = first_file.read_bytes()
     assert history.append(tmp_path / "kept", "monday", [few], history.read(tmp_path / "kept")) is None
-    second_file = history.append(tmp_path / "kept", "monday", red.cells[:1], history.read(tmp_path / "kept"))
+    more = [few, red.cells[0]]
+    second_file = history.append(tmp_path / "kept", "monday", more, history.read(tmp_path / "kept"))
     assert (second_file, first_file.read_bytes()) == (tmp_path / "kept" / "monday-2.parquet", before)
-    assert len(set(history.read(tmp_path / "kept").table["run_id"].to_pylist())) == 16
+    run_ids = history.read(tmp_path / "kept").table["run_id"].to_pylist()
+    assert len(set(run_ids)) == 4 + 16
 
 
 def test_nights_of_other_options_make_no_trend(red: Night) -> None:
