@@ -75,7 +75,7 @@ def test_locusts_statistics_carry_our_rows_and_stay_busy_until_the_report_is_the
 
 def test_locusts_page_has_our_tab_and_our_script_and_no_advice_about_hosts(ui: Ui) -> None:
     page = ui.client.get("/").get_data(as_text=True)
-    assert '"extended_tabs": [{"key": "brokerbench", "title": "Brokers"}]' in page
+    assert '"extended_tabs": [{"title": "Brokers", "key": "brokerbench"}]' in page
     assert page.count('src="./brokerbench/static/tab.js"') == 1
     assert '"missing_host_warning": false' in page
 
