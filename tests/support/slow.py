@@ -27,6 +27,9 @@ SLOW = (
     r"brokerbench/test_amazon_mq\.py::test_the_command_writes",
     r"brokerbench/test_nightly_plan\.py::test_every_run_of_the_short_form",
     r"lifecycle/test_stock_brokers\.py::",  # drivers/stomp/test_frames.py has what Artemis is sent
+    r"lifecycle/test_surroundings\.py::test_real_brokers",  # test_no_file_or_variable has the rest, in memory
+    # scenarios/test_runner_calls.py has the calls, without runs
+    r"lifecycle/test_users_that_end_runs\.py::.*\[(exit in on_st|exit in a|killed in|quit in)",
     r"lifecycle/test_durability\.py::",  # topologies_runtime/test_disks.py has what a disk keeps, and what is left
     r"planted/test_freeze\.py::",
     r"planted/test_two_protocols\.py::.*\[(cluster|mesh.*openwire)",  # the first one is in make test
