@@ -226,7 +226,7 @@ def test_clocks_that_may_differ_by_a_second_leave_a_check_on_latency_unknown(
     directory.write_run(replace(info, processes=(*info.processes, *workers)))
     analysed = analyse(run)
     analysed.says(
-        "unknown", "All 1,000 messages sent were received", "the clocks of the processes may differ by 1e+03 ms"
+        "unknown", "All 1,000 messages sent were received", "the clocks of the processes may differ by 1,000 ms"
     )
 
 
