@@ -23,7 +23,7 @@ pytestmark = [pytest.mark.brokers, pytest.mark.spark, pytest.mark.links]
 STEADY = "scenarios/steady.py"
 QUICK = ("-t", "8s", "--warm-up", "1", "--processes", "2")
 SLOW_LINK = ("--topology", "mesh(brokers=2)", "--link", "*:delay=5ms")
-LOOK_EVERY_S, QUIET_S = 0.2, 3.0
+LOOK_EVERY_S, LISTENS_S, QUIET_S = 0.2, 1.0, 3.0
 
 Listening = tuple[str, str, str, int]
 """A listening socket: the program, "tcp" or "udp", the address and the port."""
@@ -83,17 +83,20 @@ def ports_of(pid: int) -> list[int]:
 def listening_of(runs: list[LocustRun]) -> Iterator[Commands]:
     """The listening sockets of all processes of these runs, until the context ends.
 
-    A resolver's UDP socket has no peer for an instant, so a UDP socket counts only when two looks in a row find it.
+    A socket counts once it has listened for a second. ActiveMQ's ``IdGenerator``, which Artemis uses for OpenWire too,
+    binds a socket to every interface for 100 ms and never accepts on it: its port becomes a part of the broker's ids.
+    A resolver's UDP socket has no peer for an instant.
     """
     seen: Commands = {}
     over = threading.Event()
 
     def look() -> None:
-        before: Commands = {}
+        since_s: dict[Listening, float] = {}
         while not over.wait(LOOK_EVERY_S):
+            started_s = time.monotonic()
             now = dict(ChainMap(*(_listening(run) for run in runs)))
-            seen.update({each: command for each, command in now.items() if each[1] == "tcp" or each in before})
-            before = now
+            since_s = {each: since_s.get(each, started_s) for each in now}
+            seen.update({each: command for each, command in now.items() if started_s - since_s[each] >= LISTENS_S})
 
     looking = threading.Thread(target=look, daemon=True)
     looking.start()
