@@ -18,7 +18,7 @@ from records.reader import event_files, read_files
 from records.run import Phases, ProcessInfo
 from records.rundir import RunDirectory
 from records.schemas import EVENT_TABLES
-from records.seal import NotAsSealed, read_seal
+from records.seal import NotAsSealed, Seal, read_seal
 from records.summary import SUMMARY_VERSION, Summary
 from records.units import NS_PER_MS, NS_PER_S
 
@@ -137,46 +137,45 @@ def load_began_wall(phases: Phases, processes: tuple[ProcessInfo, ...]) -> str:
 
 def missing_rows(directory: RunDirectory, processes: Sequence[ProcessInfo]) -> tuple[str, ...]:
     """A sentence for each process and table with other rows than the process counted. For a sealed run."""
-    return tuple(
-        problem
-        for process in processes
-        for find in (_missing, _added, _not_sealed)
-        for problem in find(directory, process)
-    )
-
-
-def _added(directory: RunDirectory, process: ProcessInfo) -> Iterator[str]:
-    """Messages that are sent may still be unsettled at the end, and have a row."""
-    for table, (noun, counted) in {
-        "sends": ("sends", process.begun),
-        "receipts": ("deliveries", process.received),
-    }.items():
-        on_record = 0 if counted is None else _messages(directory, table, process.name)
-        if counted is not None and on_record > counted:
-            yield (
-                f"events/{table}: rows were added: {process.name} counted {counted:,} {noun}, and {on_record:,} are on "
-                "record; bring its file back from a copy, or run again"
-            )
-
-
-def _missing(directory: RunDirectory, process: ProcessInfo) -> Iterator[str]:
-    counted = {"sends": process.settled, "receipts": process.received}
-    for table, expected in counted.items():
-        on_record = _messages(directory, table, process.name) if expected else 0
-        if expected and on_record < expected:
-            noun = "settled sends" if table == "sends" else "deliveries"
-            yield (
-                f"events/{table}: rows are missing: {process.name} counted {expected:,} {noun}, and {on_record:,} are "
-                "on record; bring its file back from a copy, or run again"
-            )
-
-
-def _not_sealed(directory: RunDirectory, process: ProcessInfo) -> Iterator[str]:
-    """A stream that was changed or removed before the events were sealed; messages are counted on their own."""
     try:
         sealed = read_seal(directory)
     except NotAsSealed:
-        return
+        sealed = None
+    files = event_files(directory)
+    return tuple(
+        problem
+        for process in processes
+        for problem in (*_miscounted(directory, files, process), *_not_sealed(sealed, process))
+    )
+
+
+def _miscounted(directory: RunDirectory, files: Mapping[str, Sequence[str]], process: ProcessInfo) -> Iterator[str]:
+    """Messages that are sent may still be unsettled at the end, and have a row."""
+    on_record = {
+        table: _messages(directory, files, table, process.name)
+        for table, counted in (("sends", (process.settled, process.begun)), ("receipts", (process.received,)))
+        if any(count is not None for count in counted)
+    }
+    next_step = "bring its file back from a copy, or run again"
+    for table, noun, least in (
+        ("sends", "settled sends", process.settled),
+        ("receipts", "deliveries", process.received),
+    ):
+        if least and on_record[table] < least:
+            yield (
+                f"events/{table}: rows are missing: {process.name} counted {least:,} {noun}, and "
+                f"{on_record[table]:,} are on record; {next_step}"
+            )
+    for table, noun, most in (("sends", "sends", process.begun), ("receipts", "deliveries", process.received)):
+        if most is not None and on_record[table] > most:
+            yield (
+                f"events/{table}: rows were added: {process.name} counted {most:,} {noun}, and "
+                f"{on_record[table]:,} are on record; {next_step}"
+            )
+
+
+def _not_sealed(sealed: Seal | None, process: ProcessInfo) -> Iterator[str]:
+    """A stream that was changed or removed before the events were sealed; messages are counted on their own."""
     if sealed is None or not process.rows:
         return
     for table in EVENT_TABLES:
@@ -190,10 +189,10 @@ def _not_sealed(directory: RunDirectory, process: ProcessInfo) -> Iterator[str]:
             )
 
 
-def _messages(directory: RunDirectory, table: str, process: str) -> int:
+def _messages(directory: RunDirectory, files: Mapping[str, Sequence[str]], table: str, process: str) -> int:
     """Deliveries, or messages sent: these have one row of attempt 1 each, and a row for each resend."""
     name = f"{table}/{process}.parquet"
-    if name not in event_files(directory)[table]:
+    if name not in files[table]:
         return 0
     if table == "receipts":
         return int(pq.read_metadata(directory.events_path / name).num_rows)
