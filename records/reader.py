@@ -1,28 +1,24 @@
 """Reads what was recorded in a run, and checks that all of it is there.
 
-`seal` turns streams into Parquet once the run is over, divided by message (`records.parts`), and seals the list of
-files (`records.seal`); `inspect` says what a sealed run holds. Losses stay visible: each stream that did not end
+`seal` turns streams into Parquet once the run is over (`records.sealed_files`), and seals the list of files
+(`records.seal`); `inspect` says what a sealed run holds. Losses stay visible: each stream that did not end
 properly is described in a sentence. The sentence is kept in the Parquet file itself, so every later reader of the run
 sees it again. Rows that are not as they were sealed are never read.
 """
 
-import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from records.digests import RESTORE
-from records.errors import RunUnreadable, RunUnwritable, explained
+from records.errors import RunUnreadable
 from records.parts import GROUPS_KEY, PARTED, PARTS_KEY, part_of, parts_for
 from records.rundir import RunDirectory
 from records.schemas import EVENT_TABLES, UNSEALED_VERSION
 from records.seal import (
-    GROUP_DIGESTS_KEY,
     ChangedGroup,
     FileCheck,
     NotAsSealed,
@@ -30,18 +26,21 @@ from records.seal import (
     SealedFile,
     changed_rows,
     check_files,
-    group_digest,
     read_seal,
     sealed_file,
     unsealed_groups,
     write_seal,
 )
-from records.streams import PROCESS_KEY, RUN_KEY, SUFFIX, TABLE_KEY, Stream, being_written, check_schema, described
+from records.sealed_files import (
+    EMPTY,
+    PROBLEM_KEY,
+    Origin,
+    parquet_files,
+    remove_unfinished,
+    seal_table,
+)
+from records.streams import SUFFIX, check_schema
 
-EMPTY = "no-events"  # name of the file that gives a table without events its schema
-PROBLEM_KEY = b"brokerbench.problem"
-ROWS_PER_GROUP = 262_144
-ROWS_DIVIDED_AT_ONCE = 1_000_000
 BYTES_PER_ROW = 110  # of a stream of sends or receipts, about
 
 
@@ -75,7 +74,9 @@ def require_begun(directory: RunDirectory) -> None:
 def require_events(directory: RunDirectory) -> None:
     """RunUnreadable for a run without a stream and without an event file. Changes nothing in its folder."""
     for table in EVENT_TABLES:
-        if any(directory.streams(table).glob(f"*{SUFFIX}")) or any(map(_may_have_rows, _files(directory, table))):
+        if any(directory.streams(table).glob(f"*{SUFFIX}")) or any(
+            map(_may_have_rows, parquet_files(directory, table))
+        ):
             return
     raise RunUnreadable(f"{directory.path}: {NO_EVENTS}: {_why_no_events(directory)}")
 
@@ -95,11 +96,11 @@ def seal(directory: RunDirectory) -> Sealing:
     stream of another version or run, RunUnwritable when the Parquet cannot be written; the streams are then still
     there.
     """
-    origin = _Origin.of(directory)
+    origin = Origin.of(directory)
     listed = _listed_before(directory, origin)
     if listed and _is_final(listed):
         for table in EVENT_TABLES:
-            _remove_unfinished(directory.events(table))
+            remove_unfinished(directory.events(table))
         for stream, why_not in _streams_since(directory, origin, listed).items():
             if not why_not:
                 stream.unlink()
@@ -109,7 +110,7 @@ def seal(directory: RunDirectory) -> Sealing:
     growing: list[Path] = []
     ended: list[Path] = []
     for table in EVENT_TABLES:
-        of_table = _seal_table(directory, table, origin, parts if table in PARTED else 1, first=not listed)
+        of_table = seal_table(directory, table, origin, parts if table in PARTED else 1, first=not listed)
         files += of_table.files
         growing += of_table.growing
         ended += of_table.ended
@@ -124,28 +125,7 @@ def seal(directory: RunDirectory) -> Sealing:
     return _contents(directory)
 
 
-@dataclass(frozen=True)
-class _Origin:
-    """What the metadata of a run's events says of the run."""
-
-    run_id: str
-    version: int | None  # None: ours
-    has_seal: bool
-
-    @classmethod
-    def of(cls, directory: RunDirectory) -> "_Origin":
-        has_seal = directory.has_seal
-        return cls(directory.run_id, None if has_seal else UNSEALED_VERSION, has_seal)
-
-    def schema(self, schema: pa.Schema, table: str, process: str) -> pa.Schema:
-        return described(schema, table, process, self.run_id, self.version)
-
-    def stream(self, path: Path, schema: pa.Schema) -> Stream:
-        run = {RUN_KEY: self.run_id} if self.has_seal else {}
-        return Stream(path, schema, self.version, {**run, TABLE_KEY: path.parent.name, PROCESS_KEY: path.stem})
-
-
-def _listed_before(directory: RunDirectory, origin: _Origin) -> dict[str, SealedFile] | None:
+def _listed_before(directory: RunDirectory, origin: Origin) -> dict[str, SealedFile] | None:
     """The files of the run's seal, none of a run that was never sealed; None if its seal is gone or was edited.
 
     Streams are deleted only after the seal was written. So a file without seal and stream has lost its seal, or was put
@@ -162,7 +142,7 @@ def _listed_before(directory: RunDirectory, origin: _Origin) -> dict[str, Sealed
     strange = [
         path
         for table in EVENT_TABLES
-        for path in _files(directory, table)
+        for path in parquet_files(directory, table)
         if path.stem != EMPTY and not (directory.streams(table) / f"{path.stem}{SUFFIX}").exists()
     ]
     if strange and any(directory.path.glob(f"streams/*/*{SUFFIX}")):
@@ -184,7 +164,7 @@ def _is_final(listed: Mapping[str, SealedFile]) -> bool:
     return not any(file.growing for file in listed.values())
 
 
-def _streams_since(directory: RunDirectory, origin: _Origin, listed: Mapping[str, SealedFile]) -> dict[Path, str]:
+def _streams_since(directory: RunDirectory, origin: Origin, listed: Mapping[str, SealedFile]) -> dict[Path, str]:
     """The streams of a run whose seal is final, each with a sentence: '' if it is in the seal with all its rows.
 
     Such a stream is left of a sealing that was cut off before it was deleted. RunUnreadable.
@@ -193,7 +173,7 @@ def _streams_since(directory: RunDirectory, origin: _Origin, listed: Mapping[str
     return {path: _why_not_in_seal(directory, origin, listed, path) for path in streams}
 
 
-def _why_not_in_seal(directory: RunDirectory, origin: _Origin, listed: Mapping[str, SealedFile], path: Path) -> str:
+def _why_not_in_seal(directory: RunDirectory, origin: Origin, listed: Mapping[str, SealedFile], path: Path) -> str:
     table = path.parent.name
     name, where = f"{table}/{path.stem}.parquet", f"streams/{table}/{path.name}"
     if name not in listed:
@@ -239,7 +219,7 @@ def inspect(directory: RunDirectory) -> Sealing:
 
 def _require_files(directory: RunDirectory) -> None:
     """RunUnreadable for a run that has not been sealed. One that has a seal may have lost any file."""
-    without = [table for table in EVENT_TABLES if not _files(directory, table)]
+    without = [table for table in EVENT_TABLES if not parquet_files(directory, table)]
     if without and (not directory.has_seal or len(without) == len(EVENT_TABLES)):
         raise RunUnreadable(f"{directory.events(without[0])}: no Parquet file: the run is not sealed, so seal it first")
 
@@ -268,7 +248,7 @@ def event_files(directory: RunDirectory) -> Mapping[str, tuple[str, ...]]:
     """The event files of a sealed run that are to be read, by table: their names below ``events``."""
     if directory.has_seal:
         return check_files(directory).readable
-    return {table: tuple(f"{table}/{path.name}" for path in _files(directory, table)) for table in EVENT_TABLES}
+    return {table: tuple(f"{table}/{path.name}" for path in parquet_files(directory, table)) for table in EVENT_TABLES}
 
 
 def parts_of(sealing: Sealing) -> int:
@@ -333,138 +313,11 @@ def _of_part(events: Path, name: str, part: int, parts: int) -> ReadRows:
 def require_readable(directory: RunDirectory) -> None:
     """RunUnreadable for a sealed file with damaged rows: `inspect` reads only what is at the end of each file."""
     for table in EVENT_TABLES:
-        for path in _files(directory, table):
+        for path in parquet_files(directory, table):
             try:
                 pq.read_table(path)
             except (pa.ArrowException, OSError) as error:
                 raise _not_readable(path, error) from None
-
-
-@dataclass(frozen=True)
-class _SealedTable:
-    """``files``: those that were written; of some, the ``growing``, the stream is still written.
-
-    ``ended``: their streams that nobody writes any more.
-    """
-
-    files: list[Path]
-    growing: list[Path]
-    ended: list[Path]
-
-
-def _seal_table(directory: RunDirectory, table: str, origin: _Origin, parts: int, *, first: bool) -> _SealedTable:
-    """``first``: nothing of the run was sealed yet, so a table without events gets a file without rows."""
-    folder, schema = directory.events(table), EVENT_TABLES[table]
-    sealed = _SealedTable([], [], [])
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        _remove_unfinished(folder)
-        for stream in sorted(directory.streams(table).glob(f"*{SUFFIX}")):
-            alive = being_written(stream)
-            parquet = folder / f"{stream.stem}.parquet"
-            _write_parquet(
-                parquet, origin.schema(schema, table, stream.stem), origin.stream(stream, schema), alive, parts
-            )
-            sealed.files.append(parquet)
-            if alive:
-                sealed.growing.append(parquet)
-            else:
-                sealed.ended.append(stream)
-        empty = folder / f"{EMPTY}.parquet"
-        if first and _files(directory, table) in ([], [empty]):
-            _write_parquet(empty, origin.schema(schema, table, EMPTY), None)
-            sealed.files.append(empty)
-    except OSError as error:
-        why, next_step = explained(error)
-        raise RunUnwritable(f"{folder}: events cannot be sealed: {why}; the streams are kept: {next_step}") from None
-    return sealed
-
-
-def _remove_unfinished(folder: Path) -> None:
-    """What a sealing that was cut off was writing."""
-    for unfinished in folder.glob(".*.unfinished"):
-        unfinished.unlink()
-
-
-def _write_parquet(path: Path, schema: pa.Schema, stream: Stream | None, alive: bool = False, parts: int = 1) -> None:
-    """Write the file next to its place, verify it, and move it there: the file at ``path`` is always complete."""
-    unfinished = path.with_name(f".{path.name}.unfinished")
-    try:
-        with (
-            unfinished.open("w+b") as file,
-            pq.ParquetWriter(file, schema, compression="zstd", **_encodings(schema)) as writer,
-        ):
-            part_of_group, digests = [], []
-            for part, group in _divided(stream or (), parts):
-                begin = file.tell()
-                writer.write_table(group, row_group_size=group.num_rows)
-                part_of_group.append(part)
-                digests.append(group_digest(file, begin, file.tell()))
-            metadata = {
-                PROBLEM_KEY: _problem(stream, alive) if stream else "",
-                PARTS_KEY: str(parts),
-                GROUPS_KEY: " ".join(map(str, part_of_group)),
-                GROUP_DIGESTS_KEY: " ".join(digests),
-            }
-            writer.add_key_value_metadata({key.decode(): text for key, text in metadata.items()})
-        if stream:
-            _verify(unfinished, stream)
-        unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)
-
-
-def _encodings(schema: pa.Schema) -> dict[str, object]:
-    """Times and sequence numbers grow by little, names repeat: about 6 bytes an event."""
-    return {
-        "use_dictionary": [field.name for field in schema if pa.types.is_string(field.type)],
-        "column_encoding": {field.name: "DELTA_BINARY_PACKED" for field in schema if pa.types.is_integer(field.type)},
-    }
-
-
-def _divided(batches: Iterable[pa.RecordBatch], parts: int) -> Iterator[tuple[int, pa.Table]]:
-    """Row groups of one part each, with its number: some rows after the other, however many there are."""
-    if parts == 1:
-        yield from ((0, group) for group in _row_groups(batches, ROWS_PER_GROUP))
-        return
-    for rows in _row_groups(batches, ROWS_DIVIDED_AT_ONCE):
-        of_row = part_of(rows["producer"].to_numpy(), rows["seq"].to_numpy(), parts)
-        in_order = np.argsort(of_row, kind="stable")
-        ends = np.searchsorted(of_row[in_order], np.arange(parts + 1))
-        ordered = rows.take(in_order)
-        for part, (begin, end) in enumerate(pairwise(ends.tolist())):
-            if begin < end:
-                yield part, ordered.slice(begin, end - begin)
-
-
-def _row_groups(batches: Iterable[pa.RecordBatch], rows_per_group: int) -> Iterator[pa.Table]:
-    """Batches of half a second joined to groups worth reading."""
-    waiting: list[pa.RecordBatch] = []
-    rows = 0
-    for batch in batches:
-        waiting.append(batch)
-        rows += batch.num_rows
-        if rows >= rows_per_group:
-            yield pa.Table.from_batches(waiting)
-            waiting, rows = [], 0
-    if waiting:
-        yield pa.Table.from_batches(waiting)
-
-
-def _problem(stream: Stream, alive: bool) -> str:
-    """The problem of a stream that was read to its end; empty if there is none."""
-    process, table = stream.path.stem, stream.path.parent.name
-    where = f"streams/{table}/{stream.path.name}"
-    if alive:
-        return f"{where}: {process} still writes it; {stream.rows} rows so far are kept: end {process}, then seal again"
-    if stream.complete:
-        return ""
-    if stream.ended_at_byte == stream.size_bytes > 0:
-        how = f"has no end mark: {process} was killed, or could not write all its rows (disk full?)"
-    else:
-        at = f"byte {stream.ended_at_byte} of {stream.size_bytes}"
-        how = f"is torn in mid-batch at {at}: {process} was killed while writing, or its disk is full or damaged"
-    return f"{where}: {how}; {stream.rows} rows before that are kept, later ones of {table} are missing"
 
 
 def _contents(directory: RunDirectory) -> Sealing:
@@ -480,7 +333,7 @@ def _contents(directory: RunDirectory) -> Sealing:
         if table not in PARTED and has_seal:
             problems += changed_rows(read_files(directory.events_path, names, table).left_out)
     if (listed := _final_seal(directory)) is not None:
-        streams = _streams_since(directory, _Origin.of(directory), listed)
+        streams = _streams_since(directory, Origin.of(directory), listed)
         problems += [why_not for why_not in streams.values() if why_not]
     return Sealing(rows, tuple(problems), () if has_seal else (WITHOUT_SEAL,), checked.readable)
 
@@ -502,18 +355,3 @@ def _not_readable(path: Path, error: Exception) -> RunUnreadable:
         f"{path}: not readable as Parquet ({why}): it was cut short or overwritten; bring it back from a copy, or "
         f"{without}"
     )
-
-
-def _verify(path: Path, stream: Stream) -> None:
-    """All rows, on the disk itself: the stream that the file was made from is deleted next."""
-    metadata = pq.read_metadata(path)
-    if metadata.num_rows != stream.rows:
-        raise OSError(f"{path} holds {metadata.num_rows} rows, its stream {stream.rows}")
-    if unsealed_groups(path, metadata, range(metadata.num_row_groups)):
-        raise OSError(f"{path} does not hold the bytes that were written to it")
-    with path.open("rb") as file:
-        os.fsync(file.fileno())
-
-
-def _files(directory: RunDirectory, table: str) -> list[Path]:
-    return sorted(directory.events(table).glob("*.parquet"))

@@ -116,10 +116,11 @@ def encode(info: RunInfo) -> str:
     What is no text, as in an argument that is not UTF-8, is written as "?".
     """
     content = json.loads(NO_TEXT.sub("?", json.dumps(dataclasses.asdict(info), ensure_ascii=False, allow_nan=False)))
-    return json.dumps({**content, DIGEST: _digest_of(content)}, indent=2, ensure_ascii=False) + "\n"
+    return json.dumps({**content, DIGEST: digest_of(content)}, indent=2, ensure_ascii=False) + "\n"
 
 
-def _digest_of(content: object) -> str:
+def digest_of(content: object) -> str:
+    """The SHA-256 of a value of JSON, whatever the order of its keys."""
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
@@ -130,7 +131,7 @@ def content_digest(text: str) -> str:
         written = document.pop(DIGEST, "")
     except (ValueError, AttributeError, TypeError):
         return ""
-    return written if written == _digest_of(document) else ""
+    return written if written == digest_of(document) else ""
 
 
 def parse(text: str) -> Any:

@@ -23,6 +23,7 @@ import pyarrow.parquet as pq
 
 from records.digests import RESTORE
 from records.files import replace_whole
+from records.run_json import digest_of
 from records.rundir import RunDirectory
 from records.schemas import EVENT_TABLES, SCHEMA_VERSION
 from records.streams import PROCESS_KEY, RUN_KEY, TABLE_KEY, VERSION_KEY
@@ -73,7 +74,7 @@ def write_seal(directory: RunDirectory, seal: Seal) -> None:
     """Write the seal, whole or not at all. RunUnwritable."""
     files = {name: asdict(seal.files[name]) for name in sorted(seal.files)}
     content = {"run_id": seal.run_id, "run_sha256": seal.run_sha256, "files": files}
-    text = json.dumps({**content, "sha256": _digest_of(content)}, indent=1) + "\n"
+    text = json.dumps({**content, "sha256": digest_of(content)}, indent=1) + "\n"
     replace_whole(directory.seal_path, lambda unfinished: unfinished.write_text(text, encoding="utf-8"))
 
 
@@ -88,7 +89,7 @@ def read_seal(directory: RunDirectory) -> Seal | None:
         return None
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise NotAsSealed(f"cannot be read as a seal ({error!r})") from None
-    if written_sha256 != _digest_of(document):
+    if written_sha256 != digest_of(document):
         raise NotAsSealed("was edited, as its own digest does not fit")
     if seal.run_id != directory.run_id:
         raise NotAsSealed(f"seals the events of run {seal.run_id}, and run.json is of run {directory.run_id}")
@@ -99,10 +100,6 @@ def seal_run_again(directory: RunDirectory) -> None:
     """Take a later run.json into the seal of a run that has one. RunUnwritable, NotAsSealed."""
     if seal := read_seal(directory):
         write_seal(directory, replace(seal, run_sha256=directory.run_sha256))
-
-
-def _digest_of(content: object) -> str:
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def sealed_file(path: Path) -> SealedFile:

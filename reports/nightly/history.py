@@ -6,8 +6,6 @@ A file holds a row for each figure of each run, and is never changed. Nights of 
 another folder: figures of different environments make no trend.
 """
 
-import hashlib
-import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -24,6 +22,7 @@ from matplotlib.ticker import FixedLocator
 
 from records.files import replace_whole
 from records.run import RunInfo
+from records.run_json import digest_of
 from reports.comparison.arms import Arm
 from reports.comparison.conditions import machine_of
 from reports.comparison.metrics import METRICS, Metric
@@ -70,7 +69,7 @@ def environment(info: RunInfo) -> str:
     machine = machine_of(info)
     machine["memory_bytes"] = round(float(machine.get("memory_bytes", 0)) / GIB)
     facts = {**machine, "java": info.versions.get("java"), "python": info.versions.get("python"), "on": info.runtime}
-    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:8]
+    return digest_of(facts)[:8]
 
 
 def read(folder: Path) -> History:

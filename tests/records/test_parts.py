@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from records import parts, reader
+from records import parts, reader, sealed_files
 from records.parts import PARTS_KEY, SEQS_PER_BLOCK, part_of, parts_for
 from records.reader import event_files, read_part, seal
 from records.run import RunInfo
@@ -47,7 +47,7 @@ def messages(rows: pa.Table) -> Counter[tuple[int, int]]:
 def sealed(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunDirectory:
     """A run whose files are divided into so many parts, a few rows at a time."""
     monkeypatch.setattr(reader, "parts_for", lambda rows: request.param)
-    monkeypatch.setattr(reader, "ROWS_DIVIDED_AT_ONCE", 20)
+    monkeypatch.setattr(sealed_files, "ROWS_DIVIDED_AT_ONCE", 20)
     directory = recorded(tmp_path)
     seal(directory)
     path = directory.events("sends") / "sending.parquet"

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from records import reader, streams
+from records import sealed_files, streams
 from records.errors import RunUnreadable, RunUnwritable
 from records.reader import inspect, read_events, require_readable, seal
 from records.rundir import RunDirectory
@@ -117,7 +117,7 @@ def test_a_table_begun_after_an_early_sealing_is_sealed(run: RunDirectory) -> No
 
 def test_a_stream_is_kept_when_its_parquet_has_fewer_rows(run: RunDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
     stream = _record(run, "worker-1", 3)
-    monkeypatch.setattr(reader, "_row_groups", lambda batches, _rows: [group.slice(1) for group in _all(batches)])
+    monkeypatch.setattr(sealed_files, "_row_groups", lambda batches, _rows: [group.slice(1) for group in _all(batches)])
     with pytest.raises(RunUnwritable, match="holds 2 rows, its stream 3"):
         seal(run)
     assert stream.exists()
@@ -144,7 +144,7 @@ def test_a_stream_that_is_still_written_is_sealed_so_far_and_kept(run: RunDirect
 
 
 def test_many_small_batches_become_few_row_groups(run: RunDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reader, "ROWS_PER_GROUP", 4)
+    monkeypatch.setattr(sealed_files, "ROWS_PER_GROUP", 4)
     recorder = Recorder(run, "worker-1")
     for seq in range(10):
         send(recorder, seq)
