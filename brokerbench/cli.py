@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from brokerbench.errors import OneLineErrors
+from brokerbench.errors import CommandOfRuns, OneLineErrors
 from brokerbench.up_options import NumberRange, UpCommand
 
 RUNS = click.option(
@@ -213,7 +213,7 @@ def export(run: str, to: str, out: Path, runs: Path) -> None:
         click.echo(path)
 
 
-@main.command()
+@main.command(cls=CommandOfRuns)
 @click.argument("words", metavar="[RUN RUN …] [-- OPTION …]", nargs=-1)
 @click.option("--scenario", metavar="A,B:3,…", help="Make the runs first: scenarios or locustfiles; :3 is 3 blocks.")
 @click.option("--topologies", metavar="A,B,…", help="Make runs on each of these topologies.")

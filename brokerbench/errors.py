@@ -14,16 +14,6 @@ UNUSABLE = 2  # as of a run that could not be made at all: see records/summary.p
 A_RUN = "(Locust makes a run: locust -f scenarios/NAME.py --headless)"
 
 
-COMPARE = "compare"
-"""The command that passes what follows ``--`` on to its runs."""
-
-
-def _options_of_runs() -> frozenset[str]:
-    from scenarios.options import OPTIONS  # only where it is needed: commands start faster
-
-    return frozenset(option.name for option in OPTIONS.values())
-
-
 class CommandFailed(click.ClickException):
     """Shown as ``brokerbench: sentence``."""
 
@@ -56,6 +46,22 @@ def sentence(error: Exception) -> str:
     return f"{type(error).__name__}: {error} (nobody foresaw this: --debug before the command shows where)"
 
 
+class CommandOfRuns(click.Command):
+    """A command that passes the options behind ``--`` on to its runs, and says so of one that is written before it."""
+
+    def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
+        try:
+            return super().parse_args(context, args)
+        except click.NoSuchOption as error:
+            from scenarios.options import OPTIONS  # only where it is needed: commands start faster
+
+            if error.option_name not in {option.name for option in OPTIONS.values()}:
+                raise
+            how = f"write it behind --, as in {self.name} … -- {error.option_name} VALUE"
+            message = f"{error.message} It is an option of a run: {how}"
+            raise click.NoSuchOption(error.option_name, message, ctx=error.ctx) from None
+
+
 class OneLineErrors(click.Group):
     """A command group that shows its commands' exceptions in one line. Its option ``debug`` lets them through."""
 
@@ -70,11 +76,6 @@ class OneLineErrors(click.Group):
     def invoke(self, context: click.Context) -> Any:
         try:
             return super().invoke(context)
-        except click.NoSuchOption as error:
-            if context.invoked_subcommand == COMPARE and error.option_name in _options_of_runs():
-                hint = f"It is an option of a run: write it behind --, as in compare … -- {error.option_name} VALUE"
-                raise click.NoSuchOption(error.option_name, f"{error.message} {hint}", ctx=error.ctx) from None
-            raise
         except (click.ClickException, click.exceptions.Exit, click.Abort):
             raise
         except KeyboardInterrupt:
