@@ -168,21 +168,26 @@ def load(facts: Facts) -> Finding:
 
 def open_files(facts: Facts) -> Finding:
     if facts.too_few_files:
-        reading, _, step = facts.too_few_files.partition("; ")
-        return Finding("open files", MISSING, reading.removeprefix("open files: "), step)
+        return Finding("open files", MISSING, *_reading_and_step(facts.too_few_files))
     most, step = facts.open_files_hard, f"for many clients raise the hard limit to {WANTED_OPEN_FILES:,}"
     finding = "unlimited" if most is None else f"at most {most:,}"
     return _judged("open files", most is None or most >= WANTED_OPEN_FILES, finding, step)
 
 
 def names(facts: Facts) -> Finding:
-    reading, _, step = facts.names_problem.removeprefix("names: ").partition("; ")
+    reading, step = _reading_and_step(facts.names_problem)
     return _judged("name resolution", not reading, reading or "localhost is known", step, MISSING)
 
 
 def temporary_files(facts: Facts) -> Finding:
-    reading, _, step = facts.temporary_files_problem.removeprefix("temporary files: ").partition("; ")
+    reading, step = _reading_and_step(facts.temporary_files_problem)
     return _judged("temporary files", not reading, reading or "can be written", step, MISSING)
+
+
+def _reading_and_step(problem: str) -> tuple[str, str]:
+    """Of a sentence of `scenarios.machine`, such as ``names: localhost cannot be resolved; add the line …``."""
+    reading, _, step = problem.partition(": ")[2].partition("; ")
+    return reading, step
 
 
 def priority(facts: Facts) -> Finding:

@@ -82,7 +82,7 @@ class StompConnection:
         trust: Trust,
     ):
         self.broker = broker
-        self.server = ""  # what the broker says that it is
+        self.is_artemis = False  # until the broker says what it is
         self._address, self._timeout_s = address, timeout_s
         self._on_settled, self._on_lost = on_settled, on_lost
         self._wire = Wire(address, self._on_traffic, self._on_frame, self._on_gone, trust)
@@ -126,13 +126,9 @@ class StompConnection:
             raise self._turned_away(credentials.username, connected.refusal)
         if connected.frame is None or not self._now_open():
             raise self._gone_away()
-        self.server = connected.frame.headers.get("server", "")
+        self.is_artemis = connected.frame.headers.get("server", "").startswith(ARTEMIS)
         self._transactions.by_type = self.is_artemis
         self._wire.watch(agree_beats(self._address.heartbeat_ms, connected.frame.headers.get("heart-beat", "")))
-
-    @property
-    def is_artemis(self) -> bool:
-        return self.server.startswith(ARTEMIS)
 
     def _now_open(self) -> bool:
         """From here on a loss is told by ``on_lost``; one that came first makes opening fail."""

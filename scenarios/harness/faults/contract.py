@@ -104,11 +104,11 @@ class Fault(ABC):
             raise ValueError(
                 f"fault {self.kind} of {self.target}: at={self.at_s:g} must be 0 or more seconds into the load"
             )
-        if self.for_s == FOREVER and not self.may_stay:
+        if self.is_forever and not self.may_stay:
             raise ValueError(
                 f"fault {self.kind} of {self.target}: it cannot last forever; write for=SECONDS, or leave for out"
             )
-        if self.for_s is not None and self.for_s != FOREVER and not _is_time(self.for_s):
+        if self.for_s is not None and not self.is_forever and not _is_time(self.for_s):
             raise ValueError(f"fault {self.kind} of {self.target}: for={self.for_s:g} must be 0 or more seconds")
 
     @classmethod
@@ -131,14 +131,19 @@ class Fault(ABC):
         return math.inf if self.for_s is None else self.for_s
 
     @property
+    def is_forever(self) -> bool:
+        """Whether it is never mended."""
+        return self.for_s == FOREVER
+
+    @property
     def has_end(self) -> bool:
         """Whether there is something to mend then."""
-        return self.for_s != FOREVER
+        return not self.is_forever
 
     @property
     def least_s(self) -> float:
         """How long the load has to go on after it began."""
-        return self.for_s if self.for_s and self.for_s != FOREVER else 0.0
+        return 0.0 if self.for_s is None or self.is_forever else self.for_s
 
     @property
     def turn_pause_s(self) -> float | None:

@@ -46,7 +46,7 @@ class PowerLoss(BrokerTakenDown):
         super().__post_init__()
         if self.again_s is not None and not 0 < self.again_s < math.inf:
             raise ValueError(f"fault {self.kind} of {self.target}: again={self.again_s:g} must be more than 0 seconds")
-        if self.again_s is not None and not self.has_end:
+        if self.again_s is not None and self.is_forever:
             raise ValueError(
                 f"fault {self.kind} of {self.target}: again={self.again_s:g} is for a broker that is started again; "
                 "write for=SECONDS, or leave again out"

@@ -137,7 +137,7 @@ class FaultSchedule:
             self.states[index] = "going on"
             with self._one_at_a_time[fault.target]:
                 error = self._guarded(fault, moments)
-        self.states[index] = f"{FAILED}: {error}" if error else "over" if fault.has_end or fault.joins else "going on"
+        self.states[index] = f"{FAILED}: {error}" if error else "going on" if fault.is_forever else "over"
         if error:
             log.warning("fault %s of %s: %s", fault.kind, fault.target, error)
         self._recorder.fault(
@@ -190,7 +190,7 @@ class FaultSchedule:
             if fault.joins:
                 self._down.discard(fault.target)
             error = self._wait(fault)
-        if not fault.has_end and not fault.joins:
+        if fault.is_forever:
             if fault.takes_down:
                 self._gone.add(fault.target)
             return error

@@ -173,7 +173,7 @@ def would_run(plan: Plan) -> dict[str, object]:
 def _in_words(fault: Fault, begins_s: float) -> str:
     """``kill broker-2 at 5 s for 8 s``, of the load. One that waits for the fault before it may come later."""
     begins = f"at {begins_s:g} s" + ("" if fault.turn_pause_s is None else " or later")
-    lasting = f" for {fault.least_s:g} s" if fault.least_s else "" if fault.has_end or fault.joins else ", forever"
+    lasting = ", forever" if fault.is_forever else f" for {fault.least_s:g} s" if fault.least_s else ""
     return f"{fault.kind} {fault.target} {begins}{lasting}"
 
 
