@@ -8,6 +8,7 @@ from tests.support.locust_run import make_run, nothing_left
 from tests.support.stock_brokers import StockBroker, stock_artemis, stock_classic
 
 pytestmark = [pytest.mark.brokers, pytest.mark.spark]
+AMQP = pytest.param("amqp", marks=pytest.mark.amqp)
 SHORT = ("-t", "4s", "--warm-up", "1", "--producers", "4", "--consumers", "4", "--rate", "200")
 
 
@@ -41,18 +42,12 @@ def test_a_stock_artemis_delivers_each_message_once(artemis: StockBroker) -> Non
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize(
-    "protocol",
-    [pytest.param(name, marks=[pytest.mark.amqp] * (name == "amqp")) for name in ("openwire", "core", "amqp")],
-)
+@pytest.mark.parametrize("protocol", ["openwire", "core", AMQP])
 def test_a_stock_artemis_by_every_protocol(artemis: StockBroker, protocol: str) -> None:
     passes(artemis, "artemis-single", protocol)
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize(
-    "protocol",
-    [pytest.param(name, marks=[pytest.mark.amqp] * (name == "amqp")) for name in ("stomp", "openwire", "amqp")],
-)
+@pytest.mark.parametrize("protocol", ["stomp", "openwire", AMQP])
 def test_a_stock_classic_by_every_protocol(classic: StockBroker, protocol: str) -> None:
     passes(classic, "single", protocol)

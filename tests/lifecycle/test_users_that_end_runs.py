@@ -17,32 +17,22 @@ FIND_OUT = "and the scenario did not ask for that: find out what calls it, and r
 HERE = r"\(ending_users\.py:\d+\)"
 
 
+def by_a_call(method: str) -> str:
+    """The problem of a load that the locustfile ended by a method of the runner, as a regular expression."""
+    return rf"{AFTER} by environment\.runner\.{method}\(\) {HERE}, {FIND_OUT}"
+
+
 @pytest.mark.parametrize(
     ("how", "status", "reason"),
     [
         ("exit in on_start", CANNOT_RUN, r"Consumer: on_start raised SystemExit \(ending_users\.py:\d+\)"),
         ("killed in on_start", CANNOT_RUN, r"Consumer: on_start raised GreenletExit \(ending_users\.py:\d+\)"),
         ("exit in a greenlet", INVALID, r"a greenlet that a user or a listener spawned raised SystemExit.*"),
-        ("stop by a user", INVALID, rf"{AFTER} by environment\.runner\.stop\(\) {HERE}, {FIND_OUT}"),
-        pytest.param(
-            "quit by a user",
-            INVALID,
-            rf"{AFTER} by environment\.runner\.quit\(\) {HERE}, {FIND_OUT}",
-            marks=pytest.mark.nightly,
-        ),
-        ("more users", INVALID, rf"{AFTER} by environment\.runner\.spawn_users\(\) {HERE}, {FIND_OUT}"),
-        pytest.param(
-            "more by a start",
-            INVALID,
-            rf"{AFTER} by environment\.runner\.start\(\) {HERE}, {FIND_OUT}",
-            marks=pytest.mark.nightly,
-        ),
-        pytest.param(
-            "users stopped",
-            INVALID,
-            rf"{AFTER} by environment\.runner\.stop_users\(\) {HERE}, {FIND_OUT}",
-            marks=pytest.mark.nightly,
-        ),
+        ("stop by a user", INVALID, by_a_call("stop")),
+        pytest.param("quit by a user", INVALID, by_a_call("quit"), marks=pytest.mark.nightly),
+        ("more users", INVALID, by_a_call("spawn_users")),
+        pytest.param("more by a start", INVALID, by_a_call("start"), marks=pytest.mark.nightly),
+        pytest.param("users stopped", INVALID, by_a_call("stop_users"), marks=pytest.mark.nightly),
         pytest.param(
             "stop by its class", INVALID, rf"{AFTER} by an event test_stopping, {FIND_OUT}", marks=pytest.mark.nightly
         ),
