@@ -14,7 +14,7 @@ first attempts in the load), the bare loop's lateness in the same load, the rati
 received. Messages are one way (`benchmarks.pacing_load`).
 """
 
-import scenarios.harness  # isort: skip  # noqa: F401 - first: gevent then patches
+import brokerbench.api  # isort: skip  # noqa: F401 - first: gevent then patches
 
 import os
 import statistics
@@ -36,12 +36,12 @@ from benchmarks.one_broker import REAL_PROTOCOLS, entry_for
 from benchmarks.pairs import conditions
 from benchmarks.real_runs import load_ns, make_run
 from drivers.realtime import why_refused
+from harness.java_parts import find_java_parts
+from harness.options.declarations import NORMAL, REALTIME
 from records.reader import read_events
 from records.run import RunInfo
 from records.rundir import RunDirectory
 from records.units import NS_PER_MS
-from scenarios.java_parts import find_java_parts
-from scenarios.options import NORMAL, REALTIME
 
 LOAD = "benchmarks/pacing_load.py"
 BUSY = "while True: pass"

@@ -3,8 +3,8 @@
 Asks: how late is the generator when nothing makes it wait? Durable messages would ask how fast the broker's disk is.
 """
 
+from brokerbench import Hold, Scenario, no_unconfirmed_send_missing, none_corrupted, run
 from drivers.users.locust_users import ConsumerUser, ProducerUser
-from scenarios.harness import Hold, Scenario, no_unconfirmed_send_missing, none_corrupted, run
 
 
 class PacedProducer(ProducerUser):

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from scenarios import machine
+from harness import machine
 
 
 @dataclass(frozen=True)

@@ -1,17 +1,29 @@
-"""The command `brokerbench`. Ctrl-C ends it without a stack trace, while Python still imports it too."""
+"""Load tests and benchmarks of networks of message brokers.
 
-import sys
-from types import TracebackType
+A locustfile imports everything it needs from this package: ``from brokerbench import ProducerUser, Scenario, run``.
+docs/api.md lists the names. They are loaded when the first of them is used (PEP 562).
+"""
 
-STOPPED = 130  # as records.summary.EXIT_STATUS has it for a run that was interrupted
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from brokerbench.api import *  # noqa: F403
+
+API = "brokerbench.api"
 
 
-def _end(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    if not issubclass(kind, KeyboardInterrupt):
-        sys.__excepthook__(kind, error, trace)
-        return
-    print("brokerbench: stopped by Ctrl-C", file=sys.stderr)
-    raise SystemExit(STOPPED)  # Python takes this status if a hook ends so
+def __getattr__(name: str) -> Any:
+    if name.startswith("__") or find_spec(f"{__name__}.{name}"):  # Python asks for a module before it imports it
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    api = import_module(API)
+    if name not in api.__all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{_nearest(name, api.__all__)}", name=name)
+    return getattr(api, name)
 
 
-sys.excepthook = _end  # here, as it comes before all other imports of a command
+def _nearest(name: str, known: list[str]) -> str:
+    from topologies.model.spelling import nearest
+
+    return nearest(name, known) or "; docs/api.md lists its names"

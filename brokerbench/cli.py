@@ -142,7 +142,7 @@ def up(name: str, **chosen: Any) -> None:
     Proves the links, says how to reach the brokers, and stops all of them at Ctrl-C. NAME as for topologies.
     """
     from brokerbench.up import request, up
-    from scenarios.machine import memory_bytes
+    from harness.machine import memory_bytes
 
     wanted, reason = request(name, **chosen)
     click.echo(f"topology {name} on {wanted.wanted.runtime}: {reason}", err=True)

@@ -185,7 +185,7 @@ def temporary_files(facts: Facts) -> Finding:
 
 
 def _reading_and_step(problem: str) -> tuple[str, str]:
-    """Of a sentence of `scenarios.machine`, such as ``names: localhost cannot be resolved; add the line …``."""
+    """Of a sentence of `harness.machine`, such as ``names: localhost cannot be resolved; add the line …``."""
     reading, _, step = problem.partition(": ")[2].partition("; ")
     return reading, step
 

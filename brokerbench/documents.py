@@ -16,17 +16,19 @@ from functools import partial
 from itertools import pairwise
 from typing import Any
 
+from brokerbench import api
 from brokerbench.compare.session import variable_options
 from brokerbench.locustfiles import questions
 from drivers.failover.uri import OPENWIRE, OPTION_FIELDS, FailoverOptions, written
 from drivers.users import ConsumerUser, ProducerUser
 from drivers.users.broker_user import BrokerUser
+from harness import checks, faults
+from harness.faults import KINDS
+from harness.faults.contract import FOREVER, Fault
+from harness.options.declarations import LOAD, OF_LOCUST, OPTIONS, SCENARIOS_OWN, SECTIONS, Option, Options
+from harness.scenario import NeededLink
 from records.documents import DOCS, DOCUMENTS
 from records.results import MEANINGS, RESULT_TABLES
-from scenarios.harness import checks
-from scenarios.harness.faults import KINDS
-from scenarios.harness.faults.contract import Fault
-from scenarios.options import LOAD, OF_LOCUST, OPTIONS, SCENARIOS_OWN, SECTIONS, Option, Options
 from topologies.artemis.addresses import Address, AddressSetting
 from topologies.artemis.broker import Acceptor, ArtemisBroker, HaPolicy, Journal
 from topologies.artemis.links import AddressMatch, BrokerConnection, ClusterConnection, ClusterLink, Mirror
@@ -37,6 +39,7 @@ from topologies.classic.network_connectors import MulticastDiscovery, NetworkCon
 from topologies.classic.policies import BridgeFilter, DeadLetters, DestinationPolicy
 from topologies.classic.transport_connectors import TransportConnector
 from topologies.model.client_groups import ClientGroup
+from topologies.model.impairment import Impairment
 from topologies.model.jvm import Jvm
 from topologies.products import PRODUCTS
 
@@ -56,6 +59,8 @@ CODE = re.compile(r"`[^`]*`|(--[a-z][a-z-]+|\b\d+\.\d+\.\d+\b(?![.\d]))")
 MAPPINGS = ("transport_options", "properties")
 SIGNS = ("", "#", ">")  # what YAML would not read as a text without quotes
 WIDTH = 140
+API_KINDS = SCENARIOS, LINKS, CHECKS, FAULTS = ("scenarios", "needed links", "checks", "faults")
+FOREVER_IS = "The `for_s` of a fault that is never mended."
 
 
 def field_docs(declaring: type) -> dict[str, str]:
@@ -173,7 +178,7 @@ def checks_table() -> str:
         check = getattr(checks, name)
         arguments = ", ".join(inspect.signature(check).parameters)
         rows.append(f"| `{name}({arguments})` | {_one_line(check.__doc__ or '')} |")
-    return _table("check, of `scenarios.harness` | holds if", rows)
+    return _table("check | holds if", rows)
 
 
 def fault_classes_table() -> str:
@@ -184,7 +189,35 @@ def fault_classes_table() -> str:
         own = [field.name for field in fields(fault) if field.repr and field.name not in (*common, *times)]
         settings = [*(f"{name}=S" for name in ("at_s", *times)), *(f"{name}=…" for name in own)]
         rows.append(f"| `{fault.kind}` | `{fault.__name__}({', '.join(['TARGET', *settings])})` |")
-    return _table("`--fault` | of `scenarios.harness.faults`", rows)
+    return _table("`--fault` | in a scenario", rows)
+
+
+# -- docs/api.md -------------------------------------------------------------------------------------------------------
+
+
+def api_table(kind: str) -> str:
+    rows = (f"| `{name}` | {_of_api(name)} |" for name in api.__all__ if _kind_in_api(name) == kind)
+    return _table("name | what it is", rows)
+
+
+def _kind_in_api(name: str) -> str:
+    value = getattr(api, name)
+    if name in checks.__all__:
+        return CHECKS
+    if isinstance(value, NeededLink):
+        return LINKS
+    return FAULTS if name in (*faults.__all__, Impairment.__name__) else SCENARIOS
+
+
+def _of_api(name: str) -> str:
+    """The first sentence of a docstring. Constants have theirs in the module that defines them."""
+    value = getattr(api, name)
+    if isinstance(value, NeededLink):
+        return f"A {value.what}."
+    if value in KINDS.values():
+        return str(value.does)
+    text = FOREVER_IS if value == FOREVER else value.__doc__
+    return re.split(r"(?<=\.)\s", _one_line(text))[0]
 
 
 # -- docs/topologies.md ------------------------------------------------------------------------------------------------
@@ -299,6 +332,7 @@ def variable_text() -> str:
 Maker = Callable[[str], str]
 """Gives a part's text by the text that it had, which most need not know."""
 PARTS: dict[str, dict[str, Maker]] = {
+    "api.md": {f"names of {kind}": partial(_anew, api_table, kind) for kind in API_KINDS},
     "options.md": {
         **{f"options of {section}": partial(_anew, options_table, section) for section in SECTIONS},
         "faults": partial(_anew, faults_table),

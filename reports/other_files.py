@@ -43,7 +43,7 @@ OTHER_FILES: Mapping[str, OtherFile] = {
     "junit": OtherFile("Write the checks as JUnit XML too.", _junit),
     "markdown": OtherFile("Write a summary in Markdown too.", _markdown),
 }
-"""By the option that names the file, without the dashes before it. A run has the option too: `scenarios.options`."""
+"""By the option that names the file, without the dashes before it. `harness.options.declarations` has them too."""
 
 NO_FILES: Mapping[str, Path] = {}
 

@@ -3,8 +3,7 @@
 Asks: how long does the network take to bring them what piled up meanwhile, and does it leave messages behind?
 """
 
-from drivers.users import ConsumerUser, ProducerUser, Stay
-from scenarios.harness import Hold, Scenario, no_acked_send_lost, run
+from brokerbench import ConsumerUser, Hold, ProducerUser, Scenario, Stay, no_acked_send_lost, run
 
 
 class BacklogProducer(ProducerUser):

@@ -3,8 +3,9 @@
 Asks: which rate does this topology hold, what limits it, and how does latency rise on the way there?
 """
 
-from drivers.users import ConsumerUser, ProducerUser
-from scenarios.harness import (
+from brokerbench import (
+    ConsumerUser,
+    ProducerUser,
     Scenario,
     Search,
     no_acked_send_lost,

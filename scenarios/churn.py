@@ -3,9 +3,10 @@
 Asks: what does a connection for each message cost the brokers and the messages, beside connections that stay?
 """
 
-from drivers.users import ConsumerUser, ProducerUser
-from scenarios.harness import (
+from brokerbench import (
+    ConsumerUser,
     Hold,
+    ProducerUser,
     Scenario,
     every_send_answered,
     no_acked_send_lost,

@@ -3,8 +3,16 @@
 Asks: how many connections does this topology hold, what is the limit, and what do more of them cost messages?
 """
 
-from drivers.users import ConsumerUser, ProducerUser
-from scenarios.harness import AddClients, Scenario, no_acked_send_lost, none_corrupted, run, some_clients_held
+from brokerbench import (
+    AddClients,
+    ConsumerUser,
+    ProducerUser,
+    Scenario,
+    no_acked_send_lost,
+    none_corrupted,
+    run,
+    some_clients_held,
+)
 
 
 class ConnectedProducer(ProducerUser):

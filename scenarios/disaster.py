@@ -3,10 +3,13 @@
 Asks: what is lost, what comes twice, and how far did the mirror lag behind at the kill?
 """
 
-from drivers.users import ConsumerUser, ProducerUser
-from scenarios.harness import (
+from brokerbench import (
+    FOREVER,
     MIRROR,
+    ConsumerUser,
     Hold,
+    KillBroker,
+    ProducerUser,
     Scenario,
     every_client_back,
     no_acked_send_lost,
@@ -14,7 +17,6 @@ from scenarios.harness import (
     sends_in_flight,
     somebody_cut_off,
 )
-from scenarios.harness.faults import FOREVER, KillBroker
 
 
 class DisasterProducer(ProducerUser):

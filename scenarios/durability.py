@@ -5,9 +5,18 @@ Asks: which confirmed messages survive a power failure, and which of them would 
 
 # A message that a consumer has taken cannot be lost any more. So the consumers of queues are away from 1 s to 12 s of
 # the load, and durable subscribers, which cannot be, are hardly as fast as the producers.
-from drivers.users import ConsumerUser, ProducerUser, Stay
-from scenarios.harness import Hold, Scenario, each_delivered, no_acked_send_lost, run, somebody_cut_off
-from scenarios.harness.faults import PowerLoss
+from brokerbench import (
+    ConsumerUser,
+    Hold,
+    PowerLoss,
+    ProducerUser,
+    Scenario,
+    Stay,
+    each_delivered,
+    no_acked_send_lost,
+    run,
+    somebody_cut_off,
+)
 
 LARGE_BYTES = 200 * 1024  # Artemis writes messages from 100 KiB on to files of their own
 

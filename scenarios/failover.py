@@ -3,9 +3,11 @@
 Asks: how long is each client cut off, and what becomes of the messages that were in flight?
 """
 
-from drivers.users import ConsumerUser, ProducerUser
-from scenarios.harness import (
+from brokerbench import (
+    ConsumerUser,
     Hold,
+    KillBroker,
+    ProducerUser,
     Scenario,
     every_client_back,
     no_acked_send_lost,
@@ -13,7 +15,6 @@ from scenarios.harness import (
     sends_in_flight,
     somebody_cut_off,
 )
-from scenarios.harness.faults import KillBroker
 
 
 class FailoverProducer(ProducerUser):

@@ -3,10 +3,12 @@
 Asks: how long do messages wait for the link, and does the change of its end lose or repeat one?
 """
 
-from drivers.users import ConsumerUser, ProducerUser
-from scenarios.harness import (
+from brokerbench import (
     TO_A_PAIR,
+    ConsumerUser,
     Hold,
+    KillBroker,
+    ProducerUser,
     Scenario,
     every_client_back,
     no_acked_send_lost,
@@ -14,7 +16,6 @@ from scenarios.harness import (
     run,
     somebody_cut_off,
 )
-from scenarios.harness.faults import KillBroker
 
 
 class LinkFailoverProducer(ProducerUser):

@@ -3,9 +3,10 @@
 Asks: how long until messages flow on every queue, and what do so many queues cost the brokers of a network?
 """
 
-from drivers.users import ConsumerUser, ProducerUser
-from scenarios.harness import (
+from brokerbench import (
+    ConsumerUser,
     Hold,
+    ProducerUser,
     Scenario,
     every_send_answered,
     no_acked_send_lost,

@@ -6,10 +6,12 @@ Asks: does a link hand over only what the far side selects, or bring messages to
 # With conduit subscriptions a link asks for a queue's messages without the consumers' selectors.
 from typing import ClassVar
 
-from drivers.users import ConsumerUser, ProducerUser, Stay
-from scenarios.harness import (
+from brokerbench import (
+    ConsumerUser,
     Hold,
+    ProducerUser,
     Scenario,
+    Stay,
     every_selected_message_received,
     no_acked_send_lost,
     none_against_a_selector,

@@ -3,8 +3,17 @@
 Asks: do they carry more than one connection does, and do messages stay in order?
 """
 
-from drivers.users import ConsumerUser, ProducerUser
-from scenarios.harness import PARALLEL, Hold, Scenario, no_acked_send_lost, none_corrupted, none_stranded, run
+from brokerbench import (
+    PARALLEL,
+    ConsumerUser,
+    Hold,
+    ProducerUser,
+    Scenario,
+    no_acked_send_lost,
+    none_corrupted,
+    none_stranded,
+    run,
+)
 
 
 class CrossingProducer(ProducerUser):

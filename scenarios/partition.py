@@ -3,9 +3,17 @@
 Asks: what becomes of the messages for the other side, and how long do they take to arrive after the cut?
 """
 
-from drivers.users import ConsumerUser, ProducerUser
-from scenarios.harness import ANY_LINK, Hold, Scenario, no_acked_send_lost, none_stranded, run
-from scenarios.harness.faults import CutLink
+from brokerbench import (
+    ANY_LINK,
+    ConsumerUser,
+    CutLink,
+    Hold,
+    ProducerUser,
+    Scenario,
+    no_acked_send_lost,
+    none_stranded,
+    run,
+)
 
 
 class PartitionProducer(ProducerUser):

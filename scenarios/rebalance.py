@@ -3,9 +3,16 @@
 Asks: where do the clients go each time, how evenly, and what do their moves cost the messages?
 """
 
-from drivers.users import ConsumerUser, ProducerUser
-from scenarios.harness import Hold, Scenario, every_client_back, no_acked_send_lost, run
-from scenarios.harness.faults import JoinBroker
+from brokerbench import (
+    ConsumerUser,
+    Hold,
+    JoinBroker,
+    ProducerUser,
+    Scenario,
+    every_client_back,
+    no_acked_send_lost,
+    run,
+)
 
 
 class RebalanceProducer(ProducerUser):

@@ -3,9 +3,7 @@
 Asks: which of these six kinds of messages are lost when a broker dies, and do JMS's promises hold?
 """
 
-from drivers.users import ConsumerUser, ProducerUser
-from scenarios.harness import Hold, Scenario, each_delivered, run, somebody_cut_off
-from scenarios.harness.faults import KillBroker
+from brokerbench import ConsumerUser, Hold, KillBroker, ProducerUser, Scenario, each_delivered, run, somebody_cut_off
 
 
 class ReliabilityProducer(ProducerUser):

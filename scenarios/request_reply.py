@@ -3,8 +3,16 @@
 Asks: do replies find their way back over the links, and how long is the round trip?
 """
 
-from drivers.users import ConsumerUser, ProducerUser
-from scenarios.harness import Hold, Scenario, no_acked_send_lost, no_send_refused, none_stranded, run
+from brokerbench import (
+    ConsumerUser,
+    Hold,
+    ProducerUser,
+    Scenario,
+    no_acked_send_lost,
+    no_send_refused,
+    none_stranded,
+    run,
+)
 
 
 class Requester(ProducerUser):

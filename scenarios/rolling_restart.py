@@ -3,9 +3,17 @@
 Asks: what do clients notice of it, is a message lost or doubled, and how long does it take?
 """
 
-from drivers.users import ConsumerUser, ProducerUser
-from scenarios.harness import Hold, Scenario, every_client_back, no_acked_send_lost, run, somebody_cut_off
-from scenarios.harness.faults import RollingRestart
+from brokerbench import (
+    ConsumerUser,
+    Hold,
+    ProducerUser,
+    RollingRestart,
+    Scenario,
+    every_client_back,
+    no_acked_send_lost,
+    run,
+    somebody_cut_off,
+)
 
 
 class RollingRestartProducer(ProducerUser):

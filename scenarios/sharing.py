@@ -3,8 +3,17 @@
 Asks: which share of the messages does each consumer get, and what do the link's settings change about it?
 """
 
-from drivers.users import ConsumerUser, ProducerUser, Stay
-from scenarios.harness import TO_FAR_CONSUMERS, Hold, Scenario, no_acked_send_lost, none_stranded, run
+from brokerbench import (
+    TO_FAR_CONSUMERS,
+    ConsumerUser,
+    Hold,
+    ProducerUser,
+    Scenario,
+    Stay,
+    no_acked_send_lost,
+    none_stranded,
+    run,
+)
 
 
 class SharingProducer(ProducerUser):

@@ -3,9 +3,10 @@
 Asks: does this topology deliver each message once, how fast, and what does the way through the network cost?
 """
 
-from drivers.users import ConsumerUser, ProducerUser
-from scenarios.harness import (
+from brokerbench import (
+    ConsumerUser,
     Hold,
+    ProducerUser,
     Scenario,
     duplicates_at_most,
     every_send_answered,

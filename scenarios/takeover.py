@@ -3,9 +3,11 @@
 Asks: how long until the standby serves the clients, and does the handover of the store lose or repeat a message?
 """
 
-from drivers.users import ConsumerUser, ProducerUser
-from scenarios.harness import (
+from brokerbench import (
+    ConsumerUser,
     Hold,
+    KillBroker,
+    ProducerUser,
     Scenario,
     every_client_back,
     no_acked_send_lost,
@@ -14,7 +16,6 @@ from scenarios.harness import (
     sends_in_flight,
     somebody_cut_off,
 )
-from scenarios.harness.faults import KillBroker
 
 
 class TakeoverProducer(ProducerUser):

@@ -3,8 +3,17 @@
 Asks: how many messages a second does the limited link forward, and does the slow consumer keep its share?
 """
 
-from drivers.users import ConsumerUser, ProducerUser, Stay
-from scenarios.harness import TO_FAR_CONSUMERS, Hold, Scenario, no_acked_send_lost, none_stranded, run
+from brokerbench import (
+    TO_FAR_CONSUMERS,
+    ConsumerUser,
+    Hold,
+    ProducerUser,
+    Scenario,
+    Stay,
+    no_acked_send_lost,
+    none_stranded,
+    run,
+)
 
 
 class ThrottleProducer(ProducerUser):

@@ -4,8 +4,16 @@ Asks: how many links may messages cross, and consumers be known over, before a q
 """
 
 # On a ring the three brokers are one, two and three links from the producers. On a mesh each is one link away.
-from drivers.users import ConsumerUser, ProducerUser, Stay
-from scenarios.harness import Hold, Scenario, every_selected_message_received, no_acked_send_lost, run
+from brokerbench import (
+    ConsumerUser,
+    Hold,
+    ProducerUser,
+    Scenario,
+    Stay,
+    every_selected_message_received,
+    no_acked_send_lost,
+    run,
+)
 
 
 class FirstProducer(ProducerUser):

@@ -3,8 +3,18 @@
 Asks: what do delays between regions cost a message that stays, one that crosses, and the throughput of the links?
 """
 
-from drivers.users import ConsumerUser, ProducerUser, Stay
-from scenarios.harness import BETWEEN_REGIONS, Hold, Scenario, no_acked_send_lost, none_corrupted, none_stranded, run
+from brokerbench import (
+    BETWEEN_REGIONS,
+    ConsumerUser,
+    Hold,
+    ProducerUser,
+    Scenario,
+    Stay,
+    no_acked_send_lost,
+    none_corrupted,
+    none_stranded,
+    run,
+)
 
 
 class NearProducer(ProducerUser):

@@ -211,7 +211,7 @@ def _runs(folder: Path) -> Iterator[tuple[RunDirectory, RunInfo]]:
 @cache
 def variable_options() -> tuple[str, ...]:
     """Options of a run that may make the arms, in the order in which the pages know them. A flag has no values."""
-    from scenarios.options import OPTIONS  # brings requests, and so ssl, before which a night imports Locust
+    from harness.options.declarations import OPTIONS  # brings requests, and so ssl, before which a night imports Locust
 
     options = (OPTIONS[field] for field in ARM_FIELDS if field in OPTIONS)
     return tuple(option.name.removeprefix("--") for option in options if option.kind is not bool)
@@ -220,7 +220,7 @@ def variable_options() -> tuple[str, ...]:
 @cache
 def options_of_results() -> frozenset[str]:
     """Options of a run about what is kept of it, and where: a comparison decides these itself."""
-    from scenarios.options import KEPT, OPTIONS  # as above
+    from harness.options.declarations import KEPT, OPTIONS  # as above
 
     return frozenset(option.name for option in OPTIONS.values() if option.section == KEPT)
 

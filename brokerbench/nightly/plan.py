@@ -26,10 +26,10 @@ from locust.util.timespan import parse_timespan
 
 from brokerbench.compare.session import MOST_BLOCKS, stray_word, variable_options, why_not_of_every_run
 from brokerbench.locustfiles import locustfile_of
+from harness.checks import parse_checks
+from harness.options.declarations import OPTIONS
 from records.errors import UserError, about
 from reports.nightly.gates import RelativeGate, is_relative, relative_gate
-from scenarios.harness.checks import parse_checks
-from scenarios.options import OPTIONS
 from topologies.catalogue.lookup import build
 from topologies.catalogue.yaml_nodes import Document, Reader, text_of
 from topologies.model.spelling import nearest

@@ -13,6 +13,7 @@ from pyspark import SparkContext
 
 from analysis.latency.figures import Spread
 from analysis.run.topic import missing_rows
+from harness.checks import none_withheld
 from records.checks import Check
 from records.connection_events import ConnectionEvent
 from records.reader import seal
@@ -22,7 +23,6 @@ from records.schemas import UNKNOWN
 from records.summary import Summary
 from records.writer import Recorder
 from reports.run.headline import answer, headline
-from scenarios.harness.checks import none_withheld
 from tests.analysis.rows import TOPIC
 from tests.analysis.runs import INFO, LOAD_NS, MS, QUEUE, S, due_of, healthy, make, quietly, receive, send
 

@@ -188,7 +188,7 @@ def test_messages_that_may_be_on_a_queue_that_cannot_be_browsed_are_unaccounted_
     analysed.says("unknown", answer, "10 messages are unaccounted for, as they may be where nobody could look")
 
 
-@pytest.mark.nightly  # scenarios/test_drain.py has what a drain says
+@pytest.mark.nightly  # harness/test_drain.py has what a drain says
 def test_a_drain_that_had_no_time_leaves_messages_on_queues_and_none_is_lost(
     spark: SparkContext, tmp_path: Path
 ) -> None:

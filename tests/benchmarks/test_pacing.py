@@ -18,11 +18,11 @@ from benchmarks.pacing import (
     measured,
     row,
 )
+from harness.options.declarations import NORMAL, REALTIME
 from records.reader import seal
 from records.run import Phases, RunInfo
 from records.rundir import RunDirectory
 from records.writer import Recorder
-from scenarios.options import NORMAL, REALTIME
 
 MS, S = 1_000_000, 1_000_000_000
 RUN = PacedRun("stomp", "2000", NORMAL, 10)

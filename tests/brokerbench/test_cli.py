@@ -258,7 +258,7 @@ def test_clicks_own_errors_and_exits_stay_as_they_are() -> None:
 
 def test_ctrl_c_while_commands_are_imported_is_one_sentence_and_status_130() -> None:
     ended = subprocess.run(
-        [sys.executable, "-c", "import brokerbench; raise KeyboardInterrupt"],
+        [sys.executable, "-c", "import brokerbench.__main__; raise KeyboardInterrupt"],
         capture_output=True,
         text=True,
         check=False,

@@ -221,7 +221,7 @@ def test_the_command_of_a_run_names_a_locustfile_below_this_folder_as_one_would_
     (session,), _ = planned_sessions(replace(ASKED, scenario="steady"), ())
     monkeypatch.chdir(session.locustfile.parents[1])
     assert session.run_arguments("mesh")[1] == "scenarios/steady.py"
-    monkeypatch.chdir(session.locustfile.parent / "harness")
+    monkeypatch.chdir(session.locustfile.parents[1] / "harness")
     assert session.run_arguments("mesh")[1] == str(session.locustfile)
 
 

@@ -4,13 +4,14 @@ from inspect import get_annotations
 
 import pytest
 
+from brokerbench import api
 from brokerbench.documents import ALL, PART, PARTS, answers_table, field_docs, fields_of, options_table
 from drivers.failover.uri import OPENWIRE, OPTION_FIELDS, FailoverOptions
 from drivers.users.broker_user import BrokerUser
 from drivers.users.locust_users import ConsumerUser, ProducerUser
+from harness.options.declarations import OPTIONS, Option, Options
+from harness.options.user_settings import SHARED
 from records.documents import DOCS
-from scenarios.harness.options.user_settings import SHARED
-from scenarios.options import OPTIONS, Option, Options
 from topologies.classic.policies import BridgeFilter
 
 ANY = "updateURIsSupported"  # also honoured by other protocols, if it is false
@@ -60,3 +61,9 @@ def test_a_field_of_a_topology_file_keeps_its_words_and_is_listed_without() -> N
     table, _, also = fields_of(BridgeFilter, page).partition("\nAlso ")
     assert table.splitlines()[2:] == ["| `rate_limit: 0` | messages a second |"]
     assert "`replay_when_no_consumers: false`" in also
+
+
+def test_every_public_name_has_one_row_in_its_page() -> None:
+    page = (DOCS / "api.md").read_text(encoding="utf-8")
+    rows = [line.split("`")[1] for line in page.splitlines() if line.startswith("| `")]
+    assert sorted(rows) == sorted(api.__all__)

@@ -22,9 +22,9 @@ from brokerbench.durability.table import (
     round_of,
     table,
 )
-from scenarios.harness.faults import KillBroker
-from scenarios.harness.faults.power_loss import PowerLoss, each_broker
-from scenarios.harness.options.fault_options import parse_faults
+from harness.faults import KillBroker
+from harness.faults.power_loss import PowerLoss, each_broker
+from harness.options.fault_options import parse_faults
 from topologies.catalogue.lookup import build
 from topologies.catalogue.overlay import Overlay
 

@@ -12,7 +12,7 @@ from brokerbench.cli import main
 
 OWN = """
 from drivers.users import ConsumerUser, ProducerUser
-from scenarios.harness import Hold, Scenario, no_acked_send_lost, run
+from brokerbench import Hold, Scenario, no_acked_send_lost, run
 
 class Sends(ProducerUser):
     fixed_count = 1

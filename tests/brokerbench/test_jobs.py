@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from brokerbench import stored_runs
+from harness.run import jobs
 from records.errors import RunUnwritable, UserError
 from records.run import RunInfo
 from records.rundir import RunDirectory
 from records.summary import EXIT_STATUS
-from scenarios.harness.run import jobs
 
 WRITES_A_VERDICT = """
 import json, pathlib, sys

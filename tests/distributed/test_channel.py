@@ -13,8 +13,8 @@ import zmq
 from locust.exception import RPCError
 from locust.rpc import Message, zmqrpc
 
-from scenarios.harness.distributed.channel import ANY_PORT, MasterSocket, WorkerSocket, _peer_of
-from scenarios.harness.distributed.secret import Keys
+from harness.distributed.channel import ANY_PORT, MasterSocket, WorkerSocket, _peer_of
+from harness.distributed.secret import Keys
 from tests.support.locust_run import free_port
 
 SECRET, OTHER_SECRET = Keys.of(b"of this run" * 3), Keys.of(b"of another run" * 3)

@@ -3,8 +3,8 @@
 import pytest
 from locust.argument_parser import get_empty_argument_parser, setup_parser_arguments
 
-from scenarios.harness.distributed import listen_on_loopback
-from scenarios.harness.distributed.runners import ASKED
+from harness.distributed import listen_on_loopback
+from harness.distributed.runners import ASKED
 
 
 def parsed(*arguments: str) -> dict[str, object]:

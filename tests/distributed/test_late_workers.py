@@ -9,9 +9,9 @@ from locust.env import Environment
 from locust.rpc import Message, zmqrpc
 from locust.runners import STATE_RUNNING
 
-from scenarios.harness.distributed.channel import ANY_PORT, WorkerSocket
-from scenarios.harness.distributed.runners import TOO_LATE, SecuredMaster
-from scenarios.harness.distributed.secret import Keys
+from harness.distributed.channel import ANY_PORT, WorkerSocket
+from harness.distributed.runners import TOO_LATE, SecuredMaster
+from harness.distributed.secret import Keys
 
 KEYS = Keys.of(b"of this run" * 3)
 HERE, ENOUGH_S = "127.0.0.1", 10.0

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from scenarios.harness.distributed.secret import SECRET
+from harness.distributed.secret import SECRET
 from tests.support.locust_run import LocustRun, free_port, make_run, nothing_left
 
 STEADY = "scenarios/steady.py"

@@ -12,12 +12,12 @@ from drivers.protocols import Spoken
 from drivers.users import ConsumerUser, ProducerUser
 from drivers.users.declared_settings import kind_of, settings_of
 from drivers.users.session import Network
+from harness.distributed import DistributedLoadGenerators, WorkerDuty, messages
+from harness.distributed.messages import build_id
+from harness.options.user_settings import own_settings, settings
+from harness.run.load_generators import Equipment
 from records.errors import UserError
 from records.rundir import RunDirectory
-from scenarios.harness.distributed import DistributedLoadGenerators, WorkerDuty, messages
-from scenarios.harness.distributed.messages import build_id
-from scenarios.harness.options.user_settings import own_settings, settings
-from scenarios.harness.run.load_generators import Equipment
 from tests.support.locust_run import make_run
 from topologies.model.endpoints import Credentials
 

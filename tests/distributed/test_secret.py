@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from harness.distributed.secret import SECRET, SECRET_FILE, Keys, find_secret
 from records.errors import UserError
-from scenarios.harness.distributed.secret import SECRET, SECRET_FILE, Keys, find_secret
 
 RANDOM = "wJ3nQ0wM8w2y1t0cZJ8o5m2Qe1Q3r7XkVb9u6sN4pLE="
 

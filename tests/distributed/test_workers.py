@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from scenarios.harness.distributed.secret import SECRET_FILE
+from harness.distributed.secret import SECRET_FILE
 from tests.support.locust_run import REPOSITORY, LocustRun, Outcome, free_port, make_run, nothing_left
 from tests.support.network import Bridged, left_of, other_hosts, running_on
 from tests.support.waiting import until

@@ -7,7 +7,7 @@ from typing import Any
 import jpype
 
 from drivers.jvm.vm import SOURCES, java_class, loader
-from scenarios.java_parts import find_java_parts
+from harness.java_parts import find_java_parts
 
 OF_TESTS = Path(__file__).parent / "java"
 

@@ -5,7 +5,7 @@ import pytest
 from drivers.canary import PathsUnproven, Side, askable, describe, prove
 from drivers.memory.connector import MemoryConnector
 from drivers.memory.network import MemoryNetwork, Tampering
-from scenarios.harness.memory_runtime import NOBODY
+from harness.memory_runtime import NOBODY
 from topologies.catalogue.lookup import build
 from topologies.classic.broker import Broker
 from topologies.classic.network_connectors import NetworkConnector

@@ -11,7 +11,7 @@ from drivers import canary
 from drivers.canary import PathsUnproven, Side
 from drivers.jvm import vm
 from drivers.protocols import connector_of
-from scenarios.java_parts import find_java_parts
+from harness.java_parts import find_java_parts
 from tests.drivers.conformance.stages import BROKER
 from tests.support.relay import Relay
 from topologies.model.endpoints import Credentials, Endpoint

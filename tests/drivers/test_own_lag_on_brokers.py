@@ -12,11 +12,11 @@ from drivers.client.contract import NoStatistics, ProducerSettings
 from drivers.failover.uri import FailoverUri
 from drivers.jvm import vm
 from drivers.protocols import connector_of
+from harness.java_parts import find_java_parts
 from records.reader import read_events, seal
 from records.rundir import RunDirectory
 from records.send_schedule import Schedule
 from records.writer import Recorder
-from scenarios.java_parts import find_java_parts
 from tests.drivers.java_bench import BROKER, RUN, SOON, Producing, address
 from tests.support.relay import Relay
 from tests.support.stomp_clients import queue

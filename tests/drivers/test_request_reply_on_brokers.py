@@ -14,11 +14,11 @@ from drivers.contract import Destination, Subscription
 from drivers.failover.uri import FailoverUri
 from drivers.jvm import vm
 from drivers.protocols import connector_of
+from harness.java_parts import find_java_parts
 from records.reader import read_events, seal
 from records.rundir import RunDirectory
 from records.send_schedule import Schedule
 from records.writer import Recorder
-from scenarios.java_parts import find_java_parts
 from tests.drivers.java_bench import RUN, Producing
 from tests.support.loads import address_of
 from tests.support.stomp_clients import queue

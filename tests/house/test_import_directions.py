@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from brokerbench import api
 from tests.house.tree import ROOMS, parsed, python_files
 
 # A room may always import itself. A whole room, or single modules of it (and what lies below them).
@@ -13,7 +14,8 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "records": (),
     "topologies": ("records",),
     "drivers": ("records", "topologies.model"),
-    "scenarios": ("drivers", "topologies", "records"),
+    "harness": ("drivers", "topologies", "records"),
+    "scenarios": tuple(f"brokerbench.{name}" for name in api.__all__),
     "analysis": ("records",),
     "reports": ("records",),
     "brokerbench": ROOMS,
@@ -206,6 +208,8 @@ def test_no_modules_of_drivers_import_each_other_in_a_circle() -> None:
         ("drivers", "from topologies import runtimes"),
         ("reports", "def late():\n    from analysis import jobs"),
         ("scenarios", "import brokerbench.cli"),
+        ("scenarios", "from harness.lifecycle import run"),
+        ("harness", "from brokerbench import run"),
         ("scenarios", "from pyspark.sql import functions"),
     ],
 )
@@ -219,7 +223,7 @@ def test_a_breach_is_seen_wherever_it_stands(room: str, line: str) -> None:
         ("drivers", "from topologies.model.topology import Topology"),
         ("drivers", "from topologies.model.endpoints import Endpoint"),
         ("analysis", "from pyspark.sql import functions"),
-        ("scenarios", "from drivers.users.locust_users import ProducerUser"),
+        ("scenarios", "from brokerbench import ProducerUser"),
         ("reports", "from . import numbers"),
     ],
 )

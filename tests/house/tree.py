@@ -6,7 +6,7 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-ROOMS = ("records", "topologies", "drivers", "scenarios", "analysis", "reports", "brokerbench")
+ROOMS = ("records", "topologies", "drivers", "harness", "scenarios", "analysis", "reports", "brokerbench")
 
 
 @cache

@@ -282,8 +282,8 @@ BREAKS = '''"""A class of users that breaks."""
 
 import json
 
-from drivers.users import ConsumerUser, ProducerUser
-from scenarios.harness import Hold, Scenario, no_acked_send_lost, run
+from brokerbench import ConsumerUser, ProducerUser
+from brokerbench import Hold, Scenario, no_acked_send_lost, run
 
 
 class Orders(ProducerUser):

@@ -11,8 +11,8 @@ from tests.support.locust_run import REPOSITORY, Outcome, make_run
 
 ORDERS = '''"""Orders from one site to the other."""
 
-from drivers.users import ConsumerUser, ProducerUser
-from scenarios.harness import Hold, Scenario, duplicates_at_most, no_acked_send_lost, run
+from brokerbench import ConsumerUser, ProducerUser
+from brokerbench import Hold, Scenario, duplicates_at_most, no_acked_send_lost, run
 
 
 class OrderProducer(ProducerUser):

@@ -7,8 +7,8 @@ import pytest
 
 from analysis.run.checks import value_at
 from brokerbench.locustfiles import questions
+from harness import faults
 from records.run import ANSWERS
-from scenarios.harness import faults
 from tests.support.locust_run import LocustRun, nothing_left
 
 TIMEOUT_S = 900  # capacity looks for its limit, a quarter of an hour at most

@@ -111,7 +111,7 @@ def test_ctrl_c_right_after_the_links_were_proven_is_no_fault_of_our_own(tmp_pat
     assert nothing_left(run.runs)
 
 
-@pytest.mark.nightly  # scenarios/test_dead_brokers.py
+@pytest.mark.nightly  # harness/test_dead_brokers.py
 def test_a_broker_that_dies_in_the_load_is_named_with_its_log_and_the_run_is_invalid(tmp_path: Path) -> None:
     run = LocustRun(STEADY, *QUICK, "-t", "60s", runs=tmp_path / "runs")
     run.wait_for(r"load: \d+ s of 60 s")

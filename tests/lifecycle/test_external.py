@@ -82,7 +82,7 @@ def test_a_run_on_brokers_that_run_already_passes_and_leaves_them_running(on_the
     assert nothing_left(outcome.runs)
 
 
-@pytest.mark.nightly  # scenarios/test_fault_schedule.py has such commands
+@pytest.mark.nightly  # harness/test_fault_schedule.py has such commands
 def test_a_command_of_the_users_own_is_a_fault_of_brokers_that_run_already(tmp_path: Path) -> None:
     marker_file = tmp_path / "asked"
     with running("single", tmp_path, memory_mb=128) as theirs:

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from scenarios.harness.faults.rolling_restart import PAUSE_S
+from harness.faults.rolling_restart import PAUSE_S
 from tests.support.locust_run import LocustRun, Outcome, nothing_left
 
 pytestmark = [pytest.mark.brokers, pytest.mark.spark, pytest.mark.nightly]

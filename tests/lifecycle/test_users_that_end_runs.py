@@ -1,6 +1,6 @@
 """Checks that a run which a user's own code ends says so, and never ends with status 0.
 
-`tests/scenarios/test_runner_calls.py` has the other ways to call the runner.
+`tests/harness/test_runner_calls.py` has the other ways to call the runner.
 """
 
 import re
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from scenarios.harness.lifecycle import FAILED_LISTENER
+from harness.lifecycle import FAILED_LISTENER
 from tests.support.locust_run import make_run
 
 CANNOT_RUN, INVALID = 2, 3

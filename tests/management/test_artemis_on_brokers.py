@@ -11,9 +11,9 @@ from urllib.parse import urlsplit
 import pytest
 
 from drivers.contract import Browsed, Destination, Outcome, Refused
+from harness.run.watch import ManagementBrowser
 from records import identity
 from records.rundir import RunDirectory
-from scenarios.harness.run.watch import ManagementBrowser
 from tests.support.crossings import observed, predicted
 from tests.support.stomp_clients import RUN, Client, body
 from tests.support.waiting import until

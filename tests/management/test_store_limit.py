@@ -5,7 +5,7 @@ from contextlib import closing
 import pytest
 
 from drivers.contract import Outcome
-from scenarios.harness.faults.probe import RuntimeProbe
+from harness.faults.probe import RuntimeProbe
 from tests.support.stomp_clients import Client, body, queue
 from topologies.catalogue.lookup import build
 from topologies.classic.management import broker_mbean

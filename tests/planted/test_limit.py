@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.locust_run import make_run, nothing_left
 
-pytestmark = [pytest.mark.spark, pytest.mark.nightly]  # scenarios/test_rate_search.py has the search itself
+pytestmark = [pytest.mark.spark, pytest.mark.nightly]  # harness/test_rate_search.py has the search itself
 
 MOST_PER_S = 1_000
 

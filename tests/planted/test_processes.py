@@ -7,7 +7,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from scenarios.harness.distributed.secret import SECRET
+from harness.distributed.secret import SECRET
 from tests.support.locust_run import LocustRun, free_port, nothing_left
 
 pytestmark = [pytest.mark.brokers, pytest.mark.spark]

@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from brokerbench.cli import main
+from harness.run import jobs
 from records.errors import RunUnwritable, UserError
 from records.rundir import RunDirectory
 from records.summary import Summary
@@ -16,7 +17,6 @@ from reports.build import write_report
 from reports.inputs import Results, read_results
 from reports.parts.numbers import significant
 from reports.run.for_ci import junit, run_markdown
-from scenarios.harness.run import jobs
 from tests.reports.run_folder import Plan, write_run_folder
 
 ODD = "<b> & \"'|*_`\x00\ud800]]>\nend"

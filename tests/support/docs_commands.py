@@ -24,17 +24,16 @@ from locust import events
 from locust.argument_parser import get_empty_argument_parser, setup_parser_arguments
 
 import brokerbench.up
-import scenarios.harness
+from brokerbench import Scenario, api
 from brokerbench.cli import main
 from brokerbench.compare import command as comparing
 from brokerbench.compare.session import Session
 from brokerbench.nightly import command as nightly
 from brokerbench.nightly import making
+from harness import machine
+from harness.options import plan, run_options
+from harness.options.arguments import add_arguments
 from records.errors import UserError
-from scenarios import machine
-from scenarios.harness import Scenario
-from scenarios.harness.options import plan, run_options
-from scenarios.harness.options.arguments import add_arguments
 from tests.house.tree import ROOT
 from topologies.runtimes import release
 from topologies.runtimes.choice import Seen
@@ -194,7 +193,7 @@ def _scenario(locustfile: Path) -> Scenario:
     """Return the scenario that a locustfile hands over, with new user classes each time."""
     handed: list[Scenario] = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(scenarios.harness, "run", handed.append)
+        patch.setattr(api, "run", handed.append)
         runpy.run_path(str(locustfile), run_name=locustfile.stem)
     return handed[0]
 

@@ -12,11 +12,11 @@ from drivers.contract import Destination, Subscription
 from drivers.jvm import vm
 from drivers.protocols import Spoken, connectors_of
 from drivers.users.session import Network, Session
+from harness.java_parts import find_java_parts
 from records.reader import read_events, seal
 from records.rundir import RunDirectory
 from records.send_schedule import Schedule
 from records.writer import Recorder
-from scenarios.java_parts import find_java_parts
 from topologies.model.endpoints import Credentials
 from topologies.model.trust import Trust
 from topologies.runtimes.contract import Runtime

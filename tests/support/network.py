@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from scenarios.harness.distributed.secret import SECRET_FILE
+from harness.distributed.secret import SECRET_FILE
 
 AS_ROOT = () if os.geteuid() == 0 else ("sudo", "--non-interactive", f"--preserve-env={SECRET_FILE}")
 BACK_TO_OURSELVES = ("setpriv", f"--reuid={os.geteuid()}", f"--regid={os.getegid()}", "--keep-groups")

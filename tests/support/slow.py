@@ -28,7 +28,7 @@ SLOW = (
     r"brokerbench/test_nightly_plan\.py::test_every_run_of_the_short_form",
     r"lifecycle/test_stock_brokers\.py::",  # drivers/stomp/test_frames.py has what Artemis is sent
     r"lifecycle/test_surroundings\.py::test_real_brokers",  # test_no_file_or_variable has the rest, in memory
-    # scenarios/test_runner_calls.py has the calls, without runs
+    # harness/test_runner_calls.py has the calls, without runs
     r"lifecycle/test_users_that_end_runs\.py::.*\[(exit in on_st|exit in a|killed in|quit in)",
     r"lifecycle/test_durability\.py::",  # topologies_runtime/test_disks.py has what a disk keeps, and what is left
     r"planted/test_freeze\.py::",
@@ -77,9 +77,9 @@ SLOW = (
     r"topologies_runtime/test_distribution\.py::test_every_pinned.*(5\.16\.6|2\.40\.0)",
     # a folder's tests once more under gevent: the clients' in make test
     r"drivers/test_under_gevent\.py::test_drivers_keep.*\[(stomp|users)",
-    r"scenarios/test_any_input\.py::",  # test_refused_values.py has what is refused, without examples
-    r"scenarios/test_refused_values\.py::test_locust_itself",  # the others refuse the same, without locust
-    r"scenarios/test_failed_users\.py::test_the_loads_of_users",
+    r"harness/test_any_input\.py::",  # test_refused_values.py has what is refused, without examples
+    r"harness/test_refused_values\.py::test_locust_itself",  # the others refuse the same, without locust
+    r"harness/test_failed_users\.py::test_the_loads_of_users",
     # many cells or examples of one statement: a few of them are in make test
     r"reports/test_junit\.py::test_the_job_of_a_run",
     r"reports/nightly/test_judging\.py::test_a_difference_that_is_allowed",

@@ -8,13 +8,13 @@ from itertools import combinations, product
 
 import pytest
 
+from brokerbench import Hold, Scenario, no_acked_send_lost
 from drivers.users.locust_users import ConsumerUser, ProducerUser
-from scenarios import machine
-from scenarios.harness import Hold, Scenario, no_acked_send_lost
-from scenarios.harness.options import run_options
-from scenarios.harness.options.arguments import add_arguments
-from scenarios.harness.options.plan import Plan, make
-from scenarios.harness.options.run_options import read
+from harness import machine
+from harness.options import run_options
+from harness.options.arguments import add_arguments
+from harness.options.plan import Plan, make
+from harness.options.run_options import read
 from topologies.catalogue.generated_names import fitting_name
 from topologies.catalogue.lookup import ENTRIES, build
 from topologies.catalogue.one_or_two_brokers import source_and_sink

@@ -15,9 +15,9 @@ import pytest
 
 from drivers import canary
 from drivers.protocols import Spoken, connectors_of
+from harness.bring_up import bring_up
+from harness.faults.probe import RuntimeProbe
 from records.rundir import RunDirectory
-from scenarios.bring_up import bring_up
-from scenarios.harness.faults.probe import RuntimeProbe
 from tests.support.brokers import over_tls
 from tests.support.runtimes import answers, eventually, gone, published, secrets_of
 from topologies.catalogue.lookup import build

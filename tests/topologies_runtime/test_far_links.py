@@ -20,8 +20,8 @@ from typing import Any
 import psutil
 import pytest
 
-from scenarios.harness.faults import BlackholeLink, CutLink
-from scenarios.harness.faults.probe import RuntimeProbe
+from harness.faults import BlackholeLink, CutLink
+from harness.faults.probe import RuntimeProbe
 from tests.support.crossings import observed, predicted
 from tests.support.docker import on_engine
 from tests.support.locust_run import as_a_user_has_it

@@ -14,8 +14,8 @@ from drivers.client.contract import ProducerSettings
 from drivers.contract import Destination, Outcome
 from drivers.failover.uri import FailoverUri
 from drivers.stomp.connector import StompConnector
+from harness.run.watch import ManagedWatch
 from records.rundir import RunDirectory
-from scenarios.harness.run.watch import ManagedWatch
 from tests.drivers.doubles import KeepingRecorder
 from tests.support.stomp_clients import Client, body
 from tests.support.waiting import until

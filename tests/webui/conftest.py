@@ -13,12 +13,12 @@ from locust import events
 from locust.argument_parser import get_parser
 from locust.env import Environment
 
+from brokerbench import Hold, Scenario
 from drivers.users.locust_users import ConsumerUser, ProducerUser
+from harness.options.arguments import add_arguments
+from harness.run.snapshot import Snapshot
+from harness.web import Web, register
 from records.errors import UserError
-from scenarios.harness import Hold, Scenario
-from scenarios.harness.options.arguments import add_arguments
-from scenarios.harness.run.snapshot import Snapshot
-from scenarios.harness.web import Web, register
 
 
 class Producer(ProducerUser):

@@ -5,9 +5,9 @@ from dataclasses import replace
 from typing import Any
 
 from drivers.users.session import Tally, Window
+from harness.run.snapshot import Snapshot
 from records.buckets import bucket_of
 from records.units import NS_PER_S
-from scenarios.harness.run.snapshot import Snapshot
 from topologies.management.sampling import Reading, Row, Series
 
 NOW_NS = 1_000 * NS_PER_S

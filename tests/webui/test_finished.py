@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from harness.web.finished import READ_AT_ONCE, FinishedRun, ReportFolder
 from records.digests import digests, list_analysed, read_files
 from records.rundir import RunDirectory
-from scenarios.harness.web.finished import READ_AT_ONCE, FinishedRun, ReportFolder
 
 
 def make_run(runs: Path, run_id: str, *, verdict: str | None = "pass", report: bool = True) -> Path:

@@ -4,8 +4,8 @@ from argparse import Namespace
 
 import pytest
 
+from harness.web.form import again, check_users, namespace_of
 from records.errors import UserError
-from scenarios.harness.web.form import again, check_users, namespace_of
 
 BASE = Namespace(topology="mesh", rate=None, drain_timeout=60.0, keep_data=False, run_time=30.0, spawn_rate=100, seed=7)
 COUNTS = {"Producer": 6, "Consumer": 2}

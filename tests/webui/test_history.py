@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from drivers.users.session import Tally
+from harness.run.snapshot import FaultState, Snapshot
+from harness.web.history import KEPT_S, Band, History, bands
+from harness.web.metrics import metrics
 from records.units import NS_PER_S
-from scenarios.harness.run.snapshot import FaultState, Snapshot
-from scenarios.harness.web.history import KEPT_S, Band, History, bands
-from scenarios.harness.web.metrics import metrics
 from tests.webui.snapshots import IN_THE_LOAD, NOW_NS, readings, snapshot
 
 MS = 1_000_000

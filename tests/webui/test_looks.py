@@ -10,20 +10,20 @@ from typing import Any
 
 import pytest
 
+from brokerbench import Hold, Scenario, no_acked_send_lost
 from drivers.memory.connector import MemoryConnector
 from drivers.protocols import Spoken
 from drivers.users.locust_users import ConsumerUser, ProducerUser
 from drivers.users.session import Network, Session, Tally, Window
+from harness.faults import FreezeBroker
+from harness.memory_runtime import MemoryRuntime
+from harness.options import plan, user_settings
+from harness.options.arguments import add_arguments
+from harness.options.run_options import read
+from harness.run.controller import RunController
 from records.errors import UserError
 from records.rundir import RunDirectory
 from records.writer import Recorder
-from scenarios.harness import Hold, Scenario, no_acked_send_lost
-from scenarios.harness.faults import FreezeBroker
-from scenarios.harness.memory_runtime import MemoryRuntime
-from scenarios.harness.options import plan, user_settings
-from scenarios.harness.options.arguments import add_arguments
-from scenarios.harness.options.run_options import read
-from scenarios.harness.run.controller import RunController
 from tests.management.test_sampling import Rows, Runtime
 from topologies.classic.broker import Broker
 from topologies.classic.product import CLASSIC

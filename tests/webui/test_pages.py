@@ -2,7 +2,7 @@
 
 import pytest
 
-from scenarios.options import OPTIONS
+from harness.options.declarations import OPTIONS
 from tests.webui.conftest import Making, Ui, start
 from tests.webui.snapshots import snapshot
 from tests.webui.test_finished import make_run

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drivers.users.session import Window
+from harness.run.snapshot import FaultState, Snapshot
+from harness.web.view import STEPS, UNKNOWN, TextTable, lag, phase, summary_rows, view
 from records.buckets import bucket_of
 from records.units import NS_PER_S
-from scenarios.harness.run.snapshot import FaultState, Snapshot
-from scenarios.harness.web.view import STEPS, UNKNOWN, TextTable, lag, phase, summary_rows, view
 from tests.house.tree import ROOT
 from tests.webui.snapshots import MIB, MS, NOW_NS, readings, snapshot
 
@@ -157,7 +157,7 @@ def test_locusts_own_tab_has_the_lines_and_the_trouble() -> None:
 
 
 def test_every_step_of_a_run_has_its_words() -> None:
-    run = ROOT / "scenarios" / "harness" / "run"
+    run = ROOT / "harness" / "run"
     texts = [(run / name).read_text(encoding="utf-8") for name in ("controller.py", "load.py")]
     steps = re.findall(r'run_record\.ended\("(\w+)"\)', "".join(texts))
     assert steps

@@ -30,7 +30,9 @@ AMOUNT = re.compile(r"(\d+(?:\.\d+)?)\s*(\S+)")
 
 @dataclass(frozen=True)
 class Impairment:
-    """``delay_ms``: one way, both ways alike.
+    """What a slow link does to traffic: delay, jitter and bandwidth.
+
+    ``delay_ms``: one way, both ways alike.
 
     ``jitter_ms``: each piece of data takes up to that much more or less, but never overtakes another.
     ``bandwidth_kb_per_s``: thousands of bytes a second, of each connection, each way; 0: all that the machine gives.

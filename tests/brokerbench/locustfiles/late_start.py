@@ -7,8 +7,8 @@ import os
 from pathlib import Path
 from typing import Any
 
+from brokerbench import Hold, Scenario, run
 from drivers.users.locust_users import ConsumerUser, ProducerUser
-from scenarios.harness import Hold, Scenario, run
 from topologies.runtimes.own import OwnBrokers
 
 MARK = Path(os.environ["FIRST_RUN"])

@@ -14,7 +14,7 @@ from typing import Any
 
 import jpype
 
-from scenarios.java_parts import find_java_parts
+from harness.java_parts import find_java_parts
 
 LOGGING = """
 rootLogger.level=off

@@ -17,7 +17,7 @@ import time
 import jpype
 from drivers.jvm import vm
 from drivers.jvm.hub import hub
-from scenarios.java_parts import find_java_parts
+from harness.java_parts import find_java_parts
 
 vm.use(find_java_parts)
 hub("openwire")

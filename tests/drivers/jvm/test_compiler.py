@@ -12,7 +12,7 @@ import pytest
 from drivers.contract import DriverError
 from drivers.jvm.compiler import OPTIONS, Compiler
 from drivers.jvm.vm import SOURCES
-from scenarios.java_parts import COMPILER, find_java_parts
+from harness.java_parts import COMPILER, find_java_parts
 from tests.drivers.java_loading import OF_TESTS
 from topologies.runtimes.distribution import ensure, pinned
 from topologies.runtimes.java import find_java

@@ -13,8 +13,8 @@ from drivers.client.contract import ProducerSettings
 from drivers.contract import DriverError, Subscription
 from drivers.jvm import vm
 from drivers.jvm.client import JavaClient
+from harness.java_parts import find_java_parts
 from records.send_schedule import Schedule
-from scenarios.java_parts import find_java_parts
 from tests.drivers.java_bench import (
     RUN,
     UNKNOWN_BROKER,

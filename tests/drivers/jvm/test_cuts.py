@@ -9,7 +9,7 @@ import pytest
 from drivers.client.contract import ProducerSettings
 from drivers.contract import Subscription
 from drivers.jvm import vm
-from scenarios.java_parts import find_java_parts
+from harness.java_parts import find_java_parts
 from tests.drivers.java_bench import RUN, Producing, behind, every_ms, relay_to
 from tests.support.stomp_clients import queue
 from tests.support.waiting import until

@@ -8,7 +8,7 @@ import pytest
 from drivers.jvm import vm
 from drivers.jvm.event_buffers import SEND_ROW, EventBuffers
 from drivers.jvm.hub import hub
-from scenarios.java_parts import find_java_parts
+from harness.java_parts import find_java_parts
 
 pytestmark = pytest.mark.java
 vm.use(find_java_parts)

@@ -17,9 +17,9 @@ from drivers.contract import Destination, DriverError, Refused, Subscription
 from drivers.jvm import vm
 from drivers.jvm.client import JavaClient
 from drivers.jvm.vm import java_class
+from harness.java_parts import find_java_parts
 from records.message_properties import MessageProperties
 from records.selectors import parse
-from scenarios.java_parts import find_java_parts
 from tests.drivers.conformance.stages import queue, topic
 from tests.drivers.java_bench import BROKER, RUN, Bench, Producing, bench_on, check_kept, every_ms
 from tests.support.loads import Load

@@ -9,7 +9,7 @@ import pytest
 from drivers.client.contract import ProducerSettings
 from drivers.contract import Subscription
 from drivers.jvm import vm
-from scenarios.java_parts import find_java_parts
+from harness.java_parts import find_java_parts
 from tests.drivers.java_bench import RUN, Producing, bench_on, every_ms
 from tests.support.brokers import frozen, running
 from tests.support.stomp_clients import queue

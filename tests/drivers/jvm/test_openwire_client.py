@@ -9,8 +9,8 @@ import pytest
 from drivers.client.contract import ProducerSettings
 from drivers.contract import DriverError, Outcome, Subscription
 from drivers.jvm import vm
+from harness.java_parts import find_java_parts
 from records.identity import Identity, beginning_of, stamp
-from scenarios.java_parts import find_java_parts
 from tests.drivers.java_bench import (
     RUN,
     UNKNOWN_BROKER,

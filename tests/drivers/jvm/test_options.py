@@ -8,7 +8,7 @@ import pytest
 from drivers.contract import DriverError, Refused
 from drivers.failover.uri import OPTION_FIELDS
 from drivers.jvm import vm
-from scenarios.java_parts import find_java_parts
+from harness.java_parts import find_java_parts
 from tests.drivers.java_bench import UNKNOWN_BROKER, Bench
 from topologies.model.endpoints import Credentials
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from drivers.client.backpressure import LONG_WRITE_NS, Readiness
 from drivers.jvm import vm
 from drivers.jvm.event_buffers import SEND_ROW
-from scenarios.java_parts import find_java_parts
+from harness.java_parts import find_java_parts
 from tests.drivers.java_loading import ask_for_sender, classes
 from tests.support.waiting import until
 

@@ -17,10 +17,10 @@ from drivers.jvm import vm
 from drivers.jvm.event_buffers import EventBuffers, JvmStallSampler
 from drivers.jvm.hub import hub
 from drivers.users.stall_sampler import LEAST_STALL_NS, PERIOD_NS
+from harness.java_parts import find_java_parts
 from records.reader import read_events, seal
 from records.rundir import RunDirectory
 from records.writer import Recorder
-from scenarios.java_parts import find_java_parts
 from tests.drivers.java_loading import classes
 from tests.support.waiting import until
 
@@ -45,7 +45,7 @@ from drivers.memory.network import MemoryNetwork
 from drivers.users.stall_sampler import StallSampler
 from records.rundir import RunDirectory
 from records.writer import Recorder
-from scenarios.java_parts import find_java_parts
+from harness.java_parts import find_java_parts
 
 vm.use(find_java_parts)
 recorder = Recorder(RunDirectory.create(Path(sys.argv[1]), "run"), "worker-3")

@@ -16,7 +16,7 @@ from drivers.jvm import vm
 from drivers.jvm.client import JavaClient
 from drivers.jvm.producer import JavaProducer
 from drivers.protocols import connector_of
-from scenarios.java_parts import find_java_parts
+from harness.java_parts import find_java_parts
 from tests.drivers.java_bench import BROKER, RUN, Bench, Producing, every_ms
 from tests.drivers.java_loading import classes
 from tests.support.relay import Relay

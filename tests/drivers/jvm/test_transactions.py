@@ -14,8 +14,8 @@ import pytest
 from drivers.client.contract import ProducerSettings
 from drivers.contract import Destination, Subscription
 from drivers.jvm import vm
+from harness.java_parts import find_java_parts
 from records.send_schedule import Schedule
-from scenarios.java_parts import find_java_parts
 from tests.drivers.java_bench import BROKER, RUN, Bench, Producing, behind, bench_on, every_ms, relay_to
 from tests.support.brokers import frozen, running
 from tests.support.stomp_clients import queue

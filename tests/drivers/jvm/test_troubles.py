@@ -12,8 +12,8 @@ import pytest
 
 from drivers.jvm import vm
 from drivers.jvm.event_buffers import SEND_ROW
+from harness.java_parts import find_java_parts
 from records.packing import NULL_INT64
-from scenarios.java_parts import find_java_parts
 from tests.drivers.java_loading import ask_for_sender, classes
 from tests.support.waiting import until
 

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.java
 ROOT = Path(__file__).parents[3]
 ENDS_WHILE_JAVA_COLLECTS = """
 from drivers.jvm import vm
-from scenarios.java_parts import find_java_parts
+from harness.java_parts import find_java_parts
 from tests.drivers.java_loading import classes
 
 vm.use(find_java_parts)
@@ -27,7 +27,7 @@ import re
 import jpype
 from drivers.jvm import vm
 from drivers.jvm.hub import hub
-from scenarios.java_parts import find_java_parts
+from harness.java_parts import find_java_parts
 
 vm.use(find_java_parts)
 hub("openwire")
@@ -44,7 +44,7 @@ import gc
 import jpype
 from drivers.jvm import vm
 from drivers.jvm.hub import hub
-from scenarios.java_parts import find_java_parts
+from harness.java_parts import find_java_parts
 
 vm.use(find_java_parts)
 hub("openwire")
@@ -62,7 +62,7 @@ print(seen.count("stop"))
 EDITIONS = """
 from drivers.jvm.hub import hub
 from drivers.jvm.vm import java_class
-from scenarios.java_parts import use_java_clients
+from harness.java_parts import use_java_clients
 
 hubs = set()
 for protocol, jar, version in PARTS:

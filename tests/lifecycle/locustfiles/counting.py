@@ -6,10 +6,10 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
+from brokerbench import Hold, Scenario, no_acked_send_lost, run
 from drivers.users.locust_users import ConsumerUser, ProducerUser
+from harness.run.controller import RunController
 from records.errors import UserError
-from scenarios.harness import Hold, Scenario, no_acked_send_lost, run
-from scenarios.harness.run.controller import RunController
 from topologies.catalogue.lookup import ENTRIES
 from topologies.runtimes.containers import engine
 

@@ -6,9 +6,9 @@ Asks: is the error reported, and is everything taken down?
 import os
 from typing import Any, NoReturn
 
+from brokerbench import Hold, Scenario, no_acked_send_lost, run
 from drivers.users.locust_users import ConsumerUser, ProducerUser
-from scenarios.harness import Hold, Scenario, no_acked_send_lost, run
-from scenarios.harness.run.load import Load
+from harness.run.load import Load
 
 
 class Producer(ProducerUser):

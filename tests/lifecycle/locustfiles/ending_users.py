@@ -13,8 +13,8 @@ from locust import events
 from locust.env import Environment
 from locust.runners import MasterRunner
 
+from brokerbench import Hold, Scenario, no_acked_send_lost, run
 from drivers.users.locust_users import ConsumerUser, ProducerUser
-from scenarios.harness import Hold, Scenario, no_acked_send_lost, run
 
 HOW, IN_THE_LOAD_S = os.environ["HOW"], 2.5
 

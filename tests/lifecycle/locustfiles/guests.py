@@ -7,10 +7,10 @@ import os
 from contextlib import closing
 from dataclasses import replace
 
+from brokerbench import Hold, Scenario, no_acked_send_lost, none_stranded, run
 from drivers.contract import Destination, Subscription
 from drivers.users.locust_users import ConsumerUser, ProducerUser
 from drivers.users.session import Session
-from scenarios.harness import Hold, Scenario, no_acked_send_lost, none_stranded, run
 from topologies.model.endpoints import Credentials
 
 EVERYBODY = os.environ.get("WHO_MAY_FAIL") == "everybody"

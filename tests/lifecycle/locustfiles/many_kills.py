@@ -1,8 +1,17 @@
 """A broker of the consumers' group is killed twenty times. On a slow machine it comes back late, and the load waits."""
 
-from drivers.users import ConsumerUser, ProducerUser
-from scenarios.harness import Hold, Scenario, every_client_back, no_acked_send_lost, run, somebody_cut_off
-from scenarios.harness.faults import KillBroker, repeated
+from brokerbench import (
+    ConsumerUser,
+    Hold,
+    KillBroker,
+    ProducerUser,
+    Scenario,
+    every_client_back,
+    no_acked_send_lost,
+    repeated,
+    run,
+    somebody_cut_off,
+)
 
 
 class Producer(ProducerUser):

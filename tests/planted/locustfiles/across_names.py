@@ -7,9 +7,17 @@ import os
 from collections.abc import Mapping
 from typing import ClassVar
 
-from drivers.users import ConsumerUser, ProducerUser
+from brokerbench import (
+    ConsumerUser,
+    Hold,
+    ProducerUser,
+    Scenario,
+    duplicates_at_most,
+    no_acked_send_lost,
+    none_stranded,
+    run,
+)
 from records.message_properties import Values
-from scenarios.harness import Hold, Scenario, duplicates_at_most, no_acked_send_lost, none_stranded, run
 
 FILTERED = os.environ.get("PLANT") == "filter"
 

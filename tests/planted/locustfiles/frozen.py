@@ -3,9 +3,8 @@
 Asks: do the latencies say so, as arithmetic does?
 """
 
+from brokerbench import FreezeBroker, Hold, Scenario, no_acked_send_lost, run
 from drivers.users.locust_users import ConsumerUser, ProducerUser
-from scenarios.harness import Hold, Scenario, no_acked_send_lost, run
-from scenarios.harness.faults import FreezeBroker
 
 
 class Producer(ProducerUser):

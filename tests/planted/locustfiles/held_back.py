@@ -9,9 +9,8 @@ import gevent
 from gevent import monkey
 from locust import events
 
+from brokerbench import FreezeBroker, Hold, Scenario, no_acked_send_lost, run
 from drivers.users.locust_users import ConsumerUser, ProducerUser
-from scenarios.harness import Hold, Scenario, no_acked_send_lost, run
-from scenarios.harness.faults import FreezeBroker
 
 OURS = os.environ["CAUSE"] == "generator"
 FAULT_AT_S, FAULT_S, STALL_S = 4.0, 3.0, 2.0

@@ -7,9 +7,9 @@ import gevent
 from gevent import monkey
 from locust import events
 
+from brokerbench import Hold, Scenario, no_acked_send_lost, run
 from drivers.memory.network import MemoryNetwork
 from drivers.users.locust_users import ConsumerUser, ProducerUser
-from scenarios.harness import Hold, Scenario, no_acked_send_lost, run
 
 DELIVERY_DELAY_S = 0.1  # so that 60 messages are on their way when the process stands still
 STALL_AFTER_S, STALL_S = 8.0, 0.15

@@ -5,10 +5,11 @@ Asks: is the limit found?
 
 from functools import partial
 
+from brokerbench import Scenario, Search, no_acked_send_lost, run, some_rate_held
 from drivers.memory.network import MemoryNetwork
 from drivers.users.locust_users import ConsumerUser, ProducerUser
+from harness import memory_runtime
 from records.rate_search import SearchSettings
-from scenarios.harness import Scenario, Search, memory_runtime, no_acked_send_lost, run, some_rate_held
 
 MOST_PER_S = 1_000
 

@@ -6,9 +6,8 @@ The disk lies: what it lost at the end of each journal file was synced before. B
 import os
 from pathlib import Path
 
+from brokerbench import Hold, PowerLoss, Scenario, no_acked_send_lost, run
 from drivers.users.locust_users import ConsumerUser, ProducerUser, Stay
-from scenarios.harness import Hold, Scenario, no_acked_send_lost, run
-from scenarios.harness.faults import PowerLoss
 from topologies.runtimes.processes import disks
 from topologies.runtimes.processes.disks import Disk
 

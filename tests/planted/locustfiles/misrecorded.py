@@ -6,9 +6,9 @@ Asks: does the run say that a row is missing?
 import os
 import time
 
+from brokerbench import Hold, Scenario, no_acked_send_lost, run
 from drivers.users.locust_users import ConsumerUser, ProducerUser
 from records.writer import Recorder
-from scenarios.harness import Hold, Scenario, no_acked_send_lost, run
 
 
 class Producer(ProducerUser):

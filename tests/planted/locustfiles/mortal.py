@@ -5,8 +5,8 @@ Asks: is each told apart from a lost one, and from one that somebody should have
 
 from typing import ClassVar
 
+from brokerbench import Hold, Scenario, no_acked_send_lost, none_expired, run
 from drivers.users.locust_users import ConsumerUser, ProducerUser
-from scenarios.harness import Hold, Scenario, no_acked_send_lost, none_expired, run
 
 
 class Mortal(ProducerUser):

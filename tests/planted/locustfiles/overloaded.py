@@ -9,12 +9,13 @@ from typing import Any
 
 from gevent import monkey
 
+from brokerbench import Hold, Scenario, no_acked_send_lost, run
 from drivers.client.contract import ScheduledSend
 from drivers.client.producer import Producer as ClientProducer
 from drivers.memory.network import MemoryNetwork
 from drivers.users.locust_users import ConsumerUser, ProducerUser
+from harness import memory_runtime
 from records.checks import Check
-from scenarios.harness import Hold, Scenario, memory_runtime, no_acked_send_lost, run
 
 LIMIT = os.environ["LIMIT"]  # broker | generator | nothing
 OFFERED_PER_S, SERVED_PER_S = 200, 100

@@ -8,12 +8,12 @@ import time
 from collections.abc import Callable
 from itertools import count
 
+from brokerbench import Hold, Scenario, duplicates_at_most, no_acked_send_lost, run
 from drivers.contract import Browsed, Delivery, Destination, DriverError, OnDelivery, Outcome, Outgoing, Subscription
 from drivers.memory.connector import MemoryConnection, MemoryConnector
 from drivers.memory.network import Member, MemoryNetwork
 from drivers.memory.queues import Stored
 from drivers.users.locust_users import ConsumerUser, ProducerUser
-from scenarios.harness import Hold, Scenario, duplicates_at_most, no_acked_send_lost, run
 
 PLANTED = os.environ["PLANTED"]
 OF_A_TOPIC = PLANTED in ("a deaf subscriber", "two subscribers", "subscribers that are away")

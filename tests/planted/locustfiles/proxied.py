@@ -6,8 +6,8 @@ Asks: does the report say exactly what the proxy did?
 import json
 import os
 
+from brokerbench import Hold, Scenario, no_acked_send_lost, run
 from drivers.users.locust_users import ConsumerUser, ProducerUser
-from scenarios.harness import Hold, Scenario, no_acked_send_lost, run
 from tests.support.stomp_faults import Fault
 from tests.support.stomp_proxy import StompProxy
 from topologies.model.endpoints import Endpoint

@@ -13,8 +13,8 @@ real_clock = time.perf_counter_ns
 jumped = []
 time.perf_counter_ns = lambda: real_clock() - (BEHIND_NS if jumped else 0)
 
+from brokerbench import Hold, Scenario, no_acked_send_lost, run  # noqa: E402
 from drivers.users.locust_users import ConsumerUser, ProducerUser  # noqa: E402 - they have to see this clock
-from scenarios.harness import Hold, Scenario, no_acked_send_lost, run  # noqa: E402
 
 
 @events.spawning_complete.add_listener

@@ -9,9 +9,9 @@ import time
 import gevent
 from locust import events
 
+from brokerbench import Hold, Scenario, no_acked_send_lost, run
 from drivers.users.locust_users import ConsumerUser, ProducerUser
 from records.checks import Check
-from scenarios.harness import Hold, Scenario, no_acked_send_lost, run
 
 STALL_AFTER_S, STALL_S = 20.0, 0.15
 CHECKED = os.environ.get("CHECKED", "")  # a figure that a check demands something of

@@ -11,8 +11,8 @@ import subprocess
 import gevent
 from locust import runners
 
+from brokerbench import Hold, Scenario, no_acked_send_lost, run
 from drivers.users.locust_users import ConsumerUser, ProducerUser
-from scenarios.harness import Hold, Scenario, no_acked_send_lost, run
 
 STOPS_PRODUCERS = os.environ["STOPPED"] == "producers"
 STOP_AFTER_S = 16.0  # within the load, also where clients take 10 s to connect

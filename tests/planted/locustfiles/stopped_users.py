@@ -8,8 +8,8 @@ import os
 import gevent
 from locust import events
 
+from brokerbench import Hold, Scenario, no_acked_send_lost, run
 from drivers.users.locust_users import ConsumerUser, ProducerUser
-from scenarios.harness import Hold, Scenario, no_acked_send_lost, run
 
 HOW, STOP_AFTER_S = os.environ["HOW"], 4.0
 

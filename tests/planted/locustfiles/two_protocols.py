@@ -5,8 +5,16 @@ Asks: is every message of both accounted for?
 
 import os
 
-from drivers.users import ConsumerUser, ProducerUser
-from scenarios.harness import Hold, Scenario, duplicates_at_most, no_acked_send_lost, none_corrupted, run
+from brokerbench import (
+    ConsumerUser,
+    Hold,
+    ProducerUser,
+    Scenario,
+    duplicates_at_most,
+    no_acked_send_lost,
+    none_corrupted,
+    run,
+)
 
 ORDERS_BY, ORDERS_TAKEN_BY = os.environ["ORDERS"].split(":")
 

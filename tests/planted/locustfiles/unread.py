@@ -3,8 +3,8 @@
 Asks: are unread messages called stranded, and none of them lost?
 """
 
+from brokerbench import Hold, Scenario, no_acked_send_lost, none_stranded, run
 from drivers.users.locust_users import ConsumerUser, ProducerUser
-from scenarios.harness import Hold, Scenario, no_acked_send_lost, none_stranded, run
 
 
 class ReadProducer(ProducerUser):

@@ -1,0 +1,52 @@
+"""The public API: the names that a locustfile imports from `brokerbench`. Everything else is internal.
+
+`brokerbench` loads this module when a locustfile imports the first of these names, so that the commands, which need
+none of them, start quickly.
+"""
+
+import drivers  # isort: skip  # noqa: F401 - first: rejects files that have the names of our packages
+from drivers.users import ConsumerUser, ProducerUser, Stay
+from harness import checks, faults
+from harness.checks import *  # noqa: F403 - its `__all__`
+from harness.faults import *  # noqa: F403 - its `__all__`
+from harness.lifecycle import run
+from harness.locustfile_errors import use_status_of_a_run_that_cannot_be_made
+from harness.scenario import (
+    ANY_LINK,
+    BETWEEN_REGIONS,
+    MIRROR,
+    PARALLEL,
+    TO_A_PAIR,
+    TO_FAR_CONSUMERS,
+    AddClients,
+    Hold,
+    NeededLink,
+    Scenario,
+    Search,
+    Steps,
+)
+from topologies.model.impairment import Impairment
+
+__all__ = [
+    "ANY_LINK",
+    "BETWEEN_REGIONS",
+    "MIRROR",
+    "PARALLEL",
+    "TO_A_PAIR",
+    "TO_FAR_CONSUMERS",
+    "AddClients",
+    "ConsumerUser",
+    "Hold",
+    "Impairment",
+    "NeededLink",
+    "ProducerUser",
+    "Scenario",
+    "Search",
+    "Stay",
+    "Steps",
+    "run",
+]
+__all__ += checks.__all__
+__all__ += faults.__all__
+
+use_status_of_a_run_that_cannot_be_made()  # here, as Locust imports locustfiles before it calls anything of ours

@@ -1,0 +1,207 @@
+"""The worker's side: takes its equipment from the master, and tells what it does."""
+
+import logging
+import os
+import socket
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import gevent
+from locust import events
+from locust.runners import WorkerRunner
+
+from drivers.protocols import connectors_of
+from drivers.users.fixed_settings import fix_settings, free_settings
+from drivers.users.priority import RealTimePriority
+from drivers.users.session import Session, attach, detach
+from drivers.users.stall_sampler import StallSampler
+from harness.distributed import messages
+from harness.distributed.messages import another_build, build_id
+from harness.java_parts import use_java_clients
+from harness.options.user_settings import other_settings, own_settings
+from harness.run.load_generators import process_info, with_priority, with_rows, with_tally
+from harness.runner_calls import cut_short_by, guard_runner
+from records.errors import RunUnreadable
+from records.run import ProcessInfo
+from records.rundir import RunDirectory
+from records.writer import Recorder
+from topologies.management.core_waits import CoreWaits
+from topologies.management.sampling import PERIOD_S, core_wait_rows, process_rows
+
+log = logging.getLogger("brokerbench")
+
+TALLY_EVERY_S = 0.5
+ORPHAN_LOOK_EVERY_S = 1.0
+REACH_TIMEOUT_S = 3.0
+CANNOT_TAKE_PART = 2  # exit status
+
+
+class WorkerDuty:
+    """A worker's handlers for the master's messages."""
+
+    def __init__(self, environment: Any, runner: WorkerRunner) -> None:
+        self._environment = environment
+        self._runner = runner
+        self._build_id = build_id()
+        self._session: Session | None = None
+        self._info: ProcessInfo | None = None
+        self._stalls: StallSampler | None = None
+        self._priority: RealTimePriority | None = None
+        self._quitting = False
+
+    def register(self) -> None:
+        """Listen to the master, and end with it."""
+        listeners: dict[str, Callable[[Any], object]] = {
+            "bb_clock": lambda _: self._runner.send_message("bb_clock", {"at_ns": time.perf_counter_ns()}),
+            "bb_equip": self._equip,
+            "bb_call_off": lambda _: self._let_go(),
+            "bb_go": self._in_session(lambda session, data: session.go(messages.go_in(data))),
+            "bb_settle": self._in_session(lambda session, data: session.settle(messages.settle_in(data))),
+            "bb_change_rate": self._in_session(
+                lambda session, data: session.change_rate(messages.change_rate_in(data))
+            ),
+            "bb_stop_producing": self._in_session(lambda session, _: session.stop_producing()),
+        }
+        for name, listener in listeners.items():
+            self._runner.register_message(name, lambda environment, msg, act=listener: act(msg.data))
+        events.test_stop.add_listener(self._on_test_stop)
+        events.quitting.add_listener(self._on_quitting)
+        guard_runner(self._runner, self._may_end_users, self._cut_short)
+        if self._environment.parsed_options.processes:
+            gevent.spawn(_end_with_the_parent, os.getppid())
+
+    def _may_end_users(self) -> bool:
+        """Whether the greenlet that asks may: no run goes on, or it is one of Locust's own, which obey the master."""
+        return self._session is None or self._quitting or gevent.getcurrent() in self._runner.greenlet
+
+    def _cut_short(self, call: str) -> None:
+        session, name = self._session, self._info.name if self._info else "a worker"
+        if session is None or not session.producing:
+            log.warning("%s changes nothing: the load is over", call)
+            return
+        session.report(cut_short_by(f"{call} in {name}", session.load_s()))
+
+    def _on_quitting(self, **_: Any) -> None:
+        self._quitting = True
+
+    def _equip(self, data: dict[str, Any]) -> None:
+        refusal = another_build(self._build_id, data.get("build_id", "an older one")) or _unreached(data)
+        refusal = refusal or other_settings(own_settings(self._runner.user_classes), data["own_settings"])
+        try:
+            if not refusal:
+                self._take_on(data)
+        except Exception as error:  # Locust would only log it, here
+            refusal = f"it could not be equipped: {error!r}"
+            log.exception("this worker could not be equipped")
+        if refusal:
+            log.error("the master's run cannot be taken part in: %s", refusal)
+            self._environment.process_exit_code = CANNOT_TAKE_PART
+        self._runner.send_message("bb_equipped", {"refusal": refusal, "build_id": self._build_id})
+
+    def _take_on(self, data: dict[str, Any]) -> None:
+        name = f"worker-{data['index']}"
+        free_settings(self._runner.user_classes)
+        for user in self._runner.user_classes:
+            for setting, value in data["settings"].get(user.__name__, {}).items():
+                setattr(user, setting, value)
+        fix_settings(self._runner.user_classes)
+        self._info = process_info(name, data["index"])
+        recorder = Recorder(_shared(data["run"]) or partial(self._send_events, name), name, run_id=data["run"]["id"])
+        recorder.start()
+        use_java_clients(data["client_version"])
+        network = messages.network_in(data)
+        connectors = connectors_of(network.spoken, network.trust)
+        self._session = Session(
+            network=network,
+            connectors=connectors,
+            recorder=recorder,
+            run_number=data["run_number"],
+            seed=data["seed"],
+            process_index=data["index"],
+            clock=time.perf_counter_ns,
+        )
+        attach(self._environment, self._session)
+        self._stalls = StallSampler(recorder, data["index"], connectors)
+        self._stalls.start()
+        if data["realtime"]:
+            self._priority = with_priority(self._session)
+        gevent.spawn(self._keep_telling, self._session)
+        gevent.spawn(self._keep_sampling, self._session)
+
+    def _send_events(self, process: str, table: str, messages: bytes) -> None:
+        self._runner.send_message("bb_events", {"process": process, "table": table, "messages": messages})
+
+    def _in_session(self, act: Callable[[Session, Any], None]) -> Callable[[Any], None]:
+        """A listener that does nothing while there is no session."""
+        return lambda data: act(self._session, data) if self._session else None
+
+    def _keep_telling(self, session: Session) -> None:
+        while self._session is session:
+            self._tell(session)
+            time.sleep(TALLY_EVERY_S)
+
+    def _keep_sampling(self, session: Session) -> None:
+        """The CPU of this process, and its waits for a core, are a part of the load generator's."""
+        own, waits = session.recorder.process, CoreWaits(os.getpid())
+        while self._session is session:
+            for row in process_rows("", os.getpid(), own) + core_wait_rows("", waits, own):
+                session.recorder.sample(*row)
+            time.sleep(PERIOD_S)
+
+    def _tell(self, session: Session) -> None:
+        self._runner.send_message("bb_tally", messages.progress_of(session))
+
+    def _on_test_stop(self, **_: Any) -> None:
+        session = self._let_go()
+        if session is None or self._info is None:
+            return
+        self._tell(session)
+        info = with_rows(with_tally(self._info, session.tally), session.recorder)
+        self._runner.send_message("bb_closed", {"process": asdict(info)})
+
+    def _let_go(self) -> Session | None:
+        """The session has ended, its streams are complete."""
+        session, self._session = self._session, None
+        if session:
+            detach(self._environment)
+            if self._stalls:
+                self._stalls.stop()
+            if self._priority:
+                self._priority.stop()
+            session.recorder.close()
+        return session
+
+
+def _shared(run: dict[str, str]) -> RunDirectory | None:
+    """The run's folder, if this process sees it: the same path may be another folder on another host."""
+    try:
+        directory = RunDirectory.open(Path(run["path"]))
+        return directory if directory.read_run().run_id == run["id"] else None
+    except RunUnreadable:
+        return None
+
+
+def _end_with_the_parent(parent: int) -> None:
+    """`--processes` forks the workers; without their parent they would wait for a minute."""
+    while os.getppid() == parent:
+        time.sleep(ORPHAN_LOOK_EVERY_S)
+    os._exit(1)
+
+
+def _unreached(data: Mapping[str, Any]) -> str:
+    """Why this worker's clients could not reach a broker, and the next step; nothing if they can reach them all."""
+    for address, broker in data["network"]["broker_names"].items():
+        host, _, port = address.rpartition(":")
+        try:
+            socket.create_connection((host, int(port)), REACH_TIMEOUT_S).close()
+        except OSError as error:
+            return (
+                f"broker {broker} at {address} cannot be reached from host {socket.gethostname()} "
+                f"({error.strerror or error}); those that the master starts listen at its --bind-host: "
+                "name an address there that every worker reaches"
+            )
+    return ""

@@ -1,0 +1,30 @@
+"""Swallows all that a link carries, like a firewall that drops packets: neither end is told. Later it is mended.
+
+broker ──► door of the link (takes every byte, passes none on, both ways) ──► broker        clients ──► both brokers
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from harness.faults.contract import LinkFault, Probe
+from topologies.runtimes.contract import Runtime
+
+
+@dataclass(frozen=True)
+class BlackholeLink(LinkFault):
+    """Discards the link's bytes, then ends its connections."""
+
+    kind: ClassVar[str] = "blackhole"
+    does: ClassVar[str] = (
+        "the link's connections stay open and everything sent over them is discarded, both ways; after `for` "
+        "seconds they end, and new ones carry again"
+    )
+
+    def begin(self, runtime: Runtime) -> None:
+        self.proxies(runtime).swallow(self.target)
+
+    def end(self, runtime: Runtime) -> None:
+        self.proxies(runtime).swallow_no_more(self.target)
+
+    def in_effect(self, probe: Probe) -> bool:
+        return probe.link_is_silent(self.target)

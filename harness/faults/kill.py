@@ -1,0 +1,24 @@
+"""Kills a broker, like a crash: no goodbye to anyone. Later it is started again on the store that it left.
+
+producer ──✗ broker (its process is gone, its ports refuse) ✗── consumer
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from harness.faults.contract import BrokerTakenDown
+from topologies.runtimes.contract import Runtime
+
+
+@dataclass(frozen=True)
+class KillBroker(BrokerTakenDown):
+    """SIGKILL, then a start."""
+
+    kind: ClassVar[str] = "kill"
+    does: ClassVar[str] = (
+        "SIGKILL; after `for` seconds the broker is started again on the store that it left; with `for=forever` it "
+        "never comes back"
+    )
+
+    def begin(self, runtime: Runtime) -> None:
+        runtime.kill(self.target)

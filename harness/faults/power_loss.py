@@ -1,0 +1,96 @@
+"""Cuts the power of a broker's machine: its disk keeps what was flushed, and nothing else. Later it is switched on.
+
+producer ──✗ broker (its process is gone) ──✗ disk (unwritten pages of the kernel are gone)
+"""
+
+import math
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+from harness.faults.contract import BrokerTakenDown, Fault
+from topologies.model.topology import Topology
+from topologies.runtimes.capabilities import Capability
+from topologies.runtimes.contract import Runtime, RuntimeFailed
+from topologies.runtimes.processes.runtime import ProcessRuntime
+
+AND = "+"
+
+
+@dataclass(frozen=True)
+class PowerLoss(BrokerTakenDown):
+    """An abrupt end of the broker's file system and SIGKILL, then a mount and a start.
+
+    ``target``: in a scenario or in ``--fault`` also several brokers, such as ``broker-1+broker-2``: `each_broker` makes
+    a fault of each. ``again_s``: how long after it was switched on it loses power once more. ``at_once``: the brokers
+    that lose power at the same moment, with this one.
+    """
+
+    kind: ClassVar[str] = "power-loss"
+    takes: ClassVar[str] = "BROKER"
+    does: ClassVar[str] = (
+        "the broker's machine loses power: its disk keeps what was flushed to it, and the broker is killed; after "
+        "`for` seconds the disk is mounted again and the broker started. Several brokers at the same moment: "
+        "`power-loss(broker-1+broker-2, at=10, for=15)`. With `again=2` the power fails once more 2 s after the start "
+        "began, and returns at once. Every broker of the run then has a disk of its own, as with "
+        "`--disks`. A store that a pair shares stays up, unless all brokers that use it lose power at the same moment"
+    )
+    needs: ClassVar[tuple[Capability, ...]] = (Capability.OPERATES_BROKERS, Capability.OWNS_DISKS)
+    seconds: ClassVar[Mapping[str, str]] = {"for": "for_s", "again": "again_s"}
+
+    again_s: float | None = None
+    at_once: tuple[str, ...] = field(default=(), repr=False)  # from the plan, not from users
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.again_s is not None and not 0 < self.again_s < math.inf:
+            raise ValueError(f"fault {self.kind} of {self.target}: again={self.again_s:g} must be more than 0 seconds")
+        if self.again_s is not None and self.is_forever:
+            raise ValueError(
+                f"fault {self.kind} of {self.target}: again={self.again_s:g} is for a broker that is started again; "
+                "write for=SECONDS, or leave again out"
+            )
+
+    def why_not_in(self, topology: Topology, faults: Sequence[Fault]) -> str:
+        if topology.broker(self.target).store is None:
+            return (
+                "it keeps messages in memory only (persistence: null), so power-loss does the same as kill; write "
+                "kill, or leave persistence out"
+            )
+        return ""
+
+    def begin(self, runtime: Runtime) -> None:
+        if not isinstance(runtime, ProcessRuntime):
+            raise RuntimeFailed(f"broker {self.target!r} has no disk of its own, so its power cannot be cut")
+        runtime.lose_power(self.target, self.at_once)
+
+    def end(self, runtime: Runtime) -> None:
+        if self.again_s is not None and isinstance(runtime, ProcessRuntime):
+            runtime.begin_start(self.target)
+            time.sleep(self.again_s)
+            runtime.lose_power(self.target)
+        super().end(runtime)
+
+
+def each_broker(faults: Iterable[Fault]) -> tuple[Fault, ...]:
+    """The faults, with one for each broker in place of a power loss of several. Pure."""
+    return tuple(
+        fault.aimed_at(target)
+        for fault in faults
+        for target in (fault.target.split(AND) if isinstance(fault, PowerLoss) else (fault.target,))
+    )
+
+
+def at_same_moment(faults: Sequence[Fault]) -> tuple[Fault, ...]:
+    """The faults, each power loss with the brokers that lose power at the same time. Pure."""
+    return tuple(
+        replace(fault, at_once=tuple(other.target for other in faults if _same_moment(fault, other)))
+        if isinstance(fault, PowerLoss)
+        else fault
+        for fault in faults
+    )
+
+
+def _same_moment(fault: PowerLoss, other: Fault) -> bool:
+    return isinstance(other, PowerLoss) and other.at_s == fault.at_s

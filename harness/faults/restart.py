@@ -1,0 +1,18 @@
+"""Restarts a broker in order: it is stopped, and started again at once."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from harness.faults.stop import StopBroker
+
+
+@dataclass(frozen=True)
+class RestartBroker(StopBroker):
+    """SIGTERM and a start. Only the broker decides how long."""
+
+    kind: ClassVar[str] = "restart"
+    does: ClassVar[str] = "the broker is asked to shut down, and started again at once"
+    seconds: ClassVar[Mapping[str, str]] = {}
+
+    for_s: float | None = field(default=0.0, init=False)

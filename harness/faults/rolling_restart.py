@@ -1,0 +1,128 @@
+"""Restarts brokers in turn, like an administrator who installs an update: never two of them at once.
+
+    broker-1: stop, start, links up │ pause │ broker-2: stop, start, links up │ pause │ broker-3 …
+
+Each is a fault of its own, so that a run tells what each restart did.
+"""
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from harness.faults.contract import Fault, Probe
+from harness.faults.restart import RestartBroker
+from topologies.model.topology import Topology
+
+ALL = "all"
+PAUSE_S = 5.0
+EXPECTED_S = 10.0
+"""A restart until the links are up; docs/scenarios.md has 6 to 30 s a broker, by topology."""
+
+
+@dataclass(frozen=True)
+class RestartInTurn(RestartBroker):
+    """One restart of several.
+
+    It is over once the broker takes logins and each of its links is up. ``after_s``: its `turn_pause_s`.
+    """
+
+    look_every_s: ClassVar[float] = 0.25  # each look asks the brokers at both ends of its links
+    mended_as: ClassVar[str] = "takes logins again, and its links are up"
+    not_mended_as: ClassVar[str] = "did not take logins with all its links up"
+
+    after_s: float | None = None
+
+    @property
+    def turn_pause_s(self) -> float | None:
+        return self.after_s
+
+    def mended(self, probe: Probe) -> bool:
+        return probe.joined(self.target)
+
+
+@dataclass(frozen=True)
+class RollingRestart(RestartBroker):
+    """Stands for the restarts of every broker in a plan: `in_turn` makes them.
+
+    ``target``: ``all`` or a client group, of which it takes the brokers where the group enters. ``pause_s``: from the
+    end of one restart to the beginning of the next.
+    """
+
+    kind: ClassVar[str] = "rolling-restart"
+    does: ClassVar[str] = (
+        "every broker in turn is asked to shut down, and started again at once; each `pause` seconds (default 5) "
+        "after the one before takes logins again and has its links up. Each is a `restart` of its own in the "
+        "results. A client group in place of `all`: the brokers where it enters"
+    )
+    takes: ClassVar[str] = "all"
+    seconds: ClassVar[Mapping[str, str]] = {"pause": "pause_s"}
+
+    target: str = ALL
+    at_s: float = 0.0
+    pause_s: float = PAUSE_S
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 <= self.pause_s < math.inf:
+            raise ValueError(f"fault {self.kind} of {self.target}: pause={self.pause_s:g} must be 0 or more seconds")
+
+
+def times_s(faults: Iterable[Fault], restart_s: float) -> Iterator[tuple[float, float]]:
+    """When each fault begins and is over, in seconds of the load, if each restart in turn takes ``restart_s``. Pure."""
+    over_s = 0.0
+    for fault in faults:
+        begins_s = fault.at_s if fault.turn_pause_s is None else max(fault.at_s, over_s + fault.turn_pause_s)
+        over_s = begins_s + (restart_s if isinstance(fault, RestartInTurn) else fault.lasts_s)
+        yield begins_s, over_s
+
+
+def earliest_s(faults: Iterable[Fault]) -> list[float]:
+    """When each fault begins at the earliest: restarts take no time, and the pauses between them do. Pure."""
+    return [begins_s for begins_s, _ in times_s(faults, 0.0)]
+
+
+def expected_s(faults: Iterable[Fault]) -> float:
+    """When the last of the faults will be over, in seconds of the load, if each restart takes `EXPECTED_S`. Pure."""
+    return max((over_s for _, over_s in times_s(faults, EXPECTED_S)), default=0.0)
+
+
+def too_long(faults: Sequence[Fault], load_s: float | None) -> str:
+    """Why restarts in turn are not expected to fit into the load; '' if they are. Pure."""
+    last_s = expected_s(fault for fault in faults if isinstance(fault, RestartInTurn))
+    if load_s is None or last_s <= load_s:
+        return ""
+    return (
+        f"at about {EXPECTED_S:g} s for each restart the last one is over {last_s:g} s into the load, and the load is "
+        f"over after {load_s:g} s: the run is invalid if it ends before the last one's turn"
+    )
+
+
+def in_turn(faults: Iterable[Fault], topology: Topology) -> tuple[Fault, ...]:
+    """The faults, with the restarts of each broker in place of a rolling restart. Pure.
+
+    A rolling restart of one broker, or of a name that is not there, stays as it is: a restart of that name.
+    """
+    in_place: list[Fault] = []
+    for fault in faults:
+        if isinstance(fault, RollingRestart):
+            follows = bool(in_place) and isinstance(in_place[-1], RestartInTurn)
+            for broker in _brokers(fault.target, topology):
+                in_place.append(RestartInTurn(broker, fault.at_s, fault.pause_s if follows else None))
+                follows = True
+        else:
+            in_place.append(fault)
+    return tuple(in_place)
+
+
+def _brokers(target: str, topology: Topology) -> Sequence[str]:
+    """In the topology's order, each standby before its active: its restart moves no client."""
+    groups = {group.name: {broker.name for broker in group.enter_at} for group in topology.groups}
+    if target != ALL and target not in groups:
+        return (target,)
+    wanted = {broker.name for broker in topology.brokers} if target == ALL else groups[target]
+    actives = [broker.name for broker in topology.brokers if not broker.standby_of]
+    pairs = [
+        (*(broker.name for broker in topology.brokers if broker.standby_of == active), active) for active in actives
+    ]
+    return [broker for pair in pairs for broker in pair if broker in wanted]

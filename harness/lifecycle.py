@@ -1,0 +1,387 @@
+"""Turns Locust's own events into the steps of a run, so that one `locust -f` line does the whole job.
+
+    init           options checked: a wrong one ends the process with status 2 before anything starts
+    test_start     a run begins: brokers up and proven, before any user is spawned
+    test_stopping  the load is over (time, count, Ctrl-C, the web UI): producers are silent, consumers drain
+    test_stop      the users are gone: browse, down, analysis, report
+    quitting       whatever is still there goes
+
+Each event is handed to the run controller. Without a LoadTestShape Locust's ``-t`` clock runs while ``test_start`` is
+still busy, so the run controller keeps that clock instead. A web UI has many runs in one process: one run controller
+each. Its Start and Stop buttons come here (`harness.web`).
+"""
+
+import atexit
+import json
+import logging
+import signal
+from argparse import Namespace
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NoReturn
+
+import gevent
+from gevent.event import Event
+from locust import events
+from locust import log as locust_log
+from locust.runners import STATE_SPAWNING, MasterRunner, WorkerRunner
+
+from drivers.protocols import Spoken
+from drivers.users.fixed_settings import fix_settings
+from harness import distributed, web
+from harness.exits import keep_status, report_exits
+from harness.java_parts import use_java_clients
+from harness.options import arguments, plan, user_settings
+from harness.options import run_options as options
+from harness.options.locust_options import selection_refusals
+from harness.options.user_settings import require_all_named
+from harness.run import jobs
+from harness.run.brokers import BrokerEnvironment, Reroute
+from harness.run.controller import CANNOT_RUN, RunController
+from harness.run.load_generators import LoadGenerators, LocalLoadGenerator
+from harness.run.readiness import require_ready
+from harness.run.snapshot import Snapshot
+from harness.runner_calls import guard_runner
+from harness.scenario import Scenario
+from harness.web.guard import tell_refusal
+from records.declared_types import misfit
+from records.environment import escape_unprintable
+from records.errors import UserError, refuse_first
+from records.summary import EXIT_STATUS
+from records.writer import Recorder
+from topologies.model.spelling import shortened
+
+log = logging.getLogger("brokerbench")
+
+FAILED_LISTENER = (
+    "a listener or a greenlet of the locustfile raised an error, which Locust only logs: look for its traceback in the "
+    "output of the run"
+)
+
+
+def run(scenario: Scenario, *, reroute: Reroute | None = None) -> None:
+    """Hand a scenario over: the last line of a locustfile. Registers with Locust's events and returns.
+
+    ``reroute``: where clients go instead of a broker's own listener, for a proxy in between. Raises ValueError if this
+    process has a scenario already, or if ``scenario`` is none.
+    """
+    if problem := misfit("run: scenario", scenario, Scenario):
+        raise ValueError(f"{problem}; write run(Scenario(…))")
+    if any(isinstance(getattr(handler, "__self__", None), Lifecycle) for handler in events.init._handlers):
+        raise ValueError(
+            f"run(…) of scenario {scenario.name}: this process has a scenario already; call it once in a locustfile, "
+            "and name one locustfile by -f"
+        )
+    escape_unprintable()
+    use_java_clients()
+    lifecycle = Lifecycle(scenario, reroute)
+    atexit.register(lifecycle.say_last)  # so early that it comes after Locust's own, which ends the workers
+    distributed.secure(lifecycle.reject)
+    events.init_command_line_parser.add_listener(lifecycle.on_parser)
+    events.init.add_listener(lifecycle.on_init)
+
+
+class Lifecycle:
+    """One Locust process: its options, its signals and its current controller."""
+
+    def __init__(self, scenario: Scenario, reroute: Reroute | None) -> None:
+        self._scenario = scenario
+        self._reroute = reroute
+        self._environment: Any = None
+        self._parser: Any = None
+        self._plan: plan.Plan | None = None  # what `check` made last: the next run
+        self._controller: RunController | None = None
+        self._last: RunController | None = None  # the last one that came to its end
+        self._shown: RunController | None = None  # the last one that began
+        self._idle = Event()
+        self._idle.set()
+        self._starting = False
+        self._ender: Any = None  # the greenlet that ends the users of the present run
+        self._own = user_settings.remember(scenario)
+        self._web: web.Web | None = None
+        self.refusal = ""
+        self._last_line = ""
+        self._signals = 0
+        self._status: int | None = None  # of this process, by its last run
+
+    # -- Locust starts -------------------------------------------------------------------------------------------------
+
+    def on_parser(self, parser: Any, **_: Any) -> None:
+        arguments.add_arguments(parser, self._scenario)
+        self._parser = parser
+        distributed.listen_on_loopback(parser)
+
+    def on_init(self, environment: Any, runner: Any, **_: Any) -> None:
+        self._environment = environment
+        report_exits(environment)
+        if isinstance(runner, WorkerRunner):
+            distributed.WorkerDuty(environment, runner).register()
+            return
+        guard_runner(runner, self._may_end_users, self._cut_short)
+        _keep_locust_from_saying("No run time limit set")  # the limit is the run controller's, so Locust knows of none
+        namespace = environment.parsed_options
+        try:
+            self._count_users(namespace)
+        except UserError as error:
+            self.reject(error, namespace.processes)
+        if namespace.dry_run:
+            assert self._plan is not None, "it was just made"
+            for warning in self._plan.info.warnings:
+                log.warning("%s", warning)
+            print(json.dumps(plan.would_run(self._plan)))
+            raise SystemExit(0)
+        if environment.web_ui:
+            self._web = web.register(environment, self, Path(namespace.runs))
+        if namespace.headless:
+            namespace.only_summary = not namespace.print_stats  # its tables every 2 s would bury our own progress
+        if namespace.headless or namespace.autostart:
+            namespace.run_time = None  # Locust's own clock would run while the brokers come up
+        events.test_start.add_listener(self.on_test_start)
+        events.test_stopping.add_listener(self.on_test_stopping)
+        events.test_stop.add_listener(self.on_test_stop)
+        events.quitting.add_listener(self.on_quitting)
+        events.quit.add_listener(self.on_quit)
+        keep_status(environment, lambda: self._status)
+        gevent.signal_handler(signal.SIGINT, self.on_ctrl_c)
+
+    def reject(self, error: UserError, forked_workers: int | None) -> NoReturn:
+        """End this process, which has no run; the reason is its last line also if forked workers end after it."""
+        refusal = shortened(str(error))
+        log.error("%s", refusal)
+        if forked_workers:
+            self._tell_last(_failed(refusal))
+        raise SystemExit(CANNOT_RUN) from error
+
+    def _count_users(self, namespace: Any) -> None:
+        """Locust has to know how many users there are: all that the scenario counts, at once."""
+        refuse_first(selection_refusals(namespace, self._environment.shape_class))
+        require_all_named(self._environment.user_classes, self._scenario.users)
+        counts = self.check(namespace)
+        wanted = sum(counts.values())
+        if namespace.num_users not in (None, wanted):
+            raise UserError(
+                f"--users {namespace.num_users}: {self._scenario.name} has {wanted} users "
+                f"({', '.join(f'{count} {name}' for name, count in counts.items())}); "
+                "leave --users out, and use --producers and --consumers to change how many there are"
+            )
+        namespace.num_users = wanted
+        assert self._plan is not None, "check has made it"
+        # Users that connect later only wait: all have to be there in time for their steps.
+        namespace.spawn_rate = namespace.spawn_rate or (max(100, wanted // 4) if self._plan.options.clients else 100)
+
+    # -- the web UI (harness.web.Bench) ----------------------------------------------------------------------
+
+    @property
+    def busy(self) -> bool:
+        return self._starting or not self._idle.is_set()
+
+    def snapshot(self) -> Snapshot | None:
+        return self._shown.snapshot() if self._shown else None
+
+    def check(self, namespace: Namespace) -> Mapping[str, int]:
+        """The user classes are as the scenario has them before, and as the options ask for after."""
+        chosen = options.read(namespace, self._scenario, namespace.run_time)
+        user_settings.restore(self._own)
+        self._plan = plan.make(self._scenario, chosen)
+        fix_settings(self._scenario.users)
+        if isinstance(self._environment.runner, MasterRunner):
+            spoken = Spoken.parse(self._plan.info.protocol)
+            refuse_first(distributed.one_process_refusals(spoken, self._scenario.users))
+        command = (*self._plan.info.command, *arguments.given_elsewhere(self._parser, self._plan.info.command))
+        self._plan = replace(self._plan, info=replace(self._plan.info, command=command))
+        if none := [name for name, count in self._plan.counts.items() if not count]:
+            raise UserError(f"{none[0]}: fixed_count = 0: write how many users of this class there are")
+        return self._plan.counts
+
+    def start(self, namespace: Namespace, users: int) -> None:
+        self._starting = True
+        gevent.spawn(self._start, users, namespace.spawn_rate)
+
+    def _start(self, users: int, spawn_rate: float) -> None:
+        runner = self._environment.runner
+        try:
+            runner.start(users, spawn_rate)
+            if runner.spawning_greenlet:  # a master spawns in `start` itself
+                runner.spawning_greenlet.join()
+        finally:
+            self._starting = False
+
+    def stop(self) -> None:
+        while self._starting and self._controller is None:
+            gevent.sleep(0.05)
+        if self._controller:
+            self._controller.stop()
+        self._idle.wait()
+
+    # -- one run -------------------------------------------------------------------------------------------------------
+
+    def on_test_start(self, environment: Any, **_: Any) -> None:
+        self._idle.wait()  # in the web UI the run before may still be writing its report
+        self._idle.clear()
+        self._starting = False
+        locust_log.unhandled_greenlet_exception = False
+        self.refusal = ""
+        self._end_with(CANNOT_RUN)
+        environment.runner.update_state(STATE_SPAWNING)  # so that the web UI shows it and can stop it
+        try:
+            self._controller = self._shown = self._conduct(environment)
+            self._controller.begin()
+        except UserError as error:
+            if self._web:
+                self.refusal = tell_refusal(str(error), error)
+            else:
+                self.refusal = str(error)
+                log.error("%s", error)
+            if self._controller and self._controller.interrupted:
+                self._end_with(EXIT_STATUS["interrupted"])
+            self._call_off(environment)
+        except Exception as error:  # Locust would swallow it, and spawn users that have no run
+            log.exception("this run cannot be made, by a fault of brokerbench's own")
+            self.refusal = f"a fault of brokerbench's own: {error!r}; see the log"
+            self._call_off(environment)
+        except BaseException:
+            self._idle.set()
+            raise
+        gevent.spawn(self._hold, self._controller)
+
+    def _conduct(self, environment: Any) -> RunController:
+        run_plan = self._plan
+        assert run_plan is not None, "on_init has made one, or has ended the process"
+        require_ready(run_plan)
+        if self._web:
+            run_plan = replace(run_plan, info=replace(run_plan.info, command=self._web.command(run_plan.info.command)))
+        distributed_run = isinstance(environment.runner, MasterRunner)
+
+        def load_generators(recorder: Recorder, brokers: BrokerEnvironment) -> LoadGenerators:
+            if distributed_run:
+                return distributed.DistributedLoadGenerators(environment.runner)
+            return LocalLoadGenerator(environment, recorder, brokers.connectors)
+
+        process, watched = "master" if distributed_run else "main", environment.web_ui is not None
+        return RunController(run_plan, load_generators, process, self._reroute, watched=watched)
+
+    def _call_off(self, environment: Any) -> None:
+        """No user is spawned: the greenlet that would do it ends here, and a headless Locust ends."""
+        self._controller = None
+        gevent.spawn(self._end_users).link(lambda _: self._idle.set())
+        raise gevent.GreenletExit
+
+    def _hold(self, controller: RunController) -> None:
+        try:
+            controller.load.hold()
+        except Exception as error:  # no other code would end the users
+            controller.fail(error)
+        if not controller.over:
+            controller.load.end()
+            self._end_users()
+
+    def _end_users(self) -> None:
+        """Stop all users; a headless Locust then quits."""
+        self._ender = gevent.getcurrent()
+        runner = self._environment.runner
+        runner.stop()
+        namespace = self._environment.parsed_options
+        quits = namespace.autostart and namespace.autoquit >= 0
+        if quits:
+            gevent.sleep(namespace.autoquit)
+        if namespace.headless or quits or self._signals:
+            runner.quit()
+            if self._environment.web_ui:
+                self._environment.web_ui.stop()
+
+    def _may_end_users(self) -> bool:
+        """Whether the greenlet that asks may: no run goes on, or it is the one that ends this run."""
+        controller = self._controller
+        return controller is None or controller.abandoned or gevent.getcurrent() is self._ender
+
+    def _cut_short(self, call: str) -> None:
+        if self._controller:
+            self._controller.cut_short(call)
+
+    def on_test_stopping(self, environment: Any, **_: Any) -> None:
+        if not self._may_end_users():
+            self._cut_short("an event test_stopping")
+            if not isinstance(environment.runner, MasterRunner):  # which may have to read what its workers send
+                self._idle.wait()
+            return
+        if self._controller:
+            self._controller.drain()
+
+    def on_test_stop(self, environment: Any, **_: Any) -> None:
+        if not self._may_end_users():
+            self._cut_short("an event test_stop")
+            return
+        controller = self._controller
+        if controller is None:
+            return
+        if locust_log.unhandled_greenlet_exception:
+            controller.run_record.warning(FAILED_LISTENER)
+        try:
+            controller.finish()
+            self._end_with(controller.exit_status)
+        finally:
+            self._controller = None
+            self._last = controller
+            self._idle.set()
+
+    def _end_with(self, status: int) -> None:
+        self._environment.process_exit_code = self._status = status
+
+    # -- the end -------------------------------------------------------------------------------------------------------
+
+    def on_ctrl_c(self) -> None:
+        """The first one ends the load and still reports; the second one tears everything down at once."""
+        self._signals += 1
+        controller = self._controller
+        if controller is None:
+            if self._web:
+                self._end_with(0)  # its runs have told their verdicts
+            raise KeyboardInterrupt  # reaches Locust's main greenlet
+        if self._signals == 1 and controller.over:
+            log.warning("Ctrl-C: the load is over and the run is being reported; again to tear everything down at once")
+            return
+        if self._signals == 1:
+            log.warning("Ctrl-C: the load ends, what was measured is reported; again to tear everything down at once")
+            gevent.spawn(controller.interrupt)  # taking brokers down blocks, a signal handler must not
+            return
+        log.warning("Ctrl-C again: everything is torn down")
+        self._end_with(EXIT_STATUS["interrupted"])
+        controller.abandon()
+        raise SystemExit(EXIT_STATUS["interrupted"])
+
+    def on_quitting(self, environment: Any, **_: Any) -> None:
+        if self._controller:
+            self._controller.abandon()
+            self._end_with(EXIT_STATUS["interrupted"])
+
+    def on_quit(self, **_: Any) -> None:
+        """The last lines on the terminal, after Locust's own tables."""
+        reported = self._last or (self._shown if self._shown and self._shown.info.phases.load_began_ns else None)
+        if reported:  # or stopped while it was analysed: how to go on
+            for line in jobs.last_words(reported.directory):
+                print(line)
+        failure = self._last.failure if self._last else self.refusal
+        if failure and not self._web:  # the web UI has shown why
+            self._tell_last(_failed(failure))
+        if not self._environment.parsed_options.processes:
+            self.say_last()
+
+    def _tell_last(self, line: str) -> None:
+        """Say it once the workers that `--processes` forked have ended, as they say something at their end too."""
+        self._last_line = line
+        _keep_locust_from_saying("Bad response code from worker children", logger="root")
+
+    def say_last(self) -> None:
+        if self._last_line:
+            print(self._last_line, flush=True)
+        self._last_line = ""
+
+
+def _failed(failure: str) -> str:
+    first_line, *more_lines = failure.splitlines()
+    return f"Failed:  {first_line.rstrip(':')}{'; the lines above have more' if more_lines else ''}"
+
+
+def _keep_locust_from_saying(words: str, logger: str = "locust.main") -> None:
+    logging.getLogger(logger).addFilter(lambda record: words not in record.getMessage())

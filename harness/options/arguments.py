@@ -1,0 +1,100 @@
+"""Adds the options of `harness.options.declarations` to Locust's command line; the web UI's form shows them too.
+
+`harness.options.run_options.read` makes frozen values of the parsed arguments.
+"""
+
+from argparse import Action, ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from harness.options.declarations import KINDS_OF_FAULTS, OPTIONS, SCENARIOS_OWN, SECTIONS
+from harness.options.fault_options import kinds_in_words
+from harness.run.warm_up import AT_LEAST_S, AT_MOST_S
+from harness.scenario import Scenario
+
+REPEATED = {option.dest for option in OPTIONS.values()} | {"locustfile", "headless", "run_time", "processes"}
+"""Options that belong to the command that makes a run again."""
+
+
+class Joined(Action):
+    """An option that may be given more than once: what each says, joined by ``;``, as it may be written at once."""
+
+    def __call__(
+        self, parser: ArgumentParser, namespace: Namespace, values: Any, option_string: str | None = None
+    ) -> None:
+        before = getattr(namespace, self.dest)
+        setattr(namespace, self.dest, f"{before};{values}" if before else values)
+
+
+def add_arguments(parser: Any, scenario: Scenario) -> None:
+    """Add brokerbench's arguments to Locust's parser. The web form shows them in the order in which they are added."""
+    _refuse_endless_run_time(parser)
+    groups = {title: parser.add_argument_group(title) for title in SECTIONS}
+    defaults = {
+        "--topology": scenario.default_topology.replace("%", "%%"),
+        "--protocol": scenario.default_protocol,
+        "--warm-up": _warm_up(scenario),
+    }
+    kinds = kinds_in_words()
+    for option in OPTIONS.values():
+        if option.section not in groups:
+            continue
+        help = option.help.replace(SCENARIOS_OWN, defaults.get(option.name, "")).replace(KINDS_OF_FAULTS, kinds)
+        help = help.replace("%(default)s", str(option.default))  # the web form would show it as it is
+        settings: dict[str, Any] = {"help": help}
+        if option.kind is bool:
+            settings["action"] = "store_true"
+        else:
+            settings["default"] = option.parser_default
+        if option.kind in (int, float):
+            settings["type"] = option.kind
+        if option.choices:  # '' stands for an option that is not given: no value to offer in a help
+            settings |= {"choices": ("", *option.choices), "metavar": "{" + ",".join(option.choices) + "}"}
+        if option.repeats:
+            settings["action"] = Joined
+        settings["env_var"] = f"LOCUST_{option.dest.upper()}"
+        action = groups[option.section].add_argument(option.name, **settings)
+        action.include_in_web_ui = option.in_form and not option.beside_report
+        action.is_secret = action.is_required = action.is_multiple = False  # as Locust's own add_argument sets them
+    parser.set_defaults(topology=scenario.default_topology)
+
+
+def given_elsewhere(parser: Any, command: Sequence[str]) -> list[str]:
+    """The options that came from a variable or from locust.conf, as words for the ``command`` that lacks them.
+
+    Only options that a run of the same kind needs. Others may hold secrets, such as LOCUST_WEB_LOGIN.
+    """
+    words: list[str] = []
+    typed = {word.partition("=")[0] for word in command}
+    sources = parser.get_source_to_settings_dict() if parser else {}
+    for source, found in sources.items():
+        if source in ("command_line", "defaults"):
+            continue
+        for action, value in found.values():
+            if action is None or action.dest not in REPEATED or typed & {*action.option_strings}:
+                continue
+            words += [action.option_strings[-1], *([] if action.nargs == 0 else [str(value)])]
+            typed |= {*action.option_strings}
+    return words
+
+
+def _warm_up(scenario: Scenario) -> str:
+    if scenario.warm_up_s is not None:
+        return f"{scenario.warm_up_s:g}"
+    return f"until the median latency settles, at least {AT_LEAST_S} and at most {AT_MOST_S:g}"
+
+
+def _refuse_endless_run_time(parser: Any) -> None:
+    """Locust's own ``-t`` lets Python's OverflowError out."""
+    for action in parser._actions:
+        if action.dest == "run_time" and action.type is not None:
+            action.type = partial(_run_time_s, action.type)
+
+
+def _run_time_s(timespan: Callable[[str], int], text: str) -> int:
+    """``timespan``: Locust's own reading."""
+    try:
+        return timespan(text)
+    except (OverflowError, ValueError, ArgumentTypeError) as error:
+        raise ArgumentTypeError(f"{text!r}; write a time of at most 31 days, such as 30s, 5m or 1h20m") from error

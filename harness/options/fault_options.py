@@ -1,0 +1,239 @@
+"""Reads ``--fault 'kill(broker-2, at=10, for=15)'``, and checks the faults of a run before anything starts."""
+
+import random
+import re
+from collections.abc import Sequence
+from itertools import combinations
+
+from harness.faults import KINDS, CommandFault, Fault, repeated
+from harness.faults.contract import FOREVER
+from harness.faults.join import absent_at_start
+from harness.faults.power_loss import at_same_moment, each_broker
+from harness.faults.rolling_restart import earliest_s, in_turn
+from harness.options.declarations import Options
+from records.calls import before_missing_comma, parse_call
+from records.errors import UserError, about
+from topologies.model.spelling import nearest
+from topologies.model.topology import Topology, opened_by_joining
+from topologies.runtimes.capabilities import Capability, can
+
+EXAMPLE = "kill(broker-2, at=10, for=15)"
+HOW = f"write KIND(BROKER or LINK, at=SECONDS, for=SECONDS), such as {EXAMPLE}"
+HOW_COMMAND = (
+    "a command cannot hold , ; = ( or ): put it into a script, such as command(./reboot.sh, target=broker-2, at=10)"
+)
+EVERY, TIMES = "every", "times"
+MOST_NAMES = 8  # of links in one sentence
+KIND = re.compile(r"[\w-]+")
+
+
+# -- the text ----------------------------------------------------------------------------------------------------------
+
+
+def kinds_in_words() -> str:
+    """``to brokers kill, …, full-store or join, to links cut, …``: what is done to brokers and links of ours."""
+    ours = [fault for fault in KINDS.values() if fault is not CommandFault]
+    of_brokers, of_links = ([fault.kind for fault in ours if fault.of_link == of_link] for of_link in (False, True))
+    return ", ".join(
+        f"to {targets} {', '.join(kinds[:-1])} or {kinds[-1]}"
+        for targets, kinds in (("brokers", of_brokers), ("links", of_links))
+    )
+
+
+def parse_faults(text: str) -> tuple[Fault, ...]:
+    """The faults of a text such as ``kill(broker-2, at=10, for=15); restart(broker-1, at=40)``. Raises UserError."""
+    return tuple(fault for part in text.split(";") if part.strip() for fault in _parse(part.strip()))
+
+
+def _parse(text: str) -> tuple[Fault, ...]:
+    """One fault, or as many as it is repeated."""
+    try:
+        return _parse_one(text)
+    except ValueError as error:
+        raise UserError(f"--fault {text!r}: {error}") from error
+
+
+def _parse_one(text: str) -> tuple[Fault, ...]:
+    """Raises ValueError."""
+    call = parse_call(text)
+    kind = call.name if call else text.partition("(")[0].strip()
+    if kind not in KINDS and KIND.fullmatch(kind):
+        near = nearest(kind, [*KINDS])
+        raise ValueError(f"no fault {kind!r}{f'{near} There' if near else '; there'} are {', '.join(KINDS)}")
+    argument = call.texts[0] if call and call.texts else ""
+    if call is None or not argument or {*",=()"} & {*argument}:
+        raise ValueError(_why_unreadable(kind, text))
+    fault, settings = KINDS[kind], {**call.settings}
+    if further := call.texts[1:]:
+        raise ValueError(f"{further[0]!r} is no NAME=SECONDS; {HOW}")
+    fields = fault.fields_of(argument, {name: settings.pop(name) for name in fault.texts if name in settings})
+    times = {name: _seconds(name, setting) for name, setting in settings.items() if name != "target"}
+    if "at" not in times or settings.keys() - {"at", *fault.seconds, EVERY, TIMES}:
+        times_of_kind = " and ".join(("at", *fault.seconds))
+        raise ValueError(f"{kind} takes {times_of_kind} in seconds, and at is required; {HOW}")
+    if (EVERY in times) != (TIMES in times) or not times.get(TIMES, 1.0).is_integer():
+        rule = "a repeated fault takes every=SECONDS and times=HOW_MANY, a whole number"
+        raise ValueError(f"{rule}, such as kill(consumers, at=10, for=5, every=20, times=3)")
+    fields |= {field: times[name] for name, field in fault.seconds.items() if name in times}
+    return repeated(fault(at_s=times["at"], **fields), times.get(EVERY, 0.0), int(times.get(TIMES, 1.0)))
+
+
+def _why_unreadable(kind: str, text: str) -> str:
+    if kind == CommandFault.kind:
+        return HOW_COMMAND
+    target = before_missing_comma(text.partition("(")[2])
+    return f"cannot be read; write a comma behind {target}, as in {EXAMPLE}" if target else f"cannot be read; {HOW}"
+
+
+def _seconds(name: str, setting: str) -> float:
+    if (name, setting) == ("for", "forever"):
+        return FOREVER
+    try:
+        return float(setting)
+    except ValueError:
+        written = f"{name}={setting}" if setting else name
+        raise ValueError(f"{written!r} is no NAME=SECONDS; {HOW}") from None
+
+
+# -- the faults of a run -----------------------------------------------------------------------------------------------
+
+
+def planned_faults(
+    own: Sequence[Fault], options: Options, topology: Topology, load_s: float | None
+) -> tuple[tuple[Fault, ...], Topology]:
+    """The faults of a run, each aimed at a broker or link that is there and ours to break, at a time that comes.
+
+    Also the topology with its links as they are opened: brokers that join open theirs. ``own``: the scenario's faults.
+    Those of the options take their place. Raises UserError.
+    """
+    if not options.fault:
+        return _planned(tuple(own), options, topology, load_s)
+    faults = parse_faults(options.fault)
+    with about(f"--fault {options.fault!r}: "):
+        return _planned(faults, options, topology, load_s)
+
+
+def _planned(
+    faults: tuple[Fault, ...], options: Options, topology: Topology, load_s: float | None
+) -> tuple[tuple[Fault, ...], Topology]:
+    _require_possible_on(options.runtime, faults)
+    faults = each_broker(in_turn(faults, topology))
+    chance = random.Random(f"{options.seed}:faults")
+    joining = absent_at_start(_aimed(fault, topology, chance) for fault in faults if fault.joins)
+    topology = opened_by_joining(topology, joining)  # its links have other names then: only now aim at links
+    aimed = at_same_moment(tuple(_aimed(fault, topology, chance) for fault in faults))
+    for fault, begins_s in zip(aimed, earliest_s(aimed), strict=True):
+        _require_in_load(fault, begins_s, load_s)
+    for pair in combinations(aimed, 2):
+        _require_apart(*sorted(pair, key=lambda fault: fault.at_s))
+    for fault in aimed:
+        if why := fault.why_not_in(topology, aimed):
+            raise UserError(f"fault {fault.kind} of {fault.target}: {why}")
+    for broker in sorted(joining):
+        _require_there([fault for fault in aimed if fault.target == broker])
+    _require_entries(joining, topology)
+    return aimed, topology
+
+
+def _require_possible_on(runtime: str, faults: Sequence[Fault]) -> None:
+    """Brokers that run already are taken down by the user's own command only, and brokers of ours by no command."""
+    how = "a command of yours may: --fault 'command(./reboot.sh, target=BROKER, at=10, expect=60)'"
+    hint = "" if can(runtime, Capability.OPERATES_BROKERS) else f"; or {how}"
+    for fault in faults:
+        if why := fault.why_not_on(runtime):
+            raise UserError(f"fault {fault.kind} of {fault.target}: {why}{hint}")
+
+
+def _aimed(fault: Fault, topology: Topology, chance: random.Random) -> Fault:
+    """At the broker or link of that name; for a client group at any broker where it enters, but no standby.
+
+    A broker that joins is the last one, as the one that was added last. Clients that try the brokers of their URI in
+    order are all at the first one, so that is theirs.
+    """
+    if fault.of_link:
+        return _aimed_at_link(fault, topology, chance)
+    brokers = {broker.name: broker for broker in topology.brokers}
+    if fault.target in brokers:
+        return fault
+    groups = {group.name: group for group in topology.groups}
+    if fault.target in groups:
+        group = groups[fault.target]
+        entries = [broker for broker in group.enter_at if not broker.standby_of]
+        if fault.joins:
+            return fault.aimed_at(entries[-1].name)
+        return fault.aimed_at((entries[0] if "randomize=false" in group.failover else chance.choice(entries)).name)
+    raise UserError(
+        f"fault {fault.kind} at {fault.at_s:g} s: topology {topology.name!r} has no broker {fault.target!r}"
+        f"{_instead(fault.target, [*brokers, *groups])} has {', '.join(brokers)}, and the groups {', '.join(groups)}"
+    )
+
+
+def _aimed_at_link(fault: Fault, topology: Topology, chance: random.Random) -> Fault:
+    """At the link of that name; for a client group at any link with an end where the group enters."""
+    names = [link.name for link in topology.links]
+    if fault.target in names:
+        return fault
+    entries = {broker for group in topology.groups if group.name == fault.target for broker in group.enter_at}
+    if at_group := [link.name for link in topology.links if {link.opened_by, link.to} & entries]:
+        return fault.aimed_at(chance.choice(at_group))
+    have = f"{', '.join(names[:MOST_NAMES])}{' …' if names[MOST_NAMES:] else ''}"
+    raise UserError(
+        f"fault {fault.kind} at {fault.at_s:g} s: topology {topology.name!r} has no link {fault.target!r}"
+        f"{_instead(fault.target, names)} has {have or 'none, so choose another --topology or a fault of a broker'}"
+    )
+
+
+def _instead(name: str, names: list[str]) -> str:
+    """``; did you mean 'broker-2'? It``, or ``; it``: to be followed by what there is."""
+    near = nearest(name, names)
+    return f"{near} It" if near else "; it"
+
+
+def _require_in_load(fault: Fault, begins_s: float, load_s: float | None) -> None:
+    """``begins_s``: at the earliest."""
+    if load_s is None:
+        return
+    if not fault.least_s and begins_s >= load_s:
+        pauses = "" if begins_s == fault.at_s else "after the pauses before it, "
+        raise UserError(
+            f"fault {fault.kind} of {fault.target}: {pauses}it begins {begins_s:g} s into the load, which is over "
+            f"after {load_s:g} s; make the load longer (-t)"
+        )
+    ends_s = begins_s + fault.least_s
+    if ends_s > load_s:
+        raise UserError(
+            f"fault {fault.kind} of {fault.target}: it lasts from {begins_s:g} s to {ends_s:g} s of the load, "
+            f"which is over after {load_s:g} s; make the load longer (-t)"
+        )
+
+
+def _require_apart(earlier: Fault, later: Fault) -> None:
+    if earlier.target == later.target and later.at_s <= earlier.at_s + earlier.lasts_s:
+        raise UserError(
+            f"fault {later.kind} of {later.target} at {later.at_s:g} s: it has another fault then, "
+            f"{earlier.kind} at {earlier.at_s:g} s; let one end before the other begins"
+        )
+
+
+def _require_there(faults: Sequence[Fault]) -> None:
+    """Of one broker that joins: a join needs it absent, any other fault needs it there."""
+    is_there, before = False, "it is absent until it joins"
+    for fault in sorted(faults, key=lambda fault: fault.at_s):
+        if fault.joins == is_there:
+            rule = "give the join before it for=SECONDS" if is_there else "choose a time when it is there"
+            raise UserError(f"fault {fault.kind} of {fault.target} at {fault.at_s:g} s: {before}; {rule}")
+        if fault.joins:
+            is_there = not fault.has_end
+            until = "stays" if is_there else f"left at {fault.at_s + fault.lasts_s:g} s"
+            before = f"it joined at {fault.at_s:g} s and {until}"
+
+
+def _require_entries(joining: frozenset[str], topology: Topology) -> None:
+    """Each client group enters at a broker that is there from the start."""
+    for group in topology.groups:
+        entries = [broker.name for broker in group.enter_at]
+        if joining.issuperset(entries):
+            raise UserError(
+                f"fault join of {', '.join(entries)}: the clients of group {group.name!r} enter nowhere else, so they "
+                "could not connect before it; choose a topology where they enter at a further broker"
+            )

@@ -1,0 +1,307 @@
+"""Puts scenario, options and topology together into the plan of one run, checked before anything starts.
+
+The rules are in `harness.options.topology_rules` and `harness.options.user_rules`.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+
+from drivers.protocols import Spoken
+from drivers.users.locust_users import ConsumerUser, ProducerUser
+from harness.checks import parse_checks, read_checks
+from harness.faults import Fault
+from harness.faults.away import absences
+from harness.faults.rolling_restart import earliest_s, expected_s, too_long
+from harness.options.declarations import Options
+from harness.options.description import describe
+from harness.options.fault_options import planned_faults
+from harness.options.routing import meetings, routes_of, routing_refusals, unowed
+from harness.options.topology_rules import (
+    brokers_file_refusals,
+    carriage_refusals,
+    client_refusals,
+    entry_refusals,
+    failover_refusals,
+    group_of,
+    group_refusals,
+    place_refusals,
+    proxy_refusals,
+    uri_refusals,
+)
+from harness.options.user_attributes import attribute_refusals
+from harness.options.user_protocols import Exchange, exchanges_of
+from harness.options.user_rules import (
+    message_refusals,
+    reply_refusals,
+    search_refusals,
+    stay_refusals,
+    unserved_warnings,
+    unwanted_refusals,
+    work_refusals,
+)
+from harness.options.user_settings import configure_users
+from harness.run.warm_up import AT_MOST_S
+from harness.scenario import Hold, Scenario
+from records.checks import Check
+from records.errors import UserError, about, refuse_first
+from records.figures import FAULTS, MIRROR, MORE_CLIENTS, REGIONS, REPLIES, STEPS, Need
+from records.rate_steps import text_of
+from records.routes import TOPIC, Copy, copies_of
+from records.run import CONSUMER, PRODUCER, RunInfo
+from topologies.model.impaired_links import through_proxies
+from topologies.model.paths import count_by_links
+from topologies.model.topology import Topology
+from topologies.runtimes.capabilities import Capability
+from topologies.runtimes.processes.disks import DEFAULT_MB, no_disks
+from topologies.runtimes.proxies.link_proxies import no_proxies
+
+HELD = "throughput.held_per_s"  # of a load whose rate changes only
+
+
+@dataclass(frozen=True)
+class Plan:
+    """``counts``: users by class name; ``producers``: the producing ones of them; ``load_s``: None when by count alone.
+
+    ``roles``: the (producers', consumers') client groups between which messages must be able to pass; ``exchanges``:
+    the same with the protocols in use.
+    """
+
+    options: Options
+    counts: Mapping[str, int]
+    producers: Mapping[str, int]
+    roles: tuple[tuple[str, str], ...]
+    exchanges: tuple[Exchange, ...]
+    load_s: float | None
+    faults: tuple[Fault, ...]
+    info: RunInfo
+    after_faults_s: float | None = None  # the load ends once all faults have been over for so long
+
+    @property
+    def expected_load_s(self) -> float | None:
+        """How long the load will last, as far as that can be told; None when by count alone."""
+        if self.options.search and self.load_s is not None:
+            return min(self.load_s, self.options.search.expected_s)
+        if self.after_faults_s is None or self.load_s is None:
+            return self.load_s
+        return min(self.load_s, expected_s(self.faults) + self.after_faults_s)
+
+    @property
+    def clients_before_load(self) -> int:
+        """How many users have to be connected before the load begins."""
+        clients = self.options.clients
+        return clients.steps[0].clients if clients else sum(self.counts.values())
+
+    @property
+    def load_bound(self) -> str:
+        """What goes before `expected_load_s` where the end depends on what happens."""
+        if self.options.clients:
+            return "at most "
+        return "" if self.after_faults_s is None and self.options.search is None else "about "
+
+    @property
+    def topology(self) -> Topology:
+        return self.options.built_topology
+
+    @property
+    def copies(self) -> float:
+        """How many deliveries a message should have: one of each queue that it goes to, one for each subscriber."""
+        producing = [user for user in self.info.users if user.role == PRODUCER]
+        deliveries = sum(
+            user.count * sum(map(self._deliveries, user.destinations)) / len(user.destinations) for user in producing
+        )
+        return deliveries / sum(self.producers.values())
+
+    def _deliveries(self, destination: str) -> float:
+        """How many deliveries a message to a destination should have."""
+        copies = copies_of(self.info.routes, destination)
+        return sum(self._takers(copy) if copy.place.startswith(TOPIC) else 1 for copy in copies)
+
+    def _takers(self, copy: Copy) -> float:
+        """Each consumer subscribes to its share: on average so many to each destination."""
+        return sum(
+            max(1, user.count / len(user.destinations))
+            for user in self.info.users
+            if user.role == CONSUMER and not {*user.destinations}.isdisjoint(copy.consumers)
+        )
+
+
+def expected_messages(plan: Plan) -> float | None:
+    """How many deliveries the load should have; None where its rate changes, or its length is open."""
+    if plan.options.messages is not None:
+        return plan.options.messages * plan.copies
+    if plan.options.steps or plan.options.search or plan.options.clients or plan.expected_load_s is None:
+        return None
+    per_s = sum(
+        user.count * float(user.settings["sends_per_second"]) for user in plan.info.users if user.role == PRODUCER
+    )
+    return per_s * plan.expected_load_s * plan.copies
+
+
+def would_run(plan: Plan) -> dict[str, object]:
+    """What ``--dry-run`` prints."""
+    warm_up_s = plan.options.warm_up_s
+    return {
+        "scenario": plan.info.scenario,
+        "topology": plan.info.topology,
+        "brokers": len(plan.topology.brokers),
+        "standbys": sum(bool(broker.standby_of) for broker in plan.topology.brokers),
+        "pairs_by_links": list(plan.info.pairs_by_links),
+        "enter_at": {role: sorted(plan.info.enter_at(role)) for role in (PRODUCER, CONSUMER)},
+        "runtime": plan.options.runtime,
+        "broker_version": plan.options.broker_version,
+        "distribution": str(plan.options.distribution) if plan.options.distribution else None,
+        "overlay": str(plan.options.overlay.path) if plan.options.overlay else None,
+        "unset_defaults": plan.options.unset_defaults,
+        "protocol": plan.options.protocol,
+        "client_version": plan.options.client_version,
+        "users": dict(plan.counts),
+        "warm_up_at_most_s": AT_MOST_S if warm_up_s is None else warm_up_s,
+        "load_s": plan.load_s,
+        "load_ends_after_faults_s": plan.after_faults_s,
+        "expected_load_s": plan.expected_load_s,
+        "expected_messages": expected_messages(plan),
+        "rate_steps": text_of(plan.options.steps) if plan.options.search is None else str(plan.options.search),
+        "clients": str(plan.options.clients) if plan.options.clients else None,
+        "faults": list(map(_in_words, plan.faults, earliest_s(plan.faults))),
+        "checks": _demands(plan.info.checks),
+        "premises": _demands(plan.info.premises),
+        "warnings": list(plan.info.warnings),
+    }
+
+
+def _in_words(fault: Fault, begins_s: float) -> str:
+    """``kill broker-2 at 5 s for 8 s``, of the load. One that waits for the fault before it may come later."""
+    begins = f"at {begins_s:g} s" + ("" if fault.turn_pause_s is None else " or later")
+    lasting = ", forever" if fault.is_forever else f" for {fault.least_s:g} s" if fault.least_s else ""
+    return f"{fault.kind} {fault.target} {begins}{lasting}"
+
+
+def _demands(checks: Iterable[Check]) -> dict[str, str]:
+    """By name: what must hold, such as ``messages.lost <= 0``."""
+    return {check.name: f"{check.metric} {check.rule}" for check in checks}
+
+
+def make(scenario: Scenario, options: Options) -> Plan:
+    """Put a run together; changes the scenario's user classes to what the options ask for. Raises UserError."""
+    refuse_first(
+        chain(failover_refusals(options), attribute_refusals(scenario.users), group_refusals(scenario, options))
+    )
+    configure_users(scenario, options)
+    producing = [user for user in scenario.users if issubclass(user, ProducerUser)]
+    consuming = [user for user in scenario.users if issubclass(user, ConsumerUser)]
+    refuse_first(chain(client_refusals(scenario.users, options), routing_refusals(scenario.users, options)))
+    routes = routes_of(scenario.users, options)
+    refuse_first(
+        chain(
+            entry_refusals(scenario, options),
+            uri_refusals(scenario.users, options),
+            message_refusals(producing, consuming, options, routes),
+            reply_refusals(producing, consuming, options),
+            carriage_refusals(scenario.users, options, routes),
+            brokers_file_refusals(options),
+            proxy_refusals(options),
+        )
+    )
+    groups = tuple(group_of(user, options) for user in scenario.users)
+    by_count_alone = options.messages is not None and options.load_s is None
+    load_s = None if by_count_alone else options.load_s or scenario.load.for_s
+    faults, topology = planned_faults(scenario.faults, options, options.built_topology, load_s)
+    if broken := [fault for fault in faults if fault.through_proxy]:
+        topology = _through_proxies(topology, broken[0], options)
+    options = _with_disks(faults, options)
+    faults += absences(consuming, load_s)
+    refuse_first(search_refusals(producing, options))
+    options = replace(options, built_topology=topology)
+    if options.search:
+        options = replace(options, steps=options.search.first_steps(sum(user.fixed_count for user in producing)))
+    premises = () if options.fault else read_checks(scenario.premises)  # they are about the scenario's own faults
+    checks = _checks(scenario, options, _needs_met(faults, options, producing))
+    refuse_first(
+        chain(
+            stay_refusals(consuming, load_s),
+            work_refusals(producing, consuming, options),
+            unwanted_refusals(producing, consuming) if options.steps or options.search else (),
+            place_refusals(scenario, consuming, options),
+        )
+    )
+    exchanges = exchanges_of(meetings(scenario.users, routes), Spoken.parse(options.protocol))
+    roles = tuple(dict.fromkeys((exchange.producers, exchange.consumers) for exchange in exchanges))
+    info = replace(
+        describe(scenario, options, topology, groups, routes),
+        unknowns=tuple(unowed(scenario.users, routes)),
+        checks=checks,
+        premises=premises,
+        pairs_by_links=count_by_links(chain(*(topology.paths_between(*pair) for pair in roles))),
+    )
+    info = _with_warnings(info, tuple(unserved_warnings(producing, consuming, options)), too_long(faults, load_s))
+    after_faults_s = _after_faults_s(scenario, options) if faults else None
+    if after_faults_s is not None:
+        info = replace(info, options={**info.options, "load_ends_after_faults_s": after_faults_s})
+    return Plan(
+        options=options,
+        counts={user.__name__: user.fixed_count for user in scenario.users},
+        producers={user.__name__: user.fixed_count for user in producing},
+        roles=roles,
+        exchanges=exchanges,
+        load_s=load_s,
+        faults=faults,
+        info=info,
+        after_faults_s=after_faults_s,
+    )
+
+
+def _with_warnings(info: RunInfo, unserved: tuple[str, ...], too_long_faults: str) -> RunInfo:
+    """``unserved``: warnings of consumers that have too much work, so that the offered rate is not judged."""
+    if unserved and not info.limited_on_purpose:
+        info = replace(info, limited_on_purpose="the consumers cannot take all that is sent to them")
+    return replace(info, warnings=(*info.warnings, *unserved, *filter(None, [too_long_faults])))
+
+
+def _through_proxies(topology: Topology, fault: Fault, options: Options) -> Topology:
+    """Every link through a proxy, so that those of the fault differ from the others by nothing else."""
+    subject = f"{f'--fault {options.fault!r}: ' if options.fault else ''}fault {fault.kind} of {fault.target}"
+    with about(f"{subject}: "):
+        proxied = through_proxies(topology)
+    if why := no_proxies(proxied, options.runtime):
+        raise UserError(f"{subject}: {why}")
+    return proxied
+
+
+def _with_disks(faults: Iterable[Fault], options: Options) -> Options:
+    """Every broker has a disk if the power of any is cut, so that they differ by nothing else. Raises UserError."""
+    losing = next((fault for fault in faults if Capability.OWNS_DISKS in fault.needs), None)
+    if losing is None or options.disk_mb:
+        return options
+    if why := no_disks(options.runtime):
+        subject = f"--fault {options.fault!r}: " if options.fault else ""
+        raise UserError(f"{subject}fault {losing.kind} of {losing.target}: {why}")
+    return replace(options, disk_mb=DEFAULT_MB)
+
+
+def _checks(scenario: Scenario, options: Options, met: set[Need]) -> tuple[Check, ...]:
+    """The scenario's checks and those of ``--check``. ``met``: the needs of figures that this run meets."""
+    checks = read_checks(scenario.checks)
+    if not (options.search or options.steps):
+        checks = tuple(check for check in checks if check.metric != HELD)
+    with about("--check "):
+        return checks + parse_checks(options.check or "", present=met)
+
+
+def _needs_met(faults: Sequence[Fault], options: Options, producing: Iterable[type[ProducerUser]]) -> set[Need]:
+    """Some figures need faults, steps, replies, a mirror or regions: which of these the run has."""
+    there = {
+        FAULTS: faults,
+        MORE_CLIENTS: options.clients,
+        STEPS: options.steps or options.search,
+        REPLIES: any(user.awaits_replies for user in producing),
+        MIRROR: any(link.is_mirror for link in options.built_topology.links),
+        REGIONS: len({broker.region for broker in options.built_topology.brokers}) > 1,
+    }
+    return {need for need, is_there in there.items() if is_there}
+
+
+def _after_faults_s(scenario: Scenario, options: Options) -> float | None:
+    """Whoever gives the load's length, its messages or its rates has said when it ends."""
+    end_is_chosen = options.load_s is not None or options.messages is not None or options.steps or options.search
+    return None if end_is_chosen or not isinstance(scenario.load, Hold) else scenario.load.after_faults_s

@@ -1,0 +1,97 @@
+"""Finds which consumers of a scenario each message is owed to, before anything starts, and what is not understood."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from drivers.protocols import Spoken
+from drivers.users.broker_user import BrokerUser
+from drivers.users.locust_users import ConsumerUser, ProducerUser
+from harness.options.declarations import Options
+from records.routes import QUEUE, TOPIC, Copy, Route, copies_of, met
+from topologies.model.deliveries import ClientDestination, Dialect, is_pattern
+from topologies.model.deliveries import routes as routes_in
+from topologies.runtimes.capabilities import Capability, can
+
+BY_EQUAL_NAMES = "brokers in memory deliver by equal names only; write whole names, or choose another --runtime"
+IN_MEMORY = Dialect("memory", rest={"memory": ">"}, no_wildcards={QUEUE: BY_EQUAL_NAMES, TOPIC: BY_EQUAL_NAMES})
+Users = Sequence[type[BrokerUser]]
+
+
+class Meeting(NamedTuple):
+    """A producing and a consuming class, with the copies of messages that go from one to the other."""
+
+    producer: type[ProducerUser]
+    consumer: type[ConsumerUser]
+    copies: tuple[Copy, ...]
+
+
+def require_understood(user: type[BrokerUser], options: Options) -> None:
+    """ValueError for a destination of the class that is not understood."""
+    _routes((user,), options)
+
+
+def routes_of(users: Users, options: Options) -> tuple[Route, ...]:
+    """Where messages of each destination go; nothing if all go to consumers of equal names only. Raises ValueError."""
+    routes = _routes(users, options)
+    return () if all(route.is_plain for route in routes) else routes
+
+
+def _routes(users: Users, options: Options) -> tuple[Route, ...]:
+    addresses = [
+        (user, ClientDestination(name, Spoken.parse(options.protocol).of(user.role, user.__name__)))
+        for user in users
+        for name in user.destination_names()
+    ]
+    sent = [address for user, address in addresses if issubclass(user, ProducerUser)]
+    consumed = [address for user, address in addresses if issubclass(user, ConsumerUser)]
+    if options.runtime == "memory":
+        return routes_in(IN_MEMORY, sent, consumed)
+    topology = options.built_topology
+    return topology.product.routes(topology.brokers, sent, consumed)
+
+
+def routing_refusals(users: Users, options: Options) -> Iterator[str]:
+    """Several copies of a message come to one consumer, or a consumer takes what belongs to others."""
+    for user in users:
+        subject = f"{user.__name__}: destination {user.destination!r}"
+        name = user.destination.partition("?")[0]
+        if issubclass(user, ConsumerUser) and user.durable_subscription and "," in name:
+            yield f"{subject}: a durable subscription has one destination; write a class for each"
+        is_wild = name.startswith(QUEUE) and any(map(is_pattern, name.split(",")))
+        if is_wild and not can(options.runtime, Capability.OWNS_BROKERS):
+            rule = "on brokers that run already a wildcard may take messages of others"
+            yield f"{subject}: {rule}; write the whole name of one queue"
+    try:
+        routes_of(users, options)
+    except ValueError as error:
+        yield str(error)
+
+
+def unowed(users: Users, routes: Sequence[Route]) -> Iterator[str]:
+    """Sentences: the classes that nothing is owed to, and the topics that nobody is subscribed to.
+
+    Whether such messages arrive is not known after the run, so it cannot pass.
+    """
+    met_by = [*meetings(users, routes)]
+    for user in users:
+        if issubclass(user, ConsumerUser) and not any(meeting.consumer is user for meeting in met_by):
+            yield (
+                f"{user.__name__}: nothing that the scenario sends is owed to {user.destination}, so nothing tells "
+                "whether messages arrive there"
+            )
+        if issubclass(user, ProducerUser) and not any(meeting.producer is user for meeting in met_by):
+            places = [copy.place for name in user.destination_names() for copy in copies_of(routes, name)]
+            if all(place.startswith(TOPIC) for place in places):
+                yield (
+                    f"{user.__name__}: what it sends to {user.destination} is owed to no consumer of the scenario, so "
+                    "nothing tells whether it arrives"
+                )
+
+
+def meetings(users: Users, routes: Sequence[Route]) -> Iterator[Meeting]:
+    """Each pair of classes of which one sends what is owed to the other."""
+    consuming = [user for user in users if issubclass(user, ConsumerUser)]
+    for producer in (user for user in users if issubclass(user, ProducerUser)):
+        for consumer in consuming:
+            if copies := met(routes, producer.destination_names(), consumer.destination_names()):
+                yield Meeting(producer, consumer, copies)

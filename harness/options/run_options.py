@@ -1,0 +1,260 @@
+"""Reads the options of a run into one frozen value, its topology built, or raises `UserError` with one sentence.
+
+`harness.options.declarations` declares them. First come texts and numbers, each by its declaration, then what follows
+from several options, then the rules about values and about options that do not go together.
+"""
+
+import logging
+import math
+import os
+import random
+from argparse import Namespace
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from drivers.client.connection_modes import CONNECTION_MODES
+from drivers.protocols import Spoken, missing
+from drivers.realtime import why_refused
+from harness.java_parts import why_no_client
+from harness.options.declarations import MOST_LETTERS, OPTIONS, REALTIME, Option, Options
+from harness.options.load_options import ChosenLoad, read_load, stated_warm_up_s
+from harness.options.topology_rules import link_refusals
+from harness.options.user_protocols import protocols_of
+from harness.scenario import Scenario
+from records.analysis_command import why_no_master
+from records.errors import UserError, about, refuse_first
+from topologies.catalogue import lookup as catalogue
+from topologies.catalogue.overlay import Overlay, overlaid
+from topologies.catalogue.yaml_topology import is_file
+from topologies.model.impaired_links import as_they_come, impaired
+from topologies.model.launch import LOOPBACK
+from topologies.model.proxied_links import proxied
+from topologies.model.topology import Topology
+from topologies.model.trust import Trust
+from topologies.runtimes.capabilities import RUNTIMES, Capability, can, why_not
+from topologies.runtimes.choice import Look, choose, containers_for, look_here
+from topologies.runtimes.ports import addresses_here, no_address_to_bind
+
+log = logging.getLogger("brokerbench")
+
+MOST_DIGITS = 100
+LONGEST_FILE_NAME = 255
+RULES: Mapping[object, str] = {int: "a whole number", float: "a number"}
+RATES = "a number, steps such as 100,200,400@20s, or search"
+Value = str | int | float | Path | None
+
+
+def read(namespace: Namespace, scenario: Scenario, load_s: float | None, look: Look = look_here) -> Options:
+    """The options of the next run. ``load_s`` is Locust's ``--run-time``. Raises UserError.
+
+    ``look``: the means for containers; asked only if containers are possible.
+    """
+    values = _read_each(namespace)
+    if values["seed"] is None:
+        values["seed"] = random.SystemRandom().randrange(1 << 31)
+    load = _read_load(namespace, scenario, values | {"load_s": load_s})
+    runtime = values["runtime"] or _runtime_implied(namespace)
+    topology = values["topology"] or scenario.default_topology
+    link = values["link"] or ("" if why_not(runtime, Capability.PROXIES_LINKS) else scenario.default_link) or None
+    built_topology, overlay = _built(topology, namespace.overlay)
+    refuse_first(link_refusals(scenario, built_topology, topology))
+    said_by = "--link" if namespace.link else f"--topology {topology}: default_link of scenario {scenario.name}:"
+    built_topology = _linked(built_topology, link, runtime, said_by)
+    if values["warm_up_s"] is None:
+        values["warm_up_s"] = stated_warm_up_s(scenario, load.steps, values["messages"])
+    values |= {
+        "topology": topology,
+        "built_topology": built_topology,
+        "link": link,
+        "overlay": overlay,
+        "runtime": runtime,
+        "runtime_reason": "",
+        "protocol": protocols_of(scenario, values["protocol"], in_memory=runtime == "memory"),
+        "load_s": load.for_s,
+        "rate": None if load.steps or load.search else _number(OPTIONS["rate"], namespace.rate, float, RATES),
+        "steps": load.steps,
+        "search": load.search,
+        "clients": load.clients,
+        "work_ms": (values["work_ms"] or "").strip() or None,
+        "runs": Path(namespace.runs),  # an empty name is refused
+        "trust": Trust(),
+    }
+    options = Options(**values)
+    _require_possible(options)
+    return _on_brokers(options, namespace.ca_file, look)
+
+
+# -- each option by its declaration ------------------------------------------------------------------------------------
+
+
+def _read_each(namespace: Namespace) -> dict[str, Any]:
+    """The value of each option by its field in `Options`, as the command line or the web UI's form gave it."""
+    declared = {name: (option, getattr(namespace, option.dest)) for name, option in OPTIONS.items() if option.section}
+    for option, value in declared.values():
+        if isinstance(value, str) and option.kind in (str, Path):
+            _require_readable(option, value)
+    return {name: _read(option, value) for name, (option, value) in declared.items()}
+
+
+def _read(option: Option, value: Any) -> Value:
+    """The form hands its fields over as text, an empty one for what is left out."""
+    if option.kind is bool:
+        return bool(value)
+    if option.kind in (int, float):
+        number = _number(option, value, option.kind, RULES[option.kind])
+        return option.default if number is None else number
+    if not value:
+        return option.default or None
+    return Path(value) if option.kind is Path else value
+
+
+def _require_readable(option: Option, text: str) -> None:
+    """Raise UserError for text that is no UTF-8, or that no file name, selector or list of values has."""
+    if any("\ud800" <= letter <= "\udfff" for letter in text):
+        raise UserError(f"{option.name} {text}: holds bytes that are no UTF-8; write it in UTF-8")
+    if len(text) > (most := option.most_letters or MOST_LETTERS):
+        raise UserError(f"{option.name} {text[:40]}…: has {len(text):,} characters; write at most {most:,}")
+    if option.kind is Path and any(len(os.fsencode(part)) > LONGEST_FILE_NAME for part in Path(text).parts):
+        raise UserError(f"{option.name} {text}: the name of a file has at most {LONGEST_FILE_NAME} bytes; name another")
+    if option.most_letters is None and not text.isprintable():
+        raise UserError(f"{option.name} {text!r}: holds control characters; write it in one line, without them")
+
+
+def _number(option: Option, value: Any, kind: Any, rule: str) -> float | None:
+    """None for what is left out. ``rule``: what is to be written."""
+    if value in (None, "", "None"):
+        return None
+    if isinstance(value, str) and len(value) > MOST_DIGITS:
+        raise UserError(f"{option.name} {value}: has more than {MOST_DIGITS} characters; write {rule}")
+    try:
+        number: float = kind(value)
+    except (ValueError, OverflowError) as error:
+        raise UserError(f"{option.name} {value}: must be {rule}") from error
+    if isinstance(number, float) and not math.isfinite(number):
+        raise UserError(f"{option.name} {number}: must be a finite number")
+    return number
+
+
+# -- what follows from several options ---------------------------------------------------------------------------------
+
+
+def _read_load(namespace: Namespace, scenario: Scenario, values: Mapping[str, Any]) -> ChosenLoad:
+    rate, clients = (str(text or "").strip() for text in (namespace.rate, namespace.clients))
+    names = ("load_s", "messages", "producers", "consumers")
+    return read_load(scenario, rate, clients, {OPTIONS[name].name: values[name] for name in names})
+
+
+def _runtime_implied(namespace: Namespace) -> str:
+    """The runtime implied by options that only one runtime takes; '' without such an option."""
+    if namespace.protocol == "memory":
+        return "memory"
+    return "external" if namespace.brokers_file else ""
+
+
+def _built(text: str, overlay: str | None) -> tuple[Topology, Overlay | None]:
+    """The topology that ``text`` names, with the overlay."""
+    with about("--topology " if is_file(text) else f"--topology {text}: "):  # a file is named in each problem
+        topology = catalogue.build(text)
+    return overlaid(topology, overlay)
+
+
+def _linked(topology: Topology, link: str | None, runtime: str, said_by: str) -> Topology:
+    """The topology with its links as ``link`` says. ``said_by`` names in an error who says so."""
+    if can(runtime, Capability.REACHES_RUNNING_BROKERS) and not link and proxied(topology.links):
+        log.warning("the brokers run already, so their links are left as they are, whatever %s says", topology.name)
+        return as_they_come(topology)
+    with about(f"{said_by} "):
+        return impaired(topology, link)
+
+
+def _on_brokers(options: Options, ca_file: str | None, look: Look) -> Options:
+    """With the runtime that is possible here, and the authorities to trust."""
+    look_for = containers_for(options.built_topology, look)
+    chosen = choose(options.runtime, options.image, look_for, options.wanted.release)
+    with about("--ca-file "):
+        trust = Trust.read(Path(ca_file)) if ca_file else Trust()
+    options = replace(options, runtime=chosen.runtime, runtime_reason=chosen.reason, trust=trust)
+    options.wanted.check(options.built_topology)
+    return options
+
+
+# -- rules -------------------------------------------------------------------------------------------------------------
+
+
+def _require_possible(options: Options) -> None:
+    if options.runtime not in ("", *RUNTIMES):
+        raise UserError(f"--runtime {options.runtime}: not known; write one of {', '.join(RUNTIMES)}")
+    if options.connections not in (None, *CONNECTION_MODES):
+        raise UserError(f"--connections {options.connections}: not known; write one of {', '.join(CONNECTION_MODES)}")
+    _check_protocol(options.protocol)
+    version = options.client_version
+    if version and (why := why_no_client(version, Spoken.parse(options.protocol).distinct)):
+        raise UserError(f"--client-version {version}: {why}")
+    if (options.protocol == "memory") != (options.runtime == "memory"):
+        raise UserError(
+            f"--protocol {options.protocol} --runtime {options.runtime}: "
+            "memory goes with memory only; leave one of them out"
+        )
+    _check_numbers(options)
+    if options.bind_host != LOOPBACK and (why := why_not(options.runtime, Capability.LISTENS)):
+        raise UserError(f"--bind-host {options.bind_host}: {why}")
+    _check_runs(options.runs)
+    if options.spark_master and (why := why_no_master(options.spark_master)):
+        raise UserError(f"--spark-master {options.spark_master}: {why}")
+    for option, path in options.files.items():
+        _check_file(option, path, options)
+    if why := no_address_to_bind(options.bind_host, addresses_here()):
+        raise UserError(f"--bind-host {options.bind_host}: {why}")
+    if options.priority == REALTIME and (why := why_refused()):
+        raise UserError(f"--priority {REALTIME}: {why}")
+
+
+def _check_protocol(text: str) -> None:
+    try:
+        spoken = Spoken.parse(text)
+    except ValueError as error:
+        raise UserError(f"--protocol {text}: {error}") from error
+    for protocol in spoken.distinct:
+        if problem := missing(protocol):
+            raise UserError(f"--protocol {text}: {problem}")
+
+
+def _check_numbers(options: Options) -> None:
+    for name, option in OPTIONS.items():
+        number = getattr(options, name)
+        if problem := option.problem(number):
+            if name == "base_port":  # a scenario has none
+                raise UserError(f"--base-port {number}: must lie between 1024 and 65000")
+            shown = number if isinstance(number, int) else f"{number:g}"
+            raise UserError(f"{option.name} {shown}: {problem}; leave it out for the scenario's own value")
+
+
+def _check_runs(path: Path) -> None:
+    """Refuse a folder of runs that cannot be made, as far as that is known before the run."""
+    if str(path) == ".":
+        raise UserError("--runs: names no folder of its own; write a name, such as runs")
+    try:
+        existing = next(parent for parent in (path, *path.absolute().parents) if parent.exists())
+        if not existing.is_dir():
+            raise UserError(f"--runs {path}: {existing} is a file; name a folder")
+    except OSError as error:
+        raise UserError(f"--runs {path}: {error.strerror}; name a folder") from error
+    if not os.access(existing, os.W_OK):
+        raise UserError(f"--runs {path}: nothing can be written in {existing}; choose another folder")
+
+
+def _check_file(option: str, path: Path, options: Options) -> None:
+    """Refuse a file that cannot be written, as far as that is known before the run."""
+    if options.analyse_later:
+        later = f"leave {option} out and use `brokerbench report RUN {option} {path}`"
+        raise UserError(f"{option} {path}: with --analyse-later there is nothing to write yet; {later}")
+    if not path.parent.is_dir():
+        raise UserError(f"{option} {path}: there is no folder {path.parent}; make it first")
+    if path.is_dir():
+        raise UserError(f"{option} {path}: is a folder; write the name of a file")
+    if not os.access(path.parent, os.W_OK):
+        raise UserError(f"{option} {path}: nothing can be written in {path.parent}; choose another folder")
+    if further := [name for name, further_path in options.files.items() if name != option and further_path == path]:
+        raise UserError(f"{option} {path}: {option} and {further[0]} name the same file; write two")

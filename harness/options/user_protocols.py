@@ -1,0 +1,91 @@
+"""Finds the protocol of each user class: its own, or that of the option, which is the default for all others."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from drivers.protocols import PROTOCOLS, Spoken
+from drivers.users.broker_user import BrokerUser
+from harness.options.routing import Meeting
+from harness.scenario import Scenario
+from records.errors import UserError
+from topologies.model.spelling import nearest
+
+MEMORY = "memory"
+OF_REAL_BROKERS = [protocol for protocol in PROTOCOLS if protocol != MEMORY]
+
+
+@dataclass(frozen=True, order=True)
+class Exchange:
+    """Producers of one client group send to consumers of another, each by a protocol."""
+
+    producers: str
+    consumers: str
+    protocols: tuple[str, str]
+
+
+def exchanges_of(meetings: Iterable[Meeting], spoken: Spoken) -> tuple[Exchange, ...]:
+    """Return the exchange of each pair of classes that share messages once, in order."""
+    exchanges = {
+        Exchange(
+            producer.group,
+            consumer.group,
+            (spoken.of(producer.role, producer.__name__), spoken.of(consumer.role, consumer.__name__)),
+        )
+        for producer, consumer, _ in meetings
+    }
+    return tuple(sorted(exchanges))
+
+
+def protocols_of(scenario: Scenario, option: str | None, *, in_memory: bool) -> str:
+    """Return the protocols of a run, as `Spoken` writes them. ``option``: what ``--protocol`` says. Raises UserError.
+
+    ``in_memory``: the brokers are, and speak memory only.
+    """
+    if option and "=" in option:
+        raise UserError(f"--protocol {option}: it has no protocols of user classes; write protocol = … in the class")
+    default = option or (MEMORY if in_memory else scenario.default_protocol)
+    own = [user for user in scenario.users if user.protocol]
+    if not own:
+        return default
+    for user in own:
+        _require_possible(user, in_memory=in_memory)
+    if option and len(own) == len(scenario.users):
+        raise UserError(
+            f"--protocol {option}: it is for user classes without a protocol of their own, and each of "
+            f"{', '.join(user.__name__ for user in own)} has one; leave it out, or a class's protocol"
+        )
+    try:
+        spoken_by_default = Spoken.parse(default)
+    except ValueError as error:
+        raise UserError(f"--protocol {default}: {error}") from error
+    return str(_spoken(scenario, spoken_by_default))
+
+
+def _require_possible(user: type[BrokerUser], *, in_memory: bool) -> None:
+    subject = f"{user.__name__}: protocol = {user.protocol!r}"
+    if in_memory:
+        raise UserError(
+            f"{subject}: brokers in memory speak only {MEMORY}; leave out the class's protocol, or --runtime {MEMORY}"
+        )
+    if user.protocol not in OF_REAL_BROKERS:
+        hint = nearest(str(user.protocol), OF_REAL_BROKERS)
+        next_step = f"{hint} Write" if hint else "; write"
+        raise UserError(f"{subject}: not known{next_step} one of {', '.join(OF_REAL_BROKERS)}")
+
+
+def _spoken(scenario: Scenario, default: Spoken) -> Spoken:
+    """A role's protocol is the default if one of its classes uses it, else that of its first class."""
+    by_role: dict[str, dict[str, str]] = {"producer": {}, "consumer": {}}
+    for user in scenario.users:
+        by_role[user.role][user.__name__] = user.protocol or default.of(user.role)
+    of_role = {}
+    for role, by_class in by_role.items():
+        protocols = [*by_class.values()]
+        of_role[role] = default.of(role) if default.of(role) in protocols else protocols[0]
+    of_classes = tuple(
+        (name, protocol)
+        for role, by_class in by_role.items()
+        for name, protocol in by_class.items()
+        if protocol != of_role[role]
+    )
+    return Spoken(of_role["producer"], of_role["consumer"], of_classes)

@@ -1,0 +1,250 @@
+"""Sets a scenario's user classes as a run's options ask, checks them, and restores them for the next run."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from locust import User
+
+from drivers.client.connection_modes import CONNECTION_MODES, ONE, ONE_URI, PER_MESSAGE, POOLED, URIS
+from drivers.protocols import Spoken
+from drivers.users.broker_user import BrokerUser
+from drivers.users.declared_settings import kind_of, settings_of
+from drivers.users.fixed_settings import free_settings
+from drivers.users.locust_users import ConsumerUser, ProducerUser
+from harness.options.declarations import OPTIONS, Bounds, Options
+from harness.scenario import Scenario
+from records.client_steps import MOST_CLIENTS, ClientSteps
+from records.errors import UserError
+from records.message_properties import MessageProperties, Values
+from records.rate_steps import LEAST_PER_S, MOST_PER_S, parse_steps, text_of
+
+Setting = int | float | str | Mapping[str, Values] | Sequence[str] | None
+Own = tuple[tuple[type[BrokerUser], str, Setting], ...]
+"""(user class, attribute, value)"""
+ONE_DESTINATION = ("openwire", "core")
+"""Protocols by which a producer has one destination: a thread in the JVM sends all of its messages."""
+
+SET_BY_ONE_OPTION = {name: option.sets.split(".") for name, option in OPTIONS.items() if option.sets}
+"""By field of `Options`: (of producers, consumers or all users; attribute of their classes)."""
+SHARED = ("fixed_count", "sends_per_second", "rate_steps", "joins")
+"""Attributes that are a class's share of what is chosen for all."""
+CONFIGURED = (*SHARED, *(attribute for _, attribute in SET_BY_ONE_OPTION.values()))
+CHECKED_WITH_MESSAGES = ("time_to_live_s", "priority")
+"""`drivers.client.message_settings` knows their bounds."""
+BOUNDS = {
+    "fixed_count": Bounds(0, MOST_CLIENTS),  # 0: none is said; a run refuses it
+    "sends_per_second": Bounds(LEAST_PER_S, MOST_PER_S),
+} | {
+    attribute: bounds
+    for name, (_, attribute) in SET_BY_ONE_OPTION.items()
+    if (bounds := OPTIONS[name].bounds) and attribute not in CHECKED_WITH_MESSAGES
+}
+"""Of class attributes: as of the options that set them."""
+
+
+def require_all_named(classes: Iterable[type[User]], named: Iterable[type[BrokerUser]]) -> None:
+    """Raise UserError where one of Locust's ``classes`` is none that the scenario has ``named``."""
+    scenarios_own = {*named}
+    for user in classes:
+        if user not in scenarios_own:
+            first_way = "add it to them, or " if issubclass(user, BrokerUser) else ""
+            raise UserError(
+                f"{user.__name__}: Locust makes users of every class that it finds in a locustfile, but Scenario.users "
+                f"leaves this one out; {first_way}write `abstract = True` in it"
+            )
+
+
+def settings(users: Iterable[type]) -> dict[str, dict[str, Setting]]:
+    """What a run's options can change of user classes, by class: a worker's own classes know nothing of the options."""
+    return {user.__name__: {name: getattr(user, name) for name in CONFIGURED if hasattr(user, name)} for user in users}
+
+
+def own_settings(users: Iterable[type]) -> dict[str, dict[str, str]]:
+    """What no option changes of user classes, by class, as Python writes it; and the role, so that each has one."""
+    return {
+        user.__name__: {
+            name: repr(getattr(user, name)) for name in ("role", *settings_of(kind_of(user))) if name not in CONFIGURED
+        }
+        for user in users
+        if issubclass(user, BrokerUser)
+    }
+
+
+def other_settings(own: Mapping[str, Mapping[str, str]], masters: Mapping[str, Mapping[str, str]]) -> str:
+    """The sentence for a worker whose `own_settings` are not the master's; '' if they are the same."""
+    next_step = "; give both the same locustfile and the same environment"
+    for name in [*masters, *own]:
+        if name not in own or name not in masters:
+            has, lacks = ("the master", "this worker") if name in masters else ("this worker", "the master")
+            return f"{has} has a user class {name}, and {lacks} has none{next_step}"
+        differences = [
+            f"{name}.{setting} is {own[name][setting]} here, and {value} in the master"
+            for setting, value in masters[name].items()
+            if setting in own[name] and own[name][setting] != value  # another role has others
+        ]
+        if differences:
+            return "; ".join(differences) + next_step
+    return ""
+
+
+def remember(scenario: Scenario) -> Own:
+    """The user classes' own settings, before any run's options change them. `restore` brings them back."""
+    return tuple(
+        (user, name, getattr(user, name)) for user in scenario.users for name in CONFIGURED if hasattr(user, name)
+    )
+
+
+def restore(own: Own) -> None:
+    """One process makes many runs in the web UI: one run's settings are not the next run's defaults."""
+    free_settings(user for user, _, _ in own)
+    for user, name, value in own:
+        setattr(user, name, value)
+
+
+def configure_users(scenario: Scenario, options: Options) -> None:
+    """Give the scenario's user classes the counts, sizes and rates that were asked for."""
+    producing = [user for user in scenario.users if issubclass(user, ProducerUser)]
+    consuming = [user for user in scenario.users if issubclass(user, ConsumerUser)]
+    for user in scenario.users:
+        if problem := _problem(user, joins=options.clients is not None):
+            raise UserError(f"{user.__name__}: {problem}")
+    _join(scenario.users, options.clients)
+    _count(producing, options.producers)
+    _count(consuming, options.consumers)
+    _pace(producing, options)
+    classes: Mapping[str, Sequence[type[BrokerUser]]]
+    classes = {"users": scenario.users, "producers": producing, "consumers": consuming}
+    for name, (kind, attribute) in SET_BY_ONE_OPTION.items():
+        if (value := getattr(options, name)) is not None:
+            for configured in classes[kind]:
+                setattr(configured, attribute, _parsed_properties(value) if name == "properties" else value)
+    for user in scenario.users:
+        _require_connectable(user)
+        _require_spread(user, options)
+    _require_transactions(producing)
+    if options.pool_size is not None and not any(user.connections == POOLED for user in scenario.users):
+        raise UserError(
+            f"--pool-size {options.pool_size}: nobody shares connections; add --connections {POOLED}, or leave it out"
+        )
+
+
+def _problem(user: type[BrokerUser], *, joins: bool) -> str:
+    """What is wrong with the values of a user class's settings, with the rule; '' if nothing is.
+
+    `harness.options.user_attributes` has checked their names and types.
+
+    ``joins``: the steps of the load say how many users there are.
+    """
+    try:
+        if issubclass(user, ProducerUser) and user.rate_steps:
+            parse_steps(user.rate_steps)
+    except UserError as error:
+        return f"rate_steps = {error}"
+    for name, bounds in BOUNDS.items():
+        if not hasattr(user, name) or (name == "fixed_count" and joins):
+            continue
+        value = getattr(user, name)
+        if (problem := bounds.problem(value)) and not (name == "transaction_size" and value <= 0):
+            return f"{name} = {value}: {problem}"  # without a transaction, its own rule says more
+    return ""
+
+
+def _join(users: Sequence[type[BrokerUser]], clients: ClientSteps | None) -> None:
+    """Each class has its share of every step. None: all clients are there from the beginning."""
+    for place, user in enumerate(users if clients else ()):
+        assert clients is not None
+        share = clients.share(len(users), place)
+        user.fixed_count, user.joins = share.most, str(share)
+
+
+def _count(users: Sequence[type[BrokerUser]], count: int | None) -> None:
+    """Spread a count over several classes, the first ones getting what does not divide."""
+    if count is None:
+        return
+    if count < len(users):
+        names = ", ".join(user.__name__ for user in users)
+        raise UserError(f"{count} users for {len(users)} classes ({names}): each needs at least one")
+    for index, user in enumerate(users):
+        user.fixed_count = count // len(users) + (1 if index < count % len(users) else 0)
+
+
+def _pace(producing: Sequence[type[ProducerUser]], options: Options) -> None:
+    """Give each producing class its share of the rate, or of the steps."""
+    producers = sum(user.fixed_count for user in producing)
+    if not producers and (options.rate is not None or options.steps or options.search):
+        raise UserError(f"{producing[0].__name__}: fixed_count = 0: nobody could send; write how many there are")
+    steps = options.search.first_steps(producers) if options.search else options.steps
+    shares = [step.of_one_in(producers) for step in steps]
+    for user in producing:
+        if options.rate is not None:
+            user.sends_per_second = options.rate / producers
+        if shares:
+            user.sends_per_second, user.rate_steps = shares[0].from_per_s, text_of(shares)
+
+
+def _parsed_properties(text: str) -> dict[str, list[str | int | float | bool]]:
+    """``{"colour": ["red", "blue"]}``, the user classes' own attribute as JSON. Raises UserError."""
+    try:
+        return {name: list(values) for name, values in MessageProperties.parse(text).cycles}
+    except ValueError as error:
+        raise UserError(
+            f"""--properties {" ".join(text.split())}: {error}; write '{{"colour": ["red", "blue"]}}', for instance"""
+        ) from error
+
+
+def _require_connectable(user: type[BrokerUser]) -> None:
+    """The connection mode of a class: what connects for each message sends, and never listens."""
+    if user.connections not in CONNECTION_MODES:
+        modes = ", ".join(CONNECTION_MODES)
+        raise UserError(
+            f"{user.__name__}: connections = {user.connections!r} is no connection mode; write one of {modes}"
+        )
+    if user.pool_size < 1:
+        raise UserError(f"{user.__name__}: pool_size = {user.pool_size}: must be at least 1")
+    if user.connections == PER_MESSAGE and issubclass(user, ConsumerUser):
+        user.connections = ONE
+    if user.uris not in URIS:
+        raise UserError(f"{user.__name__}: uris = {user.uris!r}; write one of {', '.join(URIS)}")
+    if user.uris == ONE_URI and user.connections != ONE:
+        raise UserError(
+            f"{user.__name__}: uris = {ONE_URI!r}, but its connections are {user.connections}: only a client with a "
+            f"connection of its own can be told of one broker; use --connections {ONE}, or leave --uris out"
+        )
+
+
+def _require_spread(user: type[BrokerUser], options: Options) -> None:
+    """Raise UserError for what a client cannot do with more than one destination."""
+    try:
+        user.destination_names()
+    except ValueError as error:
+        raise UserError(f"{user.__name__}: {error} (--destinations)") from error
+    if not user.takes_turns():
+        return
+    subject = f"{user.__name__}: {user.destinations} destinations for {user.fixed_count} users (--destinations)"
+    if issubclass(user, ProducerUser):
+        protocol = Spoken.parse(options.protocol).of(user.role, user.__name__)
+        if protocol in ONE_DESTINATION and user.connections != PER_MESSAGE:
+            raise UserError(
+                f"{subject}: a producer by {protocol} sends to one destination only; use --producers "
+                f"{user.destinations} or more, or another --protocol for the producers"
+            )
+        if user.transaction_size:
+            raise UserError(
+                f"{subject}: messages of a transaction go to one destination; use --producers {user.destinations} or "
+                "more, or no transactions"
+            )
+
+
+def _require_transactions(producing: Iterable[type[ProducerUser]]) -> None:
+    """Raise UserError where a class asks for transactions that it cannot have."""
+    for user in producing:
+        size = user.transaction_size
+        subject = f"{user.__name__}: {size} messages a transaction (--transaction-size)"
+        if size < 0:
+            raise UserError(f"{subject}: write a number of messages, or 0 for none")
+        if size and user.connections == PER_MESSAGE:
+            raise UserError(f"{subject}: each message has a connection of its own; use --connections one or pooled")
+        if size > user.in_flight:
+            raise UserError(
+                f"{subject}: only {user.in_flight} messages may await their answer, and none is answered before its "
+                f"transaction ends; use --in-flight {size} or more"
+            )

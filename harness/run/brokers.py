@@ -1,0 +1,359 @@
+"""The brokers' side of one run: brings brokers up, watches them, browses their queues and takes them down."""
+
+import logging
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
+from functools import partial
+from typing import cast
+
+import psutil
+
+from drivers import canary
+from drivers.client.contract import ClientConnector
+from drivers.contract import Connector
+from drivers.memory.connector import MemoryConnector
+from drivers.protocols import Spoken, connector_of, connectors_of
+from drivers.users.session import Network
+from harness.bring_up import bring_up
+from harness.faults.probe import RuntimeProbe, partners
+from harness.memory_runtime import MemoryRuntime
+from harness.options.declarations import Options
+from harness.options.user_protocols import Exchange
+from harness.run.leftovers import (
+    NO_SUBSCRIBERS,
+    DeadLetterQueues,
+    LeftoverSearch,
+    Look,
+    Subscribers,
+    browse_broker,
+    queues_of,
+    record_held,
+)
+from harness.run.occupied import OwnQueues
+from harness.run.other_consumers import ALL_CLIENTS, OtherConsumers, OwnClients, sentence
+from harness.run.snapshot import UP
+from harness.run.watch import ManagedWatch, MemoryWatch, Watch
+from records.rundir import RunDirectory
+from records.writer import Recorder
+from topologies.management.contract import DurableSubscription, management_of
+from topologies.management.jolokia import Jolokia, ManagementFailed
+from topologies.management.link_traffic import whole_run_rows
+from topologies.management.sampling import PERIOD_S, Reading, Series
+from topologies.model.client_groups import ClientGroup
+from topologies.model.endpoints import Endpoint
+from topologies.model.paths import Path
+from topologies.model.trust import Trust
+from topologies.runtimes.capabilities import Capability, can
+from topologies.runtimes.choice import runtime_of, trust_in
+from topologies.runtimes.contract import Progress, Runtime, RuntimeFailed
+from topologies.runtimes.own import proxies_of
+
+log = logging.getLogger("brokerbench")
+
+Reroute = Callable[[Endpoint], Endpoint]
+"""Where clients go instead of a broker's own listener: a proxy in between. The proof and the browsing go straight."""
+
+
+class BrokerEnvironment:
+    """The brokers of one run. `close` may be called at any moment, also while `up` is busy, and more than once."""
+
+    def __init__(
+        self,
+        options: Options,
+        directory: RunDirectory,
+        recorder: Recorder,
+        process: str,
+        reroute: Reroute | None,
+        destinations: Collection[str],
+        subscribers: Subscribers = NO_SUBSCRIBERS,
+        *,
+        sent_to: Collection[str] = (),
+        copied: bool = False,
+        own_clients: OwnClients = ALL_CLIENTS,
+    ) -> None:
+        """``destinations``: where the clients send to and receive from. ``subscribers``: those that are durable.
+        ``sent_to``: the destinations that producers send to. ``copied``: messages to one destination go to several.
+        ``own_clients``: which clients are the run's.
+        """
+        self.topology = topology = options.built_topology
+        self.runtime: Runtime
+        self.connectors: Mapping[str, ClientConnector]
+        self._options = options
+        self._spoken = Spoken.parse(options.protocol)
+        self._trust = Trust()
+        self._recorder = recorder
+        self._reroute = reroute
+        self._destinations = destinations
+        self._dead_letters = DeadLetterQueues.of(topology, sent_to)
+        self._subscribers = subscribers
+        self._watch: Watch
+        self._is_up = False
+        self._not_joined: Callable[[], Collection[str]] = frozenset
+        self._gone: Callable[[], Collection[str]] = frozenset
+        if options.runtime == "memory":
+            memory = MemoryRuntime([broker.name for broker in topology.brokers])
+            self.runtime, self._watch = memory, MemoryWatch(memory)
+            self.connectors = {"memory": MemoryConnector(memory.network)}
+        else:
+            topics = copied or any(destination.startswith("topic://") for destination in destinations)
+            self.runtime = runtime_of(options.wanted, topology, directory, topics=topics)
+            self._trust = trust_in(self.runtime, options.trust)
+            self.connectors = connectors_of(self._spoken, self._trust)
+            self._watch = ManagedWatch(topology, self.runtime, recorder, process)
+        queues = (self._watch.latest, queues_of(destinations), own_clients, recorder)
+        self._others = OtherConsumers(topology, self.runtime.management, *queues)
+        self.probe = RuntimeProbe(self.runtime, topology, self.connectors)
+
+    def up(
+        self,
+        progress: Progress,
+        exchanges: Sequence[Exchange],
+        started: Callable[[], None],
+        not_joined: Callable[[], Collection[str]] = frozenset,
+        gone: Callable[[], Collection[str]] = frozenset,
+    ) -> None:
+        """Start all brokers, begin to sample them, and prove links and paths.
+
+        ``exchanges``: which groups exchange messages, by which protocols. ``started``: called between start and proof.
+        ``not_joined``: the brokers that join later, and have not yet when it is asked. ``gone``: those that a fault has
+        taken down for good.
+        """
+        self._not_joined, self._gone = not_joined, gone
+        paths_by_protocols: dict[tuple[str, str], list[Path]] = {}
+        for exchange in exchanges:
+            paths = self.topology.paths_between(exchange.producers, exchange.consumers)
+            paths_by_protocols.setdefault(exchange.protocols, []).extend(paths)
+        crossings = [
+            (paths, canary.sides(self.runtime, self.connectors, *protocols))
+            for protocols, paths in paths_by_protocols.items()
+        ]
+        parts = (self.runtime, self.topology, crossings, progress)
+        proof = bring_up(*parts, started=lambda: self._started(started, progress), absent=not_joined())
+        for row in proof.round_trips:
+            self._recorder.sample(*row)
+
+    def _started(self, tell: Callable[[], None], progress: Progress) -> None:
+        self._is_up = True
+        if can(self.runtime.name, Capability.REACHES_RUNNING_BROKERS):
+            own = OwnQueues(self.topology, self.runtime.management, queues_of(self._destinations), self._subscribers)
+            own.require_unused(progress, may_empty=self._options.empty_queues)
+        self._watch.begin()
+        self._others.begin()
+        tell()
+
+    def network(self) -> Network:
+        """How the clients reach the brokers, with the user's own failover options where given."""
+        uris = {protocol: self._uris(protocol) for protocol in self._spoken.distinct}
+        for broker in self.topology.brokers:
+            self._reached(broker.name)
+        groups = [self._group(group) for group in self.topology.groups]
+        return Network(
+            spoken=self._spoken,
+            credentials=self.runtime.credentials(),
+            failover_uris={
+                protocol: {
+                    group.name: group.failover_uri(of_broker)
+                    for group in groups
+                    if all(broker.name in of_broker for broker in group.enter_at)
+                }
+                for protocol, of_broker in uris.items()
+            },
+            broker_names={
+                uri.partition("://")[2].partition("?")[0]: name
+                for of_broker in uris.values()
+                for name, uri in of_broker.items()
+            },
+            trust=self._trust,
+            not_alone=frozenset(self._not_joined())
+            | {broker.name for broker in self.topology.brokers if broker.standby_of},
+        )
+
+    def _uris(self, protocol: str) -> dict[str, str]:
+        """By broker that speaks this protocol: where its clients connect."""
+        endpoints = []
+        for broker in self.topology.brokers:
+            with suppress(KeyError):
+                endpoints.append(self.runtime.endpoint(broker.name, protocol))
+        if self._reroute:
+            endpoints = [self._reroute(endpoint) for endpoint in endpoints]
+        return {endpoint.broker: endpoint.uri for endpoint in endpoints}
+
+    def _reached(self, broker: str) -> Endpoint:
+        """Where clients of the run reach a broker, by a consumers' protocol if it speaks one. Raises KeyError."""
+        for protocol in (self._spoken.consumers, *self._spoken.distinct):
+            with suppress(KeyError):
+                return self.runtime.endpoint(broker, protocol)
+        return self.runtime.endpoint(broker, self._spoken.consumers)
+
+    def _group(self, group: ClientGroup) -> ClientGroup:
+        if self._options.failover is None:
+            return group
+        return ClientGroup(group.name, group.enter_at, self._options.failover)
+
+    def dead_brokers(self, expected: Callable[[], Collection[str]] = frozenset) -> list[str]:
+        """A sentence for each broker or link proxy that ended though nobody stopped it.
+
+        One sentence if all brokers went together. ``expected``: the brokers that are meant to be down at this moment.
+        It is asked before and after the look, as a fault may begin or end meanwhile.
+        """
+        before = expected()
+        missing = [broker.name for broker in self.topology.brokers if not self.runtime.alive(broker.name)]
+        dead = [broker for broker in missing if broker not in {*before, *expected()}]
+        if outage := self.runtime.outage() if dead else "":
+            return [outage]
+        proxies = proxies_of(self.runtime)
+        broken = [loss] if proxies and (loss := proxies.loss()) else []
+        return broken + [
+            f"broker {broker} ended though nobody stopped it; the last lines of its log:\n"
+            + "\n".join(self.runtime.log_tail(broker))
+            for broker in dead
+        ]
+
+    def latest(self) -> Mapping[Series, Reading]:
+        """The latest samples of the brokers. Sends no request."""
+        return self._watch.latest()
+
+    def states(self, expected_down: Collection[str] = ()) -> dict[str, str]:
+        """By broker: up | frozen | dead | not running | not serving.
+
+        ``expected_down``: the brokers that a fault has taken down and that log no client in yet. One of them whose
+        process runs does not serve. Nor does one of a pair that waits for the other: it says nothing of connections.
+        """
+        return {broker.name: self._state(broker.name, expected_down) for broker in self.topology.brokers}
+
+    def _state(self, broker: str, expected_down: Collection[str]) -> str:
+        if not self._is_up:
+            return "not running"
+        pid = self.runtime.pid(broker)
+        if not self.runtime.alive(broker):
+            return "not running" if broker in self._not_joined() else "dead"
+        try:
+            if pid and psutil.Process(pid).status() == psutil.STATUS_STOPPED:
+                return "frozen"
+        except psutil.Error:
+            return "dead"
+        return "not serving" if broker in expected_down or self._stands_by(broker) else UP
+
+    def _stands_by(self, broker: str) -> bool:
+        """Whether one of a pair waits for the other: its last answer had its heap only, and no connections."""
+        if not partners(self.topology, broker):
+            return False
+        latest = self._watch.latest()
+        heap, connections = (latest.get((broker, "broker", "", name)) for name in ("heap_used_bytes", "connections"))
+        return heap is not None and (connections is None or connections.now.at_ns < heap.now.at_ns)
+
+    def waiting(self) -> int | None:
+        """Messages that consumers could still get, on all brokers together; None when a broker does not say."""
+        try:
+            return sum(
+                self._dead_letters.waiting(self._depths(broker))
+                + sum(subscription.waiting for subscription in self._to_be_delivered(broker))
+                for broker in self._searched()
+            )
+        except ManagementFailed:
+            return None
+
+    def _durable_subscriptions(self, broker: str) -> list[DurableSubscription]:
+        """Asked for only if the run has any. Raises ManagementFailed."""
+        return self._watch.durable_subscriptions(broker) if self._subscribers.classes else []
+
+    def _to_be_delivered(self, broker: str) -> list[DurableSubscription]:
+        """Durable subscriptions whose messages may still move: of connected clients, and of the run's own links."""
+        of_links = can(self.runtime.name, Capability.OWNS_BROKERS)
+        return [
+            subscription
+            for subscription in self._durable_subscriptions(broker)
+            if (subscription.active if self._subscribers.have(subscription) else of_links)
+        ]
+
+    def _searched(self) -> list[str]:
+        """The brokers whose messages count: not one that was to join and never did, nor one that is gone for good."""
+        left_out = {*self._not_joined(), *self._gone()}
+        return [broker.name for broker in self.topology.brokers if broker.name not in left_out]
+
+    def _depths(self, broker: str) -> Mapping[str, int]:
+        """Messages by queue, of those queues that are this run's to look at. Raises ManagementFailed."""
+        depths = self._watch.depths(broker)
+        if can(self.runtime.name, Capability.OWNS_BROKERS):
+            return depths
+        return self._dead_letters.and_of_run(depths, self._destinations, self._subscribers)
+
+    def browse(self, run_number: int, *, expires: bool) -> list[str]:
+        """Record every message left on a queue; returns what could not be established.
+
+        ``expires``: whether messages may; then it goes on until the brokers were sampled again, as only they know what
+        they dropped for its age.
+        """
+        self._others.end()  # the search has consumers of its own
+        brokers, look = self._searched(), partial(self._look, run_number)
+        linked = bool(self.topology.links)
+        search = LeftoverSearch(brokers, self._depths, look, self._dead_letters, linked=linked)
+        unknowns = search.run()
+        for leftover in search.leftovers():
+            self._recorder.leftover(*leftover)
+        for broker in brokers:
+            unknowns += self._browse_subscriptions(broker, run_number)
+        if expires:
+            time.sleep(2 * PERIOD_S)
+        return list(dict.fromkeys(unknowns))
+
+    def _look(self, run_number: int, broker: str, depths: Mapping[str, int]) -> Iterator[Look]:
+        """Looks at the queues of one broker that have these depths."""
+        where, credentials = self._reached(broker), self.runtime.credentials()
+        browser = self._watch.browser(self.connectors[where.protocol], self._trust)
+        to = run_number, self._dead_letters
+        return browse_broker(where, depths, browser, credentials, *to, lambda: self._depths(broker))
+
+    def _browse_subscriptions(self, broker: str, run_number: int) -> list[str]:
+        """Records what one broker holds for durable subscriptions without a consumer, including those of links."""
+        try:
+            abandoned = [
+                subscription
+                for subscription in self._durable_subscriptions(broker)
+                if subscription.waiting and not (self._subscribers.have(subscription) and subscription.active)
+            ]
+            if not can(self.runtime.name, Capability.OWNS_BROKERS):
+                abandoned = [subscription for subscription in abandoned if self._subscribers.have(subscription)]
+            elif not all(map(self._subscribers.have, abandoned)):
+                self._stop_links()  # they are in use under the names of these subscriptions
+        except ManagementFailed as error:
+            return [f"what {broker} holds for durable subscriptions is not known: {error}"]
+        unknowns = [self._browse_subscription(broker, subscription, run_number) for subscription in abandoned]
+        return [unknown for unknown in unknowns if unknown]
+
+    def _browse_subscription(self, broker: str, abandoned: DurableSubscription, run_number: int) -> str:
+        connector = cast(Connector, connector_of(management_of(self.topology).browse_by, self._trust))
+        try:
+            where = self.runtime.endpoint(broker, connector.protocol)
+        except KeyError as error:
+            return f"durable subscriptions are read by {connector.protocol}, but {error.args[0]}"
+        return record_held(where, abandoned, connector, self.runtime.credentials(), self._recorder, run_number)
+
+    def _stop_links(self) -> None:
+        """Raises ManagementFailed."""
+        for link in self.topology.links:
+            with closing(Jolokia(self.runtime.management(link.opened_by.name))) as agent:
+                management_of(self.topology).stop_link(agent, link.name)
+
+    def other_consumers(self) -> str:
+        """A sentence about consumers of other clients on the run's queues; empty if there were none."""
+        return sentence(self._others.found) if self._others.found else ""
+
+    def count_links(self) -> None:
+        """Close the proxies of links, and record the bytes that each link carried in the whole run."""
+        if proxies := proxies_of(self.runtime):
+            try:
+                carried = proxies.carried_at_end()
+            except (RuntimeFailed, OSError) as error:
+                log.warning("the bytes that links carried are not known: %s", error)
+                return
+            for row in whole_run_rows(carried):
+                self._recorder.sample(*row)
+
+    def close(self) -> None:
+        """Stop sampling and take every broker down."""
+        self._is_up = False
+        self._others.end()
+        self._watch.end()
+        self.runtime.close()

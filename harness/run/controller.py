@@ -1,0 +1,413 @@
+"""Takes one run through its steps: up, proof, go, hold, drain, browse, down, analysis, report.
+
+The run controller knows nothing of Locust: `harness.lifecycle` calls it from Locust's events. Each step may
+be called once. `abandon` may be called at any time and ends everything at once. Whatever happens, brokers come down
+and what was recorded stays.
+"""
+
+import json
+import logging
+import secrets
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+
+from drivers.canary import PathsUnproven
+from drivers.client.work import Work
+from drivers.users.session import tag_of
+from harness.faults.schedule import FaultSchedule
+from harness.java_parts import use_java_clients
+from harness.options.declarations import REALTIME
+from harness.options.plan import Plan
+from harness.run import jobs
+from harness.run.brokers import BrokerEnvironment, Reroute
+from harness.run.drain import (
+    EMPTY_FOR_S,
+    STUCK_AFTER_A_FAULT_S,
+    STUCK_AFTER_S,
+    TIMES_OF_WORK,
+    DrainLimits,
+    until_still,
+)
+from harness.run.leftovers import Subscribers
+from harness.run.load import Load, done_without
+from harness.run.load_generators import Equipment, LoadGenerators, with_rows
+from harness.run.other_consumers import OwnClients
+from harness.run.record import RunRecord
+from harness.run.snapshot import FaultState, Snapshot
+from harness.runner_calls import cut_short_by
+from records.errors import RunUnwritable, UserError
+from records.run import CONSUMER, PRODUCER, RunInfo
+from records.rundir import RunDirectory, new_run_id
+from records.seal import seal_run_again
+from records.summary import EXIT_STATUS
+from records.units import MS_PER_S, NS_PER_S
+from records.writer import Recorder
+from topologies.management.contract import management_of
+from topologies.management.jolokia import ManagementFailed
+from topologies.management.links import LinksNotProven
+from topologies.runtimes.capabilities import Capability, can
+from topologies.runtimes.contract import NotUpInTime, RuntimeFailed
+
+log = logging.getLogger("brokerbench")
+
+TEAR_DOWN_TIMEOUT_S = 20.0
+CANNOT_RUN = 2  # exit status of a run that could not be made
+MORE_TIME = "\n    A machine with much else to do may need a longer --start-timeout."
+NEVER_BACK = (
+    "broker {} never came back, so nobody looked at its store: confirmed messages that only it had count as lost"
+)
+INTERRUPTED = "interrupted before any load was run"
+
+
+class RunController:
+    """One run from its folder to its verdict. ``load_generators_of`` makes what drives the clients.
+
+    ``watched``: somebody looks at the run while it goes on, so latencies are counted meanwhile.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        load_generators_of: Callable[[Recorder, BrokerEnvironment], LoadGenerators],
+        process: str,
+        reroute: Reroute | None = None,
+        *,
+        watched: bool = False,
+    ) -> None:
+        self.plan = plan
+        self.exit_status = CANNOT_RUN
+        self.failure = ""  # why it ends with that status
+        self.interrupted = False
+        self.over = False
+        self.concluded = False  # over, analysed and reported too
+        self.run_number = secrets.randbits(32)
+        self.directory = _folder(plan)
+        self.recorder = Recorder(self.directory, process)
+        destinations = set(plan.info.destinations)
+        destinations |= {copy.place for route in plan.info.routes for copy in route.copies}
+        copied = any(len(route.copies) > 1 for route in plan.info.routes)
+        sent_to = {name for user in plan.info.users if user.role == PRODUCER for name in user.destinations}
+        durable = (user.group for user in plan.info.users if user.settings.get("durable") and user.role == CONSUMER)
+        own = OwnClients(tag_of(self.run_number), frozenset(durable))
+        seen_by = plan.options, self.directory, self.recorder, process, reroute
+        of_users = destinations, Subscribers.of(plan.info.users)
+        self.brokers = BrokerEnvironment(*seen_by, *of_users, sent_to=sent_to, copied=copied, own_clients=own)
+        self.load_generators = load_generators_of(self.recorder, self.brokers)
+        self.faults = FaultSchedule(
+            plan.faults,
+            self.brokers.runtime,
+            self.recorder,
+            self.brokers.probe,
+            load_may_end_sooner=plan.options.search is not None,
+        )
+        self.run_record = RunRecord(self.directory, plan.info)
+        parts = (self.run_record, self.load_generators, self.brokers, self.faults, self.recorder)
+        self.load = Load(plan, *parts, watched=watched)
+        self._beginning = False
+        self._called_off = ""  # what ended the run while its brokers came up
+        self.abandoned = False
+        self._torn_down = threading.Event()
+
+    @property
+    def info(self) -> RunInfo:
+        return self.run_record.info
+
+    # -- before any user starts ------------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """Brokers up and proven, every process equipped. Raises UserError, with everything down again."""
+        self._beginning = True
+        try:
+            self.run_record.write()
+            jobs.remove_earlier(self.plan.options.files.values())
+            self.recorder.start()
+            for warning in self.info.warnings:
+                log.warning("%s", warning)
+            self._say(f"run {self.info.run_id}")
+            self._say(f"topology {self.info.topology} on {self.info.runtime}: {self.info.runtime_reason}")
+            use_java_clients(self.plan.options.client_version or "")
+            self.brokers.up(
+                self._say,
+                self.plan.exchanges,
+                started=lambda: self.run_record.ended("up"),
+                not_joined=self.faults.not_joined,
+                gone=self.faults.gone_for_good,
+            )
+            self.run_record.ended("prove")
+            self._describe()
+            self.load_generators.equip(self._equipment())
+        except (RuntimeFailed, LinksNotProven, PathsUnproven, ManagementFailed, UserError) as error:
+            sentence = self._called_off or f"{error}{MORE_TIME if isinstance(error, NotUpInTime) else ''}"
+            not_in_time = isinstance(error, NotUpInTime | LinksNotProven | PathsUnproven) and not self._called_off
+            self._fail(sentence, not_up_in_time=not_in_time)
+            raise UserError(INTERRUPTED if self.interrupted else sentence) from error
+        except BaseException as error:
+            self._fail(self._called_off)
+            taken_down = INTERRUPTED if self.interrupted else self._called_off
+            if taken_down and isinstance(error, Exception):  # as the brokers went down meanwhile
+                log.debug("what was ended:", exc_info=error)
+                raise UserError(taken_down) from error
+            raise
+        finally:
+            self._beginning = False
+
+    def _equipment(self) -> Equipment:
+        options = self.plan.options
+        return Equipment(
+            self.directory,
+            self.brokers.network(),
+            self.run_number,
+            options.seed,
+            client_version=options.client_version or "",
+            realtime=options.priority == REALTIME,
+        )
+
+    def _describe(self) -> None:
+        versions = {**self.info.versions, **self.brokers.runtime.versions()}
+        rendered = {**self.info.rendered, **self.brokers.runtime.rendered()}
+        self.run_record.update(state="running", versions=versions, rendered=rendered)
+        self.run_record.write()
+
+    def _fail(self, start_failure: str = "", *, not_up_in_time: bool = False) -> None:
+        self.over = self.concluded = True
+        self.brokers.close()
+        self.recorder.close()
+        with suppress(RunUnwritable):
+            self.run_record.update(state="interrupted" if self.interrupted else "failed")
+            self.run_record.update(start_failure=start_failure, not_up_in_time=not_up_in_time)
+            self.run_record.write()
+
+    # -- after the load ----------------------------------------------------------------------------------------------
+
+    def drain(self) -> None:
+        """Consumers go on until nothing moves any more."""
+        if self._given_up() or self.over:
+            return
+        self.load.end()
+        parts = (self.load_generators, self.brokers, self.run_record)
+        limits = self._drain_limits()
+        if not until_still(*parts, limits, self._given_up):
+            return
+        self.run_record.phases(drain_ended_ns=time.perf_counter_ns())
+        self.run_record.ended("drain")
+
+    def _drain_limits(self) -> DrainLimits:
+        """Bridges take their time after a broker was down, and so does what brokers neither count nor show."""
+        taken_down = any(fault.takes_down or fault.joins for fault in self.plan.faults)
+        works = (Work.parse(str(user.settings.get("work_ms", 0))) for user in self.info.users)
+        work_s = max((work.mean_ms / MS_PER_S for work in works if work), default=0.0)
+        return DrainLimits(
+            self.plan.options.drain_s,
+            empty_for_s=STUCK_AFTER_S if self._hidden_backlog() else EMPTY_FOR_S,
+            stuck_after_s=max(STUCK_AFTER_A_FAULT_S if taken_down else STUCK_AFTER_S, TIMES_OF_WORK * work_s),
+        )
+
+    def _hidden_backlog(self) -> list[str]:
+        """What waits for durable subscriptions, if the brokers neither count it nor show it."""
+        management = management_of(self.brokers.topology)
+        shown = management.backlogs_on_queues or management.durable_subscriptions is not None
+        if shown and can(self.info.runtime, Capability.MANAGES_BROKERS):
+            return []
+        durable = [user for user in self.info.users if user.role == CONSUMER and user.settings.get("durable")]
+        topics = sorted({user.destination for user in durable if user.destination.startswith("topic://")})
+        return [f"what brokers hold for durable subscriptions of {topic} cannot be browsed" for topic in topics]
+
+    def finish(self) -> None:
+        """Browse, take the brokers down, analyse, report: the verdict becomes `exit_status`."""
+        if self._given_up() or self.over:
+            return
+        self.over = True
+        try:
+            expires = any("time_to_live_s" in user.settings for user in self.plan.info.users)
+            unknowns = self.brokers.browse(self.run_number, expires=expires)
+            self.run_record.unknown(*unknowns, *filter(None, [self.brokers.other_consumers()]))
+            self.run_record.unsearched(*unknowns, *self._hidden_backlog())
+            self.run_record.phases(browse_ended_ns=time.perf_counter_ns())
+            self.run_record.ended("browse")
+            self._close()
+            self._conclude()
+            if self._late_rows():  # while the run was analysed
+                self.run_record.write()
+                seal_run_again(self.directory)
+                self._conclude()
+        except UserError as error:
+            self.failure = str(error)
+            log.error("%s", error)
+        finally:
+            self.brokers.close()
+            self.concluded = True
+
+    def _close(self) -> None:
+        """Everything of the run but its folder goes."""
+        processes = self.load_generators.dismiss()
+        self.brokers.count_links()
+        self.brokers.close()
+        self.recorder.close()
+        own = self.recorder.process
+        processes = tuple(with_rows(info, self.recorder) if info.name == own else info for info in processes)
+        self.load.trouble(brokers=False)
+        self._late_rows()
+        for broker in sorted(self.faults.gone_for_good()):
+            self.run_record.warning(NEVER_BACK.format(broker))
+        for note in (*self.faults.not_due, *self.load_generators.tally().notes):
+            self.run_record.warning(note)
+        for warning in done_without(self.load_generators.tally(), self.plan.counts):
+            self.run_record.warning(warning)
+        tally = self.load_generators.tally()
+        self.run_record.update(withheld=tally.withheld, failed_producers=tuple(sorted(tally.failed_producers)))
+        self._note_missed()
+        doubts = tuple(self.load_generators.doubts())
+        for doubt in doubts:
+            log.warning("%s", doubt)
+        self.run_record.update(clock_doubts=doubts)
+        self.run_record.update(processes=processes, state="interrupted" if self.interrupted else "ended")
+        self.run_record.ended("down")
+        self.run_record.write()
+
+    def _note_missed(self) -> None:
+        """Messages that were due and never sent make a run invalid, unless it was to find out how much is too much."""
+        missed = self.load_generators.tally().missed
+        self.run_record.update(missed=missed)
+        if not missed or self.interrupted or self.info.problems:  # then what was due is no wonder
+            return
+        sentence = f"{missed:,} messages that were due were never sent: the load was more than the producers could send"
+        if self.plan.options.clients:
+            self.run_record.warning(sentence)
+        else:
+            self.run_record.problem(f"{sentence}; lower --rate, or use more producers or processes")
+
+    def _late_rows(self) -> bool:
+        """Whether more rows came after the recorder was closed; noted as a problem of the run."""
+        late, problems = self.recorder.late_rows, self.info.problems
+        if late:
+            self.run_record.problem(late)
+        return self.info.problems != problems
+
+    def _conclude(self) -> None:
+        if self.info.phases.load_began_ns is None:
+            self.failure = next(iter(self.info.problems), "no load was run")
+            log.error("run %s: no load was run, so there is nothing to analyse", self.info.run_id)
+            self.exit_status = EXIT_STATUS["interrupted"] if self.interrupted else CANNOT_RUN
+            return
+        if self.plan.options.analyse_later:
+            state = "interrupted" if self.interrupted else "invalid" if self.info.problems else "pass"
+            self.exit_status = EXIT_STATUS[state]
+            return
+        status = jobs.analyse(self.directory, self.plan.options.spark_master, self._say)
+        self.run_record.ended("analysis")
+        jobs.report(self.directory, self.plan.options.files, self._say)
+        self.run_record.ended("report")
+        self.exit_status = status
+        # run.json stays as the analysis read it, so that a second analysis has the same to go by
+        text = json.dumps(self.info.durations_s, indent=2)
+        (self.directory.path / "logs" / "durations.json").write_text(text, encoding="utf-8")
+
+    def snapshot(self) -> Snapshot:
+        """The state of the run at this moment, for display."""
+        faults = tuple(
+            FaultState(fault.kind, fault.target, fault.at_s, fault.for_s, state)
+            for fault, state in zip(self.plan.faults, self.faults.states, strict=True)
+        )
+        return Snapshot(
+            run_id=self.info.run_id,
+            topology=self.info.topology,
+            runtime=self.info.runtime,
+            state=self.info.state,
+            steps=tuple(self.info.durations_s),
+            step_s=self.run_record.step_s,
+            now_ns=time.perf_counter_ns(),
+            over=self.concluded,
+            interrupted=self.interrupted,
+            window=self.load.window,
+            load_s=self.plan.expected_load_s,
+            load_bound=self.plan.load_bound,
+            tally=self.load_generators.tally(),
+            brokers=self.brokers.states(self.faults.expected_down()),
+            connected=self.load_generators.connected(),
+            readings=self.brokers.latest(),
+            faults=faults,
+            problems=self.info.problems,
+        )
+
+    def abandon(self) -> None:
+        """Tear everything down at once; what was recorded stays."""
+        self.abandoned = True
+        try:
+            self._tear_down()
+        finally:
+            self._torn_down.set()
+
+    def _tear_down(self) -> None:
+        self.interrupted = True
+        self.exit_status = EXIT_STATUS["interrupted"]
+        logging.getLogger("drivers").setLevel(logging.CRITICAL)  # that their brokers are gone is no news
+        if self.over and self.info.state in ("ended", "interrupted", "failed"):
+            return
+        self.over = True
+        self.brokers.close()
+        self.recorder.close()
+        with suppress(RunUnwritable):
+            self.run_record.update(state="interrupted")
+            self.run_record.write()
+
+    def _given_up(self) -> bool:
+        """Whether `abandon` was called. Returns once it has finished, so that nothing ends the process earlier."""
+        if self.abandoned:
+            self._torn_down.wait(TEAR_DOWN_TIMEOUT_S)
+        return self.abandoned
+
+    def fail(self, error: Exception) -> None:
+        """A fault of our own: the load ends, and the run is invalid."""
+        log.exception("a fault of brokerbench's own")
+        self.run_record.problem(f"a fault of brokerbench's own ended the load: {error!r}")
+
+    # -- small things --------------------------------------------------------------------------------------------------
+
+    def interrupt(self) -> None:
+        """The first Ctrl-C: the load ends, and the report says that it was cut short.
+
+        While the brokers still come up there is no load to end: they are taken down, and `begin` raises.
+        """
+        self.interrupted = True
+        if self._beginning:
+            self.brokers.close()
+        else:
+            self.load.end(by_hand=True)
+
+    def cut_short(self, call: str) -> None:
+        """Other code wants to end the run: it ends in order, and is invalid. ``call``: what that code calls."""
+        if self.abandoned:
+            return
+        if self._beginning:
+            self._called_off = cut_short_by(call)
+            self.run_record.problem(self._called_off)
+            self.brokers.close()
+        elif self.load.over:
+            log.warning("%s changes nothing: the load is over, and the run goes on to its report", call)
+        else:
+            self.load.cut_short(call)
+
+    def stop(self) -> None:
+        """The web UI's stop button: an early end that a user requested; it is reported as the run's own end.
+
+        A run is interrupted only if it could not answer its question yet: its load or a fault was still to come.
+        """
+        if self._beginning:
+            self.interrupt()
+        elif not self.load.over:
+            window, now_ns = self.load.window, time.perf_counter_ns()
+            load_s = -1.0 if window is None else (now_ns - window.load_began_ns) / NS_PER_S
+            if load_s < max((fault.at_s + fault.least_s for fault in self.plan.faults), default=0.0):
+                self.interrupted = True
+            text = f"stopped by hand in the web UI, {max(load_s, 0):.0f} s into the load"
+            self.run_record.warning(text)
+            self.load.end(by_hand=True)
+
+    def _say(self, line: str) -> None:
+        log.info("%s", line)
+
+
+def _folder(plan: Plan) -> RunDirectory:
+    return RunDirectory.create(plan.options.runs, new_run_id(plan.info.scenario, plan.info.topology))

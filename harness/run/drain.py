@@ -1,0 +1,154 @@
+"""Waits after the load until consumers have received everything that can be delivered.
+
+The producers are silent and the consumers go on until nothing moves. The wait ends as one of these:
+
+- *drained*: every send is answered and every queue is empty.
+- *stuck*: something is left, but nothing has moved for a while. Browsing then shows what it is.
+- *timeout*: the time was up, and messages still moved, or moved again before they were stuck. Missing messages cannot
+  be called lost.
+"""
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from harness.run.brokers import BrokerEnvironment
+from harness.run.load import LOOK_EVERY_S
+from harness.run.load_generators import LoadGenerators
+from harness.run.record import RunRecord
+
+log = logging.getLogger("brokerbench")
+
+EMPTY_FOR_S = 1.0  # queues are read one broker after the other: a message may slip by between two of them
+STUCK_AFTER_S = 5.0
+TIMES_OF_WORK = 5
+"""So many times as long as its consumers take for a message on average, something may well not move."""
+STUCK_AFTER_A_FAULT_S = 35.0
+"""When a broker was taken down: a bridge to it may try again as late as 30 s after it is back."""
+
+
+@dataclass(frozen=True)
+class DrainLimits:
+    """How long to wait at most; how long empty queues must have been empty, and other ones as they are.
+
+    If nothing moves when ``timeout_s`` has passed, the wait goes on until it is certain that nothing will.
+    """
+
+    timeout_s: float
+    empty_for_s: float = EMPTY_FOR_S
+    stuck_after_s: float = STUCK_AFTER_S
+
+
+@dataclass(frozen=True)
+class Observation:
+    """One look. ``unsettled``: sends without an outcome; ``waiting``: messages on all queues, None if not known."""
+
+    at_s: float
+    unsettled: int
+    received: int
+    waiting: int | None
+
+    @property
+    def empty(self) -> bool:
+        return self.unsettled == 0 and self.waiting == 0
+
+
+def decide(observations: Sequence[Observation], limits: DrainLimits) -> str:
+    """``wait``, ``drained``, ``stuck`` or ``timeout``, from all observations since the drain began (oldest first)."""
+    last = observations[-1]
+    if last.empty and _unchanged_for_s(observations) >= limits.empty_for_s:
+        return "drained"
+    if not last.empty and _unchanged_for_s(observations) >= limits.stuck_after_s:
+        return "stuck"
+    passed_s = last.at_s - observations[0].at_s
+    if passed_s < limits.timeout_s:
+        return "wait"
+    seems_stuck = not last.empty and _unchanged_for_s(observations) >= STUCK_AFTER_S
+    return "wait" if seems_stuck and passed_s < limits.timeout_s + limits.stuck_after_s else "timeout"
+
+
+def _unchanged_for_s(observations: Sequence[Observation]) -> float:
+    """How long the last observation's state has been the same. A look at which a broker did not say changes nothing."""
+    last = observations[-1]
+    since_s, waiting = last.at_s, last.waiting
+    for earlier in reversed(observations):
+        depths_differ = None not in (earlier.waiting, waiting) and earlier.waiting != waiting
+        if (earlier.unsettled, earlier.received) != (last.unsettled, last.received) or depths_differ:
+            break
+        since_s, waiting = earlier.at_s, earlier.waiting if waiting is None else waiting
+    return last.at_s - since_s
+
+
+def still_for_s(observations: Sequence[Observation]) -> float:
+    """For how long no consumer received a message, no send was answered and queues held no fewer messages.
+
+    Messages that a network passes round in circles change the depths, and are still all the same.
+    """
+    last = observations[-1]
+    since_s, least = last.at_s, last.waiting
+    for earlier in reversed(observations):
+        shorter = earlier.waiting is not None and least is not None and earlier.waiting > least
+        if (earlier.unsettled, earlier.received) != (last.unsettled, last.received) or shorter:
+            break
+        since_s, least = earlier.at_s, earlier.waiting if least is None else least
+    return last.at_s - since_s
+
+
+def until_still(
+    load_generators: LoadGenerators,
+    brokers: BrokerEnvironment,
+    run_record: RunRecord,
+    limits: DrainLimits,
+    given_up: Callable[[], bool],
+) -> bool:
+    """Wait for the end of the drain, and put down what it left unknown. False if the run was given up meanwhile."""
+    seen: list[Observation] = []
+    while not given_up():
+        seen.append(_observe(load_generators, brokers))
+        decision = decide(seen, limits)
+        if decision != "wait":
+            if decision != "drained":
+                _put_down(run_record, decision, seen, limits)
+            return True
+        time.sleep(LOOK_EVERY_S)
+    return False
+
+
+def _observe(load_generators: LoadGenerators, brokers: BrokerEnvironment) -> Observation:
+    tally = load_generators.tally()
+    return Observation(time.monotonic(), tally.sent - tally.settled, tally.received, brokers.waiting())
+
+
+def _put_down(run_record: RunRecord, decision: str, observations: Sequence[Observation], limits: DrainLimits) -> None:
+    last = observations[-1]
+    if decision == "timeout":
+        text = timeout_text(observations, limits)
+        run_record.unknown(text)
+        run_record.unsearched(text)
+        log.warning("%s; a longer --drain-timeout would tell", text)
+    elif last.waiting is None:
+        text = "whether the queues were empty after the drain is not known: a broker did not say"
+        run_record.unknown(text)
+        log.warning("%s", text)
+    else:
+        log.warning("nothing has moved for %.0f s: %s", _unchanged_for_s(observations), _remaining(last))
+
+
+def timeout_text(observations: Sequence[Observation], limits: DrainLimits) -> str:
+    """Whether messages moved as the time was up, or for how long they had been still."""
+    begin, last, still_s = observations[0], observations[-1], still_for_s(observations)
+    ended, remaining = f"the drain ended after {limits.timeout_s:g} s", _remaining(last)
+    if still_s >= min(STUCK_AFTER_S, last.at_s - begin.at_s) > 0:
+        return (
+            f"{ended} while nothing had moved for {still_s:.3g} s ({remaining}), and only after "
+            f"{limits.stuck_after_s:g} s it would be certain that nothing moves any more"
+        )
+    if last.at_s == begin.at_s:
+        return f"{ended} before it was known whether messages still moved ({remaining})"
+    return f"{ended} while messages still moved ({remaining})"
+
+
+def _remaining(last: Observation) -> str:
+    waiting = "an unknown number of" if last.waiting is None else f"{last.waiting}"
+    return f"{last.unsettled} sends unanswered, {waiting} messages on queues"

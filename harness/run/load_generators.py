@@ -1,0 +1,153 @@
+"""Drives the clients: this process alone, or the workers of a distributed Locust, by one contract.
+
+The run controller talks to `LoadGenerators` and never to a session. `LocalLoadGenerator` is the single process;
+"""
+
+import socket
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+from drivers.client.contract import ClientConnector
+from drivers.users.priority import RealTimePriority
+from drivers.users.session import Go, Network, RateChange, Session, Tally, Window, attach, detach
+from drivers.users.stall_sampler import StallSampler
+from records.errors import about
+from records.run import ProcessInfo
+from records.rundir import RunDirectory
+from records.writer import Recorder
+
+
+@dataclass(frozen=True)
+class Equipment:
+    """The data that every process of the run needs before its users start.
+
+    Holds credentials: never goes to the run folder.
+    """
+
+    directory: RunDirectory
+    network: Network
+    run_number: int
+    seed: int
+    client_version: str = ""  # of the Java clients; '' for the defaults
+    realtime: bool = False  # the threads that send and receive get real-time priority
+
+
+class LoadGenerators(Protocol):
+    """The processes that hold the users."""
+
+    def equip(self, equipment: Equipment) -> None:
+        """Give every process its session; returns when all have it. Raises UserError."""
+
+    def tally(self) -> Tally:
+        """The sums of all processes' counts so far. In a distributed run they may be a moment old."""
+
+    def connected(self) -> Mapping[tuple[str, str], int]:
+        """How many clients of each (group, broker) are connected; may be a moment old in a distributed run."""
+
+    def go(self, go: Go) -> None:
+        """Start the schedules. ``go``: of the whole run, so its ``first_index`` is empty."""
+
+    def settle(self, window: Window) -> None:
+        """The warm-up is over: when the load begins and ends."""
+
+    def change_rate(self, change: RateChange) -> None:
+        """Change the rate of every producer, some seconds from now: see `harness.run.steering.AHEAD_S`."""
+
+    def stop_producing(self) -> None: ...
+
+    def problems(self) -> list[str]:
+        """The errors of users or processes: the load ends, and each makes the run invalid."""
+
+    def doubts(self) -> list[str]:
+        """Why times of several processes cannot be compared: known once the load generators are dismissed."""
+
+    def dismiss(self) -> tuple[ProcessInfo, ...]:
+        """The users are gone: close what each process recorded, and tell which processes there were."""
+
+
+def process_info(name: str, index: int) -> ProcessInfo:
+    """This process, with both its clocks read together."""
+    return ProcessInfo(name, index, socket.gethostname(), time.perf_counter_ns(), time.time_ns())
+
+
+def with_tally(info: ProcessInfo, tally: Tally) -> ProcessInfo:
+    """The process with what its clients counted."""
+    return replace(info, begun=tally.sent, settled=tally.settled, received=tally.received)
+
+
+def with_rows(info: ProcessInfo, recorder: Recorder) -> ProcessInfo:
+    """The process with how many rows it recorded. ``recorder``: its own, which is closed."""
+    return replace(info, rows=recorder.counts)
+
+
+def with_priority(session: Session) -> RealTimePriority:
+    """Real-time priority for this process's part of a run. Raises UserError."""
+    priority = RealTimePriority(session.tally.notes.append)
+    with about("--priority realtime: "):
+        priority.start()
+    return priority
+
+
+class LocalLoadGenerator:
+    """Users, brokers and recorder in this one process."""
+
+    def __init__(self, environment: Any, recorder: Recorder, connectors: Mapping[str, ClientConnector]) -> None:
+        self._environment = environment
+        self._recorder = recorder
+        self._connectors = connectors
+        self._session: Session | None = None
+        self._info = process_info("main", 0)
+        self._stalls = StallSampler(recorder, 0, connectors)
+        self._priority: RealTimePriority | None = None
+
+    def equip(self, equipment: Equipment) -> None:
+        self._session = Session(
+            network=equipment.network,
+            connectors=self._connectors,
+            recorder=self._recorder,
+            run_number=equipment.run_number,
+            seed=equipment.seed,
+            process_index=0,
+            clock=time.perf_counter_ns,
+        )
+        attach(self._environment, self._session)
+        self._stalls.start()
+        if equipment.realtime:
+            self._priority = with_priority(self._session)
+
+    def tally(self) -> Tally:
+        return self._session.tally if self._session else Tally()
+
+    def connected(self) -> Mapping[tuple[str, str], int]:
+        return self._session.connected() if self._session else {}
+
+    def go(self, go: Go) -> None:
+        assert self._session is not None
+        self._session.go(go)
+
+    def settle(self, window: Window) -> None:
+        assert self._session is not None
+        self._session.settle(window)
+
+    def change_rate(self, change: RateChange) -> None:
+        assert self._session is not None
+        self._session.change_rate(change)
+
+    def stop_producing(self) -> None:
+        if self._session:
+            self._session.stop_producing()
+
+    def problems(self) -> list[str]:
+        return list(self._session.problems) if self._session else []
+
+    def doubts(self) -> list[str]:
+        return []
+
+    def dismiss(self) -> tuple[ProcessInfo, ...]:
+        detach(self._environment)
+        self._stalls.stop()
+        if self._priority:
+            self._priority.stop()
+        return (with_tally(self._info, self.tally()),)

@@ -1,0 +1,277 @@
+"""Steers a load by what is received while it runs: by a search for the highest rate, or by steps of clients.
+
+The search climbs by doubling, then closes in by bisection. Each rate is tried for some seconds. In the rest after it
+the backlog drains, and the next rate is chosen. Steps of clients end after the first one that was not held.
+
+The analysis judges each step by the same rule (`records.step_judgement`), from all events. Where it finds the opposite
+of what was found here, the step is unknown.
+"""
+
+import logging
+import math
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import ceil
+
+from drivers.users.live_latency import DUE, RECEIVED, UNTIMED
+from drivers.users.session import RateChange, Tally, Window
+from harness.options.plan import Plan
+from harness.run.record import RunRecord
+from records.client_steps import ClientSteps
+from records.rate_search import AFTER_A_STEP_S, SearchSettings, rest_of
+from records.rate_steps import RateStep, ends_s, judged_seconds
+from records.run import SearchedStep
+from records.step_judgement import StepCounts, judge, owed, too_slow
+from records.units import MS_PER_S, NS_PER_S
+
+log = logging.getLogger("brokerbench")
+
+AHEAD_S = 4.0
+"""A new rate is told so long before: a JVM has its due times 3 s ahead, and the message to it takes its time."""
+GRACE_S = 1.2
+"""After a step is over: until every process has reported what it received."""
+REST_AT_MOST_S = 90.0
+CLOSE_ENOUGH = 1.05
+"""The search ends when the lowest rate that was not held is no more than so many times the highest that was."""
+
+
+@dataclass
+class NextRate:
+    """Which rate to try next. ``held``: the highest that was held; ``failed``: those that were not, and are higher.
+
+    A rate is tried twice before it ends the search: a pause of anything else on the machine may have spoilt it.
+    """
+
+    begin_per_s: float
+    least_per_s: float = 0.5
+    held: float = 0.0
+    failed: list[float] = field(default_factory=list)
+    _tried_again: set[float] = field(default_factory=set)
+
+    def per_s(self) -> float | None:
+        """Messages a second; None: the search is over."""
+        lowest = min(self.failed, default=math.inf)
+        if math.isinf(lowest):
+            return self.held * 2 if self.held else self.begin_per_s
+        if not self.held and lowest / 2 >= self.least_per_s:
+            return lowest / 2
+        if self.held and lowest > self.held * CLOSE_ENOUGH:
+            return _rounded(math.sqrt(lowest * self.held))
+        return None if lowest in self._tried_again else lowest
+
+    def note(self, per_s: float, *, held: bool) -> None:
+        """What came of the rate that was tried."""
+        if held:
+            self.held = max(self.held, per_s)
+            self.failed = [rate for rate in self.failed if rate > per_s]
+        else:
+            if per_s in self.failed:
+                self._tried_again.add(per_s)
+            self.failed.append(per_s)
+
+
+def _rounded(per_s: float) -> float:
+    """Three digits: 1241.7 -> 1240."""
+    return float(f"{per_s:.3g}")
+
+
+def step_counts(
+    tally: Tally, steps: Sequence[RateStep], warm_up_messages: float, producers: int, copies: float
+) -> StepCounts:
+    """The deliveries of the last one of ``steps``, as far as they are known while the load runs.
+
+    ``steps``: from the beginning of the load. ``warm_up_messages``: due before it. ``copies``: deliveries per message.
+    """
+    until_s, live = ends_s(steps)[-1], tally.live
+    step, from_s = steps[-1], until_s - steps[-1].for_s
+    seconds, slack = judged_seconds(from_s, until_s), ceil(producers * copies)
+    latencies = within(live.seconds(DUE), seconds)
+    received, untimed = within(live.seconds(RECEIVED), seconds).total(), within(live.seconds(UNTIMED), seconds).total()
+    scheduled = step.messages_in(range(seconds.start - from_s, seconds.stop - from_s)) * copies
+    due = owed(scheduled, slack, 0 if untimed else latencies.total())
+    later = range(until_s, max((*live.seconds(RECEIVED), *live.seconds(UNTIMED)), default=until_s) + 1)
+    received_later = within(live.seconds(RECEIVED), later).total() + within(live.seconds(UNTIMED), later).total()
+    due_by_then = (warm_up_messages + sum(step.messages for step in steps)) * copies
+    return StepCounts(
+        due=due,
+        received=received + untimed,
+        waiting=owed(due_by_then, slack, 0) - (tally.received - received_later),
+        per_s=step.to_per_s * copies,
+        latencies=latencies,
+        timed=latencies.total() if untimed else due,
+    )
+
+
+def within(counts: Mapping[int, Counter[int]], seconds: range) -> Counter[int]:
+    """The counts of these seconds together."""
+    return sum((counts[second] for second in seconds if second in counts), Counter())
+
+
+class RateSearch:
+    """The search of one run. Times are seconds of the load, whole ones where steps begin and end.
+
+    ``copies``: how many deliveries each message should have.
+    """
+
+    def __init__(
+        self,
+        settings: SearchSettings,
+        producers: int,
+        copies: float,
+        change_rate: Callable[[RateChange], None],
+        run_record: RunRecord,
+    ) -> None:
+        self._settings, self._producers, self._copies = settings, producers, copies
+        self._change_rate, self._run_record = change_rate, run_record
+        self._next = NextRate(settings.begin_per_s, settings.least_per_s(producers, copies))
+        self.over = False
+        self._again: float | None = None  # a rate that is tried for longer, as it was unknown
+        self._retried: set[float] = set()
+        self._timed_share = 1.0  # of the deliveries of the last step
+        self._found: tuple[SearchedStep, ...] = ()
+        self._steps = list(settings.first_steps(producers))
+        self._judged = 0  # how many of the steps
+
+    @classmethod
+    def of(cls, plan: Plan, change_rate: Callable[[RateChange], None], run_record: RunRecord) -> "RateSearch":
+        """The search that a plan asks for."""
+        assert plan.options.search is not None
+        return cls(plan.options.search, sum(plan.producers.values()), plan.copies, change_rate, run_record)
+
+    @property
+    def live_s(self) -> int:
+        """For how many seconds back receptions have to be known by second."""
+        return self._live_s(self._steps[-2])
+
+    def _live_s(self, step: RateStep) -> int:
+        return step.for_s + math.ceil(self._known_after_s) + 2
+
+    @property
+    def _known_after_s(self) -> float:
+        """How long after a step it is known which of its messages came within the limit."""
+        return GRACE_S + min(self._settings.p99_ms / MS_PER_S, REST_AT_MOST_S)
+
+    def is_over(self, tally: Tally, window: Window, now_ns: int) -> bool:
+        """Look at what was received so far, and change the rate if it is time; True when the search is over."""
+        now_s = (now_ns - window.load_began_ns) / NS_PER_S
+        if window.is_open or now_s < 0:
+            return False
+        ends = ends_s(self._steps)
+        if now_s < ends[-2] + self._known_after_s:
+            return False
+        if self._judged < len(self._steps):
+            self._judge(tally, window)
+            self._judged = len(self._steps)
+        if self._backlog(tally, window, now_s) > self._tolerated:
+            return self._gives_up(now_s - ends[-2])
+        per_s, from_s = self._again or self._next.per_s(), math.ceil(now_s + AHEAD_S)
+        self.over = per_s is None
+        if per_s is None or self._is_too_late(per_s, from_s, window):
+            return True
+        self._try(per_s, window, from_s, ends[-2])
+        return False
+
+    def _is_too_late(self, per_s: float, from_s: int, window: Window) -> bool:
+        """Whether the load ends before another step would."""
+        ends_s = math.inf if window.load_ends_ns is None else (window.load_ends_ns - window.load_began_ns) / NS_PER_S
+        return from_s + self._step_s(per_s) + AFTER_A_STEP_S > ends_s
+
+    def _step_s(self, per_s: float) -> int:
+        return self._settings.step_for(per_s, self._producers, self._copies, self._timed_share)
+
+    def _gives_up(self, rested_s: float) -> bool:
+        """Whether the backlog has been too long in draining; the run says so then."""
+        if rested_s <= REST_AT_MOST_S:
+            return False
+        self._run_record.warning(
+            f"the search for the highest rate ended early: {REST_AT_MOST_S:g} s after the load of "
+            f"{self._steps[-2].from_per_s:g} messages a second, its backlog had not drained"
+        )
+        self.over = True
+        return True
+
+    def _judge(self, tally: Tally, window: Window) -> None:
+        """Note and log what came of the step that is over. An unknown one is tried again if a longer step helps.
+
+        Otherwise the search goes on as if it had been held: the analysis, which knows every message, decides.
+        """
+        step, from_s = self._steps[-2], ends_s(self._steps)[-2] - self._steps[-2].for_s
+        counts = step_counts(tally, self._steps[:-1], self._warm_up_messages(window), self._producers, self._copies)
+        self._timed_share = min(sum(counts.latencies.values()) / counts.received, 1.0) if counts.received else 1.0
+        judgement, per_s = judge(counts, self._settings.p99_ms), step.from_per_s
+        log.info("%s messages per second: %s", f"{per_s:,g}", judgement)
+        self._found = (*self._found, SearchedStep(from_s, judgement.held, judgement.why))
+        self._run_record.update(searched=self._found)
+        self._run_record.write()
+        self._again = None
+        if judgement.held is None and step.for_s < self._step_s(per_s) and per_s not in self._retried:
+            self._retried.add(per_s)
+            self._again = per_s
+            return
+        self._next.note(per_s, held=judgement.held is not False)
+
+    def _warm_up_messages(self, window: Window) -> float:
+        return (window.load_began_ns - window.warm_up_began_ns) / NS_PER_S * self._settings.begin_per_s
+
+    @property
+    def _tolerated(self) -> float:
+        """Deliveries that may be under way when the next step begins."""
+        return 0.05 * self._steps[-2].from_per_s * self._copies + 2 * self._producers
+
+    def _backlog(self, tally: Tally, window: Window, now_s: float) -> float:
+        """Deliveries that are due by now and did not come."""
+        due = self._warm_up_messages(window) + sum(step.messages for step in self._steps[:-1])
+        due += (now_s - ends_s(self._steps)[-2]) * self._steps[-1].from_per_s
+        return due * self._copies - tally.received
+
+    def _try(self, per_s: float, window: Window, from_s: int, rest_from_s: int) -> None:
+        """The rest lasts until then."""
+        self._steps[-1] = rest_of(self._producers, from_s - rest_from_s)
+        next_steps = (RateStep(per_s, per_s, self._step_s(per_s)), rest_of(self._producers))
+        self._steps += next_steps
+        shares = tuple(step.of_one_in(self._producers) for step in next_steps)
+        begins_ns = window.load_began_ns + from_s * NS_PER_S
+        self._change_rate(RateChange(begins_ns, shares, self._live_s(next_steps[0])))
+        self._run_record.update(rate_steps=tuple(self._steps))
+        self._run_record.write()
+
+
+LATE_AT_MOST_S = 3.0
+"""After a step of clients: how long its late messages are waited for."""
+
+
+class ClientStepsWatch:
+    """Looks at each step of one run when it is over. ``run_record`` gets the step that was not held."""
+
+    def __init__(self, clients: ClientSteps, run_record: RunRecord | None = None) -> None:
+        self._clients, self._run_record = clients, run_record
+        self._judged = 0  # how many of the steps
+
+    @property
+    def _known_after_s(self) -> float:
+        return GRACE_S + min(self._clients.p99_ms / MS_PER_S, LATE_AT_MOST_S)
+
+    @property
+    def live_s(self) -> int:
+        """For how many seconds back receptions have to be known by second."""
+        return max(step.for_s for step in self._clients.steps) + math.ceil(self._known_after_s) + 2
+
+    def is_over(self, tally: Tally, window: Window, now_ns: int) -> bool:
+        """Whether a step is over that was not held: no further client has to be added then."""
+        now_s = (now_ns - window.load_began_ns) / NS_PER_S
+        if window.is_open or self._judged == len(self._clients.steps):
+            return False
+        step, (from_s, until_s) = self._clients.steps[self._judged], self._clients.spans_s[self._judged]
+        if now_s < until_s + self._known_after_s:
+            return False
+        self._judged += 1
+        connected = tally.ready.total()
+        slow = too_slow(within(tally.live.seconds(DUE), range(from_s, until_s)), self._clients.p99_ms)
+        held = connected >= step.clients and not slow
+        verdict = "no limit broken so far" if held else "not held, so the load ends"
+        why = f"{connected:,} connected{'; ' * bool(slow)}{slow}"
+        log.info("%s clients: %s: %s", f"{step.clients:,}", verdict, why)
+        if not held and self._run_record:
+            self._run_record.update(searched=(SearchedStep(from_s, False, why),))
+        return not held

@@ -1,0 +1,185 @@
+"""Looks at brokers during a run: by their management interface, or directly where they are in memory.
+
+A queue is browsed by the clients' protocol, or where that cannot, by the broker's management or another protocol.
+"""
+
+import time
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from typing import Protocol, runtime_checkable
+
+from drivers.client.contract import ClientConnector
+from drivers.contract import Browsed, DriverError
+from drivers.protocols import connector_of
+from harness.memory_runtime import MemoryRuntime
+from records.units import NS_PER_MS
+from records.writer import Recorder
+from topologies.management.contract import DurableSubscription, LyingMessage, management_of, queries_by_broker, serving
+from topologies.management.jolokia import Jolokia, ManagementFailed
+from topologies.management.sampling import Reading, Sampler, Series
+from topologies.model.endpoints import Credentials, Endpoint, ManagementEndpoint
+from topologies.model.topology import Topology
+from topologies.model.trust import Trust
+from topologies.runtimes.contract import Runtime
+
+
+@runtime_checkable
+class Browser(Protocol):
+    """The part of a connector that browsing needs (drivers.contract.Connector)."""
+
+    def browse(self, endpoint: Endpoint, credentials: Credentials, queue: str, *, timeout_s: float) -> list[Browsed]:
+        """Every message on a queue, without taking it away. Raises `DriverError`."""
+
+
+class Managed(Protocol):
+    """The part of a runtime that browsing needs (topologies.runtimes.contract.Runtime)."""
+
+    def management(self, broker: str) -> ManagementEndpoint: ...
+
+
+class Reached(Protocol):
+    """The part of a runtime that browsing by another protocol needs (the same contract)."""
+
+    def endpoint(self, broker: str, protocol: str) -> Endpoint:
+        """Raises KeyError, which names the broker's protocols, if there is none."""
+
+
+class OtherProtocolBrowser:
+    """Browse by another protocol than the clients'."""
+
+    def __init__(self, runtime: Reached, connector: Browser, protocol: str) -> None:
+        """``protocol``: the connector's."""
+        self._runtime, self._connector, self._protocol = runtime, connector, protocol
+
+    def browse(self, endpoint: Endpoint, credentials: Credentials, queue: str, *, timeout_s: float) -> list[Browsed]:
+        try:
+            there = self._runtime.endpoint(endpoint.broker, self._protocol)
+        except KeyError as error:
+            raise DriverError(
+                f"queues of {endpoint.protocol} consumers are browsed by {self._protocol}, but {error.args[0]}"
+            ) from error
+        return self._connector.browse(there, credentials, queue, timeout_s=timeout_s)
+
+
+class ManagementBrowser:
+    """Browse by Jolokia, for a protocol that cannot browse there. Bodies are cut off behind their beginnings."""
+
+    def __init__(self, runtime: Managed, browse: Callable[[Jolokia, str], list[LyingMessage]]) -> None:
+        """``browse``: how the brokers' product shows the messages on a queue."""
+        self._runtime, self._browse = runtime, browse
+
+    def browse(self, endpoint: Endpoint, credentials: Credentials, queue: str, *, timeout_s: float) -> list[Browsed]:
+        try:
+            with closing(Jolokia(self._runtime.management(endpoint.broker), timeout_s)) as agent:
+                lying = self._browse(agent, queue)
+        except ManagementFailed as error:
+            raise DriverError(str(error)) from error
+        now_ms = time.time_ns() // NS_PER_MS
+        return [
+            Browsed(message.body, (now_ms - message.sent_ms) * NS_PER_MS if message.sent_ms else None)
+            for message in lying
+        ]
+
+
+ASK_TIMEOUT_S = 3.0
+
+
+class Watch(Protocol):
+    """The data on its brokers that a run needs. Calls raise ManagementFailed when a broker does not say."""
+
+    def begin(self) -> None:
+        """Sample every broker once a second from now on."""
+
+    def depths(self, broker: str) -> dict[str, int]:
+        """Messages on each queue of one broker, those that a consumer holds unacknowledged included."""
+
+    def browser(self, connector: ClientConnector, trust: Trust) -> Browser:
+        """The source for a queue's messages: the clients' own protocol, where it can."""
+
+    def durable_subscriptions(self, broker: str) -> list[DurableSubscription]:
+        """Those of one broker, except such as are queues, whose depths are known."""
+
+    def latest(self) -> Mapping[Series, Reading]:
+        """The latest samples. Sends no request."""
+
+    def end(self) -> None: ...
+
+
+class ManagedWatch:
+    """Brokers with a Jolokia agent."""
+
+    def __init__(self, topology: Topology, runtime: Runtime, recorder: Recorder, process: str) -> None:
+        self._topology = topology
+        self._runtime = runtime
+        self._queries = queries_by_broker(topology)
+        self._keeps_messages = {broker.name: broker.keeps_messages for broker in topology.brokers}
+        self._sampler = Sampler(runtime, topology, recorder, process=process)
+
+    def begin(self) -> None:
+        self._sampler.start()
+
+    def depths(self, broker: str) -> dict[str, int]:
+        if not self._keeps_messages[broker]:
+            return {}
+        try:
+            with closing(Jolokia(self._runtime.management(broker))) as agent:
+                queues = self._queries[broker].figures(agent).queues
+        except ManagementFailed:
+            if serving(self._runtime, self._topology, broker, ASK_TIMEOUT_S):
+                return {}  # what it had is another's now, which is asked too
+            raise
+        return {queue: figures["depth"] for queue, figures in queues.items()}
+
+    def browser(self, connector: ClientConnector, trust: Trust) -> Browser:
+        management = management_of(self._topology)
+        if isinstance(connector, Browser) and connector.protocol not in management.unbrowsable:
+            return connector
+        if management.browse:
+            return ManagementBrowser(self._runtime, management.browse)
+        browser = connector_of(management.browse_by, trust)
+        assert isinstance(browser, Browser), f"{browser.protocol} browses for others, but cannot"
+        return OtherProtocolBrowser(self._runtime, browser, browser.protocol)
+
+    def durable_subscriptions(self, broker: str) -> list[DurableSubscription]:
+        ask = management_of(self._topology).durable_subscriptions
+        if ask is None:
+            return []
+        try:
+            with closing(Jolokia(self._runtime.management(broker))) as agent:
+                return ask(agent)
+        except ManagementFailed:
+            if serving(self._runtime, self._topology, broker, ASK_TIMEOUT_S):
+                return []  # as of queues
+            raise
+
+    def latest(self) -> Mapping[Series, Reading]:
+        return dict(self._sampler.latest)
+
+    def end(self) -> None:
+        self._sampler.stop()
+
+
+class MemoryWatch:
+    """Brokers in memory: nothing to sample."""
+
+    def __init__(self, runtime: MemoryRuntime) -> None:
+        self._runtime = runtime
+
+    def begin(self) -> None:
+        """There is nothing to sample."""
+
+    def depths(self, broker: str) -> dict[str, int]:
+        return self._runtime.queue_depths(broker)
+
+    def browser(self, connector: ClientConnector, trust: Trust) -> Browser:
+        assert isinstance(connector, Browser)  # brokers in memory have one protocol
+        return connector
+
+    def durable_subscriptions(self, broker: str) -> list[DurableSubscription]:
+        return []
+
+    def latest(self) -> Mapping[Series, Reading]:
+        return {}
+
+    def end(self) -> None:
+        """Nothing was begun."""

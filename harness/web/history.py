@@ -1,0 +1,96 @@
+"""Keeps the last two minutes of a run for the page: a moment a second. Everything is copied, as a run goes on."""
+
+import math
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+
+from drivers.users.live_latency import RECEIVED
+from harness.run.snapshot import FaultState, Snapshot
+from records.percentiles import quantiles_ns
+from records.units import NS_PER_MS, NS_PER_S
+
+KEPT_S = 120
+
+
+@dataclass(frozen=True)
+class Moment:
+    """Rates since the moment before. ``load_s``: seconds of the load, negative in the warm-up.
+
+    ``p50_ms``, ``p99_ms``: from due to received, of the last whole second; None if not known. ``connections``: clients
+    by broker.
+    """
+
+    load_s: float
+    sent_per_s: float
+    received_per_s: float
+    p50_ms: float | None
+    p99_ms: float | None
+    connections: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Band:
+    """A fault, in seconds of the load. ``until_s``: None while it goes on."""
+
+    label: str
+    from_s: float
+    until_s: float | None
+
+
+@dataclass
+class History:
+    """Of one run at a time: another run's first moment begins it anew."""
+
+    moments: deque[Moment] = field(default_factory=lambda: deque(maxlen=KEPT_S))
+    _run_id: str = ""
+    _before: tuple[int, int, int] | None = None  # (now_ns, sent, received)
+
+    def note(self, snapshot: Snapshot | None) -> None:
+        """Look at the run. Nothing is kept of the times before its start signal and after its end."""
+        if snapshot is not None and snapshot.run_id != self._run_id:
+            self.moments.clear()
+            self._run_id, self._before = snapshot.run_id, None
+        if snapshot is None or snapshot.over or snapshot.window is None:
+            self._before = None
+            return
+        now = (snapshot.now_ns, snapshot.tally.sent, snapshot.tally.received)
+        if self._before is not None and now[0] > self._before[0]:
+            self.moments.append(_moment(snapshot, self._before, now))
+        self._before = now
+
+    def as_json(self, faults: tuple[FaultState, ...]) -> dict[str, object]:
+        """For the page."""
+        return {
+            "moments": [asdict(moment) for moment in self.moments],
+            "bands": [asdict(band) for band in bands(faults)],
+        }
+
+
+def _moment(snapshot: Snapshot, before: tuple[int, int, int], now: tuple[int, int, int]) -> Moment:
+    assert snapshot.window is not None
+    passed_s = (now[0] - before[0]) / NS_PER_S
+    seconds = snapshot.tally.live.seconds(RECEIVED)
+    last = sorted(seconds)[-2:-1]  # of the newest one more may come
+    p50_ns, p99_ns = quantiles_ns(seconds[last[0]] if last else {}, [0.5, 0.99])
+    connections = dict.fromkeys(snapshot.brokers, 0)
+    for (_, broker), clients in snapshot.connected.items():
+        connections[broker] = connections.get(broker, 0) + clients
+    return Moment(
+        load_s=(now[0] - snapshot.window.load_began_ns) / NS_PER_S,
+        sent_per_s=(now[1] - before[1]) / passed_s,
+        received_per_s=(now[2] - before[2]) / passed_s,
+        p50_ms=None if p50_ns is None else p50_ns / NS_PER_MS,
+        p99_ms=None if p99_ns is None else p99_ns / NS_PER_MS,
+        connections=connections,
+    )
+
+
+def bands(faults: tuple[FaultState, ...]) -> list[Band]:
+    """The faults that have begun, when they were meant to begin and end."""
+    begun = [fault for fault in faults if fault.state != "planned"]
+    return [Band(f"{fault.kind} {fault.target}", fault.at_s, _until_s(fault)) for fault in begun]
+
+
+def _until_s(fault: FaultState) -> float | None:
+    return None if fault.for_s in (None, math.inf) or fault.state == "going on" else fault.at_s + fault.for_s

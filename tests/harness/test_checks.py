@@ -1,0 +1,91 @@
+"""Checks that invalid scenarios are refused, and that scenarios take checks as texts."""
+
+import inspect
+import re
+
+import pytest
+
+from analysis.run.checks import unmet
+from brokerbench import Hold, Scenario, api, duplicates_at_most, no_acked_send_lost, somebody_cut_off
+from drivers.users.locust_users import ConsumerUser, ProducerUser
+from harness import checks as checks_by_name
+from harness.checks import read_checks
+from records.checks import Check
+from records.errors import UserError
+from records.messages import KINDS
+from reports.run.headline import MEANING
+
+
+class Producer(ProducerUser):
+    group = "producers"
+
+
+class Consumer(ConsumerUser):
+    group = "consumers"
+
+
+def parameters_of(name: str) -> list[str]:
+    return [*inspect.signature(getattr(api, name)).parameters]
+
+
+def test_a_scenario_without_a_consumer_is_refused() -> None:
+    with pytest.raises(ValueError, match="at least one ProducerUser and one ConsumerUser"):
+        Scenario((Producer,), "mesh", Hold(for_s=1), ())
+
+
+def test_a_load_of_no_length_is_refused() -> None:
+    with pytest.raises(ValueError, match="must last longer than 0 s"):
+        Hold(for_s=0)
+
+
+def test_a_check_is_a_plain_value_over_the_summary() -> None:
+    check = duplicates_at_most(2)
+    assert (check.metric, check.at_most, check.at_least) == ("messages.duplicated", 2, None)
+
+
+def test_checks_of_a_scenario_are_texts_or_made_by_name() -> None:
+    text = "latency_ms.due_to_received.p99 < 50"
+    scenario = Scenario((Producer, Consumer), "mesh", Hold(for_s=1), (text, no_acked_send_lost()))
+    assert read_checks(scenario.checks) == (
+        Check(text, "latency_ms.due_to_received.p99", below=50),
+        Check("no acked send lost", "messages.lost", at_most=0),
+    )
+
+
+@pytest.mark.parametrize("name", checks_by_name.__all__)
+def test_every_check_by_name_is_there_for_locustfiles(name: str) -> None:
+    assert name in api.__all__
+    by_name = getattr(api, name)
+    values = {"kind": KINDS[0]}  # others are bounds
+    check = by_name(*(values.get(parameter, 7) for parameter in parameters_of(name)))
+    assert check.name != f"{check.metric} {check.rule}"  # as it has a name of its own
+    (bound,) = {check.at_least, check.at_most, check.above, check.below} - {None}
+    assert bound == 7 if {*parameters_of(name)} - {*values} else bound in (0, 1)
+
+
+@pytest.mark.parametrize("wrong", [-1, "2", True, None])
+@pytest.mark.parametrize("name", [name for name in checks_by_name.__all__ if parameters_of(name)])
+def test_every_check_by_name_refuses_what_no_figure_can_be(name: str, wrong: object) -> None:
+    with pytest.raises(ValueError, match=re.escape(f"{name}({wrong!r}): ")):
+        getattr(api, name)(*(wrong for _ in parameters_of(name)))
+
+
+@pytest.mark.parametrize("field", ["checks", "premises"])
+def test_a_wrong_text_is_refused_with_the_name_of_its_scenario(field: str) -> None:
+    with pytest.raises(UserError) as raised:
+        Scenario((Producer, Consumer), "mesh", Hold(for_s=1), **{"checks": (), field: ("messages.lsot == 0",)})
+    assert str(raised.value) == (
+        f"scenario test_checks: {field} has 'messages.lsot == 0': the summary has no figure 'messages.lsot'; "
+        "did you mean 'messages.lost'?"
+    )
+
+
+def test_a_scenario_is_named_after_its_locustfile() -> None:
+    assert Scenario((Producer, Consumer), "mesh", Hold(for_s=1), ()).name == "test_checks"
+
+
+def test_a_fault_that_cut_nobody_off_is_named_as_such_and_the_record_is_not_called_incomplete() -> None:
+    """Clients of a broker that freezes for a moment stay connected: they were on it, and lost nothing."""
+    (reason,) = unmet((somebody_cut_off(),), {"recovery": {"cut_off": 0}})
+    assert "it needs a client that a fault cut off: recovery.cut_off is 0" in reason
+    assert "not complete" not in MEANING["invalid"][1]

@@ -1,0 +1,204 @@
+"""The drain ends exactly when nothing can come any more, and what it left unknown is put down."""
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from drivers.users.session import Tally
+from harness.faults import Fault, FreezeBroker, JoinBroker, KillBroker
+from harness.run.controller import RunController
+from harness.run.drain import (
+    STUCK_AFTER_A_FAULT_S,
+    STUCK_AFTER_S,
+    DrainLimits,
+    Observation,
+    decide,
+    timeout_text,
+    until_still,
+)
+from records.run import UserInfo
+
+
+def looks(*states: tuple[int, int, int | None], every_s: float = 0.5) -> list[Observation]:
+    return [Observation(index * every_s, *state) for index, state in enumerate(states)]
+
+
+def test_empty_queues_and_answered_sends_for_a_second_are_drained() -> None:
+    assert decide(looks((0, 9, 0), (0, 9, 0), (0, 9, 0)), DrainLimits(60)) == "drained"
+
+
+def test_queues_that_were_empty_at_one_look_only_may_still_hold_a_message_between_two_brokers() -> None:
+    assert decide(looks((0, 8, 1), (0, 9, 0), (0, 9, 0)), DrainLimits(60)) == "wait"
+
+
+def test_queues_that_do_not_hold_every_backlog_have_to_be_empty_for_longer() -> None:
+    """What waits for a durable subscription may be on no queue: only the receipts tell that it still comes."""
+    assert decide(looks(*[(0, 9, 0)] * 10), DrainLimits(60, empty_for_s=5)) == "wait"
+    assert decide(looks(*[(0, 9, 0)] * 11), DrainLimits(60, empty_for_s=5)) == "drained"
+    assert decide(looks(*[(0, received, 0) for received in range(30)]), DrainLimits(60, empty_for_s=5)) == "wait"
+
+
+def test_a_send_without_an_answer_keeps_the_drain_waiting() -> None:
+    assert decide(looks((1, 9, 0), (1, 9, 0), (1, 9, 0)), DrainLimits(60)) == "wait"
+
+
+def test_messages_that_nobody_takes_for_five_seconds_are_stuck() -> None:
+    assert decide(looks(*[(0, 9, 3)] * 11), DrainLimits(60)) == "stuck"
+
+
+def test_after_a_fault_a_bridge_gets_the_time_to_come_back_before_messages_are_stuck() -> None:
+    still = looks(*[(0, 9, 3)] * 71)
+    assert decide(still[:-1], DrainLimits(60, stuck_after_s=STUCK_AFTER_A_FAULT_S)) == "wait"
+    assert decide(still, DrainLimits(60, stuck_after_s=STUCK_AFTER_A_FAULT_S)) == "stuck"
+
+
+def test_stillness_at_the_timeout_is_waited_out() -> None:
+    """A backlog that took half of the time, after a fault: the rest of it is stuck, and not unknown."""
+    limits = DrainLimits(60, stuck_after_s=STUCK_AFTER_A_FAULT_S)
+    states = looks(*[(0, received, 100 - received) for received in range(60)], *[(0, 60, 40)] * 80)
+    decisions = [decide(states[: n + 1], limits) for n in range(len(states))]
+    assert set(decisions[:130]) == {"wait"}
+    assert decisions[60 + 70] == "stuck", "35 s after the last receipt, 65 s after the load"
+    moves_again = [*states[:125], *looks(*[(0, 61, 39)] * 200)[125:]]
+    assert decide(moves_again[:126], limits) == "timeout"
+
+
+def test_a_slow_consumer_is_not_stuck() -> None:
+    states = looks(*[(0, received, 100 - received) for received in range(30)])
+    assert decide(states, DrainLimits(60)) == "wait"
+
+
+def test_time_is_up_while_messages_still_move() -> None:
+    states = looks(*[(0, received, 100 - received) for received in range(30)])
+    assert decide(states, DrainLimits(14)) == "timeout"
+
+
+AFTER_A_FAULT = DrainLimits(30, stuck_after_s=STUCK_AFTER_A_FAULT_S)
+
+
+@pytest.mark.parametrize(
+    ("states", "sentence"),
+    [
+        pytest.param(
+            [(0, received, 2_800 - received) for received in range(60)],
+            "while messages still moved (0 sends unanswered, 2741 messages on queues)",
+            id="a consumer takes one after the other",
+        ),
+        pytest.param(
+            [(0, 9, 2_800 - taken) for taken in range(60)],
+            "while messages still moved (0 sends unanswered, 2741 messages on queues)",
+            id="queues become shorter though none is received: they go to dead letters",
+        ),
+        pytest.param(
+            [(0, 9, 2_741)] * 61,
+            "while nothing had moved for 30 s (0 sends unanswered, 2741 messages on queues), and only after 35 s it "
+            "would be certain that nothing moves any more",
+            id="all are stuck",
+        ),
+        pytest.param(
+            [(0, 9, 2_740 + turn % 2) for turn in range(61)],
+            "while messages still moved (0 sends unanswered, 2740 messages on queues)",
+            id="queues were longer at the look before",
+        ),
+        pytest.param(
+            [*[(0, 5, 2_745)] * 30, *[(0, 9, 2_741 if look % 3 else None) for look in range(31)], (0, 9, 2_741)],
+            "while nothing had moved for 15.5 s (0 sends unanswered, 2741 messages on queues), and only after 35 s it "
+            "would be certain that nothing moves any more",
+            id="a broker that says nothing at some looks moves nothing",
+        ),
+    ],
+)
+def test_a_drain_that_runs_out_of_time_says_whether_messages_moved_or_were_stuck(
+    states: list[tuple[int, int, int | None]], sentence: str
+) -> None:
+    assert timeout_text(looks(*states), AFTER_A_FAULT) == f"the drain ended after 30 s {sentence}"
+
+
+def test_a_broker_that_says_nothing_at_some_looks_does_not_keep_stuck_messages_from_being_stuck() -> None:
+    assert decide(looks(*[(0, 9, 3 if look % 2 else None) for look in range(11)]), DrainLimits(60)) == "stuck"
+
+
+def test_queues_of_which_nothing_is_known_are_not_empty() -> None:
+    assert decide(looks((0, 9, None), (0, 9, None), (0, 9, None)), DrainLimits(60)) == "wait"
+
+
+def test_queues_that_stay_unknown_end_as_stuck() -> None:
+    assert decide(looks(*[(0, 9, None)] * 11), DrainLimits(60)) == "stuck"
+
+
+class Seen:
+    """Load generators, brokers and record of a run that shows the same at every look."""
+
+    def __init__(self, tally: Tally, waiting: int | None) -> None:
+        self._tally, self._waiting = tally, waiting
+        self.looks = 0
+        self.unknowns: list[str] = []
+        self.places: list[str] = []
+
+    def tally(self) -> Tally:
+        self.looks += 1
+        return self._tally
+
+    def waiting(self) -> int | None:
+        return self._waiting
+
+    def unknown(self, text: str) -> None:
+        self.unknowns.append(text)
+
+    def unsearched(self, text: str) -> None:
+        self.places.append(text)
+
+    def drain(self, timeout_s: float, *, given_up: bool = False) -> bool:
+        run = cast(Any, self)
+        return until_still(run, run, run, DrainLimits(timeout_s), lambda: given_up)
+
+
+def test_a_drain_that_ran_out_of_time_leaves_unknown_what_it_names() -> None:
+    run = Seen(Tally(sent=9, settled=7, received=5), waiting=3)
+    assert run.drain(timeout_s=0)
+    assert run.unknowns == [
+        "the drain ended after 0 s before it was known whether messages still moved "
+        "(2 sends unanswered, 3 messages on queues)"
+    ]
+    assert run.places == run.unknowns, "missing messages may be on their way, so they are not lost"
+
+
+def test_empty_queues_leave_nothing_unknown() -> None:
+    run = Seen(Tally(sent=9, settled=9, received=9), waiting=0)
+    assert run.drain(timeout_s=60)
+    assert run.unknowns == []
+    assert run.looks > 1
+
+
+def test_a_run_that_was_given_up_is_not_looked_at() -> None:
+    run = Seen(Tally(), waiting=None)
+    assert not run.drain(timeout_s=60, given_up=True)
+    assert run.looks == 0
+
+
+@pytest.mark.parametrize(
+    ("fault", "stuck_after_s"),
+    [
+        (KillBroker("broker-3", 1, 2), STUCK_AFTER_A_FAULT_S),
+        (JoinBroker("broker-3", 1, 2), STUCK_AFTER_A_FAULT_S),
+        (FreezeBroker("broker-3", 1, 2), STUCK_AFTER_S),
+    ],
+)
+def test_bridges_to_a_broker_that_was_away_get_more_time(fault: Fault, stuck_after_s: float) -> None:
+    assert stuck_after(fault) == stuck_after_s
+
+
+def stuck_after(*faults: Fault, work_ms: float | str = 0) -> float:
+    taker = UserInfo("Taker", "consumer", "consumers", "queue://q", 1, {"work_ms": work_ms})
+    controller: Any = SimpleNamespace(
+        plan=SimpleNamespace(faults=faults, options=SimpleNamespace(drain_s=60.0)),
+        info=SimpleNamespace(users=(taker,)),
+        _hidden_backlog=list,
+    )
+    return RunController._drain_limits(controller).stuck_after_s
+
+
+def test_consumers_that_take_long_for_a_message_get_five_times_as_long_until_the_next() -> None:
+    assert stuck_after(work_ms=100) == STUCK_AFTER_S
+    assert stuck_after(work_ms="exponential(6000)") == 30.0

@@ -1,0 +1,54 @@
+"""Checks that a load continues without users that may fail, and that the failed users are reported."""
+
+from collections import Counter
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from drivers.users.session import Tally
+from harness.distributed import messages
+from harness.run.load import done_without, nobody_sends
+from tests.support.under_gevent import under_gevent
+
+LOST = Tally(
+    ready=Counter(Guest=2, Order=3),
+    failed=Counter(Guest=2, Taker=1),
+    unsent=Counter(Guest=1_500),
+    first_errors={"Guest": "broker b refused user 'guest'. Check the password.", "Taker": "broker c is gone"},
+)
+
+
+@pytest.mark.nightly  # drivers/test_under_gevent.py has users under gevent
+def test_the_loads_of_users_that_fail_pass_under_gevent() -> None:
+    under_gevent(Path(__file__).parent, ["failing_under_gevent.py", "--timeout=120"])
+
+
+def test_a_class_that_lost_users_is_one_sentence_with_what_they_never_sent_and_the_first_error() -> None:
+    assert list(done_without(LOST, {"Guest": 4, "Order": 3, "Taker": 1})) == [
+        "2 of 4 users Guest failed, as they may, and the load went on without them; 1,500 of their messages were never "
+        "sent. The first error: broker b refused user 'guest'. Check the password.",
+        "1 of 1 users Taker failed, as they may, and the load went on without them. The first error: broker c is gone",
+    ]
+
+
+def test_nobody_sends_once_all_producers_of_all_classes_have_failed() -> None:
+    assert nobody_sends(LOST, {"Guest": 2, "Order": 3}) == ""
+    assert nobody_sends(LOST, {"Guest": 3}) == ""
+    assert nobody_sends(Tally(), {"Guest": 2}) == ""
+    assert nobody_sends(LOST, {"Guest": 2}) == (
+        "no producer is left, as all have failed; Guest: broker b refused user 'guest'. Check the password."
+    )
+
+
+def test_workers_tell_of_their_failed_users_and_the_master_adds_them_up() -> None:
+    recorder = SimpleNamespace(failure=None, late_rows=0)
+    later = Tally(failed=Counter(Guest=1), first_errors={"Guest": "one that is not the first"})
+    sessions = [
+        SimpleNamespace(tally=tally, connected=Counter, problems=[], recorder=recorder)
+        for tally in (LOST, later, Tally())
+    ]
+    total = messages.tally_in([messages.progress_of(session) for session in sessions])  # type: ignore[arg-type]
+    assert total.failed == Counter(Guest=3, Taker=1)
+    assert total.unsent == LOST.unsent
+    assert total.first_errors == LOST.first_errors

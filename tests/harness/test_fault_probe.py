@@ -1,0 +1,144 @@
+"""Checks what a probe measures of brokers: gone, frozen, serving, or standing by behind a partner that serves."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Collection, Iterator, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import psutil
+import pytest
+
+from drivers.memory.connector import MemoryConnector
+from harness.faults import probe as probe_module
+from harness.faults.probe import RuntimeProbe, partners
+from harness.memory_runtime import MemoryRuntime
+from tests.support.waiting import until
+from topologies.catalogue.lookup import build
+from topologies.management.jolokia import ManagementFailed
+from topologies.model.endpoints import Endpoint
+from topologies.model.link import Link
+
+
+@pytest.fixture
+def memory() -> Iterator[tuple[MemoryRuntime, RuntimeProbe]]:
+    runtime = MemoryRuntime(["broker-1", "broker-1-standby"])
+    connectors: Any = {"memory": MemoryConnector(runtime.network)}
+    yield runtime, RuntimeProbe(runtime, build("active-standby"), connectors)  # type: ignore[arg-type]
+    runtime.close()
+
+
+def test_a_broker_serves_until_it_is_killed_and_again_when_it_is_started(
+    memory: tuple[MemoryRuntime, RuntimeProbe],
+) -> None:
+    runtime, probe = memory
+    assert (probe.gone("broker-1"), probe.serves("broker-1")) == (False, True)
+    runtime.kill("broker-1")
+    assert (probe.gone("broker-1"), probe.serves("broker-1")) == (True, False)
+    runtime.start("broker-1")
+    assert (probe.gone("broker-1"), probe.serves("broker-1")) == (False, True)
+
+
+def test_a_broker_of_a_pair_may_stand_by_while_its_partner_takes_logins(
+    memory: tuple[MemoryRuntime, RuntimeProbe],
+) -> None:
+    runtime, probe = memory
+    runtime.network.kill("broker-1")  # takes no login, yet its process is there
+    assert probe.serves("broker-1")
+    runtime.network.kill("broker-1-standby")
+    assert not probe.serves("broker-1")
+
+
+class Linked:
+    """A runtime of a mesh whose brokers run but for those ``absent``; no agent answers."""
+
+    name = "processes"
+
+    def __init__(self, absent: Collection[str] = ()) -> None:
+        self._absent = absent
+
+    def alive(self, broker: str) -> bool:
+        return broker not in self._absent
+
+
+def test_a_broker_has_joined_once_its_links_to_running_brokers_are_proven(monkeypatch: pytest.MonkeyPatch) -> None:
+    proven: list[list[str]] = []
+    doubts: list[str] = ["a link"]
+
+    def unproven(_runtime: object, _topology: object, links: Sequence[Link]) -> list[str]:
+        proven.append([link.name for link in links])
+        return doubts
+
+    monkeypatch.setattr(probe_module, "unproven", unproven)
+    monkeypatch.setattr(RuntimeProbe, "serves", lambda _self, _broker: True)
+    for absent, links in (
+        ((), ["broker-1-to-broker-3", "broker-2-to-broker-3"]),
+        (("broker-1",), ["broker-2-to-broker-3"]),
+    ):
+        probe = RuntimeProbe(Linked(absent), build("mesh"), {})  # type: ignore[arg-type]
+        doubts[:] = ["a link"]
+        assert not probe.joined("broker-3")
+        doubts.clear()
+        assert probe.joined("broker-3")
+        assert proven[-1] == links
+
+
+def test_a_broker_that_takes_no_login_or_cannot_be_asked_has_not_joined(monkeypatch: pytest.MonkeyPatch) -> None:
+    def silent(*_: object) -> list[str]:
+        raise ManagementFailed("broker 'broker-1' has no agent that could be asked")
+
+    monkeypatch.setattr(probe_module, "unproven", silent)
+    probe = RuntimeProbe(Linked(), build("mesh"), {})  # type: ignore[arg-type]
+    monkeypatch.setattr(RuntimeProbe, "serves", lambda _self, _broker: False)
+    assert not probe.joined("broker-3")
+    monkeypatch.setattr(RuntimeProbe, "serves", lambda _self, _broker: True)
+    assert not probe.joined("broker-3")
+
+
+def test_partners_are_the_other_brokers_of_a_pair() -> None:
+    pair, mesh = build("active-standby"), build("mesh")
+    assert [partners(pair, broker.name) for broker in pair.brokers] == [["broker-1-standby"], ["broker-1"]]
+    assert [partners(mesh, broker.name) for broker in mesh.brokers] == [[], [], []]
+
+
+class Listening:
+    """A runtime of one broker whose process has ended, with a port that somebody may still hold."""
+
+    def __init__(self, port: int, pid: int | None = None) -> None:
+        self._port, self._pid = port, pid
+
+    def alive(self, broker: str) -> bool:
+        return False
+
+    def pid(self, broker: str) -> int | None:
+        return self._pid
+
+    def endpoint(self, broker: str, protocol: str) -> Endpoint:
+        return Endpoint(broker, protocol, f"stomp://127.0.0.1:{self._port}")
+
+
+def probe_of(runtime: Listening) -> RuntimeProbe:
+    return RuntimeProbe(runtime, build("single"), {"stomp": SimpleNamespace()})  # type: ignore[arg-type, dict-item]
+
+
+def test_a_broker_is_not_gone_while_its_port_accepts() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        probe = probe_of(Listening(listener.getsockname()[1]))
+        assert not probe.gone("broker-1")
+    assert probe.gone("broker-1")
+
+
+def test_a_broker_is_frozen_while_its_process_is_stopped() -> None:
+    process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+    try:
+        probe = probe_of(Listening(1, process.pid))
+        assert not probe.frozen("broker-1")
+        os.kill(process.pid, signal.SIGSTOP)
+        until(lambda: psutil.Process(process.pid).status() == psutil.STATUS_STOPPED)
+        assert probe.frozen("broker-1")
+    finally:
+        process.kill()
+        process.wait()
