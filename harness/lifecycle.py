@@ -23,6 +23,7 @@ from typing import Any, NoReturn
 
 import gevent
 from gevent.event import Event
+from gevent.pywsgi import WSGIServer
 from locust import events
 from locust import log as locust_log
 from locust.runners import STATE_SPAWNING, MasterRunner, WorkerRunner
@@ -32,6 +33,9 @@ from drivers.users.fixed_settings import fix_settings
 from harness import distributed, web
 from harness.exits import keep_status, report_exits
 from harness.java_parts import use_java_clients
+from harness.live.guard import tell_refusal
+from harness.live.model import LiveModel
+from harness.live.server import serve_metrics, serve_page
 from harness.options import arguments, plan, user_settings
 from harness.options import run_options as options
 from harness.options.locust_options import selection_refusals
@@ -44,7 +48,6 @@ from harness.run.readiness import require_ready
 from harness.run.snapshot import Snapshot
 from harness.runner_calls import guard_runner
 from harness.scenario import Scenario
-from harness.web.guard import tell_refusal
 from records.declared_types import misfit
 from records.environment import escape_unprintable
 from records.errors import UserError, refuse_first
@@ -100,6 +103,8 @@ class Lifecycle:
         self._ender: Any = None  # the greenlet that ends the users of the present run
         self._own = user_settings.remember(scenario)
         self._web: web.Web | None = None
+        self._live = LiveModel(self.snapshot)
+        self._servers: list[WSGIServer] = []
         self.refusal = ""
         self._last_line = ""
         self._signals = 0
@@ -132,7 +137,8 @@ class Lifecycle:
             print(json.dumps(plan.would_run(self._plan)))
             raise SystemExit(0)
         if environment.web_ui:
-            self._web = web.register(environment, self, Path(namespace.runs))
+            self._web = web.register(environment, self, self._live, Path(namespace.runs))
+        self._serve_live(namespace)
         if namespace.headless:
             namespace.only_summary = not namespace.print_stats  # its tables every 2 s would bury our own progress
         if namespace.headless or namespace.autostart:
@@ -169,6 +175,30 @@ class Lifecycle:
         assert self._plan is not None, "check has made it"
         # Users that connect later only wait: all have to be there in time for their steps.
         namespace.spawn_rate = namespace.spawn_rate or (max(100, wanted // 4) if self._plan.options.clients else 100)
+
+    def _serve_live(self, namespace: Any) -> None:
+        """Start the page and the metrics that the options ask for. Ends the process if a port is taken."""
+        assert self._plan is not None, "`check` has made it"
+        options = self._plan.options
+        try:
+            if options.live_port and self._environment.web_ui:
+                raise UserError(
+                    f"--live {options.live_port}: the web UI has this page already, at /brokerbench; leave --live out, "
+                    "or add --headless"
+                )
+            if options.live_port:
+                self._servers.append(serve_page(self._live, options.live_port, options.runs))
+            if options.metrics_port:
+                self._servers.append(serve_metrics(self._live, options.metrics_port))
+        except UserError as error:
+            self.reject(error, namespace.processes)
+        if self._watched:
+            gevent.spawn(self._live.keep_watching)
+
+    @property
+    def _watched(self) -> bool:
+        """Whether a page or a scrape may read the run while it goes on."""
+        return self._web is not None or bool(self._servers)
 
     # -- the web UI (harness.web.Bench) ----------------------------------------------------------------------
 
@@ -258,8 +288,8 @@ class Lifecycle:
                 return distributed.DistributedLoadGenerators(environment.runner)
             return LocalLoadGenerator(environment, recorder, brokers.connectors)
 
-        process, watched = "master" if distributed_run else "main", environment.web_ui is not None
-        return RunController(run_plan, load_generators, process, self._reroute, watched=watched)
+        process = "master" if distributed_run else "main"
+        return RunController(run_plan, load_generators, process, self._reroute, watched=self._watched)
 
     def _call_off(self, environment: Any) -> None:
         """No user is spawned: the greenlet that would do it ends here, and a headless Locust ends."""

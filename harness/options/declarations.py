@@ -545,6 +545,29 @@ class Options:
     markdown: Path | None = option(
         "--markdown", KEPT, "file to write a summary in Markdown to, likewise", beside_report=True
     )
+    live_port: int | None = option(
+        "--live",
+        KEPT,
+        "port on loopback for the Brokers page of a run without a web UI, which shows brokers, links, clients and "
+        "latencies every second",
+        bounds=Bounds(1, 65_535),
+        in_form=False,
+        recorded=False,
+    )
+    """port on loopback for the Brokers page of a headless run: brokers, links, clients, latencies and faults, every
+    second; see [running.md](running.md#watch-a-headless-run). The page only reads. Default: none.
+    """
+    metrics_port: int | None = option(
+        "--metrics-port",
+        KEPT,
+        "port on loopback where Prometheus can scrape the run at /metrics",
+        bounds=Bounds(1, 65_535),
+        in_form=False,
+        recorded=False,
+    )
+    """port on loopback where Prometheus can scrape the run at `/metrics`; see
+    [running.md](running.md#watch-a-headless-run). Default: none.
+    """
     session: str | None = option(  # the comparison that this run is made for, and the run's place in it
         "--session", KEPT, f"name of the comparison that this run is for, {SET_BY_COMPARE}", in_form=False
     )

@@ -229,6 +229,9 @@ def _check_numbers(options: Options) -> None:
                 raise UserError(f"--base-port {number}: must lie between 1024 and 65000")
             shown = number if isinstance(number, int) else f"{number:g}"
             raise UserError(f"{option.name} {shown}: {problem}; leave it out for the scenario's own value")
+    if options.live_port and options.live_port == options.metrics_port:
+        port = options.live_port
+        raise UserError(f"--live {port} --metrics-port {port}: both name the same port; give each one its own")
 
 
 def _check_runs(path: Path) -> None:

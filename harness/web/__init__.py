@@ -1,9 +1,6 @@
 """Adds brokerbench to Locust's web UI: a tab, a page of its own, and care for Start and Stop.
 
-    GET  /brokerbench                      the page: phase, brokers, bridges, clients, faults, reports
-    GET  /brokerbench/now                  the same as JSON, asked for once a second
-    GET  /brokerbench/metrics              its figures for Prometheus
-    GET  /brokerbench/runs/<id>/report     a finished report
+    GET  /brokerbench, /brokerbench/…      the page, its data and the reports (`harness.live.pages`)
     POST /swarm, /stop                     Locust's own buttons, answered here while they concern a run of ours
     POST /user                             Locust's settings of user classes: refused
 
@@ -11,34 +8,28 @@ Locust's tab can show one table of text and is not refreshed while a run is anal
 below that table. This module answers Start itself. Locust would accept a wrong value or a field that its form does not
 show, convert a part of it or show an error page, and it would start its clock while brokers come up. This module also
 answers Stop, because a run must not be ended twice at the same time. It refuses to change user classes (/user), because
-they are the scenario's. Requests of other sites' pages do not get here (`harness.web.guard`).
+they are the scenario's. Requests from pages of other sites do not get here (`harness.live.guard`).
 """
 
 from argparse import Namespace
 from collections.abc import Callable, Mapping
 from copy import copy
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Protocol
 
-import gevent
-from flask import Blueprint, Response, abort, jsonify, request, send_file, send_from_directory
+from flask import Response, jsonify, request
 from locust.runners import STATE_RUNNING, STATE_SPAWNING, MasterRunner
 
+from harness.live.guard import Guard, tell_refusal
+from harness.live.model import LiveModel
+from harness.live.pages import PREFIX, pages
+from harness.live.view import phase, summary_rows
 from harness.run.snapshot import Snapshot
 from harness.web import form
-from harness.web.finished import ReportFolder
-from harness.web.guard import Guard, tell_refusal
-from harness.web.history import History
-from harness.web.metrics import CONTENT_TYPE, metrics
-from harness.web.view import phase, summary_rows, view
 from records.errors import UserError
 from topologies.model.spelling import shortened
 
-STATIC = Path(__file__).parent / "static"
 TAB = "brokerbench"
-WATCH_EVERY_S = 1.0
-POLICY = "default-src 'self'; frame-ancestors 'self'; base-uri 'none'; form-action 'none'"
 SCRIPT = b'<script src="./brokerbench/static/tab.js"></script>\n  </body>'
 
 
@@ -67,14 +58,13 @@ class Bench(Protocol):
 class Web:
     """Our part of one Locust web UI."""
 
-    def __init__(self, environment: Any, bench: Bench, runs: Path) -> None:
+    def __init__(self, environment: Any, bench: Bench, live: LiveModel) -> None:
         self._environment = environment
         self._bench = bench
-        self._report_folder = ReportFolder(runs)
+        self._live = live
         self._base: Namespace = copy(environment.parsed_options)
         self._shown = form.OWN_FIELDS | {*environment.web_ui.template_args["extra_options"]}
         self._fields: frozenset[str] = frozenset()  # the form's values of the present run
-        self._history = History()
 
     def command(self, command: tuple[str, ...]) -> tuple[str, ...]:
         """The line that makes the present run again, the form's fields included."""
@@ -131,33 +121,10 @@ class Web:
 
     # -- what is shown ---------------------------------------------------------------------------------------------
 
-    def keep_watching(self) -> None:
-        """Keep the last two minutes, whether a page asks or not. Never returns."""
-        while True:
-            self._history.note(self._bench.snapshot())
-            gevent.sleep(WATCH_EVERY_S)
-
-    def now(self) -> Response:
-        snapshot = self._bench.snapshot()
-        shown = asdict(view(snapshot, self._bench.refusal))
-        reports = [asdict(finished) for finished in self._report_folder.finished()]
-        history = self._history.as_json(snapshot.faults if snapshot else ())
-        return jsonify({**shown, "history": history, "reports": reports})
-
-    def metrics(self) -> Response:
-        last = self._history.moments[-1] if self._history.moments else None
-        return Response(metrics(self._bench.snapshot(), last), content_type=CONTENT_TYPE)
-
-    def report(self, run_id: str) -> Response:
-        path = self._report_folder.report(run_id)
-        if path is None:
-            abort(404, f"no report of a run named {run_id!r}")
-        return send_file(path, max_age=0)
-
     def statistics(self, response: Response) -> Response:
         """Locust's own answer with our rows, and busy as long as a run is: its page stops asking otherwise."""
         report = response.get_json()
-        shown = view(self._bench.snapshot(), self._bench.refusal)
+        shown = self._live.shown(self._bench.refusal)
         report["extended_stats"] = [{"key": TAB, "data": summary_rows(shown)}]
         if self._bench.busy and report.get("state") not in (STATE_SPAWNING, STATE_RUNNING):
             report["state"] = STATE_RUNNING
@@ -170,10 +137,10 @@ class Web:
         return response
 
 
-def register(environment: Any, bench: Bench, runs: Path) -> Web:
+def register(environment: Any, bench: Bench, live: LiveModel, runs: Path) -> Web:
     """Add all of it to the web UI of a Locust environment, before that begins to serve."""
     web_ui = environment.web_ui
-    web = Web(environment, bench, runs)
+    web = Web(environment, bench, live)
     web_ui.app.jinja_env.policies["json.dumps_kwargs"] = {"sort_keys": False}  # the form has options as declared
     guarded = web_ui.auth_required_if_enabled
     web_ui.template_args |= {
@@ -183,46 +150,24 @@ def register(environment: Any, bench: Bench, runs: Path) -> Web:
         ],
         "extended_csv_files": [{"href": "./brokerbench", "title": "Reports of brokerbench"}],
     }
-    web_ui.app.register_blueprint(_pages(web, guarded), url_prefix=f"{environment.parsed_options.web_base_path}/{TAB}")
+    blueprint = pages(live, runs, guarded=guarded, refusal=lambda: bench.refusal)
+    web_ui.app.register_blueprint(blueprint, url_prefix=f"{environment.parsed_options.web_base_path}/{PREFIX}")
     buttons: dict[str, Callable[[], Response | None]] = {  # by POST: a browser asks by OPTIONS whether it may
         "locust.swarm": web.swarm,
         "locust.stop": web.stop,
         "locust.update_user": web.user,
     }
-    pages = {"locust.index": web.index, "locust.request_stats": web.statistics}
+    changes = {"locust.index": web.index, "locust.request_stats": web.statistics}
 
     def before() -> Response | None:
         action = buttons.get(request.endpoint or "") if request.method == "POST" else None
         return guarded(action)() if action else None
 
     def after(response: Response) -> Response:
-        change = pages.get(request.endpoint or "")
+        change = changes.get(request.endpoint or "")
         return change(response) if change and response.status_code == 200 else response
 
-    gevent.spawn(web.keep_watching)
     web_ui.app.before_request(before)
     web_ui.app.after_request(after)
     web_ui.app.wsgi_app = Guard(web_ui.app.wsgi_app, web_ui.host)
     return web
-
-
-def _pages(web: Web, guarded: Callable[[Callable[..., Any]], Callable[..., Any]]) -> Blueprint:
-    pages = Blueprint(TAB, __name__)
-    views: dict[str, tuple[str, Callable[..., Any]]] = {
-        "page": ("", lambda: send_from_directory(STATIC, "page.html", max_age=0)),
-        "static_file": ("/static/<name>", lambda name: send_from_directory(STATIC, name, max_age=0)),
-        "now": ("/now", web.now),
-        "metrics": ("/metrics", web.metrics),
-        "report": ("/runs/<run_id>/report", web.report),
-    }
-    for name, (rule, answer) in views.items():
-        pages.add_url_rule(rule, name, guarded(answer))
-
-    @pages.after_request
-    def harden(response: Response) -> Response:
-        response.headers["X-Content-Type-Options"] = "nosniff"
-        if request.endpoint != f"{TAB}.report":  # a report holds its own styles and scripts
-            response.headers["Content-Security-Policy"] = POLICY
-        return response
-
-    return pages

@@ -15,6 +15,7 @@ from locust.env import Environment
 
 from brokerbench import Hold, Scenario
 from drivers.users.locust_users import ConsumerUser, ProducerUser
+from harness.live.model import LiveModel
 from harness.options.arguments import add_arguments
 from harness.run.snapshot import Snapshot
 from harness.web import Web, register
@@ -84,7 +85,7 @@ def make_ui(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Making]
         vars(environment.parsed_options).update(num_users=8, spawn_rate=100, run_time=30.0)
         web_ui = environment.create_web_ui(web_host, 0, base_path, web_login=login, delayed_start=True)
         bench = Bench()
-        web = register(environment, bench, tmp_path / "runs")
+        web = register(environment, bench, LiveModel(bench.snapshot), tmp_path / "runs")
         environments.append(environment)
         return Ui(web_ui.app.test_client(), bench, environment, tmp_path / "runs", web)
 

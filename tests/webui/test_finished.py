@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.web.finished import READ_AT_ONCE, FinishedRun, ReportFolder
+from harness.live.finished import READ_AT_ONCE, FinishedRun, ReportFolder
 from records.digests import digests, list_analysed, read_files
 from records.rundir import RunDirectory
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from locust.log import LogReader
 
+from harness.live.guard import listens_on_loopback_only
 from harness.options import run_options
 from harness.web.form import OWN_FIELDS
-from harness.web.guard import listens_on_loopback_only
 from tests.webui.conftest import SCENARIO, Making, Ui, start
 
 HERE = {"Host": "127.0.0.1:8089"}

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from drivers.users.session import Tally
+from harness.live.history import KEPT_S, Band, History, bands
+from harness.live.metrics import metrics
 from harness.run.snapshot import FaultState, Snapshot
-from harness.web.history import KEPT_S, Band, History, bands
-from harness.web.metrics import metrics
 from records.units import NS_PER_S
 from tests.webui.snapshots import IN_THE_LOAD, NOW_NS, readings, snapshot
 
@@ -72,15 +72,15 @@ def test_prometheus_reads_each_figure_with_its_labels() -> None:
     lines = metrics(shown, None).splitlines()
     assert "# TYPE brokerbench_messages_sent_total counter" in lines
     assert {
-        "brokerbench_running 1",
-        'brokerbench_run_info{run_id="20261121-120000-steady-mesh-abcdef",topology="mesh",runtime="processes"} 1',
-        "brokerbench_messages_sent_total 1200",
-        'brokerbench_broker_up{broker="b1"} 1',
-        'brokerbench_broker_up{broker="b2"} 0',
-        'brokerbench_clients_connected{group="producers",broker="b1"} 6',
-        'brokerbench_fault_active{kind="kill",target="b1"} 1',
-        'brokerbench_broker_connections{broker="b1"} 9',
-        'brokerbench_queue_messages{broker="b1",queue="a \\"b\\""} 7',
+        "brokerbench_running 1.0",
+        'brokerbench_run_info{run_id="20261121-120000-steady-mesh-abcdef",runtime="processes",topology="mesh"} 1.0',
+        "brokerbench_messages_sent_total 1200.0",
+        'brokerbench_broker_up{broker="b1"} 1.0',
+        'brokerbench_broker_up{broker="b2"} 0.0',
+        'brokerbench_clients_connected{broker="b1",group="producers"} 6.0',
+        'brokerbench_fault_active{kind="kill",target="b1"} 1.0',
+        'brokerbench_broker_connections{broker="b1"} 9.0',
+        'brokerbench_queue_messages{broker="b1",queue="a \\"b\\""} 7.0',
     } <= set(lines)
     assert not [line for line in lines if "latency" in line]
 
@@ -92,7 +92,7 @@ def test_prometheus_has_no_figures_of_a_broker_that_does_not_serve(state: str) -
     rows.append(("bridge", "a-b|b", "dequeue_count", 5))
     latest = readings(*((broker, *row) for broker in ("b1", "b2") for row in rows))
     lines = metrics(snapshot(brokers={"b1": "up", "b2": state}, readings=latest), None).splitlines()
-    assert [line for line in lines if 'broker="b2"' in line] == ['brokerbench_broker_up{broker="b2"} 0']
+    assert [line for line in lines if 'broker="b2"' in line] == ['brokerbench_broker_up{broker="b2"} 0.0']
     assert len([line for line in lines if 'broker="b1"' in line]) == 1 + len(rows)
 
 
@@ -115,4 +115,4 @@ def test_prometheus_has_the_latency_of_a_run_that_goes_on_only() -> None:
     line = 'brokerbench_latency_due_to_received_ms{quantile="0.99"} '
     assert line in metrics(IN_THE_LOAD, history.moments[-1])
     assert line not in metrics(snapshot(over=True), history.moments[-1])
-    assert metrics(None, None).splitlines()[-1] == "brokerbench_running 0"
+    assert metrics(None, None).splitlines()[-1] == "brokerbench_running 0.0"

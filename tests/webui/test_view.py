@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drivers.users.session import Window
+from harness.live.view import STEPS, UNKNOWN, TextTable, lag, phase, summary_rows, view
 from harness.run.snapshot import FaultState, Snapshot
-from harness.web.view import STEPS, UNKNOWN, TextTable, lag, phase, summary_rows, view
 from records.buckets import bucket_of
 from records.units import NS_PER_S
 from tests.house.tree import ROOT

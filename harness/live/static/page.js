@@ -50,6 +50,7 @@ function show(now) {
   draw("tables", now.tables, () => now.tables.map(table));
   draw("reports", now.reports, () => now.reports.map(report));
   byId("none").hidden = now.reports.length > 0;
+  byId("locust").hidden = now.read_only;
 }
 
 // Locust's own switch, where somebody has used it; else the system's.

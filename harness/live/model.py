@@ -1,0 +1,43 @@
+"""Keeps the latest state of the present run. The page, its JSON and the metrics all read this one model."""
+
+from collections.abc import Callable
+from dataclasses import asdict
+
+import gevent
+
+from harness.live.history import History, Moment
+from harness.live.view import RunView, view
+from harness.run.snapshot import Snapshot
+
+WATCH_EVERY_S = 1.0
+
+
+class LiveModel:
+    """``snapshot_of_run`` returns the snapshot of the present or the last run, and None before the first one."""
+
+    def __init__(self, snapshot_of_run: Callable[[], Snapshot | None]) -> None:
+        self._snapshot_of_run = snapshot_of_run
+        self._history = History()
+
+    def keep_watching(self) -> None:
+        """Record a moment each second, whether a page is open or not. Never returns."""
+        while True:
+            self._history.note(self._snapshot_of_run())
+            gevent.sleep(WATCH_EVERY_S)
+
+    def snapshot(self) -> Snapshot | None:
+        return self._snapshot_of_run()
+
+    def last_moment(self) -> Moment | None:
+        """The rates and latencies of the last second; None if there are none yet."""
+        return self._history.moments[-1] if self._history.moments else None
+
+    def shown(self, refusal: str = "") -> RunView:
+        """Return the run as lines and tables of text. ``refusal``: why the last start led to no run; '' if it did."""
+        return view(self._snapshot_of_run(), refusal)
+
+    def as_json(self, refusal: str = "") -> dict[str, object]:
+        """Return what the page asks for once a second."""
+        snapshot = self._snapshot_of_run()
+        history = self._history.as_json(snapshot.faults if snapshot else ())
+        return {**asdict(view(snapshot, refusal)), "history": history}
