@@ -229,8 +229,10 @@ def export(run: str, to: str, out: Path, runs: Path) -> None:
 @click.option("--out", type=FILE, default=Path("comparison.html"), show_default=True, help="The page to write.")
 @click.option("--markdown", type=FILE, help="Write a summary in Markdown too.")
 @click.option("--json", "json_file", type=FILE, help="Write the figures as JSON too: docs/comparison.schema.json.")
-@click.option("--gate", is_flag=True, help="Exit status 1 if a primary figure is worse in any arm.")
-@click.option("--strict", is_flag=True, help="Exit status 4 if a verdict is undecided or unstable.")
+@click.option(
+    "--gate", is_flag=True, help="Exit status 1 if a primary figure is worse in any arm, or a run failed a check."
+)
+@click.option("--strict", is_flag=True, help="Exit status 4 if a verdict is undecided or unstable, or a run's is unknown.")
 @click.option("--allow-unlike", is_flag=True, help="Compare runs that differ in more than one thing; the page says so.")
 @RUNS
 def compare(
@@ -262,7 +264,7 @@ def compare(
     and so on, unless the runs recorded their blocks. Runs that never began are left out by name. See docs/comparing.md.
 
     \b
-    Exit status: 0 done, 1 worse (--gate), 2 cannot be compared or made, 3 a run is invalid,
+    Exit status: 0 done, 1 worse or a failed check (--gate), 2 cannot be compared or made, 3 a run is invalid,
     4 undecided (--strict), 130 stopped.
     """
     from brokerbench.compare.answer import begun, describe, exit_status, wanted_from

@@ -64,17 +64,36 @@ def describe(comparisons: Sequence[Comparison], written: Sequence[Path]) -> str:
         for test in comparison.tests:
             lines.append(f"{test.verdict.word}: {under}{test.figure.arm}, {test.figure.metric.path}")
             lines += [f"  {reason}" for reason in test.verdict.reasons]
+        lines += failed_runs(comparison)
     unlike = [f"unlike: {difference}" for comparison in comparisons for difference in comparison.design.unlike]
     return "\n".join([*lines, *unlike, *map(str, written)])
 
 
 def exit_status(comparisons: Sequence[Comparison], gate: bool, strict: bool) -> int:
-    """0, or by the gravest verdict: 3 invalid, 1 worse (``gate``), 4 undecided or unstable (``strict``)."""
+    """Return the exit status of the gravest finding, or 0.
+
+    3: a run is invalid. 1, with ``gate``: a figure is worse, or a run failed a check. 4, with ``strict``: a figure is
+    undecided or unstable, or the verdict of a run is unknown.
+    """
     words = {word for comparison in comparisons for word in comparison.words()}
+    of_runs = {
+        run.summary["verdict"] for comparison in comparisons for arm in comparison.design.rows for run in arm.runs
+    }
     if INVALID in words:
         return EXIT_STATUS["invalid"]
-    if gate and WORSE in words:
+    if gate and (WORSE in words or "fail" in of_runs):
         return EXIT_STATUS["fail"]
-    if strict and {UNDECIDED, UNSTABLE} & words:
+    if strict and ({UNDECIDED, UNSTABLE} & words or "unknown" in of_runs):
         return EXIT_STATUS["unknown"]
     return 0
+
+
+def failed_runs(comparison: Comparison) -> list[str]:
+    """Return a line for each arm with runs that failed a check, with the reasons of the first of them."""
+    lines = []
+    for arm in comparison.design.rows:
+        failed = [run for run in arm.runs if run.summary["verdict"] == "fail"]
+        if failed:
+            reasons = "; ".join(failed[0].summary["reasons"])
+            lines.append(f"failed: {len(failed)} of {len(arm.runs)} runs of {arm.name} failed a check: {reasons}")
+    return lines

@@ -40,8 +40,7 @@ def _serve(app: Flask, option: str, port: int, path: str) -> WSGIServer:
     try:
         server.start()
     except OSError as error:
-        raise UserError(
-            f"{option} {port}: cannot listen on {LOOPBACK}:{port} ({os.strerror(error.errno or 0)}); choose another port"
-        ) from None
+        why = os.strerror(error.errno or 0)
+        raise UserError(f"{option} {port}: cannot listen on {LOOPBACK}:{port} ({why}); choose another port") from None
     log.info("%s: http://%s:%d%s", option, LOOPBACK, port, path)
     return server

@@ -63,6 +63,28 @@ def test_an_invalid_run_is_an_exit_status_of_its_own(slower: list[Path], tmp_pat
     assert "invalid-0 is an invalid run" in result.output
 
 
+def with_last_run(tmp_path: Path, verdict: str, reason: str) -> list[Path]:
+    """Seven blocks of equal arms. The last run of the second arm has this verdict."""
+    blocks = write_blocks(tmp_path, noisy(1, 7, [1.0, 1.0], 0.02), doubtful={})
+    last = Planted("hub-and-spoke", verdict=verdict, doubtful={}, summary={"reasons": [reason]})
+    return [*blocks[:-1], write_planted(tmp_path, "last", last)]
+
+
+def test_the_gate_fails_where_a_run_failed_a_check(tmp_path: Path) -> None:
+    """The arm that loses messages is as fast as the other one. Without --gate the comparison is only printed."""
+    blocks = with_last_run(tmp_path, "fail", "messages.lost is 3, above 0")
+    result = call(tmp_path, *blocks, "--same-within", "60", "--gate")
+    assert result.exit_code == 1, result.output
+    assert "failed: 1 of 7 runs of hub-and-spoke failed a check: messages.lost is 3, above 0" in result.output
+    assert call(tmp_path, *blocks).exit_code == 0
+
+
+def test_strict_fails_where_the_verdict_of_a_run_is_unknown(tmp_path: Path) -> None:
+    blocks = with_last_run(tmp_path, "unknown", "a queue could not be browsed")
+    assert call(tmp_path, *blocks, "--same-within", "60").exit_code == 0
+    assert call(tmp_path, *blocks, "--same-within", "60", "--strict").exit_code == 4
+
+
 def test_what_counts_as_the_same_is_the_users_to_say(slower: list[Path], tmp_path: Path) -> None:
     result = call(tmp_path, *slower, "--same-within", "60", "--gate")
     assert result.exit_code == 0
