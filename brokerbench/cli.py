@@ -232,7 +232,9 @@ def export(run: str, to: str, out: Path, runs: Path) -> None:
 @click.option(
     "--gate", is_flag=True, help="Exit status 1 if a primary figure is worse in any arm, or a run failed a check."
 )
-@click.option("--strict", is_flag=True, help="Exit status 4 if a verdict is undecided or unstable, or a run's is unknown.")
+@click.option(
+    "--strict", is_flag=True, help="Exit status 4 if a verdict is undecided or unstable, or a run's is unknown."
+)
 @click.option("--allow-unlike", is_flag=True, help="Compare runs that differ in more than one thing; the page says so.")
 @RUNS
 def compare(

@@ -1,6 +1,9 @@
 """Sets a scenario's user classes as a run's options ask, checks them, and restores them for the next run."""
 
+import inspect
 from collections.abc import Iterable, Mapping, Sequence
+from hashlib import sha256
+from pathlib import Path
 
 from locust import User
 
@@ -18,6 +21,8 @@ from records.message_properties import MessageProperties, Values
 from records.rate_steps import LEAST_PER_S, MOST_PER_S, parse_steps, text_of
 
 Setting = int | float | str | Mapping[str, Values] | Sequence[str] | None
+SOURCE = "source file"
+"""Stands among a class's settings for a digest of the file that defines it."""
 Own = tuple[tuple[type[BrokerUser], str, Setting], ...]
 """(user class, attribute, value)"""
 ONE_DESTINATION = ("openwire", "core")
@@ -59,14 +64,27 @@ def settings(users: Iterable[type]) -> dict[str, dict[str, Setting]]:
 
 
 def own_settings(users: Iterable[type]) -> dict[str, dict[str, str]]:
-    """What no option changes of user classes, by class, as Python writes it; and the role, so that each has one."""
+    """Return what no option changes of user classes, by class: settings as Python writes them, role and source file."""
     return {
         user.__name__: {
-            name: repr(getattr(user, name)) for name in ("role", *settings_of(kind_of(user))) if name not in CONFIGURED
+            **{
+                name: repr(getattr(user, name))
+                for name in ("role", *settings_of(kind_of(user)))
+                if name not in CONFIGURED
+            },
+            SOURCE: _source_digest(user),
         }
         for user in users
         if issubclass(user, BrokerUser)
     }
+
+
+def _source_digest(user: type) -> str:
+    """Return a digest of the file that defines a class; '' for a class without a file. Its methods count too."""
+    try:
+        return sha256(Path(inspect.getfile(user)).read_bytes()).hexdigest()[:12]
+    except (TypeError, OSError):
+        return ""
 
 
 def other_settings(own: Mapping[str, Mapping[str, str]], masters: Mapping[str, Mapping[str, str]]) -> str:
@@ -77,13 +95,17 @@ def other_settings(own: Mapping[str, Mapping[str, str]], masters: Mapping[str, M
             has, lacks = ("the master", "this worker") if name in masters else ("this worker", "the master")
             return f"{has} has a user class {name}, and {lacks} has none{next_step}"
         differences = [
-            f"{name}.{setting} is {own[name][setting]} here, and {value} in the master"
+            f"{_named(name, setting)} is {own[name][setting]} here, and {value} in the master"
             for setting, value in masters[name].items()
             if setting in own[name] and own[name][setting] != value  # another role has others
         ]
         if differences:
             return "; ".join(differences) + next_step
     return ""
+
+
+def _named(user_class: str, setting: str) -> str:
+    return f"the SHA-256 of the file of {user_class}" if setting == SOURCE else f"{user_class}.{setting}"
 
 
 def remember(scenario: Scenario) -> Own:

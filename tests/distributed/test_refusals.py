@@ -1,5 +1,8 @@
 """Checks which workers are refused in a distributed run, at the master and at the worker, without a real channel."""
 
+import importlib.util
+import re
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -148,6 +151,36 @@ def test_a_worker_with_other_user_classes_is_refused(tmp_path: Path, own: Sequen
     answer = answer_of_a_worker(tmp_path, [user_class("Orders")], own)
     assert answer.startswith(refusal)
     assert answer.endswith(NEXT_STEP)
+
+
+def test_a_worker_with_other_methods_is_refused(tmp_path: Path) -> None:
+    """The settings are equal, and a method of the worker's own locustfile acknowledges before it works."""
+    master, worker = (class_of_file(tmp_path / name, body) for name, body in (("a", "pass"), ("b", "return 1")))
+    answer = answer_of_a_worker(tmp_path, [master], [worker])
+    assert re.fullmatch(
+        "the SHA-256 of the file of Orders is [0-9a-f]{12} here, and [0-9a-f]{12} in the master" + NEXT_STEP, answer
+    )
+
+
+def test_the_same_locustfile_in_another_folder_is_no_reason_to_refuse(tmp_path: Path) -> None:
+    master, worker = (class_of_file(tmp_path / name, "pass") for name in "ab")
+    assert answer_of_a_worker(tmp_path, [master], [worker]) == ""
+
+
+def class_of_file(folder: Path, body: str) -> type:
+    """The class of a locustfile with a method of its own."""
+    folder.mkdir()
+    path = folder / "orders.py"
+    path.write_text(
+        "from brokerbench import ProducerUser\n\n\nclass Orders(ProducerUser):\n"
+        f'    group, destination = "clients", "queue://orders"\n\n    def on_start(self):\n        {body}\n'
+    )
+    spec = importlib.util.spec_from_file_location(f"orders_in_{folder.name}", path)
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module.Orders  # type: ignore[no-any-return]
 
 
 def test_settings_that_options_change_come_from_the_master(tmp_path: Path) -> None:
