@@ -176,7 +176,8 @@ def class_of_file(folder: Path, body: str) -> type:
         f'    group, destination = "clients", "queue://orders"\n\n    def on_start(self):\n        {body}\n'
     )
     spec = importlib.util.spec_from_file_location(f"orders_in_{folder.name}", path)
-    assert spec and spec.loader
+    assert spec
+    assert spec.loader
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module
     spec.loader.exec_module(module)
