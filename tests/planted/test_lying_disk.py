@@ -11,7 +11,7 @@ pytestmark = [pytest.mark.brokers, pytest.mark.spark, pytest.mark.disks]
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.parametrize("lost_bytes", [0, 64 * 1024])
+@pytest.mark.parametrize("lost_bytes", [0, pytest.param(64 * 1024, marks=pytest.mark.nightly)])
 def test_a_lost_synced_write_turns_the_run_red(tmp_path: Path, lost_bytes: int) -> None:
     """Classic syncs each write of its journal. Between unmount and mount zeros replace the end of the journal."""
     outcome = make_run(

@@ -22,7 +22,7 @@ STOPPED = r"\d+ was stopped at [23]\.\d s"
     ("how", "named"),
     [
         ("producer", f"Producer: producer {STOPPED}"),
-        ("consumer", f"Consumer: consumer {STOPPED}"),
+        pytest.param("consumer", f"Consumer: consumer {STOPPED}", marks=pytest.mark.nightly),
         ("ramp-down", r"the load was ended after \d\.\d s of \d+ s by environment\.runner\.start\(\)"),
     ],
 )

@@ -18,7 +18,7 @@ BY_AMQP = ("amqp:amqp", "stomp, Orders=amqp, OrderTakers=amqp")
     ("topology", "orders", "recorded"),
     [
         pytest.param("mesh(brokers=2)", *BY_AMQP, marks=pytest.mark.amqp),
-        pytest.param("cluster(brokers=2)", *BY_AMQP, marks=pytest.mark.amqp),
+        pytest.param("cluster(brokers=2)", *BY_AMQP, marks=[pytest.mark.amqp, pytest.mark.nightly]),
         pytest.param("mesh(brokers=2)", "stomp:openwire", "stomp, OrderTakers=openwire", marks=pytest.mark.java),
         pytest.param(
             "cluster(brokers=2)",
