@@ -10,7 +10,7 @@ from topologies.model.link import Link
 from topologies.model.topology import Topology
 
 ANCHOR = "topology"
-DRAWN = (".broker", ".link", ".flow", ".opener")
+DRAWN = (".region", ".pair", ".broker", ".link", ".flow", ".opener")
 OWN_STYLE = "svg { background: var(--card); font-family: system-ui, sans-serif; }"
 
 

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from math import hypot, sqrt
 
@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from records.run import LinkInfo, RunInfo
-from reports.network.layout import BOX_WIDTH, Layout, layout
+from reports.network.layout import BOX_WIDTH, PAIR_EDGE, Frame, Layout, layout
 from reports.parts.numbers import counted, significant
 from reports.parts.style import opening
 from reports.parts.values import Cell, Chart, Column, Columns, Table, table_of
@@ -212,10 +212,16 @@ class Canvas:
     lanes: Mapping[str, Lane]
 
 
-def canvas(net: NetworkDrawing) -> Canvas:
+def canvas(net: NetworkDrawing, region_of: Mapping[str, str]) -> Canvas:
     box_height = max(_box_height(node) for node in net.nodes)
     pairs = [(edge.link.opened_by, edge.link.to) for edge in net.edges]
-    placed = layout([node.name for node in net.nodes], pairs, box_height)
+    placed = layout(
+        [node.name for node in net.nodes],
+        pairs,
+        box_height,
+        standby_of={node.name: node.standby_of for node in net.nodes if node.standby_of},
+        region_of=region_of,
+    )
     flows = [flow.per_s or 0 for edge in net.edges for flow in edge.flows]
     weight = min(1.0, max(0.25, (FEW_LINKS / max(1, len(net.edges))) ** 0.7))
     labelled = net.measured and len(flows) <= MOST_LABELS
@@ -236,15 +242,42 @@ def lanes(edges: Iterable[Edge], box_height: float) -> dict[str, Lane]:
 
 
 def draw_network(net: NetworkDrawing, anchor: str, title: str, description: str) -> str:
-    """The whole drawing as an accessible inline <svg>."""
-    on = canvas(net)
+    """The whole drawing as an accessible inline <svg>. Regions have frames with their names, if there are several."""
+    if len({node.region for node in net.nodes}) > 1:
+        regions = {node.name: node.region for node in net.nodes}
+        net = replace(net, nodes=tuple(replace(node, region="") for node in net.nodes))
+    else:
+        regions = {}
+    on = canvas(net, regions)
     drawn = [edge for edge in net.edges if {edge.link.opened_by, edge.link.to} <= on.placed.centres.keys()]
     edges = "".join(_edge_svg(edge, on) for edge in drawn)
+    frames = "".join(_region_svg(name, frame) for name, frame in on.placed.frames.items())
+    frames += "".join(_pair_svg(node, on) for node in net.nodes if node.standby_of in on.placed.centres)
     nodes = "".join(_node_svg(node, on.placed.centres[node.name], on.box_height) for node in net.nodes)
     dots = "".join(_dot(edge, on) for edge in drawn)
     view_box = f"0 0 {on.placed.width:.0f} {on.placed.height:.0f}"
     css = "chart broad" if on.placed.width > BROAD else "chart"
-    return opening(anchor, title, description, view_box, css) + edges + nodes + dots + "</svg>"
+    return opening(anchor, title, description, view_box, css) + frames + edges + nodes + dots + "</svg>"
+
+
+def _region_svg(name: str, frame: Frame) -> str:
+    """A frame around the brokers of a region, with its name."""
+    x, y, width, height = frame
+    return (
+        f'<g class="region"><rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" rx="14"/>'
+        f'<text x="{x + 14:.1f}" y="{y + 22:.1f}">{_short(name)}</text></g>'
+    )
+
+
+def _pair_svg(standby: Node, on: Canvas) -> str:
+    """A frame around a standby and its active broker."""
+    (x, y), (_, active_y) = on.placed.centres[standby.name], on.placed.centres[standby.standby_of]
+    top, height = min(y, active_y) - on.box_height / 2 - PAIR_EDGE, abs(y - active_y) + on.box_height + 2 * PAIR_EDGE
+    left, width = x - BOX_WIDTH / 2 - PAIR_EDGE, BOX_WIDTH + 2 * PAIR_EDGE
+    return (
+        f'<g class="pair"><title>{escape(standby.standby_of)} and its standby {escape(standby.name)}</title>'
+        f'<rect x="{left:.1f}" y="{top:.1f}" width="{width:.1f}" height="{height:.1f}" rx="12"/></g>'
+    )
 
 
 def _lines(node: Node) -> list[str]:
@@ -378,7 +411,8 @@ def network_chart(net: NetworkDrawing) -> Chart:
     lead = (
         f"{counted(len(net.nodes), 'broker')}, {counted(len(net.edges), 'link')}. "
         "An arrow is as wide as the messages a second it carried (mean over the load). Two arrows are a "
-        "duplex link, the dot is the end that opened it, dashes mean that nothing flowed then. In each box: open "
+        "duplex link, the dot is the end that opened it, dashes mean that nothing flowed then. A frame around two "
+        "brokers is a pair, a dotted frame is a region. In each box: open "
         "client connections, at the start → the end of the load where they differ."
     )
     if not net.nodes:

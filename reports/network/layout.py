@@ -1,31 +1,118 @@
-"""Places the brokers in the drawing: a line, a hub with its spokes, or a circle; pure geometry."""
+"""Places the brokers in the drawing. Pure geometry.
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+The brokers of a pair stand one above the other. The brokers of each region stand together, in a frame of their own.
+Within a region, or without regions, the brokers form a line, a hub with its spokes, a tree, or a circle.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import combinations
 from math import cos, pi, sin
 
 BOX_WIDTH, LINE_GAP, MARGIN = 168, 260, 24
 LONGEST_LINE = 4
+LEAST_TREE, LEVEL_GAP = 4, 110
 LEAST_X, ROOM = 270.0, 36
+PAIR_GAP, PAIR_EDGE = 14.0, 8.0
+"""Between the boxes of a pair, and from them to the frame around both."""
+REGION_EDGE, REGION_NAME, REGION_GAP = 14.0, 24.0, 90.0
+"""From the brokers of a region to its frame, the height of its name, and the distance between two regions."""
+NARROWEST = 560.0
+"""Of a drawing: the page stretches it to its own width."""
+BROADEST = 1_300.0
+"""Regions that are broader together stand one below the other."""
 Place = tuple[float, float]
 Pair = tuple[str, str]
+Frame = tuple[float, float, float, float]
+"""(left, top, width, height)"""
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Centres of the boxes in a drawing of this width and height."""
+    """Centres of the boxes in a drawing of this width and height.
+
+    ``frames``: the frame of each region, by its name.
+    """
 
     width: float
     height: float
     centres: dict[str, Place]
+    frames: dict[str, Frame] = field(default_factory=dict)
 
 
-def layout(names: Sequence[str], pairs: Sequence[Pair], box_height: float) -> Layout:
-    """Places that never overlap, for any number of brokers."""
+def layout(
+    names: Sequence[str],
+    pairs: Sequence[Pair],
+    box_height: float,
+    *,
+    standby_of: Mapping[str, str] | None = None,
+    region_of: Mapping[str, str] | None = None,
+) -> Layout:
+    """Return places that never overlap, for any number of brokers.
+
+    ``pairs``: the two ends of each link. ``standby_of``: the active broker of each standby. ``region_of``: the region
+    of each broker; brokers without one belong together.
+    """
+    stacks = _stacks(names, standby_of or {})
+    top_of = {name: top for top, stack in stacks.items() for name in stack}
+    joined = [(top_of[a], top_of[b]) for a, b in pairs if a in top_of and b in top_of and top_of[a] != top_of[b]]
+    tallest = max(map(len, stacks.values()), default=1)
+    height = tallest * box_height + (tallest - 1) * PAIR_GAP + (2 * PAIR_EDGE if tallest > 1 else 0)
+    by_region: dict[str, list[str]] = {}
+    for top in stacks:
+        by_region.setdefault((region_of or {}).get(top, ""), []).append(top)
+    placed = _in_regions(by_region, joined, height) if len(by_region) > 1 else _in_one(list(stacks), joined, height)
+    centres: dict[str, Place] = {}
+    for top, stack in stacks.items():
+        x, y = placed.centres[top]
+        outwards = stack if y >= placed.height / 2 else stack[::-1]  # links go inwards, so they cross no standby
+        first_y = y - (len(stack) - 1) / 2 * (box_height + PAIR_GAP)
+        centres |= {name: (x, first_y + at * (box_height + PAIR_GAP)) for at, name in enumerate(outwards)}
+    aside = max(0.0, (NARROWEST - placed.width) / 2)
+    centres = {name: (centres[name][0] + aside, centres[name][1]) for name in names}
+    frames = {region: (left + aside, top, width, high) for region, (left, top, width, high) in placed.frames.items()}
+    return Layout(placed.width + 2 * aside, placed.height, centres, frames)
+
+
+def _stacks(names: Sequence[str], standby_of: Mapping[str, str]) -> dict[str, list[str]]:
+    """Each active broker with its standbys, by its own name. A standby of an unknown broker stands alone."""
+    stacks = {name: [name] for name in names if standby_of.get(name) not in names}
+    for name in names:
+        if name not in stacks:
+            stacks.setdefault(standby_of[name], [standby_of[name]]).append(name)
+    return stacks
+
+
+def _in_regions(by_region: Mapping[str, Sequence[str]], pairs: Sequence[Pair], height: float) -> Layout:
+    """Each region as it would be alone, in a frame; side by side, or one below the other where that is too broad."""
+    alone = {region: _in_one(tops, pairs, height) for region, tops in by_region.items()}
+    widths = {region: each.width + 2 * REGION_EDGE - 2 * MARGIN for region, each in alone.items()}
+    heights = {region: each.height + 2 * REGION_EDGE + REGION_NAME - 2 * MARGIN for region, each in alone.items()}
+    side_by_side = sum(widths.values()) + REGION_GAP * (len(alone) - 1) <= BROADEST
+    broadest, highest = max(widths.values()), max(heights.values())
+    centres: dict[str, Place] = {}
+    frames: dict[str, Frame] = {}
+    x = y = float(MARGIN)
+    for region, each in alone.items():
+        left = x if side_by_side else x + (broadest - widths[region]) / 2
+        top = y + (highest - heights[region]) / 2 if side_by_side else y
+        frames[region] = (left, top, widths[region], heights[region])
+        right_by, down_by = left + REGION_EDGE - MARGIN, top + REGION_EDGE + REGION_NAME - MARGIN
+        centres |= {name: (at_x + right_by, at_y + down_by) for name, (at_x, at_y) in each.centres.items()}
+        x += widths[region] + REGION_GAP if side_by_side else 0
+        y += 0 if side_by_side else heights[region] + REGION_GAP
+    width = x - REGION_GAP + MARGIN if side_by_side else broadest + 2 * MARGIN
+    height = highest + 2 * MARGIN if side_by_side else y - REGION_GAP + MARGIN
+    return Layout(width, height, centres, {region: frame for region, frame in frames.items() if region})
+
+
+def _in_one(names: Sequence[str], pairs: Sequence[Pair], box_height: float) -> Layout:
+    """Return places for brokers that belong together."""
     chain = chain_of(names, pairs)
     if chain is not None and len(chain) <= LONGEST_LINE:
         return _in_a_line(chain, box_height)
+    if len(names) > LEAST_TREE and hub_of(names, pairs) is None and (levels := levels_of(names, pairs)):
+        return _in_a_tree(levels, box_height)
     hub = hub_of(names, pairs)
     rim = [name for name in names if name != hub]
     return _in_a_circle(rim, hub, box_height)
@@ -53,6 +140,28 @@ def hub_of(names: Sequence[str], pairs: Sequence[Pair]) -> str | None:
     return hubs[0] if len(names) > 3 and len(hubs) == 1 and len(spokes) == len(names) - 1 else None
 
 
+def levels_of(names: Sequence[str], pairs: Sequence[Pair]) -> list[list[str]] | None:
+    """Return the brokers of a tree by their distance from its middle, children in the order of their parents.
+
+    Returns None if the links form no tree, or a tree that is a line.
+    """
+    neighbours = _neighbours(names, pairs)
+    links = sum(map(len, neighbours.values())) // 2
+    if links != len(names) - 1 or max(map(len, neighbours.values()), default=0) < 3:
+        return None
+    trees = [_levels_from(name, neighbours) for name in names]
+    levels = min(trees, key=len)
+    return levels if sum(map(len, levels)) == len(names) else None
+
+
+def _levels_from(root: str, neighbours: Mapping[str, Sequence[str]]) -> list[list[str]]:
+    levels, seen = [[root]], {root}
+    while following := [near for name in levels[-1] for near in neighbours[name] if near not in seen]:
+        levels.append(list(dict.fromkeys(following)))
+        seen |= set(following)
+    return levels
+
+
 def _neighbours(names: Sequence[str], pairs: Sequence[Pair]) -> dict[str, list[str]]:
     neighbours: dict[str, list[str]] = {name: [] for name in names}
     for from_name, to_name in pairs:
@@ -69,6 +178,19 @@ def _in_a_line(chain: Sequence[str], box_height: float) -> Layout:
     return Layout(
         width, height, {n: (leftmost + (BOX_WIDTH + LINE_GAP) * at, height / 2) for at, n in enumerate(chain)}
     )
+
+
+def _in_a_tree(levels: Sequence[Sequence[str]], box_height: float) -> Layout:
+    """A row for each level, each as broad as the broadest one."""
+    most = max(map(len, levels))
+    width = 2 * MARGIN + most * BOX_WIDTH + (most - 1) * ROOM
+    row = box_height + LEVEL_GAP
+    centres = {
+        name: (MARGIN + (width - 2 * MARGIN) * (at + 0.5) / len(level), MARGIN + box_height / 2 + row * depth)
+        for depth, level in enumerate(levels)
+        for at, name in enumerate(level)
+    }
+    return Layout(width, 2 * MARGIN + box_height + row * (len(levels) - 1), centres)
 
 
 def _in_a_circle(rim: Sequence[str], hub: str | None, box_height: float) -> Layout:

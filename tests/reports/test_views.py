@@ -15,7 +15,7 @@ from reports.load import rates
 from reports.messages import fate_sentence, reordered_table
 from reports.network.brokers import MIB, MOST_LINES, cpu, heap, mute_all_but_the_liveliest, queue_depths
 from reports.network.drawing import network
-from reports.network.layout import BOX_WIDTH, chain_of, hub_of, layout
+from reports.network.layout import BOX_WIDTH, PAIR_GAP, chain_of, hub_of, layout, levels_of
 from reports.network.links import backlog_table
 from reports.parts.numbers import bytes_text, seconds_text, sentence, significant
 from reports.parts.over_time import MOST_STEPS, Backdrop, Line, Panel, step_of
@@ -167,6 +167,40 @@ def test_boxes_never_overlap_and_stand_within_the_drawing(count: int, hub: bool)
     for x, y in placed.centres.values():
         assert BOX_WIDTH / 2 <= x <= placed.width - BOX_WIDTH / 2
         assert BOX_HEIGHT / 2 <= y <= placed.height - BOX_HEIGHT / 2
+
+
+@given(st.integers(1, 12), st.integers(1, 4), st.booleans())
+def test_pairs_and_regions_stand_together(count: int, regions: int, paired: bool) -> None:
+    """No box overlaps another. A standby touches its active broker. Each region's frame holds its own brokers only."""
+    names = [f"b{at}" for at in range(count)]
+    standby_of = {f"{name}-standby": name for name in names} if paired else {}
+    region_of = {name: f"region-{at % regions}" for at, name in enumerate(names)}
+    region_of |= {standby: region_of[name] for standby, name in standby_of.items()}
+    every = [*names, *standby_of]
+    placed = layout(every, list(combinations(names, 2)), BOX_HEIGHT, standby_of=standby_of, region_of=region_of)
+    for (x, y), (other_x, other_y) in combinations(placed.centres.values(), 2):
+        assert abs(x - other_x) >= BOX_WIDTH or abs(y - other_y) >= BOX_HEIGHT
+    for standby, name in standby_of.items():
+        (x, y), (active_x, active_y) = placed.centres[standby], placed.centres[name]
+        assert (x, abs(y - active_y)) == pytest.approx((active_x, BOX_HEIGHT + PAIR_GAP))
+    for region, (left, top, width, height) in placed.frames.items():
+        inside = {name for name in every if is_inside(placed.centres[name], left, top, width, height)}
+        assert inside == {name for name in every if region_of[name] == region}
+    assert len(placed.frames) == (0 if min(count, regions) == 1 else min(count, regions))
+    assert all(BOX_WIDTH / 2 <= x <= placed.width - BOX_WIDTH / 2 for x, _ in placed.centres.values())
+    assert all(BOX_HEIGHT / 2 <= y <= placed.height - BOX_HEIGHT / 2 for _, y in placed.centres.values())
+
+
+def is_inside(centre: tuple[float, float], left: float, top: float, width: float, height: float) -> bool:
+    return left <= centre[0] <= left + width and top <= centre[1] <= top + height
+
+
+def test_a_tree_has_a_level_for_each_step_from_its_middle() -> None:
+    links = [("root", "a"), ("root", "b"), ("a", "a1"), ("a", "a2"), ("b", "b1"), ("b", "b2")]
+    names = ["a1", "root", "a", "b", "a2", "b1", "b2"]
+    assert levels_of(names, links) == [["root"], ["a", "b"], ["a1", "a2", "b1", "b2"]]
+    assert levels_of(names, [*links, ("a1", "b1")]) is None
+    assert levels_of(["a", "b", "c"], [("a", "b"), ("b", "c")]) is None
 
 
 def test_a_line_is_walked_from_end_to_end_and_a_ring_is_none() -> None:
