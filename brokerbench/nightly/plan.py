@@ -23,6 +23,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from locust.util.timespan import parse_timespan
+from yaml import Node, ScalarNode
 
 from brokerbench.compare.session import MOST_BLOCKS, stray_word, variable_options, why_not_of_every_run
 from brokerbench.locustfiles import locustfile_of
@@ -39,6 +40,10 @@ TOPOLOGY = "topology"
 MOST_FIGURES = 3
 HEADER = "the plan"
 RUN_TIME = "run_time"
+
+
+class Value(str):
+    """A value of the option that is varied, as it is written on the command line: ``100`` needs no quotes."""
 
 
 @dataclass(frozen=True)
@@ -107,8 +112,8 @@ class Plan:
     """``reference`` and ``candidates``: values of the option ``vary``."""
 
     vary: str
-    reference: str
-    candidates: tuple[str, ...]
+    reference: Value
+    candidates: tuple[Value, ...]
     benchmarks: tuple[Benchmark, ...]
     options: tuple[str, ...] = ()
     short: Short = field(default_factory=Short)
@@ -218,7 +223,13 @@ def read(path: Path) -> Plan:
         document = Document(str(path), text)
         if document.root is None:
             raise document.wrong(None, "", "the file is empty: docs/nightly.md has a plan to begin with")
-        plan: Plan = Reader(document).part(document.root, {"": Plan}, HEADER)
+
+        def value(node: Node, place: str) -> Value:
+            if not isinstance(node, ScalarNode) or not node.value:
+                raise document.wrong(node, place, "must be a value of the option that is varied, such as 100")
+            return Value(node.value)
+
+        plan: Plan = Reader(document, {Value: value}).part(document.root, {"": Plan}, HEADER)
     except TopologyInvalid as error:
         raise UserError(str(error)) from None
     return plan

@@ -7,6 +7,7 @@ import pytest
 from brokerbench.compare.making import check
 from brokerbench.nightly.making import sessions
 from brokerbench.nightly.plan import read, refused
+from records.errors import UserError
 from tests.house.tree import ROOT
 
 GOOD = """\
@@ -45,6 +46,19 @@ def test_a_plan_is_a_comparison_for_each_scenario_and_topology(tmp_path: Path) -
     assert (session.option, session.values) == ("failover", ("randomize=false", "randomize=true"))
     assert session.common_options == ("--rate=200", "--topology=mesh", "--check=messages.lost == 0", "-t", "30s")
     assert len({benchmark.session.folder for benchmark in benchmarks}) == 3
+
+
+def test_a_number_is_a_value_without_quotes(tmp_path: Path) -> None:
+    numbers = GOOD.replace("vary: failover", "vary: prefetch").replace("randomize=false", "100")
+    plan = read(written(tmp_path, numbers.replace("randomize=true", "1_000, 0x10")))
+    assert (plan.reference, plan.candidates) == ("100", ("1_000", "0x10"))
+
+
+@pytest.mark.parametrize("value", ["[1]", "{a: 1}", ""])
+def test_a_reference_is_one_value(tmp_path: Path, value: str) -> None:
+    path = written(tmp_path, GOOD.replace("reference: randomize=false", f"reference: {value}"))
+    with pytest.raises(UserError, match=r"plan\.yaml:2:.*the plan\.reference: must be a value of the option"):
+        read(path)
 
 
 def test_the_short_form_runs_less_and_judges_the_same(tmp_path: Path) -> None:
