@@ -1,6 +1,6 @@
-"""What Spark forks the Python processes of local executors from: with all that a part needs imported already.
+"""Spark worker daemon with our modules imported: local executors fork their Python processes from it.
 
-Spark starts it by its module's name (``spark.python.daemon.module``), in place of its own one.
+Spark starts it by its module's name (``spark.python.daemon.module``) instead of its own daemon.
 """
 
 from pyspark.daemon import manager
@@ -9,7 +9,8 @@ import analysis.clients.topic
 import analysis.faults.topic
 import analysis.latency.topic
 import analysis.load.topic
-import analysis.messages.topic  # noqa: F401
+import analysis.messages.topic
+import analysis.pipeline  # noqa: F401
 
 if __name__ == "__main__":
     manager()

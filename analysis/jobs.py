@@ -1,4 +1,4 @@
-"""Analyses runs: has their events looked through by Spark, writes the result tables and each run's summary.json.
+"""Analyses runs by a Spark pipeline, and writes the result tables and each run's summary.json.
 
     spark-submit analysis/jobs.py RUN RUN …        or        python -m analysis.jobs RUN RUN … [--master URL]
 
@@ -9,11 +9,11 @@ import argparse
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from functools import cache
+from contextlib import AbstractContextManager, contextmanager
+from functools import cache, partial
 from pathlib import Path
 
-from pyspark import SparkContext
+from pyspark.sql import SparkSession
 
 from records.errors import UserError
 
@@ -21,17 +21,17 @@ if __package__ in (None, ""):  # run by its path, as spark-submit does: import f
     sys.path[0] = str(Path(__file__).resolve().parent.parent)
 
 from analysis.clients.topic import Clients
-from analysis.events.questions import Answers, Question
-from analysis.events.run import Results, Run, Topic
+from analysis.events.run import MergedTables, Results, RowsOfPart, Run, Topic
 from analysis.faults.topic import Faults
 from analysis.latency.topic import Latency
 from analysis.load.topic import Load
 from analysis.messages.part import RunFacts
 from analysis.messages.topic import Messages
 from analysis.network.topic import Network
-from analysis.run.store import write_results, write_summary
+from analysis.pipeline import compute
+from analysis.run.store import unfinished_results, write_results, write_summary
 from analysis.run.topic import Whole, summary_of
-from analysis.spark import ask, session
+from analysis.spark import session
 from records.digests import digests, list_analysed, read_files, require_listed_events
 from records.environment import escape_unprintable
 from records.files import alone_in
@@ -42,6 +42,7 @@ from records.summary import CANNOT_ANALYSE, EXIT_STATUS, GRAVEST_FIRST, Summary
 TOPICS: tuple[Topic, ...] = (Messages(), Latency(), Network(), Clients(), Load(), Faults(), Whole())
 """Each may use what those before it have found."""
 Progress = Callable[[str], None]
+Start = Callable[[], AbstractContextManager[SparkSession]]
 ANALYSING = "analysing"
 NO_LATENCY = "no latency was measured."
 
@@ -50,12 +51,14 @@ def analyse(
     run: Path,
     master: str | None = None,
     *,
+    event_log: str | None = None,
     progress: Progress = print,
     conclusion: Callable[[Summary], None] = lambda _summary: None,
 ) -> Summary:
     """Seal a run if need be, compute its results, write them with summary.json, and return the summary.
 
-    ``conclusion`` is told the summary once it is written: before Spark is stopped, which takes most of a second.
+    ``event_log``: as in `analysis.spark.session`. ``conclusion`` is called with the summary once it is written: before
+    Spark is stopped, which takes most of a second.
 
     RunUnreadable: there is no such run, it has no events, or a file is damaged. RunUnwritable: the results cannot be
     stored. UserError: Spark does not start. Analysing again replaces what was there.
@@ -63,7 +66,7 @@ def analyse(
     directory = RunDirectory.open(run)
     with alone_in(directory.path, ANALYSING):
         try:
-            return _analysed(directory, master, progress, conclusion)
+            return _analysed(directory, partial(session, master, event_log), progress, conclusion)
         except UserError:
             raise
         except Exception:
@@ -72,7 +75,7 @@ def analyse(
 
 
 def _analysed(
-    directory: RunDirectory, master: str | None, progress: Progress, conclusion: Callable[[Summary], None]
+    directory: RunDirectory, start: Start, progress: Progress, conclusion: Callable[[Summary], None]
 ) -> Summary:
     info = directory.read_run()
     with _step(progress, "sealed the events"):
@@ -84,41 +87,44 @@ def _analysed(
     if not any(directory.path.glob("streams/*/*")):  # nobody writes events any more
         directory.remove_unfinished()
     read = digests(directory.path, read_files(directory))
-    with _session(master, progress) as spark:
+    with _session(start, progress) as spark:
 
-        def ask_parts(questions: Mapping[str, Question]) -> Answers:
-            return ask(spark, facts(), progress, questions)
+        def compute_tables(purpose: str, tables: Mapping[str, RowsOfPart]) -> MergedTables:
+            spark.sparkContext.setJobDescription(f"{info.run_id}: {purpose}")
+            return compute(spark, facts(), tables, written, progress)
 
         @cache
         def facts() -> RunFacts:
             return RunFacts.from_run(run)
 
-        run = Run(directory, info, sealing, parts_of(sealing), ask_parts)
-        results = conclude(run, progress)
-        with _step(progress, "wrote the results"):
-            summary = summary_of(results.summary)
-            write_results(directory, results.tables, results.long_tables)
-            write_summary(directory, summary)
-            list_analysed(directory, read)
+        with unfinished_results(directory) as written:
+            run = Run(directory, info, sealing, parts_of(sealing), compute_tables)
+            results = conclude(run, progress)
+            with _step(progress, "wrote the results"):
+                summary = summary_of(results.summary)
+                write_results(directory, results.tables, written)
+                write_summary(directory, summary)
+                list_analysed(directory, read)
         conclusion(summary)
     return summary
 
 
 def conclude(run: Run, progress: Progress, topics: Sequence[Topic] = TOPICS) -> Results:
-    """What the topics find in a run. The first question of each is asked by one pass over the events."""
+    """What the topics find in a run. The tables of all of them are computed by one pass over the events."""
     results = Results()
     with _step(progress, "read the events"):
-        answers = run.ask({name: question for topic in topics for name, question in topic.questions(run).items()})
+        tables = {name: rows for topic in topics for name, rows in topic.tables(run).items()}
+        merged = run.compute("all topics", tables)
     for topic in topics:
         with _step(progress, topic.step):
-            topic.conclude(run, answers, results)
+            topic.conclude(run, merged, results)
     return results
 
 
 @contextmanager
-def _session(master: str | None, progress: Progress) -> Iterator[SparkContext]:
+def _session(start: Start, progress: Progress) -> Iterator[SparkSession]:
     began_s = time.monotonic()
-    with session(master) as spark:
+    with start() as spark:
         progress(_line("started Spark", began_s))
         yield spark
 
@@ -139,22 +145,23 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="analysis/jobs.py", description="Analyse the events of runs.")
     parser.add_argument("runs", type=Path, nargs="+", help="folders of runs, such as runs/<run id>")
     parser.add_argument("--master", help="Spark master URL (default: what spark-submit was given, else local[*])")
+    parser.add_argument("--event-log", metavar="FOLDER", help="folder for the log that Spark's history server shows")
     options = parser.parse_args(arguments)
     escape_unprintable()
     try:
         if len(options.runs) == 1:
-            return _analyse_and_print(options.runs[0], options.master, _tell)
-        return _in_one_session(options.runs, options.master)
+            return _analyse_and_print(options.runs[0], options.master, _tell, options.event_log)
+        return _in_one_session(options.runs, options.master, options.event_log)
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         return CANNOT_ANALYSE
 
 
-def _in_one_session(runs: Sequence[Path], master: str | None) -> int:
+def _in_one_session(runs: Sequence[Path], master: str | None, event_log: str | None) -> int:
     """Analyse runs one after the other, each under its name; one that cannot be analysed does not stop the others."""
     statuses = []
     began_s = time.monotonic()
-    with session(master):
+    with session(master, event_log):
         _tell(_line("started Spark", began_s))
         for number, run in enumerate(runs, start=1):
             _tell(f"analysis: run {number} of {len(runs)}: {run.name}")
@@ -162,10 +169,10 @@ def _in_one_session(runs: Sequence[Path], master: str | None) -> int:
     return min(statuses, key=GRAVEST_FIRST.index)
 
 
-def _analyse_and_print(run: Path, master: str | None, progress: Progress) -> int:
+def _analyse_and_print(run: Path, master: str | None, progress: Progress, event_log: str | None = None) -> int:
     """Analyse one run and print its verdict or what is wrong with it; returns the exit status."""
     try:
-        summary = analyse(run, master, progress=progress, conclusion=_tell_verdict)
+        summary = analyse(run, master, event_log=event_log, progress=progress, conclusion=_tell_verdict)
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         return CANNOT_ANALYSE

@@ -1,25 +1,22 @@
-"""Starts Spark for an analysis, and has the parts of a run answer questions by it. Nothing of it is left behind.
+"""Starts a Spark session for an analysis, and leaves nothing of it behind.
 
-Spark distributes the parts, tries again where an executor was lost, and brings the answers back. Locally it keeps to
-the loopback interface, needs no network, says nothing, and has its scratch files in a temporary folder of its own. Java
-is found by JAVA_HOME, then PATH.
+A local session keeps to the loopback interface, needs no network, prints nothing, and has its scratch files in a
+temporary folder of its own. Java is found by JAVA_HOME, then PATH.
 """
 
 import atexit
 import os
 import sys
-import time
 import zipfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
 
-from analysis.events.questions import Answers, Packed, Question
-from analysis.messages.part import Part, RunFacts
 from records.analysis_command import SCRATCH, is_local
 from records.environment import for_java, without_spark
 from records.errors import UserError
@@ -35,9 +32,6 @@ CLASSES = Path(sys.prefix) / "share" / "brokerbench" / "spark-classes.jsa"
 
 Java does without where its version, or Spark's jars, are not those that made the file.
 """
-AT_ONCE_A_CORE = 4
-"""So many parts of a run are asked at once: the answers of all parts of a large one would fill the memory."""
-TOLD_EVERY_S = 5.0
 
 _QUIET = """\
 rootLogger.level = error
@@ -54,64 +48,48 @@ logger.gateway.level = error
 
 
 @contextmanager
-def session(master: str | None = None) -> Iterator[SparkContext]:
-    """Spark's context; one that is active already is used and left running.
+def session(master: str | None = None, event_log: str | None = None) -> Iterator[SparkSession]:
+    """A Spark session; one that is active already is used and left running.
 
-    ``master`` None: what spark-submit was given, or else all cores of this machine. UserError if it fails.
+    ``master`` None: what spark-submit was given, or else all cores of this machine. ``event_log``: the folder for the
+    log that Spark's history server shows. Raises UserError if Spark cannot start.
     """
-    active = SparkContext._active_spark_context
+    active = SparkSession.getActiveSession()
     if active is not None:
         yield active
         return
     with temporary_folder(f"{SCRATCH}spark-") as scratch:
-        spark = _start(master, scratch)
+        spark = _start(master, scratch, event_log)
         try:
             yield spark
         finally:
             spark.stop()
 
 
-def ask(
-    spark: SparkContext, facts: RunFacts, progress: Callable[[str], None], questions: Mapping[str, Question]
-) -> Answers:
-    """The answers of a whole run, by one pass over its parts: some of them at once."""
-    answers = Answers(questions)
-    at_once = AT_ONCE_A_CORE * spark.defaultParallelism
-    told_s = time.monotonic()
-    for from_part in range(0, facts.parts if questions else 0, at_once):
-        numbers = range(from_part, min(from_part + at_once, facts.parts))
-        for of_part in spark.parallelize(numbers, len(numbers)).map(partial(_answer, facts, questions)).collect():
-            answers.add(of_part)
-        if time.monotonic() - told_s > TOLD_EVERY_S:
-            told_s = time.monotonic()
-            progress(f"analysis: {numbers.stop} of {facts.parts} parts of the events are read")
-    return answers
-
-
-def _answer(facts: RunFacts, questions: Mapping[str, Question], number: int) -> dict[str, Packed]:
-    """What one part answers: this runs in a process of an executor."""
-    part = Part(facts, number)
-    return {name: question.packed(part) for name, question in questions.items()}
-
-
-def _start(master: str | None, scratch: Path) -> SparkContext:
+def _start(master: str | None, scratch: Path, event_log: str | None) -> SparkSession:
     submitted = _submitted_master()
     if submitted is None and is_local(master):
         _keep_to_our_settings()
-    settings = settings_for(master or submitted or LOCAL, scratch)
+    settings = settings_for(master or submitted or LOCAL, scratch) | _log_settings(event_log)
     _give_java_a_temporary_folder()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # read by Spark: what its executors run
     try:
-        spark = SparkContext(conf=SparkConf().setAppName("brokerbench").setAll(list(settings.items())))
+        spark = (
+            SparkSession.builder.appName("brokerbench")
+            .config(conf=SparkConf().setAll(list(settings.items())))
+            .getOrCreate()
+        )
     except (PySparkException, OSError) as error:
         where = f"JAVA_HOME={os.environ['JAVA_HOME']}" if "JAVA_HOME" in os.environ else "java from PATH"
         raise UserError(
             f"Spark could not start ({where}, master {master or LOCAL}): {error}: "
             "set JAVA_HOME to a JDK of version 17 or newer, and --master to one that answers"
         ) from None
-    spark.setLogLevel("ERROR")
+    context = spark.sparkContext
+    context.setLogLevel("ERROR")
+    spark.conf.set("spark.sql.shuffle.partitions", context.defaultParallelism)  # the merged rows are few
     if not settings["spark.master"].startswith("local") and PROJECT.is_dir():  # else it was given as --py-files
-        spark.addPyFile(str(_packed_code(scratch)))
+        context.addPyFile(str(_packed_code(scratch)))
     return spark
 
 
@@ -160,10 +138,24 @@ def settings_for(master: str, scratch: Path) -> dict[str, str]:
         "spark.ui.showConsoleProgress": "false",
         "spark.driver.maxResultSize": "0",
         "spark.executorEnv.POLARS_MAX_THREADS": "1",  # a core has a part of its own
+        "spark.sql.adaptive.enabled": "false",  # the plans are few, and their sizes known
+        "spark.sql.session.timeZone": "UTC",
     }
     if master.startswith("local"):
         settings |= _local_settings(scratch)
     return settings
+
+
+def _log_settings(event_log: str | None) -> dict[str, str]:
+    """Raises UserError if there is no such folder. A URL, such as hdfs://…, is left to Spark."""
+    if event_log is None:
+        return {}
+    if "://" not in event_log:
+        folder = Path(event_log).resolve()
+        if not folder.is_dir():
+            raise UserError(f"--event-log {event_log}: there is no such folder: make it first")
+        event_log = folder.as_uri()
+    return {"spark.eventLog.enabled": "true", "spark.eventLog.dir": event_log}
 
 
 def shared_classes() -> list[str]:
@@ -187,6 +179,8 @@ def _local_settings(scratch: Path) -> dict[str, str]:
         "spark.driver.memory": "1g",
         "spark.driver.extraJavaOptions": " ".join(java),
         "spark.local.dir": str(scratch),
+        "spark.sql.catalogImplementation": "in-memory",
+        "spark.sql.warehouse.dir": str(scratch / "warehouse"),
         "spark.python.daemon.module": "analysis.daemon",
         "spark.executorEnv.PYTHONPATH": str(PROJECT),
     }

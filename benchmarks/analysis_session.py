@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
-from pyspark import SparkContext
+from pyspark.sql import SparkSession
 
 from analysis.jobs import analyse
 from analysis.spark import session
@@ -39,7 +39,7 @@ class Cost:
         return f"| {number} | {self.wall_s:.1f} s | {self.java_s:.1f} s | {self.python_s:.1f} s | {self.jobs} |"
 
 
-def cost(spark: SparkContext, run: Path) -> Cost:
+def cost(spark: SparkSession, run: Path) -> Cost:
     steps: list[str] = []
     began_s, (java_s, python_s), jobs = time.perf_counter(), _cpu_s(), _jobs(spark)
     analyse(run, progress=steps.append)
@@ -54,9 +54,9 @@ def _cpu_s() -> tuple[float, float]:
     return sum(times.user + times.system for times in java), sum(own.cpu_times()[:2])
 
 
-def _jobs(spark: SparkContext) -> int:
+def _jobs(spark: SparkSession) -> int:
     """How many jobs the session has had."""
-    return int(spark._jsc.sc().dagScheduler().nextJobId())
+    return int(spark.sparkContext._jsc.sc().dagScheduler().nextJobId())
 
 
 def measure(runs: Sequence[Path]) -> list[Cost]:

@@ -1,6 +1,6 @@
 """Keeps the classes that Spark loads in one file, in the form that Java maps: each analysis then starts seconds sooner.
 
-``python -m brokerbench.spark_classes``, which `make` runs once after it has installed Spark: some 10 s, 70 MB in .venv.
+``python -m brokerbench.spark_classes``, which `make` runs once after it has installed Spark: some 15 s, 90 MB in .venv.
 The analysis does without where the file is missing, or was made by another Java or Spark (`analysis.spark.CLASSES`).
 """
 
@@ -19,10 +19,21 @@ JAVAS_OWN = Path("lib", "server", "classes.jsa")
 TIMEOUT_S = 300.0
 LOAD_THEM = """
 import sys
-import analysis.spark
+from pathlib import Path
+import analysis.jobs, analysis.spark
+from records.run import Phases, ProcessInfo, RunInfo
+from records.rundir import RunDirectory
+from records.writer import Recorder
 analysis.spark.shared_classes = lambda: [sys.argv[1]]  # Java reads such a file or writes one
-with analysis.spark.session("local[1]") as spark:
-    spark.parallelize([1], 1).map(str).collect()
+run = RunDirectory.create(Path(sys.argv[2]), "smallest")
+process = ProcessInfo("one", 0, "", 0, 0)
+run.write_run(RunInfo("smallest", "", "", "", "", phases=Phases(0, 0, 1, 1, 1), processes=(process,)))
+recorder = Recorder(run, "one")
+recorder.send(1, 0, 1, "queue://q", "b", 0, 0, 0, 0, "acked", 1, False)
+recorder.receipt(2, "q", 1, 0, 1, "queue://q", "b", 0, False, "intact", 0)
+recorder.close()
+with analysis.spark.session("local[2]"):
+    analysis.jobs.analyse(run.path, progress=lambda line: None)
 """
 
 
@@ -41,7 +52,7 @@ def make(archive: Path) -> None:
         environment = for_job(os.environ, local=True) | spark_environment(java, folder)
         # Java ends after Python and shares its output, so both have ended once the output has.
         session = subprocess.run(
-            [sys.executable, "-c", LOAD_THEM, keeping],
+            [sys.executable, "-c", LOAD_THEM, keeping, str(folder)],
             env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=TIMEOUT_S, check=False,
         )  # fmt: skip
     if session.returncode or not draft.exists():

@@ -10,10 +10,12 @@ from typing import Any
 
 PARTED = ("sends", "receipts", "leftovers")
 """The tables with a row for each of many messages. The others have few rows, and no parts."""
-SEQS_PER_BLOCK = 8_192
+SEQS_PER_BLOCK = 2_048
 PRODUCERS_PER_BLOCK = 16
 ROWS_PER_PART = 600_000
 """So many events of a run are a part: its frames fit into the memory of a core several times."""
+LEAST_ROWS_TO_DIVIDE = 100_000
+"""From so many events on two cores share the work: below, a second task costs more than it saves."""
 MOST_PARTS = 1_024
 PARTS_KEY = f"brokerbench.parts_of_{SEQS_PER_BLOCK}_seqs_of_{PRODUCERS_PER_BLOCK}_producers".encode()
 GROUPS_KEY = b"brokerbench.part_of_row_group"
@@ -28,7 +30,7 @@ def part_of(producer: Any, seq: Any, parts: int) -> Any:
 
 def parts_for(rows: int) -> int:
     """Into how many parts so many events are divided: a power of two."""
-    parts = 1
+    parts = 2 if rows >= LEAST_ROWS_TO_DIVIDE else 1
     while parts * ROWS_PER_PART < rows and parts < MOST_PARTS:
         parts *= 2
     return parts

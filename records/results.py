@@ -12,6 +12,8 @@ TEXT, COUNT, SECOND, BUCKET = pa.string(), pa.int64(), pa.int32(), pa.int32()
 
 RESULT_TABLES: dict[str, pa.Schema] = {}
 """Each table by its name: those that `_table` declares below."""
+WRITTEN_BY_PARTS = ("latency",)
+"""The tables with rows in any number: every part of a run writes a file of its own (`added_up`)."""
 MEANINGS: dict[str, dict[str, str]] = {}
 """What each column of a table means, as docs/events.md has it."""
 
@@ -273,3 +275,12 @@ CONSUMERS = _table(
     ("broker", TEXT, "the broker where it received most of its messages, or subscribed"),
     ("messages", COUNT, "first deliveries to it"),
 )
+
+
+def added_up(name: str, table: pa.Table) -> pa.Table:
+    """A table of `WRITTEN_BY_PARTS` with equal rows of several parts added up: one row per key, in any order."""
+    schema = RESULT_TABLES[name]
+    counts = [field.name for field in schema if field.type == COUNT]
+    keys = [column for column in schema.names if column not in counts]
+    sums = table.group_by(keys, use_threads=False).aggregate([(count, "sum") for count in counts])
+    return sums.rename_columns([*keys, *counts]).select(schema.names).cast(schema)

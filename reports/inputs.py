@@ -11,7 +11,8 @@ import pyarrow.parquet as pq
 
 from records.digests import RESTORE, changed_after_analysis, missing_events
 from records.errors import RunUnreadable
-from records.results import RESULT_TABLES
+from records.results import RESULT_TABLES, WRITTEN_BY_PARTS, added_up
+from records.row_order import order
 from records.run import RunInfo
 from records.run_json import Misfit, parse, shown, typed
 from records.rundir import RunDirectory
@@ -104,7 +105,11 @@ def result_table(directory: RunDirectory, name: str, schema: pa.Schema) -> pa.Ta
     files = sorted(folder.glob("*.parquet")) if folder.is_dir() else []
     if not files:
         raise RunUnreadable(f"{folder}: the result table {name!r} is missing: {_again_if_possible(directory)}")
-    return pa.concat_tables([_checked(path, name, schema, directory) for path in files])
+    table = pa.concat_tables([_checked(path, name, schema, directory) for path in files])
+    if name not in WRITTEN_BY_PARTS or len(files) == 1:
+        return table
+    merged = added_up(name, table)
+    return merged.take(order(merged))
 
 
 def _checked(path: Path, name: str, schema: pa.Schema, directory: RunDirectory) -> pa.Table:

@@ -1,4 +1,4 @@
-"""Makes the summary's ``rebalance`` of the stays of clients. Plain values and Arrow in and out; no Spark."""
+"""Makes the summary's ``rebalance`` of the stays of clients. Runs on the driver, on few rows."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace

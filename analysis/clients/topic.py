@@ -3,11 +3,10 @@
 import polars as pl
 
 from analysis.clients.connections import connection_counts, connections, harness_logins
-from analysis.clients.division import CONSUMER, divided, received, with_subscribers
+from analysis.clients.division import divided, received, with_subscribers
 from analysis.clients.rebalance import Places, rebalance
 from analysis.clients.stays import clients, distribution, stays
-from analysis.events.questions import Answers, Question, counts
-from analysis.events.run import Results, Run, as_table
+from analysis.events.run import MergedTables, Results, RowsOfPart, Run, as_table
 from analysis.messages.part import Part
 from records.clients import ConnectionCounts
 from records.units import NS_PER_S
@@ -21,15 +20,15 @@ class Clients:
 
     step = "followed the clients from broker to broker"
 
-    def questions(self, run: Run) -> dict[str, Question]:
-        return {"received": counts(_received, *CONSUMER, "broker")}
+    def tables(self, run: Run) -> dict[str, RowsOfPart]:
+        return {"received": _received}
 
-    def conclude(self, run: Run, answers: Answers, results: Results) -> None:
+    def conclude(self, run: Run, merged: MergedTables, results: Results) -> None:
         began_ns, ended_ns = run.load_began_ns, run.load_ended_ns
         of_stays = as_table(stays(run.connections, run.members, began_ns, ended_ns))
         sizes = clients(run.connections, run.members)
         places = Places(run.info.brokers, run.info.groups)
-        division, shares = divided(as_table(with_subscribers(answers["received"], run.subscriptions)))
+        division, shares = divided(as_table(with_subscribers(merged["received"], run.subscriptions)))
         results.tables |= {
             "connections": as_table(connections(run.connections, run.timeline)),
             "stays": of_stays,

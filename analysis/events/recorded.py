@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from analysis.events.questions import Question, same
+from analysis.events.run import RowsOfPart
 from records.digests import RESTORE
 from records.reader import read_part
 from records.seal import ChangedGroup, changed_rows
@@ -19,15 +19,14 @@ LEFT_OUT = {"file": pl.String, "group": pl.Int32, "groups": pl.Int32}
 REPEATED = {"file": pl.String, "rows": pl.Int64}
 
 
-def questions() -> dict[str, Question]:
-    return {"left_out": Question(_left_out, pl.DataFrame.unique), "repeated_sends": Question(_repeated_sends, same)}
+def tables() -> dict[str, RowsOfPart]:
+    return {"left_out": _left_out, "repeated_sends": _repeated_sends}
 
 
 def problems(left_out: pl.DataFrame, repeated_sends: pl.DataFrame) -> tuple[str, ...]:
     """A sentence for each file with rows that no recorder can have written."""
     changed = (ChangedGroup(*row) for row in left_out.iter_rows())
-    rows_by_file = repeated_sends.group_by("file").sum().sort("file")
-    return (*changed_rows(changed), *_repeated_sentences(rows_by_file.iter_rows()))
+    return (*changed_rows(changed), *_repeated_sentences(repeated_sends.sort("file").iter_rows()))
 
 
 def _repeated_sentences(rows_by_file: Iterable[tuple[Any, ...]]) -> list[str]:

@@ -1,10 +1,10 @@
 """A run as its analysis sees it: what is known of the whole, in the process that leads.
 
 Tables with few rows are read whole, with their times on the master's clock. Sends, receipts and leftovers are as many
-as the messages: a topic has them only by a `Question`, which every part of the run answers for itself.
+as the messages: a topic has only merged tables of them (`records.merged_tables`), whose rows every part computes.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol
@@ -13,7 +13,6 @@ import polars as pl
 import pyarrow as pa
 
 from analysis.events.clocks import error_bound_ns, on_the_masters_clock
-from analysis.events.questions import Answers, Question
 from analysis.events.routes import Routes
 from analysis.events.stalls import Stalls, stall_rows, stalls
 from analysis.events.timeline import FaultSpan, FaultWindow, Timeline, fault_spans
@@ -22,18 +21,25 @@ from records.run import RunInfo
 from records.rundir import RunDirectory
 
 Rows = list[dict[str, Any]]
-Ask = Callable[[Mapping[str, Question]], Answers]
+RowsOfPart = Callable[[Any], pl.DataFrame]
+"""Computes the rows of a merged table, of a `analysis.messages.part.Part`. A function of a module, or a partial of one:
+it is sent to other processes."""
+MergedTables = Mapping[str, pl.DataFrame]
+Compute = Callable[[str, Mapping[str, RowsOfPart]], MergedTables]
 
 
 @dataclass(frozen=True)
 class Run:
-    """``ask``: has questions answered by all parts, each time by one pass over them. ``sealing``: what is recorded."""
+    """``compute``: computes merged tables by one pass over all parts; Spark's UI shows its first argument, the purpose.
+
+    ``sealing``: what is recorded.
+    """
 
     directory: RunDirectory
     info: RunInfo
     sealing: Sealing
     parts: int
-    ask: Ask = field(repr=False)
+    compute: Compute = field(repr=False)
 
     @cached_property
     def subscriptions(self) -> pl.DataFrame:
@@ -135,15 +141,14 @@ def by_user(events: pl.DataFrame, members: pl.DataFrame) -> pl.DataFrame:
 
 @dataclass
 class Results:
-    """What the topics have found so far. ``tables``: the result tables, some with columns that no file has.
+    """What the topics have found so far.
 
-    ``long_tables``: those that may be too large for the memory, piece by piece in the order of their rows, once.
-    ``summary``: parts of summary.json by their names. The rest is what later topics need and no file holds: of each
-    its own topic says what it is.
+    ``tables``: the result tables except those of WRITTEN_BY_PARTS, some with columns that no file has. ``summary``:
+    parts of summary.json by their names. The rest is what later topics need and no file holds: of each its own topic
+    says what it is.
     """
 
     tables: dict[str, pa.Table] = field(default_factory=dict)
-    long_tables: dict[str, Iterable[pa.Table]] = field(default_factory=dict)
     summary: dict[str, Any] = field(default_factory=dict)
     latency_by_second: pa.Table = field(default_factory=lambda: pa.table({}))
     latency_by_path: pa.Table = field(default_factory=lambda: pa.table({}))
@@ -161,16 +166,16 @@ class Results:
 class Topic(Protocol):
     """A part of the analysis that can be read, and run, by itself.
 
-    ``step``: what a user reads once it is done. ``questions``: what it asks of every part, together with the other
-    topics. ``conclude``: makes its result tables and its parts of the summary of the answers and of what was found
-    before, and may ask more.
+    ``step``: what a user reads once it is done. ``tables``: the tables that the topic needs of all parts, merged or
+    written by the parts (`records.results.WRITTEN_BY_PARTS`); those of all topics are computed together. ``conclude``:
+    makes result tables and parts of the summary of merged tables and of what was found before, and may compute more.
     """
 
     step: str
 
-    def questions(self, run: Run) -> dict[str, Question]: ...
+    def tables(self, run: Run) -> dict[str, RowsOfPart]: ...
 
-    def conclude(self, run: Run, answers: Answers, results: Results) -> None: ...
+    def conclude(self, run: Run, merged: MergedTables, results: Results) -> None: ...
 
 
 def as_table(frame: pl.DataFrame) -> pa.Table:

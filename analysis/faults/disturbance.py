@@ -4,7 +4,7 @@ The seconds before the fault set a band: at least nine tenths of their median de
 received of at most twice their median p99, or 10 ms more. Throughput and latency are back if they stay in it.
 
 A message is in the backlog from when it was due until it was received: it waits at its producer, on a queue or for its
-consumer. Plain values and Arrow in and out; no Spark.
+consumer. Runs on the driver, on few rows.
 """
 
 import math

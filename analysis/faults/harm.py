@@ -56,11 +56,6 @@ def stranded(outcomes: pl.DataFrame, faults: Sequence[FaultSpan]) -> pl.DataFram
     return by_broker.agg(pl.len().cast(pl.Int64).alias("messages"), pl.max("age_ns"))
 
 
-def added_up(stranded: pl.DataFrame) -> pl.DataFrame:
-    """One row a fault and broker, of rows of several parts of a run."""
-    return stranded.group_by("fault", "broker").agg(pl.sum("messages"), pl.max("age_ns"))
-
-
 def by_fault(stranded: pl.DataFrame) -> dict[int, list[Mapping[str, Any]]]:
     """The rows of `stranded` by the fault's number."""
     rows_by_fault: dict[int, list[Mapping[str, Any]]] = {}

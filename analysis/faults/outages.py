@@ -129,11 +129,6 @@ def successes(cut_off: pl.DataFrame, sends: pl.DataFrame, receipts: pl.DataFrame
     )
 
 
-def all_successes(successes: pl.DataFrame) -> pl.DataFrame:
-    """One row an outage, of rows of several parts of a run."""
-    return successes.group_by(CUT).agg(pl.max("last_success_ns"), pl.min("first_success_ns"), pl.sum("in_flight"))
-
-
 def roles(senders: pl.DataFrame, subscriptions: pl.DataFrame) -> pl.DataFrame:
     """One row a user that sent or subscribed: producer or consumer. ``senders``: those that sent, as ``user``."""
     producers = senders.select("user", pl.lit("producer").alias("role"))

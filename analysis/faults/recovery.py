@@ -1,4 +1,4 @@
-"""Makes the summary's ``recovery`` of the outages of each user. Plain values and Arrow in and out; no Spark."""
+"""Makes the summary's ``recovery`` of the outages of each user. Runs on the driver, on few rows."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field

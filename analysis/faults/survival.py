@@ -80,13 +80,6 @@ def by_sequence(rows: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def sequences(rows: pl.DataFrame) -> pl.DataFrame:
-    """One row for each sequence, of rows of `by_sequence` of several parts of a run."""
-    return rows.group_by(SEQUENCE).agg(
-        pl.sum("at_risk"), pl.sum("gone"), pl.min("first_lost"), pl.max("last_survived"), pl.min("oldest_lost_ns")
-    )
-
-
 def by_second(rows: pl.DataFrame, second: pl.Expr) -> pl.DataFrame:
     """One row for each fault and second of confirmation: fault, second, survived, lost. Parts of a run add up."""
     return rows.group_by("fault", second.alias("second")).agg(

@@ -5,8 +5,7 @@ from functools import partial
 import polars as pl
 import pyarrow as pa
 
-from analysis.events.questions import Answers, Question, counts, same
-from analysis.events.run import Results, Run, as_table
+from analysis.events.run import MergedTables, Results, RowsOfPart, Run, as_table
 from analysis.faults import harm, outages, survival, unplanned
 from analysis.faults.disturbance import back, backlogs
 from analysis.faults.recovery import Course, Harm, recovery
@@ -24,52 +23,50 @@ class Faults:
 
     step = "followed the clients through the faults"
 
-    def questions(self, run: Run) -> dict[str, Question]:
+    def tables(self, run: Run) -> dict[str, RowsOfPart]:
         if not run.faults:
             return {}
         cut_off = outages.cut_off(run.connections, run.members, run.faults)
         return {
-            "harm": counts(_harm, "fault"),
-            "stranded": Question(_stranded, harm.added_up),
-            "sequences": Question(_sequences, survival.sequences),
-            "survival": counts(_survival, "fault", "second"),
-            "successes": Question(partial(_successes, cut_off=cut_off), outages.all_successes),
-            "senders": Question(partial(_senders, users=cut_off["user"].unique()), pl.DataFrame.unique),
+            "harm": _harm,
+            "stranded": _stranded,
+            "sequences": _sequences,
+            "survival": _survival,
+            "successes": partial(_successes, cut_off=cut_off),
+            "senders": partial(_senders, users=cut_off["user"].unique()),
         }
 
-    def conclude(self, run: Run, answers: Answers, results: Results) -> None:
-        results.tables["outages"] = _outages(run, answers) if run.faults else OUTAGES.empty_table()
-        results.tables["survival"] = _survival_table(answers) if run.faults else SURVIVAL.empty_table()
-        results.summary["recovery"] = _recovery(run, answers, results)
+    def conclude(self, run: Run, merged: MergedTables, results: Results) -> None:
+        results.tables["outages"] = _outages(run, merged) if run.faults else OUTAGES.empty_table()
+        results.tables["survival"] = _survival_table(merged) if run.faults else SURVIVAL.empty_table()
+        results.summary["recovery"] = _recovery(run, merged, results)
         results.summary["unplanned"] = _unplanned(run, results)
 
 
-def _outages(run: Run, answers: Answers) -> pa.Table:
+def _outages(run: Run, merged: MergedTables) -> pa.Table:
     began_ns = run.load_began_ns
     cut_off = outages.cut_off(run.connections, run.members, run.faults)
     if cut_off.is_empty():
         return OUTAGES.empty_table()
-    roles = outages.roles(answers["senders"], run.subscriptions)
-    incomplete = outages.outages(cut_off, answers["successes"], roles, began_ns)
-    answered = run.ask(
-        {
-            "due": counts(partial(_due, of_users=incomplete), *outages.CUT),
-            "owed": counts(partial(_owed, of_users=incomplete), *outages.CUT),
-        }
+    roles = outages.roles(merged["senders"], run.subscriptions)
+    incomplete = outages.outages(cut_off, merged["successes"], roles, began_ns)
+    due = run.compute(
+        "faults: messages due in outages",
+        {"due": partial(_due, of_users=incomplete), "owed": partial(_owed, of_users=incomplete)},
     )
-    return as_table(outages.with_due(incomplete, answered["due"], answered["owed"]))
+    return as_table(outages.with_due(incomplete, due["due"], due["owed"]))
 
 
-def _recovery(run: Run, answers: Answers, results: Results) -> Recovery:
+def _recovery(run: Run, merged: MergedTables, results: Results) -> Recovery:
     faults, began_ns, tables = run.faults, run.load_began_ns, results.tables
     of_messages, stranded_by_fault, survived = {}, {}, dict[int, Survival]()
     if faults:
         reordered = harm.reordered(results.late, faults) if results.late.height else {}
-        for row in answers["harm"].to_dicts():
+        for row in merged["harm"].to_dicts():
             row["lost"] += 0 if results.all_expired else row[harm.PAST_TTL]
             of_messages[row["fault"]] = {**row, "reordered": reordered.get(row["fault"], 0)}
-        stranded_by_fault = harm.by_fault(answers["stranded"])
-        survived = survival.survivals(answers["sequences"], faults)
+        stranded_by_fault = harm.by_fault(merged["stranded"])
+        survived = survival.survivals(merged["sequences"], faults)
     load_s = (run.load_ended_ns - began_ns) / NS_PER_S if faults else 0.0
     course = Course(
         Harm(of_messages, harm.late(results.latency_by_second, faults, began_ns), stranded_by_fault, survived),
@@ -98,18 +95,16 @@ def _silences(run: Run, results: Results, load: Span) -> list[unplanned.Silence]
     quiet = unplanned.quiet_times(rates, run.faults, list(stalls.values()), load, brokers)
     if not quiet:
         return []
-    bounds = run.ask({"bounds": Question(partial(_bounds, quiet=quiet), unplanned.all_bounds)})["bounds"]
+    bounds = run.compute("faults: ends of quiet times", {"bounds": partial(_bounds, quiet=quiet)})["bounds"]
     exactly = unplanned.to_the_nanosecond(quiet, bounds)
-    asked = run.ask(
-        {
-            "waiting": Question(partial(_waiting, quiet=exactly), same),
-            "undelivered": Question(partial(_undelivered, quiet=exactly), pl.DataFrame.unique),
-        }
+    of_clients = run.compute(
+        "faults: clients in quiet times",
+        {"waiting": partial(_waiting, quiet=exactly), "undelivered": partial(_undelivered, quiet=exactly)},
     )
     to_the_end = unplanned.waiting_to_the_end(
-        exactly, asked["undelivered"], run.connections, run.members, run.subscriptions
+        exactly, of_clients["undelivered"], run.connections, run.members, run.subscriptions
     )
-    return unplanned.silences(exactly, pl.concat([asked["waiting"], to_the_end]))
+    return unplanned.silences(exactly, pl.concat([of_clients["waiting"], to_the_end]))
 
 
 def _harm(part: Part) -> pl.DataFrame:
@@ -128,8 +123,8 @@ def _survival(part: Part) -> pl.DataFrame:
     return survival.by_second(part.once(_at_risk), part.run.timeline.second_of(pl.col("acked_ns")))
 
 
-def _survival_table(answers: Answers) -> pa.Table:
-    return as_table(answers["survival"].sort("fault", "second"))
+def _survival_table(merged: MergedTables) -> pa.Table:
+    return as_table(merged["survival"].sort("fault", "second"))
 
 
 def _stranded(part: Part) -> pl.DataFrame:

@@ -196,11 +196,6 @@ def bounds(quiet: Sequence[Quiet], sends: pl.DataFrame, deliveries: pl.DataFrame
     )
 
 
-def all_bounds(bounds: pl.DataFrame) -> pl.DataFrame:
-    """One row a quiet time, of rows of several parts of a run."""
-    return bounds.group_by("number").agg(pl.max("last_ns"), pl.min("first_ns"))
-
-
 def to_the_nanosecond(quiet: Sequence[Quiet], bounds: pl.DataFrame) -> list[Quiet]:
     """What is not of this run is a sign of life too, and no delivery: then the whole seconds stay."""
     signs = {number: (last_ns, first_ns) for number, last_ns, first_ns in bounds.iter_rows()}

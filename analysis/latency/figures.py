@@ -1,4 +1,4 @@
-"""Reads the summary's latency figures off latencies by second or by path. Arrow in, plain values out; no Spark.
+"""Reads the summary's latency figures off latencies by second or by path. Runs on the driver, on few rows.
 
 Each has a row for each bucket that occurs in a second, or on a path, with the extremes of what it counts.
 """

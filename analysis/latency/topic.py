@@ -1,13 +1,10 @@
 """How long messages took: each measure in buckets, by path and second."""
 
-from functools import partial
-
 import polars as pl
 
-from analysis.events.questions import Answers, Question
-from analysis.events.run import Results, Run, as_table
+from analysis.events.run import MergedTables, Results, RowsOfPart, Run, as_table
 from analysis.latency import figures, histogram
-from analysis.latency.histogram import KEY, NAMES, PATHS_KEY, SECONDS_KEY, added_up
+from analysis.latency.histogram import KEY, PATHS_KEY, SECONDS_KEY, added_up
 from analysis.messages.part import Part
 
 
@@ -20,22 +17,17 @@ class Latency:
 
     step = "timed the messages"
 
-    def questions(self, run: Run) -> dict[str, Question]:
-        return {
-            "latency": Question(_latency, added_up, ranges=NAMES),
-            "latency_by_second": Question(_by_second, partial(added_up, key=SECONDS_KEY), ranges=("measure",)),
-            "latency_by_path": Question(_by_path, partial(added_up, key=PATHS_KEY)),
-        }
+    def tables(self, run: Run) -> dict[str, RowsOfPart]:
+        return {"latency": _cells, "latency_by_second": _by_second, "latency_by_path": _by_path}
 
-    def conclude(self, run: Run, answers: Answers, results: Results) -> None:
-        results.latency_by_second = as_table(answers["latency_by_second"])
-        results.latency_by_path = as_table(answers["latency_by_path"])
+    def conclude(self, run: Run, merged: MergedTables, results: Results) -> None:
+        results.latency_by_second = as_table(merged["latency_by_second"])
+        results.latency_by_path = as_table(merged["latency_by_path"])
         results.tables["paths"] = figures.paths(results.latency_by_path)
-        results.long_tables["latency"] = map(as_table, answers.ranges("latency"))
         results.summary["latency_ms"] = figures.latency_ms(results.latency_by_second)
 
 
-def _latency(part: Part) -> pl.DataFrame:
+def _cells(part: Part) -> pl.DataFrame:
     return part.once(_histogram).select(*KEY, "count", "count_less_own")
 
 

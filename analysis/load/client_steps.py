@@ -1,6 +1,6 @@
 """Tells how many connections were held by a load whose clients become more, and what the limit was.
 
-Plain values and Arrow in and out; no Spark. A client counts as connected at a moment if it was connected more often
+Runs on the driver, on few rows. A client counts as connected at a moment if it was connected more often
 before it than its connections ended.
 """
 

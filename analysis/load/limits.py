@@ -1,7 +1,7 @@
 """Tells what limited a load: what was used up, or where messages waited, in seconds in which a rate was not held.
 
 Of a load in steps these are the judged seconds (`records.rate_steps`) of the lowest step not held; of another load
-`analysis.load.offered_rate` says which. Plain values and Arrow in and out; no Spark.
+`analysis.load.offered_rate` says which. Runs on the driver, on few rows.
 """
 
 from collections import Counter

@@ -2,7 +2,7 @@
 
 A rate was not held if more deliveries waited at the end of the load, or when a fault began, than at the beginning
 (`analysis.load.flow`). When they became more does not matter. `analysis.messages.accounting` says what became of the
-messages that never came. Plain values and Arrow in and out; no Spark.
+messages that never came. Runs on the driver, on few rows.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""Tells what came of each step of a load whose rate changes. Plain values and Arrow in and out; no Spark.
+"""Tells what came of each step of a load whose rate changes. Runs on the driver, on few rows.
 
 Steps begin and end with whole seconds of the load, as the result tables have them.
 """

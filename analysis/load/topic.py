@@ -6,8 +6,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analysis.events.questions import Answers, Question, counts
-from analysis.events.run import Results, Run, as_table
+from analysis.events.run import MergedTables, Results, RowsOfPart, Run, as_table
 from analysis.latency.figures import lag_ms
 from analysis.load import rates, unsent
 from analysis.load.client_steps import COLUMNS, EVENTS, client_steps
@@ -32,21 +31,21 @@ class Load:
 
     step = "measured the load"
 
-    def questions(self, run: Run) -> dict[str, Question]:
+    def tables(self, run: Run) -> dict[str, RowsOfPart]:
         return {
-            "rates": counts(_rates, *rates.KEY),
-            "totals": counts(_totals),
-            "deliveries": counts(_deliveries, "second"),
-            "sent": Question(_sent, unsent.all_sent),
+            "rates": _rates,
+            "totals": _totals,
+            "deliveries": _deliveries,
+            "sent": _sent,
         }
 
-    def conclude(self, run: Run, answers: Answers, results: Results) -> None:
+    def conclude(self, run: Run, merged: MergedTables, results: Results) -> None:
         info, tables, load_s = run.info, results.tables, run.timeline.load_s
-        never_sent = unsent.unsent(info, run.members, answers["sent"])
-        tables["rates"] = as_table(rates.with_unsent(answers["rates"], never_sent.by_second))
-        (of_load,) = answers["totals"].to_dicts()
+        never_sent = unsent.unsent(info, run.members, merged["sent"])
+        tables["rates"] = as_table(rates.with_unsent(merged["rates"], never_sent.by_second))
+        of_load = dict(merged["totals"].iter_rows())
         of_load["due"] += sum(count for at_s, count in never_sent.by_second.items() if at_s >= 0)
-        results.copies = copies_of_each(tables["accounting"], int(answers["sent"]["sent"].sum()))
+        results.copies = copies_of_each(tables["accounting"], int(merged["sent"]["sent"].sum()))
         results.ended_early = unsent.sentences(never_sent.ended_early)
         steps = step_results(Asked.of(info), tables["rates"], results.latency_by_second, load_s, results.copies)
         telling = Tables(
@@ -54,7 +53,7 @@ class Load:
             results.latency_by_second,
             tables["resources"],
             tables["consumers"],
-            Deliveries.from_rows(answers["deliveries"].to_dicts()),
+            Deliveries.from_rows(merged["deliveries"].to_dicts()),
             never_sent,
         )
         of_lowest = limit(info, steps, tables["resources"], results.latency_by_second, tables["consumers"])
@@ -142,7 +141,8 @@ def _sent(part: Part) -> pl.DataFrame:
 
 
 def _totals(part: Part) -> pl.DataFrame:
-    return rates.totals(part.messages, part.deliveries, part.run.timeline)
+    totals = rates.totals(part.messages, part.deliveries, part.run.timeline)
+    return totals.unpivot(variable_name="event", value_name="count")
 
 
 def periods(events: pl.DataFrame) -> pl.DataFrame:

@@ -2,7 +2,7 @@
 
 No event has such a message. Message ``n`` of a producer is slot ``n`` of its schedule (`records.send_schedule`), so the
 messages on record tell how many slots of a schedule were used. A user whose class declares no rate has no schedule: the
-replies of consumers, for instance. Plain values and Polars in and out; no Spark.
+replies of consumers, for instance. Runs on the driver, on few rows.
 """
 
 from collections import Counter
@@ -68,15 +68,11 @@ def sent_by_producer(messages: pl.DataFrame) -> pl.DataFrame:
     return messages.group_by("producer").agg(pl.len().cast(pl.Int64).alias("sent"), first_due_ns.alias("first_due_ns"))
 
 
-def all_sent(rows: pl.DataFrame) -> pl.DataFrame:
-    """Of rows of `sent_by_producer` of several parts of a run."""
-    return rows.group_by("producer").agg(pl.sum("sent"), pl.min("first_due_ns"))
-
-
 def unsent(info: RunInfo, members: pl.DataFrame, sent: pl.DataFrame) -> Unsent:
-    """``sent``: as of `all_sent`. Nothing of a run that was killed: nobody knows until when its messages were due.
+    """``sent``: rows of `sent_by_producer`.
 
-    Nor of producers that may fail and did, as their schedules ended then.
+    Nothing of a run that was killed: nobody knows until when its messages were due. Nor of producers that may fail and
+    did, as their schedules ended then.
     """
     phases = info.phases
     if phases.warm_up_began_ns is None or phases.load_began_ns is None or phases.load_ended_ns is None:

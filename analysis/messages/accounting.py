@@ -71,6 +71,18 @@ def added_up(counts: pl.DataFrame) -> pl.DataFrame:
     return counts.with_columns(missing).group_by(SUBSCRIPTION).agg(pl.sum(name) for name in ADDED_UP)
 
 
+def by_count(counts: pl.DataFrame) -> pl.DataFrame:
+    """One row for each subscription and count: counted (its name) and count. Zeros are left out, except of sent."""
+    rows = counts.unpivot(index=SUBSCRIPTION, variable_name="counted", value_name="count")
+    return rows.filter((pl.col("count") != 0) | (pl.col("counted") == "sent"))
+
+
+def by_subscription(counts: pl.DataFrame) -> pl.DataFrame:
+    """One row for each subscription, of rows of `by_count`."""
+    of_name = {name: pl.col("count").filter(pl.col("counted") == name).sum() for name in ADDED_UP}
+    return counts.group_by(SUBSCRIPTION).agg(count.alias(name) for name, count in of_name.items())
+
+
 def with_derived(counts: pl.DataFrame) -> pl.DataFrame:
     """Each message that a subscription was to have was received, or is one of NOT_RECEIVED.
 

@@ -36,6 +36,11 @@ def earliest(anomalies: pl.DataFrame) -> pl.DataFrame:
     return anomalies.sort(order).group_by("anomaly", maintain_order=True).head(PER_ANOMALY)
 
 
+def repeated(anomalies: pl.DataFrame) -> pl.DataFrame:
+    """One row for each of the ``copies`` of an equal row."""
+    return anomalies.select(pl.col(*_SCHEMA).repeat_by("copies")).explode(*_SCHEMA)
+
+
 def dated(anomalies: pl.DataFrame, timeline: Timeline, *, all_expired: bool = True) -> pl.DataFrame:
     """Rows of ANOMALIES.
 

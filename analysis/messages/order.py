@@ -80,11 +80,6 @@ def passed_by(arrivals: pl.DataFrame, late: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def highest(passed_by: pl.DataFrame) -> pl.DataFrame:
-    """One row a late message, of rows of several parts of a run."""
-    return passed_by.group_by(*STREAM, "seq").agg(pl.max("overtaken_by"))
-
-
 def reordered(out_of_order: pl.DataFrame) -> pl.DataFrame:
     """Rows of REORDERED."""
     behind = pl.col("overtaken_by") - pl.col("seq")

@@ -7,9 +7,8 @@ from typing import Any
 import polars as pl
 import pyarrow.compute as pc
 
-from analysis.events.questions import Answers, Question, counts, same
 from analysis.events.routes import unexplained
-from analysis.events.run import Results, Run, as_table
+from analysis.events.run import MergedTables, Results, RowsOfPart, Run, as_table
 from analysis.messages import accounting, deliveries, examples, left_behind, order
 from analysis.messages.accounting import BETWEEN, expired_counts, kinds, settled
 from analysis.messages.deliveries import MESSAGE
@@ -31,25 +30,24 @@ class Messages:
 
     step = "accounted for the messages"
 
-    def questions(self, run: Run) -> dict[str, Question]:
+    def tables(self, run: Run) -> dict[str, RowsOfPart]:
         return {
-            "counts": Question(_counts, accounting.added_up),
-            "outcomes": counts(_outcomes, "outcome"),
-            "examples": Question(_examples, examples.earliest),
-            "overtaken": Question(_overtaken, same),
-            "blocks": Question(_blocks, same),
-            "left_behind": counts(_left_behind, "queue", "broker", "outcome"),
-            "refused": counts(_refused, "broker"),
-            "foreign_leftovers": counts(_foreign_leftovers),
-            "foreign": counts(_foreign, "destination", "broker", "found"),
-            "first_receipts": Question(_first_receipts, earliest),
+            "counts": _counts,
+            "outcomes": _outcomes,
+            "examples": _examples,
+            "overtaken": _overtaken,
+            "blocks": _blocks,
+            "left_behind": _left_behind,
+            "refused": _refused,
+            "foreign_leftovers": _foreign_leftovers,
+            "foreign": _foreign,
+            "first_receipts": _first_receipts,
         }
 
-    def conclude(self, run: Run, answers: Answers, results: Results) -> None:
-        results.late = _out_of_order(run, answers)
-        of_run = accounting.added_up(
-            pl.concat([answers["counts"], accounting.count_reordered(results.late)], how="diagonal")
-        )
+    def conclude(self, run: Run, merged: MergedTables, results: Results) -> None:
+        results.late = _out_of_order(run, merged)
+        counts = [accounting.by_subscription(merged["counts"]), accounting.count_reordered(results.late)]
+        of_run = accounting.added_up(pl.concat(counts, how="diagonal"))
         counted = as_table(accounting.with_derived(of_run))
         if any(pc.sum(counted[name]).as_py() for name in BETWEEN):
             expired = expired_counts(run.samples, fresh=not run.info.brokers_ran_before)
@@ -59,22 +57,22 @@ class Messages:
         results.unsearched = (*results.unsearched, *taken)
         results.unexplained = tuple(unexplained(counted.to_pylist()))
         results.all_expired = not any(pc.sum(counted[name]).as_py() for name in ("lost", "unaccounted"))
-        odd = examples.earliest(pl.concat([answers["examples"], examples.overtaken(results.late)]))
+        odd = examples.earliest(pl.concat([examples.repeated(merged["examples"]), examples.overtaken(results.late)]))
         results.tables |= {
             "accounting": counted,
             "anomalies": as_table(examples.dated(odd, run.timeline, all_expired=results.all_expired)),
             "reordered": as_table(order.reordered(results.late)) if results.late.height else REORDERED.empty_table(),
         }
-        results.foreign = foreign_words(answers["foreign"].to_dicts(), run.info.destinations)
-        foreign = int(answers["foreign_leftovers"]["count"].sum())
+        results.foreign = foreign_words(merged["foreign"].to_dicts(), run.info.destinations)
+        foreign = int(merged["foreign_leftovers"]["messages"].sum())
         results.summary |= {
-            "messages": accounting.messages(dict(answers["outcomes"].iter_rows()), counted, run.info.withheld),
+            "messages": accounting.messages(dict(merged["outcomes"].iter_rows()), counted, run.info.withheld),
             "kinds": kinds(counted, run.subscriptions.to_dicts(), run.info.users, run.routes.queues),
-            "refused": dict(answers["refused"].sort("broker").iter_rows()),
-            "left_behind": left_behind.most_first(answers["left_behind"]),
-            "destinations": spread(answers["first_receipts"].to_dicts()),
+            "refused": dict(merged["refused"].sort("broker").iter_rows()),
+            "left_behind": left_behind.most_first(merged["left_behind"]),
+            "destinations": spread(merged["first_receipts"].to_dicts()),
             "leftovers": run.sealing.rows["leftovers"] - foreign,
-            "unsent_leftovers": _unsent(answers["left_behind"]),
+            "unsent_leftovers": _unsent(merged["left_behind"]),
             "foreign_leftovers": foreign,
         }
 
@@ -83,19 +81,23 @@ def _unsent(left: pl.DataFrame) -> int:
     return int(left.filter(pl.col("outcome") == left_behind.UNSENT)["messages"].sum())
 
 
-def _out_of_order(run: Run, answers: Answers) -> pl.DataFrame:
+def _out_of_order(run: Run, merged: MergedTables) -> pl.DataFrame:
     """First deliveries that came out of order, in the whole run."""
-    late, entangled = answers["overtaken"], order.entangled(answers["blocks"])
+    late, entangled = merged["overtaken"], order.entangled(merged["blocks"])
     if entangled.is_empty():
         return late
-    latecomers = run.ask({"late": Question(partial(_latecomers, entangled=entangled), same)})["late"]
+    latecomers = run.compute("messages: latecomers", {"latecomers": partial(_latecomers, entangled=entangled)})[
+        "latecomers"
+    ]
     candidates = pl.concat([late.drop("overtaken_by"), latecomers]).unique([*order.STREAM, "seq"])
-    passed = run.ask({"by": Question(partial(_passed_by, late=candidates), order.highest)})["by"]
+    passed = run.compute("messages: what passed latecomers", {"passed_by": partial(_passed_by, late=candidates)})[
+        "passed_by"
+    ]
     return candidates.join(passed, [*order.STREAM, "seq"])
 
 
 def _counts(part: Part) -> pl.DataFrame:
-    return accounting.counts(part.expected, part.outcomes, part.deliveries, part.strangers)
+    return accounting.by_count(accounting.counts(part.expected, part.outcomes, part.deliveries, part.strangers))
 
 
 def _outcomes(part: Part) -> pl.DataFrame:
@@ -104,9 +106,10 @@ def _outcomes(part: Part) -> pl.DataFrame:
 
 def _examples(part: Part) -> pl.DataFrame:
     unsent = left_behind.unsent(part.leftovers, part.messages)
-    return examples.earliest(
+    of_part = examples.earliest(
         pl.concat([examples.anomalies(part.outcomes, part.deliveries, part.strangers), examples.unsent(unsent)])
     )
+    return of_part.with_columns(pl.lit(1, pl.Int64).alias("copies"))
 
 
 def _overtaken(part: Part) -> pl.DataFrame:
@@ -137,7 +140,7 @@ def _refused(part: Part) -> pl.DataFrame:
 
 def _foreign_leftovers(part: Part) -> pl.DataFrame:
     """On queues that are not of this run: others may use the same broker, and its dead-letter queue."""
-    return part.leftovers.select((pl.col("producer") == UNKNOWN).sum().cast(pl.Int64).alias("count"))
+    return part.leftovers.select((pl.col("producer") == UNKNOWN).sum().cast(pl.Int64).alias("messages"))
 
 
 def _foreign(part: Part) -> pl.DataFrame:

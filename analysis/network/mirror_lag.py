@@ -1,4 +1,4 @@
-"""Tells how far Artemis mirrors lagged behind, by the brokers' samples. Arrow in, plain values out; no Spark.
+"""Tells how far Artemis mirrors lagged behind, by the brokers' samples. Runs on the driver, on few rows.
 
 A broker with a mirror queues a message for each send, acknowledgement and new queue that the copy has to repeat. The
 samples have how many it added since its start (``mirror_events``), and how many wait (``mirror_backlog``).

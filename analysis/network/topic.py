@@ -6,8 +6,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analysis.events.questions import Answers, Question, counts
-from analysis.events.run import Results, Run, as_table
+from analysis.events.run import MergedTables, Results, RowsOfPart, Run, as_table
 from analysis.latency.figures import in_load, latency_of
 from analysis.messages.deliveries import first
 from analysis.messages.part import Part
@@ -24,10 +23,10 @@ class Network:
 
     step = "followed bridges and resources"
 
-    def questions(self, run: Run) -> dict[str, Question]:
-        return {"crossings": counts(_crossings, *ENDS)}
+    def tables(self, run: Run) -> dict[str, RowsOfPart]:
+        return {"crossings": _crossings}
 
-    def conclude(self, run: Run, answers: Answers, results: Results) -> None:
+    def conclude(self, run: Run, merged: MergedTables, results: Results) -> None:
         results.tables |= {
             "resources": as_table(resources(run.samples, run.timeline)),
             "links": as_table(links(run.samples, run.timeline)),
@@ -36,7 +35,7 @@ class Network:
         of_mirrors = as_table(run.samples.filter(pl.col("metric").is_in(METRICS)))
         results.summary |= {
             "mirror": mirror_lag(of_mirrors, run.faults, run.load_began_ns),
-            "regions": by_region(results.latency_by_path, answers["crossings"], run.info.brokers, run.timeline.load_s),
+            "regions": by_region(results.latency_by_path, merged["crossings"], run.info.brokers, run.timeline.load_s),
         }
 
 

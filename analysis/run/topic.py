@@ -8,8 +8,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from analysis.events import recorded
-from analysis.events.questions import Answers, Question
-from analysis.events.run import Results, Run
+from analysis.events.run import MergedTables, Results, RowsOfPart, Run
 from analysis.latency import figures
 from analysis.latency.timing import Clocks, doubtful_recovery, doubtful_regions, judge_timing
 from analysis.run.checks import evaluate, unmet
@@ -28,10 +27,10 @@ class Whole:
 
     step = "judged the run"
 
-    def questions(self, run: Run) -> dict[str, Question]:
-        return recorded.questions()
+    def tables(self, run: Run) -> dict[str, RowsOfPart]:
+        return recorded.tables()
 
-    def conclude(self, run: Run, answers: Answers, results: Results) -> None:
+    def conclude(self, run: Run, merged: MergedTables, results: Results) -> None:
         info = run.info
         results.summary |= {
             "summary_version": SUMMARY_VERSION,
@@ -50,7 +49,7 @@ class Whole:
         }
         summary = summary_of(results.summary)
         summary["checks"] = evaluate(info.checks, summary)
-        changed = recorded.problems(answers["left_out"], answers["repeated_sends"])
+        changed = recorded.problems(merged["left_out"], merged["repeated_sends"])
         verdict = judge(_evidence(run, results, summary, changed))
         results.summary |= {
             "checks": summary["checks"],

@@ -1,1 +1,1 @@
-"""Compares finished runs: arms, blocks, exact statistics, verdicts and one page. Needs no Spark."""
+"""Compares finished runs: arms, blocks, exact statistics, verdicts and one page. Does not start Spark."""

@@ -4,14 +4,14 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 
 import pytest
-from pyspark import SparkContext
+from pyspark.sql import SparkSession
 
 from analysis.spark import session
 from topologies.runtimes.java import find_java, spark_environment
 
 
 @pytest.fixture(scope="session")
-def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkContext]:
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     with ExitStack() as undo:
         with pytest.MonkeyPatch.context() as patch:  # as the command for an analysis does: Java may be the wheel's only
             for name, value in spark_environment(find_java(), tmp_path_factory.mktemp("java")).items():

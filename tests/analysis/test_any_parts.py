@@ -13,10 +13,10 @@ from analysis.latency.topic import Latency
 from analysis.messages import order
 from analysis.messages.part import Part, RunFacts
 from analysis.messages.topic import Messages
-from analysis.run.store import order as in_order
 from records import parts
 from records.connection_events import ConnectionEvent
 from records.results import RESULT_TABLES
+from records.row_order import order as in_order
 from records.rundir import RunDirectory
 from records.writer import Recorder
 from tests.analysis.rows import Row, connection
@@ -163,11 +163,11 @@ class _Counting:
     def __init__(self, count: Any) -> None:
         self.count = count
 
-    def questions(self, run: Any) -> dict[str, Any]:
+    def tables(self, run: Any) -> dict[str, Any]:
         self.count(RunFacts.from_run(run))
         return {}
 
-    def conclude(self, run: Any, answers: Any, results: Results) -> None: ...
+    def conclude(self, run: Any, merged: Any, results: Results) -> None: ...
 
 
 def test_a_run_folder_is_read_whatever_it_is_called(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from pyspark import SparkContext
+from pyspark.sql import SparkSession
 
 from analysis.jobs import analyse, main
 from analysis.latency.timing import FIGURES
@@ -49,7 +49,7 @@ def planted(tmp_path: Path) -> Callable[..., RunDirectory]:
 
 
 @pytest.fixture(scope="module")
-def everything_analysed(spark: SparkContext, tmp_path_factory: pytest.TempPathFactory) -> tuple[RunDirectory, Summary]:
+def everything_analysed(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tuple[RunDirectory, Summary]:
     """A run in which everything happens, demanded to be without loss, and its summary. To be left as it is."""
     info = replace(INFO, checks=(Check("no loss", "messages.lost", at_most=0),))
     directory = make(tmp_path_factory.mktemp("everything"), everything, info)
@@ -145,7 +145,7 @@ def odd_ones(directory: RunDirectory) -> set[tuple[str, int, str]]:
 
 
 def test_a_healthy_run_passes_with_the_figures_that_arithmetic_gives(
-    spark: SparkContext, planted: Callable[..., RunDirectory]
+    spark: SparkSession, planted: Callable[..., RunDirectory]
 ) -> None:
     directory = planted(healthy)
     summary = quietly(directory.path)
@@ -192,7 +192,7 @@ def test_a_run_that_another_process_analyses_is_left_alone(everything_analysed: 
 
 
 def test_a_freeze_of_3_s_shows_as_latencies_uniform_up_to_3_s(
-    spark: SparkContext, planted: Callable[..., RunDirectory]
+    spark: SparkSession, planted: Callable[..., RunDirectory]
 ) -> None:
     began_ns, ended_ns = LOAD_NS + 4 * S, LOAD_NS + 7 * S
 
@@ -214,7 +214,7 @@ def test_a_freeze_of_3_s_shows_as_latencies_uniform_up_to_3_s(
 
 @pytest.mark.parametrize("declared", DECLARED)
 def test_a_generator_that_is_late_for_3_s_makes_figures_doubtful(
-    spark: SparkContext, planted: Callable[..., RunDirectory], declared: bool
+    spark: SparkSession, planted: Callable[..., RunDirectory], declared: bool
 ) -> None:
     summary = quietly(planted(off_for_3_s(declared=declared, held_back=False)).path)
     assert (summary["verdict"], summary["reasons"]) == ("pass", [])
@@ -228,7 +228,7 @@ def test_a_generator_that_is_late_for_3_s_makes_figures_doubtful(
 @pytest.mark.nightly  # the generator that is late is timed alike
 @pytest.mark.parametrize("declared", DECLARED)
 def test_a_producer_that_brokers_held_back_for_3_s_is_not_late_and_its_figures_are_sound(
-    spark: SparkContext, planted: Callable[..., RunDirectory], declared: bool
+    spark: SparkSession, planted: Callable[..., RunDirectory], declared: bool
 ) -> None:
     summary = quietly(planted(off_for_3_s(declared=declared, held_back=True)).path)
     assert (summary["verdict"], summary["timing"]["doubtful"], summary["timing"]["note"]) == ("pass", {}, "")
@@ -262,7 +262,7 @@ def off_for_3_s(*, declared: bool, held_back: bool) -> Callable[[Recorder], None
 
 @pytest.mark.nightly  # test_stalls.py and test_verdict.py have the rule
 def test_a_generator_that_stands_still_for_150_ms_makes_the_figures_doubtful_that_it_reaches(
-    spark: SparkContext, planted: Callable[..., RunDirectory]
+    spark: SparkSession, planted: Callable[..., RunDirectory]
 ) -> None:
     """15 of 1,000 messages were due meanwhile: they make p99 and the largest, and leave p50 and p90 alone."""
     stall_ns, until_ns = due_of(500), due_of(500) + 150 * MS
@@ -287,7 +287,7 @@ def test_a_generator_that_stands_still_for_150_ms_makes_the_figures_doubtful_tha
 
 
 def test_a_shifted_clock_gives_counted_negative_latencies_and_doubtful_figures_between_processes(
-    spark: SparkContext, planted: Callable[..., RunDirectory]
+    spark: SparkSession, planted: Callable[..., RunDirectory]
 ) -> None:
     def shifted(recorder: Recorder) -> None:
         for seq in range(10):
@@ -304,7 +304,7 @@ def test_a_shifted_clock_gives_counted_negative_latencies_and_doubtful_figures_b
 
 
 def test_a_torn_stream_keeps_its_rows_and_makes_the_run_invalid_however_often_it_is_analysed(
-    spark: SparkContext, planted: Callable[..., RunDirectory]
+    spark: SparkSession, planted: Callable[..., RunDirectory]
 ) -> None:
     directory = planted(healthy)
     (stream,) = directory.streams("receipts").iterdir()
@@ -316,7 +316,7 @@ def test_a_torn_stream_keeps_its_rows_and_makes_the_run_invalid_however_often_it
 
 
 def test_a_fault_that_could_not_be_applied_makes_the_run_invalid(
-    spark: SparkContext, planted: Callable[..., RunDirectory]
+    spark: SparkSession, planted: Callable[..., RunDirectory]
 ) -> None:
     def unapplied(recorder: Recorder) -> None:
         healthy(recorder)
@@ -327,7 +327,7 @@ def test_a_fault_that_could_not_be_applied_makes_the_run_invalid(
 
 
 def test_a_planted_kill_is_summed_up_and_a_premise_that_it_does_not_meet_makes_the_run_invalid(
-    spark: SparkContext, planted: Callable[..., RunDirectory]
+    spark: SparkSession, planted: Callable[..., RunDirectory]
 ) -> None:
     """Broker a is killed at 4 s: its one producer is off for half a second, with one send in flight."""
     killed_ns, back_ns = due_of(400), due_of(450)
@@ -418,7 +418,7 @@ def check_moves(directory: RunDirectory, summary: Summary) -> None:
 
 @pytest.mark.nightly  # test_stalls.py and test_verdict.py have the rule
 def test_receipts_without_any_send_make_the_run_invalid(
-    spark: SparkContext, planted: Callable[..., RunDirectory]
+    spark: SparkSession, planted: Callable[..., RunDirectory]
 ) -> None:
     summary = quietly(planted(lambda recorder: receive(recorder, 1, LOAD_NS)).path)
     assert summary["verdict"] == "invalid"
@@ -426,7 +426,7 @@ def test_receipts_without_any_send_make_the_run_invalid(
 
 
 def test_a_run_killed_before_its_load_is_analysed_from_its_first_event_on(
-    spark: SparkContext, planted: Callable[..., RunDirectory]
+    spark: SparkSession, planted: Callable[..., RunDirectory]
 ) -> None:
     summary = quietly(planted(healthy, replace(INFO, state="starting", phases=Phases())).path)
     assert summary["verdict"] == "invalid"
@@ -435,7 +435,7 @@ def test_a_run_killed_before_its_load_is_analysed_from_its_first_event_on(
 
 
 def test_main_exits_with_the_status_of_the_verdict(
-    spark: SparkContext, planted: Callable[..., RunDirectory], capsys: pytest.CaptureFixture[str]
+    spark: SparkSession, planted: Callable[..., RunDirectory], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main([str(planted(healthy).path)]) == EXIT_STATUS["pass"] == 0
     assert "verdict: pass" in capsys.readouterr().out
@@ -479,7 +479,7 @@ def test_a_damaged_event_file_is_one_clear_error_that_names_it(
 
 
 def test_damaged_rows_make_the_run_invalid_and_name_the_file(
-    spark: SparkContext, planted: Callable[..., RunDirectory], capsys: pytest.CaptureFixture[str]
+    spark: SparkSession, planted: Callable[..., RunDirectory], capsys: pytest.CaptureFixture[str]
 ) -> None:
     directory = planted(healthy)
     seal(directory)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from pyspark import SparkContext
+from pyspark.sql import SparkSession
 
 from analysis.latency.figures import Spread
 from analysis.run.topic import missing_rows
@@ -43,7 +43,7 @@ def counts(summary: Summary) -> dict[str, int]:
 
 
 def test_a_thousand_messages_confirmed_and_none_received_are_lost_and_the_run_fails(
-    spark: SparkContext, planted: Planted
+    spark: SparkSession, planted: Planted
 ) -> None:
     def swallowed(recorder: Recorder) -> None:
         for seq in range(1_000):
@@ -77,7 +77,7 @@ def in_two_processes(planted: Planted, *, tallied: bool = True) -> RunDirectory:
 
 
 def test_a_lost_file_of_one_of_two_workers_makes_the_run_invalid_and_names_the_worker(
-    spark: SparkContext, planted: Planted
+    spark: SparkSession, planted: Planted
 ) -> None:
     directory = in_two_processes(planted)
     seal(directory)
@@ -100,7 +100,7 @@ def test_a_lost_file_of_one_of_two_workers_makes_the_run_invalid_and_names_the_w
 
 @pytest.mark.nightly  # test_accounting.py and test_brokers_and_rates.py have the figure
 def test_deliveries_without_their_sends_make_a_run_invalid_that_told_no_counts(
-    spark: SparkContext, planted: Planted
+    spark: SparkSession, planted: Planted
 ) -> None:
     directory = in_two_processes(planted, tallied=False)
     (directory.streams("sends") / "worker-2.arrows").unlink()
@@ -125,7 +125,7 @@ def test_rows_are_missing_if_a_process_counted_more_than_it_recorded(planted: Pl
 
 
 def test_refused_messages_that_arrive_all_the_same_have_a_count_of_their_own(
-    spark: SparkContext, planted: Planted
+    spark: SparkSession, planted: Planted
 ) -> None:
     def refused(recorder: Recorder) -> None:
         for seq in range(1_000):
@@ -155,7 +155,7 @@ def test_refused_messages_that_arrive_all_the_same_have_a_count_of_their_own(
 
 @pytest.mark.nightly  # test_accounting.py and test_brokers_and_rates.py have the figure
 def test_a_percentile_of_too_few_messages_is_no_figure_and_a_check_on_it_is_unknown(
-    spark: SparkContext, planted: Planted
+    spark: SparkSession, planted: Planted
 ) -> None:
     def few(recorder: Recorder) -> None:
         for seq in range(100):
@@ -195,7 +195,7 @@ def test_a_percentile_takes_ten_messages_beyond_it(count: int, names: list[str])
 
 
 @pytest.mark.nightly  # test_accounting.py and test_brokers_and_rates.py have the figure
-def test_repeats_that_a_broker_flags_are_told_in_the_first_sentence(spark: SparkContext, planted: Planted) -> None:
+def test_repeats_that_a_broker_flags_are_told_in_the_first_sentence(spark: SparkSession, planted: Planted) -> None:
     def repeated(recorder: Recorder) -> None:
         healthy(recorder)
         for seq in range(20):
@@ -217,7 +217,7 @@ def test_repeats_that_a_broker_flags_are_told_in_the_first_sentence(spark: Spark
 
 
 def test_latencies_of_a_run_that_lost_messages_are_told_as_those_of_the_rest(
-    spark: SparkContext, planted: Planted
+    spark: SparkSession, planted: Planted
 ) -> None:
     def lossy(recorder: Recorder) -> None:
         for seq in range(1_000):
@@ -235,7 +235,7 @@ def test_latencies_of_a_run_that_lost_messages_are_told_as_those_of_the_rest(
 
 
 def test_a_subscriber_of_a_topic_that_got_nothing_is_told_in_the_first_sentence(
-    spark: SparkContext, planted: Planted
+    spark: SparkSession, planted: Planted
 ) -> None:
     """Nothing was promised, as the sends were unconfirmed: so this is no loss, and yet not what was asked for."""
 
@@ -264,7 +264,7 @@ UNSEARCHED = "what is left on broker-2 is not known: it did not answer"
 
 
 def test_messages_that_may_be_on_a_broker_that_could_not_be_browsed_are_unaccounted_for(
-    spark: SparkContext, planted: Planted
+    spark: SparkSession, planted: Planted
 ) -> None:
     def some_missing(recorder: Recorder) -> None:
         for seq in range(1_000):
@@ -284,7 +284,7 @@ def test_messages_that_may_be_on_a_broker_that_could_not_be_browsed_are_unaccoun
 
 
 def test_nobody_owes_a_subscriber_that_is_not_durable_what_was_sent_while_it_was_away(
-    spark: SparkContext, planted: Planted
+    spark: SparkSession, planted: Planted
 ) -> None:
     """The subscriber at 7 is away for a second. The durable one at 8 misses as much, and is owed it."""
     gone_ns, back_ns = due_of(500), due_of(600)
@@ -318,7 +318,7 @@ def test_nobody_owes_a_subscriber_that_is_not_durable_what_was_sent_while_it_was
     )
 
 
-def test_nobody_owes_a_subscriber_what_was_sent_after_its_stay(spark: SparkContext, planted: Planted) -> None:
+def test_nobody_owes_a_subscriber_what_was_sent_after_its_stay(spark: SparkSession, planted: Planted) -> None:
     """It closes its connection at 5 s, as its class says, and does not come back."""
     left_ns = due_of(500)
 
@@ -343,7 +343,7 @@ def test_nobody_owes_a_subscriber_what_was_sent_after_its_stay(spark: SparkConte
 
 @pytest.mark.nightly  # test_accounting.py and test_brokers_and_rates.py have the figure
 def test_messages_of_others_on_a_dead_letter_queue_are_foreign_and_no_verdict(
-    spark: SparkContext, planted: Planted
+    spark: SparkSession, planted: Planted
 ) -> None:
     def beside_others(recorder: Recorder) -> None:
         healthy(recorder)
@@ -356,7 +356,7 @@ def test_messages_of_others_on_a_dead_letter_queue_are_foreign_and_no_verdict(
     assert answer(summary).startswith("All 1,000 messages sent were received, each exactly once.")
 
 
-def test_foreign_messages_are_counted_by_place_and_the_run_does_not_pass(spark: SparkContext, planted: Planted) -> None:
+def test_foreign_messages_are_counted_by_place_and_the_run_does_not_pass(spark: SparkSession, planted: Planted) -> None:
     def among_others(recorder: Recorder) -> None:
         healthy(recorder)
         for _ in range(3):
@@ -379,7 +379,7 @@ def test_foreign_messages_are_counted_by_place_and_the_run_does_not_pass(spark: 
 
 
 def test_clocks_that_may_differ_by_more_than_the_latency_make_figures_between_processes_doubtful(
-    spark: SparkContext, planted: Planted
+    spark: SparkSession, planted: Planted
 ) -> None:
     workers = [ProcessInfo(f"worker-{n}", n, f"host-{n}", 0, 0, error_bound_ns=500 * MS) for n in (1, 2)]
     checks = (Check("quick", "latency_ms.due_to_received.p99", at_most=20),)
@@ -395,7 +395,7 @@ def test_clocks_that_may_differ_by_more_than_the_latency_make_figures_between_pr
 
 @pytest.mark.nightly  # test_accounting.py and test_brokers_and_rates.py have the figure
 def test_two_brokers_that_use_a_core_each_take_exactly_20_ms_a_message_at_100_messages_a_second(
-    spark: SparkContext, planted: Planted
+    spark: SparkSession, planted: Planted
 ) -> None:
     """They are sampled once a second, and never at the moment in which the load begins or ends."""
 
@@ -419,7 +419,7 @@ def test_two_brokers_that_use_a_core_each_take_exactly_20_ms_a_message_at_100_me
 
 
 def test_messages_that_the_brokers_held_back_to_the_end_are_a_figure_that_a_check_judges(
-    spark: SparkContext, planted: Planted
+    spark: SparkSession, planted: Planted
 ) -> None:
     info = replace(INFO, withheld=40, checks=(none_withheld(),))
     summary = quietly(planted(healthy, info).path)
@@ -442,7 +442,7 @@ def top(directory: RunDirectory, summary: Summary) -> str:
 
 
 def test_a_broker_that_takes_half_the_rate_is_told_first_its_latency_stands_and_a_check_on_it_fails(
-    spark: SparkContext, planted: Planted
+    spark: SparkSession, planted: Planted
 ) -> None:
     def half(recorder: Recorder) -> None:
         for seq in range(1_000):
@@ -461,7 +461,7 @@ def test_a_broker_that_takes_half_the_rate_is_told_first_its_latency_stands_and_
 
 
 def test_a_generator_at_twice_what_it_can_do_is_told_first_and_a_check_on_its_latency_is_unknown(
-    spark: SparkContext, planted: Planted
+    spark: SparkSession, planted: Planted
 ) -> None:
     def late(recorder: Recorder) -> None:
         for seq in range(1_000):
@@ -481,7 +481,7 @@ def test_a_generator_at_twice_what_it_can_do_is_told_first_and_a_check_on_its_la
 
 @AT_NIGHT
 def test_a_machine_that_others_used_up_makes_outages_doubtful_too_and_blames_no_fault_for_what_waited(
-    spark: SparkContext, planted: Planted
+    spark: SparkSession, planted: Planted
 ) -> None:
     """The broker is killed at 20 s of 30, and the backlog had been growing since the beginning."""
     killed_ns = LOAD_NS + 20 * S
@@ -524,7 +524,7 @@ def test_a_machine_that_others_used_up_makes_outages_doubtful_too_and_blames_no_
 
 @AT_NIGHT
 def test_the_same_backlog_is_no_doubt_where_a_scenario_is_limited_on_purpose(
-    spark: SparkContext, planted: Planted
+    spark: SparkSession, planted: Planted
 ) -> None:
     def half(recorder: Recorder) -> None:
         for seq in range(1_000):

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
-from pyspark import SparkContext
+from pyspark.sql import SparkSession
 
 from analysis.jobs import main
 from records.reader import seal
@@ -88,7 +88,7 @@ def copied(healthy: Path, tmp_path: Path) -> RunDirectory:
 
 
 @pytest.mark.nightly  # the other runs share it
-def test_the_control_passes_with_each_message_once(spark: SparkContext, copied: RunDirectory) -> None:
+def test_the_control_passes_with_each_message_once(spark: SparkSession, copied: RunDirectory) -> None:
     analysed = analyse(copied.path)
     analysed.says("pass", "All 1,000 messages sent were received, each exactly once. Half arrived within ")
     assert analysed.counts == {"sent": 1_000, "acked": 1_000, "expected": 1_000, "received": 1_000}
@@ -99,7 +99,7 @@ def test_each_process_of_a_run_tells_what_it_counted(copied: RunDirectory) -> No
     assert (process.begun, process.settled, process.received) == (1_000, 1_000, 1_000)
 
 
-def test_a_thousand_messages_that_were_confirmed_and_swallowed_are_lost(spark: SparkContext, tmp_path: Path) -> None:
+def test_a_thousand_messages_that_were_confirmed_and_swallowed_are_lost(spark: SparkSession, tmp_path: Path) -> None:
     analysed = planted_run(tmp_path, "all swallowed")
     reason = "no message was received, though brokers confirmed 1,000: of 1,000 expected receptions, 1,000 lost"
     analysed.says("fail", "Of 1,000 messages sent, 0 were received; 1,000 lost. No latency was measured.", reason)
@@ -107,14 +107,14 @@ def test_a_thousand_messages_that_were_confirmed_and_swallowed_are_lost(spark: S
 
 
 @AT_NIGHT
-def test_latencies_of_the_rest_are_told_as_such_where_60_percent_are_lost(spark: SparkContext, tmp_path: Path) -> None:
+def test_latencies_of_the_rest_are_told_as_such_where_60_percent_are_lost(spark: SparkSession, tmp_path: Path) -> None:
     analysed = planted_run(tmp_path, "60 % swallowed")
     answer = "Of 1,000 messages sent, 400 were received; 600 lost. Of those that arrived, half came within "
     analysed.says("fail", answer, "messages.lost is 600, it must be <= 0")
 
 
 @AT_NIGHT
-def test_messages_that_are_refused_and_arrive_have_a_count_of_their_own(spark: SparkContext, tmp_path: Path) -> None:
+def test_messages_that_are_refused_and_arrive_have_a_count_of_their_own(spark: SparkSession, tmp_path: Path) -> None:
     analysed = planted_run(tmp_path, "refused and stored", "--check", "messages.refused_yet_received <= 0")
     answer = "All 1,000 messages sent were received. Beside that: 50 received though refused by source."
     analysed.says("fail", answer, "messages.refused_yet_received is 50, it must be <= 0")
@@ -122,7 +122,7 @@ def test_messages_that_are_refused_and_arrive_have_a_count_of_their_own(spark: S
 
 
 @AT_NIGHT
-def test_a_percentile_of_a_hundred_messages_leaves_its_check_unknown(spark: SparkContext, tmp_path: Path) -> None:
+def test_a_percentile_of_a_hundred_messages_leaves_its_check_unknown(spark: SparkSession, tmp_path: Path) -> None:
     tail = "latency_ms.due_to_received.p99_99"
     analysed = planted_run(tmp_path, "nothing", "--messages", "100", "--check", f"{tail} < 1000")
     answer = "All 100 messages sent were received, each exactly once. Half arrived within "
@@ -131,7 +131,7 @@ def test_a_percentile_of_a_hundred_messages_leaves_its_check_unknown(spark: Spar
 
 
 @AT_NIGHT
-def test_repeats_with_the_brokers_mark_are_no_duplicates_and_are_told(spark: SparkContext, tmp_path: Path) -> None:
+def test_repeats_with_the_brokers_mark_are_no_duplicates_and_are_told(spark: SparkSession, tmp_path: Path) -> None:
     analysed = planted_run(tmp_path, "repeated")
     answer = "All 1,000 messages sent were received, each at least once: 20 more deliveries were marked as redelivered."
     analysed.says("pass", answer)
@@ -139,7 +139,7 @@ def test_repeats_with_the_brokers_mark_are_no_duplicates_and_are_told(spark: Spa
 
 
 @AT_NIGHT
-def test_a_subscriber_that_heard_nothing_is_told_in_the_first_sentence(spark: SparkContext, tmp_path: Path) -> None:
+def test_a_subscriber_that_heard_nothing_is_told_in_the_first_sentence(spark: SparkSession, tmp_path: Path) -> None:
     analysed = planted_run(tmp_path, "a deaf subscriber")
     answer = (
         "Of 2,000 receptions of 1,000 messages sent, 1,000 took place; 1,000 unconfirmed and missing. Of those that"
@@ -148,14 +148,14 @@ def test_a_subscriber_that_heard_nothing_is_told_in_the_first_sentence(spark: Sp
 
 
 @AT_NIGHT
-def test_two_subscribers_that_hear_everything_are_no_backlog(spark: SparkContext, tmp_path: Path) -> None:
+def test_two_subscribers_that_hear_everything_are_no_backlog(spark: SparkSession, tmp_path: Path) -> None:
     analysed = planted_run(tmp_path, "two subscribers")
     analysed.says("pass", "All 2,000 receptions of 1,000 messages sent took place, each exactly once.")
     assert "with a backlog from the warm-up" not in analysed.page
 
 
 @pytest.mark.nightly  # a process that stands still for seconds sends everything at once
-def test_nobody_owes_subscribers_what_was_sent_while_they_were_away(spark: SparkContext, tmp_path: Path) -> None:
+def test_nobody_owes_subscribers_what_was_sent_while_they_were_away(spark: SparkSession, tmp_path: Path) -> None:
     away = ("--fault", "kill(sink, at=4, for=1)", "--rate", "50", "--messages", "500")
     analysed = planted_run(tmp_path, "subscribers that are away", *away)
     missed = analysed.counts["missed_away"]
@@ -167,7 +167,7 @@ def test_nobody_owes_subscribers_what_was_sent_while_they_were_away(spark: Spark
 
 @AT_NIGHT
 def test_what_a_browse_does_not_show_of_a_queue_is_unaccounted_for_and_not_lost(
-    spark: SparkContext, tmp_path: Path
+    spark: SparkSession, tmp_path: Path
 ) -> None:
     analysed = planted_run(tmp_path, "a page of what is left", "--messages", "1200")
     bad = "600 unaccounted for and 400 left on a queue (all on nobodys at source)"
@@ -181,7 +181,7 @@ def test_what_a_browse_does_not_show_of_a_queue_is_unaccounted_for_and_not_lost(
 
 @AT_NIGHT
 def test_messages_that_may_be_on_a_queue_that_cannot_be_browsed_are_unaccounted_for(
-    spark: SparkContext, tmp_path: Path
+    spark: SparkSession, tmp_path: Path
 ) -> None:
     analysed = planted_run(tmp_path, "a queue that cannot be browsed")
     answer = "Of 1,000 messages sent, 990 were received; 10 unaccounted for."
@@ -190,7 +190,7 @@ def test_messages_that_may_be_on_a_queue_that_cannot_be_browsed_are_unaccounted_
 
 @pytest.mark.nightly  # harness/test_drain.py has what a drain says
 def test_a_drain_that_had_no_time_leaves_messages_on_queues_and_none_is_lost(
-    spark: SparkContext, tmp_path: Path
+    spark: SparkSession, tmp_path: Path
 ) -> None:
     analysed = planted_run(tmp_path, "a drain without time", "--drain-timeout", "1.5")
     remaining = analysed.counts["stranded"] + analysed.counts.get("unaccounted", 0)
@@ -200,14 +200,14 @@ def test_a_drain_that_had_no_time_leaves_messages_on_queues_and_none_is_lost(
 
 
 @AT_NIGHT
-def test_messages_of_others_on_a_dead_letter_queue_are_foreign(spark: SparkContext, tmp_path: Path) -> None:
+def test_messages_of_others_on_a_dead_letter_queue_are_foreign(spark: SparkSession, tmp_path: Path) -> None:
     analysed = planted_run(tmp_path, "dead letters of others", "--check", "leftovers <= 0")
     analysed.says("pass", "All 1,000 messages sent were received, each exactly once.")
     assert (analysed.summary["leftovers"], analysed.summary["foreign_leftovers"]) == (0, 3)
 
 
 @AT_NIGHT
-def test_time_that_filled_a_transaction_is_named_and_is_not_the_brokers(spark: SparkContext, tmp_path: Path) -> None:
+def test_time_that_filled_a_transaction_is_named_and_is_not_the_brokers(spark: SparkSession, tmp_path: Path) -> None:
     analysed = planted_run(tmp_path, "nothing", "--transaction-size", "20")
     analysed.says("pass", "All 1,000 messages sent were received, each exactly once.")
     assert "Messages were sent in transactions of 20: sent → received has the time until the producer committed" in (
@@ -217,7 +217,7 @@ def test_time_that_filled_a_transaction_is_named_and_is_not_the_brokers(spark: S
 
 @AT_NIGHT
 def test_clocks_that_may_differ_by_a_second_leave_a_check_on_latency_unknown(
-    spark: SparkContext, tmp_path: Path
+    spark: SparkSession, tmp_path: Path
 ) -> None:
     run = run_of(tmp_path, "nothing", "--check", "latency_ms.due_to_received.p50 < 1000")
     directory = RunDirectory.open(run)
@@ -232,7 +232,7 @@ def test_clocks_that_may_differ_by_a_second_leave_a_check_on_latency_unknown(
 
 @AT_NIGHT
 def test_rows_of_deliveries_that_went_missing_make_the_run_invalid_and_not_lossy(
-    spark: SparkContext, copied: RunDirectory
+    spark: SparkSession, copied: RunDirectory
 ) -> None:
     (path,) = copied.events("receipts").glob("*.parquet")
     record_instead(copied, "receipts", path.stem, pq.read_table(path).slice(0, 700))
@@ -243,7 +243,7 @@ def test_rows_of_deliveries_that_went_missing_make_the_run_invalid_and_not_lossy
 
 @AT_NIGHT
 def test_two_brokers_on_one_core_each_take_exactly_two_cores_of_the_load(
-    spark: SparkContext, copied: RunDirectory
+    spark: SparkSession, copied: RunDirectory
 ) -> None:
     """They are sampled every 0.3 s, and never at the moment in which the load begins or ends."""
     phases = copied.read_run().phases
@@ -267,7 +267,7 @@ def test_two_brokers_on_one_core_each_take_exactly_two_cores_of_the_load(
 
 
 def test_a_lost_file_of_sends_makes_the_run_invalid_and_names_whose_it_was(
-    spark: SparkContext, copied: RunDirectory
+    spark: SparkSession, copied: RunDirectory
 ) -> None:
     """As if each of the two producers had been in a worker of its own; tests/distributed has such workers."""
     (path,) = copied.events("sends").glob("*.parquet")
@@ -282,7 +282,7 @@ def test_a_lost_file_of_sends_makes_the_run_invalid_and_names_whose_it_was(
     )
 
 
-def test_a_copied_event_file_makes_a_real_run_invalid(spark: SparkContext, copied: RunDirectory) -> None:
+def test_a_copied_event_file_makes_a_real_run_invalid(spark: SparkSession, copied: RunDirectory) -> None:
     """Its rows are not counted: each message is on record once."""
     (path,) = copied.events("sends").glob("*.parquet")
     shutil.copy(path, path.with_name("copy.parquet"))

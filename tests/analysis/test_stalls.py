@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from pyspark import SparkContext
+from pyspark.sql import SparkSession
 
 from analysis.events.stalls import Stalls, stall_rows, with_own_waits, with_read_late_ns
 from analysis.events.stalls import stalls as of_rows
@@ -156,7 +156,7 @@ def stalled(recorder: Recorder) -> None:
 
 
 @pytest.fixture
-def analysed(tmp_path: Path, spark: SparkContext) -> Callable[[Plant], dict]:  # type: ignore[type-arg]
+def analysed(tmp_path: Path, spark: SparkSession) -> Callable[[Plant], dict]:  # type: ignore[type-arg]
     del spark  # is started before the analysis asks for it
     return lambda plant: dict(quietly(make(tmp_path, plant).path))
 

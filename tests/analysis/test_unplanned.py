@@ -5,7 +5,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from pyspark import SparkContext
+from pyspark.sql import SparkSession
 
 from records.connection_events import ConnectionEvent
 from records.faults import Unplanned
@@ -44,11 +44,11 @@ def stopped(recorder: Recorder, *, confirms: bool = False) -> None:
         receive(recorder, seq, max(after_the_silence(due_ns), settled_ns) + MS)
 
 
-def test_a_healthy_run_had_none(spark: SparkContext, planted: Planted) -> None:
+def test_a_healthy_run_had_none(spark: SparkSession, planted: Planted) -> None:
     assert unplanned_in(planted(healthy)) == []
 
 
-def test_a_broker_that_stood_still_is_named_and_those_behind_it_are_not(spark: SparkContext, planted: Planted) -> None:
+def test_a_broker_that_stood_still_is_named_and_those_behind_it_are_not(spark: SparkSession, planted: Planted) -> None:
     (outage,) = unplanned_in(planted(stopped))
     assert outage == {**SILENCE, "from_s": pytest.approx(3.992), "clients": outage["clients"]}
     assert unplanned_sentences([outage]).startswith(
@@ -57,13 +57,13 @@ def test_a_broker_that_stood_still_is_named_and_those_behind_it_are_not(spark: S
 
 
 def test_a_broker_that_delivered_nothing_while_another_confirmed_is_named(
-    spark: SparkContext, planted: Planted
+    spark: SparkSession, planted: Planted
 ) -> None:
     (outage,) = unplanned_in(planted(partial(stopped, confirms=True)))
     assert (outage["broker"], outage["clients"], outage["until_s"]) == ("b", 1, pytest.approx(7.301))
 
 
-def test_within_a_fault_it_was_planned(spark: SparkContext, planted: Planted) -> None:
+def test_within_a_fault_it_was_planned(spark: SparkSession, planted: Planted) -> None:
     def plant(recorder: Recorder) -> None:
         stopped(recorder)
         recorder.fault("freeze", "a", FROM_NS, UNTIL_NS, None)
@@ -71,7 +71,7 @@ def test_within_a_fault_it_was_planned(spark: SparkContext, planted: Planted) ->
     assert unplanned_in(planted(plant)) == []
 
 
-def test_a_load_generator_that_stood_still_is_no_outage_of_a_broker(spark: SparkContext, planted: Planted) -> None:
+def test_a_load_generator_that_stood_still_is_no_outage_of_a_broker(spark: SparkSession, planted: Planted) -> None:
     def plant(recorder: Recorder) -> None:
         stopped(recorder)
         recorder.stall(0, "memory", FROM_NS, UNTIL_NS)
@@ -79,7 +79,7 @@ def test_a_load_generator_that_stood_still_is_no_outage_of_a_broker(spark: Spark
     assert unplanned_in(planted(plant)) == []
 
 
-def test_a_time_without_messages_is_no_outage(spark: SparkContext, planted: Planted) -> None:
+def test_a_time_without_messages_is_no_outage(spark: SparkSession, planted: Planted) -> None:
     def plant(recorder: Recorder) -> None:
         for seq in [seq for seq in range(1_000) if not FROM_NS <= due_of(seq) < UNTIL_NS]:
             recorder.send(
@@ -97,7 +97,7 @@ def lose(recorder: Recorder, client: int, at_ns: int, back_ns: int | None) -> No
         recorder.connection(client, "producers", "stomp", ConnectionEvent("b", "connected", back_ns, ""))
 
 
-def test_users_that_share_a_lost_connection_count_one_by_one(spark: SparkContext, planted: Planted) -> None:
+def test_users_that_share_a_lost_connection_count_one_by_one(spark: SparkSession, planted: Planted) -> None:
     def plant(recorder: Recorder) -> None:
         healthy(recorder)
         lose(recorder, 900, LOAD_NS + 2 * S, LOAD_NS + 3 * S)
@@ -109,7 +109,7 @@ def test_users_that_share_a_lost_connection_count_one_by_one(spark: SparkContext
 
 
 def test_connections_lost_without_a_fault_are_an_outage_until_the_last_is_back(
-    spark: SparkContext, planted: Planted
+    spark: SparkSession, planted: Planted
 ) -> None:
     def plant(recorder: Recorder) -> None:
         healthy(recorder)
@@ -136,7 +136,7 @@ def frozen_to_the_end(recorder: Recorder, *, from_ns: int = FROM_NS) -> None:
             receive(recorder, seq, due_ns + 3 * MS)
 
 
-def test_an_outage_to_the_end_of_the_load_is_named(spark: SparkContext, planted: Planted) -> None:
+def test_an_outage_to_the_end_of_the_load_is_named(spark: SparkSession, planted: Planted) -> None:
     summary = quietly(planted(frozen_to_the_end).path)
     (outage,) = summary["unplanned"]
     assert outage == {**SILENCE, "from_s": pytest.approx(3.992), "until_s": None}
@@ -147,7 +147,7 @@ def test_an_outage_to_the_end_of_the_load_is_named(spark: SparkContext, planted:
     assert summary["offered_rate"]["backlog"] == 600
 
 
-def test_an_outage_within_a_fault_to_the_end_was_planned(spark: SparkContext, planted: Planted) -> None:
+def test_an_outage_within_a_fault_to_the_end_was_planned(spark: SparkSession, planted: Planted) -> None:
     def plant(recorder: Recorder) -> None:
         frozen_to_the_end(recorder)
         recorder.fault("freeze", "a", FROM_NS, None, None)
@@ -155,7 +155,7 @@ def test_an_outage_within_a_fault_to_the_end_was_planned(spark: SparkContext, pl
     assert unplanned_in(planted(plant)) == []
 
 
-def test_a_load_that_has_nothing_more_to_send_is_no_outage(spark: SparkContext, planted: Planted) -> None:
+def test_a_load_that_has_nothing_more_to_send_is_no_outage(spark: SparkSession, planted: Planted) -> None:
     def plant(recorder: Recorder) -> None:
         for seq in range(400):
             recorder.send(
@@ -166,7 +166,7 @@ def test_a_load_that_has_nothing_more_to_send_is_no_outage(spark: SparkContext, 
     assert unplanned_in(planted(plant)) == []
 
 
-def test_a_broker_frozen_with_its_consumers_is_named(spark: SparkContext, planted: Planted) -> None:
+def test_a_broker_frozen_with_its_consumers_is_named(spark: SparkSession, planted: Planted) -> None:
     """All messages are confirmed by a, and wait there: b, where the consumer is, takes none of them any more."""
 
     def plant(recorder: Recorder, *, found: bool) -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.load.unsent import Unsent, all_sent, sent_by_producer, sentences, unsent
+from analysis.load.unsent import Unsent, sent_by_producer, sentences, unsent
 from records.rate_steps import RateStep, text_of
 from records.run import Phases, ProcessInfo, RunInfo, UserInfo
 from records.send_schedule import Schedule, SteppedSchedule, random_phase_ns
@@ -65,7 +65,7 @@ def sent(info: RunInfo, until_s: Mapping[int, float]) -> pl.DataFrame:
             rows.append((number, slot, due_ns))
             slot += 1
     rows += [(9, seq, LOAD_NS) for seq in range(3)]  # replies, which have no schedule
-    return all_sent(sent_by_producer(pl.DataFrame(rows, ["producer", "seq", "due_ns"], orient="row")))
+    return sent_by_producer(pl.DataFrame(rows, ["producer", "seq", "due_ns"], orient="row"))
 
 
 def found(info: RunInfo, until_s: Mapping[int, float]) -> Unsent:
@@ -153,7 +153,7 @@ def test_a_producer_that_never_sent_is_named() -> None:
 def test_a_message_missing_in_the_middle_is_never_sent() -> None:
     rows = pl.DataFrame([(1, seq, WARM_UP_NS) for seq in range(230) if seq != 50], ["producer", "seq", "due_ns"])
     of_one = members().filter(pl.col("user") == 1)
-    assert sum(unsent(INFO, of_one, all_sent(sent_by_producer(rows))).by_second.values()) == 1
+    assert sum(unsent(INFO, of_one, sent_by_producer(rows)).by_second.values()) == 1
 
 
 @given(st.integers(3, 600), st.integers(0, 5))

@@ -1,39 +1,48 @@
-"""Runs topics of the analysis without Spark: their questions are answered in this process, part by part."""
+"""Runs topics of the analysis without Spark: this process computes and merges the rows of all parts."""
 
 from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 
-from analysis.events.questions import Answers, Question
-from analysis.events.run import Ask, Results, Run, Topic
+from analysis.events.run import Compute, MergedTables, Results, RowsOfPart, Run, Topic, as_table
 from analysis.jobs import TOPICS, conclude
 from analysis.messages.part import Part, RunFacts
+from analysis.tables import MergedRows
+from records.merged_tables import MERGED_TABLES
 from records.reader import inspect, seal
+from records.results import WRITTEN_BY_PARTS, added_up
 from records.rundir import RunDirectory
 
 
 def results_of(directory: RunDirectory, parts: int = 1, topics: Sequence[Topic] = TOPICS) -> Results:
     """What the topics find in a run that is divided into so many parts."""
+    written: dict[str, list[pa.Table]] = {}
 
-    def ask(questions: Mapping[str, Question]) -> Answers:
-        answers = Answers(questions)
+    def compute(_purpose: str, tables: Mapping[str, RowsOfPart]) -> MergedTables:
+        merged = MergedRows({name: tables[name] for name in tables if name in MERGED_TABLES})
         for number in range(parts):
             part = Part(RunFacts.from_run(run), number)
-            answers.add({name: question.packed(part) for name, question in questions.items()})
-        return answers
+            merged.add(part)
+            for name in set(tables).intersection(WRITTEN_BY_PARTS):
+                written.setdefault(name, []).append(as_table(tables[name](part)))
+        return {name: merged[name] for name in tables if name in MERGED_TABLES}
 
-    run = _run(directory, parts, ask)
+    run = _run(directory, parts, compute)
     results = conclude(run, lambda _line: None, topics)
-    results.tables |= {name: pa.concat_tables(pieces) for name, pieces in results.long_tables.items()}
+    results.tables |= {name: added_up(name, pa.concat_tables(rows)) for name, rows in written.items()}
     return results
 
 
 def facts_of(directory: RunDirectory, parts: int) -> RunFacts:
     """What each part of a run is told."""
-    return RunFacts.from_run(_run(directory, parts, Answers))
+
+    def compute(_purpose: str, _tables: Mapping[str, RowsOfPart]) -> MergedTables:
+        raise AssertionError("no table of this run is computed")
+
+    return RunFacts.from_run(_run(directory, parts, compute))
 
 
-def _run(directory: RunDirectory, parts: int, ask: Ask) -> Run:
+def _run(directory: RunDirectory, parts: int, compute: Compute) -> Run:
     seal(directory)
     sealing = inspect(directory)
-    return Run(directory, directory.read_run(), sealing, parts, ask)
+    return Run(directory, directory.read_run(), sealing, parts, compute)

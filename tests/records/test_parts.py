@@ -82,7 +82,8 @@ def test_other_tables_are_not_divided(sealed: RunDirectory) -> None:
 
 
 def test_a_part_has_up_to_so_many_rows_and_their_number_is_a_power_of_two() -> None:
-    assert [parts_for(rows) for rows in (0, 600_000, 600_001, 2_000_000, 60_000_000)] == [1, 1, 2, 4, 128]
+    assert [parts_for(rows) for rows in (0, 99_999, 100_000, 1_200_000)] == [1, 1, 2, 2]
+    assert [parts_for(rows) for rows in (1_200_001, 2_000_000, 60_000_000)] == [4, 4, 128]
     assert parts_for(10**12) == parts.MOST_PARTS
 
 
@@ -94,6 +95,13 @@ def test_a_part_of_half_as_many_is_two_joined_and_arrays_have_the_parts_of_numbe
     assert 0 <= part < 2**power
     assert part_of(producer, seq, 2 ** (power + 1)) % 2**power == part
     assert part_of(np.array([producer], "int32"), np.array([seq], "int64"), 2**power).tolist() == [part]
+
+
+@pytest.mark.parametrize("producers", [1, 12, 100])
+def test_two_parts_of_50_000_messages_have_at_least_a_third_each(producers: int) -> None:
+    producer, seq = np.arange(50_000) % producers, np.arange(50_000) // producers
+    least, most = sorted(np.bincount(part_of(producer, seq, 2)).tolist())
+    assert least > 50_000 // 3, (least, most)
 
 
 def test_messages_of_many_producers_are_spread_over_the_parts_and_so_are_those_of_few() -> None:

@@ -6,7 +6,6 @@ special figures changes those keys of the summary.
 
 import json
 import shutil
-import warnings
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -103,10 +102,8 @@ def _analysed(plan: Plan) -> "TemporaryDirectory[str]":
         for batch in rows.cast(schema).combine_chunks().to_batches():
             stream.append(batch)
         stream.close(complete=True)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ResourceWarning)  # the analysis leaves its scratch files to the collector
-        results = results_of(directory)
-    write_results(directory, results.tables, {})
+    results = results_of(directory)
+    write_results(directory, results.tables)
     write_summary(directory, summary_of(results.summary))
     list_analysed(directory, digests(directory.path, read_files(directory)))
     return folder

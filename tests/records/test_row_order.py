@@ -1,10 +1,10 @@
-"""Checks the order of the result rows in the run folder."""
+"""Checks the order of the rows of result tables."""
 
 import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.run.store import order
+from records.row_order import order
 
 BIG = st.integers(-(2**62), 2**62)
 ROWS = st.lists(

@@ -1,0 +1,126 @@
+"""Rows of merged tables as polars frames: merged within one process, and packed for the exchange between processes.
+
+`records.merged_tables` declares the tables. The rows of all tables travel in one table with one schema: a column for
+every key, and one for every figure with its merge, such as ``due_ns_min``. They are null in rows of other tables.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from analysis.events.run import RowsOfPart
+from analysis.latency.histogram import added_up
+from analysis.messages.part import Part
+from records.merged_tables import BUCKET, HISTOGRAM, LATENCY_FIGURES, MERGED_TABLES, Merge, MergedTable
+
+TABLE = "table"
+CELLS = (BUCKET, *LATENCY_FIGURES)
+CELL_TYPE = pa.struct([(name, pa.list_(MERGED_TABLES["latency_by_second"].schema.field(name).type)) for name in CELLS])
+"""The type of one histogram: arrays of equal length."""
+_WAITING_ROWS = 500_000
+_MERGES: dict[Merge, Callable[[str], pl.Expr]] = {"sum": pl.sum, "min": pl.min, "max": pl.max}
+
+
+def merged(table: MergedTable, rows: pl.DataFrame) -> pl.DataFrame:
+    """Rows with equal keys as one row."""
+    if table.is_histogram:
+        return added_up(rows, [*table.keys])
+    if not table.figures:
+        return rows.unique()
+    figures = [_MERGES[merge](name) for name, merge in table.figures.items()]
+    return rows.group_by(*table.keys).agg(figures) if table.keys else rows.select(figures)
+
+
+def typed(table: MergedTable, rows: pl.DataFrame) -> pl.DataFrame:
+    """The columns of a table, in their order and types."""
+    return rows.select(pl.col(name).cast(kind) for name, kind in _polars_schema(table).items())
+
+
+def _polars_schema(table: MergedTable) -> pl.Schema:
+    frame = pl.from_arrow(table.schema.empty_table())
+    assert isinstance(frame, pl.DataFrame)
+    return frame.schema
+
+
+class MergedRows:
+    """The rows of some parts, by table. Equal keys are merged whenever many rows wait."""
+
+    def __init__(self, tables: Mapping[str, RowsOfPart]) -> None:
+        self._rows_of_part = tables
+        self._waiting: dict[str, list[pl.DataFrame]] = {name: [] for name in tables}
+
+    def add(self, part: Part) -> None:
+        """Add the rows of one more part to all tables."""
+        for name, rows_of in self._rows_of_part.items():
+            waiting = self._waiting[name]
+            waiting.append(typed(MERGED_TABLES[name], rows_of(part)))
+            if sum(rows.height for rows in waiting[1:]) > max(_WAITING_ROWS, waiting[0].height // 2):
+                self[name]
+
+    def __getitem__(self, name: str) -> pl.DataFrame:
+        """The merged rows of one table."""
+        waiting = self._waiting[name]
+        if not waiting:
+            return pl.DataFrame(schema=_polars_schema(MERGED_TABLES[name]))
+        waiting[:] = [merged(MERGED_TABLES[name], pl.concat(waiting))]
+        return waiting[0]
+
+    def packed(self) -> pa.Table:
+        """The rows of all tables in one."""
+        return packed({name: self[name] for name in self._rows_of_part})
+
+
+def exchange_schema(names: Iterable[str]) -> pa.Schema:
+    """The schema of the one table that holds the rows of these tables."""
+    tables = [MERGED_TABLES[name] for name in names]
+    keys = {key: kind for table in tables for key, kind in table.keys.items() if key != BUCKET}
+    figures = dict.fromkeys(column for table in tables for column in figure_columns(table).values())
+    histogram = [(HISTOGRAM, CELL_TYPE)] if any(table.is_histogram for table in tables) else []
+    return pa.schema([(TABLE, pa.string()), *keys.items(), *((name, pa.int64()) for name in figures), *histogram])
+
+
+def figure_columns(table: MergedTable) -> dict[str, str]:
+    """The column of each figure in the exchange; those of a histogram have one column together."""
+    return {} if table.is_histogram else {name: f"{name}_{merge}" for name, merge in table.figures.items()}
+
+
+def packed(rows_by_table: Mapping[str, pl.DataFrame]) -> pa.Table:
+    """Rows of several tables as one table of `exchange_schema`."""
+    schema = exchange_schema(rows_by_table)
+    frames = [_packed(MERGED_TABLES[name], rows) for name, rows in rows_by_table.items()]
+    everything = pl.concat(frames, how="diagonal")
+    return everything.select(schema.names).to_arrow(compat_level=pl.CompatLevel.oldest()).cast(schema)
+
+
+def _packed(table: MergedTable, rows: pl.DataFrame) -> pl.DataFrame:
+    name = pl.lit(table.name).alias(TABLE)
+    if not table.is_histogram:
+        return rows.rename(figure_columns(table)).select(name, pl.all())
+    keys = [key for key in table.keys if key != BUCKET]
+    histograms = rows.group_by(keys).agg(CELLS)
+    return histograms.select(name, *keys, pl.struct(CELLS).alias(HISTOGRAM))
+
+
+def unpacked(everything: pa.Table, name: str) -> pl.DataFrame:
+    """The rows of one table, from a table of all."""
+    table = MERGED_TABLES[name]
+    columns = [HISTOGRAM] if table.is_histogram else [*figure_columns(table).values()]
+    keys = [key for key in table.keys if key != BUCKET]
+    rows = pl.from_arrow(everything.filter(pc.equal(everything[TABLE], name)).select([*keys, *columns]))
+    assert isinstance(rows, pl.DataFrame)
+    if table.is_histogram:
+        return typed(table, rows.unnest(HISTOGRAM).explode(CELLS))
+    return typed(table, rows.rename({column: figure for figure, column in figure_columns(table).items()}))
+
+
+def add_up(histograms: pa.Array) -> pa.Array:
+    """For each list of histograms the sum of them as one histogram; null for an empty list."""
+    lists = pl.DataFrame({HISTOGRAM: pl.from_arrow(histograms)}).with_row_index("place")
+    cells = lists.filter(pl.col(HISTOGRAM).list.len() > 0).explode(HISTOGRAM).unnest(HISTOGRAM).explode(CELLS)
+    sums = added_up(cells, ["place", BUCKET]).group_by("place").agg(CELLS)
+    by_row = lists.select("place").join(sums, "place", how="left", maintain_order="left")
+    histogram = pl.when(pl.col(BUCKET).is_not_null()).then(pl.struct(CELLS)).alias(HISTOGRAM)
+    column = by_row.select(histogram).to_arrow(compat_level=pl.CompatLevel.oldest())[HISTOGRAM]
+    return column.cast(CELL_TYPE).combine_chunks()

@@ -1,0 +1,141 @@
+"""The tables that every part of a run computes, and how the rows of several parts are merged.
+
+Rows with equal keys become one row. Each figure of that row is the sum, the minimum or the maximum of their figures. A
+table without figures is a set of rows. Topics of the analysis provide the rows (`analysis.events.run.Topic`), and Spark
+merges them (`analysis.pipeline`).
+
+A histogram has a row for each bucket (`records.buckets`). Between processes, one row holds all buckets of a histogram
+as arrays.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import pyarrow as pa
+
+Merge = Literal["sum", "min", "max"]
+TEXT, NUMBER, INTEGER, FLAG = pa.string(), pa.int32(), pa.int64(), pa.bool_()
+BUCKET = "bucket"
+HISTOGRAM = "histogram"
+"""The name of the column that holds the buckets and figures of a packed histogram."""
+
+
+@dataclass(frozen=True)
+class MergedTable:
+    """Keys with their types, and figures with their merges. Figures are 64-bit integers; a sum is never null."""
+
+    name: str
+    keys: Mapping[str, pa.DataType]
+    figures: Mapping[str, Merge]
+
+    @property
+    def schema(self) -> pa.Schema:
+        return pa.schema([*self.keys.items(), *((name, INTEGER) for name in self.figures)])
+
+    @property
+    def is_histogram(self) -> bool:
+        return BUCKET in self.keys
+
+
+MERGED_TABLES: dict[str, MergedTable] = {}
+"""All tables by name."""
+_KEY_TYPES: dict[str, pa.DataType] = {}
+
+
+def _table(name: str, keys: Mapping[str, pa.DataType], **figures: Merge) -> MergedTable:
+    for key, kind in keys.items():
+        assert _KEY_TYPES.setdefault(key, kind) == kind, f"{name}: {key} has another type in another table"
+    MERGED_TABLES[name] = MergedTable(name, keys, figures)
+    return MERGED_TABLES[name]
+
+
+_SUBSCRIPTION = {"destination": TEXT, "subscription": TEXT}
+_STREAM = {"consumer": NUMBER, "producer": NUMBER, **_SUBSCRIPTION}
+_FIRST_DELIVERY = {**_STREAM, "seq": INTEGER, "from_broker": TEXT, "due_ns": INTEGER, "received_ns": INTEGER}
+
+# Messages: one row per count of a subscription (analysis.messages.accounting) or of the whole run.
+_table("counts", {**_SUBSCRIPTION, "counted": TEXT}, count="sum")
+_table("outcomes", {"outcome": TEXT}, messages="sum")
+_table(
+    "examples",
+    {
+        **{"anomaly": TEXT, **_SUBSCRIPTION, "producer": NUMBER, "seq": INTEGER},
+        **{"from_broker": TEXT, "at_ns": INTEGER, "detail": TEXT},
+    },
+    copies="sum",
+)
+_table("left_behind", {"queue": TEXT, "broker": TEXT, "outcome": TEXT}, messages="sum")
+_table("refused", {"broker": TEXT}, messages="sum")
+_table("foreign_leftovers", {}, messages="sum")
+_table("foreign", {"destination": TEXT, "broker": TEXT, "found": FLAG}, messages="sum")
+_table("first_receipts", {"destination": TEXT}, due_ns="min", received_ns="min")
+
+# The order of first deliveries (analysis.messages.order).
+_table("overtaken", {**_FIRST_DELIVERY, "overtaken_by": INTEGER})
+_table("blocks", {**_STREAM, "block": INTEGER}, first_ns="min", last_ns="max")
+_table("latecomers", _FIRST_DELIVERY)
+_table("passed_by", {**_STREAM, "seq": INTEGER}, overtaken_by="max")
+
+# Latencies: histograms.
+LATENCY_FIGURES: dict[str, Merge] = {
+    "count": "sum",
+    "count_less_own": "sum",
+    "impossible": "sum",
+    "min_ns": "min",
+    "max_ns": "max",
+    "less_own_min_ns": "min",
+    "less_own_max_ns": "max",
+}
+_table(
+    "latency_by_second",
+    {"measure": TEXT, "phase": TEXT, "second": NUMBER, "in_fault": FLAG, BUCKET: NUMBER},
+    **LATENCY_FIGURES,
+)
+_table(
+    "latency_by_path",
+    {"measure": TEXT, "from_broker": TEXT, "to_broker": TEXT, "hops": NUMBER, "phase": TEXT, BUCKET: NUMBER},
+    **LATENCY_FIGURES,
+)
+
+# Load, clients, network.
+_table("rates", {"second": NUMBER, "phase": TEXT, "event": TEXT, "broker": TEXT}, count="sum")
+_table("totals", {"event": TEXT}, count="sum")
+_table(
+    "deliveries",
+    {"second": NUMBER},
+    expected="sum",
+    in_doubt="sum",
+    missed_away="sum",
+    recovered="sum",
+    pending="sum",
+)
+_table("sent", {"producer": NUMBER}, sent="sum", first_due_ns="min")
+_table("received", {**_SUBSCRIPTION, "consumer": NUMBER, "broker": TEXT}, messages="sum")
+_table("crossings", {"from_broker": TEXT, "to_broker": TEXT}, received="sum")
+
+# Faults and outages. A user or broker is identified by the fault's number; `number` counts the quiet times.
+_OUTAGE = {"fault": NUMBER, "user": NUMBER}
+_table("harm", {"fault": NUMBER}, lost="sum", past_ttl="sum", stranded="sum", duplicated="sum", redelivered="sum")
+_table("stranded", {"fault": NUMBER, "broker": TEXT}, messages="sum", age_ns="max")
+_table(
+    "sequences",
+    {"fault": NUMBER, "producer": NUMBER, "subscription": TEXT},
+    at_risk="sum",
+    gone="sum",
+    first_lost="min",
+    last_survived="max",
+    oldest_lost_ns="min",
+)
+_table("survival", {"fault": NUMBER, "second": NUMBER}, survived="sum", lost="sum")
+_table("successes", _OUTAGE, last_success_ns="max", first_success_ns="min", in_flight="sum")
+_table("senders", {"user": NUMBER})
+_table("due", _OUTAGE, due="sum")
+_table("owed", _OUTAGE, owed="sum")
+_table("bounds", {"number": NUMBER}, last_ns="max", first_ns="min")
+_table("waiting", {"number": NUMBER, "role": TEXT, "client": NUMBER})
+_table("undelivered", {"number": NUMBER, "destination": TEXT})
+
+# Event rows that no recorder can have written (analysis.events.recorded).
+_table("left_out", {"file": TEXT, "group": NUMBER, "groups": NUMBER})
+_table("repeated_sends", {"file": TEXT}, rows="sum")

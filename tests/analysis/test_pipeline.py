@@ -1,0 +1,145 @@
+"""Checks that Spark merges the rows of parts as one process does, and that every part is computed once."""
+
+import random
+from collections.abc import Mapping
+from functools import partial
+from pathlib import Path
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import SparkSession
+
+from analysis import pipeline, tables
+from analysis.events.run import RowsOfPart
+from analysis.messages.part import Part
+from analysis.tables import CELLS, MergedRows, add_up, merged, packed, unpacked
+from records.errors import RunUnwritable
+from records.merged_tables import MERGED_TABLES, MergedTable
+from records.parts import SEQS_PER_BLOCK
+from records.results import RESULT_TABLES
+from tests.analysis.runs import due_of, make, receive, send
+from tests.analysis.topics import facts_of
+
+PARTS = 8
+RANDOM_VALUES = {
+    pa.string(): lambda chance: chance.choice(["", "a", "ä", "b" * 40]),
+    pa.int32(): lambda chance: chance.choice([None, -1, 0, 7]),
+    pa.int64(): lambda chance: chance.choice([None, 0, 2**40]),
+    pa.bool_(): lambda chance: chance.random() < 0.5,
+}
+
+
+def random_rows(part: Part | int, table: MergedTable, *, most: int = 40) -> pl.DataFrame:
+    """Rows of few keys, some of them null; each part has its own."""
+    number = part if isinstance(part, int) else part.number
+    chance = random.Random(f"{table.name} {number}")
+    rows = [
+        {
+            **{key: RANDOM_VALUES[kind](chance) for key, kind in table.keys.items()},
+            **{
+                name: chance.choice([0, 5, -(10**15)] if merge == "sum" else [None, -3, 10**18])
+                for name, merge in table.figures.items()
+            },
+        }
+        for _ in range(chance.randrange(most))
+    ]
+    if table.is_histogram:
+        rows = [{**row, "bucket": chance.randrange(-2, 3)} for row in rows]
+    frame = pl.from_arrow(pa.Table.from_pylist(rows, table.schema))
+    assert isinstance(frame, pl.DataFrame)
+    return merged(table, frame)
+
+
+def in_order(rows: pl.DataFrame) -> list[tuple[object, ...]]:
+    return sorted(rows.rows(), key=repr)
+
+
+def expected(name: str) -> list[tuple[object, ...]]:
+    table = MERGED_TABLES[name]
+    return in_order(merged(table, pl.concat(random_rows(number, table) for number in range(PARTS))))
+
+
+def random_tables() -> Mapping[str, RowsOfPart]:
+    return {name: partial(random_rows, table=table) for name, table in MERGED_TABLES.items()}
+
+
+@pytest.mark.parametrize("waiting", [0, 3, 1_000_000])
+def test_merged_rows_do_not_depend_on_how_many_wait(monkeypatch: pytest.MonkeyPatch, waiting: int) -> None:
+    monkeypatch.setattr(tables, "_WAITING_ROWS", waiting)
+    rows = MergedRows(random_tables())
+    for number in range(PARTS):
+        rows.add(number)  # type: ignore[arg-type]
+    for name in MERGED_TABLES:
+        assert in_order(rows[name]) == expected(name), name
+
+
+def test_packed_rows_are_unpacked_as_they_were() -> None:
+    rows = {name: random_rows(1, table) for name, table in MERGED_TABLES.items()}
+    together = packed(rows)
+    for name, frame in rows.items():
+        assert in_order(unpacked(together, name)) == in_order(frame), name
+
+
+def test_tables_without_rows_keep_their_columns() -> None:
+    together = MergedRows(random_tables()).packed()
+    for name, table in MERGED_TABLES.items():
+        assert unpacked(together, name).columns == [*table.keys, *table.figures], name
+
+
+def test_histograms_are_added_up_bucket_by_bucket() -> None:
+    def histogram(buckets: list[int], count: int) -> dict[str, list[int | None]]:
+        cells: dict[str, list[int | None]] = {name: [count] * len(buckets) for name in CELLS}
+        return {**cells, "bucket": [*buckets], "max_ns": [None] * len(buckets)}
+
+    lists = pa.array([[histogram([1, 2], 3), histogram([2], 4)], [], [histogram([-5], 6)]], pa.list_(tables.CELL_TYPE))
+    first, empty, last = add_up(lists).to_pylist()
+    by_bucket = dict(
+        zip(first["bucket"], zip(first["count"], first["min_ns"], first["max_ns"], strict=True), strict=True)
+    )
+    assert by_bucket == {1: (3, 3, None), 2: (7, 3, None)}
+    assert empty is None
+    assert (last["bucket"], last["count"]) == ([-5], [6])
+
+
+def cells(part: Part) -> pl.DataFrame:
+    """One row of the table latency, that tells how many receipts the part has."""
+    row = ("sent_to_received", "a", "b", None, "load", 0, False, 9, part.receipts.height, 0)
+    schema = RESULT_TABLES["latency"]
+    frame = pl.from_arrow(pa.Table.from_pylist([dict(zip(schema.names, row, strict=True))], schema))
+    assert isinstance(frame, pl.DataFrame)
+    return frame
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("tasks_per_core", [1, 4])
+def test_spark_merges_all_tables_and_parts_write_their_own(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tasks_per_core: int
+) -> None:
+    monkeypatch.setattr(pipeline, "TASKS_PER_CORE", tasks_per_core)  # 1: a task has several parts
+
+    def plant(recorder) -> None:  # type: ignore[no-untyped-def]
+        for block in range(64):
+            send(recorder, block * SEQS_PER_BLOCK, due_of(block))
+            receive(recorder, block * SEQS_PER_BLOCK, due_of(block) + 1_000_000)
+
+    facts = facts_of(make(tmp_path, plant), PARTS)
+    rows = pipeline.compute(spark, facts, {"latency": cells, **random_tables()}, tmp_path)
+    assert set(rows) == set(MERGED_TABLES)
+    for name in MERGED_TABLES:
+        assert in_order(rows[name]) == expected(name), name
+    written = sorted((tmp_path / "latency").iterdir())
+    assert [path.name for path in written] == [f"part-{number:05}.parquet" for number in range(PARTS)]
+    assert [pq.read_table(path)["count"].to_pylist() for path in written] == [[8]] * PARTS
+
+
+def unwritable(part: Part) -> pl.DataFrame:
+    raise RunUnwritable(f"part {part.number}: the disk is full: make room")
+
+
+@pytest.mark.spark
+def test_a_disk_that_takes_no_rows_is_one_line(spark: SparkSession, tmp_path: Path) -> None:
+    facts = facts_of(make(tmp_path, lambda recorder: send(recorder, 1, due_of(1))), 1)
+    with pytest.raises(RunUnwritable, match=r"^part 0: the disk is full: make room$"):
+        pipeline.compute(spark, facts, {"latency": unwritable, "senders": random_tables()["senders"]}, tmp_path)
