@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-import polars as pl
 import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
@@ -22,9 +21,9 @@ from pyspark.sql.pandas.functions import arrow_udf
 from analysis.events.run import RowsOfPart, as_table
 from analysis.messages.part import Part, RunFacts
 from analysis.run.store import write_part
-from analysis.tables import CELL_TYPE, MergedRows, add_up, exchange_schema, figure_columns, unpacked
+from analysis.tables import CELL_TYPE, TABLE, Merged, MergedRows, add_up, distributions, exchange_schema, figure_columns
 from records.errors import RunUnwritable
-from records.merged_tables import HISTOGRAM, MERGED_TABLES
+from records.merged_tables import DISTRIBUTION, DISTRIBUTION_TYPE, HISTOGRAM, MERGED_TABLES
 from records.results import WRITTEN_BY_PARTS
 
 TASKS_PER_CORE = 4
@@ -36,24 +35,6 @@ _UNWRITABLE = re.compile(r"RunUnwritable: (.+)")
 """The message of a task's error, in Spark's account of it."""
 _AGGREGATES = {"sum": F.sum, "min": F.min, "max": F.max}
 _SPARK_TYPES = {pa.string(): "string", pa.int32(): "int", pa.int64(): "bigint", pa.bool_(): "boolean"}
-
-
-class Merged(Mapping[str, pl.DataFrame]):
-    """The merged rows by table."""
-
-    def __init__(self, rows: pa.Table, names: tuple[str, ...]) -> None:
-        self._rows, self._names = rows, names
-
-    def __getitem__(self, name: str) -> pl.DataFrame:
-        if name not in self._names:
-            raise KeyError(name)
-        return unpacked(self._rows, name)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._names)
-
-    def __len__(self) -> int:
-        return len(self._names)
 
 
 def compute(
@@ -98,7 +79,13 @@ def merged_rows(spark: SparkSession, facts: RunFacts, tables: Mapping[str, RowsO
         return rows.groupBy(*keys).agg(*aggregates) if aggregates else rows.distinct()
     merged = rows.groupBy(*keys).agg(*aggregates, F.collect_list(HISTOGRAM).alias(HISTOGRAM))
     added_up = arrow_udf(add_up, _spark_type(CELL_TYPE))  # type: ignore[call-overload]
-    return merged.withColumn(HISTOGRAM, added_up(HISTOGRAM))
+    figures_of = arrow_udf(distributions, _spark_type(DISTRIBUTION_TYPE))  # type: ignore[call-overload]
+    is_distribution = F.col(TABLE).isin([name for name in names if MERGED_TABLES[name].is_distribution])
+    return (
+        merged.withColumn(HISTOGRAM, added_up(HISTOGRAM))
+        .withColumn(DISTRIBUTION, figures_of(F.when(is_distribution, F.col(HISTOGRAM))))
+        .withColumn(HISTOGRAM, F.when(~is_distribution, F.col(HISTOGRAM)))
+    )
 
 
 def _merged(tables: Iterable[str]) -> tuple[str, ...]:

@@ -4,8 +4,10 @@
 every key, and one for every figure with its merge, such as ``due_ns_min``. They are null in rows of other tables.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
 
+import numpy as np
 import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -13,7 +15,20 @@ import pyarrow.compute as pc
 from analysis.events.run import RowsOfPart
 from analysis.latency.histogram import added_up
 from analysis.messages.part import Part
-from records.merged_tables import BUCKET, HISTOGRAM, LATENCY_FIGURES, MERGED_TABLES, Merge, MergedTable
+from records.buckets import value_ns
+from records.merged_tables import (
+    BUCKET,
+    DISTRIBUTION,
+    DISTRIBUTION_TYPE,
+    HISTOGRAM,
+    LATENCY_FIGURES,
+    LESS_OWN,
+    MERGED_TABLES,
+    Merge,
+    MergedTable,
+)
+from records.percentiles import SHARES, rank_of
+from records.row_order import Ints
 
 TABLE = "table"
 CELLS = (BUCKET, *LATENCY_FIGURES)
@@ -67,9 +82,34 @@ class MergedRows:
         waiting[:] = [merged(MERGED_TABLES[name], pl.concat(waiting))]
         return waiting[0]
 
+    def results(self) -> "Merged":
+        """The merged rows of all tables, without Spark."""
+        everything = self.packed()
+        if HISTOGRAM in everything.schema.names:
+            everything = everything.append_column(DISTRIBUTION, distributions(everything[HISTOGRAM].combine_chunks()))
+        return Merged(everything, tuple(self._rows_of_part))
+
     def packed(self) -> pa.Table:
         """The rows of all tables in one."""
         return packed({name: self[name] for name in self._rows_of_part})
+
+
+class Merged(Mapping[str, pl.DataFrame]):
+    """The merged rows by table."""
+
+    def __init__(self, rows: pa.Table, names: tuple[str, ...]) -> None:
+        self._rows, self._names = rows, names
+
+    def __getitem__(self, name: str) -> pl.DataFrame:
+        if name not in self._names:
+            raise KeyError(name)
+        return unpacked(self._rows, name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
 
 
 def exchange_schema(names: Iterable[str]) -> pa.Schema:
@@ -106,10 +146,13 @@ def _packed(table: MergedTable, rows: pl.DataFrame) -> pl.DataFrame:
 def unpacked(everything: pa.Table, name: str) -> pl.DataFrame:
     """The rows of one table, from a table of all."""
     table = MERGED_TABLES[name]
-    columns = [HISTOGRAM] if table.is_histogram else [*figure_columns(table).values()]
+    packed_figures = DISTRIBUTION if table.is_distribution else HISTOGRAM
+    columns = [packed_figures] if table.is_histogram else [*figure_columns(table).values()]
     keys = [key for key in table.keys if key != BUCKET]
     rows = pl.from_arrow(everything.filter(pc.equal(everything[TABLE], name)).select([*keys, *columns]))
     assert isinstance(rows, pl.DataFrame)
+    if table.is_distribution:
+        return rows.unnest(DISTRIBUTION)
     if table.is_histogram:
         return typed(table, rows.unnest(HISTOGRAM).explode(CELLS))
     return typed(table, rows.rename({column: figure for figure, column in figure_columns(table).items()}))
@@ -124,3 +167,31 @@ def add_up(histograms: pa.Array) -> pa.Array:
     histogram = pl.when(pl.col(BUCKET).is_not_null()).then(pl.struct(CELLS)).alias(HISTOGRAM)
     column = by_row.select(histogram).to_arrow(compat_level=pl.CompatLevel.oldest())[HISTOGRAM]
     return column.cast(CELL_TYPE).combine_chunks()
+
+
+def distributions(histograms: pa.Array) -> pa.Array:
+    """The figures of each histogram; null for null."""
+    return pa.array([_distribution(each) if each.is_valid else None for each in histograms], DISTRIBUTION_TYPE)
+
+
+def _distribution(histogram: pa.StructScalar) -> dict[str, Any]:
+    buckets = histogram[BUCKET].values.to_numpy()
+    in_order = np.argsort(buckets)
+    figures: dict[str, Any] = {}
+    for prefix, count in (("", "count"), (LESS_OWN, "count_less_own")):
+        counts = histogram[count].values.to_numpy()[in_order]
+        figures |= {
+            f"{prefix}count": int(counts.sum()),
+            f"{prefix}negative": int(counts[buckets[in_order] < 0].sum()),
+            f"{prefix}min_ns": pc.min(histogram[f"{prefix}min_ns"].values).as_py(),
+            f"{prefix}max_ns": pc.max(histogram[f"{prefix}max_ns"].values).as_py(),
+            f"{prefix}quantiles_ns": _quantiles_ns(buckets[in_order], counts.cumsum()),
+        }
+    return figures
+
+
+def _quantiles_ns(buckets: Ints, passed: Ints) -> list[int]:
+    """As `records.percentiles.quantiles_ns`. ``passed``: how many values are in each bucket or a lower one."""
+    total = int(passed[-1])
+    ranks = [rank_of(share, total) for share in SHARES.values()] if total else []
+    return [value_ns(int(bucket)) for bucket in buckets[np.searchsorted(passed, ranks)]]

@@ -5,11 +5,11 @@ table without figures is a set of rows. Topics of the analysis provide the rows 
 merges them (`analysis.pipeline`).
 
 A histogram has a row for each bucket (`records.buckets`). Between processes, one row holds all buckets of a histogram
-as arrays.
+as arrays. Of a distribution only the figures of the merged histogram are kept, such as its percentiles.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import pyarrow as pa
@@ -28,9 +28,11 @@ class MergedTable:
     name: str
     keys: Mapping[str, pa.DataType]
     figures: Mapping[str, Merge]
+    is_distribution: bool = False
 
     @property
     def schema(self) -> pa.Schema:
+        """Of rows of parts, and of merged rows that are no distribution."""
         return pa.schema([*self.keys.items(), *((name, INTEGER) for name in self.figures)])
 
     @property
@@ -40,6 +42,24 @@ class MergedTable:
 
 MERGED_TABLES: dict[str, MergedTable] = {}
 """All tables by name."""
+DISTRIBUTION = "distribution"
+"""The name of the column that holds the figures of a distribution."""
+LESS_OWN = "less_own_"
+"""The prefix of the figures of the durations less the generator's own delay."""
+DISTRIBUTION_TYPE = pa.struct(
+    [
+        pa.field(f"{prefix}{name}", kind)
+        for prefix in ("", LESS_OWN)
+        for name, kind in {
+            "count": INTEGER,
+            "negative": INTEGER,
+            "min_ns": INTEGER,
+            "max_ns": INTEGER,
+            "quantiles_ns": pa.list_(INTEGER),
+        }.items()
+    ]
+)
+"""quantiles_ns: of the shares `records.percentiles.SHARES`, in their order; empty without durations."""
 _KEY_TYPES: dict[str, pa.DataType] = {}
 
 
@@ -77,7 +97,7 @@ _table("blocks", {**_STREAM, "block": INTEGER}, first_ns="min", last_ns="max")
 _table("latecomers", _FIRST_DELIVERY)
 _table("passed_by", {**_STREAM, "seq": INTEGER}, overtaken_by="max")
 
-# Latencies: histograms.
+# Latencies: histograms and distributions.
 LATENCY_FIGURES: dict[str, Merge] = {
     "count": "sum",
     "count_less_own": "sum",
@@ -87,16 +107,22 @@ LATENCY_FIGURES: dict[str, Merge] = {
     "less_own_min_ns": "min",
     "less_own_max_ns": "max",
 }
+
+
+def _distribution(name: str, keys: Mapping[str, pa.DataType]) -> None:
+    table = _table(name, {**keys, BUCKET: NUMBER}, **LATENCY_FIGURES)
+    MERGED_TABLES[name] = replace(table, is_distribution=True)
+
+
 _table(
     "latency_by_second",
     {"measure": TEXT, "phase": TEXT, "second": NUMBER, "in_fault": FLAG, BUCKET: NUMBER},
     **LATENCY_FIGURES,
 )
-_table(
-    "latency_by_path",
-    {"measure": TEXT, "from_broker": TEXT, "to_broker": TEXT, "hops": NUMBER, "phase": TEXT, BUCKET: NUMBER},
-    **LATENCY_FIGURES,
-)
+_distribution("latency_in_load", {"measure": TEXT})
+_distribution("latency_by_due_second", {"second": NUMBER})
+_distribution("latency_by_region", {"crossed": FLAG})
+_table("paths", {"from_broker": TEXT, "to_broker": TEXT, "hops": NUMBER}, messages="sum")
 
 # Load, clients, network.
 _table("rates", {"second": NUMBER, "phase": TEXT, "event": TEXT, "broker": TEXT}, count="sum")

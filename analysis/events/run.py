@@ -151,7 +151,8 @@ class Results:
     tables: dict[str, pa.Table] = field(default_factory=dict)
     summary: dict[str, Any] = field(default_factory=dict)
     latency_by_second: pa.Table = field(default_factory=lambda: pa.table({}))
-    latency_by_path: pa.Table = field(default_factory=lambda: pa.table({}))
+    latency_in_load: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    p99_ns: Mapping[int, int] = field(default_factory=dict)
     copies: float = 1.0
     late: pl.DataFrame = field(default_factory=pl.DataFrame)
     all_expired: bool = True

@@ -14,11 +14,9 @@ from statistics import median
 from typing import NamedTuple
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from analysis.events.timeline import FaultSpan
 from analysis.load.rates import BEFORE_S, LEAST_MORE, LEAST_MORE_S, by_second
-from records.percentiles import quantiles_ns
 from records.units import NS_PER_MS, NS_PER_S
 
 LEAST_BEFORE_S = 3
@@ -39,10 +37,13 @@ class Back(NamedTuple):
 
 
 def back(
-    rates: pa.Table, latency: pa.Table, faults: Sequence[FaultSpan], load_began_ns: int, load_s: float
+    rates: pa.Table, p99_ns: Mapping[int, int], faults: Sequence[FaultSpan], load_began_ns: int, load_s: float
 ) -> dict[int, Back]:
-    """By the fault's number, from the result tables. None too if there are too few seconds before it."""
-    counts, p99_ns = received(rates), p99s_ns(latency)
+    """By the fault's number. None too if there are too few seconds before it.
+
+    ``rates``: the result table. ``p99_ns``: of due to received, by second.
+    """
+    counts = received(rates)
     return {
         fault.number: Back(
             _throughput_back_s(counts, fault, load_began_ns, load_s), _p99_back_s(p99_ns, fault, load_began_ns, load_s)
@@ -76,18 +77,6 @@ def most_in_band_ns(usual_ns: float) -> float:
 def received(rates: pa.Table) -> dict[int, int]:
     """Deliveries by second."""
     return by_second(rates, "received")
-
-
-def p99s_ns(latency: pa.Table) -> dict[int, int]:
-    """p99 of due to received by second, of seconds that have any."""
-    timed = latency.filter(pc.equal(latency["measure"], "due_to_received"))
-    summed = timed.group_by(["second", "bucket"]).aggregate([("count", "sum")])
-    counts: dict[int, dict[int, int]] = {}
-    for row in summed.to_pylist():
-        if row["count_sum"]:
-            counts.setdefault(row["second"], {})[row["bucket"]] = row["count_sum"]
-    p99_by_second = {at_s: quantiles_ns(its, [0.99])[0] for at_s, its in counts.items()}
-    return {at_s: value for at_s, value in p99_by_second.items() if value is not None}
 
 
 def _began_s(fault: FaultSpan, load_began_ns: int) -> float:

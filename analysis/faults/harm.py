@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from analysis.events.timeline import FOREVER_NS, FaultSpan
-from analysis.faults.disturbance import LEAST_BEFORE_S, most_in_band_ns, p99s_ns, seconds_before
+from analysis.faults.disturbance import LEAST_BEFORE_S, most_in_band_ns, seconds_before
 from records.buckets import bucket_of
 from records.units import NS_PER_S
 
@@ -64,13 +64,15 @@ def by_fault(stranded: pl.DataFrame) -> dict[int, list[Mapping[str, Any]]]:
     return rows_by_fault
 
 
-def late(latency: pa.Table, faults: Sequence[FaultSpan], load_began_ns: int) -> dict[int, int | None]:
+def late(
+    latency: pa.Table, p99_ns: Mapping[int, int], faults: Sequence[FaultSpan], load_began_ns: int
+) -> dict[int, int | None]:
     """By the fault's number: first deliveries that were slower than the p99 band of the seconds before the fault.
 
-    ``latency``: by second. They were due in the fault's first second or later, and before the second in which
-    the next fault began. None if too few seconds are known before the fault.
+    ``latency``: by second. ``p99_ns``: of due to received, by second. The deliveries were due in the fault's first
+    second or later, and before the second in which the next fault began. None if too few seconds are known before the
+    fault.
     """
-    p99_ns = p99s_ns(latency)
     late_by_fault: dict[int, int | None] = {}
     for fault, following in pairwise([*sorted(faults, key=lambda fault: fault.began_ns), None]):
         assert fault is not None

@@ -69,8 +69,13 @@ def _recovery(run: Run, merged: MergedTables, results: Results) -> Recovery:
         survived = survival.survivals(merged["sequences"], faults)
     load_s = (run.load_ended_ns - began_ns) / NS_PER_S if faults else 0.0
     course = Course(
-        Harm(of_messages, harm.late(results.latency_by_second, faults, began_ns), stranded_by_fault, survived),
-        back(tables["rates"], results.latency_by_second, faults, began_ns, load_s),
+        Harm(
+            of_messages,
+            harm.late(results.latency_by_second, results.p99_ns, faults, began_ns),
+            stranded_by_fault,
+            survived,
+        ),
+        back(tables["rates"], results.p99_ns, faults, began_ns, load_s),
         backlogs(tables["rates"], faults, began_ns, results.copies),
     )
     return recovery(tables["outages"], faults, course, tables["stays"], began_ns)

@@ -1,22 +1,27 @@
-"""Reads the summary's latency figures off latencies by second or by path. Runs on the driver, on few rows.
+"""Makes the summary's latency figures of distributions, which Spark computes, and of latencies by second.
 
-Each has a row for each bucket that occurs in a second, or on a path, with the extremes of what it counts.
+Latencies by second have a row for each bucket that occurs in a second, with the extremes of what it counts. Runs on the
+driver.
 """
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from records.latency import Lag, Latency
+from records.merged_tables import LESS_OWN
 from records.percentiles import LEAST_BEYOND, SHARES, quantiles_ns, rank_of
-from records.results import PATHS
 from records.units import NS_PER_MS
 
 MEASURES = ("due_to_received", "sent_to_received", "sent_to_settled")
 ROUND_TRIP = "round_trip"
 """From when a request was due until its reply was received: only of runs whose replies came."""
 LAG = "ready_to_sent"
+Distributions = Mapping[str, Mapping[str, Any]]
+"""Rows of distributions by measure."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +36,25 @@ class Spread:
     min_ms: float | None
     max_ms: float | None
     quantiles_ms: dict[str, float | None]
+
+    @classmethod
+    def of_distribution(cls, row: Mapping[str, Any], prefix: str = "") -> "Spread":
+        """Figures of a row of a distribution (`records.merged_tables`)."""
+        total = row[f"{prefix}count"]
+        quantiles = dict(zip(SHARES, row[f"{prefix}quantiles_ns"], strict=False))
+        reliable = {
+            name: middle_ns
+            for name, middle_ns in quantiles.items()
+            if total - rank_of(SHARES[name], total) >= LEAST_BEYOND
+        }
+        min_ns, max_ns = row[f"{prefix}min_ns"], row[f"{prefix}max_ns"]
+        return cls(
+            count=total,
+            negative=row[f"{prefix}negative"],
+            min_ms=_ms(min_ns),
+            max_ms=_ms(max_ns),
+            quantiles_ms={name: _ms(_between(min_ns, reliable.get(name), max_ns)) for name in SHARES},
+        )
 
     @classmethod
     def as_measured(cls, rows: pa.Table) -> "Spread":
@@ -68,23 +92,33 @@ def _ms(value_ns: int | None) -> float | None:
     return None if value_ns is None else value_ns / NS_PER_MS
 
 
-def in_load(latency: pa.Table, measure: str) -> pa.Table:
-    """The rows of one measure for messages that were due in the load."""
-    return latency.filter(pc.and_(pc.equal(latency["measure"], measure), pc.equal(latency["phase"], "load")))
+NONE = Spread(0, 0, None, None, dict.fromkeys(SHARES))
+"""Without any duration."""
 
 
-def latency_ms(latency: pa.Table) -> dict[str, Latency]:
-    """The summary's ``latency_ms``, fault windows included."""
-    return {measure: latency_of(in_load(latency, measure)) for measure in _measures(latency)}
+def latency_ms(in_load: Distributions) -> dict[str, Latency]:
+    """The summary's ``latency_ms``, fault windows included. ``in_load``: the distribution of each measure."""
+    return {measure: distribution_ms(in_load.get(measure)) for measure in _measures(in_load)}
 
 
-def less_own_ms(latency: pa.Table) -> dict[str, Latency]:
+def less_own_ms(in_load: Distributions) -> dict[str, Latency]:
     """The same, less the generator's own delay."""
-    return {measure: _latency(Spread.less_own(in_load(latency, measure))) for measure in _measures(latency)}
+    return {measure: distribution_ms(in_load.get(measure), LESS_OWN) for measure in _measures(in_load)}
 
 
-def _measures(latency: pa.Table) -> tuple[str, ...]:
-    return (*MEASURES, ROUND_TRIP) if in_load(latency, ROUND_TRIP).num_rows else MEASURES
+def _measures(in_load: Distributions) -> tuple[str, ...]:
+    return (*MEASURES, ROUND_TRIP) if ROUND_TRIP in in_load else MEASURES
+
+
+def distribution_ms(row: Mapping[str, Any] | None, prefix: str = "") -> Latency:
+    """Figures of one distribution; None for one without durations."""
+    return _latency(NONE if row is None else Spread.of_distribution(row, prefix))
+
+
+def p99s_ns(by_second: Iterable[Mapping[str, Any]]) -> dict[int, int]:
+    """p99 of due to received by second, of seconds that have any. ``by_second``: rows of distributions."""
+    place = list(SHARES).index("p99")
+    return {row["second"]: row["quantiles_ns"][place] for row in by_second if row["count"]}
 
 
 def latency_of(rows: pa.Table) -> Latency:
@@ -107,16 +141,9 @@ def _latency(spread: Spread) -> Latency:
     )
 
 
-def paths(latency: pa.Table) -> pa.Table:
-    """Rows of PATHS: first deliveries of all phases by where they entered, where they left, and the hops between."""
-    delivered = latency.filter(pc.equal(latency["measure"], "due_to_received"))
-    by_path = delivered.group_by(["from_broker", "to_broker", "hops"]).aggregate([("count", "sum")])
-    return by_path.rename_columns({"count_sum": "messages"}).select(PATHS.names)
-
-
-def lag_ms(latency: pa.Table, blocked_slots: int) -> Lag:
+def lag_ms(in_load: Distributions, blocked_slots: int) -> Lag:
     """The summary's ``lag_ms``, fault windows included."""
-    lag = Spread.as_measured(in_load(latency, LAG))
+    lag = Spread.of_distribution(in_load[LAG]) if LAG in in_load else NONE
     q = lag.quantiles_ms
     return Lag(p50=q["p50"], p99=q["p99"], p99_9=q["p99_9"], max=lag.max_ms, blocked_slots=blocked_slots)
 

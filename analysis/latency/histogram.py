@@ -14,8 +14,6 @@ from records.buckets import BUCKETS_PER_OCTAVE, LINEAR_BITS
 
 KEY = ["measure", "from_broker", "to_broker", "hops", "phase", "second", "in_fault", "bucket"]
 SECONDS_KEY = ["measure", "phase", "second", "in_fault", "bucket"]
-PATHS_KEY = ["measure", "from_broker", "to_broker", "hops", "phase", "bucket"]
-NAMES = ("measure", "from_broker", "to_broker")
 FIGURES = {
     "count": pl.sum("count"),
     "count_less_own": pl.sum("count_less_own"),

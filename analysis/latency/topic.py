@@ -4,42 +4,65 @@ import polars as pl
 
 from analysis.events.run import MergedTables, Results, RowsOfPart, Run, as_table
 from analysis.latency import figures, histogram
-from analysis.latency.histogram import KEY, PATHS_KEY, SECONDS_KEY, added_up
+from analysis.latency.histogram import KEY, SECONDS_KEY, added_up
 from analysis.messages.part import Part
 
 
 class Latency:
     """Tables: latency, which alone has rows in any number, and paths. Summary: latency_ms.
 
-    Found for others: latency_by_second and latency_by_path, with fewer rows than the table latency, but with the
-    extremes and the impossible ones that no file has.
+    Found for others: latency_by_second, with fewer rows than the table latency, but with the extremes and the
+    impossible ones that no file has; latency_in_load, the distribution of each measure; and p99_ns, the p99 of due to
+    received by second.
     """
 
     step = "timed the messages"
 
     def tables(self, run: Run) -> dict[str, RowsOfPart]:
-        return {"latency": _cells, "latency_by_second": _by_second, "latency_by_path": _by_path}
+        return {
+            "latency": _cells,
+            "latency_by_second": _by_second,
+            "latency_in_load": _in_load,
+            "latency_by_due_second": _by_due_second,
+            "paths": _paths,
+        }
 
     def conclude(self, run: Run, merged: MergedTables, results: Results) -> None:
         results.latency_by_second = as_table(merged["latency_by_second"])
-        results.latency_by_path = as_table(merged["latency_by_path"])
-        results.tables["paths"] = figures.paths(results.latency_by_path)
-        results.summary["latency_ms"] = figures.latency_ms(results.latency_by_second)
+        results.latency_in_load = {row["measure"]: row for row in merged["latency_in_load"].to_dicts()}
+        results.p99_ns = figures.p99s_ns(merged["latency_by_due_second"].to_dicts())
+        results.tables["paths"] = as_table(merged["paths"])
+        results.summary["latency_ms"] = figures.latency_ms(results.latency_in_load)
 
 
 def _cells(part: Part) -> pl.DataFrame:
-    return part.once(_histogram).select(*KEY, "count", "count_less_own")
+    return part.once(histogram_of).select(*KEY, "count", "count_less_own")
 
 
 def _by_second(part: Part) -> pl.DataFrame:
-    return added_up(part.once(_histogram), SECONDS_KEY)
+    return added_up(part.once(histogram_of), SECONDS_KEY)
 
 
-def _by_path(part: Part) -> pl.DataFrame:
-    return added_up(part.once(_histogram), PATHS_KEY)
+def _in_load(part: Part) -> pl.DataFrame:
+    return added_up(part.once(histogram_of).filter(pl.col("phase") == "load"), ["measure", "bucket"])
 
 
-def _histogram(part: Part) -> pl.DataFrame:
+def _by_due_second(part: Part) -> pl.DataFrame:
+    return added_up(part.once(histogram_of).filter(_from_due()), ["second", "bucket"])
+
+
+def _paths(part: Part) -> pl.DataFrame:
+    """First deliveries of all phases by where they entered, where they left, and the hops between."""
+    by_path = part.once(histogram_of).filter(_from_due()).group_by("from_broker", "to_broker", "hops")
+    return by_path.agg(pl.sum("count").alias("messages"))
+
+
+def _from_due() -> pl.Expr:
+    return pl.col("measure") == "due_to_received"
+
+
+def histogram_of(part: Part) -> pl.DataFrame:
+    """All latencies of a part, as `analysis.latency.histogram.latency` returns them."""
     facts = part.run
     timed = histogram.durations(part.sends, part.messages, part.deliveries, facts.stalls, facts.replies)
     return histogram.latency(timed, facts.timeline, facts.clock_error_ns)

@@ -65,7 +65,7 @@ class Load:
                 of_load, load_s, cores_in_load(run.samples, run.timeline), _held(steps, of_lowest)
             ),
             "offered_rate": judged.rate,
-            "lag_ms": lag_ms(results.latency_by_second, of_load["blocked_slots"]),
+            "lag_ms": lag_ms(results.latency_in_load, of_load["blocked_slots"]),
             "steps": steps,
             "limit": of_lowest,
             "blocked": blocked(run.connections),

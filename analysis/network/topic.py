@@ -1,13 +1,14 @@
 """What brokers, links and machines did, by their samples, and what it costs a message to cross between regions."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from functools import partial
 
 import polars as pl
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from analysis.events.run import MergedTables, Results, RowsOfPart, Run, as_table
-from analysis.latency.figures import in_load, latency_of
+from analysis.latency.figures import distribution_ms
+from analysis.latency.histogram import added_up
+from analysis.latency.topic import histogram_of
 from analysis.messages.deliveries import first
 from analysis.messages.part import Part
 from analysis.network.mirror_lag import METRICS, mirror_lag
@@ -24,7 +25,8 @@ class Network:
     step = "followed bridges and resources"
 
     def tables(self, run: Run) -> dict[str, RowsOfPart]:
-        return {"crossings": _crossings}
+        regions = {broker.name: broker.region for broker in run.info.brokers}
+        return {"crossings": _crossings, "latency_by_region": partial(_by_region, regions=regions)}
 
     def conclude(self, run: Run, merged: MergedTables, results: Results) -> None:
         results.tables |= {
@@ -35,7 +37,9 @@ class Network:
         of_mirrors = as_table(run.samples.filter(pl.col("metric").is_in(METRICS)))
         results.summary |= {
             "mirror": mirror_lag(of_mirrors, run.faults, run.load_began_ns),
-            "regions": by_region(results.latency_by_path, merged["crossings"], run.info.brokers, run.timeline.load_s),
+            "regions": by_region(
+                merged["latency_by_region"], merged["crossings"], run.info.brokers, run.timeline.load_s
+            ),
         }
 
 
@@ -45,24 +49,36 @@ def _crossings(part: Part) -> pl.DataFrame:
     return first(part.deliveries).group_by(pl.col(ENDS).cast(pl.String)).agg(received)
 
 
-def by_region(
-    latency: pa.Table, crossings: pl.DataFrame, brokers: Iterable[BrokerInfo], load_s: float | None
-) -> Regions:
-    """Of the latencies by path: messages whose two brokers are of one region, and the others.
+def _by_region(part: Part, regions: Mapping[str, str]) -> pl.DataFrame:
+    return latency_by_region(part.once(histogram_of), regions)
 
-    ``crossings``: rows of `_crossings`. A message that was due in the load and received after it has a latency, and
-    does not count in the rate.
+
+def latency_by_region(latency: pl.DataFrame, regions: Mapping[str, str]) -> pl.DataFrame:
+    """Due to received in the load by whether a message crossed between regions: crossed, bucket and figures.
+
+    ``regions``: of each broker. A broker that is none of the topology's has no region.
+    """
+    in_load = (pl.col("measure") == "due_to_received") & (pl.col("phase") == "load")
+    entered, left = (pl.col(end).cast(pl.String).replace_strict(regions, default=None) for end in ENDS)
+    return added_up(
+        latency.filter(in_load).with_columns(entered.ne_missing(left).alias("crossed")), ["crossed", "bucket"]
+    )
+
+
+def by_region(
+    latency: pl.DataFrame, crossings: pl.DataFrame, brokers: Iterable[BrokerInfo], load_s: float | None
+) -> Regions:
+    """``latency``: distributions, by whether messages crossed. ``crossings``: rows of `_crossings`.
+
+    A message that was due in the load and received after it has a latency, and does not count in the rate.
     """
     region = {broker.name: broker.region for broker in brokers}
-    timed = in_load(latency, "due_to_received")
-    ends = zip(timed["from_broker"].to_pylist(), timed["to_broker"].to_pylist(), strict=True)
-    crossed = pa.array([region.get(entered_at) != region.get(left_at) for entered_at, left_at in ends], pa.bool_())
-    across = latency_of(timed.filter(crossed))
+    of_crossed = {row["crossed"]: row for row in latency.to_dicts()}
     received = sum(
         row["received"] for row in crossings.to_dicts() if region.get(row[ENDS[0]]) != region.get(row[ENDS[1]])
     )
     return Regions(
-        within=latency_of(timed.filter(pc.invert(crossed))),
-        across=across,
+        within=distribution_ms(of_crossed.get(False)),
+        across=distribution_ms(of_crossed.get(True)),
         across_per_s=received / load_s if load_s else None,
     )

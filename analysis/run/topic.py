@@ -66,7 +66,9 @@ def summary_of(parts: Mapping[str, object]) -> Summary:
 def _timing(run: Run, results: Results) -> object:
     latency = results.latency_by_second
     clocks = Clocks(run.clock_error_ns / NS_PER_MS, figures.impossible(latency), run.info.clock_doubts)
-    timing = judge_timing(results.summary["latency_ms"], figures.less_own_ms(latency), clocks, results.doubts)
+    timing = judge_timing(
+        results.summary["latency_ms"], figures.less_own_ms(results.latency_in_load), clocks, results.doubts
+    )
     if cause := results.backlog_cause:
         recovery = results.summary["recovery"]
         timing["doubtful"] |= doubtful_recovery(recovery, cause) if recovery["faults"] else {}

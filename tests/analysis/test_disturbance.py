@@ -2,14 +2,13 @@
 
 from collections.abc import Mapping
 
-import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.events.timeline import FaultSpan
 from analysis.faults.disturbance import Back, back
-from tests.analysis.rows import latency_row, latency_table, rates_table
+from tests.analysis.rows import rates_table
 
 MS, S = 1_000_000, 1_000_000_000
 LOAD_NS, LOAD_S = 500 * S, 40.0
@@ -17,25 +16,13 @@ FAULT = FaultSpan(1, "kill", "a", LOAD_NS + 10_400 * MS, LOAD_NS + 60 * S)
 STEADY = dict.fromkeys(range(-5, 40), 100)
 
 
-def latency(p99_ms: Mapping[int, float]) -> pa.Table:
-    """50 messages a second: 48 of 1 ms, and two of the given time, so that it is the p99."""
-    return latency_table(
-        row
-        for at_s, slow_ms in p99_ms.items()
-        for row in (
-            latency_row("due_to_received", at_s, 1, 48),
-            latency_row("due_to_received", at_s, slow_ms, 2),
-            latency_row("sent_to_settled", at_s, 900, 2),
-        )
-    )
-
-
 def time_back(
     received: Mapping[int, int] = STEADY, p99_ms: Mapping[int, float] | None = None, fault: FaultSpan = FAULT
 ) -> Back:
     rates = rates_table({"received": received, "due": received, "sent": received})  # only receipts count
     slow = dict.fromkeys(range(-5, 40), 20.0) if p99_ms is None else p99_ms
-    return back(rates, latency(slow), (fault,), LOAD_NS, LOAD_S)[fault.number]
+    p99_ns = {at_s: round(p99_ms * MS) for at_s, p99_ms in slow.items()}
+    return back(rates, p99_ns, (fault,), LOAD_NS, LOAD_S)[fault.number]
 
 
 def test_what_never_left_its_band_was_back_at_once() -> None:

@@ -60,9 +60,11 @@ def test_messages_are_late_beyond_the_p99_band_from_the_faults_second_to_the_nex
         FaultSpan(1, "kill", "a", 105 * S + 400 * MS, 109 * S),
         FaultSpan(2, "kill", "b", 112 * S, 114 * S),
     )
-    assert late(latency_rows(*usual, *slow), faults, 100 * S) == {1: 36, 2: 13}
+    p99_ns = dict.fromkeys(range(20), 20 * MS)
+    assert late(latency_rows(*usual, *slow), p99_ns, faults, 100 * S) == {1: 36, 2: 13}
 
 
 def test_nobody_knows_what_is_late_if_too_little_came_before_the_fault() -> None:
     early = FaultSpan(1, "kill", "a", 102 * S, 109 * S)
-    assert late(latency_rows((0, 20, 5), (1, 20, 5), (2, 900, 5)), (early,), 100 * S) == {1: None}
+    p99_ns = {0: 20 * MS, 1: 20 * MS, 2: 900 * MS}
+    assert late(latency_rows((0, 20, 5), (1, 20, 5), (2, 900, 5)), p99_ns, (early,), 100 * S) == {1: None}

@@ -16,8 +16,9 @@ from analysis.events.run import RowsOfPart
 from analysis.messages.part import Part
 from analysis.tables import CELLS, MergedRows, add_up, merged, packed, unpacked
 from records.errors import RunUnwritable
-from records.merged_tables import MERGED_TABLES, MergedTable
+from records.merged_tables import DISTRIBUTION_TYPE, MERGED_TABLES, MergedTable
 from records.parts import SEQS_PER_BLOCK
+from records.percentiles import SHARES, quantiles_ns
 from records.results import RESULT_TABLES
 from tests.analysis.runs import due_of, make, receive, send
 from tests.analysis.topics import facts_of
@@ -39,7 +40,7 @@ def random_rows(part: Part | int, table: MergedTable, *, most: int = 40) -> pl.D
         {
             **{key: RANDOM_VALUES[kind](chance) for key, kind in table.keys.items()},
             **{
-                name: chance.choice([0, 5, -(10**15)] if merge == "sum" else [None, -3, 10**18])
+                name: chance.choice([0, 5, 10**9] if merge == "sum" else [None, -3, 10**18])
                 for name, merge in table.figures.items()
             },
         }
@@ -57,8 +58,31 @@ def in_order(rows: pl.DataFrame) -> list[tuple[object, ...]]:
 
 
 def expected(name: str) -> list[tuple[object, ...]]:
+    """Of distributions: their histograms."""
     table = MERGED_TABLES[name]
     return in_order(merged(table, pl.concat(random_rows(number, table) for number in range(PARTS))))
+
+
+def expected_result(name: str) -> list[tuple[object, ...]]:
+    """Figures of distributions as `records.percentiles` reads them off the buckets, in plain Python."""
+    table = MERGED_TABLES[name]
+    if not table.is_distribution:
+        return expected(name)
+    rows = merged(table, pl.concat(random_rows(number, table) for number in range(PARTS)))
+    (key,) = (key for key in table.keys if key != "bucket")
+    results = []
+    for value in set(rows[key].to_list()):
+        its = rows.filter(pl.col(key).eq_missing(pl.lit(value))).to_dicts()
+        figures: list[object] = []
+        for prefix, count in (("", "count"), ("less_own_", "count_less_own")):
+            counts = {row["bucket"]: row[count] for row in its}
+            lows, highs = ([row[f"{prefix}{end}_ns"] for row in its] for end in ("min", "max"))
+            figures += [sum(counts.values()), sum(number for bucket, number in counts.items() if bucket < 0)]
+            figures += [min((low for low in lows if low is not None), default=None)]
+            figures += [max((high for high in highs if high is not None), default=None)]
+            figures += [[each for each in quantiles_ns(counts, [*SHARES.values()]) if each is not None]]
+        results.append((value, *figures))
+    return sorted(results, key=repr)
 
 
 def random_tables() -> Mapping[str, RowsOfPart]:
@@ -79,13 +103,25 @@ def test_packed_rows_are_unpacked_as_they_were() -> None:
     rows = {name: random_rows(1, table) for name, table in MERGED_TABLES.items()}
     together = packed(rows)
     for name, frame in rows.items():
+        if MERGED_TABLES[name].is_distribution:
+            continue  # only their figures are kept
         assert in_order(unpacked(together, name)) == in_order(frame), name
 
 
 def test_tables_without_rows_keep_their_columns() -> None:
-    together = MergedRows(random_tables()).packed()
+    rows = MergedRows(random_tables()).results()
     for name, table in MERGED_TABLES.items():
-        assert unpacked(together, name).columns == [*table.keys, *table.figures], name
+        keys = [key for key in table.keys if key != "bucket"]
+        figures = DISTRIBUTION_TYPE.names if table.is_distribution else [*table.figures]
+        assert rows[name].columns == [*(keys if table.is_distribution else table.keys), *figures], name
+
+
+def test_one_process_merges_all_tables() -> None:
+    rows = MergedRows(random_tables())
+    for number in range(PARTS):
+        rows.add(number)  # type: ignore[arg-type]
+    for name in MERGED_TABLES:
+        assert in_order(rows.results()[name]) == expected_result(name), name
 
 
 def test_histograms_are_added_up_bucket_by_bucket() -> None:
@@ -128,7 +164,7 @@ def test_spark_merges_all_tables_and_parts_write_their_own(
     rows = pipeline.compute(spark, facts, {"latency": cells, **random_tables()}, tmp_path)
     assert set(rows) == set(MERGED_TABLES)
     for name in MERGED_TABLES:
-        assert in_order(rows[name]) == expected(name), name
+        assert in_order(rows[name]) == expected_result(name), name
     written = sorted((tmp_path / "latency").iterdir())
     assert [path.name for path in written] == [f"part-{number:05}.parquet" for number in range(PARTS)]
     assert [pq.read_table(path)["count"].to_pylist() for path in written] == [[8]] * PARTS

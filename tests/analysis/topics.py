@@ -25,7 +25,7 @@ def results_of(directory: RunDirectory, parts: int = 1, topics: Sequence[Topic] 
             merged.add(part)
             for name in set(tables).intersection(WRITTEN_BY_PARTS):
                 written.setdefault(name, []).append(as_table(tables[name](part)))
-        return {name: merged[name] for name in tables if name in MERGED_TABLES}
+        return merged.results()
 
     run = _run(directory, parts, compute)
     results = conclude(run, lambda _line: None, topics)
