@@ -3,14 +3,14 @@
 Spark starts it by its module's name (``spark.python.daemon.module``) instead of its own daemon.
 """
 
+from importlib import import_module
+
 from pyspark.daemon import manager
 
-import analysis.clients.topic
-import analysis.faults.topic
-import analysis.latency.topic
-import analysis.load.topic
-import analysis.messages.topic
-import analysis.pipeline  # noqa: F401
+USED = ("analysis.jobs", "numpy.ma", "pyarrow.parquet", "pyspark.sql.conversion", "pyspark.worker")
+"""The modules that each process would import otherwise."""
 
 if __name__ == "__main__":
+    for module in USED:
+        import_module(module)
     manager()

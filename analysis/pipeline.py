@@ -68,6 +68,7 @@ def merged_rows(spark: SparkSession, facts: RunFacts, tables: Mapping[str, RowsO
     tasks = min(facts.parts, TASKS_PER_CORE * spark.sparkContext.defaultParallelism)
     parts = spark.range(0, facts.parts, 1, tasks)
     rows = _table_function(partial(rows_of_parts, facts, tables, folder), schema)(parts.asTable())
+    rows = rows.coalesce(1) if tasks == 1 else rows  # so Spark knows that nothing has to be shuffled
     merges = {
         column: MERGED_TABLES[name].figures[figure]
         for name in names

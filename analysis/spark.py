@@ -70,7 +70,7 @@ def _start(master: str | None, scratch: Path, event_log: str | None) -> SparkSes
     submitted = _submitted_master()
     if submitted is None and is_local(master):
         _keep_to_our_settings()
-    settings = settings_for(master or submitted or LOCAL, scratch) | _log_settings(event_log)
+    settings = settings_for(master or submitted or LOCAL, scratch) | log_settings(event_log)
     _give_java_a_temporary_folder()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # read by Spark: what its executors run
     try:
@@ -139,6 +139,8 @@ def settings_for(master: str, scratch: Path) -> dict[str, str]:
         "spark.driver.maxResultSize": "0",
         "spark.executorEnv.POLARS_MAX_THREADS": "1",  # a core has a part of its own
         "spark.sql.adaptive.enabled": "false",  # the plans are few, and their sizes known
+        "spark.sql.codegen.wholeStage": "false",  # few rows: to compile a plan takes longer than to interpret it
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
         "spark.sql.session.timeZone": "UTC",
     }
     if master.startswith("local"):
@@ -146,8 +148,8 @@ def settings_for(master: str, scratch: Path) -> dict[str, str]:
     return settings
 
 
-def _log_settings(event_log: str | None) -> dict[str, str]:
-    """Raises UserError if there is no such folder. A URL, such as hdfs://…, is left to Spark."""
+def log_settings(event_log: str | None) -> dict[str, str]:
+    """Settings of Spark's event log. Raises UserError if there is no such folder; a URL is left to Spark."""
     if event_log is None:
         return {}
     if "://" not in event_log:

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from analysis.spark import settings_for
+from analysis.spark import log_settings, settings_for
+from records.errors import UserError
 from topologies.runtimes.java import find_java, spark_environment
 
 COUNT_TO_TEN = """
@@ -24,6 +25,14 @@ def test_the_gateway_has_the_level_of_all_loggers_so_it_does_not_tell_how_to_cha
     )
     lines = (tmp_path / "log4j2.properties").read_text(encoding="utf-8").splitlines()
     assert {"rootLogger.level = error", "logger.gateway.level = error"} <= set(lines)
+
+
+def test_an_event_log_takes_a_folder_that_exists_or_a_url(tmp_path: Path) -> None:
+    assert log_settings(None) == {}
+    assert log_settings(str(tmp_path))["spark.eventLog.dir"] == tmp_path.as_uri()
+    assert log_settings("hdfs://host/logs")["spark.eventLog.dir"] == "hdfs://host/logs"
+    with pytest.raises(UserError, match=r"--event-log \S+/missing: there is no such folder: make it first"):
+        log_settings(str(tmp_path / "missing"))
 
 
 @pytest.mark.nightly  # the other test has the setting that does it
