@@ -129,6 +129,8 @@ def figure_columns(table: MergedTable) -> dict[str, str]:
 def packed(rows_by_table: Mapping[str, pl.DataFrame]) -> pa.Table:
     """Rows of several tables as one table of `exchange_schema`."""
     schema = exchange_schema(rows_by_table)
+    if not rows_by_table:
+        return schema.empty_table()
     frames = [_packed(MERGED_TABLES[name], rows) for name, rows in rows_by_table.items()]
     everything = pl.concat(frames, how="diagonal")
     return everything.select(schema.names).to_arrow(compat_level=pl.CompatLevel.oldest()).cast(schema)
