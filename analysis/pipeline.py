@@ -8,7 +8,7 @@ import re
 import tempfile
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from pathlib import Path
 
@@ -30,6 +30,8 @@ TASKS_PER_CORE = 4
 """A task merges the rows of its parts, so what Spark merges does not grow with the number of parts."""
 ROWS_PER_BATCH = 50_000
 REPORT_EVERY_S = 5.0
+FEW_PARTS = 4
+"""Of so few parts no progress is reported: they take some seconds."""
 NO_SPACE = "No space left on device"
 _UNWRITABLE = re.compile(r"RunUnwritable: (.+)")
 """The message of a task's error, in Spark's account of it."""
@@ -50,7 +52,7 @@ def compute(
     Raises RunUnwritable if a disk does not take them.
     """
     try:
-        with _reported(spark, progress):
+        with _reported(spark, progress) if facts.parts > FEW_PARTS else nullcontext():
             return Merged(merged_rows(spark, facts, tables, folder).toArrow(), _merged(tables))
     except PySparkException as error:
         if found := _UNWRITABLE.search(str(error)):
@@ -147,7 +149,7 @@ def _reported(spark: SparkSession, progress: Callable[[str], None]) -> Iterator[
         tracker = spark.sparkContext.statusTracker()
         while not ended.wait(REPORT_EVERY_S):
             for stage in filter(None, map(tracker.getStageInfo, tracker.getActiveStageIds())):
-                progress(f"analysis: {stage.numCompletedTasks} of {stage.numTasks} tasks have ended ({stage.name})")
+                progress(f"analysis: {stage.numCompletedTasks} of {stage.numTasks} tasks have ended")
 
     thread = threading.Thread(target=report, daemon=True)
     thread.start()

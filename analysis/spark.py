@@ -164,6 +164,8 @@ def settings_for(master: str, scratch: Path) -> dict[str, str]:
         "spark.sql.codegen.wholeStage": "false",  # few rows: to compile a plan takes longer than to interpret it
         "spark.sql.codegen.factoryMode": "NO_CODEGEN",
         "spark.sql.session.timeZone": "UTC",
+        "spark.sql.catalogImplementation": "in-memory",
+        "spark.sql.warehouse.dir": (scratch / "warehouse").as_uri(),  # Spark makes this folder, on any master
     }
     if master.startswith("local"):
         settings |= _local_settings(scratch)
@@ -203,8 +205,6 @@ def _local_settings(scratch: Path) -> dict[str, str]:
         "spark.driver.memory": "1g",
         "spark.driver.extraJavaOptions": " ".join(java),
         "spark.local.dir": str(scratch),
-        "spark.sql.catalogImplementation": "in-memory",
-        "spark.sql.warehouse.dir": str(scratch / "warehouse"),
         "spark.python.daemon.module": "analysis.daemon",
         "spark.executorEnv.PYTHONPATH": str(PROJECT),
     }
