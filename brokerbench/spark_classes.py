@@ -1,6 +1,6 @@
 """Keeps the classes that Spark loads in one file, in the form that Java maps: each analysis then starts seconds sooner.
 
-``python -m brokerbench.spark_classes``, which `make` runs once after it has installed Spark: some 20 s, 160 MB in .venv.
+``python -m brokerbench.spark_classes``, which `make` runs once after it has installed Spark: 20 s, 160 MB in .venv.
 The analysis does without where the file is missing, or was made by another Java or Spark (`analysis.spark.CLASSES`).
 """
 
