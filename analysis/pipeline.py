@@ -21,9 +21,9 @@ from pyspark.sql.pandas.functions import arrow_udf
 from analysis.events.run import RowsOfPart, as_table
 from analysis.messages.part import Part, RunFacts
 from analysis.run.store import write_part
-from analysis.tables import CELL_TYPE, TABLE, Merged, MergedRows, add_up, distributions, exchange_schema, figure_columns
+from analysis.tables import FIGURES_TYPE, TABLE, Merged, MergedRows, exchange_schema, figure_columns, merged_figures
 from records.errors import RunUnwritable
-from records.merged_tables import DISTRIBUTION, DISTRIBUTION_TYPE, HISTOGRAM, MERGED_TABLES
+from records.merged_tables import HISTOGRAM, MERGED_TABLES
 from records.results import WRITTEN_BY_PARTS
 
 TASKS_PER_CORE = 4
@@ -81,14 +81,8 @@ def merged_rows(spark: SparkSession, facts: RunFacts, tables: Mapping[str, RowsO
     if HISTOGRAM not in schema.names:
         return rows.groupBy(*keys).agg(*aggregates) if aggregates else rows.distinct()
     merged = rows.groupBy(*keys).agg(*aggregates, F.collect_list(HISTOGRAM).alias(HISTOGRAM))
-    added_up = arrow_udf(add_up, _spark_type(CELL_TYPE))  # type: ignore[call-overload]
-    figures_of = arrow_udf(distributions, _spark_type(DISTRIBUTION_TYPE))  # type: ignore[call-overload]
-    is_distribution = F.col(TABLE).isin([name for name in names if MERGED_TABLES[name].is_distribution])
-    return (
-        merged.withColumn(HISTOGRAM, added_up(HISTOGRAM))
-        .withColumn(DISTRIBUTION, figures_of(F.when(is_distribution, F.col(HISTOGRAM))))
-        .withColumn(HISTOGRAM, F.when(~is_distribution, F.col(HISTOGRAM)))
-    )
+    figures = arrow_udf(merged_figures, _spark_type(FIGURES_TYPE))  # type: ignore[call-overload]
+    return merged.withColumn(HISTOGRAM, figures(TABLE, HISTOGRAM))
 
 
 def _merged(tables: Iterable[str]) -> tuple[str, ...]:

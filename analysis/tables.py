@@ -34,6 +34,9 @@ TABLE = "table"
 CELLS = (BUCKET, *LATENCY_FIGURES)
 CELL_TYPE = pa.struct([(name, pa.list_(MERGED_TABLES["latency_by_second"].schema.field(name).type)) for name in CELLS])
 """The type of one histogram: arrays of equal length."""
+CELLS_OF = "cells"
+FIGURES_TYPE = pa.struct([(CELLS_OF, CELL_TYPE), (DISTRIBUTION, DISTRIBUTION_TYPE)])
+"""The type of what is kept of a merged histogram."""
 _WAITING_ROWS = 500_000
 _MERGES: dict[Merge, Callable[[str], pl.Expr]] = {"sum": pl.sum, "min": pl.min, "max": pl.max}
 
@@ -86,7 +89,9 @@ class MergedRows:
         """The merged rows of all tables, without Spark."""
         everything = self.packed()
         if HISTOGRAM in everything.schema.names:
-            everything = everything.append_column(DISTRIBUTION, distributions(everything[HISTOGRAM].combine_chunks()))
+            place = everything.schema.names.index(HISTOGRAM)
+            figures = figures_of(everything[TABLE].combine_chunks(), everything[HISTOGRAM].combine_chunks())
+            everything = everything.set_column(place, HISTOGRAM, figures)
         return Merged(everything, tuple(self._rows_of_part))
 
     def packed(self) -> pa.Table:
@@ -148,16 +153,29 @@ def _packed(table: MergedTable, rows: pl.DataFrame) -> pl.DataFrame:
 def unpacked(everything: pa.Table, name: str) -> pl.DataFrame:
     """The rows of one table, from a table of all."""
     table = MERGED_TABLES[name]
-    packed_figures = DISTRIBUTION if table.is_distribution else HISTOGRAM
-    columns = [packed_figures] if table.is_histogram else [*figure_columns(table).values()]
+    columns = [HISTOGRAM] if table.is_histogram else [*figure_columns(table).values()]
     keys = [key for key in table.keys if key != BUCKET]
     rows = pl.from_arrow(everything.filter(pc.equal(everything[TABLE], name)).select([*keys, *columns]))
     assert isinstance(rows, pl.DataFrame)
-    if table.is_distribution:
-        return rows.unnest(DISTRIBUTION)
     if table.is_histogram:
-        return typed(table, rows.unnest(HISTOGRAM).explode(CELLS))
+        kept = DISTRIBUTION if table.is_distribution else CELLS_OF
+        figures = rows.select(*keys, pl.col(HISTOGRAM).struct.field(kept)).unnest(kept)
+        return figures if table.is_distribution else typed(table, figures.explode(CELLS))
     return typed(table, rows.rename({column: figure for figure, column in figure_columns(table).items()}))
+
+
+def merged_figures(tables: pa.Array, histograms: pa.Array) -> pa.Array:
+    """Of rows of these tables: FIGURES_TYPE of each list of histograms. Spark calls it where it merges rows."""
+    return figures_of(tables, add_up(histograms))
+
+
+def figures_of(tables: pa.Array, histograms: pa.Array) -> pa.Array:
+    """Of rows of these tables: FIGURES_TYPE of each merged histogram, either its cells or its distribution."""
+    is_distribution = pc.is_in(tables, pa.array(name for name, table in MERGED_TABLES.items() if table.is_distribution))
+    nothing = pa.scalar(None, CELL_TYPE)
+    cells = pc.if_else(is_distribution, nothing, histograms)
+    of_each = distributions(pc.if_else(is_distribution, histograms, nothing))
+    return pa.StructArray.from_arrays([cells, of_each], fields=[*FIGURES_TYPE])
 
 
 def add_up(histograms: pa.Array) -> pa.Array:

@@ -4,9 +4,9 @@ import polars as pl
 import pytest
 
 from analysis.network.topic import by_region, latency_by_region
-from analysis.tables import distributions, packed, typed, unpacked
+from analysis.tables import MergedRows
 from records.latency import Regions
-from records.merged_tables import DISTRIBUTION, HISTOGRAM, LATENCY_FIGURES, MERGED_TABLES
+from records.merged_tables import LATENCY_FIGURES
 from records.run import BrokerInfo
 from tests.analysis.rows import latency_row, latency_table
 
@@ -36,11 +36,9 @@ def regions_of(load_s: float | None = 10.0, brokers: tuple[BrokerInfo, ...] = BR
     assert isinstance(latency, pl.DataFrame)
     absent = [pl.lit(None, pl.Int64).alias(name) for name in LATENCY_FIGURES if name not in latency.columns]
     by_bucket = latency_by_region(latency.with_columns(absent), {broker.name: broker.region for broker in brokers})
-    together = packed({"latency_by_region": typed(MERGED_TABLES["latency_by_region"], by_bucket)})
-    of_each = distributions(together[HISTOGRAM].combine_chunks())
-    return by_region(
-        unpacked(together.append_column(DISTRIBUTION, of_each), "latency_by_region"), CROSSINGS, brokers, load_s
-    )
+    rows = MergedRows({"latency_by_region": lambda _part: by_bucket})
+    rows.add(None)  # type: ignore[arg-type]
+    return by_region(rows.results()["latency_by_region"], CROSSINGS, brokers, load_s)
 
 
 def test_messages_that_cross_are_those_whose_brokers_are_of_two_regions() -> None:
