@@ -10,10 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.events.timeline import FaultSpan
-from analysis.faults.survival import Survival, at_risk, by_second, by_sequence, sequences, survivals
+from analysis.faults.survival import Survival, at_risk, by_second, by_sequence, survivals
+from analysis.tables import merged
+from records.merged_tables import MERGED_TABLES
 
 MS, S = 1_000_000, 1_000_000_000
 BEGAN_NS = 10 * S
+SEQUENCES = MERGED_TABLES["sequences"]
 FAULT = FaultSpan(1, "power-loss", "a", BEGAN_NS, BEGAN_NS + 20 * S, BEGAN_NS + 100 * MS, BEGAN_NS + 5 * S)
 EXPECTED = {
     "producer": pl.Int32,
@@ -61,7 +64,7 @@ def found(rows: Sequence[dict[str, Any]], faults: Sequence[FaultSpan] = (FAULT,)
 
 
 def survival(rows: pl.DataFrame) -> Survival:
-    return survivals(sequences(by_sequence(rows)), [FAULT])[1]
+    return survivals(merged(SEQUENCES, by_sequence(rows)), [FAULT])[1]
 
 
 @pytest.mark.parametrize(
@@ -114,7 +117,7 @@ def test_any_losses_are_counted_as_in_plain_python(all_fates: list[str], parts: 
     rows = found([row for producer, fates in enumerate(all_fates) for row in rows_of(fates, producer)])
     of_parts = [by_sequence(rows.filter(pl.col("seq") % parts == part)) for part in range(parts)]
     kinds = [kind_of(fates) for fates in all_fates]
-    counted = survivals(sequences(pl.concat(of_parts)), [FAULT])[1]
+    counted = survivals(merged(SEQUENCES, pl.concat(of_parts)), [FAULT])[1]
     assert (counted.lost_tails, counted.lost_holes, counted.lost_whole) == tuple(
         kinds.count(kind) for kind in ("tail", "hole", "everything")
     )
