@@ -21,7 +21,7 @@ analysis.spark.CLASSES = Path(sys.argv[1])
 options = [*analysis.spark.shared_classes(), sys.argv[2]]
 analysis.spark.shared_classes = lambda: options
 with analysis.spark.session("local[1]") as spark:
-    print(spark.range(3).mapInArrow(lambda batches: batches, "id bigint").count())
+    print(spark.range(3).count())
 """
 MANY = 3_000
 
