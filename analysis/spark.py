@@ -7,18 +7,15 @@ temporary folder of its own. Java is found by JAVA_HOME, then PATH.
 import atexit
 import os
 import sys
-import threading
 import zipfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
-import pyarrow as pa
 from pyspark import SparkConf, SparkContext
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
+from pyspark.sql import SparkSession
 
 from records.analysis_command import SCRATCH, is_local
 from records.environment import for_java, without_spark
@@ -63,29 +60,10 @@ def session(master: str | None = None, event_log: str | None = None) -> Iterator
         return
     with temporary_folder(f"{SCRATCH}spark-") as scratch:
         spark = _start(master, scratch, event_log)
-        starting = _start_workers(spark)
         try:
             yield spark
         finally:
-            starting.join()  # a session that ends earlier would report a failed task
             spark.stop()
-
-
-def _start_workers(spark: SparkSession) -> threading.Thread:
-    """Start the first Python process of an executor while the driver still reads the run and plans."""
-
-    class Same:
-        def eval(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-            yield batch
-
-    def start() -> None:
-        same: Callable[..., DataFrame] = F.arrow_udtf(Same, returnType="id bigint")  # type: ignore[assignment]
-        with suppress(Exception):  # the analysis itself reports why no process starts
-            same(spark.range(0, 1, 1, 1).asTable()).collect()
-
-    thread = threading.Thread(target=start, daemon=True)
-    thread.start()
-    return thread
 
 
 def _start(master: str | None, scratch: Path, event_log: str | None) -> SparkSession:
@@ -163,6 +141,8 @@ def settings_for(master: str, scratch: Path) -> dict[str, str]:
         "spark.sql.adaptive.enabled": "false",  # the plans are few, and their sizes known
         "spark.sql.codegen.wholeStage": "false",  # few rows: to compile a plan takes longer than to interpret it
         "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+        "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": "5000",  # keys of a task; above, Spark sorts rows
+        "spark.sql.extensions.test.loadFromCp": "false",  # the functions of MLlib, which take a second to register
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.catalogImplementation": "in-memory",
         "spark.sql.warehouse.dir": (scratch / "warehouse").as_uri(),  # Spark makes this folder, on any master
