@@ -141,7 +141,7 @@ def settings_for(master: str, scratch: Path) -> dict[str, str]:
         "spark.sql.adaptive.enabled": "false",  # the plans are few, and their sizes known
         "spark.sql.codegen.wholeStage": "false",  # few rows: to compile a plan takes longer than to interpret it
         "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-        "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": "5000",  # keys of a task; above, Spark sorts rows
+        "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": "1000",  # keys of a task; above, Spark sorts rows
         "spark.sql.extensions.test.loadFromCp": "false",  # the functions of MLlib, which take a second to register
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.catalogImplementation": "in-memory",
