@@ -1,4 +1,4 @@
-"""Reads ``NAME(TEXT, SETTING=TEXT)``: the form of topologies, faults, searches and work on a command line."""
+"""Parses ``NAME(TEXT, SETTING=TEXT)``: the syntax of topologies, faults, searches and work on the command line."""
 
 import re
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ _TWO_PARTS = re.compile(r"\s*([^\s,()=]+)\s+[\w-]+\s*=")
 
 @dataclass(frozen=True)
 class Call:
-    """``kill(broker-2, at=10)``: its name, its texts, and the texts of its settings by name."""
+    """``kill(broker-2, at=10)``: its name, its positional texts, and its settings by name."""
 
     name: str
     texts: tuple[str, ...] = ()
@@ -22,10 +22,10 @@ class Call:
 
 
 def parse_call(text: str) -> Call | None:
-    """The call of a text, whose brackets may be left out; None if it is none.
+    """Parse a call; its parentheses are optional. Return None if ``text`` is not a call.
 
-    A text may have commas and brackets only in quotes, and keeps these. Texts and settings have any order; what stands
-    empty between commas is left out. Raises UserError for a setting that is given twice.
+    A text may contain commas and parentheses only in quotes, which are kept. Texts and settings may come in any order,
+    and empty items between commas are ignored. Raises UserError for a setting that is given twice.
     """
     call = _CALL.fullmatch(text)
     if call is None:
@@ -49,6 +49,6 @@ def parse_call(text: str) -> Call | None:
 
 
 def before_missing_comma(text: str) -> str:
-    """``broker-2`` of ``broker-2 at=10``; '' if no comma is missing."""
+    """Return ``broker-2`` for ``broker-2 at=10``; empty if no comma is missing."""
     words = _TWO_PARTS.match(text)
     return words[1] if words else ""

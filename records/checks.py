@@ -1,6 +1,6 @@
-"""A check: what must hold for a run to pass, as a plain value over the figures of summary.json.
+"""A check: a condition that a run must meet to pass, as a plain value over the figures of summary.json.
 
-It is written into run.json, so that the analysis of a stored run needs no scenario.
+Checks are written to run.json, so the analysis of a stored run does not need the scenario.
 """
 
 from dataclasses import dataclass
@@ -10,9 +10,9 @@ from dataclasses import dataclass
 class Check:
     """``metric`` is a dotted path into summary.json, such as ``messages.lost``.
 
-    Passes when value <= at_most, >= at_least, < below and > above, as far as these are given.
+    The check passes if value <= at_most, >= at_least, < below and > above, for each bound that is set.
 
-    A metric that is absent or null makes the check *unknown*, not passed.
+    If the metric is absent or null, the check is *unknown*, not passed.
     """
 
     name: str
@@ -24,6 +24,6 @@ class Check:
 
     @property
     def rule(self) -> str:
-        """``<= 0``, ``> 100`` or several; '' without a bound."""
+        """``<= 0``, ``> 100`` or several bounds; empty without a bound."""
         bounds = ((">=", self.at_least), (">", self.above), ("<=", self.at_most), ("<", self.below))
         return " and ".join(f"{sign} {bound:g}" for sign, bound in bounds if bound is not None)

@@ -1,7 +1,7 @@
-"""Reads and writes a load whose clients become more: ``50,100,200@10s`` are three numbers of clients for 10 s each.
+"""Parses and writes a load with a growing number of clients: ``50,100,200@10s`` is three client counts of 10 s each.
 
-The clients of the first step connect before the load. Those that a later step adds connect one after the other in its
-first half. Behind the steps stand the limits: ``50,100@10s,connect=2000,p99=500``, in milliseconds.
+The clients of the first step connect before the load. The clients that a later step adds connect one after the other
+during its first half. The limits follow the steps, in milliseconds: ``50,100@10s,connect=2000,p99=500``.
 """
 
 import re
@@ -14,10 +14,10 @@ from records.errors import UserError
 from records.rate_steps import MOST_S, MOST_STEPS, filled
 
 LEAST_S = 5
-"""A step is no shorter: its new clients connect in its first half."""
+"""Shortest step: its new clients connect in its first half."""
 MOST_CLIENTS = 100_000
 CONNECTING_SHARE = 0.5
-"""In this part of a step its new clients connect."""
+"""Share of a step during which its new clients connect."""
 CONNECT_MS, P99_MS = 2_000.0, 500.0
 HOW = "write 50,100,200@10s, or 50,100@10s,connect=2000,p99=500: clients, seconds and milliseconds"
 _STEP = re.compile(r"(\d+)(?:@(\d+)s?)?")
@@ -26,7 +26,7 @@ _LIMIT = re.compile(r"(connect|p99)=(\d+(?:\.\d+)?)")
 
 @dataclass(frozen=True)
 class ClientStep:
-    """So many clients in all, for so many seconds."""
+    """A total number of clients, and for how many seconds it lasts."""
 
     clients: int
     for_s: int
@@ -34,8 +34,8 @@ class ClientStep:
 
 @dataclass(frozen=True)
 class ClientSteps:
-    """The steps of a load. A step is held if no client took longer to connect, and the p99 from due to received was no
-    more."""
+    """The steps of a load. A step is held if each client connected within ``connect_ms`` and the p99 from due to
+    received was at most ``p99_ms``."""
 
     steps: tuple[ClientStep, ...]
     connect_ms: float = CONNECT_MS
@@ -43,21 +43,22 @@ class ClientSteps:
 
     @property
     def most(self) -> int:
-        """The clients of the last step."""
+        """The number of clients in the last step."""
         return self.steps[-1].clients
 
     @property
     def spans_s(self) -> list[tuple[int, int]]:
-        """From when to when each step lasts, in seconds of the load."""
+        """When each step begins and ends, in seconds of the load."""
         return list(pairwise([0, *accumulate(step.for_s for step in self.steps)]))
 
     @property
     def for_s(self) -> int:
-        """How long they last together."""
+        """The total duration of all steps, in seconds."""
         return self.spans_s[-1][1]
 
     def joins_s(self, index: int) -> float:
-        """When a client is to connect, in seconds of the load; 0: before it. ``index``: counted from 0."""
+        """Return when the client with this index (from 0) connects, in seconds of the load; 0 if it connects before the
+        load."""
         counts = [step.clients for step in self.steps]
         step = bisect_right(counts, index)
         if step == 0:
@@ -67,7 +68,7 @@ class ClientSteps:
         return from_s + share * CONNECTING_SHARE * (until_s - from_s)
 
     def share(self, parts: int, place: int) -> "ClientSteps":
-        """The share of one of several classes of clients, the first ones getting what does not divide."""
+        """Return one client class's share of the steps. The first classes get the remainder."""
         steps = (ClientStep((step.clients + parts - 1 - place) // parts, step.for_s) for step in self.steps)
         return ClientSteps(tuple(steps), self.connect_ms, self.p99_ms)
 
@@ -78,7 +79,7 @@ class ClientSteps:
 
 
 def parse_client_steps(text: str) -> ClientSteps:
-    """The steps of a text. Raises UserError."""
+    """Parse the steps. Raises UserError."""
     counts: list[int] = []
     times: list[int | None] = []
     limits = {"connect": CONNECT_MS, "p99": P99_MS}
@@ -92,14 +93,14 @@ def parse_client_steps(text: str) -> ClientSteps:
         else:
             raise UserError(f"{text}: {part!r} cannot be read; {HOW}")
     if times and times[-1] is None:
-        raise UserError(f"{text}: the last step has no time; {HOW}")
+        raise UserError(f"{text}: the last step has no duration; {HOW}")
     steps = tuple(map(ClientStep, counts, filled(times)))
     _check(text, steps, limits)
     return ClientSteps(steps, limits["connect"], limits["p99"])
 
 
 def _require_possible(text: str, clients: float, for_s: float) -> None:
-    """Before they become whole numbers: of thousands of digits `int` makes none."""
+    """Check the limits before the numbers become integers: `int` rejects numbers with thousands of digits."""
     if clients > MOST_CLIENTS:
         raise UserError(f"{text}: a step has at most {MOST_CLIENTS:,} clients; {HOW}")
     if for_s > MOST_S:
@@ -108,12 +109,12 @@ def _require_possible(text: str, clients: float, for_s: float) -> None:
 
 def _check(text: str, steps: tuple[ClientStep, ...], limits: dict[str, float]) -> None:
     if not steps:
-        raise UserError(f"{text}: there is no number of clients; {HOW}")
+        raise UserError(f"{text}: it has no number of clients; {HOW}")
     if len(steps) > MOST_STEPS:
         raise UserError(f"{text}: {len(steps):,} steps; write at most {MOST_STEPS:,}")
     if any(later.clients <= step.clients for step, later in pairwise(steps)):
-        raise UserError(f"{text}: each step has more clients than the one before; {HOW}")
+        raise UserError(f"{text}: each step must have more clients than the one before; {HOW}")
     if any(step.for_s < LEAST_S for step in steps):
         raise UserError(f"{text}: a step lasts at least {LEAST_S} s; {HOW}")
     if not all(0 < limit_ms < inf for limit_ms in limits.values()):
-        raise UserError(f"{text}: a limit is more than 0 ms, and finite; {HOW}")
+        raise UserError(f"{text}: a limit must be more than 0 ms, and finite; {HOW}")

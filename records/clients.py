@@ -1,4 +1,4 @@
-"""Declares the figures of clients: where they were, how they moved, how evenly messages were divided among them."""
+"""Figures of clients: where they were connected, how they moved, and how evenly messages were divided among them."""
 
 from typing import Annotated, TypedDict
 
@@ -8,12 +8,12 @@ from records.latency import Latency
 
 
 class Evenness(TypedDict):
-    """How evenly the connected clients are spread over brokers. Null if none is connected."""
+    """How evenly the connected clients are spread over brokers. Null if no client is connected."""
 
     max_to_mean: Annotated[
         float | None,
         figure(
-            "Clients of the fullest broker, divided by the mean; 1 is even.",
+            "Number of clients of the fullest broker, divided by the mean; 1 is even.",
             column="Max/mean",
             unit="times",
             decimals=2,
@@ -31,13 +31,14 @@ class Evenness(TypedDict):
 
 
 class Distribution(Evenness):
-    """Where the clients of a group were at one moment. An active and its standby together are one broker."""
+    """Where the clients of a group were connected at one moment. An active broker and its standby count as one
+    broker."""
 
     moment: Annotated[
         str,
         means(
-            "begin, before F1, after F1 (applied, and the clients had settled), after F1 mended, end. If the "
-            "clients did not settle, after is the last moment before the next fault."
+            "begin, before F1, after F1 (it was applied, and the clients had settled), after F1 mended, end. If"
+            " the clients did not settle, after is the last moment before the next fault."
         ),
     ]
     at_s: Annotated[float, figure("Seconds from the start of the load.", column="At", unit="s of load", decimals=1)]
@@ -46,29 +47,34 @@ class Distribution(Evenness):
     fair_share: Annotated[
         float,
         of_clients(
-            "Connected clients divided by the brokers that were up or had clients.", column="Fair share", decimals=1
+            "Connected clients divided by the number of brokers that were up or had clients.",
+            column="Fair share",
+            decimals=1,
         ),
     ]
 
 
 class GroupBalance(TypedDict):
-    """The distribution of a client group over its brokers: those where it enters, and those where its clients were."""
+    """The distribution of a client group over the brokers that it enters at, and the brokers that its clients were
+    connected to."""
 
     group: Annotated[str, means("The client group.")]
-    clients: Annotated[Count, figure("Its clients, connected or not. The clients of each moment add up to them.")]
+    clients: Annotated[
+        Count, figure("Clients in the group, connected or not. The clients of each moment add up to this number.")
+    ]
     moments: Annotated[list[Distribution], means("The distribution at each moment.")]
 
 
 class FaultMoves(TypedDict):
-    """The moves after a fault was applied, or mended, until the next fault was, or the load ended."""
+    """Moves after a fault was applied or mended, until the next fault was applied or mended, or the load ended."""
 
-    fault: Annotated[str, figure("F1, F2 … by their beginnings, as in the report.", column="Fault")]
+    fault: Annotated[str, figure("F1, F2 … in the order in which they began, as in the report.", column="Fault")]
     effect: Annotated[str, figure("applied or mended.", column="Effect")]
     at_s: Annotated[
         float,
         figure(
-            "Seconds from the start of the load. Of a join: when it was measured. Mended: when the broker took "
-            "logins again, else when mending began.",
+            "Seconds from the start of the load. For a join: when it was measured. For mended: when the broker "
+            "accepted logins again, or else when mending began.",
             column="At",
             unit="s of load",
             decimals=1,
@@ -77,16 +83,17 @@ class FaultMoves(TypedDict):
     moves: Annotated[Count, figure("Moves.", column="Moves")]
     moved: Annotated[Count, of_clients("Clients that moved.", column="Clients that moved")]
     off_ms: Annotated[
-        OutageSpread, in_ms("From the end of the old connection to the new one, of these moves.", column="Off")
+        OutageSpread, in_ms("From the end of the old connection to the new one, over these moves.", column="Off")
     ]
     first_move_s: Annotated[
-        float | None, in_s("Seconds until the first move. Null without any.", column="First move after", decimals=2)
+        float | None,
+        in_s("Seconds until the first move. Null if no client moved.", column="First move after", decimals=2),
     ]
     state: Annotated[str, means("settled, or did not settle.")]
     settled_s: Annotated[
         float | None,
         in_s(
-            "Seconds until no client had moved or been off for the 5 s that followed. Null if that never was so.",
+            "Seconds until no client had moved or been off for the following 5 s. Null if that never happened.",
             column="Settled after",
             decimals=2,
         ),
@@ -95,40 +102,39 @@ class FaultMoves(TypedDict):
 
 
 class MoveSpread(TypedDict):
-    """Moves of a client. Null without clients."""
+    """Number of moves of a client. Null without clients."""
 
     p50: Annotated[
         int | None,
-        figure("The middle client's; the lower one of two. Clients that never moved count as 0.", column="p50"),
+        figure("The middle client's; with two, the lower. Clients that never moved count as 0.", column="p50"),
     ]
-    max: Annotated[int | None, figure("The most of one client.", column="max")]
+    max: Annotated[int | None, figure("The highest number of moves of one client.", column="max")]
 
 
 class BrokerAway(TypedDict):
-    """From when to when a fault kept a broker away."""
+    """The time during which a fault kept a broker away."""
 
-    broker: Annotated[str, means("Its name.")]
+    broker: Annotated[str, means("The broker's name.")]
     from_s: Annotated[float, in_s("Seconds from the start of the load.")]
-    until_s: Annotated[float | None, in_s("Likewise; null: to the end of the load.")]
+    until_s: Annotated[float | None, in_s("Seconds from the start of the load; null: until the end of the load.")]
 
 
 class Rebalance(TypedDict):
-    """How clients moved between brokers within the load. A move is a connection to another broker than the one before.
-    A client that closed its connection by itself begins anew.
-    """
+    """How clients moved between brokers during the load. A move is a connection to another broker than the previous
+    one. A client that closed its connection itself starts over."""
 
     clients: Annotated[Count, of_clients("Clients, connected or not.")]
     moved: Annotated[Count, of_clients("Clients that moved at least once.")]
     moves: Annotated[Count, figure("Moves of all clients.")]
-    moves_per_client: Annotated[MoveSpread, means("How often a client moved.")]
+    moves_per_client: Annotated[MoveSpread, means("Number of moves per client.")]
     off_ms: Annotated[
         OutageSpread,
         in_ms(
-            "From the end of the old connection to the new one, of all moves. 0 if a client opened the new one first."
+            "From the end of the old connection to the new one, over all moves. 0 if a client opened the new one first."
         ),
     ]
     flaps: Annotated[
-        Count, figure("Stays under a second that neither the client itself nor the load's limits ended.", better=LOWER)
+        Count, figure("Stays of less than a second that neither the client nor the load's limits ended.", better=LOWER)
     ]
     off_at_end: Annotated[Count, of_clients("Clients connected to no broker at the end of the load.", better=LOWER)]
     not_settled: Annotated[
@@ -137,8 +143,8 @@ class Rebalance(TypedDict):
     settled_s: Annotated[
         float | None,
         in_s(
-            "The longest that the clients took to settle. Null if they did not settle after one of the faults, or"
-            " without a fault.",
+            "The longest time that the clients took to settle. Null if they did not settle after one of the "
+            "faults, or without a fault.",
             title="time until clients settled",
             better=LOWER,
             needs=FAULTS,
@@ -149,19 +155,19 @@ class Rebalance(TypedDict):
     at_end: Annotated[
         Evenness,
         figure(
-            "Of the least even group at the end of the load.",
+            "For the least even group at the end of the load.",
             compared={"max_to_mean": "fullest broker / mean at the end"},
             compared_with=FAULTS,
             shown=True,
         ),
     ]
-    faults: Annotated[list[FaultMoves], means("What each fault did, in order.")]
+    faults: Annotated[list[FaultMoves], means("The effect of each fault, in order.")]
     groups: Annotated[list[GroupBalance], means("Each client group.")]
-    away: Annotated[list[BrokerAway], means("The brokers that faults kept away; one that joins is away from 0 on.")]
+    away: Annotated[list[BrokerAway], means("Brokers that faults kept away; a broker that joins is away from 0 on.")]
 
 
 class MessageEvenness(TypedDict):
-    """How evenly messages are spread over the consumers of a subscription. Null if none was received."""
+    """How evenly messages are spread over the consumers of a subscription. Null if no message was received."""
 
     max_to_mean: Annotated[
         float | None, figure("Messages of the consumer with the most, divided by the mean; 1 is even.", unit="times")
@@ -174,68 +180,66 @@ class Division(MessageEvenness):
     """How the messages of one subscription were divided among its consumers: first deliveries, all phases."""
 
     destination: Annotated[str, means("queue://NAME or topic://NAME.")]
-    subscription: Annotated[str, means("As in the events: of a queue its name.")]
-    consumers: Annotated[Count, figure("Consumers that held it.")]
+    subscription: Annotated[str, means("As in the events; for a queue, its name.")]
+    consumers: Annotated[Count, figure("Consumers that held the subscription.")]
     messages: Annotated[Count, figure("Messages that they received.")]
     least: Annotated[Count, figure("Messages of the consumer with the fewest.")]
     most: Annotated[Count, figure("Messages of the consumer with the most.")]
-    idle: Annotated[Count, figure("Consumers that received none.")]
+    idle: Annotated[Count, figure("Consumers that received no message.")]
     brokers: Annotated[dict[str, int], means("Messages by the broker where they were received.")]
 
 
 class Consumers(TypedDict):
-    """How messages were divided among consumers. The result table consumers has each consumer."""
+    """How messages were divided among consumers. The result table consumers lists each consumer."""
 
-    share: Annotated[MessageEvenness, figure("Of the least even subscription.")]
+    share: Annotated[MessageEvenness, figure("For the least even subscription.")]
     idle: Annotated[
         Count,
-        figure("Consumers that received nothing, of subscriptions that received messages and have several consumers."),
+        figure("Consumers that received nothing, in subscriptions that received messages and have several consumers."),
     ]
-    subscriptions: Annotated[list[Division], means("Those with several consumers.")]
+    subscriptions: Annotated[list[Division], means("The subscriptions with several consumers.")]
 
 
 class ConnectionCounts(TypedDict):
-    """The brokers' own counts of client connections beside the clients', in the load. Nothing is compared if each
-    message has a connection.
-    """
+    """The brokers' own counts of client connections compared with the clients' counts, during the load. Nothing is
+    compared if each message has its own connection."""
 
-    compared: Annotated[
-        Count, figure("Counts of a broker in a second, around which the clients' number did not change.")
-    ]
-    differed: Annotated[Count, figure("Of these, how many were not the same.")]
-    brokers: Annotated[list[str], means("Brokers with any that was not the same.")]
+    compared: Annotated[Count, figure("Broker counts at a second around which the clients' count did not change.")]
+    differed: Annotated[Count, figure("Compared counts that were not equal.")]
+    brokers: Annotated[list[str], means("Brokers with a count that was not equal.")]
 
 
 class ConnectSpread(TypedDict):
-    """Milliseconds from a client's first attempt to its first connection, of the clients that first tried in the step.
-    Null: none was connected.
-    """
+    """Milliseconds from a client's first attempt to its first connection, over the clients that first tried in the
+    step. Null: none of them connected."""
 
     p50: Annotated[float | None, figure("The middle client.", column="p50")]
-    max: Annotated[float | None, figure("The slowest.", column="max")]
+    max: Annotated[float | None, figure("The slowest client.", column="max")]
 
 
 class ConnectionStep(TypedDict):
-    """What came of one step of a load whose clients become more."""
+    """The result of one step of a load with a growing number of clients."""
 
-    clients: Annotated[Count, of_clients("Clients that were to be connected at the step's end.", column="Clients")]
+    clients: Annotated[Count, of_clients("Clients that should be connected at the end of the step.", column="Clients")]
     from_s: Annotated[float, in_s("Seconds from the start of the load.", column="From", decimals=0)]
     until_s: Annotated[float, in_s("Seconds from the start of the load.", column="To", decimals=0)]
-    begun: Annotated[Count, of_clients("Clients that had tried to connect by then.")]
-    connected: Annotated[Count, of_clients("Clients that were connected then.", column="Connected at its end")]
+    begun: Annotated[Count, of_clients("Clients that had tried to connect by the end of the step.")]
+    connected: Annotated[
+        Count, of_clients("Clients that were connected at the end of the step.", column="Connected at its end")
+    ]
     refused: Annotated[
         Count,
         of_clients(
-            "Clients of which an attempt in the step failed: a broker refused, hung up or did not answer.",
+            "Clients with a failed attempt in the step: a broker rejected it, hung up or did not answer.",
             column="Refused",
         ),
     ]
-    refused_by: Annotated[dict[str, int], means("How many of them by each broker.")]
+    refused_by: Annotated[dict[str, int], means("Number of these clients by broker.")]
     connect_ms: Annotated[
         ConnectSpread,
         in_ms(
-            "From a client's first attempt to its first connection, of the clients that first tried in the step; "
-            "of the first step, in it or before it.",
+            "From a client's first attempt to its first connection, over the clients that first tried in the "
+            "step; for the first step, in it or before it.",
             column="Connecting,",
             decimals=1,
         ),
@@ -246,33 +250,35 @@ class ConnectionStep(TypedDict):
     held: Annotated[
         bool | None,
         means(
-            "All were connected at the step's end, no client that first tried in it took longer to connect than "
-            "the limit, and the p99 from due to received was not over its limit. Null if the events say so, and "
-            "the load ended because the opposite was found while it ran."
+            "All clients were connected at the end of the step, no client that first tried in it took longer to"
+            " connect than the limit, and the p99 from due to received was within its limit. Null if the events"
+            " say so, but the load ended because the opposite was found while it ran."
         ),
     ]
     why: Annotated[str, means("Why it was not held, or is unknown; empty if it was held.")]
 
 
 class Connections(TypedDict):
-    """Connections as a capacity: of a load whose clients become more."""
+    """Connections as a capacity, in a load with a growing number of clients."""
 
     held: Annotated[
         int | None,
         figure(
-            "The most clients that were connected at the end of a step, with both times within their limits. Null"
-            " if the clients of the load did not become more."
+            "The most clients that were connected at the end of a step, with both times within their limits. "
+            "Null if the number of clients did not grow."
         ),
     ]
-    not_held: Annotated[int | None, figure("The clients of the first step that was not held; null if every step was.")]
+    not_held: Annotated[
+        int | None, figure("Number of clients in the first step that was not held; null if every step was held.")
+    ]
     limited_by: Annotated[
         str | None,
         means(
-            "What the limit was: refused (by brokers), host (its cores were used up), generator (it began too "
-            "late, or sent late), connecting (clients were not connected at the step's end, or took too long) or "
-            "latency; null if every step was held."
+            "What limited the load: refused (by brokers), host (its cores were used up), generator (it started "
+            "too late, or sent late), connecting (clients were not connected at the end of the step, or took "
+            "too long) or latency; null if every step was held."
         ),
     ]
-    brokers: Annotated[list[str], means("The brokers that refused.")]
-    why: Annotated[str, means("The same as a sentence; empty if every step was held.")]
-    steps: Annotated[list[ConnectionStep], means("Those that the load went through to their ends.")]
+    brokers: Annotated[list[str], means("Brokers that rejected connections.")]
+    why: Annotated[str, means("The limit as a sentence; empty if every step was held.")]
+    steps: Annotated[list[ConnectionStep], means("The steps that the load completed.")]

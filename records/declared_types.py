@@ -1,6 +1,6 @@
-"""Says whether a value is of the type that its field or class attribute is declared with, and in words which that is.
+"""Checks values against the declared types of fields and class attributes, and describes these types in words.
 
-Scenarios and user classes are Python that its author may run without a type checker: ``sends_per_second = "5"``.
+Scenarios and user classes are Python code that may run without a type checker: ``sends_per_second = "5"``.
 """
 
 import collections.abc
@@ -13,7 +13,8 @@ _WORDS = {str: "a text", int: "a whole number", float: "a number", bool: "True o
 
 
 def misfits(value: Any) -> str:
-    """What is wrong with the fields of a dataclass's value: ``for_s='5', but it must be a number``; else ''."""
+    """Return what is wrong with the fields of a dataclass instance: ``for_s='5', but it must be a number``; else
+    empty."""
     hints = typing.get_type_hints(type(value))
     for field in dataclasses.fields(value):
         if problem := misfit(field.name, getattr(value, field.name), hints[field.name]):
@@ -22,12 +23,12 @@ def misfits(value: Any) -> str:
 
 
 def misfit(name: str, value: Any, hint: Any) -> str:
-    """The same of one value. ``hint``: as `typing.get_type_hints` has it."""
+    """Return what is wrong with one value; else empty. ``hint``: from `typing.get_type_hints`."""
     return "" if fits(value, hint) else f"{name}={shown(value)}, but it must be {described(hint)}"
 
 
 def fits(value: Any, hint: Any) -> bool:
-    """As a type checker would have it, but for what is inside mappings and callables. A truth value is no number."""
+    """Check like a type checker, except for the contents of mappings and callables. A bool is not a number."""
     origin, parts = typing.get_origin(hint), typing.get_args(hint)
     if origin is ClassVar:
         return fits(value, parts[0])
@@ -52,7 +53,8 @@ def fits(value: Any, hint: Any) -> bool:
 
 
 def shown(value: Any) -> str:
-    """As its author wrote it, about: classes and functions by their names, values of several fields without these."""
+    """Return a value roughly as its author wrote it: classes and functions by name, dataclass instances without
+    fields."""
     if isinstance(value, tuple):
         return f"({', '.join(map(shown, value))}{',' * (len(value) == 1)})"
     if isinstance(value, list):
@@ -65,7 +67,7 @@ def shown(value: Any) -> str:
 
 
 def described(hint: Any) -> str:
-    """``a number``, ``a tuple of Check or str``, ``a text or None``."""
+    """Describe a type: ``a number``, ``a tuple of Check or str``, ``a text or None``."""
     origin, parts = typing.get_origin(hint), typing.get_args(hint)
     if origin is ClassVar:
         return described(parts[0])

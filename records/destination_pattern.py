@@ -1,8 +1,8 @@
-"""Names the destinations of a user class: one, or several by a pattern with a place for their numbers.
+"""Destination names of a user class: one name, or several from a pattern with a placeholder for their numbers.
 
     expanded("queue://orders.{n}", 3)  ->  queue://orders.1, queue://orders.2, queue://orders.3
 
-Each user of a class has a share of them, the same in every run.
+Each user of a class has a share of them, the same share in every run.
 """
 
 from collections.abc import Sequence
@@ -11,9 +11,9 @@ PLACE = "{n}"
 
 
 def expanded(pattern: str, count: int) -> tuple[str, ...]:
-    """The names of ``count`` destinations, numbered from 1. One destination may have a name without a number.
+    """Return the names of ``count`` destinations, numbered from 1. A single destination needs no number in its name.
 
-    ValueError for a count below 1, and for several destinations without a place for their numbers.
+    ValueError for a count below 1, and for several destinations without a placeholder for their numbers.
     """
     if count < 1:
         raise ValueError(f"destinations = {count}: must be at least 1")
@@ -26,13 +26,13 @@ def expanded(pattern: str, count: int) -> tuple[str, ...]:
 
 
 def replies_to(destination: str) -> str:
-    """The name under which the replies to a destination's requests are recorded."""
+    """Return the name under which the replies to a destination's requests are recorded."""
     return f"{destination}.replies"
 
 
 def share_of(user: int, users: int, destinations: Sequence[str]) -> tuple[str, ...]:
-    """The destinations of one of ``users``, counted from 0: together they have each destination.
+    """Return the destinations of one of ``users``, counted from 0. Together the users have every destination.
 
-    A user has one destination if there are at least as many users, and otherwise every ``users``-th.
+    A user has one destination if there are at least as many users as destinations, and otherwise every ``users``-th.
     """
     return tuple(destinations[user % len(destinations) :: users])

@@ -28,7 +28,8 @@ TOPICS = {
 }
 TITLE = "summary.json of a brokerbench run"
 WHAT = (
-    "What a run found. Figures that could not be measured are null, never 0. Made from records/ by records.documents."
+    "The results of a run. Figures that could not be measured are null, never 0. Made from records/ by "
+    "records.documents."
 )
 INTRODUCTION = """\
 # The figures of a run
@@ -41,7 +42,7 @@ Every figure of `summary.json`, by topic. `--check`, a gate and `--primary` name
 
 
 def summary_schema() -> str:
-    """The JSON schema of summary.json."""
+    """Return the JSON schema of summary.json."""
     generated = msgspec.json.schema(Summary)
     definitions = {name: _in_order(_closed(schema), _classes()[name]) for name, schema in generated["$defs"].items()}
     head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": TITLE, **definitions.pop("Summary")}
@@ -53,7 +54,7 @@ def _classes() -> dict[str, type]:
 
 
 def _closed(schema: Any) -> Any:
-    """No object has other keys than its type; several plain types are one list; no title stands beside its name."""
+    """Forbid other keys than the type's, list several plain types as one list, and drop the generated titles."""
     if isinstance(schema, list):
         return [_closed(part) for part in schema]
     if not isinstance(schema, dict):
@@ -68,13 +69,13 @@ def _closed(schema: Any) -> Any:
 
 
 def _in_order(schema: dict[str, Any], kind: type) -> dict[str, Any]:
-    """The keys as they are declared."""
+    """Put the keys in the order of their declaration."""
     names = [*get_type_hints(kind)]
     return schema | {"required": names, "properties": {name: schema["properties"][name] for name in names}}
 
 
 def figures_page() -> str:
-    """docs/figures.md: a section a topic, in it a table for each part of the summary."""
+    """Return docs/figures.md: one section per topic, and one table per part of the summary."""
     places = dict[type, list[str]]()
     for kind, path in _parts(Summary, ""):
         places.setdefault(kind, []).append(path)
@@ -86,7 +87,7 @@ def figures_page() -> str:
 
 
 def _parts(kind: Any, path: str) -> Iterator[tuple[type, str]]:
-    """Each type of an object in the summary, with where such objects stand; rows of lists have ``[]``."""
+    """Yield each object type in the summary and the path of its objects; ``[]`` marks the rows of a list."""
     kind, part_figure = declaration(kind)
     if is_typeddict(kind):
         yield kind, path
@@ -105,7 +106,7 @@ def _declared_in(topic: ModuleType, kind: type) -> bool:
 def _part(kind: type, paths: list[str]) -> str:
     description = " ".join((kind.__doc__ or "").split()).replace("``", "`")
     if kind is FaultRecovery:
-        description += " It has the figures of `recovery` too."
+        description += "It also has the figures of `recovery`."
     for path in paths:
         name, _, by_key = path.partition(".*")
         if name != path and not by_key:
@@ -115,7 +116,7 @@ def _part(kind: type, paths: list[str]) -> str:
             )
     first_path, *further_paths = paths
     if further_paths:
-        description += f"\n\nSo are {', '.join(f'`{path}`' for path in further_paths)}."
+        description += f"\n\nThe same holds for {', '.join(f'`{path}`' for path in further_paths)}."
     rows = [
         f"| `{name}` | {key_figure.unit} | {key_figure.better or ''} | {_meaning(text, key_figure)} |"
         for name, (text, key_figure) in _keys(kind).items()
@@ -125,7 +126,7 @@ def _part(kind: type, paths: list[str]) -> str:
 
 
 def _keys(kind: type) -> dict[str, tuple[str, Figure]]:
-    """What each key means, and its figure. A fault's figures that `recovery` has too stand there."""
+    """Return each key's meaning and figure. A fault's figures that `recovery` has too are described there."""
     told_before = get_type_hints(Outages) if kind is FaultRecovery else {}
     hints = get_type_hints(kind, include_extras=True)
     return {
@@ -136,7 +137,7 @@ def _keys(kind: type) -> dict[str, tuple[str, Figure]]:
 
 
 def _meaning(text: str, key_figure: Figure) -> str:
-    needs = f" Only of runs with {key_figure.needs.name}." if key_figure.needs else ""
+    needs = f"Only for runs with {key_figure.needs.name}." if key_figure.needs else ""
     return f"{text}{needs}".strip()
 
 

@@ -1,7 +1,6 @@
-"""The environment variables of the processes that brokerbench starts.
+"""Environment variables of the processes that brokerbench starts.
 
-They inherit the user's environment, without the variables that would change Java, Spark, Python or matplotlib behind
-our back.
+They inherit the user's environment, except for variables that would silently change Java, Spark, Python or matplotlib.
 """
 
 import sys
@@ -9,24 +8,24 @@ from collections.abc import Mapping
 from io import TextIOWrapper
 
 JAVA = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS", "CLASSPATH")
-"""Variables from which every JVM takes further options."""
+"""Variables from which every JVM reads additional options."""
 SPARK = ("SPARK_", "PYSPARK_", "HADOOP_", "YARN_", "HIVE_")
 """Prefixes of the variables that Spark and its libraries read. A local session uses none of them."""
 PYTHON = ("PYTHONOPTIMIZE", "PYTHONWARNINGS", "PYTHONINSPECT", "PYTHONDEVMODE", "PYTHONSTARTUP")
 LOCALE = {"LC_ALL": "C.UTF-8"}
-"""ActiveMQ cannot start in a Turkish locale (it writes ``INFO`` in lower case), and a JVM in the plain C locale cannot
-open a file whose name is not ASCII."""
+"""ActiveMQ cannot start in a Turkish locale (it lowercases ``INFO``), and a JVM in the plain C locale cannot open a
+file with a non-ASCII name."""
 
 
 def for_java(inherited: Mapping[str, str]) -> dict[str, str]:
-    """The environment of a JVM: no options from variables, and a locale that every JVM understands."""
+    """Return the environment of a JVM: no options from variables, and a locale that every JVM supports."""
     return {name: value for name, value in inherited.items() if name not in JAVA} | LOCALE
 
 
 def for_job(inherited: Mapping[str, str], *, local: bool) -> dict[str, str]:
-    """The environment of an analysis or a report, which run as Python processes of their own.
+    """Return the environment of an analysis or a report, which run as separate Python processes.
 
-    They import nothing from the current folder, where the user may have files of any name, and write UTF-8. ``local``:
+    They write UTF-8 and import nothing from the current folder, where the user may have files of any name. ``local``:
     Spark runs on this machine only, so its variables, which are meant for a cluster, are left out.
     """
     job = {name: value for name, value in for_java(inherited).items() if name not in PYTHON}
@@ -35,14 +34,14 @@ def for_job(inherited: Mapping[str, str], *, local: bool) -> dict[str, str]:
 
 
 def without_spark(inherited: Mapping[str, str]) -> dict[str, str]:
-    """The environment without the variables that change Spark."""
+    """Return the environment without the variables that change Spark."""
     return {name: value for name, value in inherited.items() if not name.startswith(SPARK)}
 
 
 def escape_unprintable() -> None:
     """Let standard output escape characters that the terminal's encoding lacks, instead of raising an error.
 
-    Standard error does so in every Python.
+    Standard error always does.
     """
     if isinstance(sys.stdout, TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")

@@ -1,4 +1,4 @@
-"""Declares the figures of faults: how long clients were cut off, what became of messages; and the traits of faults."""
+"""Figures of faults: how long clients were cut off, and what happened to messages. Also the traits of fault kinds."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -27,13 +27,13 @@ from records.units import NS_PER_MS
 
 @dataclass(frozen=True)
 class FaultTraits:
-    """What a reader of a run must know of a kind of fault beside its times.
+    """What a reader of a run must know about a kind of fault, in addition to its times.
 
-    ``said``: what the target did or suffered, as a sentence tells it: "broker-2 was killed". ``joins``: the target is
+    ``said``: what the target did or suffered, for use in a sentence: "broker-2 was killed". ``joins``: the target is
     absent before the fault, and again once it is mended. ``keeps_clients_off``: no client is expected at the target
-    meanwhile. ``explains_outages``: silence of brokers and lost connections meanwhile are its doing. ``ends_abruptly``:
-    the target's process ends without notice. ``is_a_span``: sentences tell its end too, as it does nothing but last.
-    ``stayed``: what is said of one that was never mended.
+    during the fault. ``explains_outages``: it accounts for silent brokers and lost connections during the fault.
+    ``ends_abruptly``: the target's process ends without notice. ``is_a_span``: sentences mention its end too, as
+    lasting is all it does. ``stayed``: what sentences say of a target that was never mended.
     """
 
     said: str
@@ -53,7 +53,7 @@ TRAITS = {
     "stop": FaultTraits("was stopped", stayed=GONE),
     "restart": FaultTraits("was restarted"),
     "freeze": FaultTraits("was frozen"),
-    "rolling-restart": FaultTraits("was restarted in turn"),
+    "was restarted in turn": FaultTraits("was restarted in turn"),
     "disconnect": FaultTraits("ended its clients' connections"),
     "full-store": FaultTraits("had a full store", keeps_clients_off=False, is_a_span=True),
     "join": FaultTraits("joined", joins=True),
@@ -64,23 +64,24 @@ TRAITS = {
     "command": FaultTraits("was taken down by a command"),
     "away": FaultTraits("were away", keeps_clients_off=False, explains_outages=False, is_a_span=True),
 }
-"""By the kind's name in ``--fault``; consumers that are away are no fault of ``--fault``."""
+"""By the kind's name in ``--fault``. The exception is ``away``: consumers that are away are not injected by
+``--fault``."""
 
 
 def traits_of(kind: str) -> FaultTraits:
-    """The traits of a kind; of one that is not known here, those of most."""
+    """Return the traits of a fault kind; for an unknown kind, the defaults."""
     return TRAITS.get(kind) or FaultTraits(f"had the fault {kind}")
 
 
 class OutageSpread(TypedDict):
-    """Milliseconds over the clients that were cut off. Null: never, or nobody was cut off."""
+    """Milliseconds over the clients that were cut off. Null: a client never came back, or none was cut off."""
 
-    p50: Annotated[float | None, figure("The middle client's; the lower one of two.", column="p50")]
+    p50: Annotated[float | None, figure("The middle client's; with two, the lower.", column="p50")]
     max: Annotated[float | None, figure("The slowest client's.", column="max")]
 
 
 class Outages(TypedDict):
-    """What faults did to clients and messages."""
+    """The effects of faults on clients and messages."""
 
     cut_off: Annotated[
         Count,
@@ -89,8 +90,8 @@ class Outages(TypedDict):
     never_back: Annotated[
         Count,
         of_clients(
-            "Of these, clients without a success until the end of the run (a confirmed send, a written one that "
-            "nobody confirms, or a receipt), except those that were ready again and had nothing due.",
+            "Cut-off clients without a success until the end of the run (a confirmed send, a written send that "
+            "needs no confirmation, or a receipt), except clients that were ready again and had nothing due.",
             column="Never back",
             better=LOWER,
         ),
@@ -98,19 +99,21 @@ class Outages(TypedDict):
     nothing_due: Annotated[
         Count,
         of_clients(
-            "Of these outages, those during which none of the client's messages was due: nobody noticed them.",
+            "Outages during which none of the client's messages was due, so they had no effect.",
             column="Nothing due",
         ),
     ]
     in_flight: Annotated[
-        Count, of_messages("Sends of these clients without an answer when the connection was lost.", column="In flight")
+        Count,
+        of_messages("Sends of these clients that had no answer when the connection was lost.", column="In flight"),
     ]
     outage_ms: Annotated[
         OutageSpread,
         in_ms(
-            "From a client's last success before the loss (at the earliest the fault's beginning) to its first "
-            "one on the next connection. A success is a confirmed send, a written one that nobody confirms, or a "
-            "receipt. Of a client that was ready again and had nothing due: until it was ready.",
+            "From a client's last success before the loss (at the earliest the beginning of the fault) to its "
+            "first success on the next connection. A success is a confirmed send, a written send that needs no "
+            "confirmation, or a receipt. For a client that was ready again and had nothing due: until it was "
+            "ready.",
             column="Outage",
             better=LOWER,
             compared={"p50": "a client's outage p50", "max": "longest outage of a client"},
@@ -121,7 +124,7 @@ class Outages(TypedDict):
     producers_outage_ms: Annotated[
         OutageSpread,
         in_ms(
-            "The same, of producers.",
+            "The same for producers.",
             better=LOWER,
             compared={"max": "longest outage of a producer"},
             backlogged=True,
@@ -130,7 +133,7 @@ class Outages(TypedDict):
     consumers_outage_ms: Annotated[
         OutageSpread,
         in_ms(
-            "The same, of consumers.",
+            "The same for consumers.",
             better=LOWER,
             compared={"max": "longest outage of a consumer"},
             backlogged=True,
@@ -148,8 +151,8 @@ class Outages(TypedDict):
     ready_ms: Annotated[
         OutageSpread,
         in_ms(
-            "From the loss until the client's subscriptions and sends in doubt were restored, on that connection "
-            "or a later one.",
+            "From the loss until the client's subscriptions and in-doubt sends were restored, on that "
+            "connection or a later one.",
             column="Ready",
             better=LOWER,
             compared={"max": "longest time until ready again"},
@@ -158,8 +161,8 @@ class Outages(TypedDict):
     lost: Annotated[
         Count,
         of_messages(
-            "Acked messages that were sent before the fault was over, and lost. A message belongs to one fault at"
-            " most.",
+            "Acked messages that were sent before the fault was over, and lost. Each message is counted for at "
+            "most one fault.",
             column="Lost",
             better=LOWER,
             over_faults=total,
@@ -168,9 +171,9 @@ class Outages(TypedDict):
     at_risk: Annotated[
         Count,
         of_messages(
-            "Messages that the broker had confirmed and no consumer had received when the fault took effect, as far as "
-            "it is known what became of them. They were first sent to this broker; a message of a topic counts once "
-            "for each subscription.",
+            "Messages that the broker had confirmed and no consumer had received when the fault took effect, as"
+            " far as their fate is known. They were first sent to this broker; a message to a topic counts once"
+            " for each subscription.",
             column="At risk",
             over_faults=total,
         ),
@@ -178,8 +181,8 @@ class Outages(TypedDict):
     gone: Annotated[
         Count,
         of_messages(
-            "Of the messages at risk, those that were neither received nor found on a queue. Where not every place "
-            "could be searched, they count here, and are not lost but unaccounted for elsewhere.",
+            "Messages at risk that were neither received nor found on a queue. If some places could not be "
+            "searched, they still count here, while messages counts them as unaccounted, not lost.",
             column="Gone",
             better=LOWER,
             over_faults=total,
@@ -188,8 +191,8 @@ class Outages(TypedDict):
     lost_tails: Annotated[
         Count,
         figure(
-            "Sequences of which the last messages are gone: writes that were not synced. A sequence is the messages "
-            "at risk of one producer to one subscription, in the order of sending.",
+            "Sequences whose last messages are gone: writes that were not synced. A sequence is the messages at"
+            " risk from one producer to one subscription, in the order of sending.",
             column="Sequences without tail",
             unit="sequences",
             better=LOWER,
@@ -199,8 +202,8 @@ class Outages(TypedDict):
     lost_holes: Annotated[
         Count,
         figure(
-            "Sequences of which a message is gone and a later one survived. In a network the later one may have moved "
-            "on to another broker.",
+            "Sequences in which a message is gone and a later one survived. In a network the later one may have"
+            " moved on to another broker.",
             column="Sequences with holes",
             unit="sequences",
             better=LOWER,
@@ -210,7 +213,7 @@ class Outages(TypedDict):
     lost_whole: Annotated[
         Count,
         figure(
-            "Sequences of which every message is gone.",
+            "Sequences in which every message is gone.",
             column="Sequences lost",
             unit="sequences",
             better=LOWER,
@@ -220,8 +223,8 @@ class Outages(TypedDict):
     oldest_lost_s: Annotated[
         Positive | None,
         in_s(
-            "How long before the fault the oldest of the messages that are gone had been confirmed; 0 if none is. "
-            "Null in recovery without a fault.",
+            "How long before the fault the oldest of the messages that are gone had been confirmed; 0 if none "
+            "is gone. Null in recovery without a fault.",
             title="age of the oldest lost message",
             column="Oldest lost was confirmed before",
             decimals=3,
@@ -232,9 +235,9 @@ class Outages(TypedDict):
     start_s: Annotated[
         Positive | None,
         in_s(
-            "From when mending began, such as the start of a killed broker, until the broker took logins again. Null "
-            "if it did not.",
-            title="time until the broker takes logins",
+            "From the beginning of mending, such as the start of a killed broker, until the broker accepted "
+            "logins again. Null if it did not.",
+            title="time until the broker accepts logins",
             column="Start took",
             decimals=1,
             better=LOWER,
@@ -254,7 +257,7 @@ class Outages(TypedDict):
     duplicated: Annotated[
         Count,
         of_messages(
-            "Deliveries beyond the first, not marked as redelivered, that came after the fault began.",
+            "Deliveries after the first, not marked as redelivered, that came after the fault began.",
             column="Duplicated",
             better=LOWER,
             over_faults=total,
@@ -271,8 +274,8 @@ class Outages(TypedDict):
     reordered: Annotated[
         Count,
         of_messages(
-            "First deliveries after the fault began that came after a later message of the same producer to the "
-            "same consumer.",
+            "First deliveries after the fault began that came after a later message from the same producer to "
+            "the same consumer.",
             column="Reordered",
             over_faults=total,
         ),
@@ -280,9 +283,9 @@ class Outages(TypedDict):
     late: Annotated[
         Count | None,
         of_messages(
-            "First deliveries of messages due from the fault's first second on, until the next fault, that took "
-            "longer than the band of p99_back_s allows. Null if there were not 3 s before the fault; in recovery "
-            "also if one fault has null.",
+            "First deliveries of messages due from the fault's first second until the next fault that took "
+            "longer than the band of p99_back_s allows. Null if there were not 3 s before the fault; in "
+            "recovery also if one fault has null.",
             column="Late",
             over_faults=total,
             backlogged=True,
@@ -291,9 +294,9 @@ class Outages(TypedDict):
     throughput_back_s: Annotated[
         Positive | None,
         in_s(
-            "Seconds from the fault until deliveries a second were at least nine tenths of their median in the 10"
-            " s before it, for 3 s in a row; 0 if they never were less, null if they did not come back. Of "
-            "several faults the slowest.",
+            "Seconds from the fault until deliveries per second were at least nine tenths of their median in "
+            "the 10 s before it, for 3 s in a row; 0 if they never dropped below, null if they did not come "
+            "back. With several faults, the slowest.",
             title="time until throughput is back",
             column="Throughput back after",
             decimals=1,
@@ -307,8 +310,8 @@ class Outages(TypedDict):
     p99_back_s: Annotated[
         Positive | None,
         in_s(
-            "The same of p99 from due to received, by the second in which messages were due: at most twice its "
-            "median before, or 10 ms more.",
+            "The same for the p99 from due to received, by the second in which messages were due: at most twice"
+            " its median before the fault, or 10 ms more.",
             title="time until p99 is back",
             column="p99 back after",
             decimals=1,
@@ -321,7 +324,8 @@ class Outages(TypedDict):
     backlog_highest: Annotated[
         int | None,
         of_messages(
-            "The most messages that were due and not yet received, at the end of a second after the fault began.",
+            "The highest number of messages that were due and not yet received, at the end of a second after "
+            "the fault began.",
             title="highest backlog",
             column="Highest backlog",
             better=LOWER,
@@ -333,8 +337,8 @@ class Outages(TypedDict):
     backlog_drained_s: Annotated[
         float | None,
         in_s(
-            "Seconds from the fault until no more messages were due and not received than before it. 0: there "
-            "never were more. Null: there always were, or there were not 3 s before the fault.",
+            "Seconds from the fault until at most as many messages were due and not received as before it. 0: "
+            "there were never more. Null: there always were more, or there were not 3 s before the fault.",
             title="time until the backlog is drained",
             column="Drained after",
             decimals=1,
@@ -347,8 +351,8 @@ class Outages(TypedDict):
     drain_per_s: Annotated[
         float | None,
         per_s(
-            "Deliveries a second from the highest backlog until it had drained; of several faults the lowest. "
-            "Null if there was none, or it did not drain.",
+            "Deliveries per second from the highest backlog until it had drained; with several faults, the "
+            "lowest rate. Null if there was no backlog, or it did not drain.",
             column="Drained",
             better=HIGHER,
             over_faults=least,
@@ -361,40 +365,40 @@ class StrandedAt(TypedDict):
     """Messages that were left on one broker's queues."""
 
     broker: str
-    messages: Annotated[AtLeastOne, of_messages("How many there are.")]
+    messages: Annotated[AtLeastOne, of_messages("Number of messages.")]
     oldest_s: Annotated[
-        float | None, in_s("How long the oldest of them had been there; null if the broker does not say.")
+        float | None, in_s("How long the oldest of them had been there; null if the broker does not report it.")
     ]
 
 
 class FaultRecovery(Outages):
-    """What one fault did."""
+    """The effects of one fault."""
 
-    fault: Annotated[str, figure("F1, F2 and so on, as in the report.", column="Fault")]
-    kind: Annotated[str, means("What was done, by its name in --fault, such as kill or full-store.")]
+    fault: Annotated[str, figure("F1, F2 …, as in the report.", column="Fault")]
+    kind: Annotated[str, means("The kind of fault, by its name in --fault, such as kill or full-store.")]
     target: Annotated[str, means("The broker.")]
     began_s: Annotated[
         float, in_s("When it was applied, in seconds from the start of the load.", column="At", decimals=1)
     ]
     effective_s: Annotated[
-        float | None, in_s("When its effect was measured; null if it was not.", column="Effective", decimals=2)
+        float | None, in_s("When its effect was measured; null if it was not measured.", column="Effective", decimals=2)
     ]
     restored_s: Annotated[
         float | None,
-        in_s("When its broker was measured to take logins again; null if it was not.", column="Back", decimals=1),
+        in_s("When its broker was measured to accept logins again; null if it was not.", column="Back", decimals=1),
     ]
-    clients: Annotated[Count, of_clients("Connections of clients before it.", column="Clients")]
-    stranded_at: Annotated[list[StrandedAt], means("Its stranded messages by the broker that they were found on.")]
+    clients: Annotated[Count, of_clients("Client connections before the fault.", column="Clients")]
+    stranded_at: Annotated[list[StrandedAt], means("Its stranded messages by the broker where they were found.")]
 
 
 class Recovery(Outages):
-    """What the faults of the run did together."""
+    """The combined effects of all faults of the run."""
 
-    faults: Annotated[list[FaultRecovery], means("Each fault that had an effect, in the order of their beginnings.")]
+    faults: Annotated[list[FaultRecovery], means("Each fault that had an effect, in the order in which they began.")]
 
 
 class Unplanned(TypedDict):
-    """An outage that no fault of the run was meant to bring about."""
+    """An outage that no fault of the run was meant to cause."""
 
     broker: str
     what: Annotated[
@@ -408,19 +412,19 @@ class Unplanned(TypedDict):
     until_s: Annotated[
         float | None,
         in_s(
-            "When the broker answered again, or when the last of these clients was connected again, in seconds of"
-            " the load. Null if the broker was silent to the end of the load, or one of the clients never was connected"
-            " again."
+            "When the broker answered again, or when the last of these clients was connected again, in seconds "
+            "of the load. Null if the broker was silent until the end of the load, or one of the clients was "
+            "never connected again."
         ),
     ]
     clients: Annotated[int, of_clients("Clients that waited, or that lost their connections.")]
 
 
 def back_ns(outage: Mapping[str, Any]) -> int | None:
-    """When the user of a row of the result table ``outages`` was back; None: never.
+    """Return when the user in a row of the result table ``outages`` was back; None: never.
 
-    A user without messages is back when it is connected. One that had no success, and nothing due either, is back when
-    it is ready: its subscriptions are restored, and no send of it waits for an answer.
+    A user without messages is back when it is connected. A user that had no success and nothing due is back when it is
+    ready: its subscriptions are restored, and none of its sends waits for an answer.
     """
     if not outage["role"]:
         return _whole(outage["connected_ns"])
@@ -429,7 +433,7 @@ def back_ns(outage: Mapping[str, Any]) -> int | None:
 
 
 def outage_ms(outage: Mapping[str, Any]) -> float | None:
-    """How long the user of a row of ``outages`` was cut off; None: it never came back."""
+    """Return how long the user in a row of ``outages`` was cut off; None: it never came back."""
     at_ns = back_ns(outage)
     return None if at_ns is None else (at_ns - outage["began_ns"]) / NS_PER_MS
 

@@ -1,9 +1,9 @@
-"""What a figure is, and how those of a TypedDict are found: each is declared once, with its type, in its topic.
+"""Declares figures, and finds the figures in a TypedDict: each is declared once, with its type, in its topic.
 
     drained_s: Annotated[float | None, figure("Seconds until …", title="time until the backlog is drained", unit="s")]
 
-The names that checks, gates and comparisons take, the words and units of tables, docs/figures.md and the JSON schemas
-are made from these declarations (`records.summary`, `records.documents`).
+These declarations give the names that checks, gates and comparisons accept, the words and units of tables,
+docs/figures.md and the JSON schemas (`records.summary`, `records.documents`).
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -23,9 +23,10 @@ AtLeastOne = Annotated[int, Meta(ge=1)]
 
 @dataclass(frozen=True)
 class Need:
-    """What a run must have for a figure. ``refusal``: why a run without it has none, and the next step.
+    """A requirement that a run must meet to have a figure.
 
-    ``absent``: the same of several runs, in a comparison.
+    ``refusal``: why a run that does not meet it has no such figure, and the next step. ``absent``: the same for several
+    runs, in a comparison.
     """
 
     name: str
@@ -33,10 +34,11 @@ class Need:
     absent: str = ""
 
 
-FAULTS = Need("a fault", "a run without a fault has no such figure; add one by --fault")
+FAULTS = Need("a fault", "a run without a fault has no such figure; add a fault with --fault")
 MORE_CLIENTS = Need(
-    "clients that become more",
-    "only a load whose clients become more has this figure; choose a scenario of such a load, such as connections",
+    "a growing number of clients",
+    "only a load with a growing number of clients has this figure; choose a scenario with such a load, "
+    "such as connections",
 )
 STEPS = Need(
     "a load in steps",
@@ -58,23 +60,23 @@ COUNTED = ("messages", "clients", "times")
 
 
 def total(values: Sequence[Any]) -> Any:
-    """None if one is."""
+    """Return the sum, or None if one value is None."""
     return None if None in values else sum(values)
 
 
 def slowest(values: Sequence[float | None]) -> float | None:
-    """The largest; None if there is none, or one is None."""
+    """Return the largest value; None if there is no value, or one is None."""
     measured = [value for value in values if value is not None]
     return max(measured) if measured and len(measured) == len(values) else None
 
 
 def most(values: Sequence[int | None]) -> int | None:
-    """The largest, None taken as 0; None without any."""
+    """Return the largest value, with None as 0; None without values."""
     return max((value or 0 for value in values), default=None)
 
 
 def least(values: Sequence[float | None]) -> float | None:
-    """The smallest that is known."""
+    """Return the smallest value that is known."""
     return min((value for value in values if value is not None), default=None)
 
 
@@ -82,13 +84,13 @@ def least(values: Sequence[float | None]) -> float | None:
 class Figure:
     """The words and rules of one figure, or of a part of the summary with several figures.
 
-    ``means``: what it is, and when it is null. ``title``: its words in a sentence, a comparison or a verdict.
-    ``column``: its heading in a table, without the unit. ``decimals``: digits after the point there. ``needs``: what a
-    run must have for it. ``over_faults``: makes the figure of all faults from that of each. ``backlogged``: a backlog
-    changes it. ``compared``: whether comparisons know it; of a part with several figures: the titles of those that they
-    know. ``compared_with``: what a run must have for that, beside what the figure needs. ``shown``: whether a
-    comparison's table has it, too, or which of several. ``keys``: of a part whose keys are no type's: its figures by
-    key.
+    ``means``: its meaning, and when it is null. ``title``: its name in a sentence, a comparison or a verdict.
+    ``column``: its heading in a table, without the unit. ``decimals``: digits after the decimal point in that table.
+    ``needs``: what a run must have to have this figure. ``over_faults``: computes the figure over all faults from each
+    fault's value. ``backlogged``: a backlog changes it. ``compared``: whether comparisons include it; for a part with
+    several figures, the titles of the included ones by name. ``compared_with``: what a run must have for that, in
+    addition to ``needs``. ``shown``: whether a comparison's table includes it; for a part, which of its figures.
+    ``keys``: for a part whose keys are not in a type, its figures by key.
     """
 
     means: str = ""
@@ -106,14 +108,15 @@ class Figure:
     keys: Mapping[str, "Figure"] = field(default_factory=dict)
 
     def heading(self, part: str = "") -> str:
-        """``Outage max (ms)``: of a table's column; counts have no unit. ``part``: of a spread, its heading."""
+        """Return the heading of a table column: ``Outage max (ms)``; counts have no unit. ``part``: a spread's own
+        heading."""
         words = f"{self.column} {part}".strip()
         unit = "" if self.unit in COUNTED else self.unit.removeprefix("messages")
         return f"{words} ({unit})" if unit and not words.endswith(unit) else words
 
 
 def figure(means: str = "", *, keys: Iterable[str] | Mapping[str, Figure] = (), **details: Any) -> Meta:
-    """The declaration of a figure: fields of `Figure`. ``keys``: may be names alone."""
+    """Declare a figure with the fields of `Figure`. ``keys``: names alone are enough."""
     by_key = keys if isinstance(keys, Mapping) else {}
     named = {key: by_key[key] if isinstance(by_key.get(key), Figure) else Figure() for key in keys}
     declared = Figure(means, keys=named, **details)
@@ -128,22 +131,23 @@ per_s = partial(figure, unit="messages/s")
 
 
 def means(text: str, **schema: Any) -> Meta:
-    """The declaration of what is no figure: a text, a list, a part of the summary. ``schema``: more of its schema."""
+    """Declare a value that is not a figure: a text, a list, a part of the summary. ``schema``: further schema
+    keywords."""
     return Meta(description=text, extra_json_schema=schema or None)
 
 
 @dataclass(frozen=True)
 class Declared:
-    """A figure where it stands. ``path``: ``latency_ms.due_to_received.p99``."""
+    """A figure and its path, such as ``latency_ms.due_to_received.p99``."""
 
     path: str
     figure: Figure
 
 
 def figures_of(kind: Any, path: str = "", above: Figure | None = None) -> Iterator[Declared]:
-    """Every figure within a declared type, in its order. Rows of lists have none that a name could stand for.
+    """Yield every figure within a declared type, in its order. Rows of lists are left out, as no name identifies them.
 
-    ``above``: what is told of the part of the summary that holds them; its figures inherit it.
+    ``above``: the declaration of the part of the summary that holds them; its figures inherit from it.
     """
     prefix = f"{path}." if path else ""
     if is_typeddict(kind):
@@ -159,7 +163,7 @@ def figures_of(kind: Any, path: str = "", above: Figure | None = None) -> Iterat
 
 
 def declaration(hint: Any) -> tuple[Any, Figure | None]:
-    """The type of a key, and what is declared of it as a figure, if anything."""
+    """Return the type of a key, and its figure if it declares one."""
     if get_origin(hint) is not Annotated:
         return hint, None
     kind, *metadata = get_args(hint)
@@ -168,13 +172,14 @@ def declaration(hint: Any) -> tuple[Any, Figure | None]:
 
 
 def told_of(hint: Any) -> str:
-    """What a key means, whether it is a figure or not; '' if its type says all."""
+    """Return the meaning of a key, whether it is a figure or not; empty if the type is enough."""
     texts = [meta.description for meta in get_args(hint)[1:] if isinstance(meta, Meta) and meta.description]
     return texts[-1] if texts else ""
 
 
 def _inherited(part_figure: Figure, name: str, above: Figure | None) -> Figure:
-    """A part of the summary tells its figures' unit, needs and better way; one with several says which are compared."""
+    """A part of the summary passes its unit, needs and direction on to its figures, and says which of them are
+    compared."""
     if above is None:
         return part_figure
     titles = above.compared if isinstance(above.compared, Mapping) else None
@@ -197,18 +202,18 @@ def _is_shown(above: Figure, name: str) -> bool:
 
 @cache
 def declared(kind: Any) -> dict[str, Figure]:
-    """What is declared of each key of a TypedDict, of those that are figures or have some, by name."""
+    """Return the declared figure of each key of a TypedDict that is a figure or contains some, by name."""
     figure_by_name = {name: declaration(hint)[1] for name, hint in get_type_hints(kind, include_extras=True).items()}
     return {name: figure for name, figure in figure_by_name.items() if figure is not None}
 
 
 def headings(kind: Any, *names: str) -> dict[str, str]:
-    """Their headings in a table, by name."""
+    """Return the table headings of these figures, by name."""
     figures = declared(kind)
     return {name: figures[name].heading() for name in names}
 
 
 def titles(kind: Any, *names: str) -> dict[str, str]:
-    """The words of figures of a TypedDict, by name."""
+    """Return the titles of these figures of a TypedDict, by name."""
     figures = declared(kind)
     return {name: figures[name].title for name in names}

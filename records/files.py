@@ -1,4 +1,4 @@
-"""Writes files whole or not at all, and lets one process at a time do something."""
+"""Writes files whole or not at all, and provides locks between processes."""
 
 import errno
 import os
@@ -14,9 +14,10 @@ LOCK_POLL_S = 0.1
 
 
 def replace_whole(path: Path, write: Callable[[Path], object], *, make_folder: bool = False) -> None:
-    """``write`` gets the place of a draft. A reader sees the old file or the new one, never a part. RunUnwritable.
+    """Replace a file with the draft that ``write`` makes at the path it receives. Raises RunUnwritable.
 
-    A link stays a link: the file that it leads to is replaced. A device, such as /dev/stdout, is written to.
+    A reader sees the old file or the new one, never a part of one. A symbolic link stays: the file that it points to is
+    replaced. A device, such as /dev/stdout, is written to.
     """
     try:
         if is_device(path):
@@ -37,13 +38,13 @@ def replace_whole(path: Path, write: Callable[[Path], object], *, make_folder: b
 
 
 def is_device(path: Path) -> bool:
-    """Whether it is no place for a file but a terminal, a pipe or the like, which nobody may replace or remove."""
+    """Whether the path is a device, such as a terminal or a pipe, which must not be replaced or removed."""
     of_the_system = path.is_absolute() and path.parts[1:2] in (("dev",), ("proc",)) and path.parts[2:3] != ("shm",)
     return of_the_system or (path.exists() and not path.is_file() and not path.is_dir())
 
 
 def _behind_links(path: Path) -> Path:
-    """Raises OSError for links that lead to themselves."""
+    """Return the file that a symbolic link points to. Raises OSError for links that point to themselves."""
     try:
         return path.resolve() if path.is_symlink() else path
     except RuntimeError:
@@ -51,7 +52,7 @@ def _behind_links(path: Path) -> Path:
 
 
 def remove_file(path: Path) -> None:
-    """Remove a file that may be there, or the one that a link leads to; a device stays. RunUnwritable."""
+    """Remove the file if it exists, or the file that a link points to; a device stays. Raises RunUnwritable."""
     try:
         if not is_device(path):
             _behind_links(path).unlink(missing_ok=True)
@@ -62,7 +63,8 @@ def remove_file(path: Path) -> None:
 
 @contextmanager
 def locked(file: Path) -> Iterator[None]:
-    """One process at a time, polled: a lock waited for in the kernel would stop every greenlet of this process."""
+    """Let one process at a time in. Polls, as a lock awaited in the kernel would stop every greenlet of this
+    process."""
     file.parent.mkdir(parents=True, exist_ok=True)
     with file.open("w") as lock:
         while True:
@@ -71,20 +73,21 @@ def locked(file: Path) -> Iterator[None]:
                 break
             except BlockingIOError:
                 sleep(LOCK_POLL_S)
-        yield  # the lock goes with its file
+        yield  # closing the file releases the lock
 
 
 @contextmanager
 def alone_in(folder: Path, doing: str) -> Iterator[None]:
-    """Holds the folder's lock, which goes with this process. RunUnwritable if another process is ``doing`` the same."""
+    """Hold the folder's lock, which this process's end releases. RunUnwritable if another process is ``doing`` the
+    same."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         try:
             flock(descriptor, LOCK_EX | LOCK_NB)
         except BlockingIOError:
-            raise RunUnwritable(f"{folder}: another process is {doing} it at this moment: wait for its end") from None
+            raise RunUnwritable(f"{folder}: another process is {doing} it now: wait until it ends") from None
         except OSError:
-            pass  # a file system without locks costs only the guard
+            pass  # a file system without locks only loses the guard
         yield
     finally:
         os.close(descriptor)

@@ -1,16 +1,16 @@
-"""Writes a message's identity into its body, and reads back which message it is and whether it is as sent.
+"""Writes a message's identity into its body; reads it back and checks that the body is as sent.
 
-Run, producer, sequence number and attempt ride in the first 32 bytes of every measured body, because no header survives
+Run, producer, sequence number and attempt are in the first 32 bytes of every measured body, because no header survives
 every conversion between protocols. There are two checksums, one for the header with the identity, and one for the rest
 of the body. CRC-32 finds any single flipped bit and any burst up to 32 bits:
 
     byte   0       2        3      4    8         12       16   24        28          32
            magic   version  spare  run  producer  attempt  seq  body CRC  header CRC  filler …
 
-The body CRC covers everything behind the header, the header CRC the 28 bytes before it. All integers are big endian.
+The body CRC covers everything after the header, the header CRC the 28 bytes before it. All integers are big endian.
 
-The first eight bytes name this software and the run. A message of this run that was damaged still has nearly all of
-them. A message of another client, or of another run, does not: it is foreign, not corrupted.
+The first eight bytes identify this software and the run. A damaged message of this run still has nearly all of them. A
+message from another client or another run does not: it is foreign, not corrupted.
 """
 
 import struct
@@ -30,18 +30,19 @@ MAGIC, VERSION = b"bb", 1
 _CHECKED_BYTES = IDENTITY_BYTES - 4
 _RUN = Struct(">2sBBI")
 MOST_DAMAGED_BYTES = 2
-"""Of the bytes that name the run: if more differ, the message is foreign. Another run has four of them in common."""
+"""If more of the bytes that name the run differ, the message is foreign. Messages of another run share four of them."""
 _HEAD = Struct(">2sBBIIIQI")
 _HEADER = Struct(">2sBBIIIQII")
 
-# Random, so that a broker or link that compresses does not make large bodies small; seeded, so that runs are alike.
+# Random, so that a broker or link that compresses does not shrink large bodies; seeded, so that all runs use the same
+# bytes.
 FILLER = Random(0).randbytes(65_536)
 
 
 class Identity(NamedTuple):
     """One attempt to send one message. ``run`` is the run's random unsigned 32-bit number.
 
-    A named tuple, not a frozen dataclass: one is made for every send, and this is made three times faster.
+    A named tuple, not a frozen dataclass: every send creates one, and a named tuple is three times faster to create.
     """
 
     run: int
@@ -51,10 +52,10 @@ class Identity(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """A body's identity; the numbers are UNKNOWN if it is unreadable or foreign.
+    """The identity read from a body; the numbers are UNKNOWN if it is unreadable or foreign.
 
-    ``corrupted``: a message of this run whose body was changed. ``unreadable``: one whose identity was damaged.
-    ``foreign``: a message of another client or run.
+    ``corrupted``: a message of this run whose body was changed. ``unreadable``: a message of this run whose identity
+    was damaged. ``foreign``: a message of another client or run.
     """
 
     integrity: Integrity
@@ -68,22 +69,23 @@ FOREIGN = Reading("foreign", UNKNOWN, UNKNOWN, UNKNOWN)
 
 
 def stamp(identity: Identity, body_bytes: int, filler: bytes = FILLER) -> bytes:
-    """A body of exactly ``body_bytes`` that carries ``identity``; ``filler`` is repeated as often as needed.
+    """Return a body of exactly ``body_bytes`` with ``identity``; ``filler`` is repeated as often as needed.
 
-    ValueError when the body is too small for an identity, or a number does not fit its field.
+    ValueError if the body is too small for an identity, or a number does not fit its field.
     """
     tail, tail_crc = _tail(body_bytes, filler)
     run, producer, seq, attempt = identity
     try:
         head = _HEAD.pack(MAGIC, VERSION, 0, run, producer, attempt, seq, tail_crc)
     except struct.error as error:
-        problem = f"{identity} does not fit a message header ({error}): numbers are unsigned, of 32 bits, seq of 64"
+        problem = f"{identity} does not fit a message header ({error}): numbers are unsigned 32-bit, seq is "
+        "unsigned 64-bit"
         raise ValueError(problem) from None
     return b"".join((head, crc32(head).to_bytes(4, "big"), tail))
 
 
 def read(body: bytes, run: int) -> Reading:
-    """The identity that ``body`` has for a consumer of ``run``. Never raises: any bytes are a reading."""
+    """Read the identity in ``body`` for a consumer of ``run``. Accepts any bytes and never raises."""
     if len(body) < IDENTITY_BYTES:
         return _damaged(body, run)
     magic, version, _, of_run, producer, attempt, seq, body_crc, header_crc = _HEADER.unpack_from(body)
@@ -96,41 +98,42 @@ def read(body: bytes, run: int) -> Reading:
 
 
 def _damaged(body: bytes, run: int) -> Reading:
-    """A body without a valid identity: damaged if its beginning still names this run, or else foreign."""
+    """Classify a body without a valid identity: damaged if its beginning still names this run, otherwise foreign."""
     names_run = _RUN.pack(MAGIC, VERSION, 0, run)
     same = sum(found == named for found, named in zip(body, names_run, strict=False))
     return UNREADABLE if same >= len(names_run) - MOST_DAMAGED_BYTES else FOREIGN
 
 
 BEGINNING_BYTES = 40
-"""How much of a foreign message is kept: a whole identity, or some words."""
+"""How many bytes of a foreign message are kept: a whole identity, or a few words."""
 
 
 def beginning_of(body: bytes) -> bytes:
-    """What is kept of a foreign message to show it."""
+    """Return the bytes of a foreign message that are kept for display."""
     return bytes(body[:BEGINNING_BYTES])
 
 
 def shown(beginning: bytes, body_bytes: int) -> str:
-    """A foreign message in words: the run that sent it if that was a brokerbench run, or else its first bytes.
+    """Describe a foreign message: the run that sent it if that was a brokerbench run, otherwise its first bytes.
 
-    Printable ASCII only: everything else is escaped as in a bytes literal of Python.
+    Printable ASCII only: everything else is escaped as in a Python bytes literal.
     """
     if len(beginning) >= IDENTITY_BYTES and crc32(beginning[:_CHECKED_BYTES]) == _HEADER.unpack_from(beginning)[-1]:
         magic, version, _, run, producer, _attempt, seq, *_ = _HEADER.unpack_from(beginning)
         if (magic, version) == (MAGIC, VERSION):
             return f"message {seq} of producer {producer} of another brokerbench run (run number {run:08x})"
     more = "..." if body_bytes > len(beginning) else ""
-    return f"{beginning!r}{more} ({body_bytes:,} bytes)" if body_bytes else "an empty body, or one that is not bytes"
+    return f"{beginning!r}{more} ({body_bytes:,} bytes)" if body_bytes else "an empty body, or a body that is not bytes"
 
 
 @lru_cache(maxsize=256)
 def _tail(body_bytes: int, filler: bytes) -> tuple[bytes, int]:
-    """The bytes after the header, and their CRC: the same for all messages of one size, so computed once."""
+    """Return the bytes after the header, and their CRC. They are the same for all messages of one size, so they are
+    cached."""
     tail_bytes = body_bytes - IDENTITY_BYTES
     if tail_bytes < 0:
         raise ValueError(
-            f"body of {body_bytes} bytes: its identity alone takes {IDENTITY_BYTES}, so ask for as many or more"
+            f"body of {body_bytes} bytes: its identity alone takes {IDENTITY_BYTES}, so set at least {IDENTITY_BYTES}"
         )
     if tail_bytes and not filler:
         raise ValueError(f"body of {body_bytes} bytes with an empty filler: give at least one byte to repeat")

@@ -1,4 +1,4 @@
-"""Declares the figures of latency, and how far they can be relied on; decides when two of them differ too much."""
+"""Figures of latency and their reliability, and the tolerance by which two latencies differ too much."""
 
 from typing import Annotated, TypedDict
 
@@ -13,44 +13,47 @@ PERCENTILES = {
     "p99_99": "p99.99",
     "max": "largest",
 }
-"""The figures of a latency, in words."""
+"""The titles of the figures of a latency."""
 
 
 class Latency(TypedDict):
-    """Milliseconds, load phase. Percentiles are exact to 0.4 % (`records.buckets`), ``min`` and ``max`` exact.
+    """Milliseconds, load phase. Percentiles are exact to 0.4 % (`records.buckets`), ``min`` and ``max`` are exact.
 
-    A percentile with fewer than ten messages beyond it is null: p99 takes 1,000 messages.
+    A percentile with fewer than ten messages beyond it is null: p99 needs 1,000 messages.
     """
 
-    count: Annotated[int, of_messages("How many durations were measured.", column="Messages")]
-    negative: Annotated[int, of_messages("How many of them are below 0, as the clocks of two processes disagree.")]
-    min: Annotated[float | None, in_ms("The smallest one.", column="Min", decimals=2)]
-    p50: Annotated[float | None, in_ms("Half of them are at most this.", column="p50", decimals=2)]
-    p90: Annotated[float | None, in_ms("Nine tenths of them are at most this.", column="p90", decimals=2)]
-    p99: Annotated[float | None, in_ms("99 % of them are at most this.", column="p99", decimals=2)]
-    p99_9: Annotated[float | None, in_ms("99.9 % of them are at most this.", column="p99.9", decimals=2)]
-    p99_99: Annotated[float | None, in_ms("99.99 % of them are at most this.", column="p99.99", decimals=2)]
-    max: Annotated[float | None, in_ms("The largest one.", column="Max", decimals=1)]
+    count: Annotated[int, of_messages("Number of measured durations.", column="Messages")]
+    negative: Annotated[
+        int, of_messages("Number of durations below 0, which come from clocks of two processes that disagree.")
+    ]
+    min: Annotated[float | None, in_ms("The smallest duration.", column="Min", decimals=2)]
+    p50: Annotated[float | None, in_ms("Half of the durations are at most this.", column="p50", decimals=2)]
+    p90: Annotated[float | None, in_ms("Nine tenths of the durations are at most this.", column="p90", decimals=2)]
+    p99: Annotated[float | None, in_ms("99 % of the durations are at most this.", column="p99", decimals=2)]
+    p99_9: Annotated[float | None, in_ms("99.9 % of the durations are at most this.", column="p99.9", decimals=2)]
+    p99_99: Annotated[float | None, in_ms("99.99 % of the durations are at most this.", column="p99.99", decimals=2)]
+    max: Annotated[float | None, in_ms("The largest duration.", column="Max", decimals=1)]
 
 
 class Regions(TypedDict):
-    """Latency from due to received by regions: of messages that were received in the region of the broker that took
-    them, and of those that crossed. A broker without a region is of one that has no name.
-    """
+    """Latency from due to received by regions: for messages received in the region of the broker that accepted them,
+    and for messages that crossed regions. Brokers without a region share one unnamed region."""
 
-    within: Annotated[Latency, means("Of messages that were received in the region of the broker that took them.")]
-    across: Annotated[Latency, means("Of messages that were received in another region.")]
+    within: Annotated[Latency, means("For messages received in the region of the broker that accepted them.")]
+    across: Annotated[Latency, means("For messages received in another region.")]
     across_per_s: Annotated[
         float | None,
-        per_s("Messages per second that crossed and were received in the load. Null if its length is unknown."),
+        per_s(
+            "Messages per second that crossed regions and were received in the load. Null if the length of "
+            "the load is unknown."
+        ),
     ]
 
 
 class Lag(TypedDict):
     """How late the generator sent through its own fault, in milliseconds: first attempts, load phase. Waiting for a
-    connection, a confirmation, a commit or a blocked write is no lag. It never makes a run invalid: timing says
-    which figures it makes doubtful.
-    """
+    connection, a confirmation, a commit or a blocked write does not count as lag. Lag never makes a run invalid: timing
+    lists the figures that it makes doubtful."""
 
     p50: Annotated[float | None, in_ms("Half of the sends were late by at most this.")]
     p99: Annotated[float | None, in_ms("99 % of the sends were late by at most this.")]
@@ -62,25 +65,28 @@ class Lag(TypedDict):
 class Timing(TypedDict):
     """Which latency figures are sound, and which are doubtful. Timing never makes a run invalid."""
 
-    sound: Annotated[list[str], means("Figures to rely on, as checks name them: latency_ms.due_to_received.p99.")]
+    sound: Annotated[
+        list[str], means("Figures to rely on, by the names that checks use: latency_ms.due_to_received.p99.")
+    ]
     doubtful: Annotated[
         dict[str, str],
         means(
-            "Figures not to rely on, each with its reason. A check on one of them is unknown. Outages, times of "
-            "recovery and latencies by region are here too, if a backlog made them that was not the brokers'."
+            "Figures not to rely on, each with its reason. A check on one of them is unknown. Outages, recovery"
+            " times and latencies by region are listed here too if they result from a backlog that the brokers "
+            "did not cause."
         ),
     ]
     less_own_time_ms: Annotated[
         dict[str, float | None],
         in_ms(
-            "Due to received, less the generator's own delay. The delay is"
-            " the lag of sends and the lateness of reads. A figure of due_to_received is doubtful if it differs"
-            " from this by more than the larger of a tenth and 0.2 ms. The other measures are judged alike, by "
-            "the lateness of reads alone.",
+            "Due to received, minus the generator's own delay. The delay is the lag of sends and the lateness "
+            "of reads. A figure of due_to_received is doubtful if it differs from this value by more than the "
+            "larger of a tenth and 0.2 ms. The other measures are judged in the same way, by the lateness of "
+            "reads alone.",
             keys=PERCENTILES,
         ),
     ]
-    note: Annotated[str, means("One sentence on which figures not to rely, and why; empty if all are sound.")]
+    note: Annotated[str, means("One sentence on which figures not to rely on, and why; empty if all are sound.")]
 
 
 def _compared(words: str) -> dict[str, str]:
@@ -89,7 +95,7 @@ def _compared(words: str) -> dict[str, str]:
 
 MEASURES = {
     "due_to_received": Figure(
-        "From when a message was due to its first receipt: what a caller feels.",
+        "From when a message was due to its first receipt: what a caller experiences.",
         title="latency",
         column="due → received",
         better=LOWER,
@@ -111,14 +117,14 @@ MEASURES = {
         compared=_compared("sent to confirmed"),
     ),
     "round_trip": Figure(
-        "From when a request was due until its reply was received. Only of runs whose replies came.",
+        "From when a request was due until its reply was received. Only for runs with replies.",
         title="round trip",
         column="round trip",
         better=LOWER,
         needs=REPLIES,
     ),
 }
-"""The durations that are measured."""
+"""The measured durations."""
 
 
 TOLERATED_SHARE = 0.1
@@ -126,7 +132,7 @@ TOLERATED_MS = 0.2
 
 
 def tolerance_ms(value_ms: float) -> float:
-    """The larger of a tenth of a figure and 0.2 ms."""
+    """Return the larger of a tenth of a figure and 0.2 ms."""
     return max(TOLERATED_SHARE * abs(value_ms), TOLERATED_MS)
 
 

@@ -1,7 +1,7 @@
-"""Gives each message of a producer its properties, by the message's number alone.
+"""Properties of a producer's messages, determined by the message's number alone.
 
-A property has one value, or several that messages take in turn: message n has value n modulo their number. So the
-analysis knows the properties of every message without recording them.
+A property has one value, or several values that messages cycle through: message n has value n modulo their number. So
+the analysis knows the properties of every message without recording them.
 """
 
 import json
@@ -22,19 +22,19 @@ _HEADERS = (
     *("destination", "receipt", "transaction", "persistent", "expires", "priority", "timestamp", "subscription"),
     *("redelivered", "ack", "id", "selector", "type"),
 )
-"""STOMP has headers of these names, and keeps a message's properties among its headers."""
+"""STOMP headers with these names exist, and STOMP stores a message's properties among its headers."""
 _LONG = 1 << 63
 
 
 @dataclass(frozen=True)
 class MessageProperties:
-    """The properties of a producer's messages: each name with its values, which messages take in turn."""
+    """The properties of a producer's messages: each name with its values, which messages cycle through."""
 
     cycles: tuple[tuple[str, tuple[Value, ...]], ...] = ()
 
     @classmethod
     def of(cls, values: Mapping[str, Values]) -> "MessageProperties":
-        """From what a user class says. ValueError names the property and the rule."""
+        """Create the properties from a user class's setting. ValueError names the property and the rule."""
         cycles = tuple((name, _cycle(name, property_values)) for name, property_values in values.items())
         properties = cls(cycles)
         if properties.period > MOST_COMBINATIONS:
@@ -45,28 +45,28 @@ class MessageProperties:
 
     @classmethod
     def parse(cls, text: str) -> "MessageProperties":
-        """Read a JSON object, as `str` of them writes it; ValueError as `of` raises it."""
+        """Read a JSON object in the format of `str`. Raises ValueError like `of`."""
         try:
             return cls.of(_object(text) if text else {})
         except RecursionError:
-            raise ValueError("its lists lie too deep in each other; a property has one value, or one list") from None
+            raise ValueError("its lists are nested too deeply; a property has one value, or one list") from None
 
     def __str__(self) -> str:
-        """As JSON; '' without properties."""
+        """The properties as JSON; empty without properties."""
         return json.dumps({name: list(values) for name, values in self.cycles}) if self.cycles else ""
 
     @property
     def period(self) -> int:
-        """After how many messages the properties repeat."""
+        """The number of messages after which the properties repeat."""
         return math.lcm(*(len(values) for _, values in self.cycles))
 
     def of_message(self, number: int) -> dict[str, Value]:
-        """The properties of the message with this number, the ``seq`` of the event tables."""
+        """Return the properties of the message with this number, the ``seq`` of the event tables."""
         return {name: values[number % len(values)] for name, values in self.cycles}
 
 
 NO_PROPERTIES = MessageProperties()
-_FEWER = f"{MOST_COMBINATIONS:,} is the most: give them lists of like lengths"
+_FEWER = f"{MOST_COMBINATIONS:,} is the most: give them lists of similar lengths"
 
 
 def _count(number: int) -> str:
@@ -76,7 +76,7 @@ def _count(number: int) -> str:
 def _object(text: str) -> dict[str, Values]:
     read = json.loads(text, object_pairs_hook=_pairs, parse_int=_whole)
     if not isinstance(read, dict):
-        raise ValueError("is no object of JSON")
+        raise ValueError("is not a JSON object")
     return read
 
 
@@ -87,7 +87,7 @@ def _whole(digits: str) -> int:
 
 
 def _pairs(pairs: list[tuple[str, Values]]) -> dict[str, Values]:
-    """JSON itself would take the last of several values."""
+    """Reject duplicate names: JSON itself would take the last value."""
     times_written = Counter(name for name, _ in pairs)
     if twice := next((name for name, times in times_written.items() if times > 1), ""):
         raise ValueError(f"property {twice!r} is given twice; keep one, with a list of values where it has several")
@@ -104,7 +104,9 @@ def _cycle(name: str, values: Values) -> tuple[Value, ...]:
     for value in cycle:
         _require_value(name, value)
     if len({_kind(value) for value in cycle}) > 1:
-        raise ValueError(f"property {name} = {list(cycle)}: write text, numbers or truth values only, not a mixture")
+        raise ValueError(
+            f"property {name} = {list(cycle)}: write only text, only numbers or only truth values, not a mixture"
+        )
     return cycle
 
 
@@ -115,7 +117,8 @@ def _kind(value: Value) -> str:
 def _require_name(name: str) -> None:
     if not isinstance(name, str) or not _NAME.fullmatch(name) or name.upper() in _WORDS:
         raise ValueError(
-            f"property {name!r}: a name has letters, digits, _ and $, begins with no digit, and is no word of selectors"
+            f"property {name!r}: a name has letters, digits, _ and $, does not begin with a digit, and is not a "
+            "selector keyword"
         )
     if name in ("JMSXGroupID", "JMSXGroupSeq"):
         raise ValueError(f"property {name!r}: message groups are not supported; leave it out, or use another name")
@@ -128,9 +131,11 @@ def _require_value(name: str, value: object) -> None:
     if not isinstance(value, str | int | float):
         raise ValueError(f"{assignment}: write text, a number, True or False")
     if isinstance(value, str) and (not value or "\0" in value):
-        raise ValueError(f"{assignment}: text has at least one character, and no NUL")
+        raise ValueError(f"{assignment}: text must have at least one character, and no NUL")
     if isinstance(value, str) and any("\ud800" <= letter <= "\udfff" for letter in value):
-        raise ValueError(f"{assignment}: has half of a surrogate pair, which no UTF-8 has; write the character itself")
+        raise ValueError(
+            f"{assignment}: contains half of a surrogate pair, which UTF-8 cannot encode; write the character itself"
+        )
     if isinstance(value, float) and not math.isfinite(value):
         raise ValueError(f"{assignment}: must be a finite number")
     if isinstance(value, int) and not -_LONG <= value < _LONG:

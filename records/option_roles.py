@@ -1,7 +1,7 @@
-"""Declares what comparisons make of the options of a run, by their fields under ``options`` in run.json.
+"""Declares how comparisons treat the options of a run, by their fields under ``options`` in run.json.
 
-An option that is not named here is a condition: runs that are compared have to be alike in it. Those in ARM_FIELDS may
-vary. Those in SAID_BY_USERS and NO_CONDITIONS are no conditions.
+An option that is not named here is a condition: the compared runs must have the same value. The options in ARM_FIELDS
+may vary. The options in SAID_BY_USERS and NO_CONDITIONS are not conditions.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ class ArmField:
     """A field in which the arms of a comparison may differ.
 
     ``names_arm``: its value alone names an arm, without the field. ``same_for_all_scenarios``: if other fields make the
-    arms, runs of all scenarios of a page are alike in it. ``versions``: the beginnings of the conditions that may
+    arms, runs of all scenarios on a page have the same value. ``versions``: the prefixes of the conditions that may
     differ with it.
     """
 
@@ -50,8 +50,8 @@ ARM_FIELDS: Mapping[str, ArmField] = {
     "unset_defaults": ArmField(same_for_all_scenarios=True),
     "disk_mb": ArmField(),
 }
-"""What runs of a comparison may differ in, one at a time: the first that differs makes the arms. ``durable`` is a
-setting of user classes; all others are options."""
+"""Fields in which the runs of a comparison may differ, one at a time: the first that differs makes the arms.
+``durable`` is a setting of user classes; all others are options."""
 
 SAID_BY_USERS = frozenset(
     (
@@ -60,7 +60,7 @@ SAID_BY_USERS = frozenset(
         *("message_priority", "selector"),
     )
 )
-"""Options that set user classes: ``users`` in run.json has their counts and settings as they were used."""
+"""Options that set user classes: ``users`` in run.json has the counts and settings that were used."""
 
 NO_CONDITIONS = frozenset(
     (
@@ -68,5 +68,5 @@ NO_CONDITIONS = frozenset(
         *("session", "block", "order", "control", "overlay_digest", "empty_queues"),
     )
 )
-"""Options that change no figure, or that are compared otherwise: the length of the load, and an overlay's content.
-The files beside a report are no conditions either: `reports.other_files`."""
+"""Options that change no figure, or that are compared in another way: the length of the load, and an overlay's
+content. The files next to a report are not conditions either: `reports.other_files`."""

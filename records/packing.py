@@ -1,8 +1,8 @@
-"""Holds rows between two flushes, at the least cost to the process that records them.
+"""Buffers rows between two flushes, at the least cost to the process that records them.
 
 Both buffers work without a lock. One call into C (``bytearray.extend``, ``list.append``) adds a row, so threads and
-greenlets never see half a row. Only the flush takes rows, one flush at a time. It removes the prefix that it has
-copied. Rows that come meanwhile stay for the next flush. Both buffers grow: a late flush loses nothing.
+greenlets never see half a row. Only the flush removes rows, one flush at a time. It removes the prefix that it has
+copied. Rows that arrive during a flush stay for the next one. Both buffers grow, so a late flush loses nothing.
 """
 
 import threading
@@ -13,16 +13,16 @@ from typing import Any, Protocol
 import numpy as np
 import pyarrow as pa
 
-NULL_INT64 = -(2**63)  # stands for null in a packed row: no clock and no counter gets there
+NULL_INT64 = -(2**63)  # null in a packed row: no clock or counter reaches it
 NULL_INT32 = -(2**31)
 
-# Arrow type -> (struct format, numpy dtype). A string is held as its number in `Strings`.
+# Arrow type -> (struct format, numpy dtype). A string is stored as its number in `Strings`.
 _PACKED = {pa.int32(): ("i", "<i4"), pa.int64(): ("q", "<i8"), pa.bool_(): ("?", "?"), pa.string(): ("i", "<i4")}
 _NULLS = {pa.int32(): NULL_INT32, pa.int64(): NULL_INT64}
 
 
 class Strings(dict[str, int]):
-    """Numbers of the strings seen so far: ``strings["orders"]`` gives a new string the next number."""
+    """Numbers for strings: ``strings["orders"]`` gives a new string the next number."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -33,7 +33,7 @@ class Strings(dict[str, int]):
         if not isinstance(text, str):
             raise TypeError(f"{text!r} is not a string")
         text = str(text)  # an enum's member becomes its value
-        text.encode()  # text that Arrow cannot store fails here, where it costs one row and not a batch
+        text.encode()  # text that Arrow cannot store fails here and loses one row, not a batch
         with self._adding:
             if text not in self:
                 self._in_order.append(text)
@@ -44,25 +44,25 @@ class Strings(dict[str, int]):
         return self._in_order[number]
 
     def texts_of(self, numbers: Any) -> pa.Array:
-        """The strings of a numpy array of numbers."""
+        """Return the strings for a numpy array of numbers."""
         return pa.array(self._in_order, pa.string()).take(pa.array(numbers))
 
 
 class Buffer(Protocol):
     def __len__(self) -> int:
-        """Rows waiting."""
+        """Return the number of waiting rows."""
 
     def take(self) -> tuple[pa.RecordBatch, int]:
-        """Remove and return all rows waiting, and how many of them had to be left out as no rows of this table."""
+        """Remove and return all waiting rows, and the number of rows left out because they do not fit the table."""
 
 
 def packed_dtype(schema: pa.Schema) -> Any:
-    """The numpy type of a packed row: little-endian, without gaps; a text is its number, a null is NULL_INT…."""
+    """Return the numpy type of a packed row: little-endian, without gaps; text is its number, null is NULL_INT…."""
     return np.dtype([(field.name, _PACKED[field.type][1]) for field in schema])
 
 
 class PackedRows:
-    """Rows of fixed size, for the tables that grow by thousands a second. Turned into columns without a loop."""
+    """Rows of fixed size, for tables that grow by thousands of rows per second. Converted to columns without a loop."""
 
     def __init__(self, schema: pa.Schema, strings: Strings) -> None:
         row = Struct("<" + "".join(_PACKED[field.type][0] for field in schema))
@@ -89,7 +89,7 @@ class PackedRows:
 
 
 class PlainRows:
-    """Rows as tuples, for the tables that grow slowly and hold free text."""
+    """Rows as tuples, for tables that grow slowly and contain free text."""
 
     def __init__(self, schema: pa.Schema) -> None:
         self._schema = schema
@@ -111,7 +111,7 @@ class PlainRows:
 
 
 def _batch(rows: list[tuple[object, ...]], schema: pa.Schema) -> pa.RecordBatch | None:
-    """The rows as columns; None when any of them does not fit the schema."""
+    """Return the rows as columns; None if any row does not fit the schema."""
     columns = zip(*rows, strict=True) if rows else [()] * len(schema)
     try:
         arrays = [_column(values, field) for field, values in zip(schema, columns, strict=True)]
@@ -121,7 +121,7 @@ def _batch(rows: list[tuple[object, ...]], schema: pa.Schema) -> pa.RecordBatch 
 
 
 def _column(values: tuple[object, ...], field: pa.Field) -> pa.Array:
-    """Converted by the type of the values. If Arrow were asked for integers, it would silently cut 1.5 to 1."""
+    """Convert by the type of the values. If asked for integers, Arrow would silently truncate 1.5 to 1."""
     array = pa.array(values)
     expected = pa.int64() if pa.types.is_integer(field.type) else field.type
     if array.type not in (expected, pa.null()) or (array.null_count and not field.nullable):

@@ -1,4 +1,4 @@
-"""Reads and writes a load that searches for the highest rate: ``search(200, step=10, p99=500)``."""
+"""Parses and writes a load that searches for the highest rate: ``search(200, step=10, p99=500)``."""
 
 from dataclasses import dataclass
 from math import inf
@@ -13,22 +13,22 @@ from records.step_judgement import MARGIN, P99, seconds_for_p99
 
 FIELDS = {"rate": "begin_per_s", "step": "step_s", "p99": "p99_ms"}
 REST_PER_S = 0.5
-"""What each producer sends in a rest: so often that it has looked at its schedule again before a new rate begins."""
+"""Rate of each producer in a rest: high enough to check its schedule again before a new rate begins."""
 AFTER_A_STEP_S = 2
-"""So long after a step it is known what came of it."""
+"""The result of a step is known this long after it."""
 LONGEST_STEP_S = 120
 """A step is lengthened to at most this, so that its p99 has enough messages."""
 EXPECTED_TRIES, EXPECTED_REST_S = 12, 8
-"""From 200 to some thousand messages a second: about six rates until one is not held, four to close in, two again."""
-HOW = "write search, search(200), or search(200, step=10, p99=500): messages a second, seconds and milliseconds"
+"""From 200 to some thousand messages per second: about six rates until one is not held, four to close in, two again."""
+HOW = "write search, search(200), or search(200, step=10, p99=500): messages per second, seconds and milliseconds"
 
 
 @dataclass(frozen=True)
 class SearchSettings:
-    """``begin_per_s``: the first rate that is tried, in messages a second of all producers together.
+    """``begin_per_s``: the first rate to try, in messages per second of all producers together.
 
-    ``step_s``: how long each rate is tried, or longer: see `step_for`. ``p99_ms``: a rate is held only if the p99 from
-    due to received is no more. Raises UserError.
+    ``step_s``: how long each rate is tried, at least: see `step_for`. ``p99_ms``: a rate is held only if the p99 from
+    due to received is at most this. Raises UserError.
     """
 
     begin_per_s: float = 200
@@ -41,7 +41,7 @@ class SearchSettings:
         if not (0 < self.begin_per_s < inf and 0 < self.p99_ms < inf):
             raise UserError(f"{self}: the rate and p99 must be more than 0, and finite; {HOW}")
         if not LEAST_PER_S <= self.begin_per_s <= MOST_PER_S:
-            problem = f"the rate must be at least {LEAST_PER_S:g} and at most {MOST_PER_S:,} messages a second"
+            problem = f"the rate must be at least {LEAST_PER_S:g} and at most {MOST_PER_S:,} messages per second"
             raise UserError(f"{self}: {problem}; {HOW}")
         if self.step_s < LEAST_S:
             raise UserError(f"{self}: a step lasts at least {LEAST_S} s; {HOW}")
@@ -49,13 +49,13 @@ class SearchSettings:
             raise UserError(f"{self}: a step lasts at most {MOST_S:,} s; {HOW}")
 
     def first_steps(self, producers: int) -> tuple[RateStep, ...]:
-        """The steps that are known before the load: the first rate, and the rest after it."""
+        """Return the steps that are known before the load: the first rate, and the rest after it."""
         return RateStep(self.begin_per_s, self.begin_per_s, self.step_for(self.begin_per_s, producers)), rest_of(
             producers
         )
 
     def step_for(self, per_s: float, producers: int, copies: float = 1.0, timed_share: float = 1.0) -> int:
-        """How many seconds a rate is tried: ``step_s``, or as many as its p99 needs, if `LONGEST_STEP_S` is enough.
+        """Return how many seconds a rate is tried: ``step_s``, or as many as its p99 needs, up to `LONGEST_STEP_S`.
 
         ``copies``: deliveries per message. ``timed_share``: the share of deliveries whose latency is known at once.
         """
@@ -64,13 +64,14 @@ class SearchSettings:
         return int(needed_s) if self.step_s < needed_s <= LONGEST_STEP_S else self.step_s
 
     def least_per_s(self, producers: int, copies: float) -> float:
-        """The lowest rate worth trying: a lower one has no p99, or leaves producers without a message for too long."""
+        """Return the lowest rate worth trying: a lower one has no p99, or leaves producers without a message for too
+        long."""
         judged_s = len(judged_seconds(0, max(self.step_s, LONGEST_STEP_S)))
         return max(float(producers), (MARGIN * takes(P99) + producers) / judged_s / copies)
 
     @property
     def expected_s(self) -> float:
-        """About how long it takes; docs/scenarios/capacity.md says what searches took."""
+        """Approximate duration; docs/scenarios/capacity.md has measured durations."""
         return float(EXPECTED_TRIES * (self.step_for(self.begin_per_s, 1) + EXPECTED_REST_S))
 
     def __str__(self) -> str:
@@ -78,17 +79,17 @@ class SearchSettings:
 
 
 def rest_of(producers: int, for_s: int = LEAST_S) -> RateStep:
-    """A step in which the backlog of the step before it drains."""
+    """Return a step in which the backlog of the previous step drains."""
     return RateStep(REST_PER_S * producers, REST_PER_S * producers, for_s, rest=True)
 
 
 def is_search(text: str) -> bool:
-    """Whether ``--rate`` asks for a search, rightly or wrongly written."""
+    """Whether ``--rate`` requests a search, even if it is written incorrectly."""
     return text.strip().startswith("search")
 
 
 def parse_search(text: str) -> SearchSettings:
-    """The search of a text. Raises UserError."""
+    """Parse a search. Raises UserError."""
     with about(f"{text}: "):
         call = parse_call(text)
     if call is None or call.name != "search":
@@ -103,7 +104,7 @@ def parse_search(text: str) -> SearchSettings:
         try:
             settings[field] = float(number)
         except ValueError:
-            raise UserError(f"{text}: {written!r} is no number; {HOW}") from None
+            raise UserError(f"{text}: {written!r} is not a number; {HOW}") from None
     if "step_s" in settings:
         if not settings["step_s"].is_integer():
             raise UserError(f"{text}: a step lasts a whole number of seconds; {HOW}")

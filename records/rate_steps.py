@@ -1,7 +1,7 @@
-"""Reads and writes a load whose rate changes: ``100,200,400@20s`` are three rates of 20 s each.
+"""Parses and writes a load whose rate changes: ``100,200,400@20s`` is three rates of 20 s each.
 
-Each step is a rate, or ``100..1000`` for a rate that rises or falls evenly. ``@`` says for how many seconds it lasts.
-Steps without a time take that of the next step which has one.
+Each step is a rate, or ``100..1000`` for a rate that rises or falls evenly. ``@`` gives its duration in seconds. A step
+without a duration has that of the next step with one.
 """
 
 import re
@@ -13,23 +13,24 @@ from math import ceil
 from records.errors import UserError
 
 LEAST_S = 5
-"""A step is no shorter: its percentiles need messages, and JVMs are given their due times seconds ahead."""
+"""Shortest step: its percentiles need messages, and JVMs receive their due times seconds ahead."""
 MOST_S = 31 * 86_400
-"""No load lasts longer, whatever its steps."""
+"""Longest load, regardless of its steps."""
 LEAST_PER_S, MOST_PER_S = 0.001, 10_000_000
-"""Between these lies each rate, of all producers together: no machine sends more, and no load is less."""
+"""Lowest and highest rate of all producers together: no machine sends more, and less is not a load."""
 MOST_STEPS = 1_000
 LEAST_SHARE = 0.99
-"""A step is held if so much of what was due in its `judged_seconds` was sent, and received, within them."""
+"""A step is held if at least this share of the messages due in its `judged_seconds` was sent, and received, within
+them."""
 _NUMBER = r"\d+(?:\.\d+)?(?:e[+-]?\d+)?"
 _STEP = re.compile(rf"\s*({_NUMBER})(?:\.\.({_NUMBER}))?(?:@(\d+)s?)?\s*")
 
 
 @dataclass(frozen=True)
 class RateStep:
-    """Messages a second from the beginning to the end of a step, evenly rising or falling between the two.
+    """Messages per second from the beginning to the end of a step, rising or falling evenly between the two.
 
-    ``rest``: the backlog of the step before it drains in it, so whether it is held is not asked.
+    ``rest``: the backlog of the previous step drains in it, so it is not judged.
     """
 
     from_per_s: float
@@ -39,16 +40,16 @@ class RateStep:
 
     @property
     def messages(self) -> float:
-        """How many messages are due within the step."""
+        """The number of messages that are due within the step."""
         return (self.from_per_s + self.to_per_s) / 2 * self.for_s
 
     def messages_in(self, seconds: range) -> float:
-        """How many messages are due within these seconds, counted from the beginning of the step."""
+        """Return how many messages are due within these seconds, counted from the beginning of the step."""
         middle_s = (seconds.start + seconds.stop) / 2
         return (self.from_per_s + (self.to_per_s - self.from_per_s) * middle_s / self.for_s) * len(seconds)
 
     def of_one_in(self, producers: int) -> "RateStep":
-        """One producer's share."""
+        """Return one producer's share."""
         return RateStep(self.from_per_s / producers, self.to_per_s / producers, self.for_s, self.rest)
 
     def __str__(self) -> str:
@@ -58,9 +59,9 @@ class RateStep:
 
 
 def parse_steps(text: str, load_s: float | None = None) -> tuple[RateStep, ...]:
-    """The steps of a text. Raises UserError.
+    """Parse the steps. Raises UserError.
 
-    ``load_s``: how long the load lasts, in seconds; it is divided evenly among steps without any time.
+    ``load_s``: the duration of the load in seconds. It is divided evenly among the steps if none has a duration.
     """
     rates: list[tuple[float, float]] = []
     times: list[int | None] = []
@@ -79,19 +80,19 @@ def parse_steps(text: str, load_s: float | None = None) -> tuple[RateStep, ...]:
 
 
 def text_of(steps: Sequence[RateStep]) -> str:
-    """What `parse_steps` reads the same steps from."""
+    """Return the text from which `parse_steps` reads the same steps."""
     return ",".join(map(str, steps))
 
 
 def ends_s(steps: Sequence[RateStep]) -> list[int]:
-    """When each step ends, in seconds of the load."""
+    """Return when each step ends, in seconds of the load."""
     return list(accumulate(step.for_s for step in steps))
 
 
 def judged_seconds(from_s: int, until_s: int) -> range:
-    """The seconds of a step that say whether it is held: not its first fifth, in which latency may still change.
+    """Return the seconds of a step that decide whether it is held: all but its first fifth.
 
-    While it does, fewer messages arrive than are due, or more.
+    Latency may still change in the first fifth, and then fewer messages arrive than are due, or more.
     """
     return range(from_s + ceil((until_s - from_s) / 5), until_s)
 
@@ -99,24 +100,24 @@ def judged_seconds(from_s: int, until_s: int) -> range:
 def _parsed(text: str, part: str) -> tuple[float, float, int | None]:
     match = _STEP.fullmatch(part)
     if not match:
-        raise UserError(f"{text}: {part.strip()!r} is no rate; write 100, 100@20s or 100..1000@60s")
+        raise UserError(f"{text}: {part.strip()!r} is not a rate; write 100, 100@20s or 100..1000@60s")
     from_per_s, to_per_s, for_s = match.groups()
-    if for_s is not None and float(for_s) > MOST_S:  # compared as such: `int` refuses thousands of digits
+    if for_s is not None and float(for_s) > MOST_S:  # compared as a float: `int` rejects thousands of digits
         raise UserError(f"{text}: {part.strip()!r} lasts too long; a step lasts at most {MOST_S:,} s")
     return float(from_per_s), float(to_per_s or from_per_s), None if for_s is None else int(for_s)
 
 
 def _even_share(text: str, times: Sequence[int | None], load_s: float | None) -> int:
-    """How long the last step lasts, which has no time: as long as each of all, where none has one."""
+    """Return the duration of the last step if it has none: an even share of the load if no step has a duration."""
     if any(times):
-        raise UserError(f"{text}: the last step has no time; write @20s behind it")
+        raise UserError(f"{text}: the last step has no duration; write @20s after it")
     if load_s is None or load_s % len(times):
         raise UserError(f"{text}: {len(times)} steps cannot divide the load into whole seconds; write @20s")
     return int(load_s) // len(times)
 
 
 def filled(times: Sequence[int | None]) -> list[int]:
-    """How long each step lasts. One without a time takes that of the next one; the last one has a time."""
+    """Return the duration of each step. A step without one has that of the next step; the last step always has one."""
     last_first: list[int] = []
     for for_s in reversed(times):
         last_first.append(last_first[-1] if for_s is None else for_s)
@@ -125,9 +126,9 @@ def filled(times: Sequence[int | None]) -> list[int]:
 
 def _check(text: str, step: RateStep) -> None:
     if step.from_per_s <= 0 or step.to_per_s <= 0:
-        raise UserError(f"{text}: the step {step} has the rate 0; a rate is more than 0 messages a second")
+        raise UserError(f"{text}: the step {step} has the rate 0; a rate must be more than 0 messages per second")
     if max(step.from_per_s, step.to_per_s) > MOST_PER_S:
-        raise UserError(f"{text}: a rate is at most {MOST_PER_S:,} messages a second; write 100@20s")
+        raise UserError(f"{text}: a rate is at most {MOST_PER_S:,} messages per second; write 100@20s")
     if step.for_s < LEAST_S:
         raise UserError(f"{text}: the step {step} is too short; a step lasts at least {LEAST_S} s")
 

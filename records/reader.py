@@ -1,8 +1,8 @@
-"""Reads what was recorded in a run, and checks that all of it is there.
+"""Reads the recorded events of a run, and checks that they are complete.
 
 `seal` turns streams into Parquet once the run is over (`records.sealed_files`), and seals the list of files
-(`records.seal`); `inspect` says what a sealed run holds. Losses stay visible: each stream that did not end
-properly is described in a sentence. The sentence is kept in the Parquet file itself, so every later reader of the run
+(`records.seal`); `inspect` reports the contents of a sealed run. Losses stay visible: each stream that did not end
+properly is described in a sentence. The sentence is stored in the Parquet file itself, so every later reader of the run
 sees it again. Rows that are not as they were sealed are never read.
 """
 
@@ -46,9 +46,9 @@ BYTES_PER_ROW = 110  # of a stream of sends or receipts, about
 
 @dataclass(frozen=True)
 class Sealing:
-    """What a sealed run holds: rows by table, and a sentence for each file or stream that is not whole.
+    """The contents of a sealed run: rows by table, and a sentence for each file or stream that is incomplete.
 
-    ``unknowns``: what nobody knows of its events, in sentences. ``files``: the files to read, by table: their names
+    ``unknowns``: sentences on what is not known about its events. ``files``: the files to read, by table: their names
     below ``events``.
     """
 
@@ -66,13 +66,13 @@ WITHOUT_SEAL = (
 
 
 def require_begun(directory: RunDirectory) -> None:
-    """RunUnreadable for a run that ended before its first event, and for a run.json that cannot be read."""
+    """Raise RunUnreadable if the run ended before its first event, or run.json cannot be read."""
     if directory.read_run().state == "starting":
         require_events(directory)
 
 
 def require_events(directory: RunDirectory) -> None:
-    """RunUnreadable for a run without a stream and without an event file. Changes nothing in its folder."""
+    """Raise RunUnreadable if the run has neither a stream nor an event file. Changes nothing in its folder."""
     for table in EVENT_TABLES:
         if any(directory.streams(table).glob(f"*{SUFFIX}")) or any(
             map(_may_have_rows, parquet_files(directory, table))
@@ -89,12 +89,12 @@ def _may_have_rows(path: Path) -> bool:
 
 
 def seal(directory: RunDirectory) -> Sealing:
-    """Turn every stream into Parquet, seal the list of files, and return what the run holds. Harmless when repeated.
+    """Turn every stream into Parquet, seal the list of files, and return the contents of the run. May be repeated.
 
-    A stream is deleted only once its Parquet file is on disk with as many rows, and in the seal. A stream that a living
-    process still writes is kept. A seal that lacks no such rows is final: no stream is added to it. RunUnreadable for a
-    stream of another version or run, RunUnwritable when the Parquet cannot be written; the streams are then still
-    there.
+    A stream is deleted only once its Parquet file is on disk with the same number of rows, and in the seal. A stream
+    that a living process still writes is kept. A seal without such a stream is final: no stream is added to it.
+    RunUnreadable for a stream of another version or run, RunUnwritable if the Parquet cannot be written; the streams
+    then stay.
     """
     origin = Origin.of(directory)
     listed = _listed_before(directory, origin)
@@ -126,10 +126,10 @@ def seal(directory: RunDirectory) -> Sealing:
 
 
 def _listed_before(directory: RunDirectory, origin: Origin) -> dict[str, SealedFile] | None:
-    """The files of the run's seal, none of a run that was never sealed; None if its seal is gone or was edited.
+    """Return the files in the run's seal: none if the run was never sealed, None if its seal is gone or was edited.
 
-    Streams are deleted only after the seal was written. So a file without seal and stream has lost its seal, or was put
-    there. RunUnreadable if streams wait to be sealed beside such a file: the run stays as it is.
+    Streams are deleted only after the seal was written. So a file without a seal and a stream has lost its seal, or was
+    put there. RunUnreadable if such a file exists while streams wait to be sealed: the run stays as it is.
     """
     if not origin.has_seal:
         return {}
@@ -151,7 +151,7 @@ def _listed_before(directory: RunDirectory, origin: Origin) -> dict[str, SealedF
 
 
 def _final_seal(directory: RunDirectory) -> dict[str, SealedFile] | None:
-    """The files of a seal that is final; None if there is no such seal."""
+    """Return the files in a final seal; None if there is no final seal."""
     try:
         before = read_seal(directory) if directory.has_seal else None
     except NotAsSealed:
@@ -160,14 +160,15 @@ def _final_seal(directory: RunDirectory) -> dict[str, SealedFile] | None:
 
 
 def _is_final(listed: Mapping[str, SealedFile]) -> bool:
-    """Whether no process of the run still wrote when it was sealed, so no stream can have come since."""
+    """Whether no process of the run was still writing when it was sealed, so no stream can have been added since."""
     return not any(file.growing for file in listed.values())
 
 
 def _streams_since(directory: RunDirectory, origin: Origin, listed: Mapping[str, SealedFile]) -> dict[Path, str]:
-    """The streams of a run whose seal is final, each with a sentence: '' if it is in the seal with all its rows.
+    """Return the streams of a run with a final seal, each with why it is not in the seal; empty if all its rows are.
 
-    Such a stream is left of a sealing that was cut off before it was deleted. RunUnreadable.
+    A stream that is in the seal was left by a sealing that was interrupted before it deleted the stream. Raises
+    RunUnreadable.
     """
     streams = (path for table in EVENT_TABLES for path in sorted(directory.streams(table).glob(f"*{SUFFIX}")))
     return {path: _why_not_in_seal(directory, origin, listed, path) for path in streams}
@@ -194,15 +195,15 @@ def _why_not_in_seal(directory: RunDirectory, origin: Origin, listed: Mapping[st
 
 
 def _rows_to_divide(directory: RunDirectory) -> int:
-    """About how many rows the streams have that are divided by message."""
+    """Return about how many rows the streams have that are divided by message."""
     streams = (path for table in PARTED for path in directory.streams(table).glob(f"*{SUFFIX}"))
     return sum(path.stat().st_size for path in streams) // BYTES_PER_ROW
 
 
 def inspect(directory: RunDirectory) -> Sealing:
-    """What a sealed run holds, and which of its event files are not as they were sealed.
+    """Return the contents of a sealed run, with the event files that are not as they were sealed.
 
-    RunUnreadable when the run is not sealed or without events; if it has no seal, also for a file that is damaged or of
+    RunUnreadable if the run is not sealed or has no events; if it has no seal, also for a file that is damaged or of
     another version.
     """
     if not directory.seal_path.exists():
@@ -218,14 +219,14 @@ def inspect(directory: RunDirectory) -> Sealing:
 
 
 def _require_files(directory: RunDirectory) -> None:
-    """RunUnreadable for a run that has not been sealed. One that has a seal may have lost any file."""
+    """Raise RunUnreadable if the run has not been sealed. A run with a seal may have lost any file."""
     without = [table for table in EVENT_TABLES if not parquet_files(directory, table)]
     if without and (not directory.has_seal or len(without) == len(EVENT_TABLES)):
         raise RunUnreadable(f"{directory.events(without[0])}: no Parquet file: the run is not sealed, so seal it first")
 
 
 def _why_no_events(directory: RunDirectory) -> str:
-    """And the next step."""
+    """Return why the run has no events, and the next step."""
     try:
         never_came_up = directory.read_run().state == "starting"
     except RunUnreadable:
@@ -236,23 +237,24 @@ def _why_no_events(directory: RunDirectory) -> str:
 
 
 def read_events(directory: RunDirectory, table: str, columns: Sequence[str] | None = None) -> pa.Table:
-    """All rows of one table of a sealed run that are as they were sealed, or some columns of them.
+    """Return the rows of one table of a sealed run that are as they were sealed, or some of their columns.
 
-    Of a table with parts see `read_part`.
+    For a table with parts see `read_part`.
     """
     read = read_files(directory.events_path, event_files(directory)[table], table, columns)
     return read.rows
 
 
 def event_files(directory: RunDirectory) -> Mapping[str, tuple[str, ...]]:
-    """The event files of a sealed run that are to be read, by table: their names below ``events``."""
+    """Return the event files of a sealed run to read, by table: their names below ``events``."""
     if directory.has_seal:
         return check_files(directory).readable
     return {table: tuple(f"{table}/{path.name}" for path in parquet_files(directory, table)) for table in EVENT_TABLES}
 
 
 def parts_of(sealing: Sealing) -> int:
-    """Into how many parts the analysis of a sealed run divides it: by its rows, however its files are divided."""
+    """Return the number of parts for the analysis of a sealed run: by its rows, regardless of how its files are
+    divided."""
     return parts_for(sum(sealing.rows[table] for table in PARTED))
 
 
@@ -265,12 +267,12 @@ class ReadRows:
 
 
 def read_part(events: Path, files: Sequence[str], table: str, part: int, parts: int) -> ReadRows:
-    """The rows of a sealed table that are in a part. ``files``: their names below ``events``."""
+    """Return the rows of a sealed table that are in a part. ``files``: their names below ``events``."""
     return _joined(table, [_of_part(events, name, part, parts) for name in files])
 
 
 def read_files(events: Path, files: Sequence[str], table: str, columns: Sequence[str] | None = None) -> ReadRows:
-    """All rows of a sealed table, or some columns of them. ``files``: their names below ``events``."""
+    """Return all rows of a sealed table, or some of their columns. ``files``: their names below ``events``."""
     return _joined(table, [_of_file(events, name, columns) for name in files], columns)
 
 
@@ -288,7 +290,7 @@ def _of_file(events: Path, name: str, columns: Sequence[str] | None) -> ReadRows
 def _groups(
     events: Path, name: str, file: pq.ParquetFile, groups: Iterable[int], columns: Sequence[str] | None = None
 ) -> ReadRows:
-    """Row groups of a file, without those that are not as they were sealed."""
+    """Return row groups of a file, without those that are not as they were sealed."""
     asked = list(groups)
     changed = unsealed_groups(events / name, file.metadata, asked)
     rows = file.read_row_groups([group for group in asked if group not in changed], columns, use_threads=False)
@@ -297,7 +299,7 @@ def _groups(
 
 
 def _of_part(events: Path, name: str, part: int, parts: int) -> ReadRows:
-    """Rows of one file. If it has fewer parts than asked for, the part that holds the rows is looked through."""
+    """Return one file's rows in a part. If it is divided into fewer parts, its rows are filtered."""
     with pq.ParquetFile(events / name) as file:
         metadata = file.metadata.metadata
         its_parts = int(metadata.get(PARTS_KEY, b"1"))
@@ -311,7 +313,7 @@ def _of_part(events: Path, name: str, part: int, parts: int) -> ReadRows:
 
 
 def require_readable(directory: RunDirectory) -> None:
-    """RunUnreadable for a sealed file with damaged rows: `inspect` reads only what is at the end of each file."""
+    """Raise RunUnreadable for a sealed file with damaged rows: `inspect` reads only the end of each file."""
     for table in EVENT_TABLES:
         for path in parquet_files(directory, table):
             try:
@@ -321,7 +323,7 @@ def require_readable(directory: RunDirectory) -> None:
 
 
 def _contents(directory: RunDirectory) -> Sealing:
-    """Checks the footers of all files, and all rows of the tables that are not divided into parts."""
+    """Check the footers of all files, and all rows of the tables that are not divided into parts."""
     has_seal = directory.has_seal
     checked = check_files(directory) if has_seal else FileCheck(event_files(directory), ())
     rows: dict[str, int] = {}

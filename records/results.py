@@ -2,7 +2,7 @@
 
 ``second`` counts whole seconds from the start of the load phase: the warm-up is negative. ``phase`` is one of
 ``warm-up``, ``load``, ``drain`` (by the due time of the message, or else by the time of the event). Latency buckets are
-those of ``records.buckets``. docs/events.md has the columns as they are declared here (``make docs``).
+those of ``records.buckets``. docs/events.md lists the columns as they are declared here (``make docs``).
 """
 
 import pyarrow as pa
@@ -11,15 +11,15 @@ TEXT, COUNT, SECOND, BUCKET = pa.string(), pa.int64(), pa.int32(), pa.int32()
 
 
 RESULT_TABLES: dict[str, pa.Schema] = {}
-"""Each table by its name: those that `_table` declares below."""
+"""All tables by name, filled by `_table` below."""
 WRITTEN_BY_PARTS = ("latency",)
-"""The tables with rows in any number: every part of a run writes a file of its own (`added_up`)."""
+"""Tables of any length: each part of a run writes its own file (`added_up`)."""
 MEANINGS: dict[str, dict[str, str]] = {}
-"""What each column of a table means, as docs/events.md has it."""
+"""The meaning of each column of a table, as in docs/events.md."""
 
 
 def _table(table: str, *columns: tuple[str, pa.DataType, str], nullable: tuple[str, ...] = ()) -> pa.Schema:
-    """A result table. Each column has its name, its type and its meaning, in Markdown."""
+    """Declare a result table. Each column has a name, a type and a meaning in Markdown."""
     MEANINGS[table] = {name: meaning for name, _, meaning in columns}
     RESULT_TABLES[table] = pa.schema([pa.field(name, kind, nullable=name in nullable) for name, kind, _ in columns])
     return RESULT_TABLES[table]
@@ -29,11 +29,12 @@ RATES = _table(
     "rates",
     ("second", SECOND, "second of the event"),
     ("phase", TEXT, "phase of the message's due time, or of the event if it has none"),
-    ("event", TEXT, "`due`, `sent`, `acked` or `received` (every delivery but foreign ones)"),
+    ("event", TEXT, "`due`, `sent`, `acked` or `received` (every delivery except foreign ones)"),
     (
         "broker",
         TEXT,
-        "the broker that the client was connected to; for `due`, of the first attempt, '' if it was never sent",
+        "the broker that the client was connected to; for `due`, the broker of the first attempt, or empty if"
+        " it was never sent",
     ),
     ("count", COUNT, "number of events"),
 )
@@ -45,8 +46,8 @@ LATENCY = _table(
         "measure",
         TEXT,
         "`due_to_received`, `sent_to_received`, `sent_to_settled`, `ready_to_sent` (the generator's [own "
-        "lag](#own-lag)), `round_trip` (of replies: from when the request was due until its reply was received; "
-        "they have a row of `due_to_received` too)",
+        "lag](#own-lag)), `round_trip` (for replies: from when the request was due until its reply was "
+        "received; they also have a row of `due_to_received`)",
     ),
     ("from_broker", TEXT, "the producer's broker"),
     ("to_broker", TEXT, "the consumer's broker; empty if no consumer takes part"),
@@ -59,64 +60,64 @@ LATENCY = _table(
     (
         "count_less_own",
         COUNT,
-        "the same, if the generator's own delay is subtracted from each duration: [own lag](#own-lag) of the "
+        "the same with the generator's own delay subtracted from each duration: [own lag](#own-lag) of the "
         "first attempt for `due_to_received`, and late reads (see `stalls`) for all but `ready_to_sent`",
     ),
     nullable=("hops",),
 )
 
-# One row a subscription of a destination. For a queue, the queue is the subscription.
+# One row per subscription of a destination. For a queue, the queue is the subscription.
 ACCOUNTING = _table(
     "accounting",
     ("destination", TEXT, "`queue://NAME` or `topic://NAME`"),
     ("subscription", TEXT, "as in `receipts`"),
     ("sent", COUNT, "distinct messages attempted"),
-    ("acked", COUNT, "of these, confirmed by the broker"),
-    ("failed", COUNT, "of these, refused, or never written"),
-    ("in_doubt", COUNT, "of these, never answered"),
-    ("unconfirmed", COUNT, "of these, sent one way"),
-    ("received", COUNT, "distinct messages seen at least once"),
+    ("acked", COUNT, "attempted messages that a broker confirmed"),
+    ("failed", COUNT, "attempted messages that were rejected or never written"),
+    ("in_doubt", COUNT, "attempted messages that were never answered"),
+    ("unconfirmed", COUNT, "attempted messages that were sent without asking for a confirmation"),
+    ("received", COUNT, "distinct messages received at least once"),
     ("lost", COUNT, "acked, never received, not found on any queue"),
     ("stranded", COUNT, "acked, not received, found on a queue, or held for the durable subscription"),
     ("dead_lettered", COUNT, "acked, not received, found on a dead-letter queue"),
     (
         "expired",
         COUNT,
-        "not received, and the time to live was over, by what brokers keep or count: [messages that "
-        "expire](scenarios.md#messages-that-expire)",
+        "not received, and the time to live was over, according to what brokers keep or count: [messages that"
+        " expire](scenarios.md#messages-that-expire)",
     ),
-    ("unselected", COUNT, "acked, not received, found on a queue none of whose consumers has a selector that matches"),
-    ("duplicated", COUNT, "deliveries beyond the first, not marked as redelivered"),
-    ("duplicated_by_resend", COUNT, "of these, with a different attempt"),
+    ("unselected", COUNT, "acked, not received, found on a queue where no consumer has a selector that matches"),
+    ("duplicated", COUNT, "deliveries after the first, not marked as redelivered"),
+    ("duplicated_by_resend", COUNT, "duplicated deliveries from a different attempt"),
     ("recovered", COUNT, "in doubt, but received"),
     (
         "reordered",
         COUNT,
-        "first deliveries that arrived after a later message of the same producer to the same consumer",
+        "first deliveries that arrived after a later message from the same producer to the same consumer",
     ),
-    ("corrupted", COUNT, "body not as sent"),
+    ("corrupted", COUNT, "received with a body that differs from the sent one"),
     ("unexpected", COUNT, "received, but no attempt to send is recorded"),
 )
 
-# Up to 100 messages of each anomaly, so that a reader can look one up.
+# Up to 100 messages of each anomaly, so that a reader can look them up.
 ANOMALIES = _table(
     "anomalies",
     (
         "anomaly",
         TEXT,
-        "a count's name in `accounting` or in summary.json; `failed`: refused or never written, and not received",
+        "the name of a count in `accounting` or summary.json; `failed`: rejected or never written, and not received",
     ),
     ("destination", TEXT, "`queue://NAME` or `topic://NAME`"),
     ("subscription", TEXT, "as in `receipts`"),
-    ("producer", pa.int32(), "client number of its sender"),
-    ("seq", pa.int64(), "its number at that producer"),
-    ("from_broker", TEXT, "the broker that it was sent to"),
-    ("second", SECOND, "second of its due time, if known"),
+    ("producer", pa.int32(), "client number of the sender"),
+    ("seq", pa.int64(), "the message's number at that producer"),
+    ("from_broker", TEXT, "the broker that the message was sent to"),
+    ("second", SECOND, "second of the due time, if known"),
     ("detail", TEXT, "details"),
     nullable=("second",),
 )
 
-# Open client connections at the end of each second, by our clients' own events.
+# Open client connections at the end of each second, by the events of our clients.
 CONNECTIONS = _table(
     "connections",
     ("second", SECOND, "counted at the end of this second"),
@@ -125,7 +126,7 @@ CONNECTIONS = _table(
     ("count", COUNT, "open connections"),
 )
 
-# Messages delivered first-time by path; hops null where unknown.
+# First deliveries by path; hops null where unknown.
 PATHS = _table(
     "paths",
     ("from_broker", TEXT, "the producer's broker"),
@@ -144,15 +145,15 @@ LINKS = _table(
     (
         "forwarded",
         COUNT,
-        "messages carried between its first and last sample, by the bridge's own counters (of parallel duplex "
-        "links, what came back is counted by their opener); includes the canaries that prove the paths, one for "
-        "each path",
+        "messages carried between the first and last sample of the bridge, by its own counters (for parallel "
+        "duplex links, the opener counts what came back); includes the canaries that prove the paths, one per"
+        " path",
     ),
     (
         "forwarded_in_load",
         COUNT,
-        "the same within the load: what it carried between two samples is spread evenly over the time between them; "
-        "null without two samples in the load",
+        "the same within the load: messages carried between two samples are spread evenly over the time "
+        "between them; null without two samples in the load",
     ),
     nullable=("forwarded_in_load",),
 )
@@ -165,8 +166,8 @@ LINK_BACKLOG = _table(
     ("from_broker", TEXT, "the sending broker, which was sampled"),
     ("to_broker", TEXT, "the receiving broker"),
     ("connector", TEXT, "the link's name"),
-    ("waits_in", TEXT, "what was counted: see below"),
-    ("messages", COUNT, "how many waited"),
+    ("waits_in", TEXT, "the queue that was counted: see below"),
+    ("messages", COUNT, "number of waiting messages"),
 )
 
 # One row for each producer and subscription with messages that came out of order. reordered adds up to the
@@ -176,8 +177,12 @@ REORDERED = _table(
     ("destination", TEXT, "`queue://NAME` or `topic://NAME`"),
     ("subscription", TEXT, "as in `receipts`"),
     ("producer", pa.int32(), "client number of the producer"),
-    ("reordered", COUNT, "first deliveries that arrived after a later message of this producer to the same consumer"),
-    ("furthest", COUNT, "the largest difference between its number and the highest one that had arrived before"),
+    ("reordered", COUNT, "first deliveries that arrived after a later message from this producer to the same consumer"),
+    (
+        "furthest",
+        COUNT,
+        "the largest difference between the message's number and the highest number that had arrived before it",
+    ),
 )
 
 # The last value of each figure in each second. Counters (cpu_ns …) are differences from the second before.
@@ -191,12 +196,13 @@ RESOURCES = _table(
     (
         "value",
         COUNT,
-        "as in `samples`; for a counter, its growth since the second before, spread evenly over seconds without a "
-        "sample. A process or broker that was away has no rows for that time, and after its restart counts from 0",
+        "as in `samples`; for a counter, its growth since the second before, spread evenly over seconds "
+        "without a sample. A process or broker that was away has no rows for that time, and counts from 0 "
+        "after its restart",
     ),
 )
 
-# The messages at risk at each fault (summary.json has what that is), by when they were confirmed.
+# The messages at risk at each fault (defined in summary.json), by when they were confirmed.
 SURVIVAL = _table(
     "survival",
     ("fault", pa.int32(), "number of the fault by its beginning: 1 is F1 in the report"),
@@ -205,14 +211,14 @@ SURVIVAL = _table(
     ("lost", COUNT, "messages that are gone: neither received nor found"),
 )
 
-# One row for each user that a fault cut off: it lost its connection to the fault's broker. Times count from the start
-# of the load. A success is a confirmed send, a written one that nobody confirms, or a receipt. Null: never, until the
+# One row per user that a fault cut off: it lost its connection to the fault's broker. Times count from the start of the
+# load. A success is a confirmed send, a written send that needs no confirmation, or a receipt. Null: never, until the
 # end of the run.
 OUTAGES = _table(
     "outages",
     ("fault", pa.int32(), "number of the fault by its beginning: 1 is F1 in the report"),
     ("kind", TEXT, "the kind of fault"),
-    ("target", TEXT, "its broker"),
+    ("target", TEXT, "the broker of the fault"),
     ("client", pa.int32(), "client number of the connection"),
     ("user", pa.int32(), "client number of the user"),
     ("group", TEXT, "the client group"),
@@ -221,28 +227,29 @@ OUTAGES = _table(
         TEXT,
         "`producer` or `consumer`; empty if it never sent or subscribed, and for connections of single messages",
     ),
-    ("began_ns", COUNT, "its last success before the loss, or the fault's beginning if that is later"),
-    ("last_success_ns", COUNT, "its last success before the loss"),
-    ("lost_ns", COUNT, "when it noticed that the connection was lost"),
-    ("connected_ns", COUNT, "its next connection"),
-    ("ready_ns", COUNT, "when its subscriptions and sends in doubt were restored, on that connection or a later one"),
+    ("began_ns", COUNT, "the user's last success before the loss, or the beginning of the fault if that is later"),
+    ("last_success_ns", COUNT, "the user's last success before the loss"),
+    ("lost_ns", COUNT, "when the client noticed that the connection was lost"),
+    ("connected_ns", COUNT, "when it connected again"),
+    ("ready_ns", COUNT, "when its subscriptions and in-doubt sends were restored, on that connection or a later one"),
     ("to_broker", TEXT, "the broker of that connection"),
-    ("first_success_ns", COUNT, "its first success on that connection or a later one"),
+    ("first_success_ns", COUNT, "the first success on that connection or a later one"),
     ("attempts", pa.int32(), "attempts to connect from the loss to the next connection"),
     ("in_flight", COUNT, "sends written before the loss and not confirmed by then"),
     (
         "due",
         COUNT,
-        "messages that were due from `began_ns` until `first_success_ns`: a producer's own, and of a consumer "
-        "those that it received sooner or later. Of a consumer without a first success: those that its "
-        "subscription was owed from `ready_ns` on, and that nobody received. 0: nobody noticed the outage. Null "
-        "for a consumer that was never ready again: nobody knows which messages it would have received",
+        "messages that were due from `began_ns` until `first_success_ns`: for a producer, its own; for a "
+        "consumer, those that it received sooner or later. For a consumer without a first success: the "
+        "messages that its subscription was owed from `ready_ns` on, and that no consumer received. 0: the "
+        "outage had no effect. Null for a consumer that was never ready again: the messages that it would "
+        "have received are not known",
     ),
     nullable=("last_success_ns", "connected_ns", "ready_ns", "to_broker", "first_success_ns", "due"),
 )
 
-# One row for each time that a user was connected to one broker within the load, by the connection of that client; times
-# count from the load's start. A client has one stay at a time. cause: as its event tells
+# One row per stay of a user at one broker within the load, by the connection of that client; times
+# count from the load's start. A client has one stay at a time. cause: as in its event
 # (records/connection_events.py), or load_end | unrecorded.
 STAYS = _table(
     "stays",
@@ -251,8 +258,8 @@ STAYS = _table(
     ("group", TEXT, "the client group"),
     ("broker", TEXT, "the broker that it was connected to"),
     ("from_ns", COUNT, "when it connected"),
-    ("to_ns", COUNT, "when that ended"),
-    ("cause", TEXT, "why it ended, see below"),
+    ("to_ns", COUNT, "when the stay ended"),
+    ("cause", TEXT, "why the stay ended, see below"),
 )
 
 # The clients of a group that were connected to a broker at the end of a second of the load. Every second of a group
@@ -261,18 +268,18 @@ DISTRIBUTION = _table(
     "distribution",
     ("second", SECOND, "counted at the end of this second; the last one ends with the load"),
     ("group", TEXT, "the client group"),
-    ("broker", TEXT, "the broker that the clients were connected to; empty for clients that were connected to none"),
+    ("broker", TEXT, "the broker that the clients were connected to; empty for clients without a connection"),
     ("clients", COUNT, "number of clients"),
 )
 
-# How the messages of a subscription were divided: one row a consumer that held it, also one that received nothing. All
-# together received as many as the accounting has.
+# How the messages of a subscription were divided: one row per consumer that held it, including consumers that received
+# nothing. Together they received as many messages as in accounting.
 CONSUMERS = _table(
     "consumers",
     ("destination", TEXT, "`queue://NAME` or `topic://NAME`"),
     ("subscription", TEXT, "as in `receipts`"),
     ("consumer", pa.int32(), "consumer number, as in `receipts`"),
-    ("broker", TEXT, "the broker where it received most of its messages, or subscribed"),
+    ("broker", TEXT, "the broker where it received most of its messages, or where it subscribed"),
     ("messages", COUNT, "first deliveries to it"),
 )
 

@@ -1,7 +1,7 @@
-"""Holds which consumers of a run a message is owed to, by the destination that it is sent to.
+"""Routes: the consumers of a run to which a message is owed, by the destination that it is sent to.
 
 Brokers deliver across names: wildcards, virtual topics, lists of destinations. The harness computes the routes before a
-run (`topologies.products`) and writes them into run.json, as the analysis knows no broker product.
+run (`topologies.products`) and writes them to run.json, because the analysis knows no broker product.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -15,8 +15,9 @@ class Copy:
     """One copy of a message.
 
     ``place``: the ``queue://NAME`` or ``topic://NAME`` that it goes to. Consumers of a queue compete for it; each
-    subscription of a topic gets it. ``consumers``: the destinations, as consumers write them, that take it from there.
-    ``once_subscribed``: a broker makes it for a queue only if the queue exists: from the first subscription on.
+    subscription of a topic gets it. ``consumers``: the destinations, as consumers write them, that receive it from
+    there. ``once_subscribed``: the broker makes a copy for a queue only once the queue exists, which is from the first
+    subscription on.
     """
 
     place: str
@@ -25,7 +26,7 @@ class Copy:
 
     @property
     def queue(self) -> str:
-        """The name of its queue; empty for a topic."""
+        """The name of the queue; empty for a topic."""
         return self.place.removeprefix(QUEUE) if self.place.startswith(QUEUE) else ""
 
 
@@ -38,14 +39,14 @@ class Route:
 
     @property
     def is_plain(self) -> bool:
-        """Whether only consumers of exactly this destination get a message."""
+        """Whether only consumers of exactly this destination receive a message."""
         return [copy.place for copy in self.copies] == [self.destination] and {*self.copies[0].consumers} <= {
             self.destination
         }
 
 
 def copies_of(routes: Iterable[Route], destination: str) -> tuple[Copy, ...]:
-    """The copies of a message to a destination. Without routes, consumers of an equal name get it."""
+    """Return the copies of a message to a destination. Without routes, consumers of the same name receive it."""
     routes = [*routes]
     if not routes:
         return (Copy(destination, (destination,)),)
@@ -53,7 +54,8 @@ def copies_of(routes: Iterable[Route], destination: str) -> tuple[Copy, ...]:
 
 
 def met(routes: Sequence[Route], sent: Iterable[str], consumed: Collection[str]) -> tuple[Copy, ...]:
-    """The copies of messages to the destinations ``sent`` that consumers of the destinations ``consumed`` take."""
+    """Return the copies of messages sent to the destinations ``sent`` that consumers of the destinations
+    ``consumed`` receive."""
     wanted = {*consumed}
     if not routes:
         return tuple(Copy(name, (name,)) for name in sent if name in wanted)

@@ -1,7 +1,7 @@
-"""Holds what is known of one run besides its events: the frozen value behind run.json.
+"""The metadata of one run, apart from its events: the frozen value behind run.json.
 
-run.json is written when the run begins (so that a killed run can still be analysed) and again at each step.
-It never holds a password, nor a URI that does.
+run.json is written when the run begins (so that a killed run can still be analysed) and again at each step. It never
+contains a password, nor a URI with one.
 """
 
 import re
@@ -24,12 +24,12 @@ NEVER_BEGAN: dict[State, str] = {
     "starting": "it was killed while its brokers came up, or they still do",
     "running": "it was killed before its load, or the load is still to come",
 }
-"""By the state of a run without a load: why it has none."""
+"""Why a run without a load has none, by its state."""
 
 
 @dataclass(frozen=True)
 class Phases:
-    """Monotonic nanoseconds; None for what was not reached. The warm-up ends where the load begins."""
+    """Monotonic nanoseconds; None for phases that were not reached. The warm-up ends where the load begins."""
 
     warm_up_began_ns: int | None = None
     load_began_ns: int | None = None
@@ -42,8 +42,8 @@ class Phases:
 class WarmUp:
     """How the warm-up went. ``end``: what ended it.
 
-    ``fixed``: a stated time. ``settled``: the median latency of successive seconds had settled. ``not_settled``: it
-    had not within ``at_most_s``. ``no_latency``: too few latencies were known while it went on, so it took
+    ``fixed``: a stated time. ``settled``: the median latency of successive seconds had settled. ``not_settled``: it had
+    not settled within ``at_most_s``. ``no_latency``: too few latencies were known during the warm-up, so it took
     ``at_most_s``.
     """
 
@@ -54,10 +54,10 @@ class WarmUp:
 
 @dataclass(frozen=True)
 class SearchedStep:
-    """What was found of one step while the load ran: by a search for the highest rate, or of clients that become more.
+    """The live judgement of one step, by a search for the highest rate or for a growing number of clients.
 
-    ``from_s``: its beginning, in seconds of the load. ``held``: None if that could not be decided. ``why``: its
-    figures, as in the log.
+    ``from_s``: the beginning of the step, in seconds of the load. ``held``: None if this could not be decided. ``why``:
+    its figures, as in the log.
     """
 
     from_s: int
@@ -77,12 +77,12 @@ class ClockReading:
 class ProcessInfo:
     """One recording process: its index, host, and one reading of both clocks taken together.
 
-    ``offset_ns``/``error_bound_ns``: its monotonic clock against the master's (0 and 0 on one host). ``clock``: of one
-    that runs faster or slower than the master's, in order of time; between two readings its offset changes evenly, and
-    before the first and after the last it does not change. ``begun``,
-    ``settled``, ``received``: how many messages its clients began to send, of these got a final outcome, and how many
-    deliveries they had. Its rows must account for them. None if it did not tell. ``rows``: how many rows it recorded of
-    each table; empty if it did not tell.
+    ``offset_ns``/``error_bound_ns``: its monotonic clock relative to the master's (0 and 0 on one host). ``clock``:
+    readings of a clock that runs faster or slower than the master's, in order of time. Between two readings its offset
+    changes evenly; before the first and after the last it is constant. ``begun``, ``settled``, ``received``: how many
+    messages its clients began to send, how many of these got a final outcome, and how many deliveries the clients had.
+    Its rows must account for them. None if the process did not report them. ``rows``: number of rows that it recorded,
+    by table; empty if the process did not report it.
     """
 
     name: str
@@ -99,7 +99,7 @@ class ProcessInfo:
     rows: dict[str, int] = field(default_factory=dict)
 
     def offset_at(self, at_ns: int) -> int:
-        """How far its clock was ahead of the master's when it showed ``at_ns``."""
+        """Return how far its clock was ahead of the master's when it showed ``at_ns``."""
         if not self.clock or at_ns <= self.clock[0].at_ns:
             return self.clock[0].offset_ns if self.clock else self.offset_ns
         for before, after in pairwise(self.clock):
@@ -118,32 +118,32 @@ class BrokerInfo:
 
 RECEIVERS = "amqpReceivers"
 BROKER_PRODUCTS = ("activemq", "artemis")
-"""What `RunInfo.versions` calls the brokers, by product; `topologies.products` has the products themselves."""
+"""The brokers' names in `RunInfo.versions`, by product; `topologies.products` has the products themselves."""
 
 
 @dataclass(frozen=True)
 class LinkInfo:
-    """Enough of a link to draw it, and what it was set to."""
+    """The properties of a link that are needed to draw it, and its settings."""
 
     name: str
     opened_by: str
     to: str
     duplex: bool
     kind: str = "networkConnector"  # networkConnector | clusterConnection | amqpConnection | RECEIVERS
-    proxied: bool = False  # it went through a proxy, which made it as it is set:
+    proxied: bool = False  # it went through a proxy, which applied these settings:
     delay_ms: int = 0  # one way, both ways alike
     jitter_ms: int = 0
     bandwidth_kb_per_s: int = 0  # thousands of bytes, each way; 0: not limited
 
     @property
     def pulls(self) -> bool:
-        """Whether messages only come from ``to`` to the broker that opened it."""
+        """Whether messages only come from ``to`` to the broker that opened the link."""
         return self.kind == RECEIVERS
 
 
 @dataclass(frozen=True)
 class GroupInfo:
-    """A client group: where it enters and, as data, its failover URI with broker names in place of hosts."""
+    """A client group: where it enters, and its failover URI with broker names in place of hosts."""
 
     name: str
     enter_at: tuple[str, ...]
@@ -156,9 +156,9 @@ LEAVES = re.compile(r"… ([0-9][0-9.e+]*) s")
 
 @dataclass(frozen=True)
 class UserInfo:
-    """One user class of the scenario: producer or consumer, how many, and its settings as they were used.
+    """One user class of the scenario: producer or consumer, its count, and the settings that were used.
 
-    ``destination``: of several destinations, the pattern (`records.destination_pattern`).
+    ``destination``: with several destinations, the pattern (`records.destination_pattern`).
     """
 
     name: str
@@ -181,12 +181,12 @@ class UserInfo:
 
     @property
     def replies_to(self) -> tuple[str, ...]:
-        """The destinations that its replies are recorded under; none of a class that does not reply."""
+        """The destinations that its replies are recorded under; empty if the class does not reply."""
         return tuple(map(replies_to, self.destinations)) if self.settings.get("replies") else ()
 
 
 OUT_OF_REACH = "a consumer at"
-"""Every warning has it that says before a run that messages do not get to some of the consumers."""
+"""Part of every warning before a run that messages do not reach some of the consumers."""
 
 
 ANSWERS = (
@@ -205,12 +205,12 @@ ANSWERS = (
     "cost",
     "rate",
 )
-"""What a report says of a run, a sentence or a few each, in their order where no scenario asks for another."""
+"""The topics of a report's headline, with one or a few sentences each, in their default order."""
 
 
 @dataclass(frozen=True)
 class RunInfo:
-    """Everything in run.json. ``schema_version``: of the event tables."""
+    """All of run.json. ``schema_version``: the version of the event tables."""
 
     run_id: str
     scenario: str
@@ -221,44 +221,48 @@ class RunInfo:
     run_version: int = RUN_VERSION
     schema_version: int = SCHEMA_VERSION
     question: str = ""  # the scenario's own docstring
-    answered_by: tuple[str, ...] = ()  # of ANSWERS: what a report says first, as it answers the question
-    command: tuple[str, ...] = ()  # run it again with this
+    answered_by: tuple[str, ...] = ()  # from ANSWERS: what a report says first, because it answers the question
+    command: tuple[str, ...] = ()  # the command that repeats the run
     seed: int = 0
     runtime_reason: str = ""
     brokers: tuple[BrokerInfo, ...] = ()
     links: tuple[LinkInfo, ...] = ()
     groups: tuple[GroupInfo, ...] = ()
-    pairs_by_links: tuple[int, ...] = ()  # how many (producer's, consumer's broker) lie 0, 1, 2, … links apart
+    pairs_by_links: tuple[
+        int, ...
+    ] = ()  # number of (producer's, consumer's broker) pairs that are 0, 1, 2, … links apart
     users: tuple[UserInfo, ...] = ()
-    routes: tuple[Route, ...] = ()  # of each destination of producers; none if all go to consumers of equal names only
+    routes: tuple[
+        Route, ...
+    ] = ()  # one per destination of producers; none if all go only to consumers of the same name
     rate_steps: tuple[RateStep, ...] = ()  # of all producers together; none if the rate is constant
-    held_p99_ms: float | None = None  # a step with a higher p99 from due to received is not held; null: whatever it is
-    searched: tuple[SearchedStep, ...] = ()  # what was found of the steps of a load while it ran
-    client_steps: str = ""  # of a load whose clients become more: what `records.client_steps` reads
-    limited_on_purpose: str = ""  # why a backlog is what the run asks about, and no doubt; "": it is not
+    held_p99_ms: float | None = None  # a step with a higher p99 from due to received is not held; null: no limit
+    searched: tuple[SearchedStep, ...] = ()  # live judgements of the steps of a load
+    client_steps: str = ""  # of a load with a growing number of clients, in the syntax of `records.client_steps`
+    limited_on_purpose: str = ""  # why a backlog is the subject of the run, so it makes nothing doubtful; "": it is not
     checks: tuple[Check, ...] = ()
-    premises: tuple[Check, ...] = ()  # without which the run did not ask its question: it is invalid then
+    premises: tuple[Check, ...] = ()  # if one fails, the run did not test its question and is invalid
     phases: Phases = field(default_factory=Phases)
     warm_up: WarmUp = field(default_factory=WarmUp)
     durations_s: dict[str, float] = field(default_factory=dict)  # up, prove, warm_up, load, drain, browse, down
     processes: tuple[ProcessInfo, ...] = ()
-    start_failure: str = ""  # of a run that failed: why no load could begin
-    not_up_in_time: bool = False  # … as brokers, links or paths took too long: another try may succeed
+    start_failure: str = ""  # of a failed run: why no load could begin
+    not_up_in_time: bool = False  # brokers, links or paths took too long: another try may succeed
     problems: tuple[str, ...] = ()  # reasons from the harness that make the run invalid (a worker lost, disk full, …)
     unknowns: tuple[str, ...] = ()  # facts that are not known (a queue that could not be browsed, drain timed out)
-    unsearched: tuple[str, ...] = ()  # where messages may be that nobody could look for: missing ones are not lost
-    withheld: int = 0  # messages that were due and never sent, as the brokers kept their producers waiting to the end
-    missed: int = 0  # messages that were due and never sent, though the brokers took what came
-    failed_producers: tuple[int, ...] = ()  # numbers of producers that may fail, and did: their schedules ended then
-    clock_doubts: tuple[str, ...] = ()  # why times of several processes cannot be compared (a clock that moved)
-    warnings: tuple[str, ...] = ()  # facts for a reader that do not change the verdict
+    unsearched: tuple[str, ...] = ()  # places that could not be searched for messages: missing messages are not lost
+    withheld: int = 0  # messages due but never sent, because the brokers kept their producers waiting to the end
+    missed: int = 0  # messages due but never sent, although the brokers accepted messages
+    failed_producers: tuple[int, ...] = ()  # numbers of producers that may fail and did; their schedules ended then
+    clock_doubts: tuple[str, ...] = ()  # why times of several processes cannot be compared (a clock moved)
+    warnings: tuple[str, ...] = ()  # facts for the reader that do not change the verdict
     options: dict[str, str | int | float | bool | None] = field(default_factory=dict)
     versions: dict[str, str] = field(default_factory=dict)
     machine: dict[str, str | int | float] = field(default_factory=dict)
     rendered: dict[str, str] = field(default_factory=dict)  # "broker-1/activemq.xml" -> text, secrets out
 
     def protocols_of(self, role: str) -> frozenset[str]:
-        """Return the protocols of all producers, or of all consumers. `drivers.protocols` has written ``protocol``."""
+        """Return the protocols of all producers, or of all consumers. `drivers.protocols` wrote ``protocol``."""
         roles, *classes = self.protocol.split(", ")
         producers, _, consumers = roles.partition(":")
         own = dict(text.split("=") for text in classes)
@@ -266,9 +270,9 @@ class RunInfo:
         return frozenset(own.get(user.name, usual) for user in self.users if user.role == role) or frozenset({usual})
 
     def enter_at(self, role: str) -> frozenset[str]:
-        """The brokers where the users of this role enter: producer | consumer.
+        """Return the brokers where the users of this role enter: producer | consumer.
 
-        A standby is left out if its active is among them: it serves nobody before it takes over.
+        A standby is left out if its active broker is among them: it serves no client before it takes over.
         """
         groups = {user.group for user in self.users if user.role == role}
         brokers = frozenset(chain(*(group.enter_at for group in self.groups if group.name in groups)))
@@ -276,12 +280,13 @@ class RunInfo:
 
     @property
     def destinations(self) -> frozenset[str]:
-        """The names of all destinations of its users, replies left out."""
+        """The names of all destinations of its users, except for replies."""
         return frozenset(name for user in self.users for name in user.destinations)
 
     @property
     def brokers_ran_before(self) -> bool:
-        """Whether its brokers ran before it: they may have clients and messages of others, and be on other machines."""
+        """Whether its brokers ran before the run: they may have other clients and messages, and be on other
+        machines."""
         return self.runtime == "external"
 
     @property
@@ -291,7 +296,7 @@ class RunInfo:
 
     @property
     def never_began(self) -> str:
-        """Why this run has no load that could be analysed, as a part of a sentence; '' if it has one."""
+        """Why this run has no load to analyse, as part of a sentence; empty if it has one."""
         if self.phases.warm_up_began_ns is not None or self.phases.load_began_ns is not None:
             return ""
         return NEVER_BEGAN.get(self.state, "")

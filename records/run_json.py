@@ -1,8 +1,8 @@
-"""Converts a `RunInfo` to run.json and back, without loss, and reads JSON strictly as values of annotated types.
+"""Converts a `RunInfo` to run.json and back without loss, and reads JSON strictly as values of annotated types.
 
-An unknown key, a missing key or a value of another type is reported by its path (``users[0].role``). Otherwise a file
-that was only partly understood would be used wrongly, and nobody would notice. Values that no run has are refused too:
-times that go backwards, counts below 0, brokers that do not exist.
+An unknown key, a missing key or a value of another type is reported by its path (``users[0].role``). Otherwise a partly
+understood file would be used incorrectly without anyone noticing. Impossible values are rejected too: times that go
+backwards, counts below 0, brokers that do not exist.
 """
 
 import dataclasses
@@ -20,18 +20,18 @@ from records.run import RUN_VERSION, Phases, RunInfo
 from records.schemas import SCHEMA_VERSION, UNSEALED_VERSION
 from records.units import NS_PER_S
 
-NO_TEXT = re.compile("[\ud800-\udfff]")  # half of a pair of UTF-16: no file can be written with it
+NO_TEXT = re.compile("[\ud800-\udfff]")  # half of a UTF-16 pair: it cannot be written to a file
 SHOWN_AT_MOST = 80  # characters of a value
 
 
 class Misfit(ValueError):
-    """A value is not of its type; names its path."""
+    """A value does not have its type; the message names its path."""
 
 
 def typed(kind: Any, value: object, path: str = "") -> Any:
-    """``value`` as one of the annotated type ``kind``: a dataclass, TypedDict, Literal, array, object or plain value.
+    """Return ``value`` as the annotated type ``kind``: a dataclass, TypedDict, Literal, array, object or plain value.
 
-    ``path``: where the value is; '' for the whole. Raises Misfit.
+    ``path``: where the value is; empty for the whole document. Raises Misfit.
     """
     origin, arguments = get_origin(kind), get_args(kind)
     if dataclasses.is_dataclass(kind):
@@ -46,7 +46,7 @@ def typed(kind: Any, value: object, path: str = "") -> Any:
         return {key: typed(arguments[1], item, _below(path, key)) for key, item in items.items()}
     if origin is Literal:
         if value not in arguments:
-            raise _misfit(path, f"{shown(value)} is none of {', '.join(arguments)}")
+            raise _misfit(path, f"{shown(value)} is not one of {', '.join(arguments)}")
         return value
     kinds = arguments if origin in (Union, types.UnionType) else (kind,)
     if not any(_is_a(alternative, value) for alternative in kinds):
@@ -56,7 +56,7 @@ def typed(kind: Any, value: object, path: str = "") -> Any:
 
 
 def _fields(kind: Any, value: object, path: str) -> dict[str, Any]:
-    """The fields of a dataclass or a TypedDict."""
+    """Return the fields of a dataclass or a TypedDict."""
     fields = _of_type(dict, value, path)
     type_by_name = get_type_hints(kind)
     for name in type_by_name.keys() - fields.keys():
@@ -73,7 +73,8 @@ def _of_type(kind: type, value: object, path: str) -> Any:
 
 
 def _is_a(kind: type, value: object) -> bool:
-    """Booleans are no numbers here, nor is NaN, nor half a character a text; an integer will do as a float."""
+    """Check strictly: a bool or NaN is not a number, a lone surrogate is not text; an integer is accepted as a
+    float."""
     if isinstance(value, bool) or kind is bool:
         return isinstance(value, bool) and kind is bool
     if isinstance(value, float) and not math.isfinite(value):
@@ -89,7 +90,7 @@ def _below(path: str, name: str) -> str:
 
 
 def shown(value: object) -> str:
-    """As Python writes it, cut short."""
+    """Return the value as Python prints it, truncated."""
     text = repr(value)
     return text if len(text) <= SHOWN_AT_MOST else f"{text[:SHOWN_AT_MOST]}…"
 
@@ -99,33 +100,34 @@ def _misfit(path: str, problem: str) -> Misfit:
 
 
 DIGEST = "sha256"
-"""The key of run.json with the digest of all others."""
+"""The key in run.json with the digest of all other keys."""
 LATEST_NS = 2**63 - 1
 FOLLOW = (
     ("warm_up_began_ns", "load_began_ns"),
     ("load_began_ns", "load_ended_ns"),
-    ("warm_up_began_ns", "drain_ended_ns"),  # who is interrupted in the warm-up may drain before the load would begin
+    ("warm_up_began_ns", "drain_ended_ns"),  # a run interrupted in the warm-up may drain before the load would begin
     ("drain_ended_ns", "browse_ended_ns"),
 )
-"""(phase, another that is not before it)."""
+"""Pairs of phases: the second must not be before the first."""
 
 
 def encode(info: RunInfo) -> str:
-    """run.json as text, with its own digest. ValueError for a number that JSON has no way to write (NaN, infinity).
+    """Return run.json as text, with its own digest. ValueError for a number that JSON cannot represent (NaN, infinity).
 
-    What is no text, as in an argument that is not UTF-8, is written as "?".
+    Anything that is not text, as in an argument that is not UTF-8, is written as "?".
     """
     content = json.loads(NO_TEXT.sub("?", json.dumps(dataclasses.asdict(info), ensure_ascii=False, allow_nan=False)))
     return json.dumps({**content, DIGEST: digest_of(content)}, indent=2, ensure_ascii=False) + "\n"
 
 
 def digest_of(content: object) -> str:
-    """The SHA-256 of a value of JSON, whatever the order of its keys."""
+    """Return the SHA-256 of a JSON value, regardless of the order of its keys."""
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def content_digest(text: str) -> str:
-    """The SHA-256 of what run.json says, however it is formatted; empty if its own digest is of another content."""
+    """Return the SHA-256 of run.json's content, regardless of its formatting; empty if it does not match its own
+    digest."""
     try:
         document = parse(text)
         written = document.pop(DIGEST, "")
@@ -135,25 +137,25 @@ def content_digest(text: str) -> str:
 
 
 def parse(text: str) -> Any:
-    """What JSON ``text`` holds. ValueError with a plain sentence."""
+    """Parse JSON. ValueError with a plain sentence."""
     try:
         return json.loads(text)
     except json.JSONDecodeError:
         raise
     except RecursionError:
-        raise ValueError("its values lie too deep in each other") from None
+        raise ValueError("its values are nested too deeply") from None
     except ValueError:  # Python's own limit
-        raise ValueError("a number in it has thousands of digits") from None
+        raise ValueError("it contains a number with thousands of digits") from None
 
 
 def decode(text: str, source: str) -> RunInfo:
-    """The RunInfo that ``text`` holds; RunUnreadable, naming ``source`` and the key, if it holds none."""
+    """Parse ``text`` as a RunInfo. RunUnreadable, with ``source`` and the key, if that fails."""
     try:
         document = parse(text)
     except ValueError as error:
         raise RunUnreadable(f"{source}: not readable as JSON ({error}): was it cut short or edited?") from None
     fields = document if isinstance(document, dict) else {}
-    fields.pop(DIGEST, None)  # `content_digest` says whether it fits
+    fields.pop(DIGEST, None)  # `content_digest` checks whether it matches
     _require(source, "run_version", fields.get("run_version", RUN_VERSION), (RUN_VERSION,))
     _require(source, "schema_version", fields.get("schema_version", SCHEMA_VERSION), (SCHEMA_VERSION, UNSEALED_VERSION))
     try:
@@ -169,7 +171,7 @@ def decode(text: str, source: str) -> RunInfo:
 
 
 def _impossible(info: RunInfo) -> Iterator[str]:
-    """Each value that no run has, by its path."""
+    """Yield each impossible value, by its path."""
     yield from _impossible_times(info.phases)
     counts = {"withheld": info.withheld, "missed": info.missed}
     counts |= {f"pairs_by_links[{n}]": pairs for n, pairs in enumerate(info.pairs_by_links)}
@@ -177,14 +179,14 @@ def _impossible(info: RunInfo) -> Iterator[str]:
     for n, process in enumerate(info.processes):
         counts |= {f"processes[{n}].{key}": getattr(process, key) or 0 for key in ("begun", "settled", "received")}
         counts |= {f"processes[{n}].rows.{table}": rows for table, rows in process.rows.items()}
-    yield from (f"{path}: {count} is below 0, and nothing is counted so" for path, count in counts.items() if count < 0)
+    yield from (f"{path}: {count} is below 0, and no count can be" for path, count in counts.items() if count < 0)
     names = {
         f"links[{n}].{end}": getattr(link, end) for n, link in enumerate(info.links) for end in ("opened_by", "to")
     }
     names |= {f"brokers[{n}].standby_of": broker.standby_of for n, broker in enumerate(info.brokers)}
     for n, group in enumerate(info.groups):
         names |= {f"groups[{n}].enter_at[{place}]": name for place, name in enumerate(group.enter_at)}
-    brokers = {broker.name for broker in info.brokers} | {""}  # '': it stands by for none
+    brokers = {broker.name for broker in info.brokers} | {""}  # '': not a standby
     yield from (f"{path}: the run has no broker {shown(name)}" for path, name in names.items() if name not in brokers)
 
 
@@ -192,13 +194,13 @@ def _impossible_times(phases: Phases) -> Iterator[str]:
     times = {name: at_ns for name, at_ns in dataclasses.asdict(phases).items() if at_ns is not None}
     for name, at_ns in times.items():
         if not 0 <= at_ns <= LATEST_NS:
-            yield f"phases.{name}: {shown(at_ns)} is no time of a clock in nanoseconds"
+            yield f"phases.{name}: {shown(at_ns)} is not a clock time in nanoseconds"
     for earlier, later in FOLLOW:
         if earlier in times and later in times and times[later] < times[earlier]:
             yield f"phases.{later}: {times[later]} is before {earlier} ({times[earlier]})"
     load_ns = times.get("load_ended_ns", 0) - times.get("load_began_ns", 0)
     if "load_began_ns" in times and load_ns > MOST_S * NS_PER_S:
-        yield f"phases.load_ended_ns: the load would have lasted more than {MOST_S:,} s, and none does"
+        yield f"phases.load_ended_ns: the load would have lasted more than {MOST_S:,} s, the longest load"
 
 
 def _require(source: str, key: str, version: object, ours: Sequence[int]) -> None:

@@ -1,4 +1,4 @@
-"""The folder of one run, and where everything is in it.
+"""The folder of one run, and the paths within it.
 
     <run id>/
         run.json             what was run (records.run)
@@ -31,13 +31,13 @@ from records.schemas import UNSEALED_VERSION
 
 @dataclass(frozen=True)
 class RunDirectory:
-    """The folder of one run. Asking for a path makes nothing; `create`, `broker_folder` and `write_run` do."""
+    """The folder of one run. Reading a path creates nothing; `create`, `broker_folder` and `write_run` do."""
 
     path: Path
 
     @classmethod
     def create(cls, parent: Path, run_id: str) -> "RunDirectory":
-        """Make a new, empty run folder below ``parent``. RunUnwritable when it cannot be, or is there already."""
+        """Make a new, empty run folder below ``parent``. RunUnwritable if it cannot be made, or exists already."""
         path = parent / run_id
         try:
             parent.mkdir(parents=True, exist_ok=True)
@@ -48,12 +48,12 @@ class RunDirectory:
 
     @classmethod
     def open(cls, path: Path) -> "RunDirectory":
-        """An existing run. RunUnreadable when ``path`` is none; run.json itself is read by `read_run`."""
+        """Open an existing run. RunUnreadable if ``path`` is not a run folder; `read_run` reads run.json itself."""
         if not path.is_dir():
             raise RunUnreadable(f"{path}: there is no such folder: give the folder of a run, such as runs/<run id>")
         directory = cls(path)
         if not directory.run_path.is_file():
-            raise RunUnreadable(f"{path}: no run folder, as it has no run.json: give one such as runs/<run id>")
+            raise RunUnreadable(f"{path}: not a run folder, as it has no run.json: give one such as runs/<run id>")
         return directory
 
     @property
@@ -62,15 +62,15 @@ class RunDirectory:
 
     @property
     def run_id(self) -> str:
-        """The id of the run, whatever its folder is called by now. RunUnreadable.
+        """The id of the run, regardless of the current name of its folder. Raises RunUnreadable.
 
-        A new folder, which has no run.json yet, is called by the run's id.
+        A new folder without a run.json is named after the run's id.
         """
         return self.read_run().run_id if self.run_path.exists() else self.path.name
 
     @property
     def has_seal(self) -> bool:
-        """Whether its events are sealed, or will be: those of older versions are not. RunUnreadable."""
+        """Whether its events are sealed, or will be; events of older versions are not. Raises RunUnreadable."""
         return not self.run_path.exists() or self.read_run().schema_version != UNSEALED_VERSION
 
     @property
@@ -83,7 +83,7 @@ class RunDirectory:
 
     @property
     def is_analysed(self) -> bool:
-        """Whether the last analysis reached its end: it writes its digests last."""
+        """Whether the last analysis finished: it writes its digests last."""
         return self.summary_path.exists() and self.digests_path.exists()
 
     @property
@@ -108,10 +108,11 @@ class RunDirectory:
         return self.path / "results" / table
 
     def broker_folder(self, name: str) -> Path:
-        """The folder of one broker, made if need be."""
+        """Return the folder of one broker, and create it if necessary."""
         if name in ("", ".", "..") or Path(name).name != name:
             raise ValueError(
-                f"broker {name!r}: its name names a folder, so it is not empty, '.' or '..' and holds no '/'"
+                f"broker {name!r}: its name names a folder, so it must not be empty, '.' or '..', and must not "
+                "contain '/'"
             )
         path = self.path / "brokers" / name
         try:
@@ -121,7 +122,7 @@ class RunDirectory:
         return path
 
     def write_run(self, info: RunInfo) -> None:
-        """Write run.json whole or not at all: a reader sees the old one or the new one. RunUnwritable if it cannot."""
+        """Write run.json whole or not at all: a reader sees the old or the new version. Raises RunUnwritable."""
         text = encode(info)
         try:
             try:
@@ -148,35 +149,36 @@ class RunDirectory:
         return self.path / ".run.json.reserve"
 
     def _reserve(self, byte_count: int) -> None:
-        """Keep room for the next run.json: events may fill the disk, and how the run ended must still be written."""
+        """Reserve space for the next run.json: events may fill the disk, and the end of the run must still be
+        written."""
         if not byte_count:
             self._reserve_path.unlink(missing_ok=True)
         elif not self._reserve_path.exists():
-            with contextlib.suppress(OSError):  # a disk that is full already: nothing can be kept
+            with contextlib.suppress(OSError):  # the disk is full already: no space can be reserved
                 self._reserve_path.write_bytes(bytes(byte_count + 64 * 1024))
 
     def remove_unfinished(self) -> None:
-        """Remove what a killed run left of its next run.json: the room kept for it, and a draft."""
+        """Remove what a killed run left of its next run.json: the reserved space, and a draft."""
         for path in self.path.glob(f".{self.run_path.name}.*"):
             with contextlib.suppress(OSError):
                 path.unlink()
 
     def read_verdict(self) -> str:
-        """The verdict in summary.json, which the analysis has written. Raises RunUnreadable if the file has none."""
+        """Return the verdict in summary.json, written by the analysis. Raises RunUnreadable if the file has none."""
         try:
             return str(json.loads(self.summary_path.read_text(encoding="utf-8"))["verdict"])
         except (OSError, ValueError, KeyError, TypeError):
             raise RunUnreadable(
-                f"{self.summary_path}: holds no verdict: run `brokerbench analyse {self.path}`"
+                f"{self.summary_path}: contains no verdict: run `brokerbench analyse {self.path}`"
             ) from None
 
     def read_run(self) -> RunInfo:
-        """What run.json says. RunUnreadable when it is missing, no JSON, of another version, or has wrong keys."""
+        """Read run.json. RunUnreadable if it is missing, not JSON, of another version, or has wrong keys."""
         return decode(self._run_text(), str(self.run_path))
 
     @property
     def run_sha256(self) -> str:
-        """The digest of what run.json says; empty if it was edited, or is not there yet. RunUnreadable."""
+        """The digest of run.json's content; empty if it was edited, or does not exist yet. Raises RunUnreadable."""
         return content_digest(self._run_text()) if self.run_path.exists() else ""
 
     def _run_text(self) -> str:
@@ -193,13 +195,14 @@ class RunDirectory:
 
 
 def new_run_id(scenario: str, topology: str, *, now: datetime | None = None) -> str:
-    """``20261121-143231-steady-mesh-brokers-3-9f2c41``: sorts by (UTC) time, tells what ran, and is unique."""
+    """Return ``20261121-143231-steady-mesh-brokers-3-9f2c41``: sorts by UTC time, names scenario and topology, is
+    unique."""
     time = (now or datetime.now(UTC)).astimezone(UTC).strftime("%Y%m%d-%H%M%S")
     return "-".join(part for part in (time, _slug(scenario), _slug(topology), secrets.token_hex(3)) if part)
 
 
 def _slug(text: str) -> str:
-    """``mesh(brokers=3)`` as ``mesh-brokers-3``, which is safe in every file system and every shell."""
+    """Return ``mesh-brokers-3`` for ``mesh(brokers=3)``, which is safe in every file system and every shell."""
     return re.sub(r"[^a-z0-9]+", "-", text.lower())[:40].strip("-")
 
 

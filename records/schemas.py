@@ -1,22 +1,21 @@
 """The schemas of the event tables.
 
-Raw events are the truth: one row for every send attempt, receipt, connection change, fault, leftover, broker sample
-and stall of a load generator. Nothing is averaged or bucketed before the analysis. Times are nanoseconds of the
-recording host's monotonic clock (``time.perf_counter_ns``), signed, never clamped; ``run.json`` holds what ties them to
-wall time.
+Raw events are the truth: one row for every send attempt, receipt, connection change, fault, leftover, broker sample and
+stall of a load generator. Nothing is averaged or bucketed before the analysis. Times are nanoseconds of the recording
+host's monotonic clock (``time.perf_counter_ns``), signed, never clamped; ``run.json`` relates them to wall time.
 
-A *client number* names one user of one run, or a connection that is not one user's (docs/events.md says which):
-``process index * CLIENTS_PER_PROCESS + n``. ``sends.producer``,
-``receipts.consumer``, ``connections.client`` and both numbers of ``members`` are of that one sequence.
+A *client number* names one user of one run, or a connection that does not belong to one user (see docs/events.md):
+``process index * CLIENTS_PER_PROCESS + n``. ``sends.producer``, ``receipts.consumer``, ``connections.client`` and both
+numbers of ``members`` come from this one sequence.
 """
 
 import pyarrow as pa
 
 SCHEMA_VERSION = 5
 UNSEALED_VERSION = 4
-"""Runs of this version are read too. Their event files do not name their run, and have no seal (`records.seal`)."""
+"""Runs of this version can be read too. Their event files do not name their run, and have no seal (`records.seal`)."""
 CLIENTS_PER_PROCESS = 1_000_000
-CANARY_PREFIX = "brokerbench.canary."  # queues of the canaries before the load: these are no user's messages
+CANARY_PREFIX = "brokerbench.canary."  # queues of the canaries before the load: these messages belong to no user
 UNKNOWN = -1  # producer or seq of a body with an unreadable identity
 
 
@@ -27,10 +26,10 @@ def _table(*columns: tuple[str, pa.DataType], nullable: tuple[str, ...] = ()) ->
 TEXT = pa.string()
 TIME_NS = pa.int64()
 
-# One row an attempt, written when its outcome is known.
+# One row per attempt, written when its outcome is known.
 # outcome: acked | failed | in_doubt | unconfirmed (see drivers/contract.py)
 # ready_ns: when it was due and no broker held its producer back (drivers/client/backpressure.py)
-# blocked: the in-flight cap, or the commit of the transaction before, made this slot wait
+# blocked: the in-flight limit, or the commit of the previous transaction, made this slot wait
 SENDS = _table(
     ("producer", pa.int32()),
     ("seq", pa.int64()),
@@ -47,10 +46,10 @@ SENDS = _table(
     nullable=("settled_ns",),
 )
 
-# One row a delivery. subscription: the queue's name for a queue, the subscription's own name for a topic.
+# One row per delivery. subscription: the queue's name for a queue, the subscription's own name for a topic.
 # integrity: intact | corrupted (identity readable, body not as sent) | unreadable (producer and seq are UNKNOWN)
-#            | foreign (a message of another run, or of nobody we know: producer and seq are UNKNOWN)
-# hops: brokers crossed between the producer's and the consumer's, null where the protocol does not tell
+#            | foreign (a message of another run or of an unknown client: producer and seq are UNKNOWN)
+# hops: brokers crossed between the producer's and the consumer's, null where the protocol does not report them
 RECEIPTS = _table(
     ("consumer", pa.int32()),
     ("subscription", TEXT),
@@ -66,7 +65,7 @@ RECEIPTS = _table(
     nullable=("hops",),
 )
 
-# One row a subscription that a consumer holds, so that one which never received anything is known too.
+# One row per subscription that a consumer holds, so that subscriptions that received nothing are known too.
 # kind: queue | topic | durable_topic. began_ns: when the broker confirmed it for the first time. selector: '' for none.
 SUBSCRIPTIONS = _table(
     ("consumer", pa.int32()),
@@ -79,13 +78,14 @@ SUBSCRIPTIONS = _table(
 )
 
 # event: attempt | connected | ready | lost | moved | closed | blocked | unblocked. broker: its name, never its URI;
-# null if not known yet. ready: the client's subscriptions and sends in doubt are restored; not of its first connection.
-# blocked and the unblocked of the same client and reason: from when until when, a second or more, the broker took
-# nothing from a producer (drivers/client/backpressure.py); both are written when it is over.
-# from_broker, of connected, moved and ready: the broker that the client used before; null for its first connection.
+# null if not known yet. ready: the client's subscriptions and in-doubt sends are restored; not for its first
+# connection.
+# blocked and unblocked of the same client and reason: begin and end of a period of a second or more in which the broker
+# accepted nothing from a producer (drivers/client/backpressure.py); both are written when it is over.
+# from_broker, for connected, moved and ready: the broker that the client used before; null for its first connection.
 # cause: lost | order | priority | redirect | refused | untrusted | unreachable | closed (records/connection_events.py).
-# Of lost and closed: why it ended; of connected, moved and ready: why the one before ended; of an attempt: why it gave
-# no connection. Else null. ended_ns: when an attempt ended, which began at at_ns; else null. reason: free text.
+# For lost and closed: why it ended; for connected, moved and ready: why the previous one ended; for an attempt: why it
+# failed. Else null. ended_ns: when an attempt ended, which began at at_ns; else null. reason: free text.
 CONNECTIONS = _table(
     ("client", pa.int32()),
     ("group", TEXT),
@@ -100,8 +100,8 @@ CONNECTIONS = _table(
     nullable=("broker", "from_broker", "cause", "ended_ns"),
 )
 
-# One row a user: by which connection (the client of `connections`) it sends and receives, as long as it lives. Null:
-# each message has a connection. role: producer | consumer. from_ns: when the user took it, before it was opened.
+# One row per user: the connection (the client in `connections`) that it sends and receives with, as long as it lives.
+# Null: each message has a connection. role: producer | consumer. from_ns: when the user took it, before it was opened.
 MEMBERS = _table(
     ("user", pa.int32()),
     ("connection", pa.int32()),
@@ -112,8 +112,8 @@ MEMBERS = _table(
     nullable=("connection",),
 )
 
-# One row a message found when every queue was browsed after the drain; producer/seq UNKNOWN if not ours. expired: it is
-# a dead letter because its time to live was over.
+# One row per message found when every queue was browsed after the drain; producer/seq UNKNOWN if not ours. expired: it
+# is a dead letter because its time to live was over.
 LEFTOVERS = _table(
     ("broker", TEXT),
     ("queue", TEXT),
@@ -127,9 +127,10 @@ LEFTOVERS = _table(
 )
 
 # began_ns: when it was applied; ended_ns: when mending it began, null if it never did. requested_ns: when it was due.
-# effective_ns, restored_ns: when its effect was measured, and when the broker was measured to take logins again; of a
-# join: that it takes logins and its links are up, and that it is gone again.
-# error: why it was not what was asked for; null when it was.
+# effective_ns, restored_ns: when its effect was measured, and when the broker was measured to accept logins again; for
+# a
+# join: that it accepts logins and its links are up, and that it is gone again.
+# error: why the effect was not the requested one; null if it was.
 FAULTS = _table(
     ("kind", TEXT),
     ("target", TEXT),
@@ -142,7 +143,7 @@ FAULTS = _table(
     nullable=("ended_ns", "error", "requested_ns", "effective_ns", "restored_ns"),
 )
 
-# One row a figure a second. kind: broker | queue | connector | bridge | process | machine | link.
+# One row per figure per second. kind: broker | queue | connector | bridge | process | machine | link.
 # object: '' for a broker or process, the queue's, connector's or link's name, "connector|remote broker" for a bridge.
 # metric (all counters are totals since the broker's start, all integers):
 #   broker     connections, heap_used_bytes, heap_max_bytes, memory_percent, store_percent, total_messages,
@@ -150,8 +151,8 @@ FAULTS = _table(
 #   queue      depth, in_flight, enqueue_count, dequeue_count, forward_count, dispatch_count, expired_count,
 #              consumers, producers; other_consumers: those of clients that are not the run's (only if there are any)
 #   connector  connections (clients only: bridges are left out; no row while there are none)
-#   bridge     enqueue_count, dequeue_count, received_count; backlog: what is on the link's own queue; queue_backlog:
-#              what is on the queues that the link reads; unconfirmed: what a bridge of Classic has taken
+#   bridge     enqueue_count, dequeue_count, received_count; backlog: messages on the link's own queue; queue_backlog:
+#              messages on the queues that the link reads; unconfirmed: messages that a bridge of Classic has taken
 #   process    cpu_ns, core_wait_ns, rss_bytes, threads; broker '' means the load generator's own process; object its
 #              name; core_wait_ns: how long its threads were ready to run and waited for a core
 #   machine    cpu_busy_ns, steal_ns, load_milli    (broker is '')
@@ -167,8 +168,8 @@ SAMPLES = _table(
     ("value", pa.int64()),
 )
 
-# One row a time that the clients of a protocol in one process stood still for more than 3 ms: they read nothing
-# meanwhile. process: the process's index, as in client numbers. began_ns: when a timer was due, of gevent's loop or of
+# One row per period of more than 3 ms in which the clients of a protocol in one process stood still: they read nothing
+# then. process: the process's index, as in client numbers. began_ns: when a timer was due, of gevent's loop or of
 # a thread in the JVM that only sleeps; ended_ns: when the loop called it, or the thread woke.
 STALLS = _table(
     ("process", pa.int32()),

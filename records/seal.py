@@ -1,10 +1,10 @@
-"""Binds the event files and run.json of a run together: none can be added, removed, replaced or edited unnoticed.
+"""Binds the event files and run.json of a run together: additions, removals, replacements and edits are noticed.
 
-A chain of SHA-256: `events/seal.json` names the run, has the digest of what run.json says, and lists each event file
+A chain of SHA-256: `events/seal.json` names the run, has the digest of run.json's content, and lists each event file
 with its rows and the digest of its footer. The footer has the digest of each row group, and the run, table and process
-that recorded the rows. So a process that reads a few row groups checks these alone, and needs only the names and
-digests of the seal. Nothing in the chain depends on where the run's folder is. The chain has no secret: who computes
-all digests anew can forge a run.
+that recorded the rows. So a process that reads a few row groups checks only these, and needs only the names and digests
+in the seal. Nothing in the chain depends on the path of the run's folder. The chain has no secret: anyone who
+recomputes all digests can forge a run.
 
 Only files and row groups that are as they were sealed are read. `check_files` returns a sentence for each other file.
 """
@@ -29,16 +29,16 @@ from records.schemas import EVENT_TABLES, SCHEMA_VERSION
 from records.streams import PROCESS_KEY, RUN_KEY, TABLE_KEY, VERSION_KEY
 
 GROUP_DIGESTS_KEY = b"brokerbench.sha256_of_row_group"
-"""Of a sealed file: the SHA-256 of the bytes of each row group, separated by spaces."""
+"""Key in a sealed file: the SHA-256 of the bytes of each row group, separated by spaces."""
 MAGIC = b"PAR1"
-NAMED_AT_MOST = 10  # files of one run
+NAMED_AT_MOST = 10  # files of one run that are named in problems
 
 
 @dataclass(frozen=True)
 class SealedFile:
-    """``footer_sha256``: of the bytes behind the last row group, in which all metadata of the file is.
+    """``footer_sha256``: digest of the bytes after the last row group, which contain all metadata of the file.
 
-    ``growing``: a process still wrote the stream that it was made from, so more rows may come.
+    ``growing``: a process was still writing the stream that it was made from, so more rows may come.
     """
 
     rows: int
@@ -50,7 +50,7 @@ class SealedFile:
 class Seal:
     """The event files of a run, by their path below ``events``, such as ``sends/worker-1.parquet``.
 
-    ``run_sha256``: of what run.json said when they were sealed; empty if it had been edited by then.
+    ``run_sha256``: digest of run.json's content when they were sealed; empty if it had been edited by then.
     """
 
     run_id: str
@@ -59,19 +59,19 @@ class Seal:
 
 
 class NotAsSealed(ValueError):
-    """The seal, or a file, is not what it was. The message is a part of a sentence."""
+    """The seal, or a file, was changed. The message is part of a sentence."""
 
 
 @dataclass(frozen=True)
 class FileCheck:
-    """``readable``: the names of the files of each table that are as they were sealed. ``problems``: sentences."""
+    """``readable``: names of the files of each table that are as they were sealed. ``problems``: sentences."""
 
     readable: Mapping[str, tuple[str, ...]]
     problems: tuple[str, ...]
 
 
 def write_seal(directory: RunDirectory, seal: Seal) -> None:
-    """Write the seal, whole or not at all. RunUnwritable."""
+    """Write the seal, whole or not at all. Raises RunUnwritable."""
     files = {name: asdict(seal.files[name]) for name in sorted(seal.files)}
     content = {"run_id": seal.run_id, "run_sha256": seal.run_sha256, "files": files}
     text = json.dumps({**content, "sha256": digest_of(content)}, indent=1) + "\n"
@@ -79,7 +79,7 @@ def write_seal(directory: RunDirectory, seal: Seal) -> None:
 
 
 def read_seal(directory: RunDirectory) -> Seal | None:
-    """The seal of a run; None if there is none. NotAsSealed if it was edited, or is of another run."""
+    """Return the seal of a run; None if there is none. NotAsSealed if it was edited, or is the seal of another run."""
     try:
         document = json.loads(directory.seal_path.read_text(encoding="utf-8"))
         written_sha256 = document.pop("sha256")
@@ -90,27 +90,27 @@ def read_seal(directory: RunDirectory) -> Seal | None:
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise NotAsSealed(f"cannot be read as a seal ({error!r})") from None
     if written_sha256 != digest_of(document):
-        raise NotAsSealed("was edited, as its own digest does not fit")
+        raise NotAsSealed("was edited, as its own digest does not match")
     if seal.run_id != directory.run_id:
         raise NotAsSealed(f"seals the events of run {seal.run_id}, and run.json is of run {directory.run_id}")
     return seal
 
 
 def seal_run_again(directory: RunDirectory) -> None:
-    """Take a later run.json into the seal of a run that has one. RunUnwritable, NotAsSealed."""
+    """Update the seal of a run, if it has one, for a later run.json. Raises RunUnwritable, NotAsSealed."""
     if seal := read_seal(directory):
         write_seal(directory, replace(seal, run_sha256=directory.run_sha256))
 
 
 def sealed_file(path: Path) -> SealedFile:
-    """The entry of a file that is just written. NotAsSealed, OSError."""
+    """Return the entry of a file that was just written. Raises NotAsSealed, OSError."""
     with path.open("rb") as file:
         footer = _footer(file)
         return SealedFile(pq.read_metadata(path).num_rows, hashlib.sha256(footer).hexdigest())
 
 
 def _footer(file: BinaryIO) -> bytes:
-    """The metadata at the end of a Parquet file, its length and the magic number included."""
+    """Return the metadata at the end of a Parquet file, including its length and the magic number."""
     size = file.seek(0, os.SEEK_END)
     file.seek(max(0, size - 8))
     length, magic = int.from_bytes(file.read(4), "little"), file.read(4)
@@ -121,7 +121,8 @@ def _footer(file: BinaryIO) -> bytes:
 
 
 def group_ranges(metadata: pq.FileMetaData, size: int) -> list[tuple[int, int]]:
-    """Where the bytes of each row group begin and end, in a file of ``size`` bytes. Together they are all rows."""
+    """Return where the bytes of each row group begin and end, in a file of ``size`` bytes. Together they are all
+    rows."""
     columns = (metadata.row_group(group).column(0) for group in range(metadata.num_row_groups))
     begins = [column.dictionary_page_offset or column.data_page_offset for column in columns]
     return list(pairwise([*begins, size]))
@@ -138,7 +139,7 @@ def footer_begin(path: Path) -> int:
 
 
 def unsealed_groups(path: Path, metadata: pq.FileMetaData, groups: Iterable[int]) -> list[int]:
-    """Those of the row groups whose bytes are not as they were sealed. A file of an older version has no digests."""
+    """Return the row groups whose bytes are not as they were sealed. A file of an older version has no digests."""
     listed = metadata.metadata.get(GROUP_DIGESTS_KEY)
     if listed is None:
         return []
@@ -157,13 +158,13 @@ class ChangedGroup:
 
 
 def changed_rows(changed: Iterable[ChangedGroup]) -> list[str]:
-    """A sentence for each file some of whose row groups are not as they were sealed."""
+    """Return a sentence for each file with row groups that are not as they were sealed."""
     by_file: dict[tuple[str, int], set[int]] = {}
     for group in changed:
         by_file.setdefault((group.file, group.groups), set()).add(group.group)
     return [
-        f"events/{file}: its rows were changed after they were sealed (row groups: {len(numbers)} of {groups}), so "
-        f"these are left out: {RESTORE}"
+        f"events/{file}: its rows were changed after they were sealed (row groups: {len(numbers)} of "
+        f"{groups}), so these are left out: {RESTORE}"
         for (file, groups), numbers in sorted(by_file.items())
     ]
 
@@ -172,7 +173,7 @@ def changed_rows(changed: Iterable[ChangedGroup]) -> list[str]:
 
 
 def check_files(directory: RunDirectory) -> FileCheck:
-    """Compare the event files of a sealed run with its seal. Reads their footers only."""
+    """Compare the event files of a sealed run with its seal. Reads only their footers."""
     run_id = directory.run_id
     try:
         seal = read_seal(directory)
@@ -204,10 +205,10 @@ def check_files(directory: RunDirectory) -> FileCheck:
 
 
 def _changes_of_run(directory: RunDirectory, seal: Seal | None) -> list[str]:
-    """The sentence on a run.json that was edited, before or after the events were sealed."""
+    """Return the sentence on a run.json that was edited, before or after the events were sealed."""
     sha256 = directory.run_sha256
     if not sha256 and directory.run_path.exists():
-        return [f"run.json: was edited, as its own digest does not fit: {RESTORE}"]
+        return [f"run.json: was edited, as its own digest does not match: {RESTORE}"]
     if seal and seal.run_sha256 != sha256:
         return [f"run.json: was changed after the events were sealed: {RESTORE}"]
     return []
@@ -221,7 +222,7 @@ def _shortened(problems: list[str]) -> tuple[str, ...]:
 
 
 def _present(directory: RunDirectory) -> Iterator[str]:
-    """All files below ``events`` but the seal and hidden ones, which no reader of Parquet takes."""
+    """Yield all files below ``events`` except the seal and hidden files, which Parquet readers ignore."""
     events = directory.events_path
     for path in sorted(events.rglob("*")):
         name = path.relative_to(events)
@@ -230,7 +231,7 @@ def _present(directory: RunDirectory) -> Iterator[str]:
 
 
 def _why_not_sealed(directory: RunDirectory, name: str, sealed: SealedFile, run_id: str) -> str:
-    """Why a file of the seal is not as it was sealed; '' if it is."""
+    """Return why a file in the seal is not as it was sealed; empty if it is."""
     path = directory.events_path / name
     if not path.is_file():
         return f"missing, and the run was sealed with its {sealed.rows:,} rows"
@@ -244,10 +245,10 @@ def _why_not_sealed(directory: RunDirectory, name: str, sealed: SealedFile, run_
 
 
 def _why_not_own(directory: RunDirectory, name: str, run_id: str) -> str:
-    """Why a file's own metadata does not fit its place in this run; '' if it does."""
+    """Return why a file's own metadata does not fit its place in this run; empty if it does."""
     table, _, file_name = name.partition("/")
     if table not in EVENT_TABLES or "/" in file_name or not file_name.endswith(".parquet"):
-        return "is no event file"
+        return "is not an event file"
     path = directory.events_path / name
     try:
         with path.open("rb") as file:
@@ -271,7 +272,7 @@ def _why_not_own(directory: RunDirectory, name: str, run_id: str) -> str:
 
 
 def _why_no_digests(path: Path) -> str:
-    """Of a file that is readable."""
+    """Check a readable file."""
     parquet = pq.read_metadata(path)
     digests = (parquet.metadata or {}).get(GROUP_DIGESTS_KEY, b"").split()
     return "" if len(digests) == parquet.num_row_groups else "has no digest of each row group"

@@ -1,7 +1,7 @@
 """Turns the streams of one table into sealed Parquet files, divided by message.
 
-The file at its place is always whole: it is written next to it, verified, and then moved. A stream that did not end
-properly leaves a sentence on that in its file.
+The file at its final path is always complete: it is written next to it, verified, and then moved. If a stream did not
+end properly, its file contains a sentence about that.
 """
 
 import os
@@ -29,7 +29,7 @@ ROWS_DIVIDED_AT_ONCE = 1_000_000
 
 @dataclass(frozen=True)
 class Origin:
-    """What the metadata of a run's events says of the run."""
+    """The metadata that a run's events have about the run."""
 
     run_id: str
     version: int | None  # None: ours
@@ -50,9 +50,9 @@ class Origin:
 
 @dataclass(frozen=True)
 class SealedTable:
-    """``files``: those that were written; of some, the ``growing``, the stream is still written.
+    """``files``: the files that were written. ``growing``: those of them whose stream is still being written.
 
-    ``ended``: their streams that nobody writes any more.
+    ``ended``: their streams that are no longer being written.
     """
 
     files: list[Path]
@@ -61,9 +61,9 @@ class SealedTable:
 
 
 def seal_table(directory: RunDirectory, table: str, origin: Origin, parts: int, *, first: bool) -> SealedTable:
-    """Write the files of a table's streams, which stay. RunUnreadable, RunUnwritable.
+    """Write the files of a table's streams, and keep the streams. Raises RunUnreadable, RunUnwritable.
 
-    ``first``: nothing of the run was sealed yet, so a table without events gets a file without rows.
+    ``first``: nothing of the run has been sealed yet, so a table without events gets a file without rows.
     """
     folder, schema = directory.events(table), EVENT_TABLES[table]
     sealed = SealedTable([], [], [])
@@ -92,13 +92,13 @@ def seal_table(directory: RunDirectory, table: str, origin: Origin, parts: int, 
 
 
 def remove_unfinished(folder: Path) -> None:
-    """Remove what a sealing that was cut off was writing."""
+    """Remove the drafts of an interrupted sealing."""
     for unfinished in folder.glob(".*.unfinished"):
         unfinished.unlink()
 
 
 def _write_parquet(path: Path, schema: pa.Schema, stream: Stream | None, alive: bool = False, parts: int = 1) -> None:
-    """Write the file next to its place, verify it, and move it there: the file at ``path`` is always complete."""
+    """Write a draft next to ``path``, verify it, and move it there: the file at ``path`` is always complete."""
     unfinished = path.with_name(f".{path.name}.unfinished")
     try:
         with (
@@ -126,7 +126,7 @@ def _write_parquet(path: Path, schema: pa.Schema, stream: Stream | None, alive: 
 
 
 def _encodings(schema: pa.Schema) -> dict[str, object]:
-    """Times and sequence numbers grow by little, names repeat: about 6 bytes an event."""
+    """Times and sequence numbers grow slowly, and names repeat: about 6 bytes per event."""
     return {
         "use_dictionary": [field.name for field in schema if pa.types.is_string(field.type)],
         "column_encoding": {field.name: "DELTA_BINARY_PACKED" for field in schema if pa.types.is_integer(field.type)},
@@ -134,7 +134,7 @@ def _encodings(schema: pa.Schema) -> dict[str, object]:
 
 
 def _divided(batches: Iterable[pa.RecordBatch], parts: int) -> Iterator[tuple[int, pa.Table]]:
-    """Row groups of one part each, with its number: some rows after the other, however many there are."""
+    """Yield row groups of one part each, with the number of the part, a limited number of rows at a time."""
     if parts == 1:
         yield from ((0, group) for group in _row_groups(batches, ROWS_PER_GROUP))
         return
@@ -149,7 +149,7 @@ def _divided(batches: Iterable[pa.RecordBatch], parts: int) -> Iterator[tuple[in
 
 
 def _row_groups(batches: Iterable[pa.RecordBatch], rows_per_group: int) -> Iterator[pa.Table]:
-    """Batches of half a second joined to groups worth reading."""
+    """Join batches of half a second into groups worth reading."""
     waiting: list[pa.RecordBatch] = []
     rows = 0
     for batch in batches:
@@ -163,11 +163,12 @@ def _row_groups(batches: Iterable[pa.RecordBatch], rows_per_group: int) -> Itera
 
 
 def _problem(stream: Stream, alive: bool) -> str:
-    """The problem of a stream that was read to its end; empty if there is none."""
+    """Return the problem of a stream that was read to its end; empty if there is none."""
     process, table = stream.path.stem, stream.path.parent.name
     where = f"streams/{table}/{stream.path.name}"
     if alive:
-        return f"{where}: {process} still writes it; {stream.rows} rows so far are kept: end {process}, then seal again"
+        kept = f"{stream.rows} rows so far are kept"
+        return f"{where}: {process} is still writing it; {kept}: end {process}, then seal again"
     if stream.complete:
         return ""
     if stream.ended_at_byte == stream.size_bytes > 0:
@@ -179,7 +180,7 @@ def _problem(stream: Stream, alive: bool) -> str:
 
 
 def _verify(path: Path, stream: Stream) -> None:
-    """All rows, on the disk itself: the stream that the file was made from is deleted next."""
+    """Verify all rows on the disk itself: the stream that the file was made from is deleted next."""
     metadata = pq.read_metadata(path)
     if metadata.num_rows != stream.rows:
         raise OSError(f"{path} holds {metadata.num_rows} rows, its stream {stream.rows}")
@@ -190,5 +191,5 @@ def _verify(path: Path, stream: Stream) -> None:
 
 
 def parquet_files(directory: RunDirectory, table: str) -> list[Path]:
-    """All Parquet files of a table, whether they are in the seal or not."""
+    """Return all Parquet files of a table, whether or not they are in the seal."""
     return sorted(directory.events(table).glob("*.parquet"))

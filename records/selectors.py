@@ -1,12 +1,13 @@
-"""Parses message selectors of JMS, and says which messages they match.
+"""Parses JMS message selectors, and decides which messages they match.
 
     colour = 'red' AND (weight BETWEEN 1 AND 5 OR name LIKE 'a%')
 
-Brokers do the selecting. This module refuses a selector that does not parse before anything starts, and tells the
-analysis what each consumer should have got. A condition has three values: a comparison with a property that a message
-does not have is unknown (None), and only a true selector matches. Source: JMS 1.1, part 3.8.1.
+The brokers do the selecting. This module rejects a selector that does not parse before anything starts, and lets the
+analysis compute which messages each consumer should have received. A condition has three values: a comparison with a
+property that a message does not have is unknown (None), and only a true selector matches. Source: JMS 1.1, section
+3.8.1.
 
-Selectors here use the properties of messages only, not the JMS headers.
+Selectors here can use only the properties of messages, not the JMS headers.
 """
 
 import math
@@ -31,7 +32,7 @@ _WORDS = ("AND", "OR", "NOT", "BETWEEN", "IN", "LIKE", "ESCAPE", "IS", "NULL", "
 
 MOST_CHARACTERS = 20_000
 DEEPEST = 40
-"""Brackets, NOT and signs inside each other: what reads them here, and in the brokers, calls itself for each."""
+"""Deepest nesting of parentheses, NOT and signs: the parsers here and in the brokers recurse for each."""
 MOST_DIGITS = 100
 _LONG = 1 << 63
 
@@ -45,7 +46,7 @@ class _Token:
 
 @dataclass(frozen=True)
 class Selector:
-    """A selector that parses. Made by `parse`."""
+    """A selector that parses. Created by `parse`."""
 
     text: str
 
@@ -55,33 +56,34 @@ class Selector:
 
     @cached_property
     def properties(self) -> tuple[str, ...]:
-        """The names of the properties that it asks for, each once."""
+        """The names of the properties that it uses, each once."""
         return _Parser(self.text).properties
 
     def matches(self, properties: Mapping[str, Value]) -> bool:
-        """Whether a message with these properties matches. UserError: it compares text with a number, or so."""
+        """Whether a message with these properties matches. UserError if it compares a text with a number, or
+        similar."""
         try:
             return _truth(self._evaluate(properties)) is True
         except TypeError as error:
             raise UserError(f"selector {self.text!r}: {error}") from None
         except ArithmeticError:
-            raise UserError(f"selector {self.text!r}: a number in it becomes too large; write less") from None
+            raise UserError(f"selector {self.text!r}: a number in it becomes too large; use smaller numbers") from None
 
     def matched(self, properties: MessageProperties) -> tuple[bool, ...]:
-        """For each message of a period of the properties, whether it matches. Message n is n modulo the period."""
+        """Return whether each message in a period of the properties matches. Message n is n modulo the period."""
         return tuple(self.matches(properties.of_message(number)) for number in range(properties.period))
 
 
 @lru_cache(maxsize=1_024)
 def parse(text: str) -> Selector:
-    """Read a selector. UserError says at which character it goes wrong."""
+    """Parse a selector. UserError names the character at which it goes wrong."""
     selector = Selector(text)
     _ = selector._evaluate
     return selector
 
 
 class _Parser:
-    """Recursive descent: OR, AND, NOT, comparison, sum, product, sign, and what is in brackets."""
+    """Recursive descent: OR, AND, NOT, comparison, sum, product, sign, and operands in parentheses."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -108,7 +110,7 @@ class _Parser:
             if match is None and self._text[at] == "'":
                 raise self._bad(at, "a quote is opened here and not closed; write ' where the text ends")
             if match is None or any("\ud800" <= letter <= "\udfff" for letter in match[0]):
-                raise self._bad(at, f"{self._text[at : at + 10]!r} is nothing that a selector may have")
+                raise self._bad(at, f"{self._text[at : at + 10]!r} is not allowed in a selector")
             if kind := match.lastgroup:
                 word = kind == "name" and match[0].upper() in _WORDS
                 yield _Token("word" if word else kind, match[0].upper() if word else match[0], at)
@@ -127,7 +129,7 @@ class _Parser:
         return self._bad(self._token.at, f"{expected}, not {token_words}")
 
     def _takes(self, *texts: str) -> str:
-        """The next sign or word if it is one of these, else ''."""
+        """Consume and return the next sign or word if it is one of these, otherwise return an empty string."""
         token = self._token
         if token.kind in ("sign", "word") and token.text in texts:
             self._next += 1
@@ -147,10 +149,10 @@ class _Parser:
 
     @contextmanager
     def _inside(self) -> Iterator[None]:
-        """Within a bracket, or behind a NOT or a sign."""
+        """Count one nesting level: in parentheses, or after a NOT or a sign."""
         self._depth += 1
         if self._depth > DEEPEST:
-            raise self._bad(self._token.at, f"more than {DEEPEST} brackets, NOT or signs are inside each other")
+            raise self._bad(self._token.at, f"more than {DEEPEST} parentheses, NOT or signs are nested")
         yield
         self._depth -= 1
 
@@ -251,10 +253,10 @@ class _Parser:
             whole = token.text.isdecimal() and len(token.text) < MOST_DIGITS
             number = int(token.text) if whole else float(token.text)
             if not math.isfinite(number) or (token.text.isdecimal() and number >= _LONG):
-                raise self._bad(token.at, f"{token.text} does not fit into 64 bits; write less")
+                raise self._bad(token.at, f"{token.text} does not fit into 64 bits; use a smaller number")
             return lambda message: number
         if token.text.startswith("JMS"):
-            raise self._bad(token.at, f"{token.text} is a header of JMS; select by properties of the messages")
+            raise self._bad(token.at, f"{token.text} is a JMS header; select by properties of the messages")
         return lambda message: message.get(token.text)
 
 
@@ -308,7 +310,7 @@ def _compare(sign: str, left_side: Evaluate, right_side: Evaluate) -> Evaluate:
 
 
 def _calculate(first_operand: Evaluate, steps: Sequence[tuple[str, Evaluate]]) -> Evaluate:
-    """From left to right. Unknown if a value is."""
+    """Calculate from left to right. Unknown if one value is unknown."""
     if not steps:
         return first_operand
 
@@ -333,7 +335,7 @@ def _calculate(first_operand: Evaluate, steps: Sequence[tuple[str, Evaluate]]) -
 
 
 def _divided(dividend: float, divisor: float) -> Result:
-    """Whole numbers are divided as in Java, towards 0; a division by 0 is unknown."""
+    """Divide whole numbers as in Java, towards 0; a division by 0 is unknown."""
     if divisor == 0:
         return None
     if isinstance(dividend, int) and isinstance(divisor, int):
@@ -348,26 +350,26 @@ def _kind(value: Value) -> str:
 def _truth(value: Result) -> bool | None:
     if value is None or isinstance(value, bool):
         return value
-    raise TypeError(f"{value!r} is no condition; compare it with something")
+    raise TypeError(f"{value!r} is not a condition; compare it with something")
 
 
 def _number(value: Value) -> int | float:
     if isinstance(value, bool | str):
-        raise TypeError(f"{value!r} is no number")
+        raise TypeError(f"{value!r} is not a number")
     return value
 
 
 def _text(value: Value) -> str:
     if not isinstance(value, str):
-        raise TypeError(f"{value!r} is no text; IN and LIKE take text only")
+        raise TypeError(f"{value!r} is not text; IN and LIKE take only text")
     return value
 
 
 def _regex(wanted: str, escape: str) -> str:
-    """``%`` is any text, ``_`` one character; behind the escape they are themselves.
+    """Translate a LIKE pattern: ``%`` is any text, ``_`` one character; after the escape character they are literal.
 
-    What stands between two ``%`` is looked for once, from the left: atomic groups keep a text of many ``%`` from being
-    tried in all its ways.
+    The text between two ``%`` is searched once, from the left: atomic groups keep a pattern with many ``%`` from
+    backtracking through all combinations.
     """
     parts: list[str] = [""]
     escaped = False

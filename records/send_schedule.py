@@ -1,8 +1,8 @@
 """Computes when each message of a producer is due: a schedule at a fixed rate or in steps.
 
-The load is open-loop: slot ``n`` is due at ``start + phase + n / rate``, regardless of the slots before it. Message
-``n`` of a producer (its `seq`) is slot ``n``. Clients keep these schedules, and the analysis computes from them which
-messages were due.
+The load is open-loop: slot ``n`` is due at ``start + phase + n / rate``, regardless of earlier slots. Message ``n`` of
+a producer (its `seq`) is slot ``n``. Clients keep these schedules, and the analysis computes from them which messages
+were due.
 """
 
 import random
@@ -17,7 +17,7 @@ from records.units import NS_PER_S
 
 @dataclass
 class Schedule:
-    """The due times of one producer. ``count`` limits the slots, ``ends_ns`` is the first time that is too late.
+    """The due times of one producer. ``count`` limits the slots; slots due at ``ends_ns`` or later are left out.
 
     Only ``ends_ns`` may change: it is known once the warm-up is over, and only ever becomes earlier.
     """
@@ -29,22 +29,23 @@ class Schedule:
     ends_ns: int | None = None
 
     def due_ns(self, slot: int) -> int | None:
-        """When slot 0, 1, 2 … is due, or None when the schedule is over."""
+        """Return when slot 0, 1, 2 … is due, or None once the schedule is over."""
         if self.count is not None and slot >= self.count:
             return None
         due_ns = self.planned_ns(slot)
         return due_ns if self.ends_ns is None or due_ns < self.ends_ns else None
 
     def planned_ns(self, slot: int) -> int:
-        """When slot 0, 1, 2 … is due, if the schedule is not over by then."""
+        """Return when slot 0, 1, 2 … is due, if the schedule is not over by then."""
         return self.start_ns + self.phase_ns + round(slot * NS_PER_S / self.rate_per_s)
 
     def load_is(self, began_ns: int, ends_ns: int | None) -> None:
-        """The warm-up is over, and the phases of the run are known."""
+        """Set the begin and end of the load, once the warm-up is over."""
         self.ends_ns = ends_ns
 
     def due_by(self, now_ns: int, slot: int, most: int) -> list[tuple[int, int]]:
-        """The slots from ``slot`` on that are due by ``now_ns``, at most so many, each with when it is due (ns)."""
+        """Return the slots from ``slot`` on that are due by ``now_ns``, at most ``most``, each with its due time
+        (ns)."""
         due = []
         for each in range(slot, slot + most):
             due_ns = self.due_ns(each)
@@ -54,29 +55,30 @@ class Schedule:
         return due
 
     def slots_due(self, now_ns: int) -> int:
-        """How many slots are due by ``now_ns``."""
+        """Return how many slots are due by ``now_ns``."""
         slots = self.slots_planned(now_ns if self.ends_ns is None else min(now_ns, self.ends_ns - 1))
         return slots if self.count is None else min(slots, self.count)
 
     def slots_planned(self, by_ns: int) -> int:
-        """How many slots are due by that time, if the schedule is not over by then."""
+        """Return how many slots are due by that time, if the schedule is not over by then."""
         passed_ns = by_ns - self.start_ns - self.phase_ns
         return max(int(passed_ns * self.rate_per_s / NS_PER_S) + 1, 0) if passed_ns >= 0 else 0
 
 
 def random_phase_ns(rate_per_s: float, seed: int, client: int) -> int:
-    """Where in its period a producer starts, so that producers do not send in step: 0 <= phase < period."""
+    """Return the offset of a producer's start within its period, so that producers do not send in step: 0 <= phase <
+    period."""
     return int(random.Random(f"{seed}:{client}").random() * NS_PER_S / rate_per_s)
 
 
 def share(total: int, parts: int, index: int) -> int:
-    """How many of ``total`` messages the producer ``index`` of ``parts`` sends: they add up to ``total``."""
+    """Return how many of ``total`` messages the producer ``index`` of ``parts`` sends: they add up to ``total``."""
     return total // parts + (1 if index < total % parts else 0)
 
 
 @dataclass(frozen=True)
 class _Segment:
-    """A step of one producer: when it begins (ns), how many slots lie before it, and how its rate changes."""
+    """A step of one producer: its beginning (ns), the number of slots before it, and how its rate changes."""
 
     from_ns: int
     slots_before: float
@@ -84,23 +86,23 @@ class _Segment:
     rise_per_s2: float
 
     def due_ns(self, slot: int) -> int:
-        """When the step's slot is due. The form of the quadratic's solution that also holds for a constant rate."""
+        """Return when the slot is due, by a form of the quadratic's solution that also holds for a constant rate."""
         slots = slot - self.slots_before
         root = sqrt(max(self.rate_per_s**2 + 2 * self.rise_per_s2 * slots, 0.0))
         return self.from_ns + round(2 * slots / (self.rate_per_s + root) * NS_PER_S)
 
     def slots_by(self, at_ns: int) -> float:
-        """How many slots lie before that time, within the step."""
+        """Return how many slots are due before that time, within the step."""
         passed_s = (at_ns - self.from_ns) / NS_PER_S
         return self.slots_before + passed_s * (self.rate_per_s + self.rise_per_s2 * passed_s / 2)
 
 
 @dataclass
 class SteppedSchedule(Schedule):
-    """The due times of one producer whose rate changes. ``rate_per_s``: the warm-up's, at which the first step begins.
+    """The due times of one producer whose rate changes. ``rate_per_s``: the rate of the warm-up, at which it begins.
 
-    ``steps``: the producer's own share of each. The last step's rate holds on, until `change` says otherwise. Until
-    `load_is` tells when the load begins, the warm-up goes on.
+    ``steps``: the producer's own share of each. The last step's rate continues, until `change` sets other steps. Until
+    `load_is` sets the beginning of the load, the warm-up continues.
     """
 
     steps: Sequence[RateStep] = ()
@@ -116,7 +118,7 @@ class SteppedSchedule(Schedule):
         self._plan = _Plan([warm_up, *_segments(self.steps, began_ns, warm_up.slots_by(began_ns))])
 
     def change(self, from_ns: int, steps: Sequence[RateStep]) -> None:
-        """From then on these are the steps. No slot that is due later may have been asked for."""
+        """Replace the steps from ``from_ns`` on. Slots that are due later must not have been requested yet."""
         segments = [segment for segment in self._plan.segments if segment.from_ns < from_ns]
         self._plan = _Plan([*segments, *_segments(steps, from_ns, segments[-1].slots_by(from_ns))])
 
@@ -135,9 +137,9 @@ class SteppedSchedule(Schedule):
 
 
 class _Plan:
-    """The warm-up and the steps, and what to look them up by. The warm-up comes first whatever its first slot is.
+    """The warm-up and the steps, with lookup by slot and by time. The warm-up comes first regardless of its first slot.
 
-    The load may begin before that.
+    The load may begin before that slot.
     """
 
     def __init__(self, segments: Sequence[_Segment]) -> None:
@@ -153,7 +155,7 @@ class _Plan:
 
 
 def _segments(steps: Sequence[RateStep], began_ns: int, slots_before: float) -> Iterator[_Segment]:
-    """The steps in their order, and the last one's rate for ever."""
+    """Yield the steps in order, and then the last rate forever."""
     for step in steps:
         yield _Segment(began_ns, slots_before, step.from_per_s, (step.to_per_s - step.from_per_s) / step.for_s)
         began_ns, slots_before = began_ns + step.for_s * NS_PER_S, slots_before + step.messages

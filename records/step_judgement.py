@@ -1,8 +1,8 @@
-"""Decides whether a step of a load was held: the one rule of the live search and of the analysis.
+"""Decides whether a step of a load was held. The live search and the analysis both use this rule.
 
-A step is held if, after its first fifth, at least 99 % of what was due was received in time; if no more than one
-second's messages waited at its end; and, with a limit, if p99 from due to received was within it. A p99 needs 1,000
-messages. With fewer the step is unknown, unless ten messages or more exceed the limit.
+A step is held if three conditions are met. After its first fifth, at least 99 % of the due messages were received in
+time. At its end at most one second's messages were waiting. With a limit, the p99 from due to received was within it. A
+p99 needs 1,000 messages. With fewer the step is unknown, unless ten messages or more exceed the limit.
 """
 
 from collections.abc import Iterable, Mapping
@@ -16,7 +16,7 @@ from records.units import NS_PER_MS, ms_text
 
 P99 = 0.99
 MOST_BACKLOG_S = 1.0
-"""At the end of a step no more messages may wait than are due in this many seconds of its last rate."""
+"""At the end of a step, at most as many messages may wait as are due in this many seconds at its last rate."""
 MARGIN = 1.05
 """A step is planned for more messages than its p99 needs, as a few may be due just outside it."""
 RECEIVED, WAITING, TAIL = RULES = ("received", "waiting", "p99")
@@ -29,9 +29,9 @@ class StepCounts:
 
     ``due``, ``received``: within these seconds. ``waiting``: due before the end of the step and not received by then.
     ``per_s``: due per second at the step's last rate. ``latencies``: from due to received, by bucket of
-    `records.buckets`, of the deliveries that were due in these seconds. ``timed``: how many of these deliveries would
-    have a latency if all had been received: ``due``, or fewer where some are received by a process that cannot know
-    their due time.
+    `records.buckets`, for the deliveries that were due in these seconds. ``timed``: how many of these deliveries would
+    have a latency if all had been received. This is ``due``, or fewer if some are received by a process that cannot
+    know their due time.
     """
 
     due: float
@@ -44,9 +44,9 @@ class StepCounts:
 
 @dataclass(frozen=True)
 class StepJudgement:
-    """``held``: None if unknown. ``why``: the figures, and what decided.
+    """``held``: None if unknown. ``why``: the figures, and which of them decided.
 
-    ``broken``: the rule that a step which was not held broke, one of `RULES`; None otherwise.
+    ``broken``: the rule that was broken if the step was not held, one of `RULES`; otherwise None.
     """
 
     held: bool | None
@@ -59,7 +59,7 @@ class StepJudgement:
 
 @dataclass(frozen=True)
 class _Tail:
-    """The slow end of the latencies. ``p99_ms``: infinite if more than one hundredth never came."""
+    """The slow end of the latencies. ``p99_ms``: infinite if more than one hundredth never arrived."""
 
     messages: int
     beyond: int
@@ -87,15 +87,15 @@ class _Tail:
 
 
 def owed(scheduled: float, producers: int, known: float) -> float:
-    """Messages due within some seconds, of which ``known`` were recorded or seen.
+    """Return the number of messages due within some seconds, of which ``known`` were recorded or seen.
 
-    A schedule gives one message more or less per producer, as each producer starts at a random phase.
+    A schedule may be off by one message per producer, as each producer starts at a random phase.
     """
     return max(scheduled - producers, known)
 
 
 def judge(counts: StepCounts, p99_ms: float | None) -> StepJudgement:
-    """``p99_ms``: the highest p99 of a step that is held; None if there is no limit."""
+    """Judge a step. ``p99_ms``: the highest p99 of a step that is held; None if there is no limit."""
     share = counts.received / counts.due if counts.due else 1.0
     arrived = f"{floor(1_000 * min(share, 1.0)) / 10}% of what was due was received"
     if share < LEAST_SHARE:
@@ -110,17 +110,17 @@ def judge(counts: StepCounts, p99_ms: float | None) -> StepJudgement:
 
 
 def too_slow(latencies: Mapping[int, int], most_ms: float) -> str:
-    """Why the p99 of these latencies, by bucket, is over a limit; '' if it is not, or too few of them exceed it."""
+    """Return why the p99 of these latencies, by bucket, exceeds a limit; empty if it does not, or too few exceed it."""
     received = sum(latencies.values())
     tail = _tail(StepCounts(received, received, 0, received, latencies), most_ms)
     return str(tail) if tail.held is False else ""
 
 
 def agreed(recorded: StepJudgement, searched: StepJudgement | None) -> StepJudgement:
-    """The judgement by the recorded events, or unknown if the search found the opposite.
+    """Return the judgement by the recorded events, or unknown if the search found the opposite.
 
-    ``searched``: None if there was no search, or it ended before it judged the step. The search sees fewer data than
-    are recorded, so where it could not decide, the recorded events do.
+    ``searched``: None if there was no search, or it ended before it judged the step. The search sees less data than is
+    recorded, so if it could not decide, the recorded events do.
     """
     verdicts = {recorded.held, recorded.held if searched is None else searched.held}
     if searched is None or verdicts != {True, False}:
@@ -129,9 +129,9 @@ def agreed(recorded: StepJudgement, searched: StepJudgement | None) -> StepJudge
 
 
 def held_by_rate(steps: Iterable[tuple[float, bool | None]]) -> dict[float, bool | None]:
-    """Whether each rate was held, from (rate, held) of each step in order.
+    """Return whether each rate was held, from (rate, held) of each step in order.
 
-    Of a rate that was tried again, the last time counts. One that was not held stays so if it is unknown later.
+    If a rate was tried again, the last try counts. A rate that was not held stays so if a later try is unknown.
     """
     held_by_rate: dict[float, bool | None] = {}
     for rate, held in steps:
@@ -141,7 +141,7 @@ def held_by_rate(steps: Iterable[tuple[float, bool | None]]) -> dict[float, bool
 
 
 def seconds_for_p99(deliveries_per_s: float, producers: int) -> int:
-    """How long a step must be for its judged seconds to have enough deliveries for a p99."""
+    """Return how long a step must be for its judged seconds to have enough deliveries for a p99."""
     judged_s = ceil((MARGIN * takes(P99) + producers) / deliveries_per_s)
     for_s = ceil(judged_s * 1.25)
     return for_s if len(judged_seconds(0, for_s)) >= judged_s else for_s + 1

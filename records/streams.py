@@ -1,13 +1,13 @@
-"""Reads one stream file, as far as it can be trusted after a crash.
+"""Writes and reads stream files, which stay readable after a crash up to the last whole message.
 
-An Arrow IPC stream is a schema message, one message a batch, and an end-of-stream marker. Each message has its own
+An Arrow IPC stream is a schema message, one message per batch, and an end-of-stream marker. Each message has its own
 length, so all messages before a torn one stay readable. A Parquet file without its footer is lost completely.
-`StreamFile` writes each batch by one system call and takes a torn one back; `Stream` reads up to the first message that
-is not whole. If the marker is missing, the process ended before it closed the stream.
+`StreamFile` writes each batch with one system call and removes a torn one; `Stream` reads up to the first incomplete
+message. If the marker is missing, the process ended before it closed the stream.
 
-Processes that do not share the run's folder send each stream message as soon as they have one. `Gathering` makes the
-very file of them that these processes would have written. A process that goes away leaves its stream without the end
-mark, just as a killed one does.
+Processes that do not share the run's folder send each stream message as soon as they have it. `Gathering` writes the
+same file that these processes would have written. A process that disappears leaves its stream without the end marker,
+just as a killed process does.
 """
 
 import contextlib
@@ -30,13 +30,13 @@ TABLE_KEY, PROCESS_KEY = b"brokerbench.table", b"brokerbench.process"
 
 
 def described(schema: pa.Schema, table: str, process: str, run_id: str, version: int | None = None) -> pa.Schema:
-    """The schema with metadata: its run, its table, its writer and its version (None: ours)."""
+    """Return the schema with metadata: its run, its table, its writer and its version (None: ours)."""
     metadata = {VERSION_KEY: str(version or SCHEMA_VERSION), RUN_KEY: run_id, TABLE_KEY: table, PROCESS_KEY: process}
     return schema.with_metadata({key: text.encode() for key, text in metadata.items()})
 
 
 def check_schema(schema: pa.Schema, expected: pa.Schema, path: Path, version: int | None = None) -> None:
-    """RunUnreadable when a file's schema is not of ``version`` (None: ours), or is not that of its table."""
+    """Raise RunUnreadable if a file's schema is not of ``version`` (None: ours), or not the schema of its table."""
     needed = version or SCHEMA_VERSION
     found = (schema.metadata or {}).get(VERSION_KEY, b"none").decode(errors="replace")
     if found != str(needed):
@@ -50,17 +50,17 @@ def check_schema(schema: pa.Schema, expected: pa.Schema, path: Path, version: in
 
 
 class Sink(Protocol):
-    """Where the batches of one table of one process go. Every method may raise OSError."""
+    """The destination of the batches of one table of one process. Every method may raise OSError."""
 
     name: str  # for messages
 
     def append(self, batch: pa.RecordBatch) -> None: ...
     def close(self, *, complete: bool) -> None:
-        """Write the end-of-stream marker if all rows are in, and let go. Harmless when repeated."""
+        """Write the end-of-stream marker if all rows are in, and release the sink. May be repeated."""
 
 
 class StreamSender:
-    """The writing end in a process that does not share the run's folder: ``send`` carries messages to one that does.
+    """The writing end in a process that does not share the run's folder: ``send`` passes messages to one that does.
 
     The sent messages, in that order, are byte for byte the stream file.
     """
@@ -83,7 +83,7 @@ class StreamSender:
 
 
 class StreamFile:
-    """The writing end. Opened at the first batch. It is locked while open, so a reader sees that a process writes it.
+    """The writing end. Opened at the first batch. It is locked while open, so readers see that a process is writing it.
 
     Every method may raise OSError; the file then still ends with its last whole batch.
     """
@@ -100,13 +100,13 @@ class StreamFile:
         self.append_message(body if self._end else self._schema.serialize().to_pybytes() + body.to_pybytes())
 
     def append_message(self, message: pa.Buffer | bytes) -> None:
-        """What a `StreamSender` sent: one or more whole messages of this stream."""
+        """Append messages from a `StreamSender`: one or more whole messages of this stream."""
         if self._file is None:
             self._file = self._open()
         self._write(message)
 
     def close(self, *, complete: bool) -> None:
-        """Write the end-of-stream marker if all rows are in, and let the file go. Harmless when repeated."""
+        """Write the end-of-stream marker if all rows are in, and close the file. May be repeated."""
         if self._file is None:
             return
         try:
@@ -119,12 +119,12 @@ class StreamFile:
     def _open(self) -> int:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         file = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o644)
-        with contextlib.suppress(OSError):  # a file system without locks costs only the guard against early sealing
+        with contextlib.suppress(OSError):  # a file system without locks only loses the guard against early sealing
             fcntl.flock(file, fcntl.LOCK_EX)
         return file
 
     def _write(self, message: pa.Buffer | bytes) -> None:
-        """One system call, unless the disk takes only a part: then the rest, or nothing of it."""
+        """Write with one system call. If the disk accepts only a part, write the rest, or nothing at all."""
         assert self._file is not None
         unwritten = memoryview(message)
         try:
@@ -138,11 +138,11 @@ class StreamFile:
 
 
 class Stream:
-    """The reading end: iterate once over its whole batches, then ask how it ended.
+    """The reading end: iterate once over its whole batches, then read how it ended.
 
-    ``rows``: rows read. ``complete``: the end-of-stream marker was there. ``ended_at_byte``: where the last whole
-    message ends; bytes from there to ``size_bytes`` are torn. RunUnreadable when it is of another schema.
-    ``origin``: what its metadata must be, such as the run; else it is RunUnreadable too.
+    ``rows``: number of rows read. ``complete``: the end-of-stream marker was there. ``ended_at_byte``: where the last
+    whole message ends; bytes from there to ``size_bytes`` are torn. ``origin``: the expected metadata, such as the run.
+    RunUnreadable if the schema or the metadata differ.
     """
 
     def __init__(
@@ -180,9 +180,9 @@ class Stream:
         return schema
 
     def _read_batch(self, file: pa.NativeFile, schema: pa.Schema) -> pa.RecordBatch | None:
-        """The next whole batch; None at the end.
+        """Return the next whole batch; None at the end.
 
-        There `complete` says whether the marker was found or bytes are missing.
+        At the end `complete` shows whether the marker was found or bytes are missing.
         """
         try:
             batch = pa.ipc.read_record_batch(pa.ipc.read_message(file), schema)
@@ -197,13 +197,14 @@ class Stream:
 
 
 def _raise_if_unreadable(error: Exception) -> None:
-    """A torn message is Arrow's complaint; a disk that cannot be read is the system's: no reason to give up rows."""
+    """Raise errors of the system, such as an unreadable disk. Arrow's own errors mean a torn message, which costs no
+    other rows."""
     if isinstance(error, OSError) and error.errno:
         raise error
 
 
 def being_written(path: Path) -> bool:
-    """Whether a living process still has this stream open (its lock goes with it, however it ends)."""
+    """Whether a living process still has this stream open (its end releases the lock in any case)."""
     with path.open("rb") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -213,15 +214,15 @@ def being_written(path: Path) -> bool:
 
 
 class Gathering:
-    """The streams of other processes, in the process that keeps the run's folder."""
+    """The streams of other processes, in the process that owns the run's folder."""
 
     def __init__(self, directory: RunDirectory) -> None:
         self._directory = directory
         self._streams: dict[tuple[str, str], StreamFile] = {}
-        self.failure: str | None = None  # the first write that failed; later rows are dropped
+        self.failure: str | None = None  # the first failed write; later rows are dropped
 
     def take(self, process: str, table: str, messages: bytes) -> None:
-        """Append what a process sent for one table, in the order sent. Never raises: see `failure`."""
+        """Append the messages of a process for one table, in the order sent. Never raises: see `failure`."""
         if self.failure:
             return
         stream = self._streams.setdefault((process, table), self._stream(process, table))
@@ -232,7 +233,7 @@ class Gathering:
             self.failure = f"{stream.name} cannot be written: {why}; {next_step}"
 
     def close(self) -> None:
-        """Let the files go. Whether a stream is complete, its sender has said by the end mark."""
+        """Close the files. The end marker from its sender shows whether a stream is complete."""
         for stream in self._streams.values():
             stream.close(complete=False)
 

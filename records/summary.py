@@ -30,37 +30,37 @@ SUMMARY_VERSION = 3
 
 VERDICTS = ("pass", "fail", "unknown", "invalid", "interrupted")
 EXIT_STATUS = {"pass": 0, "fail": 1, "invalid": 3, "unknown": 4, "interrupted": 130}
-"""Exit status of a run by its verdict. 2 is a run that could not be made at all."""
+"""Exit status of a run by its verdict. 2 is a run that could not be made."""
 CANNOT_ANALYSE = 2
 """Exit status of an analysis that could not be made."""
 GRAVEST_FIRST = (
     CANNOT_ANALYSE,
     *(EXIT_STATUS[verdict] for verdict in ("interrupted", "invalid", "fail", "unknown", "pass")),
 )
-"""Exit statuses of several runs: the first one that occurs is that of all."""
+"""Exit statuses of several runs: the first that occurs is the combined status."""
 OUTCOMES = ("pass", "fail", "unknown")
 PHASES = ("up", "prove", "clients", "warm_up", "load", "drain", "browse", "down")
 
 
 class CheckResult(TypedDict):
-    """One of the scenario's checks: metric is a dotted path into this file, rule what its value must keep."""
+    """One of the scenario's checks: metric is a dotted path into this file, rule is the condition for its value."""
 
     name: str
     metric: str
     value: float | None
     rule: str
-    outcome: Annotated[str, means("Whether it holds.", enum=OUTCOMES)]
+    outcome: Annotated[str, means("Whether the check holds.", enum=OUTCOMES)]
 
 
 class Summary(TypedDict):
-    """What a run found. Figures that could not be measured are null, never 0."""
+    """The results of a run. Figures that could not be measured are null, never 0."""
 
     summary_version: Annotated[int, means("Version of this format.", const=SUMMARY_VERSION)]
     run_id: Annotated[str, means("Name of the run's folder.")]
     scenario: Annotated[str, means("The locustfile's name.")]
     topology: Annotated[str, means("As on the command line, such as mesh(brokers=3).")]
-    runtime: Annotated[str, means("How the brokers were run: processes, containers, external, memory.")]
-    protocol: Annotated[str, means("What the clients spoke.")]
+    runtime: Annotated[str, means("Where the brokers ran: processes, containers, external, memory.")]
+    protocol: Annotated[str, means("The protocols of the clients.")]
     verdict: Annotated[
         str,
         means(
@@ -69,7 +69,7 @@ class Summary(TypedDict):
             enum=VERDICTS,
         ),
     ]
-    reasons: Annotated[list[str], means("Why the verdict is what it is, a sentence each.")]
+    reasons: Annotated[list[str], means("The reasons for the verdict, one sentence each.")]
     messages: Messages
     throughput: Throughput
     offered_rate: OfferedRate
@@ -87,12 +87,12 @@ class Summary(TypedDict):
     regions: Annotated[Regions, figure(needs=REGIONS)]
     mirror: Annotated[Mirror, figure(needs=MIRROR)]
     kinds: Annotated[dict[str, KindCounts], figure("Messages by kind. Only kinds that the run had.", keys=KINDS)]
-    unplanned: Annotated[list[Unplanned], means("Outages that no fault of the run was meant to bring about.")]
+    unplanned: Annotated[list[Unplanned], means("Outages that no fault of the run was meant to cause.")]
     refused: Annotated[
         dict[str, int],
         means(
-            "Messages that a broker refused, by the broker of their last attempt. The rest of messages.failed was"
-            " never written."
+            "Messages that a broker rejected, by the broker of their last attempt. The rest of messages.failed "
+            "was never written."
         ),
     ]
     left_behind: Annotated[
@@ -104,38 +104,39 @@ class Summary(TypedDict):
     ]
     steps: Annotated[
         list[StepResult],
-        means(
-            "Of a load whose rate changes: its steps, those that it went through to their ends. Empty if the rate"
-            " is constant."
-        ),
+        means("The completed steps of a load whose rate changes. Empty if the rate is constant."),
     ]
     limit: Annotated[Limit, figure(needs=STEPS)]
     clocks: Annotated[
         dict[str, float],
-        in_ms("By how much the clocks of the recording hosts may disagree; 0 on one host.", keys=("error_bound_ms",)),
+        in_ms(
+            "Largest possible disagreement between the clocks of the recording hosts; 0 on one host.",
+            keys=("error_bound_ms",),
+        ),
     ]
     checks: list[CheckResult]
-    phases: Annotated[dict[str, float], in_s("Seconds that each phase took.", keys=PHASES)]
+    phases: Annotated[dict[str, float], in_s("Duration of each phase in seconds.", keys=PHASES)]
     leftovers: Annotated[
         int,
         of_messages(
-            "Messages of this run found on any queue after the drain, dead-letter queues included, or held for "
-            "durable subscriptions that no client used any more."
+            "Messages of this run found on any queue after the drain, including dead-letter queues, or held for"
+            " durable subscriptions that no client used any longer."
         ),
     ]
     unsent_leftovers: Annotated[
-        int, of_messages("The part of leftovers of which no send is on record: rows of the run's events are missing.")
+        int, of_messages("Leftovers without a recorded send: rows of the run's events are missing.")
     ]
     foreign_leftovers: Annotated[
         int,
         of_messages(
-            "Messages found on these queues that are not of this run, or cannot be told to be. They are no verdict."
+            "Messages found on these queues that are not of this run, or cannot be attributed to it. They do "
+            "not affect the verdict."
         ),
     ]
     wall: Annotated[str, means("When the load began: ISO 8601.")]
 
 
 FIGURES = {declared.path: declared for declared in figures_of(Summary)}
-"""Every figure that a check can demand something of, by its dotted path, in the order of the summary."""
+"""Every figure that a check can use, by its dotted path, in the order of the summary."""
 RENAMED = {f"kinds.{kind}.stranded": f"kinds.{kind}.pending" for kind in KINDS}
-"""Figures that once had another name, by that name."""
+"""Renamed figures: current names by former names."""

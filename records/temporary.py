@@ -1,7 +1,7 @@
-"""Makes temporary folders that go with their process: what a killed one left, the next one clears.
+"""Makes temporary folders that end with their process: the next process removes the folders of a killed one.
 
-A folder holds a file that its process keeps locked. The system lets go of the lock however the process ends, so a
-folder whose file is there and not locked belongs to nobody.
+A folder contains a file that its process keeps locked. The system releases the lock however the process ends, so a
+folder whose file exists and is not locked belongs to no process.
 """
 
 import os
@@ -16,13 +16,14 @@ from pathlib import Path
 
 LOCK = "lock"
 UNFINISHED_FOR_S = 3600.0
-"""An empty folder may be just being made; after such a time its process was killed as it began."""
+"""An empty folder may have just been created; after this time, its process was killed as it began."""
 
 _locks: dict[Path, int] = {}
 
 
 def make_folder(prefix: str, parent: Path | None = None) -> Path:
-    """A new folder of mode 700, until this process ends or `remove_folder`. First clears those of dead processes.
+    """Make a new folder of mode 700, which lasts until this process ends or calls `remove_folder`. First removes stale
+    ones.
 
     ``parent``: None is the system's folder for temporary files.
     """
@@ -40,13 +41,13 @@ def make_folder(prefix: str, parent: Path | None = None) -> Path:
 def _lock(folder: Path) -> None:
     draft = folder / f".{LOCK}"
     _locks[folder] = os.open(draft, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600)
-    with suppress(OSError):  # a file system without locks: there nobody finds the folder free either
+    with suppress(OSError):  # on a file system without locks, no process finds the folder unlocked either
         flock(_locks[folder], LOCK_EX | LOCK_NB)
-    draft.rename(folder / LOCK)  # locked before anybody can see it
+    draft.rename(folder / LOCK)  # locked before other processes can see it
 
 
 def remove_folder(folder: Path) -> None:
-    """Remove a folder of `make_folder`, if it is still there."""
+    """Remove a folder made by `make_folder`, if it still exists."""
     shutil.rmtree(folder, ignore_errors=True)
     if (lock := _locks.pop(folder, None)) is not None:
         os.close(lock)
@@ -54,7 +55,7 @@ def remove_folder(folder: Path) -> None:
 
 @contextmanager
 def temporary_folder(prefix: str, parent: Path | None = None) -> Iterator[Path]:
-    """A folder of `make_folder` that is removed at the end."""
+    """Make a folder with `make_folder`, and remove it at the end."""
     folder = make_folder(prefix, parent)
     try:
         yield folder
@@ -63,7 +64,7 @@ def temporary_folder(prefix: str, parent: Path | None = None) -> Iterator[Path]:
 
 
 def remove_stale(prefix: str, parent: Path) -> None:
-    """Remove this user's folders of that prefix whose processes no longer run."""
+    """Remove this user's folders with that prefix whose processes no longer run."""
     for folder in parent.glob(f"{prefix}*"):
         with suppress(OSError):
             about = folder.lstat()
@@ -72,7 +73,8 @@ def remove_stale(prefix: str, parent: Path) -> None:
 
 
 def _remove_if_stale(folder: Path, changed_s: float) -> None:
-    """OSError if it is in use, or not made by `make_folder`, or removed by another process at this moment."""
+    """Raise OSError if the folder is in use, was not made by `make_folder`, or is just being removed by another
+    process."""
     try:
         lock = os.open(folder / LOCK, os.O_RDWR | os.O_NOFOLLOW)
     except FileNotFoundError:

@@ -1,7 +1,7 @@
 """Records the events of a process without slowing it down or ever stopping it.
 
-Rows go into memory (records.packing). Every half second they go into one stream for each table (records.streams), so a
-killed process loses at most its last second. Recording never raises: rows that could not be written are counted.
+Rows go into memory (records.packing). Every half second they are written to one stream per table (records.streams), so
+a killed process loses at most its last second. Recording never raises: rows that could not be written are counted.
 `Recorder.problem` reports them, and they make the run invalid.
 """
 
@@ -23,16 +23,16 @@ from records.schemas import EVENT_TABLES, RECEIPTS, SENDS
 from records.streams import SUFFIX, Sink, StreamFile, StreamSender, described
 
 PAUSE_S = 0.001
-"""Between two tables that are flushed. With 0 s gevent would not look whether a message is due."""
+"""Pause between flushing two tables. With 0 s, gevent would not check whether a message is due."""
 _BAD_ROW = (struct.error, TypeError, ValueError)
 
 Send = Callable[[str, bytes], None]
-"""(table, whole messages of its stream) on their way to the process that keeps the run's folder. May raise OSError."""
+"""Passes (table, whole messages of its stream) to the process that owns the run's folder. May raise OSError."""
 
 
 @dataclass
 class _Table:
-    """One table's rows in memory and on disk. ``failed`` once a write failed: then nothing more is written."""
+    """One table's rows in memory and on disk. ``failed``: a write failed, so nothing more is written."""
 
     rows: Buffer
     stream: Sink
@@ -42,12 +42,12 @@ class _Table:
 
 
 class Recorder:
-    """Records the events of one process of a run, each method one row of the table of that name (records.schemas).
+    """Records the events of one process of a run; each method adds one row to the table of that name (records.schemas).
 
-    ``to`` is the run's folder, or, in a process that does not share it, what carries (table, bytes) to one that does
-    (`records.streams`); ``run_id`` names the run there. Safe from threads and greenlets. ``process`` names the process
-    (``worker-1``) and its files: ValueError when it cannot, RunUnwritable when the run has sealed events of that
-    process.
+    ``to`` is the run's folder, or, in a process that does not share it, a function that passes (table, bytes) to a
+    process that does (`records.streams`); ``run_id`` names the run in that case. Safe from threads and greenlets.
+    ``process`` names the process (``worker-1``) and its files. ValueError if it cannot be a file name, RunUnwritable if
+    the run already has sealed events of that process.
     """
 
     def __init__(self, to: RunDirectory | Send, process: str, *, run_id: str = "", flush_every_s: float = 0.5) -> None:
@@ -72,7 +72,7 @@ class Recorder:
         self._flusher: threading.Thread | None = None
         self._closed = False
 
-    # The two hot ones: about as cheap as Python can be, so no helper calls.
+    # The two hot methods: as cheap as Python can be, so no helper calls.
 
     def send(
         self,
@@ -146,18 +146,18 @@ class Recorder:
             self._refuse("receipts", str(error))
 
     def number(self, text: str) -> int:
-        """The number for ``text`` in packed rows of this recorder."""
+        """Return the number for ``text`` in packed rows of this recorder."""
         return self._strings[text]
 
     def text(self, number: int) -> str:
-        """The text that has this number in packed rows of this recorder."""
+        """Return the text with this number in packed rows of this recorder."""
         return self._strings.text(number)
 
     def packed(self, table: str, rows: bytes) -> None:
-        """Whole rows of ``sends`` or ``receipts``, packed as `records.packing.PackedRows` packs them."""
+        """Add whole rows of ``sends`` or ``receipts``, packed like `records.packing.PackedRows`."""
         buffer = self._sends if table == "sends" else self._receipts
         if len(rows) % buffer.dtype.itemsize:
-            self._refuse(table, f"{len(rows)} bytes are no whole rows of {buffer.dtype.itemsize}")
+            self._refuse(table, f"{len(rows)} bytes are not whole rows of {buffer.dtype.itemsize}")
             return
         buffer.add(rows)
 
@@ -218,7 +218,7 @@ class Recorder:
         return self._closed
 
     def start(self) -> None:
-        """Flush in the background from now on: a daemon thread; under gevent it is a greenlet."""
+        """Flush in the background from now on: in a daemon thread, which is a greenlet under gevent."""
         self._flusher = threading.Thread(target=self._keep_flushing, name=f"recorder-{self.process}", daemon=True)
         self._flusher.start()
 
@@ -228,7 +228,7 @@ class Recorder:
             for name, table in self._tables.items():
                 if len(table.rows) and not self._closed:
                     self._flush_table(name, table)
-                    time.sleep(PAUSE_S)  # under gevent, messages that are due now go before the next table
+                    time.sleep(PAUSE_S)  # under gevent, messages that are due now are sent before the next table
 
     def close(self) -> None:
         """Write the remaining rows. Mark each stream as complete, unless rows of it were dropped. May be repeated."""
@@ -257,7 +257,7 @@ class Recorder:
 
     @property
     def late_rows(self) -> str | None:
-        """A sentence with the number of rows that came after `close`; None without any."""
+        """A sentence with the number of rows that came after `close`; None if none did."""
         late = sum(self._late.values())
         if not late:
             return None
@@ -269,12 +269,12 @@ class Recorder:
 
     @property
     def counts(self) -> dict[str, int]:
-        """Rows safely written, by table."""
+        """Number of rows safely written, by table."""
         return {name: table.written for name, table in self._tables.items()}
 
     @property
     def dropped(self) -> dict[str, int]:
-        """Rows that were recorded and are lost, by table."""
+        """Number of rows that were recorded and lost, by table."""
         late = self._late
         return {name: table.dropped + late[name] for name, table in self._tables.items()}
 
@@ -303,7 +303,7 @@ class Recorder:
 
     def _refuse(self, name: str, why: str, rows: int = 1) -> None:
         self._tables[name].dropped += rows
-        self._first_problem = self._first_problem or f"{self.process} was given a row of {name} that is none: {why}"
+        self._first_problem = self._first_problem or f"{self.process} was given an invalid row of {name}: {why}"
 
     def _fail(self, table: _Table, error: Exception, rows: int) -> None:
         table.failed = True
@@ -315,7 +315,7 @@ class Recorder:
 def _refuse_if_sealed(directory: RunDirectory, process: str) -> None:
     for sealed in (directory.events(table) / f"{process}.parquet" for table in EVENT_TABLES):
         if sealed.exists():
-            raise RunUnwritable(f"{sealed}: the events of {process} are sealed already: record to a new run")
+            raise RunUnwritable(f"{sealed}: the events of {process} are already sealed: record to a new run")
 
 
 def _sink(to: RunDirectory | Send, table: str, process: str, run_id: str) -> Sink:

@@ -185,7 +185,7 @@ def test_a_run_that_another_process_analyses_is_left_alone(everything_analysed: 
     directory, _ = everything_analysed
     with (
         alone_in(directory.path, "analysing"),
-        pytest.raises(RunUnwritable, match=r": another process is analysing it at this moment: wait for its end$"),
+        pytest.raises(RunUnwritable, match=r": another process is analysing it now: wait until it ends$"),
     ):
         quietly(directory.path)
     assert directory.is_analysed
@@ -464,7 +464,7 @@ def test_a_run_whose_events_were_removed_is_refused_and_its_folder_is_left_as_it
 
 
 def test_a_folder_that_is_no_run_is_named(tmp_path: Path) -> None:
-    with pytest.raises(RunUnreadable, match="no run folder"):
+    with pytest.raises(RunUnreadable, match="not a run folder"):
         analyse(tmp_path)
 
 

@@ -226,7 +226,7 @@ def test_an_edited_seal_is_named(run: RunDirectory) -> None:
     document = json.loads(run.seal_path.read_text())
     del document["files"]["stalls/worker-1.parquet"]
     run.seal_path.write_text(json.dumps(document))
-    assert reasons(run) == [f"events/seal.json: was edited, as its own digest does not fit: {RESTORE}"]
+    assert reasons(run) == [f"events/seal.json: was edited, as its own digest does not match: {RESTORE}"]
 
 
 @pytest.mark.parametrize("key", ["checks", "users", "phases", "problems", "state", "processes", "sha256"])
@@ -235,7 +235,7 @@ def test_an_edited_run_json_is_named(tmp_path: Path, key: str, sealed: bool) -> 
     """Before the first analysis too, as after `--analyse-later`."""
     run = make_run(tmp_path, "run-a", sealed=sealed)
     edit_run(run, key)
-    assert f"run.json: was edited, as its own digest does not fit: {RESTORE}" in reasons(run)
+    assert f"run.json: was edited, as its own digest does not match: {RESTORE}" in reasons(run)
 
 
 ADDED = {

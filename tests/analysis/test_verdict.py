@@ -209,5 +209,5 @@ def test_p99_of_a_hundred_values_is_the_99th() -> None:
 
 def test_no_values_have_no_quantile_and_a_share_above_one_is_refused() -> None:
     assert quantiles_ns({}, [0.5]) == [None]
-    with pytest.raises(ValueError, match="share 99: a quantile is of a share above 0 and up to 1"):
+    with pytest.raises(ValueError, match="share 99: a quantile needs a share above 0 and up to 1"):
         quantiles_ns({1: 1}, [99])

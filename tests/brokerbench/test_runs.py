@@ -53,6 +53,6 @@ def test_a_run_that_was_killed_while_it_started_is_told_at_once_without_spark(tm
 
 @pytest.mark.parametrize("master", ["nonsense", "local[0]", "spark://", "spark://host", "http://host:7077", "local[*"])
 def test_a_master_that_spark_has_not_is_refused_without_asking_it(tmp_path: Path, master: str) -> None:
-    with pytest.raises(ValueError, match=r"no master of Spark; write local") as raised:
+    with pytest.raises(ValueError, match=r"not a Spark master; write local") as raised:
         analyse([RunDirectory(tmp_path)], master)
     assert str(raised.value).startswith(f"--master {master}: ")

@@ -116,4 +116,4 @@ def test_packed_rows_are_recorded_as_if_each_had_been_given(tmp_path: Path) -> N
 
 def test_half_a_packed_row_is_refused_and_told(recorder: Recorder) -> None:
     recorder.packed("receipts", b"half")
-    assert recorder.failure == "main was given a row of receipts that is none: 4 bytes are no whole rows of 49"
+    assert recorder.failure == "main was given an invalid row of receipts: 4 bytes are not whole rows of 49"

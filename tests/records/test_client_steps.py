@@ -44,14 +44,14 @@ def test_a_class_that_gets_nobody_in_a_step_goes_on_with_the_next() -> None:
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("50,100", "the last step has no time"),
-        ("50,40@10s", "each step has more clients than the one before"),
-        ("50,50@10s", "each step has more clients than the one before"),
+        ("50,100", "the last step has no duration"),
+        ("50,40@10s", "each step must have more clients than the one before"),
+        ("50,50@10s", "each step must have more clients than the one before"),
         ("50@4s", "a step lasts at least 5 s"),
         ("many@10s", "'many@10s' cannot be read"),
         ("50@10s,p98=3", "'p98=3' cannot be read"),
-        ("50@10s,p99=0", "a limit is more than 0 ms"),
-        ("p99=5", "there is no number of clients"),
+        ("50@10s,p99=0", "a limit must be more than 0 ms"),
+        ("p99=5", "it has no number of clients"),
         ("", "'' cannot be read"),
     ],
 )

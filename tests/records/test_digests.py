@@ -52,7 +52,7 @@ def test_a_file_that_is_changed_gone_or_a_folder_is_told(folder: Path) -> None:
 @pytest.mark.parametrize("text", ["abc  a\n", "0" * 64 + " a\n", "\0" * 100])
 def test_what_is_no_list_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "list").write_text(text)
-    with pytest.raises(ValueError, match="is no line of sha256sum"):
+    with pytest.raises(ValueError, match="is not a line of sha256sum"):
         read_list(tmp_path / "list")
 
 

@@ -81,7 +81,7 @@ def test_a_device_that_is_full_is_told_and_stays() -> None:
 def test_a_folder_is_held_by_one_process_at_a_time(tmp_path: Path) -> None:
     with (
         alone_in(tmp_path, "analysing"),
-        pytest.raises(RunUnwritable, match=r"another process is analysing it at this moment: wait for its end$"),
+        pytest.raises(RunUnwritable, match=r"another process is analysing it now: wait until it ends$"),
         alone_in(tmp_path, "analysing"),
     ):
         raise AssertionError

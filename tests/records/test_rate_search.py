@@ -34,7 +34,7 @@ def test_what_is_left_out_is_the_default(text: str, search: SearchSettings) -> N
     ("text", "problem"),
     [
         ("search 400", "search 400: cannot be read"),
-        ("search(fast)", "search(fast): 'fast' is no number"),
+        ("search(fast)", "search(fast): 'fast' is not a number"),
         ("search(400, 500)", "search(400, 500): '500' is not known, or given twice"),
         ("search(400, rate=500)", "search(400, rate=500): 'rate=500' is not known, or given twice"),
         ("search(until=9)", "search(until=9): 'until=9' is not known, or given twice"),

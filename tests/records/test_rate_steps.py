@@ -34,13 +34,13 @@ def test_what_is_written_is_read_again_exactly(steps: list[RateStep]) -> None:
 @pytest.mark.parametrize(
     ("text", "load_s", "problem"),
     [
-        ("100,fast@20s", None, "100,fast@20s: 'fast@20s' is no rate; write 100, 100@20s or 100..1000@60s"),
-        ("100,,200@9s", None, "100,,200@9s: '' is no rate; write 100, 100@20s or 100..1000@60s"),
-        ("-5,10@9s", None, "-5,10@9s: '-5' is no rate; write 100, 100@20s or 100..1000@60s"),
-        ("100@20s,200", None, "100@20s,200: the last step has no time; write @20s behind it"),
+        ("100,fast@20s", None, "100,fast@20s: 'fast@20s' is not a rate; write 100, 100@20s or 100..1000@60s"),
+        ("100,,200@9s", None, "100,,200@9s: '' is not a rate; write 100, 100@20s or 100..1000@60s"),
+        ("-5,10@9s", None, "-5,10@9s: '-5' is not a rate; write 100, 100@20s or 100..1000@60s"),
+        ("100@20s,200", None, "100@20s,200: the last step has no duration; write @20s after it"),
         ("1,2,3,4", 30, "1,2,3,4: 4 steps cannot divide the load into whole seconds; write @20s"),
         ("1,2", None, "1,2: 2 steps cannot divide the load into whole seconds; write @20s"),
-        ("0,9@20s", None, "0,9@20s: the step 0@20s has the rate 0; a rate is more than 0 messages a second"),
+        ("0,9@20s", None, "0,9@20s: the step 0@20s has the rate 0; a rate must be more than 0 messages per second"),
         ("9,8@4s", None, "9,8@4s: the step 9@4s is too short; a step lasts at least 5 s"),
     ],
 )

@@ -160,7 +160,7 @@ def test_a_row_that_is_none_costs_itself_only_and_is_told(tmp_path: Path, table:
     assert recorder.counts[table] == 2
     assert recorder.dropped[table] == 1
     assert recorder.problem is not None
-    assert recorder.problem.startswith(f"worker-1 was given a row of {table} that is none: ")
+    assert recorder.problem.startswith(f"worker-1 was given an invalid row of {table}: ")
     assert recorder.problem.endswith("(1 rows dropped, the rows before them are kept)")
     sealing = seal(run)
     assert sealing.rows[table] == 2
@@ -204,5 +204,5 @@ def test_a_sealed_process_cannot_record_again_over_its_rows(tmp_path: Path) -> N
     send(recorder, 0)
     recorder.close()
     seal(run)
-    with pytest.raises(RunUnwritable, match="sealed already: record to a new run"):
+    with pytest.raises(RunUnwritable, match="already sealed: record to a new run"):
         Recorder(run, "worker-1")

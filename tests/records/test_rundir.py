@@ -134,12 +134,12 @@ def _set_to(value: object) -> Any:
         ),
         (
             _edited("state", _set_to("zombie")),
-            "run.json: state: 'zombie' is none of starting, running, ended, interrupted, failed",
+            "run.json: state: 'zombie' is not one of starting, running, ended, interrupted, failed",
         ),
         (_edited("seed", _set_to("7" * 100)), f"run.json: seed: '{'7' * 79}… is not of type int"),
         (_edited("warm_up/lasted_s", _set_to(float("inf"))), "run.json: warm_up.lasted_s: inf is not of type float"),
         (_edited("question", _set_to("\ud800")), "run.json: question: '\\ud800' is not of type str"),
-        (_edited("users/0/count", _set_to(-3)), "run.json: users[0].count: -3 is below 0, and nothing is counted so"),
+        (_edited("users/0/count", _set_to(-3)), "run.json: users[0].count: -3 is below 0, and no count can be"),
         (_edited("processes/0/begun", _set_to(-1)), "run.json: processes[0].begun: -1 is below 0"),
         (_edited("missed", _set_to(-1)), "run.json: missed: -1 is below 0"),
         (_edited("links/0/to", _set_to("nowhere")), "run.json: links[0].to: the run has no broker 'nowhere'"),
@@ -158,11 +158,11 @@ def _set_to(value: object) -> Any:
         ),
         (
             _edited("phases/load_ended_ns", _set_to(2**62)),
-            "run.json: phases.load_ended_ns: the load would have lasted more than 2,678,400 s, and none does",
+            "run.json: phases.load_ended_ns: the load would have lasted more than 2,678,400 s, the longest load",
         ),
         (
             _edited("phases/warm_up_began_ns", _set_to(-1)),
-            "run.json: phases.warm_up_began_ns: -1 is no time of a clock in nanoseconds",
+            "run.json: phases.warm_up_began_ns: -1 is not a clock time in nanoseconds",
         ),
         ("[" * 100_000, "run.json: not readable as JSON"),
         (encode(FULL)[:100], "run.json: not readable as JSON"),
@@ -193,7 +193,7 @@ def test_a_folder_that_is_not_there_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_is_no_run_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(RunUnreadable, match=r"no run folder, as it has no run\.json"):
+    with pytest.raises(RunUnreadable, match=r"not a run folder, as it has no run\.json"):
         RunDirectory.open(tmp_path)
 
 

@@ -135,7 +135,7 @@ def test_a_stream_that_is_still_written_is_sealed_so_far_and_kept(run: RunDirect
     sealing = seal(run)
     assert sealing.rows["sends"] == 1
     assert sealing.problems == (
-        "streams/sends/worker-1.arrows: worker-1 still writes it; 1 rows so far are kept: "
+        "streams/sends/worker-1.arrows: worker-1 is still writing it; 1 rows so far are kept: "
         "end worker-1, then seal again",
     )
     send(recorder, 1)

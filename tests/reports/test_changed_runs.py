@@ -174,7 +174,7 @@ def test_an_analysis_that_did_not_reach_its_end_is_not_believed(run: Path) -> No
     with pytest.raises(RunUnreadable) as refused:
         write_report(run)
     assert str(refused.value) == (
-        f"{run}/analysis.sha256: missing, so the analysis did not end: run `brokerbench analyse {run}` first"
+        f"{run}/analysis.sha256: missing, so the analysis did not finish: run `brokerbench analyse {run}` first"
     )
 
 
@@ -189,7 +189,9 @@ def test_a_run_without_results_and_events_is_not_sent_to_an_analysis(run: Path) 
 
 def test_a_list_of_digests_that_cannot_be_read_is_refused(run: Path) -> None:
     (run / "analysis.sha256").write_text("nothing")
-    with pytest.raises(RunUnreadable, match=r"analysis\.sha256: cannot be read \('nothing' is no line of sha256sum\)"):
+    with pytest.raises(
+        RunUnreadable, match=r"analysis\.sha256: cannot be read \('nothing' is not a line of sha256sum\)"
+    ):
         write_report(run)
 
 
@@ -202,8 +204,8 @@ def test_a_list_of_digests_that_is_not_whole_is_refused_and_no_file_is_called_ch
     with pytest.raises(RunUnreadable) as refused:
         write_report(run)
     assert str(refused.value) == (
-        f"{path}: {problem}, so nothing says what was analysed: run `brokerbench analyse {run}` first, which writes it "
-        "anew"
+        f"{path}: {problem}, so the analysed files are not known: run `brokerbench analyse {run}` first, which "
+        "rewrites it"
     )
 
 

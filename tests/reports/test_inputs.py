@@ -98,7 +98,7 @@ def test_a_damaged_result_table(run: Path) -> None:
 
 
 def test_a_folder_that_is_no_run(tmp_path: Path) -> None:
-    with pytest.raises(RunUnreadable, match=r"no run folder, as it has no run\.json"):
+    with pytest.raises(RunUnreadable, match=r"not a run folder, as it has no run\.json"):
         read_results(tmp_path)
 
 

@@ -77,7 +77,7 @@ def test_a_selector_on_a_header_selects_where_the_broker_knows_any_and_is_refuse
 ) -> None:
     orders, client = queue("selected"), connect()
     if not stage.durable_selector:
-        with pytest.raises(Refused, match="is a header of JMS"):
+        with pytest.raises(Refused, match="is a JMS header"):
             client.listen(orders, selector="JMSDeliveryMode = 'PERSISTENT'")
         return
     client.listen(orders, selector=stage.durable_selector)
