@@ -1,7 +1,7 @@
-"""Real clients of message brokers, one folder for each protocol.
+"""Real clients of message brokers, one folder per protocol.
 
-A locustfile imports this package first, before any other module of ours is loaded. So this is the place to reject a
-file of the user's that Python would import instead of one of them.
+A locustfile imports this package first, before any of our other modules is loaded. So this is the place to reject a
+file of the user's that Python would import instead of one of our modules.
 """
 
 import sys
@@ -19,7 +19,8 @@ CANNOT_RUN = 2  # exit status
 
 
 def shadowing_file() -> Path | None:
-    """The first file in the current folder, or next to the locustfile, with the name of a package that we import."""
+    """Return the first file in the current folder, or next to the locustfile, with the name of a package that we
+    import."""
     folders = {Path.cwd(), Path(sys.path[0] or ".").resolve()} - {PROJECT}
     for name in (*OURS, *LIBRARIES):
         spec = find_spec(name)
@@ -32,11 +33,11 @@ def shadowing_file() -> Path | None:
 
 
 def _require_own_modules() -> None:
-    """End the process in one sentence: Python would otherwise fail anywhere, in words about other things."""
+    """End the process with one sentence. Otherwise Python would fail at some import, with an unrelated message."""
     if file := shadowing_file():
         print(
-            f"brokerbench: {file}: Python imports this file instead of a package of the same name that a run needs; "
-            "rename it, or move it to a folder other than the locustfile's and the current one",
+            f"brokerbench: {file}: Python imports this file instead of a package of the same name that a run "
+            "needs; rename it, or move it out of the locustfile's folder and the current folder",
             file=sys.stderr,
         )
         raise SystemExit(CANNOT_RUN)

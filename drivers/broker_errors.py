@@ -1,4 +1,4 @@
-"""Says what a broker's answer means, by any protocol: errors of refused clients, and the path of a message."""
+"""Interprets brokers' answers for every protocol: errors for refused clients, and the path of a message."""
 
 import itertools
 import time
@@ -16,15 +16,15 @@ T = TypeVar("T")
 
 
 class HungUp(ConnectFailed):
-    """The broker ended the connection before it had answered the login."""
+    """The broker ended the connection before it answered the login."""
 
 
 @lru_cache(maxsize=1_024)
 def hops(path: bytes | None) -> int | None:
-    """Brokers crossed, from the names that each broker appended when it dispatched; null without a path.
+    """Return the number of brokers crossed, from the names that each broker appended on dispatch; None without a path.
 
-    A broker appends its name again with every redelivery (and with every browse), so repeats next to each other are
-    one stay: ``a`` and ``a,a`` are 0 hops, ``a,b,b`` is 1, ``a,b,a`` is 2.
+    A broker appends its name again with every redelivery (and with every browse), so adjacent repeats are one stay:
+    ``a`` and ``a,a`` are 0 hops, ``a,b,b`` is 1, ``a,b,a`` is 2.
     """
     if not path:
         return None
@@ -33,40 +33,40 @@ def hops(path: bytes | None) -> int | None:
 
 
 def may_try_again(words: str) -> bool:
-    """Whether what refused a connection passes by itself: a client id still held, a broker about to stop or full."""
+    """Whether the cause of a refusal passes on its own: a client id still in use, a broker that is stopping or full."""
     return any(sign in words.lower() for sign in _TRY_AGAIN)
 
 
 def no_such_place(words: str) -> bool:
-    """Whether a broker says that a destination is not there, and makes none."""
+    """Whether a broker reports that a destination does not exist, and creates none."""
     return "does not exist" in words.lower()
 
 
 def no_selector(words: str) -> bool:
-    """Whether a broker says that a selector is none."""
+    """Whether a broker reports that a selector is invalid."""
     return "invalid selector" in words.lower()
 
 
 def too_large(words: str) -> bool:
-    """Whether a connection ended over a message that the broker takes in no frame: it would end the next one too."""
+    """Whether a connection ended because a message exceeded the frame size: it would end the next connection too."""
     lower_case = words.lower()
     return "frame size" in lower_case and "exceeded" in lower_case
 
 
 def cause_of_loss(words: str) -> Cause:
-    """The cause of a connection's loss that its client did not ask for, by the words of the loss."""
+    """Return the cause of a connection's loss that its client did not initiate, by the reason of the loss."""
     return Cause.REFUSED if too_large(words) else Cause.LOST
 
 
 def turned_away(broker_at: str, username: str, words: str) -> DriverError:
-    """The error for a connection that the broker answered with a refusal. ``broker_at``: "broker-1 at host:port"."""
+    """Return the error for a connection that the broker refused. ``broker_at``: "broker-1 at host:port"."""
     if may_try_again(words):
         return TurnedAway(f"broker {broker_at} turned the connection away for now: {words}")
     return refused_user(broker_at, username, words)
 
 
 def refused_user(broker_at: str, username: str, words: str) -> Refused:
-    """The error for a login that will not do; the password is not in it."""
+    """Return the error for a refused login, without the password."""
     end = "" if words.endswith(".") else "."
     return Refused(
         f"broker {broker_at} refused user {username!r}: {words}{end} "
@@ -75,12 +75,12 @@ def refused_user(broker_at: str, username: str, words: str) -> Refused:
 
 
 def out_of_reach(broker_at: str, problem: str, port: str) -> ConnectFailed:
-    """The error for a broker that did not answer as one. ``port``: what it should be listening on, "STOMP port"."""
+    """Return the error for a broker that did not answer. ``port``: the expected kind of port, "STOMP port"."""
     return ConnectFailed(_out_of_reach(broker_at, problem, port))
 
 
 def went_away(broker_at: str, reason: str, port: str, hung_up: bool) -> ConnectFailed:
-    """The error for a connection that ended before the broker answered. ``hung_up``: by the broker."""
+    """Return the error for a connection that ended before the broker answered. ``hung_up``: the broker ended it."""
     kind = HungUp if hung_up else ConnectFailed
     return kind(_out_of_reach(broker_at, f"went away before it answered: {reason}", port))
 
@@ -90,16 +90,16 @@ def _out_of_reach(broker_at: str, problem: str, port: str) -> str:
 
 
 def nothing_sent(_token: object, _outcome: Outcome, _at_ns: int, _reason: str) -> None:
-    """An ``on_settled`` for who only browses: nothing was sent that could be settled."""
+    """An ``on_settled`` for browsers: nothing was sent that could be settled."""
 
 
 def answered(log_in: Callable[..., T], timeout_s: float) -> T:
-    """What ``log_in(timeout_s=…)`` returns or raises. After `HungUp` it is called again, for the time that is left.
+    """Return or raise the result of ``log_in(timeout_s=…)``. After `HungUp` call it again, with the remaining time.
 
-    A Classic broker may hang up on a login that it refuses instead of answering it: when it has not wholly started the
-    connection yet, it stops it at once, and its answer is thrown away (TransportConnection of ActiveMQ 5.18.3:
-    delayedStop, start, processDispatch). Asked again, it gives its reason. The clients of a load do not need this: they
-    ask again anyway, when and how often their failover URI says.
+    A Classic broker may hang up on a login that it refuses instead of answering it: if it has not fully started the
+    connection yet, it stops it at once, and its answer is discarded (TransportConnection of ActiveMQ 5.18.3:
+    delayedStop, start, processDispatch). On another login it gives its reason. The clients of a load do not need this:
+    they try again anyway, as their failover URI says.
     """
     deadline_s, left_s = time.monotonic() + timeout_s, timeout_s
     for _ in range(LOGINS - 1):

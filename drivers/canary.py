@@ -1,11 +1,11 @@
-"""Proves that messages go where the clients will send theirs: one canary over every path, before any user starts.
+"""Proves that messages reach their destinations: one canary over every path, before any user starts.
 
-A bridge's MBean exists before the bridge carries anything, so the last proof is a message. For each broker where
+A bridge's MBean exists before the bridge carries anything, so the only sound proof is a message. For each broker where
 consumers enter there is a canary queue with one consumer. From each broker where producers enter, one durable message
-goes to that queue. All have to arrive. Links that carry only certain destinations may stop every canary. Their paths
-cannot be proven this way; this is known beforehand, and the run says so.
+goes to that queue. All of them have to arrive. Links that carry only certain destinations may stop every canary. Their
+paths cannot be proven in this way; this is known beforehand, and the run says so.
 
-The canaries' clients are those of a load (`drivers.client.contract`), but each keeps to one broker.
+The canaries' clients are the clients of a load (`drivers.client.contract`), but each is restricted to one broker.
 """
 
 import secrets
@@ -38,17 +38,17 @@ from topologies.model.topology import Topology
 
 CONNECT_TIMEOUT_S = 10.0
 SETTINGS = ProducerSettings(body_bytes=64)
-# A Classic broker may hang up on a login that it refuses. Asked again, it gives its reason.
+# A Classic broker may hang up on a login that it refuses. On another login it gives its reason.
 ONE_BROKER = "maxReconnectAttempts=3&updateURIsSupported=false"
 
 
 class PathsUnproven(Exception):
-    """Some canaries did not arrive: names the paths and the next step."""
+    """Some canaries did not arrive. The message names the paths and the next step."""
 
 
 @dataclass(frozen=True)
 class Side:
-    """How the clients of one end of the paths connect: their protocol, and where each broker (by name) has it."""
+    """How the clients at one end of the paths connect: their protocol, and its endpoint at each broker (by name)."""
 
     connector: ClientConnector
     endpoint: Callable[[str], Endpoint]
@@ -63,7 +63,8 @@ class Reached(Protocol):
 def sides(
     runtime: Reached, connectors: Mapping[str, ClientConnector], producers: str, consumers: str
 ) -> tuple[Side, Side]:
-    """How producers and consumers of these protocols connect straight to the brokers. ``connectors``: by protocol."""
+    """Return how producers and consumers of these protocols connect directly to the brokers. ``connectors``: by
+    protocol."""
 
     def side(protocol: str) -> Side:
         return Side(connectors[protocol], lambda broker: runtime.endpoint(broker, protocol))
@@ -72,7 +73,7 @@ def sides(
 
 
 def askable(topology: Topology, paths: Iterable[Path]) -> list[Path]:
-    """The paths that a canary can take, as far as the links' own settings say. Pure."""
+    """Return the paths that a canary can take, according to the links' own settings. Pure."""
     every = list(paths)
     stopped = {
         path
@@ -83,17 +84,17 @@ def askable(topology: Topology, paths: Iterable[Path]) -> list[Path]:
 
 
 def describe(paths: Sequence[Path], proven_paths: Sequence[Path], by: str = "") -> str:
-    """One line that names the proven paths, and the paths that no canary could prove. ``by``: the protocols."""
+    """Return a line with the proven paths, and the paths that no canary could prove. ``by``: the protocols."""
     proven = set(proven_paths)
     unproven = [f"{path.begin} → {path.end}" for path in paths if path not in proven]
-    without = f"; not proven so, as their links let no canary pass: {', '.join(unproven)}" if unproven else ""
+    without = f"; not proven, as their links let no canary pass: {', '.join(unproven)}" if unproven else ""
     return f"paths proven by a canary each{by}: {len(proven_paths)}{without}"
 
 
 def prove(
     paths: Iterable[Path], producers: Side, consumers: Side, credentials: Credentials, *, timeout_s: float
 ) -> None:
-    """Send a canary over every path and wait for all. Raises PathsUnproven, naming the paths that stayed silent."""
+    """Send a canary over every path and wait for all. Raises PathsUnproven, naming the paths without an arrival."""
     wanted = sorted({(path.begin, path.end) for path in paths})
     flock = _Flock(wanted, producers, consumers, credentials)
     try:
@@ -106,13 +107,13 @@ def prove(
     if missing:
         silent = ", ".join(f"{producer} → {consumer}" for producer, consumer in missing)
         raise PathsUnproven(
-            f"no message came through within {timeout_s:g} s: {silent}. "
-            "Look for these brokers' network connectors in the brokers' logs"
+            f"no message arrived within {timeout_s:g} s: {silent}. Look for these brokers' network connectors in"
+            " the brokers' logs"
         )
 
 
 class _LossRecorder(Recorder):
-    """Keeps no rows, but tells of lost connections, by broker and reason."""
+    """Keeps no rows, but reports lost connections, by broker and reason."""
 
     def __init__(self, on_lost: Callable[[str, str], None]) -> None:
         super().__init__(lambda _table, _rows: None, "canary")
@@ -150,7 +151,7 @@ class _Flock(NoStatistics):
             threading.Thread(target=self._send, args=(client, begin), daemon=True).start()
 
     def wait(self, timeout_s: float) -> list[tuple[str, str]]:
-        """The paths with a canary that did not arrive in time. Raises DriverError for what failed before."""
+        """Return the paths with a canary that did not arrive in time. Raises DriverError for earlier failures."""
         deadline_s = time.monotonic() + timeout_s
         while self._silent and not self._troubles and (left_s := deadline_s - time.monotonic()) > 0:
             self._changed.wait(left_s)
@@ -181,7 +182,7 @@ class _Flock(NoStatistics):
         return self._clients[key]
 
     def _in_time(self, client: LoadClient, side: Side, broker: str, ask: Callable[[], object]) -> None:
-        """Ask the broker, but close the client if it does not answer: a client of a load would wait for ever."""
+        """Call ``ask``, but close the client if the broker does not answer: a client of a load would wait forever."""
         late = threading.Event()
 
         def give_up() -> None:
@@ -202,7 +203,7 @@ class _Flock(NoStatistics):
             timer.cancel()
 
     def _send(self, client: LoadClient, begin: str) -> None:
-        """One canary over each path that begins there, one after the other."""
+        """Send one canary over each path that begins there, one after the other."""
         for number, path in enumerate(self._paths):
             if path[0] == begin:
                 self._send_over(client, number, path)
@@ -219,7 +220,7 @@ class _Flock(NoStatistics):
         self._troubles.append(reason)
         self._changed.set()
 
-    # What the clients tell (drivers.client.contract.LoadStatistics).
+    # Called by the clients (drivers.client.contract.LoadStatistics).
 
     def received(self, received: Received) -> None:
         self._arrived(received.producer)
@@ -229,7 +230,7 @@ class _Flock(NoStatistics):
             self._arrived(number)
 
     def _arrived(self, number: int) -> None:
-        if 0 <= number < len(self._paths):  # else it is not of this proof
+        if 0 <= number < len(self._paths):  # otherwise it does not belong to this proof
             self._silent.discard(self._paths[number])
             self._changed.set()
 
@@ -242,7 +243,7 @@ class _Flock(NoStatistics):
 
 
 def _address(endpoint: Endpoint) -> str:
-    """``host:port``."""
+    """Return ``host:port``."""
     return endpoint.uri.partition("://")[2].partition("?")[0]
 
 

@@ -1,26 +1,26 @@
-"""The contract of a driver: all that is between a protocol and the rest, on one page.
+"""The contract of a driver: the whole interface between a protocol and the rest, on one page.
 
-A driver is two things:
+A driver has two parts:
 
-* a *connector* (`Connector`): opens one connection to one broker, with no retry of its own;
-* the *client* above it (`drivers.client`): follows the failover URI, resubscribes, resends what is in doubt.
+- a *connector* (`Connector`): opens one connection to one broker, without retries of its own;
+- the *client* above it (`drivers.client`): follows the failover URI, resubscribes, resends messages in doubt.
 
-The libraries of OpenWire and Core fail over by themselves. Their connectors open no connections, but make clients of
-their own. The contract of both kinds of client is `drivers.client.contract`.
+The libraries of OpenWire and Core have their own failover. Their connectors open no connections, but make their own
+clients. The contract of both kinds of client is `drivers.client.contract`.
 
-Everything here is called from gevent greenlets: a call may block its greenlet, never the process or another
-connection. Callbacks (`on_settled`, `on_delivery`, `on_lost`) come from the connection's reader greenlet, one at a
-time. They must be short: a callback that waits holds up the reader of that connection.
+Everything here is called from gevent greenlets: a call may block its greenlet, never the process or another connection.
+Callbacks (`on_settled`, `on_delivery`, `on_lost`) come from the connection's reader greenlet, one at a time. They must
+be short: a callback that waits holds up the reader of that connection.
 
-Due times are not the driver's task. `drivers.client.producer` keeps each message's due time beside the ``sent_ns``
+Due times are not the driver's task. `drivers.client.producer` keeps each message's due time next to the ``sent_ns``
 from the driver, so a late send is measured as late. The first 32 bytes of a body identify the message.
 
-Outcomes state only facts that are known:
+Outcomes state only known facts:
 
-* ``acked``        the broker confirmed the send; in a transaction, its commit;
-* ``failed``       the broker refused it, its transaction was aborted, or it was never written: no connection in time;
-* ``in_doubt``     the connection broke before the answer; a client that stays resends with the next attempt number;
-* ``unconfirmed``  a non-durable send: it has no answer and is never resent. Only sent and received are claimed.
+- ``acked``: the broker confirmed the send; in a transaction, its commit;
+- ``failed``: the broker refused it, its transaction was aborted, or it was never written: no connection in time;
+- ``in_doubt``: the connection broke before the answer; a client that stays resends with the next attempt number;
+- ``unconfirmed``: a non-durable send: it has no answer and is never resent. Only sent and received are claimed.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -40,7 +40,7 @@ class Outcome(StrEnum):
 
 
 class DriverError(Exception):
-    """A connection, a send or a subscription was refused. The message names the broker, the cause and the next step."""
+    """A connection, a send or a subscription failed. The message names the broker, the cause and the next step."""
 
 
 class ConnectFailed(DriverError):
@@ -48,7 +48,7 @@ class ConnectFailed(DriverError):
 
 
 class TurnedAway(ConnectFailed):
-    """The broker answered and said no for now: it is full, about to stop, or still holds the client id."""
+    """The broker refused for now: it is full, about to stop, or the client id is still in use."""
 
 
 class Redirected(ConnectFailed):
@@ -60,28 +60,30 @@ class Redirected(ConnectFailed):
 
 
 class Refused(DriverError):
-    """The broker answered and said no (credentials, destination, frame size): trying again will not help."""
+    """The broker refused for good (credentials, destination, frame size): trying again will not help."""
 
 
 class Untrusted(Refused):
-    """The broker shows a certificate that is not trusted."""
+    """The broker presents a certificate that is not trusted."""
 
 
 @dataclass(frozen=True)
 class Destination:
-    """``queue://orders`` or ``topic://prices``; of a `Delivery.reply_to` the kind is the protocol's own."""
+    """``queue://orders`` or ``topic://prices``; in `Delivery.reply_to` the kind is the protocol's own."""
 
     kind: str  # queue | topic
     name: str
 
     @classmethod
     def parse(cls, text: str) -> "Destination":
-        """Read ``queue://NAME`` or ``topic://NAME``; ValueError names what is wrong."""
+        """Parse ``queue://NAME`` or ``topic://NAME``; ValueError names the problem."""
         kind, separator, name = text.partition("://")
         if not separator or kind not in ("queue", "topic") or not name:
             raise ValueError(f"destination {text!r}: write queue://NAME or topic://NAME")
         if any(letter < " " or letter == "\x7f" or "\ud800" <= letter <= "\udfff" for letter in name):
-            raise ValueError(f"destination {text!r}: no broker takes control characters and lone surrogates in a name")
+            raise ValueError(
+                f"destination {text!r}: no broker accepts control characters and lone surrogates in a name"
+            )
         return cls(kind, name)
 
     def __str__(self) -> str:
@@ -93,10 +95,10 @@ DEFAULT_PRIORITY = 4  # of JMS
 
 @dataclass(frozen=True, eq=False)
 class MessageHeaders:
-    """What a message carries beside its body. Many messages share one of these: they are told apart by identity.
+    """The content of a message other than its body. Many messages share one instance, so it is compared by identity.
 
     ``time_to_live_ms``: counted from the send by the sender's clock; 0: it never expires. ``priority``: 0 to 9.
-    ``reply_to``: the name of a temporary queue of the same connection; '': no reply is wanted.
+    ``reply_to``: the name of a temporary queue of the same connection; empty: no reply is requested.
     """
 
     properties: Mapping[str, Value] = field(default_factory=dict)
@@ -110,9 +112,9 @@ PLAIN = MessageHeaders()
 
 
 class Outgoing(NamedTuple):
-    """One attempt to send one message. ``token`` comes back in ``on_settled``.
+    """One attempt to send one message. ``token`` is passed back to ``on_settled``.
 
-    A named tuple, as `Delivery` is: one is made for every message, and this is made three times faster.
+    A named tuple, like `Delivery`: every message creates one, and a named tuple is three times faster to create.
     """
 
     destination: Destination
@@ -124,11 +126,11 @@ class Outgoing(NamedTuple):
 
 @dataclass(frozen=True)
 class Subscription:
-    """What a consumer asks for.
+    """The parameters of a subscription.
 
     Subscribers share a queue. Each subscriber of a topic gets all its messages. ``durable_name`` makes a topic
     subscription durable under that name; it needs a client id that stays the same. ``temporary``: the queue is a
-    temporary one of this connection, for replies. ``replies``: deliveries say where their replies go.
+    temporary queue of this connection, for replies. ``replies``: deliveries say where their replies go.
     """
 
     destination: Destination
@@ -142,8 +144,8 @@ class Subscription:
 class Delivery(NamedTuple):
     """One message as it arrived. ``ack_token`` is the protocol's own; pass the delivery back to `settle`.
 
-    ``body``: the bytes as they were sent, by whatever protocol. ``received_ns`` is read before the message is parsed; a
-    Java library has parsed it by then. ``redelivered``: the broker's mark. ``reply_to``, ``correlation_id``: only for a
+    ``body``: the bytes as they were sent, by any protocol. ``received_ns`` is read before the message is parsed; a Java
+    library has parsed it by then. ``redelivered``: the broker's flag. ``reply_to``, ``correlation_id``: only for a
     subscription that replies.
     """
 
@@ -160,14 +162,14 @@ OnSettled = Callable[[object, Outcome, int, str], None]
 """(token, ACKED or FAILED, settled_ns, reason). Never called for UNCONFIRMED or after `on_lost`."""
 OnDelivery = Callable[[Delivery], None]
 OnLost = Callable[[str], None]
-"""(reason): called once when the connection goes without `close` having been asked for."""
+"""(reason): called once if the connection is lost without a call of `close`."""
 
 
 @dataclass(frozen=True)
 class Browsed:
-    """A message found on a queue; ``age_ns`` is null where the broker does not say when it was sent.
+    """A message found on a queue; ``age_ns`` is None if the broker does not report when it was sent.
 
-    ``expired``: the broker says that it is there because its time to live was over.
+    ``expired``: the broker reports that it is there because its time to live was over.
     """
 
     body: bytes
@@ -176,7 +178,8 @@ class Browsed:
 
 
 EXPIRED_CAUSE = "Message Expired"
-"""In the property ``dlqDeliveryFailureCause`` of Classic's dead letters. Artemis has a queue for expired ones."""
+"""Text in the property ``dlqDeliveryFailureCause`` of Classic's dead letters. Artemis has a queue for expired
+messages."""
 
 
 class Connection(Protocol):
@@ -187,8 +190,8 @@ class Connection(Protocol):
     def send(self, message: Outgoing) -> int:
         """Write the message; return ``sent_ns``, read just before the write. Does not wait for the answer.
 
-        It does wait while the broker takes no more data. A durable message asks for the broker's confirmation and ends
-        in ``on_settled``; any other is ``unconfirmed``. Raises ConnectionError when the connection is gone, and
+        It does wait while the broker accepts no more data. A durable message asks for the broker's confirmation and
+        ends in ``on_settled``; any other is ``unconfirmed``. Raises ConnectionError if the connection is gone, and
         `Refused` for the destination.
         """
 
@@ -199,10 +202,10 @@ class Connection(Protocol):
         """Acknowledge one delivery. On a lost connection it does nothing: the broker will redeliver."""
 
     def close(self) -> None:
-        """Leave politely (the broker has processed everything sent before), and never call `on_lost`. Idempotent.
+        """Close politely (the broker has processed everything sent before), and never call `on_lost`. Idempotent.
 
-        Waits for answers to sends, commits and aborts under way, then for the broker's goodbye: 5 s at most for both,
-        also if the broker is frozen.
+        Waits for outstanding answers to sends, commits and aborts, then for the broker's goodbye: at most 5 s for both,
+        even if the broker is frozen.
         """
 
 
@@ -211,17 +214,17 @@ class SendsBatches(Protocol):
     """An optional part of a connection: it writes several messages at once, if they are ready together."""
 
     def send_batch(self, messages: Sequence[Outgoing]) -> int:
-        """Like `Connection.send`, for all messages.
+        """Send all messages, each like `Connection.send`.
 
         Return the time (ns) just before the write; it applies to all of them.
 
-        Raises ConnectionError when the connection is gone: then none, some or all of them were written.
+        Raises ConnectionError if the connection is gone: then none, some or all of them were written.
         """
 
 
 @runtime_checkable
 class GivesCredit(Protocol):
-    """An optional part of a connection: the broker says when how much may be sent, and a send may have to wait."""
+    """An optional part of a connection: the broker grants credit, and a send may have to wait for it."""
 
     @property
     def credit_ns(self) -> int:
@@ -249,32 +252,33 @@ class NamesOthers(Protocol):
 
     @property
     def redirected_to(self) -> str:
-        """The broker to which this one redirected the client when it ended the connection; '' otherwise."""
+        """The broker to which this one redirected the client when it ended the connection; otherwise empty."""
 
 
 class Transaction(Protocol):
     """Messages that arrive all together or not at all.
 
-    It ends once: by `commit`, by `abort`, or with its connection, when the broker forgets it unless a commit was under
-    way. Until then none of its messages is delivered, and none is settled unless the broker refuses that one. Not for
-    callbacks: they would wait for themselves.
+    It ends once: by `commit`, by `abort`, or with its connection, when the broker forgets it unless a commit was in
+    progress. Until then none of its messages is delivered, and none is settled unless the broker refuses it. Not for
+    use in callbacks: they would wait for themselves.
     """
 
     def send_batch(self, messages: Sequence[Outgoing]) -> int:
-        """Write messages as a part of it; return the time (ns) just before. Durable or not, each is settled at its end.
+        """Write messages as part of the transaction; return the time (ns) just before. Durable or not, each is settled
+        at its end.
 
-        Raises ConnectionError when the connection is gone, and `Refused` for the destination.
+        Raises ConnectionError if the connection is gone, and `Refused` for the destination.
         """
 
     def commit(self) -> None:
-        """Ask for all of it, and wait: every message has ended in ``on_settled`` before this returns.
+        """Commit, and wait: every message has ended in ``on_settled`` before this returns.
 
-        They are ACKED where the broker confirms it, FAILED where it says no. Raises ConnectionError when the connection
-        went before the answer: then nobody knows, and they are in doubt together.
+        They are ACKED if the broker confirms the commit, FAILED if it refuses. Raises ConnectionError if the connection
+        was lost before the answer: then the result is not known, and they are in doubt together.
         """
 
     def abort(self) -> None:
-        """Take all of it back, and wait: every message has ended as FAILED before this returns. ConnectionError."""
+        """Abort, and wait: every message has ended as FAILED before this returns. Raises ConnectionError."""
 
 
 class Connector(Protocol):
@@ -292,12 +296,12 @@ class Connector(Protocol):
         on_settled: OnSettled,
         on_lost: OnLost,
     ) -> Connection:
-        """Open one connection, once, within the time.
+        """Open one connection, with one attempt, within the timeout.
 
-        Raises `ConnectFailed` if the broker was not reached, stayed silent or turned the client away for now, and
-        `Refused` if it says no. Both name the broker, its address and the next step, and never the password. After an
+        Raises `ConnectFailed` if the broker was not reached, stayed silent or refused the client for now, and `Refused`
+        if it refuses for good. Both name the broker, its address and the next step, and never the password. After an
         error nothing stays open.
         """
 
     def browse(self, endpoint: Endpoint, credentials: Credentials, queue: str, *, timeout_s: float) -> list[Browsed]:
-        """Every message on a queue, whole and in order, without taking it away. Raises `DriverError`."""
+        """Return every message on a queue, whole and in order, without removing it. Raises `DriverError`."""

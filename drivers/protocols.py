@@ -1,7 +1,7 @@
-"""Lists the protocols that clients speak: one table of names, connectors and supported failover options.
+"""The protocols of clients: one table of names, connectors and supported failover options.
 
-Producers and consumers may speak two of them: ``stomp:amqp`` is producers by STOMP and consumers by AMQP. User classes
-may have protocols of their own.
+Producers and consumers may use two protocols: ``stomp:amqp`` is producers by STOMP and consumers by AMQP. User classes
+may have their own protocols.
 """
 
 from collections.abc import Callable, Mapping
@@ -26,7 +26,7 @@ class Spoken:
     """The protocols of a run: written ``stomp``, or ``stomp:amqp`` if producers and consumers differ, or ``stomp,
     Orders=amqp`` if a user class differs from the others of its role.
 
-    ``of_classes``: (user class, its protocol), for classes whose protocol is not that of their role.
+    ``of_classes``: (user class, its protocol), for classes whose protocol is not the one of their role.
     """
 
     producers: str
@@ -35,7 +35,7 @@ class Spoken:
 
     @classmethod
     def parse(cls, text: str) -> "Spoken":
-        """Read what `str` writes. ValueError says what is wrong and what to write instead."""
+        """Parse the output of `str`. ValueError says what is wrong and what to write instead."""
         roles, *classes = text.split(BETWEEN_CLASSES)
         producers, colon, consumers = roles.partition(":")
         own = tuple((name, protocol) for name, _, protocol in (part.partition("=") for part in classes))
@@ -85,7 +85,7 @@ def _no_proton() -> str:
 
 @dataclass(frozen=True)
 class _Driver:
-    """One row. ``connector``: None where a runtime holds the brokers; ``missing``: see `missing`."""
+    """One row. ``connector``: None if a runtime holds the brokers; ``missing``: see `missing`."""
 
     connector: Callable[[Trust], ClientConnector] | None
     options: SupportedOptions
@@ -103,17 +103,17 @@ PROTOCOLS: tuple[str, ...] = tuple(_DRIVERS)
 
 
 def unsupported(uri: FailoverUri, protocol: str) -> tuple[str, ...]:
-    """A sentence for each option that this protocol cannot fulfil; empty if there are none."""
+    """Return a sentence for each option that this protocol cannot fulfill; empty if there are none."""
     return _DRIVERS[protocol].options.problems(uri)
 
 
 def missing(protocol: str) -> str:
-    """Why a known protocol cannot be spoken from this machine, with the next step; '' where it can."""
+    """Return why a known protocol cannot be used on this machine, with the next step; empty if it can."""
     return _DRIVERS[protocol].missing()
 
 
 def connector_of(protocol: str, trust: Trust) -> ClientConnector:
-    """A connector for a protocol that crosses a network. ``memory`` has none: KeyError."""
+    """Return a connector for a protocol that crosses a network. ``memory`` has none: KeyError."""
     connector = _DRIVERS[protocol].connector
     if connector is None:
         raise KeyError(f"protocol {protocol!r} has no connector of its own: the runtime of its brokers has it")
@@ -121,5 +121,5 @@ def connector_of(protocol: str, trust: Trust) -> ClientConnector:
 
 
 def connectors_of(spoken: SpokenProtocols, trust: Trust) -> dict[str, ClientConnector]:
-    """A connector for each of the protocols; ``trust``: whose certificates they believe."""
+    """Return a connector for each of the protocols; ``trust``: the trusted certificates."""
     return {protocol: connector_of(protocol, trust) for protocol in spoken.distinct}

@@ -1,7 +1,7 @@
-"""Asks Linux for real-time priority of a thread, and gives it back.
+"""Requests real-time priority for a thread from Linux, and gives it back.
 
-The threads share a core fairly with each other (SCHED_RR), and their children run as usual (SCHED_RESET_ON_FORK): no
-broker inherits the priority. Who is not root may not clear that flag again, so it stays.
+The threads share a core fairly with each other (SCHED_RR), and their children run normally (SCHED_RESET_ON_FORK): no
+broker inherits the priority. Only root may clear that flag again, so it stays.
 """
 
 import os
@@ -11,7 +11,7 @@ HOW = "run as root, or let this user have real-time priority (ulimit -r 1, or Li
 
 
 def why_refused() -> str:
-    """Why this process could have no real-time priority; '' if it could. It has none afterwards."""
+    """Return why this process cannot have real-time priority; empty if it can. It has none afterwards."""
     if not hasattr(os, "sched_setscheduler"):
         return "real-time priority is for Linux only"
     try:
@@ -23,10 +23,11 @@ def why_refused() -> str:
 
 
 def raise_priority(thread: int) -> None:
-    """Of a thread by its number; 0: the calling one. OSError if it is not permitted, or the thread has ended."""
+    """Raise the priority of a thread by its number; 0: the calling thread. OSError if not permitted, or the thread
+    has ended."""
     os.sched_setscheduler(thread, os.SCHED_RR | os.SCHED_RESET_ON_FORK, os.sched_param(LEVEL))
 
 
 def give_back(thread: int) -> None:
-    """The usual priority again. OSError likewise."""
+    """Restore the normal priority. OSError as in `raise_priority`."""
     os.sched_setscheduler(thread, os.SCHED_OTHER | os.SCHED_RESET_ON_FORK, os.sched_param(0))

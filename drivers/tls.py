@@ -1,7 +1,7 @@
 """TLS over a socket that one greenlet or thread reads and others write.
 
-Two threads cannot use Python's own SSLSocket at once. The selectors of libraries above it also conflict with gevent's.
-Here TLS works in memory, behind a lock that is held only for moments. The socket below stays a plain one: its waiting,
+Two threads cannot use Python's own SSLSocket at once. Selectors of the libraries above it also conflict with gevent's.
+Here TLS works in memory, behind a lock that is held only briefly. The socket below remains a plain one: its waiting,
 shutdown and file number work as usual.
 """
 
@@ -18,18 +18,18 @@ RECEIVE_BYTES = 65_536
 
 
 class TlsSocket:
-    """As much of a socket as drivers use. Made around a connected one; `shake_hands` comes first."""
+    """The part of a socket that drivers use. Created around a connected socket; call `shake_hands` first."""
 
     def __init__(self, plain: socket.socket, host: str, trust: Trust) -> None:
         """``host``: the name that the other side has to prove."""
         self._plain = plain
         self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
         self._tls = _context(trust.pem).wrap_bio(self._incoming, self._outgoing, server_hostname=host)
-        self._thinking = threading.Lock()  # around TLS itself, which nothing blocks
+        self._thinking = threading.Lock()  # guards TLS itself, which never blocks
         self._sending = threading.Lock()  # held around writes, so that records are sent in order
 
     def shake_hands(self) -> None:
-        """Raises SSLError when there is no TLS or no trust, and OSError when the connection goes."""
+        """Raises SSLError if there is no TLS or no trust, and OSError if the connection is lost."""
         while True:
             try:
                 self._tls.do_handshake()
@@ -38,13 +38,13 @@ class TlsSocket:
             except ssl.SSLWantReadError:
                 self._flush()
             except ssl.SSLError:
-                with contextlib.suppress(OSError):  # the alert: why we go
+                with contextlib.suppress(OSError):  # the alert: why we close
                     self._flush()
                 raise
             self._take(self._plain.recv(RECEIVE_BYTES))
 
     def recv(self, most_bytes: int) -> bytes:
-        """The received bytes. Waits for the first byte; empty when the other side has closed. Raises OSError."""
+        """Return received bytes. Waits for the first byte; empty if the other side has closed. Raises OSError."""
         while True:
             try:
                 with self._thinking:
@@ -56,12 +56,12 @@ class TlsSocket:
             self._take(self._plain.recv(RECEIVE_BYTES))
 
     def pending(self) -> bool:
-        """Whether `recv` has something to return, or to look at, before it waits for the socket."""
+        """Whether `recv` has data to return or to process before it waits for the socket."""
         with self._thinking:
             return self._tls.pending() > 0 or self._incoming.pending > 0
 
     def send(self, data: bytes | memoryview) -> int:
-        """All of it. Raises OSError."""
+        """Send all data. Raises OSError."""
         self.sendall(data)
         return len(data)
 
@@ -80,7 +80,7 @@ class TlsSocket:
         self._plain.settimeout(timeout_s)
 
     def shutdown(self, how: int) -> None:
-        """Ends the connection below: every reader and writer gets the error."""
+        """End the connection below: every reader and writer gets the error."""
         self._plain.shutdown(how)
 
     def close(self) -> None:
@@ -98,7 +98,7 @@ class TlsSocket:
             self._send_out()
 
     def _flush_if_free(self) -> None:
-        """Send TLS's own records. A thread that is writing sends them too; to wait for it could take for ever."""
+        """Send TLS's own records. A writing thread sends them too; waiting for it could take forever."""
         if self._outgoing.pending and self._sending.acquire(blocking=False):
             try:
                 self._send_out()
@@ -113,7 +113,7 @@ class TlsSocket:
 
 
 def secured(plain: socket.socket, host: str, trust: Trust) -> TlsSocket:
-    """TLS over a connected socket, within the socket's own time-out. Raises OSError; closes the socket then."""
+    """Wrap a connected socket in TLS, within the socket's own timeout. Raises OSError, after closing the socket."""
     try:
         tls = TlsSocket(plain, host, trust)
         tls.shake_hands()
@@ -124,7 +124,7 @@ def secured(plain: socket.socket, host: str, trust: Trust) -> TlsSocket:
 
 
 def refused(broker_at: str, error: ssl.SSLError) -> DriverError:
-    """The meaning of a failed handshake for a client: a certificate does not become better by trying again."""
+    """Return the error for a failed handshake: a certificate does not improve by trying again."""
     if doubt := untrusted(error):
         return Untrusted(f"{broker_at}: {doubt}")
     why = (error.reason or str(error)).replace("_", " ").lower()
@@ -132,9 +132,9 @@ def refused(broker_at: str, error: ssl.SSLError) -> DriverError:
 
 
 def doubted(broker_at: str, host: str, port: int, trust: Trust, timeout_s: float) -> DriverError | None:
-    """Why a handshake with that port fails, in the words of every protocol here; None where it does not.
+    """Return why a handshake with that port fails, in words common to all protocols; None if it succeeds.
 
-    This is for libraries that report only a failure, or report it in words of their own.
+    This is for libraries that report a failure without its cause, or in their own words.
     """
     try:
         secured(socket.create_connection((host, port), timeout_s), host, trust).close()
@@ -147,5 +147,5 @@ def doubted(broker_at: str, host: str, port: int, trust: Trust, timeout_s: float
 
 @lru_cache(maxsize=8)
 def _context(pem: str) -> ssl.SSLContext:
-    """Reading the authorities takes longer than a handshake: once a process."""
+    """Create a context once per process: reading the authorities takes longer than a handshake."""
     return Trust(pem).context()

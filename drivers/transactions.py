@@ -1,4 +1,4 @@
-"""Keeps the state of a transaction for every driver: the messages that it holds, and how it ended.
+"""The state of a transaction for every driver: its messages, and how it ended.
 
 It is the same for each protocol. `drivers.contract.Transaction` has the contract.
 """
@@ -21,7 +21,7 @@ class Held:
         self._answered = False
 
     def add(self, token: object) -> int:
-        """The number of that message in this transaction: 0, 1, 2 …"""
+        """Return the number of that message in this transaction: 0, 1, 2 …"""
         number, self._numbers = self._numbers, self._numbers + 1
         self._tokens[number] = token
         return number
@@ -29,19 +29,19 @@ class Held:
     # The broker's answers; for the connection's reader.
 
     def refuse(self, number: int, at_ns: int, reason: str) -> None:
-        """The broker refuses this one message. The transaction continues without it."""
+        """Settle one message that the broker refuses. The transaction continues without it."""
         if number in self._tokens:
             self._on_settled(self._tokens.pop(number), Outcome.FAILED, at_ns, reason)
 
     def settle(self, outcome: Outcome, at_ns: int, reason: str = "") -> None:
-        """The transaction has ended: tell of each message, then let go of who waits."""
+        """End the transaction: settle each message, then release waiting callers."""
         while self._tokens:
             self._on_settled(self._tokens.pop(next(iter(self._tokens))), outcome, at_ns, reason)
         self._answered = True
         self._ended.set()
 
     def lose(self) -> None:
-        """The connection is gone: no answer will come."""
+        """End the transaction because the connection is gone: no answer will come."""
         self._tokens.clear()
         self._ended.set()
 
@@ -52,6 +52,6 @@ class Held:
         return self._ended.is_set()
 
     def wait(self) -> bool:
-        """Until it has ended, or is lost; whether the broker answered."""
+        """Wait until it has ended, or is lost; return whether the broker answered."""
         self._ended.wait()
         return self._answered

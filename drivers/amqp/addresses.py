@@ -1,8 +1,8 @@
-"""Reads where to connect by AMQP: from a URI, and from a broker that names others instead of itself. Needs no library.
+"""Reads AMQP addresses from a URI, and from a broker that redirects its clients. Needs no library.
 
 A broker redirects a client by closing the connection with ``amqp:connection:redirect``, which names the new broker. In
-its Open it may list who takes over when it is gone: ``failover-server-list``. Sources: OASIS AMQP 1.0, part 2.8.16; for
-the list, what Artemis 2.44.0 sends.
+its Open it may list its successors, in case it disappears: ``failover-server-list``. Sources: OASIS AMQP 1.0, part
+2.8.16; for the list, what Artemis 2.44.0 sends.
 """
 
 from collections.abc import Iterable, Mapping
@@ -20,7 +20,7 @@ FAILOVER_SERVER_LIST = "failover-server-list"
 
 @dataclass(frozen=True)
 class Address:
-    """Where to connect. ``idle_timeout_ms``: silence after which the broker is given up; 0: never."""
+    """Where to connect. ``idle_timeout_ms``: silence after which the client gives the broker up; 0: never."""
 
     host: str
     port: int
@@ -32,14 +32,14 @@ class Address:
 
 
 def read_address(uri: str, idle_timeout_ms: int) -> Address:
-    """Read ``amqp://HOST:PORT[?idle_timeout_ms=N]``, or ``amqps://`` for TLS; ValueError says what to write instead."""
+    """Read ``amqp://HOST:PORT[?idle_timeout_ms=N]``, or ``amqps://`` for TLS. ValueError says what to write instead."""
     parts = urlsplit(uri)
     if parts.scheme not in ("amqp", "amqps", "amqp+ssl") or not parts.hostname or parts.port is None:
         raise ValueError(f"{uri}: write amqp://HOST:PORT, or amqps://HOST:PORT for TLS")
     options = dict(parse_qsl(parts.query, keep_blank_values=True))
     timeout = options.pop("idle_timeout_ms", str(idle_timeout_ms))
     if options:
-        raise ValueError(f"{uri}: AMQP has no option {', '.join(sorted(options))}; it knows idle_timeout_ms")
+        raise ValueError(f"{uri}: AMQP has no option {', '.join(sorted(options))}; it supports idle_timeout_ms")
     if not (timeout.isascii() and timeout.isdigit()) or 0 < int(timeout) < LEAST_IDLE_TIMEOUT_MS:
         rule = f"write a whole number of milliseconds, {LEAST_IDLE_TIMEOUT_MS} at least, or 0 for never"
         raise ValueError(f"{uri}: idle_timeout_ms={timeout}: {rule}")
@@ -50,7 +50,7 @@ AMQP_OPTIONS = SupportedOptions("amqp", read_server_uri=partial(read_address, id
 
 
 def address_of(referral: object, default_port: int) -> str:
-    """``host:port`` of a map with ``network-host`` and perhaps ``port``; '' where it names no host."""
+    """Return ``host:port`` from a map with ``network-host`` and perhaps ``port``; empty if it names no host."""
     if not isinstance(referral, Mapping):
         return ""
     by_name: dict[str, Any] = {str(name): value for name, value in referral.items()}
@@ -61,7 +61,7 @@ def address_of(referral: object, default_port: int) -> str:
 
 
 def successors(properties: Mapping[Any, Any], default_port: int) -> tuple[str, ...]:
-    """The brokers that an Open lists, in order. Entries other than maps with a host are left out."""
+    """Return the brokers that an Open lists, in order. Entries other than maps with a host are left out."""
     listed = next((value for name, value in properties.items() if str(name) == FAILOVER_SERVER_LIST), ())
     entries = listed if isinstance(listed, Iterable) and not isinstance(listed, str | bytes | Mapping) else ()
     return tuple(dict.fromkeys(address for entry in entries if (address := address_of(entry, default_port))))

@@ -1,6 +1,6 @@
-"""One AMQP 1.0 connection: logs in, sends, subscribes, settles and leaves; and reports what it hears.
+"""One AMQP 1.0 connection: logs in, sends, subscribes, settles and closes, and reports what it receives.
 
-proton's objects are touched with the wire's lock held, and none leaves these files: callbacks get numbers of ours.
+proton's objects are used only with the wire's lock held, and none leaves these files: callbacks get our own numbers.
 """
 
 import itertools
@@ -68,7 +68,7 @@ class AmqpConnection:
     # -- opening and closing
 
     def open(self, credentials: Credentials, client_id: str, context: ssl.SSLContext | None) -> None:
-        """Connect and log in, within the timeout. Raises `ConnectFailed` or `Refused`, leaving nothing open."""
+        """Connect and log in, within the timeout. Raises `ConnectFailed` or `Refused`, and then leaves nothing open."""
         deadline_s = time.monotonic() + self._timeout_s
         try:
             self._say_hello(credentials, client_id)
@@ -85,7 +85,7 @@ class AmqpConnection:
         transport, connection = self._wire.transport, self._wire.connection
         transport.idle_timeout = self._address.idle_timeout_ms / 1_000
         sasl = transport.sasl()
-        # A password is sent only if the broker asks for one; a router does not ask.
+        # A password is sent only if the broker asks for it; a router does not ask.
         sasl.allowed_mechs("PLAIN ANONYMOUS" if credentials.username else "ANONYMOUS")
         sasl.allow_insecure_mechs = True  # TLS is below the engine, which does not see it
         connection.user, connection.password = credentials.username, credentials.password
@@ -97,11 +97,13 @@ class AmqpConnection:
         if not self._welcome.came.wait(max(0.0, deadline_s - time.monotonic())):
             raise self._failed(f"did not answer within {self._timeout_s:g} s")
         if self._redirected_to:
-            words_of_redirect = f"broker {self.broker} at {self._address} sends its clients on to {self._redirected_to}"
+            words_of_redirect = (
+                f"broker {self.broker} at {self._address} redirects its clients to {self._redirected_to}"
+            )
             raise Redirected(words_of_redirect, self._redirected_to)
         if self._welcome.refusal:
             raise self._turned_away(username, self._welcome.refusal)
-        with self._wire.lock:  # from here on a loss is told by ``on_lost``; one that came first makes opening fail
+        with self._wire.lock:  # from here on ``on_lost`` reports a loss; an earlier loss makes opening fail
             self._open = not self._gone
         if not self._open or not self._welcome.at_ns:
             where, wire = f"{self.broker} at {self._address}", self._wire
@@ -122,7 +124,7 @@ class AmqpConnection:
         return turned_away(f"{self.broker} at {self._address}", username, refusal)
 
     def close(self) -> None:
-        """Leave politely; bounded, also on a frozen broker. From a callback it leaves without waiting."""
+        """Close politely, within a limited time, even on a frozen broker. A callback closes without waiting."""
         with self._wire.lock:
             was_open, self._open = self._open, False
         if was_open and not self._wire.in_reader():
@@ -137,7 +139,7 @@ class AmqpConnection:
     # -- what a client does
 
     def send(self, message: Outgoing) -> int:
-        """As the contract says; waits while the broker gives no credit. Raises `Refused` for the destination."""
+        """See the contract; waits while the broker gives no credit. Raises `Refused` for the destination."""
         return self._sending.send_batch((message,))
 
     def send_batch(self, messages: Sequence[Outgoing]) -> int:
@@ -176,7 +178,7 @@ class AmqpConnection:
         assert isinstance(number, int)
         self._receiving.settle(number)
 
-    # -- what the broker does; by the reader, with the wire's lock held. What is returned is called without it.
+    # -- events from the broker: handled by the reader, with the wire's lock held. The returned calls are made unlocked.
 
     def _on_event(self, event: Event | Transfer) -> Call | None:
         if not isinstance(event, Event):

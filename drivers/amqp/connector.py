@@ -1,6 +1,6 @@
 """Connects to one broker by AMQP 1.0, on the engine of python-qpid-proton.
 
-A connection is opened once and never reopened: failing over, resubscribing and resending are the client's
+A connection is opened once and never reopened: the client fails over, resubscribes and resends
 (`drivers.client.client`).
 """
 
@@ -21,7 +21,7 @@ from topologies.model.endpoints import Credentials, Endpoint
 from topologies.model.trust import Trust
 
 IDLE_TIMEOUT_MS = 20_000
-MOST_BROWSED = 1_000_000  # messages asked for at once
+MOST_BROWSED = 1_000_000  # messages requested at once
 QUIET_S, FIRST_QUIET_S = 0.25, 1.0
 
 
@@ -36,7 +36,9 @@ class AmqpConnector(MakesPythonClients):
 
     def __init__(self, idle_timeout_ms: int = IDLE_TIMEOUT_MS, trust: Trust | None = None):
         self._idle_timeout_ms, self._trust = idle_timeout_ms, trust or Trust()
-        self._context: ssl.SSLContext | None = None  # reading the authorities takes longer than a handshake: once
+        self._context: ssl.SSLContext | None = (
+            None  # read once, as reading the authorities takes longer than a handshake
+        )
 
     def connect(
         self,
@@ -48,7 +50,7 @@ class AmqpConnector(MakesPythonClients):
         on_settled: OnSettled,
         on_lost: OnLost,
     ) -> AmqpConnection:
-        """One attempt, all of it within ``timeout_s``. Raises `ConnectFailed` or `Refused`."""
+        """Make one attempt, all of it within ``timeout_s``. Raises `ConnectFailed` or `Refused`."""
         try:
             address = read_address(endpoint.uri, self._idle_timeout_ms)
         except ValueError as error:
@@ -60,7 +62,8 @@ class AmqpConnector(MakesPythonClients):
         return connection
 
     def browse(self, endpoint: Endpoint, credentials: Credentials, queue: str, *, timeout_s: float) -> list[Browsed]:
-        """Every message on a queue as it lies there; ages are by the wall clocks of the sender and of this host."""
+        """Return every message on a queue without removing it; ages are by the wall clocks of the sender and of this
+        host."""
         trouble: list[str] = []
         browser = Browser(Destination("queue", queue))
 
@@ -87,18 +90,18 @@ class AmqpConnector(MakesPythonClients):
             connection.close()
         if trouble:
             raise DriverError(
-                f"browsing queue {queue} of broker {endpoint.broker}: {trouble[0]}, {len(browser.messages)} messages "
-                "had come; is the broker alive, or the time too short for what lies there?"
+                f"browsing queue {queue} of broker {endpoint.broker}: {trouble[0]}, after "
+                f"{len(browser.messages)} messages; is the broker alive, or the timeout too short for the queue?"
             )
         return browser.messages
 
 
 class Browser:
-    """One look at one queue. ``messages`` has those seen so far, in order.
+    """One look at one queue. ``messages``: the messages seen so far, in order.
 
-    A broker sends its browser the messages that it has at hand, and fetches more meanwhile. Draining only shows that no
-    message is at hand. A Classic broker may still be fetching then. Therefore the browser waits until no message has
-    come for a while, and drains. If the broker sends more after that, it goes on.
+    A broker sends its browser the messages that it has in memory, and fetches more in the meantime. Draining only shows
+    that no message is in memory. A Classic broker may still be fetching then. So the browser waits until no message has
+    arrived for a while, and drains. If the broker sends more after that, the browser continues.
     """
 
     def __init__(self, queue: Destination) -> None:
@@ -108,7 +111,7 @@ class Browser:
         self._stopped = False
 
     def run(self, receiving: Receiving, deadline_s: float) -> bool:
-        """Browse to the end; False when that is not reached by then. Raises `Refused` and ConnectionError."""
+        """Browse to the end; False if that takes too long. Raises `Refused` and ConnectionError."""
         name = receiving.browse(self._queue, MOST_BROWSED, self._take, self._drained.set)
         while True:
             if not self._wait_until_quiet(deadline_s):
@@ -123,7 +126,7 @@ class Browser:
             receiving.go_on(name, MOST_BROWSED)
 
     def stop(self) -> None:
-        """Nothing more will come."""
+        """Stop: no more messages will come."""
         self._stopped = True
         self._drained.set()
 

@@ -1,8 +1,8 @@
-"""Calls proton's engine cheaply where it counts: once for every message.
+"""Calls proton's engine cheaply on the hot path: once per message.
 
 It calls the functions below proton's objects (module ``cproton``). One event as an object creates five more objects;
 this took more than half of the CPU of a send. Rare operations use the objects. A transfer here is the engine's own
-handle: valid until it is settled or the connection has gone, and only with the wire's lock held.
+handle: valid until it is settled or the connection is gone, and only with the wire's lock held.
 """
 
 from collections.abc import Iterator
@@ -47,10 +47,10 @@ Transfer = NewType("Transfer", object)
 
 
 def take_events(collector: Collector) -> Iterator[Event | Transfer]:
-    """Each event that waits; one of a delivery as its transfer.
+    """Yield each waiting event; a delivery event as its transfer.
 
-    Left out are all flows of a link but the first, and that there is something to write. Classic renews the credit
-    of many messages by as many frames at once: 700 events of each kind, which took 30 ms.
+    All flows of a link after the first are left out, and events that only mean pending output. Classic renews the
+    credit of many messages with as many frames at once: 700 events of each kind, which took 30 ms.
     """
     impl, flowed = collector._impl, set()
     while not isnull(event := pn_collector_peek(impl)):
@@ -66,7 +66,7 @@ def take_events(collector: Collector) -> Iterator[Event | Transfer]:
 
 
 def send(link: Sender, tag: str, message: bytes, *, settled: bool) -> None:
-    """Give one message to the engine."""
+    """Pass one message to the engine."""
     impl = link._impl
     transfer = pn_delivery(impl, tag)
     pn_link_send(impl, message)
@@ -76,7 +76,7 @@ def send(link: Sender, tag: str, message: bytes, *, settled: bool) -> None:
 
 
 def send_in(transaction: bytes, link: Sender, tag: str, message: bytes) -> None:
-    """Give one message to the engine as a part of a transaction."""
+    """Pass one message to the engine as part of a transaction."""
     transfer = Delivery.wrap(pn_delivery(link._impl, tag))
     transfer.local.data = [transaction]
     transfer.update(TRANSACTIONAL)
@@ -89,14 +89,14 @@ def is_outgoing(transfer: Transfer) -> bool:
 
 
 def is_answered(transfer: Transfer) -> bool:
-    """Whether the broker has said what became of it, or that it will say no more; not if it says how far it has got."""
+    """Whether the broker has reported an outcome, or will report nothing further. A progress report does not count."""
     if not pn_delivery_updated(transfer):
         return False
     return bool(pn_delivery_settled(transfer)) or has_outcome(transfer)
 
 
 def has_outcome(transfer: Transfer) -> bool:
-    """Whether the broker has said what became of it."""
+    """Whether the broker has reported an outcome."""
     return pn_delivery_remote_state(transfer) not in (NO_STATE, PN_RECEIVED)
 
 
@@ -113,7 +113,7 @@ def settle(transfer: Transfer) -> None:
 
 
 def accept(transfer: Transfer) -> None:
-    """Acknowledge it, and give the broker credit for one more."""
+    """Acknowledge the transfer, and give the broker credit for one more message."""
     link = pn_delivery_link(transfer)
     pn_delivery_update(transfer, PN_ACCEPTED)
     pn_delivery_settle(transfer)
@@ -121,7 +121,7 @@ def accept(transfer: Transfer) -> None:
 
 
 def whole_message(transfer: Transfer) -> tuple[str, bytes] | None:
-    """The name of its link, and the message; None while parts of it are still to come."""
+    """Return the name of the link, and the message; None while parts of it are still missing."""
     if pn_delivery_partial(transfer) or not pn_delivery_readable(transfer):
         return None
     link = pn_delivery_link(transfer)
@@ -131,5 +131,5 @@ def whole_message(transfer: Transfer) -> tuple[str, bytes] | None:
 
 
 def as_object(transfer: Transfer) -> Delivery:
-    """For what is rare."""
+    """Wrap the transfer in an object, for rare operations."""
     return Delivery.wrap(transfer)

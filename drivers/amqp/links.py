@@ -2,12 +2,12 @@
 
 How the brokers read an attach:
 
-* routing type: Artemis takes it from the capability ``queue`` or ``topic``, Classic from the address prefix that it
+- routing type: Artemis takes it from the capability ``queue`` or ``topic``, Classic from the address prefix that it
   announced;
-* durable subscription: a link with a source that does not expire. The link's name and the connection's container id
+- durable subscription: a link with a source that does not expire. The link's name and the connection's container id
   identify it;
-* browser: a receiver with the distribution mode copy;
-* temporary queue: a receiver with a dynamic source. The broker makes the queue, and its reply names it.
+- browser: a receiver with the distribution mode copy;
+- temporary queue: a receiver with a dynamic source. The broker makes the queue, and its reply names it.
 """
 
 import threading
@@ -20,7 +20,7 @@ from drivers.amqp.wire import Wire
 from drivers.contract import Destination, Subscription
 
 SELECTOR = symbol("apache.org:selector-filter:string")
-TEMPORARY_QUEUE = "temporary-queue"  # what both brokers call that capability
+TEMPORARY_QUEUE = "temporary-queue"  # both brokers' name for that capability
 _OUTCOMES = {Delivery.RELEASED: "released", Delivery.MODIFIED: "modified"}
 NOBODY_SAID = "the broker gives no reason"
 
@@ -39,14 +39,15 @@ class PeerReply:
 
 
 class Attachments:
-    """Links that were asked for and not answered yet. ``who`` begins the errors: the broker and its address."""
+    """Requested links without a reply so far. ``who`` begins the errors: the broker and its address."""
 
     def __init__(self, wire: Wire, broker_at: str, timeout_s: float) -> None:
         self._wire, self._who, self._timeout_s = wire, broker_at, timeout_s
         self._asked: dict[str, PeerReply] = {}
 
     def expect(self, name: str) -> PeerReply:
-        """With the wire's lock held, before the link of that name is asked for. ConnectionError when there is none."""
+        """Register a link name before the link is requested, with the wire's lock held. ConnectionError without a
+        connection."""
         self.require_open()
         answer = self._asked[name] = PeerReply()
         return answer
@@ -56,7 +57,7 @@ class Attachments:
             raise self.lost()
 
     def wait(self, answer: PeerReply, request: str) -> None:
-        """Until granted or refused: a broker that does not answer in time is given up. Raises ConnectionError."""
+        """Wait for the reply. A broker that does not answer in time is given up. Raises ConnectionError."""
         self._wire.write_out()
         if not answer.came.wait(self._timeout_s):
             self._wire.lose(f"no answer {request} in {self._timeout_s:g} s")
@@ -67,15 +68,15 @@ class Attachments:
         return ConnectionError(f"{self._who}: {self._wire.reason}")
 
     def on_granted(self, link: Link) -> None:
-        """An attachment stands; without its far end it is about to be taken back, with the reason."""
+        """Handle an attached link. If its far end is missing, the broker is about to detach it, with the reason."""
         far_end = link.remote_target if link.is_sender else link.remote_source
         stands = far_end.address is not None or far_end.type == Terminus.COORDINATOR
         if stands and link.name in self._asked:
             self._asked.pop(link.name).give(time.perf_counter_ns())
 
     def on_ended(self, link: Link) -> None:
-        """The broker refuses a link, or ends one that stood: then nothing on it can be relied on, and the connection
-        is given up."""
+        """Handle the refusal of a link, or the end of an attached one. After the latter nothing on the link can be
+        relied on, so the connection is given up."""
         reason = words(link.remote_condition)
         link.close()
         if link.name in self._asked:
@@ -84,13 +85,13 @@ class Attachments:
             self._wire.lose(f"the broker ended {link.name}: {reason}")
 
     def on_gone(self) -> None:
-        """No answer will come."""
+        """Answer all waiting requests: no reply will come."""
         for name in list(self._asked):
             self._asked.pop(name).give(0)
 
 
 def attach_sender(session: Session, name: str, destination: Destination, node: str) -> Sender:
-    """Durable sends go unsettled over it, others settled."""
+    """Attach a sender. Durable sends over it are unsettled, others are settled."""
     link = session.sender(name)
     link.source.address = name
     link.target.address = node
@@ -101,7 +102,7 @@ def attach_sender(session: Session, name: str, destination: Destination, node: s
 
 
 def attach_coordinator(session: Session, name: str) -> Sender:
-    """What declares and ends transactions."""
+    """Attach the link that declares and ends transactions."""
     link = session.sender(name)
     link.source.address = name
     link.target.type = Terminus.COORDINATOR
@@ -112,7 +113,7 @@ def attach_coordinator(session: Session, name: str) -> Sender:
 
 
 def attach_receiver(session: Session, name: str, subscription: Subscription, node: str) -> Receiver:
-    """Gives its whole prefetch as credit."""
+    """Attach a receiver, with its whole prefetch as credit."""
     link = session.receiver(name)
     if subscription.temporary:
         link.source.dynamic = True
@@ -133,7 +134,7 @@ def attach_receiver(session: Session, name: str, subscription: Subscription, nod
 
 
 def attach_browser(session: Session, name: str, node: str, most: int) -> Receiver:
-    """Gives credit for ``most`` messages."""
+    """Attach a browser, with credit for ``most`` messages."""
     link = session.receiver(name)
     link.source.address = node
     link.source.capabilities.put_object(symbol("queue"))
@@ -146,7 +147,7 @@ def attach_browser(session: Session, name: str, node: str, most: int) -> Receive
 
 
 def words(condition: Condition | None) -> str:
-    """The broker's error message on one line, without its stack trace."""
+    """Return the broker's error message on one line, without its stack trace."""
     if condition is None:
         return NOBODY_SAID
     first_line = str(condition.description or "").strip().partition("\n")[0]
@@ -154,7 +155,7 @@ def words(condition: Condition | None) -> str:
 
 
 def rejection(delivery: Delivery) -> str:
-    """Why a send that is not accepted was not."""
+    """Return why a send was not accepted."""
     if delivery.remote_state == Delivery.REJECTED:
         return words(delivery.remote.condition)
     return f"the broker answered {_OUTCOMES.get(delivery.remote_state, delivery.remote_state)}"

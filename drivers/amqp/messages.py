@@ -1,8 +1,8 @@
 """Writes and reads AMQP 1.0 messages. Values in, values out; no socket and no library here.
 
-A message is a row of sections, each ``00`` (described), ``53 CODE`` (which section) and one value. This codec is our
-own: proton's codec takes as long for a message as all other work of sending it, and a measured message has few
-sections. Source: OASIS AMQP 1.0, parts 1.6 (encodings) and 3.2 (sections); tests hold both directions against proton's
+A message is a sequence of sections, each ``00`` (described), ``53 CODE`` (which section) and one value. This codec is
+our own: proton's codec takes as long per message as all other work of sending it, and a measured message has few
+sections. Source: OASIS AMQP 1.0, parts 1.6 (encodings) and 3.2 (sections); tests check both directions against proton's
 codec.
 """
 
@@ -15,13 +15,13 @@ from typing import NamedTuple
 from drivers.contract import DEFAULT_PRIORITY, EXPIRED_CAUSE, PLAIN, Destination, MessageHeaders
 from records.message_properties import Value
 
-BROKER_PATH_PROPERTY = "bbBrokerPath"  # as the renderers name it; a test holds the two together
+BROKER_PATH_PROPERTY = "bbBrokerPath"  # the renderers' name; a test keeps the two equal
 
 _HEADER, _PROPERTIES, _APPLICATION_PROPERTIES, _DATA, _VALUE = 0x70, 0x73, 0x74, 0x75, 0x77
 _HEADER_SECTION, _PROPERTIES_SECTION = bytes.fromhex("005370"), bytes.fromhex("005374")
 _NULL, _TRUE, _FALSE = b"\x40", b"\x41", b"\x42"
 _CREATED = bytes.fromhex("005373 c0 13 0a" + "40" * 9 + "83")  # properties: nine nulls, then creation-time
-_REPLYING, _REPLY_TO, _CORRELATION_ID = bytes.fromhex("005373 d0"), 4, 5  # the same of a request, and of a reply
+_REPLYING, _REPLY_TO, _CORRELATION_ID = bytes.fromhex("005373 d0"), 4, 5  # the same for a request and a reply
 _SMALL, _LARGE = bytes.fromhex("005375 a0"), bytes.fromhex("005375 b0")  # data: binary with a length of 1 or 4 bytes
 _PATH_KEY = b"\xa1" + bytes([len(BROKER_PATH_PROPERTY)]) + BROKER_PATH_PROPERTY.encode()
 _EXPIRED = EXPIRED_CAUSE.encode()
@@ -32,8 +32,8 @@ _CONTAINERS = (0x45, 0xC0, 0xD0, 0xC1, 0xD1)  # the lists and maps
 class Incoming(NamedTuple):
     """The parts of a message that we read.
 
-    ``path``: the brokers crossed, as they stamped it; ``created_ms``: since 1970; ``expired``: a dead letter that
-    is one because it expired. ``reply_to``, ``correlation_id``: read by `read_request` only.
+    ``path``: the brokers crossed, as they stamped it; ``created_ms``: since 1970; ``expired``: whether it is a dead
+    letter because it expired. ``reply_to``, ``correlation_id``: only read by `read_request`.
     """
 
     body: bytes
@@ -46,16 +46,17 @@ class Incoming(NamedTuple):
 
 
 def node_address(destination: Destination, prefixes: Mapping[str, str]) -> str:
-    """The broker's name for a destination. Classic tells a ``queue-prefix`` and a ``topic-prefix``; Artemis none."""
+    """Return the broker's name for a destination. Classic announces a ``queue-prefix`` and a ``topic-prefix``,
+    Artemis none."""
     return prefixes.get(f"{destination.kind}-prefix", "") + destination.name
 
 
 def write_message(
     body: bytes, durable: bool, created_ms: int, headers: MessageHeaders = PLAIN, reply_to: str = ""
 ) -> bytes:
-    """Header, creation time, properties and body. The body is one data section, so every broker keeps it binary.
+    """Return header, creation time, properties and body. The body is one data section, so every broker keeps it binary.
 
-    ``reply_to``: the broker's name for the temporary queue that ``headers`` name; '': no reply is wanted.
+    ``reply_to``: the broker's name for the temporary queue that ``headers`` name; empty: no reply is requested.
     """
     size = len(body)
     data = _SMALL + bytes((size,)) if size < 256 else _LARGE + struct.pack(">I", size)
@@ -65,7 +66,7 @@ def write_message(
 
 
 def _replying(reply_to: str, correlation_id: str) -> bytes:
-    """The message properties of a request or a reply, up to the value of its creation time."""
+    """Return the properties section of a request or a reply, up to the value of its creation time."""
     addresses = (_encoded(reply_to) if reply_to else _NULL) + _encoded(correlation_id)
     fields = _NULL * _REPLY_TO + addresses + _NULL * (9 - _CORRELATION_ID - 1) + b"\x83"
     return _REPLYING + struct.pack(">II", len(fields) + 12, 10) + fields
@@ -73,7 +74,8 @@ def _replying(reply_to: str, correlation_id: str) -> bytes:
 
 @lru_cache(maxsize=4_096)
 def _around(durable: bool, headers: MessageHeaders) -> tuple[bytes, bytes]:
-    """The sections before and after the creation time: header and application properties, each b'' without content."""
+    """Return the sections before and after the creation time: header and application properties; empty without
+    content."""
     fields = [_TRUE if durable else _FALSE]
     if headers.time_to_live_ms:
         fields += [_ubyte(headers.priority), b"\x70" + struct.pack(">I", headers.time_to_live_ms)]
@@ -97,7 +99,7 @@ def _application_properties(properties: Mapping[str, Value]) -> bytes:
 
 
 def _encoded(value: Value) -> bytes:
-    """Text, truth value, long or double."""
+    """Encode a text, bool, long or double."""
     if isinstance(value, bool):
         return _TRUE if value else _FALSE
     if isinstance(value, int):
@@ -109,7 +111,7 @@ def _encoded(value: Value) -> bytes:
 
 
 def read_message(raw: bytes) -> Incoming:
-    """The parts that are measured. Raises ValueError for bytes that are no AMQP message."""
+    """Read the measured parts. Raises ValueError for bytes that are not an AMQP message."""
     body, redelivered, path, created_ms, expired = b"", False, b"", None, False
     try:
         for code, at, end in _sections(raw):
@@ -122,12 +124,12 @@ def read_message(raw: bytes) -> Incoming:
             elif code in (_DATA, _VALUE):
                 body += _bytes(raw, at)
     except (IndexError, KeyError, struct.error) as error:
-        raise ValueError(f"{len(raw)} bytes are no AMQP message: {raw[:16].hex()}…") from error
+        raise ValueError(f"{len(raw)} bytes are not an AMQP message: {raw[:16].hex()}…") from error
     return Incoming(body, redelivered, path, created_ms, expired)
 
 
 def read_request(raw: bytes) -> Incoming:
-    """The same with the address for its reply, and its correlation id; '' of what it lacks."""
+    """Read also the address for its reply, and its correlation id; each empty if missing."""
     message, reply_to, correlation_id = read_message(raw), b"", b""
     for at in (at for code, at, _ in _sections(raw) if code == _PROPERTIES):
         reply_to, correlation_id = (_text(raw, _field(raw, at, index)) for index in (_REPLY_TO, _CORRELATION_ID))
@@ -139,7 +141,7 @@ def _text(raw: bytes, at: int | None) -> bytes:
 
 
 def _sections(raw: bytes) -> Iterator[tuple[int, int, int]]:
-    """Each section: its code, and where its value begins and ends."""
+    """Yield each section: its code, and the begin and end of its value."""
     at = 0
     while at < len(raw):
         if raw[at] or raw[at + 1] not in (0x53, 0x80):
@@ -154,7 +156,7 @@ def _sections(raw: bytes) -> Iterator[tuple[int, int, int]]:
 
 
 def _end(raw: bytes, at: int) -> int:
-    """Where the value that begins at ``at`` ends."""
+    """Return the end of the value that begins at ``at``."""
     kind = raw[at] >> 4
     if kind in _FIXED:
         return at + 1 + _FIXED[kind]
@@ -166,7 +168,7 @@ def _end(raw: bytes, at: int) -> int:
 
 
 def _fields(raw: bytes, at: int) -> Iterator[int]:
-    """Where each value of the list or map at ``at`` begins."""
+    """Yield the begin of each value of the list or map at ``at``."""
     if raw[at] not in _CONTAINERS:
         raise KeyError(f"{raw[at]:#x} is neither list nor map")
     if raw[at] == 0x45:
@@ -184,7 +186,7 @@ def _field(raw: bytes, at: int, index: int) -> int | None:
 
 
 def _delivery_count(raw: bytes, at: int) -> int:
-    """The fifth field of a header: deliveries that failed before this one."""
+    """Return the fifth field of a header: deliveries that failed before this one."""
     start = _field(raw, at, 4)
     if start is None or raw[start] in (0x40, 0x43):
         return 0
@@ -192,7 +194,7 @@ def _delivery_count(raw: bytes, at: int) -> int:
 
 
 def _created_ms(raw: bytes, at: int) -> int | None:
-    """The tenth of the properties."""
+    """Return the tenth of the properties."""
     start = _field(raw, at, 9)
     return int(struct.unpack_from(">q", raw, start + 1)[0]) if start is not None and raw[start] == 0x83 else None
 
@@ -203,7 +205,7 @@ def _path(raw: bytes, at: int, end: int) -> bytes:
 
 
 def _bytes(raw: bytes, at: int) -> bytes:
-    """A binary, text or symbol value; b'' for any other type. Our messages have no other type."""
+    """Return a binary, text or symbol value; b'' for any other type. Our messages have no other type."""
     if raw[at] >> 4 == 0xA:
         return raw[at + 2 : at + 2 + raw[at + 1]]
     return raw[at + 5 : _end(raw, at)] if raw[at] >> 4 == 0xB else b""

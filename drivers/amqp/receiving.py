@@ -1,6 +1,6 @@
 """Receives messages by AMQP, and acknowledges them.
 
-Credit is the prefetch: each delivery that is settled gives the broker one back.
+Credit is the prefetch: each settled delivery gives the broker one credit back.
 """
 
 import time
@@ -23,7 +23,8 @@ OnMessage = Callable[[Incoming, int, int], None]
 
 @dataclass(frozen=True)
 class _Inlet:
-    """The consumer of a receiver link's messages. ``on_drained``: a browser's, called when it has what it asked for.
+    """The consumer of a receiver link's messages. ``on_drained``: called for a browser once it has the requested
+    messages.
 
     ``read``: how it reads a message.
     """
@@ -48,7 +49,7 @@ class Receiving:
         self._unacknowledged: dict[int, Transfer] = {}
 
     def subscribe(self, subscription: Subscription, on_message: OnMessage) -> int:
-        """Return when (ns) the broker confirmed it. Raises `Refused` and ConnectionError."""
+        """Subscribe; return when (ns) the broker confirmed it. Raises `Refused` and ConnectionError."""
         name = subscription.durable_name or f"receive-{next(self._numbers)}"
         node = node_address(subscription.destination, self.prefixes)
         attach = partial(attach_receiver, self._session, name, subscription, node)
@@ -61,33 +62,33 @@ class Receiving:
         return began_ns
 
     def browse(self, destination: Destination, most: int, on_message: OnMessage, on_drained: Call) -> str:
-        """Begin to get copies of the messages on a queue; the browser's name. Raises as `subscribe` does."""
+        """Begin to receive copies of the messages on a queue; return the browser's name. Raises like `subscribe`."""
         name, node = f"browse-{next(self._numbers)}", node_address(destination, self.prefixes)
         attach = partial(attach_browser, self._session, name, node, most)
         self._receive(name, str(destination), _Inlet(on_message, on_drained), attach)
         return name
 
     def drain(self, name: str) -> None:
-        """Have the broker send a browser what it has at hand and take back the rest of the credit: ``on_drained``."""
+        """Make the broker send a browser the messages in memory and return the rest of the credit: ``on_drained``."""
         with self._wire.lock:
             self._links[name].drain(0)
         self._wire.write_out()
 
     def go_on(self, name: str, most: int) -> None:
-        """Give a drained browser credit for so many more."""
+        """Give a drained browser credit for ``most`` more messages."""
         with self._wire.lock:
             self._links[name].flow(most)
         self._wire.write_out()
 
     def settle(self, number: int) -> None:
-        """Acknowledge what came under this number."""
+        """Acknowledge the delivery with this number."""
         with self._wire.lock:
             transfer = self._unacknowledged.pop(number, None)
             if transfer is None or self._wire.reason:
                 return
             engine.accept(transfer)
             if self._wire.in_reader() or self._wire.flush():
-                return  # all that one read has led to, the reader writes at once
+                return  # the reader writes all results of one read at once
         self._wire.write_out()
 
     def on_transfer(self, transfer: Transfer) -> Call | None:

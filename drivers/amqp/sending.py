@@ -1,7 +1,7 @@
 """Sends messages by AMQP, and settles them by the broker's answers.
 
-Durable sends go unsettled and end with the broker's disposition; any other goes settled. A sender link is attached to a
-destination with the first message for it, and used as far as the broker gives credit.
+Durable sends are unsettled and end with the broker's disposition; all others are settled. A sender link is attached to
+a destination with the first message for it, and used within the credit that the broker gives.
 """
 
 import threading
@@ -21,13 +21,14 @@ from drivers.amqp.wire import Call, Wire
 from drivers.contract import Destination, OnSettled, Outcome, Outgoing, Refused
 
 MOST_UNWRITTEN_BYTES = 4 * 1024 * 1024  # beyond, a sender waits until the broker has taken some of it
-LOOK_AGAIN_S = 0.005  # the engine does not tell when a full session has room again
-LOOK_FOR_CREDIT_S = 1.0  # for credit one is woken; should that ever be missed, so long and no longer
+LOOK_AGAIN_S = 0.005  # the engine does not report when a full session has room again
+LOOK_FOR_CREDIT_S = 1.0  # credit wakes the sender; this bounds the wait if a wake-up is ever missed
 COORDINATOR = Destination("coordinator", "")
 
 Put = Callable[[Sender], None]
 OnAnswer = Callable[[Delivery, int], Call | None]
-"""(transfer as the broker answered it, when (ns)) -> what to call then. By the reader, with the wire's lock held."""
+"""(transfer with the broker's answer, when (ns)) -> call to make next. Called by the reader, with the wire's lock
+held."""
 
 
 @dataclass
@@ -40,7 +41,7 @@ class _Outlet:
 
 
 def outcome_of(transfer: Transfer) -> tuple[Outcome, str]:
-    """What the broker's answer to a durable send means, with its words."""
+    """Return the outcome of a durable send by the broker's answer, with the broker's words."""
     if engine.is_accepted(transfer):
         return Outcome.ACKED, ""
     if engine.has_outcome(transfer):
@@ -68,13 +69,13 @@ class Sending:
         self._outlets: dict[Destination, _Outlet] = {}
         self._attaching = threading.Lock()
         self._unsettled: dict[str, object] = {}  # delivery tag -> token of a durable send
-        self._special: dict[str, OnAnswer] = {}  # the same for transfers of a transaction
+        self._special: dict[str, OnAnswer] = {}  # the same for transfers in a transaction
         self._all_settled = threading.Event()
 
     def send_batch(self, messages: Sequence[Outgoing]) -> int:
-        """Send messages to one destination, as many in one write as the credit allows.
+        """Send messages to one destination, as many per write as the credit allows.
 
-        Returns the time (ns) before the first.
+        Return the time (ns) before the first message.
         """
         outlet, now_ms = self._outlet(messages[0].destination), time.time_ns() // 1_000_000
         encoded = [
@@ -86,7 +87,7 @@ class Sending:
         )
 
     def send_in(self, transaction: bytes, messages: Sequence[Outgoing], on_answers: Sequence[OnAnswer]) -> int:
-        """The same in a transaction; ``on_answers``: for each message, the callback for the broker's answer."""
+        """Send messages in a transaction. ``on_answers``: for each message, the callback for the broker's answer."""
         outlet, now_ms = self._outlet(messages[0].destination), time.time_ns() // 1_000_000
         encoded = [write_message(message.body, message.durable, now_ms, message.headers) for message in messages]
         return self._pass(
@@ -97,11 +98,12 @@ class Sending:
         )
 
     def control(self, message: bytes, on_answer: OnAnswer) -> None:
-        """Tell the broker's coordinator of transactions. Raises `Refused` where it has none, and ConnectionError."""
+        """Send a command to the broker's transaction coordinator. Raises `Refused` if it has none, and
+        ConnectionError."""
         self._pass(self._outlet(COORDINATOR), deque([partial(self._put_control, message, on_answer)]))
 
     def _pass(self, outlet: _Outlet, waiting: deque[Put]) -> int:
-        """Put on the link as many at a time as there is credit for; the time (ns) before the first."""
+        """Put on the link as many at a time as there is credit for; return the time (ns) before the first."""
         sent_ns, waited = 0, False
         while True:
             with self._wire.lock:
@@ -124,7 +126,7 @@ class Sending:
             outlet.room.wait(LOOK_AGAIN_S if credit > 0 else LOOK_FOR_CREDIT_S)
 
     def await_settled(self, deadline_s: float) -> None:
-        """Wait for the answers that are under way."""
+        """Wait for the outstanding answers."""
         with self._wire.lock:
             self._all_settled.clear()
             waiting = bool(self._unsettled or self._special) and not self._wire.reason
@@ -183,7 +185,7 @@ class Sending:
         engine.send(link, tag, message, settled=False)
 
     def _reply_to(self, message: Outgoing) -> str:
-        """The broker's name for the temporary queue to which its reply is to come; '': it asks for none."""
+        """Return the broker's name for the temporary queue of the reply; empty: no reply is requested."""
         return self.temporaries[message.headers.reply_to] if message.headers.reply_to else ""
 
     def _outlet(self, destination: Destination) -> _Outlet:
@@ -191,7 +193,7 @@ class Sending:
         return outlet if outlet is not None and outlet.answer.came.is_set() else self._attach(destination)
 
     def _attach(self, destination: Destination) -> _Outlet:
-        """Ask for a link; one at a time. Raises `Refused` and ConnectionError."""
+        """Request a link; one at a time. Raises `Refused` and ConnectionError."""
         with self._attaching:
             if destination in self._outlets:
                 return self._outlets[destination]
@@ -199,11 +201,11 @@ class Sending:
                 name = f"send-{next(self._numbers)}"
                 answer = self._attachments.expect(name)
                 outlet = _Outlet(self._ask_for(destination, name), answer)
-                self._outlets[destination] = outlet  # credit may come before we are told that it is granted
+                self._outlets[destination] = outlet  # credit may come before the reply that grants the link
             try:
                 self._attachments.wait(answer, f"to the attachment of {destination}")
                 if answer.refusal:
-                    raise Refused(f"broker {self._broker} takes no messages for {destination}: {answer.refusal}")
+                    raise Refused(f"broker {self._broker} accepts no messages for {destination}: {answer.refusal}")
                 self.credit_ns = time.perf_counter_ns()
             except BaseException:
                 with self._wire.lock:

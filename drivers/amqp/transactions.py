@@ -1,9 +1,9 @@
-"""Transactions by AMQP: declared and discharged by the broker's coordinator.
+"""Transactions by AMQP, declared and discharged by the broker's coordinator.
 
     declare ─► declared (id) ── transfers in the state transactional-state(id) ── discharge (id) ─► accepted | rejected
 
-The broker's answers to transfers before the discharge are provisional, except refusals of a message. Source: OASIS AMQP
-1.0, part 4.
+The broker's answers to transfers before the discharge are provisional, except rejections of a message. Source: OASIS
+AMQP 1.0, part 4.
 """
 
 import time
@@ -20,7 +20,7 @@ from drivers.contract import OnSettled, Outcome, Outgoing, Refused
 from drivers.transactions import ABORTED, Held
 
 DECLARE, DISCHARGE = symbol("amqp:declare:list"), symbol("amqp:discharge:list")
-ACCEPTED = (0x24, "amqp:accepted:list")  # how an outcome inside of a transactional state names itself
+ACCEPTED = (0x24, "amqp:accepted:list")  # the descriptor of an outcome inside a transactional state
 
 
 class AmqpTransaction:
@@ -46,7 +46,7 @@ class AmqpTransaction:
             raise self._attachments.lost()
 
     def _on_provisional(self, number: int, transfer: Delivery, at_ns: int) -> Call | None:
-        """The broker took this message for the time being, or refuses it for good."""
+        """The broker accepted this message provisionally, or rejects it for good."""
         reason = refusal(transfer)
         return partial(self.held.refuse, number, at_ns, reason) if reason else None
 
@@ -57,7 +57,7 @@ class AmqpTransaction:
 
 
 class AmqpTransactions:
-    """Those of one connection."""
+    """The transactions of one connection."""
 
     def __init__(self, broker: str, sending: Sending, attachments: Attachments, on_settled: OnSettled) -> None:
         self._broker, self._sending, self._attachments, self._on_settled = broker, sending, attachments, on_settled
@@ -65,7 +65,7 @@ class AmqpTransactions:
         self._open: list[AmqpTransaction] = []
 
     def begin(self) -> AmqpTransaction:
-        """As the contract says. Raises `Refused` and ConnectionError."""
+        """See the contract. Raises `Refused` and ConnectionError."""
         answer, numbers = PeerReply(), list[bytes]()
         self._asked.append(answer)
         try:
@@ -88,7 +88,7 @@ class AmqpTransactions:
         return transaction
 
     def on_gone(self) -> None:
-        """No answer will come."""
+        """Answer all waiting requests: no reply will come."""
         for answer in list(self._asked):
             answer.give(0)
         for transaction in self._open:
@@ -104,7 +104,7 @@ def _on_declared(answer: PeerReply, numbers: list[bytes], transfer: Delivery, at
 
 
 def refusal(transfer: Delivery) -> str:
-    """Why the broker does not take this message into the transaction; '' where it does."""
+    """Return why the broker does not accept this message into the transaction; empty if it does."""
     if transfer.remote_state == TRANSACTIONAL:
         _number, *outcome = transfer.remote.data or [b""]
         named = outcome[0].descriptor if outcome and isinstance(outcome[0], Described) else ACCEPTED[0]

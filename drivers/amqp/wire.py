@@ -1,13 +1,13 @@
-"""Moves bytes between proton's engine and one broker: one socket, one reader, and the ticks that notice silence.
+"""Moves bytes between proton's engine and one broker: one socket, one reader, and the ticks that detect silence.
 
 proton's engine does no I/O: it turns bytes into events and back. Its own event loop, `proton.reactor.Container`, is not
-used. It waits by select(), which ends at 1,024 connections. It is also one loop for all clients: a callback that waits
-for a recorder or a frozen broker would stop every client of the process.
+used. It waits by select(), which is limited to 1,024 connections. It is also one loop for all clients: a callback that
+waits for a recorder or a frozen broker would stop every client of the process.
 
-One lock guards engine and socket. No thread waits while it holds the lock. Therefore a broker that takes no more data
-stops its writers but not the reader. TLS is Python's own, with contexts that verify certificates, so proton may be
-built without TLS. Only the reader closes the socket. All other threads shut it down, which wakes every thread that
-waits for it.
+One lock guards engine and socket. No thread waits while it holds the lock. So a broker that accepts no more data stops
+its writers but not the reader. TLS is Python's own, with contexts that verify certificates, so proton may be built
+without TLS. Only the reader closes the socket. All other threads shut it down, which wakes every thread that waits for
+it.
 """
 
 import contextlib
@@ -32,9 +32,9 @@ Call = Callable[[], None]
 
 
 class Wire:
-    """A socket and the engine behind it. ``reason`` says why it ended, once it has.
+    """A socket and the engine behind it. ``reason``: why it ended, once it has.
 
-    ``on_event`` turns an event into calls to make, under the lock; they are made without it, in order, by the reader.
+    ``on_event`` turns an event into calls to make, under the lock; the reader makes them without the lock, in order.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class Wire:
     ):
         self.lock = threading.RLock()
         self.reason = ""
-        self.hung_up = False  # whether the other side ended the connection, as it does when it has no more to send
+        self.hung_up = False  # whether the other side ended the connection
         self.connection = Connection()
         self.transport = Transport()
         self._address, self._on_event, self._on_gone = address, on_event, on_gone
@@ -50,10 +50,10 @@ class Wire:
         self._socket: socket.socket | None = None
         self._reader = threading.Thread(target=self._read, name=f"amqp-{address}", daemon=True)
 
-    # -- for anybody
+    # -- for any thread
 
     def open(self, timeout_s: float, context: ssl.SSLContext | None) -> None:
-        """Connect, by TLS if there is a context, and begin to exchange. Raises OSError."""
+        """Connect, by TLS if there is a context, and begin to exchange data. Raises OSError."""
         host, port = self._address.host, self._address.port
         plain = socket.create_connection((host, port), timeout_s)
         try:
@@ -69,7 +69,7 @@ class Wire:
         self._reader.start()
 
     def flush(self) -> bool:
-        """Hand the engine's output to the socket, with the lock held; False when the socket takes no more for now."""
+        """Pass the engine's output to the socket, with the lock held; False if the socket accepts no more for now."""
         try:
             while not self.reason and (pending := self._pending()) > 0:
                 assert self._socket is not None
@@ -81,7 +81,7 @@ class Wire:
         return True
 
     def write_out(self) -> None:
-        """Wait, without the lock, until all output is with the system or the connection has ended."""
+        """Wait, without the lock, until the system has all output or the connection has ended."""
         while True:
             with self.lock:
                 if self.flush():
@@ -89,7 +89,7 @@ class Wire:
             self._wait(select.POLLOUT, None)
 
     def lose(self, reason: str) -> None:
-        """End the connection from any thread, at once; the first reason stays."""
+        """End the connection from any thread, at once; the first reason is kept."""
         with self.lock:
             self.reason = self.reason or reason
             if self._socket is not None:
@@ -97,7 +97,7 @@ class Wire:
                     self._socket.shutdown(socket.SHUT_RDWR)
 
     def finish(self) -> None:
-        """End the connection and wait for the reader, unless the reader itself calls."""
+        """End the connection and wait for the reader, unless the reader itself is the caller."""
         self.lose("closed")
         if self._reader.is_alive() and not self.in_reader():
             self._reader.join(JOIN_S)
@@ -111,7 +111,7 @@ class Wire:
         try:
             while not self.reason:
                 self._turn()
-        except Exception as error:  # ours or the library's: no other code would report it
+        except Exception as error:  # our error or the library's: no other code would report it
             self.lose(f"handling what the broker sent failed: {error!r}")
         finally:
             if self._socket is not None:
@@ -119,7 +119,7 @@ class Wire:
             self._on_gone(self.reason)
 
     def _turn(self) -> None:
-        """Write what is due, read what is there, tell what it means; wait when there was nothing."""
+        """Write pending output, read available input, and make the resulting calls; wait if there was nothing."""
         with self.lock:
             heard = self._fill()
             calls = self._take_events()
@@ -129,13 +129,13 @@ class Wire:
         for call in calls:
             call()
         if calls or heard:
-            let_others_run()  # under gevent others would starve while the broker has more and more
+            let_others_run()  # under gevent, others would starve while the broker keeps sending
         else:
             until_s = max(0.0, deadline_s - time.monotonic()) if deadline_s else None
             self._wait(select.POLLIN if all_written else select.POLLIN | select.POLLOUT, until_s)
 
     def _fill(self) -> bool:
-        """Read once; whether anything came."""
+        """Read once; return whether anything came."""
         capacity = self.transport.capacity()
         if capacity <= 0 or self.reason:
             return self._ended_by_engine()
@@ -155,7 +155,7 @@ class Wire:
         return bool(chunk)
 
     def _ended_by_engine(self) -> bool:
-        """The engine takes no more: the conversation is over, once its last words are out."""
+        """The engine accepts no more: the connection is over once its last output is sent."""
         if self.flush():
             condition = self.transport.condition
             self.lose(f"{condition.name}: {condition.description}" if condition else "the broker closed the connection")
@@ -166,14 +166,15 @@ class Wire:
         return [call for call in calls if call is not None]
 
     def _tick(self) -> float:
-        """When (s, monotonic) to tick again, 0 for never. After reading: what lies unread must not count as silence."""
+        """Return when (s, monotonic) to tick again, 0 for never. Runs after reading: unread data must not count as
+        silence."""
         return 0.0 if self.reason else float(self.transport.tick(time.monotonic()))
 
     def _pending(self) -> int:
         return int(self.transport.pending())
 
     def _wait(self, events: int, timeout_s: float | None) -> None:
-        """Until the socket is ready for one of these, or was shut down."""
+        """Wait until the socket is ready for one of these events, or was shut down."""
         sock = self._socket
         if sock is None or sock.fileno() < 0 or self.reason:
             return

@@ -1,24 +1,25 @@
-"""Tells how brokers hold a producer back: since when a message could have been sent, and when the producer was blocked.
+"""Detects how brokers hold a producer back: when a message could have been sent, and when the producer was blocked.
 
-A message is ready once it is due and the brokers hold its producer back no more. They hold it back in four ways: there
-is no connection, or no credit on it; the in-flight window is full; a commit has no answer; a write is blocked. The rest
-of its delay is the load generator's own.
+A message is ready once it is due and the brokers no longer hold its producer back. They hold it back in four ways:
+there is no connection, or no credit on it; the in-flight window is full; a commit has no answer; a write is blocked.
+The rest of its delay is the load generator's own.
 
     due ── held back by a broker ── ready ── own lag ── sent
 
-A producer may wake late from waiting for a due time, through its own fault. All messages that were due by then stay
-late by as much, even if brokers hold the producer back then. Sent in time, they would have been released earlier.
+A producer may wake late from waiting for a due time, through its own fault. All messages that were due by then remain
+late by the same amount, even if brokers hold the producer back afterwards. Sent in time, they would have been released
+earlier.
 
-Messages that were due while brokers held the producer back go out late, one after the other. A broker may take them
-slowly, so each of their writes releases the next message. Later ones get no such excuse: a slow generator is late.
+Messages that were due while brokers held the producer back are sent late, one after the other. A broker may accept them
+slowly, so each of their writes releases the next message. Later messages get no such excuse: a slow generator is late.
 
 The Java loop has the same rule: drivers/java/brokerbench/Readiness.java.
 
-A producer is *blocked* while a broker takes nothing from it for a second or more. With STOMP and OpenWire a full broker
-stops reading, or sends no answers; with AMQP it grants no credit. A producer knows two things:
+A producer is *blocked* while a broker accepts nothing from it for a second or more. With STOMP and OpenWire a full
+broker stops reading, or sends no answers; with AMQP it grants no credit. A producer can observe two things:
 
-* no answer: sends wait for it, and none came for a second or longer. A frozen broker looks the same;
-* a long write: the write itself waited that long. A producer without answers can learn no more than this.
+- no answer: its sends wait for an answer, and none came for a second or longer. A frozen broker looks the same;
+- a long write: the write itself waited that long. A producer without answers can observe no more than this.
 
 Each period becomes two connection events, ``blocked`` and ``unblocked``, once it is over.
 """
@@ -26,11 +27,11 @@ Each period becomes two connection events, ``blocked`` and ``unblocked``, once i
 from collections.abc import Callable
 
 LONG_WRITE_NS = 100_000_000
-"""A write that lasts so long waits for a broker. A shorter one may wait for a core, or for the garbage collector."""
+"""A write that takes this long waits for a broker. A shorter one may wait for a core, or for the garbage collector."""
 
 
 class Readiness:
-    """What one producer waited for last. Times are in ns."""
+    """What one producer last waited for. Times are in ns."""
 
     def __init__(self) -> None:
         self._held_until_ns = self._released_ns = 0
@@ -44,19 +45,19 @@ class Readiness:
         self._woke_ns, self._late_ns = now_ns, max(0, now_ns - due_ns)
 
     def released(self, at_ns: int) -> None:
-        """The brokers held the producer back until then. An earlier time than the last one changes nothing."""
+        """The brokers held the producer back until ``at_ns``. A time before the last one changes nothing."""
         if at_ns > self._released_ns:
             self._held_until_ns = self._released_ns = at_ns
 
     def wrote(self, due_ns: int, began_ns: int, ended_ns: int) -> None:
-        """The write of this message took so long: a broker may have blocked it."""
+        """The write of this message took from ``began_ns`` to ``ended_ns``: a broker may have blocked it."""
         if ended_ns - began_ns >= LONG_WRITE_NS:
             self.released(ended_ns)
         elif due_ns < self._held_until_ns:
             self._released_ns = max(self._released_ns, ended_ns)
 
     def ready_ns(self, due_ns: int) -> int:
-        """Since when the message could have been sent."""
+        """Return the time from which the message could have been sent."""
         late_ns = self._late_ns if due_ns < self._woke_ns else 0
         return max(due_ns, self._released_ns - late_ns)
 
@@ -74,30 +75,30 @@ class BlockedDetector:
     def __init__(self, on_blocked: OnBlocked) -> None:
         self._on_blocked = on_blocked
         self._broker = ""
-        self._since_ns: int | None = None  # from when on an answer is awaited
+        self._since_ns: int | None = None  # since when an answer is awaited
 
     def __repr__(self) -> str:
         return f"BlockedDetector({'' if self._since_ns is None else f'with {self._broker} since {self._since_ns}'})"
 
     def awaits(self, broker: str, at_ns: int) -> None:
-        """Something is sent that the broker is to answer."""
+        """A message is sent that the broker should answer."""
         if self._since_ns is None:
             self._broker, self._since_ns = broker, at_ns
 
     def heard(self, at_ns: int, *, awaits_more: bool) -> None:
-        """An answer came; ``awaits_more``: others are awaited."""
+        """An answer came. ``awaits_more``: more are awaited."""
         awaited = self._since_ns is not None
         self.ends(at_ns)
         self._since_ns = at_ns if awaits_more and awaited else None
 
     def ends(self, at_ns: int) -> None:
-        """No answer will come any more: the connection is gone, or the producer."""
+        """No more answers will come: the connection or the producer is gone."""
         since_ns, self._since_ns = self._since_ns, None
         if since_ns is not None:
             self._tell(self._broker, since_ns, at_ns, NO_ANSWER)
 
     def wrote(self, broker: str, began_ns: int, ended_ns: int) -> None:
-        """A message was written that expects no answer."""
+        """A message was written that needs no answer."""
         self._tell(broker, began_ns, ended_ns, WRITE_WAITED)
 
     def _tell(self, broker: str, began_ns: int, ended_ns: int, reason: str) -> None:

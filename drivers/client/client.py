@@ -1,7 +1,7 @@
 """Keeps one client of a load connected: follows its failover URI, and restores everything after a loss.
 
 A client has at most one connection at a time, to one of its URI's brokers (`reconnector` keeps it). After a failover
-its consumers are subscribed again, its durable sends in doubt are sent again, and only then do new sends go through.
+its consumers are subscribed again, its in-doubt durable sends are sent again, and only then are new sends let through.
 """
 
 import time
@@ -39,18 +39,18 @@ from topologies.model.endpoints import Credentials, Endpoint
 
 
 class ReconnectingConnector(Connector, Protocol):
-    """A connector whose clients are reconnected here."""
+    """A connector whose clients are reconnected by `Client`."""
 
     supported_options: SupportedOptions
 
 
 class Client:
-    """One client of a group, made unconnected.
+    """One client of a group, created unconnected.
 
     ``number`` is its number in the run (records.schemas); ``brokers`` names the broker behind each ``host:port``. Only
-    durable subscriptions need a ``client_id``. Without it each connection has an id of its own. Thus a broker that has
-    not noticed a loss yet does not refuse the next connection. Raises DriverError for a URI of unknown brokers or of
-    options that the protocol cannot honour.
+    durable subscriptions need a ``client_id``. Without it each connection has its own id, so a broker that has not
+    noticed a loss yet does not refuse the next connection. Raises DriverError for a URI with unknown brokers or with
+    options that the protocol cannot honor.
     """
 
     def __init__(
@@ -97,13 +97,13 @@ class Client:
 
     @property
     def _send_timeout_s(self) -> float | None:
-        """How long a send waits for a connection; None: for ever."""
+        """How long a send waits for a connection; None: forever."""
         timeout_ms = self._uri.options.timeout_ms
         return timeout_ms / MS_PER_S if timeout_ms > 0 else None
 
     @property
     def broker(self) -> str | None:
-        """The name of the broker it is connected to."""
+        """The name of the broker that it is connected to."""
         return self._reconnector.broker
 
     def open(self) -> None:
@@ -121,12 +121,12 @@ class Client:
         more_destinations: Sequence[Destination] = (),
         on_settled: Callable[[Settled], None] | None = None,
     ) -> Producer:
-        """A producer of this number: give each seq once. ``run`` is the number stamped into the bodies.
+        """Return a producer of this number; give each seq once. ``run`` is the number stamped into the bodies.
 
-        ``number``: by default the client's own number; different if several producers share the connection.
-        Requests ask for replies to the temporary queue of this connection that a `consumer` takes from.
-        ``more_destinations``: it sends to ``destination`` and these in turn. ``on_settled`` hears of each attempt: the
-        client's statistics by default.
+        ``number``: by default the client's own number; different if several producers share the connection. Requests
+        ask for replies to the temporary queue of this connection that a `consumer` receives from.
+        ``more_destinations``: it sends to ``destination`` and these alternately. ``on_settled`` is called for each
+        attempt; by default it updates the client's statistics.
         """
         kind = Producer
         if settings.transaction_size:
@@ -159,16 +159,16 @@ class Client:
     ) -> Consumer:
         """Subscribe, now and after every failover; returns once the broker has confirmed. Raises DriverError.
 
-        ``work``: how long the consumer takes for a message, by ``work_rng``. If the subscription replies, every request
-        is answered by a producer of the consumer's number.
+        ``work``: how long the consumer takes per message, drawn with ``work_rng``. If the subscription replies, a
+        producer with the consumer's number answers every request.
 
-        ``on_receipt`` hears of each delivery: the client's statistics by default.
+        ``on_receipt`` is called for each delivery; by default it updates the client's statistics.
         """
         on_receipt = on_receipt or self._statistics.received
         number = self.number if number is None else number
         if subscription.durable_name and not self._client_id:
             raise DriverError(
-                f"client {number} asks for the durable subscription {subscription.durable_name!r} without a "
+                f"client {number} requests the durable subscription {subscription.durable_name!r} without a "
                 "client id: give Client a client_id that stays the same"
             )
         reply = self._replies(subscription, number, run).reply if subscription.replies else None
@@ -211,13 +211,13 @@ class Client:
         return producer
 
     def close(self) -> None:
-        """Leave: waits a limited time for the broker to confirm the close.
+        """Close: waits a limited time for the broker to confirm it.
 
         Sends without an answer by then are in doubt. Idempotent.
         """
         deadline_s = time.monotonic() + self._close_timeout_s
         for consumer in self._consumers:
-            consumer.finish_work(0)  # all are told first, so that they finish at the same time
+            consumer.finish_work(0)  # signal all of them first, so that they finish at the same time
         for consumer in self._consumers:
             consumer.finish_work(max(0.0, deadline_s - time.monotonic()))
         self._reconnector.close(self._close_users)
@@ -225,7 +225,8 @@ class Client:
     # For producers (drivers.client.producer.ClientAccess).
 
     def usable(self, timeout_s: float | None = None) -> ClientConnection:
-        """The connection to use now; waits until there is one. Raises DriverError: timed out, given up or closed."""
+        """Return the connection to use now; wait until there is one. Raises DriverError: timed out, given up or
+        closed."""
         return self._reconnector.usable(timeout_s)
 
     def broken(self, connection: ClientConnection, reason: str) -> None:
@@ -233,7 +234,7 @@ class Client:
         self._reconnector.broken(connection, reason)
 
     def blocked(self, broker: str, began_ns: int, ended_ns: int, reason: str) -> None:
-        """Two events, with the same reason: they belong together."""
+        """Record two events with the same reason, which links them."""
         self.record(ConnectionEvent(broker, "blocked", began_ns, reason))
         self.record(ConnectionEvent(broker, "unblocked", ended_ns, reason))
 
@@ -255,7 +256,7 @@ class Client:
                 on_lost=on_lost,
             )
         except Untrusted:
-            raise  # the refusal is our own
+            raise  # the refusal is ours
         except Refused as error:
             raise self._refusal(broker, error) from error
         self._updated_uris.hear(connection)
@@ -295,7 +296,7 @@ def _settle(token: object, outcome: Outcome, settled_ns: int, reason: str) -> No
 
 
 class MakesPythonClients:
-    """The part of a `drivers.client.contract.ClientConnector` that makes clients."""
+    """Makes clients: part of a `drivers.client.contract.ClientConnector`."""
 
     def client(self: ReconnectingConnector, **settings: Unpack[ClientSettings]) -> Client:
         """See `drivers.client.contract.ClientConnector`."""

@@ -1,6 +1,6 @@
-"""Holds the connections of users: each its own, several together (a pool), or one for each message.
+"""Holds the connections of users: one each, shared ones from a pool, or one per message.
 
-The modes have the names that ``--connections`` takes. Code that drives users asks for a `PooledClient` (`session`): a
+The modes have the names that ``--connections`` accepts. Code that drives users asks for a `PooledClient` (`session`): a
 user's handle on a client, which is its own or shared.
 """
 
@@ -14,11 +14,11 @@ ONE, POOLED, PER_MESSAGE = "one", "pooled", "per-message"
 CONNECTION_MODES = (ONE, POOLED, PER_MESSAGE)
 ALL_URIS, ONE_URI = "all", "one"
 URIS = (ALL_URIS, ONE_URI)
-"""How many brokers of its group a client is told of."""
+"""Whether a client's failover URI lists all brokers of its group, or only one."""
 
 
 class SharedClient:
-    """A client of one or several users: opened once, by the first of them, and closed by the last that leaves."""
+    """A client of one or several users: the first of them opens it, and the last one to leave closes it."""
 
     def __init__(self, client: LoadClient) -> None:
         self.client = client
@@ -28,13 +28,13 @@ class SharedClient:
         self._failure = ""
 
     def join(self, number: int) -> "PooledClient":
-        """A handle for one more user. ``number``: the user's number in the run."""
+        """Return a handle for one more user. ``number``: the user's number in the run."""
         with self._changing:
             self._users += 1
         return PooledClient(number, self)
 
     def open(self) -> None:
-        """Connect, unless another user did. Raises DriverError, to each of them."""
+        """Connect, unless another user did. Raises DriverError for each of them."""
         with self._changing:
             if not self._opened:
                 self._opened = True
@@ -50,7 +50,7 @@ class SharedClient:
             self._failure = str(error)
 
     def leave(self) -> None:
-        """Count one user less. After the last user the client waits for the answers under way, and closes."""
+        """Remove one user. After the last user the client waits for outstanding answers, and closes."""
         with self._changing:
             self._users -= 1
             last = self._users == 0
@@ -75,7 +75,7 @@ class PooledClient:
         self._shared.open()
 
     def usable(self) -> None:
-        """Wait while the client is disconnected. Raises DriverError once there will be no connection again."""
+        """Wait while the client is disconnected. Raises DriverError once it will never be connected again."""
         self.client.usable()
 
     def close(self) -> None:
@@ -86,7 +86,7 @@ class PooledClient:
 
 
 class ClientPool:
-    """A fixed number of clients. Users take them in turn, as from a pool of JMS connections."""
+    """A fixed number of clients. Users take them in rotation, like connections from a JMS pool."""
 
     def __init__(self, size: int, make: Callable[[], LoadClient]) -> None:
         self._size, self._make = size, make
@@ -94,7 +94,7 @@ class ClientPool:
         self._taken = 0
 
     def take(self, number: int) -> PooledClient:
-        """The handle of the next user. ``number``: the user's number in the run."""
+        """Return the next user's handle. ``number``: the user's number in the run."""
         turn = self._taken % self._size
         self._taken += 1
         if turn == len(self._clients):

@@ -1,7 +1,7 @@
 """Receives for a client: records every delivery, then acknowledges it, and subscribes again after each failover.
 
-A consumer that takes time, or replies, has a thread of its own. It takes one delivery at a time: it records it, works,
-and then acknowledges it. What the broker has sent ahead waits meanwhile, and counts as received when its turn comes.
+A consumer that takes time, or replies, has its own thread. It takes one delivery at a time: it records it, works, and
+then acknowledges it. Deliveries that the broker sent ahead wait, and count as received when their turn comes.
 """
 
 import threading
@@ -29,7 +29,8 @@ def kind_of(subscription: Subscription) -> str:
 
 
 def name_of(subscription: Subscription, consumer: int) -> str:
-    """A queue's consumers share the queue as their subscription; on a topic each has one of its own."""
+    """Return the subscription's name. A queue's consumers share the queue as subscription; on a topic each has its
+    own."""
     name = subscription.destination.name
     if subscription.destination.kind == "queue":
         return name
@@ -37,7 +38,7 @@ def name_of(subscription: Subscription, consumer: int) -> str:
 
 
 class Consumer:
-    """Receives for one client from one destination. Made by `drivers.client.client.Client.consumer`."""
+    """Receives for one client from one destination. Created by `drivers.client.client.Client.consumer`."""
 
     def __init__(
         self,
@@ -52,9 +53,9 @@ class Consumer:
         rng: Random | None = None,
         reply: Callable[[Delivery, Received], None] | None = None,
     ) -> None:
-        """``work``: how long it takes for a message, by ``rng``; None: no time.
+        """``work``: how long it takes per message, drawn with ``rng``; None: no time.
 
-        ``reply`` answers each message before it is acknowledged. It may wait, so it needs the thread of its own.
+        ``reply`` answers each message before it is acknowledged. It may wait, so it needs the consumer's own thread.
         """
         self.subscription = subscription
         self.number = number
@@ -85,7 +86,7 @@ class Consumer:
             self._waiting.put(None)
 
     def finish_work(self, timeout_s: float) -> None:
-        """Take no further delivery, but acknowledge the one that is worked on: while there is a connection to do so.
+        """Take no further delivery, but acknowledge the current one while there is a connection.
 
         Returns at once for a consumer that takes no time. ``timeout_s``: 0 does not wait.
         """
@@ -94,7 +95,7 @@ class Consumer:
             self._worker.join(timeout_s)
 
     def attach(self, connection: ClientConnection) -> None:
-        """Subscribe on it, once. Raises ConnectionError when it is lost, `Refused` when the broker says no."""
+        """Subscribe on the connection, once. Raises ConnectionError if it is lost, `Refused` if the broker refuses."""
         with self._attaching:
             if self._closed or self._connection is connection:
                 return
@@ -124,7 +125,7 @@ class Consumer:
     def _work_off(
         self, waiting: SimpleQueue[tuple[ClientConnection, Delivery] | None], work: Work, rng: Random
     ) -> None:
-        """What came by a connection that is lost meanwhile is left out if the broker gives it out again."""
+        """Skip deliveries from a connection that has been lost if the broker will deliver them again."""
         free_ns, comes_again = 0, kind_of(self.subscription) != "topic"
         while (turn := waiting.get()) is not None and not self._closed:
             connection, delivery = turn
@@ -139,7 +140,7 @@ class Consumer:
             free_ns = self._clock()
 
     def _record(self, connection: ClientConnection, delivery: Delivery, received_ns: int) -> Received:
-        """Before it is acknowledged: a receipt that is not recorded must come again."""
+        """Record before acknowledging: a receipt that is not recorded must be delivered again."""
         body = delivery.body
         integrity, producer, seq, attempt = read(body, self._run)
         received = Received(

@@ -1,15 +1,15 @@
-"""The contract of a load's clients, whether their loops are in Python or in a library that fails over by itself.
+"""The contract of a load's clients, whether their loops are in Python or in a library with its own failover.
 
     connector.client(…) ─► LoadClient ── producer(…) ─► LoadProducer: keeps a schedule by itself
                                │
                                └─ consumer(…): receives, records and acknowledges by itself
 
-Users and their session know these classes only. There are two implementations: `drivers.client.client` follows the
-failover URI in Python; `drivers.jvm.client` leaves that to the broker's own Java client, and its loops are in the JVM.
-Both record every attempt and every receipt by themselves, and tell a `LoadStatistics` what they did.
+Users and their session use only these classes. There are two implementations: `drivers.client.client` follows the
+failover URI in Python; `drivers.jvm.client` leaves that to the broker's own Java client, with its loops in the JVM.
+Both record every attempt and every receipt, and report their work to a `LoadStatistics`.
 
 `Settled` and `Received` begin with the fields of their event table (records.schemas), in its order. So one value is
-recorded and handed on: ``settled[:-2]`` is the row of ``sends``, ``received[:-2]`` that of ``receipts``.
+recorded and passed on: ``settled[:-2]`` is the row of ``sends``, ``received[:-2]`` the row of ``receipts``.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -29,11 +29,10 @@ from topologies.model.endpoints import Credentials
 
 @dataclass(frozen=True)
 class ProducerSettings:
-    """How one producer sends. The value goes unchanged from its user to the loop that obeys it.
+    """How one producer sends. The value is passed unchanged from the user to the loop that applies it.
 
     ``in_flight``: how many durable sends may await their confirmation. ``transaction_size``: how many messages arrive
-    together or not at all; 0: each by itself. ``requests``: replies are to come to the temporary queue of the same
-    connection.
+    together or not at all; 0: no transactions. ``requests``: replies go to the temporary queue of the same connection.
     """
 
     body_bytes: int = 1_024
@@ -46,11 +45,10 @@ class ProducerSettings:
 
 
 class ScheduledSend(NamedTuple):
-    """A message that is due. ``blocked``: the cap on what may be in flight made it wait.
+    """A message that is due. ``blocked``: the in-flight limit made it wait.
 
-    ``begun_ns``: when the sender began with the message, if it first had to connect. Connecting is a part of the
-    sending. 0: the time of the write counts. ``ready_ns``: since when it could have begun; comes with
-    ``begun_ns``.
+    ``begun_ns``: when the sender began with the message, if it had to connect first. Connecting is part of the sending.
+    0: the time of the write counts. ``ready_ns``: when it could have begun; set together with ``begun_ns``.
     """
 
     seq: int
@@ -98,11 +96,11 @@ class Received(NamedTuple):
 
 
 class NoSenderError(DriverError):
-    """There is nothing that could send this message: it was not begun, and nothing of it is on record."""
+    """No sender can send this message: it was not begun, and nothing about it is recorded."""
 
 
 class SpokenProtocols(Protocol):
-    """The protocol of a run's clients: `drivers.protocols.Spoken`."""
+    """The protocols of a run's clients: `drivers.protocols.Spoken`."""
 
     @property
     def distinct(self) -> tuple[str, ...]:
@@ -113,28 +111,28 @@ class SpokenProtocols(Protocol):
 
 
 class LoadControl(Protocol):
-    """Whether to go on producing: `drivers.users.session.Session`."""
+    """Controls whether producers continue: `drivers.users.session.Session`."""
 
     producing: bool
 
     def wait_unless_stopped(self, timeout_s: float) -> bool:
-        """Sleep, but wake when producing stops; True when it has stopped.
+        """Sleep, but wake when producing stops; return True if it has stopped.
 
         It may end up to `drivers.client.pacing.LEAD_NS` early.
         """
 
 
 class LoadStatistics(Protocol):
-    """Counts what clients do: message by message, or in batches where the loops are not in Python.
+    """Counts what clients do: message by message, or in batches if the loops are not in Python.
 
     Packed rows are numpy arrays (records.packing) of at least one row; their texts are numbers of the recorder.
     """
 
     def settled(self, settled: Settled) -> None:
-        """One attempt has its outcome."""
+        """An attempt has its outcome."""
 
     def received(self, received: Received) -> None:
-        """One message has arrived."""
+        """A message has arrived."""
 
     def sends_recorded(self, rows: Any) -> None:
         """Packed rows of ``sends`` were recorded."""
@@ -143,13 +141,13 @@ class LoadStatistics(Protocol):
         """Packed rows of ``receipts`` were recorded."""
 
     def foreign_received(self, destination: str, broker: str, beginning: bytes, body_bytes: int) -> None:
-        """A foreign message was received, of which ``receipts_recorded`` got a row; not called for each."""
+        """A foreign message was received, whose row was passed to ``receipts_recorded``; not called for each one."""
 
     def counted(self, begun: int, settled: int) -> None:
-        """So many more messages were begun; of those in packed rows so many more got their final outcome."""
+        """``begun`` more messages were begun; ``settled`` more messages in packed rows got their final outcome."""
 
     def refused(self, destination: str, broker: str, reason: str) -> None:
-        """A broker refused a message; not called for each."""
+        """A broker refused a message; not called for each one."""
 
     def connection_changed(self, client: int, event: str, at_ns: int) -> None:
         """A row of ``connections`` was recorded, for this client number."""
@@ -176,16 +174,16 @@ class KeepsSchedule(Protocol):
 
     @property
     def begun(self) -> int:
-        """How many sends `keep` has begun, also when it was stopped in their middle."""
+        """Number of sends that `keep` has begun, even if it was stopped in the middle."""
 
     @property
     def held_back(self) -> bool:
-        """Whether it waits for the brokers, or did before its last message: for room in flight, a write, a commit."""
+        """Whether it waits for the brokers, or did before its last message: for in-flight room, a write, a commit."""
 
     def keep(self, schedule: Schedule, control: LoadControl) -> int:
-        """Send each message when it is due, until the schedule or producing ends; how many were begun.
+        """Send each message when it is due, until the schedule or producing ends; return how many were begun.
 
-        Message n is slot n of the schedule. Raises DriverError when nothing can be sent any more.
+        Message n is slot n of the schedule. Raises DriverError if nothing can be sent any longer.
         """
 
 
@@ -196,21 +194,21 @@ class LoadProducer(KeepsSchedule, Protocol):
         """Prepare `keep` before any message is due: a broker may have to answer. Raises DriverError."""
 
     def send_one(self, send: ScheduledSend) -> None:
-        """Send this message alone, already counted as begun; returns once its outcome is known and recorded.
+        """Send this message alone, already counted as begun; return once its outcome is known and recorded.
 
-        Raises DriverError when it could not be sent; `NoSenderError`: and is not recorded either.
+        Raises DriverError if it could not be sent, and `NoSenderError` if in addition nothing is recorded.
         """
 
 
 class LoadClient(Protocol):
-    """One client of a group, made unconnected. ``number``: its number in the run (records.schemas)."""
+    """One client of a group, created unconnected. ``number``: its number in the run (records.schemas)."""
 
     number: int
     group: str
 
     @property
     def broker(self) -> str | None:
-        """The name of the broker it is connected to."""
+        """The name of the broker that it is connected to."""
 
     def open(self) -> None:
         """Connect as the URI says; blocks until connected. Raises DriverError: refused, or the schedule exhausted."""
@@ -224,11 +222,11 @@ class LoadClient(Protocol):
         run: int,
         more_destinations: Sequence[Destination] = (),
     ) -> LoadProducer:
-        """A producer of this number: by default the client's own number; different if several producers share its
-        connection.
+        """Return a producer of this number: by default the client's own number; different if several producers share
+        its connection.
 
-        ``run``: the number stamped into the bodies. ``more_destinations``: it sends to ``destination`` and these in
-        turn: message n goes to number n modulo their count. Clients in the JVM send to one destination only.
+        ``run``: the number stamped into the bodies. ``more_destinations``: it sends to ``destination`` and these
+        alternately: message n goes to number n modulo their count. Clients in the JVM send to one destination only.
         """
 
     def consumer(
@@ -242,23 +240,23 @@ class LoadClient(Protocol):
     ) -> Any:
         """Subscribe, now and after every failover; returns once the broker has confirmed. Raises DriverError.
 
-        ``work``: how long it takes for a message before it acknowledges it, by ``work_rng``. The next message counts as
-        received after that.
+        ``work``: how long it takes per message before it acknowledges it, drawn with ``work_rng``. The next message
+        counts as received after that.
         """
 
     def usable(self) -> Any:
-        """Raises DriverError once there will be no connection again. May wait until there is a connection."""
+        """Raises DriverError once it will never be connected again. May wait until there is a connection."""
 
     def close(self) -> None:
-        """Leave: waits a limited time for answers. Sends without an answer by then are in doubt. Idempotent."""
+        """Close: waits a limited time for answers. Sends without an answer by then are in doubt. Idempotent."""
 
 
 class ClientSettings(TypedDict):
-    """What a client is made of.
+    """The parameters of a client.
 
     ``brokers`` names the broker behind each ``host:port``. ``rng`` orders the brokers of a client in Python, and
-    ``clock`` gives its times. Java libraries have their own. ``client_id`` is for durable subscriptions.
-    ``tag``: what the ids of all other connections begin with, so that brokers show whose they are.
+    ``clock`` gives its times. Java libraries have their own. ``client_id`` is for durable subscriptions. ``tag``:
+    prefix of the ids of all other connections, so that brokers show who owns them.
     """
 
     number: int
@@ -281,4 +279,4 @@ class ClientConnector(Protocol):
     supported_options: SupportedOptions
 
     def client(self, **settings: Unpack[ClientSettings]) -> LoadClient:
-        """A new, still unconnected client. Raises DriverError for a URI that cannot be used."""
+        """Return a new, unconnected client. Raises DriverError for a URI that cannot be used."""

@@ -1,15 +1,15 @@
 """Lets greenlets wait in gevent's loop: until the next turn of the loop, or until a due time in nanoseconds.
 
-gevent's ``sleep(0)`` does not end a turn: a greenlet that sleeps for 0 s runs again before gevent looks at sockets and
-timers, for as long as the 5 ms of Python's switch interval. A message that becomes due meanwhile is late by as much.
-`let_others_run` ends it.
+gevent's ``sleep(0)`` does not end a turn: a greenlet that sleeps for 0 s runs again before gevent checks sockets and
+timers, for as long as the 5 ms of Python's switch interval. A message that becomes due in that time is late by the same
+amount. `let_others_run` ends the turn.
 
-gevent's own timers wait in whole milliseconds. `DueTimer` is one Linux timerfd a process. It stands for all times that
-the greenlets of the process wait for; gevent's loop watches it as it watches a socket. Elsewhere, and in a process that
+gevent's own timers wait in whole milliseconds. `DueTimer` is one Linux timerfd per process. It covers all times that
+the greenlets of the process wait for; gevent's loop watches it like a socket. On other systems, and in a process that
 gevent has not patched, `due_timer` is None.
 
-An idle core takes 0.1 to 0.3 ms to wake a process, and a message takes 0.1 ms to be made. So the timer wakes a greenlet
-up to `LEAD_NS` early. The greenlet makes its message and then reads the clock until the message is due
+An idle core takes 0.1 to 0.3 ms to wake a process, and creating a message takes 0.1 ms. So the timer wakes a greenlet
+up to `LEAD_NS` early. The greenlet creates its message and then reads the clock until the message is due
 (`drivers.client.pacing.until_due`). At high rates this reading would take a core from the brokers, so it has a budget:
 `SPIN_SHARE` of the time. Without budget the timer wakes at the due time.
 """
@@ -34,13 +34,13 @@ READABLE = 1
 CLOCK_MONOTONIC, TFD_TIMER_ABSTIME = 1, 1
 SPIN_SHARE = 0.05
 MOST_SPIN_NS = 2_000_000
-"""Budget that was not used is kept up to this much."""
+"""Largest unused budget that is kept."""
 
 T = TypeVar("T")
 
 
 class OfProcess(Generic[T]):
-    """Makes it at its first use. A forked process makes its own, as it has another loop."""
+    """A value per process, made at its first use. A forked process makes its own, as it has another loop."""
 
     def __init__(self, make: Callable[[], T]) -> None:
         """``make``: may raise OSError."""
@@ -48,7 +48,7 @@ class OfProcess(Generic[T]):
         self._made: dict[int, T | None] = {}
 
     def get(self) -> T | None:
-        """None where it cannot be made: not on Linux, or gevent has not patched this process."""
+        """Return the value, or None if it cannot be made: not on Linux, or gevent has not patched this process."""
         pid = os.getpid()
         if pid not in self._made:
             self._made.clear()
@@ -65,7 +65,7 @@ class OfProcess(Generic[T]):
 
 
 class LoopTurns:
-    """Wakes greenlets in the next turn of the loop, by a file that is always readable. Raises OSError."""
+    """Wakes greenlets in the next turn of the loop, with a file that is always readable. Raises OSError."""
 
     def __init__(self) -> None:
         self._fd = os.eventfd(1, os.EFD_NONBLOCK | os.EFD_CLOEXEC)
@@ -73,7 +73,7 @@ class LoopTurns:
         self._waiting: list[Waiter[None]] = []
 
     def wait(self) -> None:
-        """Until the loop has looked at every socket and timer once."""
+        """Wait until the loop has checked every socket and timer once."""
         mine: Waiter[None] = Waiter()
         self._waiting.append(mine)
         if len(self._waiting) == 1:
@@ -86,7 +86,7 @@ class LoopTurns:
         os.close(self._fd)
 
     def _turned(self) -> None:
-        """Called by gevent's loop. One that waits again is woken in the turn after this one."""
+        """Called by gevent's loop. A greenlet that waits again is woken in the turn after this one."""
         woken, self._waiting = self._waiting, []
         self._watcher.stop()
         for waiter in woken:
@@ -97,7 +97,7 @@ _turns = OfProcess(LoopTurns)
 
 
 def let_others_run() -> None:
-    """Under gevent, until the other greenlets that could run had their turn; elsewhere other threads have it."""
+    """Under gevent, wait until the other runnable greenlets had their turn; otherwise let other threads run."""
     if (turns := _turns.get()) is not None:
         turns.wait()
     else:
@@ -120,9 +120,9 @@ class DueTimer:
         self._fd = self._libc.timerfd_create(CLOCK_MONOTONIC, os.O_NONBLOCK | os.O_CLOEXEC)
         if self._fd < 0:
             raise OSError(ctypes.get_errno(), "timerfd_create")
-        self._waiting: list[tuple[int, int, Waiter[None]]] = []  # a heap: due, order of arrival, who waits
+        self._waiting: list[tuple[int, int, Waiter[None]]] = []  # a heap: due time, order of arrival, waiter
         self._arrivals = itertools.count()
-        self._set_ns = 0  # what the timerfd is set to; 0: nothing
+        self._set_ns = 0  # the time that the timerfd is set to; 0: none
         self._budget = SpinBudget(time.monotonic_ns())
         self.early_wakes = 0
         self._loop = gevent.get_hub().loop
@@ -130,7 +130,7 @@ class DueTimer:
         self._watcher.start(self._expired)
 
     def wait_until(self, due_ns: int) -> None:
-        """Let other greenlets run until then or at most `LEAD_NS` before, or until `wake_all`."""
+        """Let other greenlets run until ``due_ns`` or at most `LEAD_NS` before it, or until `wake_all`."""
         mine: Waiter[None] = Waiter()
         heapq.heappush(self._waiting, (due_ns, next(self._arrivals), mine))
         if not self._set_ns or due_ns < self._set_ns:
@@ -138,7 +138,7 @@ class DueTimer:
         mine.get()
 
     def wake_all(self) -> None:
-        """Whoever waits goes on at once."""
+        """Wake all waiting greenlets at once."""
         woken, self._waiting = self._waiting, []
         self._set_ns = 0
         for _, _, waiter in woken:
@@ -155,7 +155,7 @@ class DueTimer:
         try:
             os.read(self._fd, 8)
         except BlockingIOError:
-            return  # set anew since
+            return  # it has been set again since
         self._set_ns = 0
         while self._waiting and self._may_go(self._waiting[0][0]):
             heapq.heappop(self._waiting)[2].switch(None)
@@ -173,7 +173,7 @@ class DueTimer:
         return True
 
     def _set(self, due_ns: int) -> None:
-        """A time that has passed expires at once."""
+        """Set the timer. A time that has passed expires at once."""
         self._set_ns = due_ns
         expires_ns = due_ns - self._budget.lead_ns(time.monotonic_ns())
         at = _Itimerspec(value=_Timespec(*divmod(max(1, expires_ns), NS_PER_S)))
@@ -182,19 +182,19 @@ class DueTimer:
 
 
 class SpinBudget:
-    """How long a process may still read the clock while it waits: `SPIN_SHARE` of the time that passes."""
+    """How long a process may still read the clock while it waits: `SPIN_SHARE` of the elapsed time."""
 
     def __init__(self, now_ns: int) -> None:
         self._left_ns, self._seen_ns = 0.0, now_ns
 
     def lead_ns(self, now_ns: int) -> int:
-        """How early a greenlet may be woken now: `LEAD_NS`, or 0 if the budget has less left."""
+        """Return how early a greenlet may be woken now: `LEAD_NS`, or 0 if less budget is left."""
         earned_ns = SPIN_SHARE * (now_ns - self._seen_ns)
         self._left_ns, self._seen_ns = min(MOST_SPIN_NS, self._left_ns + earned_ns), now_ns
         return LEAD_NS if self._left_ns >= LEAD_NS else 0
 
     def spent(self, early_ns: int) -> None:
-        """A greenlet was woken so early. It makes its message in a part of that time."""
+        """A greenlet was woken this early. It creates its message in a part of that time."""
         self._left_ns -= early_ns
 
 
@@ -202,5 +202,5 @@ _due_timer = OfProcess(DueTimer)
 
 
 def due_timer() -> DueTimer | None:
-    """This process's timer, made at its first use; a forked process makes its own."""
+    """Return this process's timer, made at its first use; a forked process makes its own."""
     return _due_timer.get()

@@ -1,4 +1,4 @@
-"""Gives each message of a producer its headers: properties, time to live and priority."""
+"""Headers of a producer's messages: properties, time to live and priority."""
 
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -14,10 +14,10 @@ MOST_TIME_TO_LIVE_S = 4_294_967  # AMQP has 32 bits of milliseconds for it: 49 d
 
 @dataclass(frozen=True)
 class MessageSettings:
-    """What the messages of one producer carry. ValueError for values that no message can have.
+    """Settings of one producer's messages. ValueError for values that no message can have.
 
-    ``time_to_live_s``: None: messages never expire. An attempt that follows another one counts it anew, except by
-    OpenWire, whose library sends the same message again.
+    ``time_to_live_s``: None: messages never expire. A further attempt starts the time again, except with OpenWire,
+    whose library sends the same message again.
     """
 
     properties: MessageProperties = NO_PROPERTIES
@@ -27,19 +27,20 @@ class MessageSettings:
     def __post_init__(self) -> None:
         if self.time_to_live_s is not None and not LEAST_TIME_TO_LIVE_S <= self.time_to_live_s <= MOST_TIME_TO_LIVE_S:
             raise ValueError(
-                f"time_to_live_s = {self.time_to_live_s:g}: must be at least {LEAST_TIME_TO_LIVE_S:g} s, as brokers "
-                f"take 0 for never, and at most {MOST_TIME_TO_LIVE_S:,} s; write None for messages that never expire"
+                f"time_to_live_s = {self.time_to_live_s:g}: must be at least {LEAST_TIME_TO_LIVE_S:g} s, as "
+                f"brokers take 0 for never, and at most {MOST_TIME_TO_LIVE_S:,} s; write None for messages that "
+                "never expire"
             )
         if not LOWEST <= self.priority <= HIGHEST:
             raise ValueError(f"priority = {self.priority}: must lie between {LOWEST} and {HIGHEST}")
 
     @property
     def time_to_live_ms(self) -> int:
-        """0 for never."""
+        """The time to live in milliseconds; 0 for never."""
         return round((self.time_to_live_s or 0) * MS_PER_S)
 
     def headers(self, seq: int) -> MessageHeaders:
-        """Those of the message with this number."""
+        """Return the headers of the message with this number."""
         return self._headers[seq % len(self._headers)]
 
     @cached_property
@@ -49,7 +50,8 @@ class MessageSettings:
 
 @lru_cache(maxsize=256)
 def _shared_headers(properties: str, time_to_live_ms: int, priority: int) -> tuple[MessageHeaders, ...]:
-    """One for each message of a period. Producers with equal settings share them: protocols encode each header once.
+    """Return the headers of each message in a period. Producers with equal settings share them, so protocols encode
+    each once.
 
     ``properties``: as text, in which 1, 1.0 and true differ.
     """

@@ -1,4 +1,4 @@
-"""Keeps producers to their schedules (`records.send_schedule`), which a slow broker cannot bend.
+"""Keeps producers to their schedules (`records.send_schedule`), regardless of slow brokers.
 
 A delayed generator sends the missed slots as fast as it can. The latency of every message counts from its due time.
 Messages that were due but not sent by the end of the load are counted: no message is dropped silently.
@@ -10,18 +10,19 @@ from dataclasses import dataclass
 from records.send_schedule import Schedule
 
 LEAD_NS = 350_000
-"""A producer may be woken so much before its message is due, to make the message."""
+"""A producer may be woken this long before its message is due, to create the message."""
 
 
 def until_due(due_ns: int, clock: Callable[[], int]) -> None:
-    """Read the clock until then, for a producer that was woken early; at once if that is over `LEAD_NS` away."""
+    """Read the clock until ``due_ns``, for a producer that was woken early; return at once if it is over `LEAD_NS`
+    away."""
     while 0 < due_ns - clock() <= LEAD_NS:
         pass
 
 
 @dataclass
 class ScheduleProgress:
-    """A schedule, and how many of its slots were begun: messages sent, or tried to send.
+    """A schedule, and how many of its slots were begun: messages sent, or attempted.
 
     ``counted``: the slots that were not begun are in the tally.
     """
@@ -31,13 +32,13 @@ class ScheduleProgress:
     counted: bool = False
 
     def unsent(self, now_ns: int) -> int:
-        """How many slots were due by ``now_ns`` and not begun."""
+        """Return how many slots were due by ``now_ns`` and not begun."""
         return max(self.schedule.slots_due(now_ns) - self.begun, 0)
 
     def abandoned(self, now_ns: int) -> int:
-        """As `unsent`, if no more slots will be sent.
+        """Return the same as `unsent`, if no more slots will be sent.
 
-        A schedule that only a count ends gives up all slots that remain.
+        A schedule that only a count ends loses all remaining slots.
         """
         count, ends_ns = self.schedule.count, self.schedule.ends_ns
         return self.unsent(now_ns) if count is None or ends_ns is not None else count - self.begun

@@ -1,11 +1,11 @@
-"""Sends each message by a connection of its own, as functions in a cloud do.
+"""Sends each message over its own connection, like functions in a cloud.
 
 For each message it connects, sends, waits for the broker's answer and disconnects. The next message does not wait for
-that. A message counts as sent when its connection attempt begins: connecting is a part of the sending, not a delay of
-the generator.
+that. A message counts as sent when its connection attempt begins: connecting is part of the sending, not a delay of the
+generator.
 
-A connection has the lowest number that no other connection of its producer has at that moment. Thus its connection
-events look like those of a client that connects again and again. The messages carry the producer's own number.
+A connection has the lowest number that no other connection of its producer has at that moment. So its connection events
+look like those of a client that connects again and again. The messages carry the producer's own number.
 """
 
 import heapq
@@ -27,12 +27,12 @@ from drivers.client.schedule_loop import ScheduleLoop
 from drivers.contract import Destination, DriverError, Outcome
 from records.writer import Recorder
 
-CLOSE_TIMEOUT_S = 5.0  # for messages under way when the producer ends
+CLOSE_TIMEOUT_S = 5.0  # for outstanding messages when the producer ends
 log = logging.getLogger("brokerbench")
 
 
 class MakesConnections(Protocol):
-    """Where the clients come from, and the numbers: `drivers.users.session.Session`."""
+    """Source of clients and numbers: `drivers.users.session.Session`."""
 
     recorder: Recorder
     run_number: int
@@ -46,7 +46,7 @@ class MakesConnections(Protocol):
 
 
 class Numbers:
-    """Numbers for connections that come and go: the lowest that is free, or else a new one."""
+    """Numbers for short-lived connections: the lowest free number, or else a new one."""
 
     def __init__(self, make: Callable[[], int]) -> None:
         self._make = make
@@ -72,7 +72,8 @@ class PerMessageProducer(ScheduleLoop):
         more_destinations: Sequence[Destination] = (),
         user_class: str = "",
     ) -> None:
-        """``more_destinations``: it sends to ``destination`` and these in turn. ``user_class``: has the protocol."""
+        """``more_destinations``: it sends to ``destination`` and these alternately. ``user_class``: determines the
+        protocol."""
         super().__init__(source.next_number(), settings, source.statistics, source.clock)
         self._source, self._group, self._destinations = source, group, (destination, *more_destinations)
         self._user_class = user_class
@@ -83,11 +84,11 @@ class PerMessageProducer(ScheduleLoop):
 
     @property
     def outstanding(self) -> int:
-        """Messages that are not done with: connecting, unanswered, or leaving."""
+        """Number of unfinished messages: connecting, unanswered, or disconnecting."""
         return len(self._under_way)
 
     def send_batch(self, sends: Sequence[ScheduledSend]) -> None:
-        """Begin to send messages that are due, each by itself. Returns at once."""
+        """Begin to send messages that are due, each over its own connection. Returns at once."""
         for send in sends:
             until_due(send.due_ns, self._clock)
             with self._changed:
@@ -103,7 +104,7 @@ class PerMessageProducer(ScheduleLoop):
     def close(self) -> None:
         """Begin no more messages.
 
-        Messages under way get some seconds; then their present state is recorded. Idempotent.
+        Outstanding messages get some seconds; then their current state is recorded. Idempotent.
         """
         with self._changed:
             self._closed = True
@@ -146,7 +147,7 @@ class PerMessageProducer(ScheduleLoop):
             self._warn(str(error))  # its outcome is recorded
 
     def _never_written(self, send: ScheduledSend, reason: str) -> None:
-        """There was nothing to send it by: it failed, like any call of a cloud function that cannot connect."""
+        """Record a message without a sender as failed, like any call of a cloud function that cannot connect."""
         self._warn(reason)
         settled = Settled(
             producer=self.number,
@@ -173,4 +174,4 @@ class PerMessageProducer(ScheduleLoop):
     def _warn(self, reason: str) -> None:
         if not self._warned:
             self._warned = True
-            log.warning("a message of producer %s could not be sent: %s (told once)", self.number, reason)
+            log.warning("a message of producer %s could not be sent: %s (reported once)", self.number, reason)

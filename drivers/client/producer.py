@@ -27,23 +27,24 @@ from records.writer import Recorder
 
 
 class ClientAccess(Protocol):
-    """`drivers.client.client.Client`, as its producers see it."""
+    """The part of `drivers.client.client.Client` that its producers use."""
 
     recorder: Recorder
     clock: Callable[[], int]
 
     def usable(self, timeout_s: float | None = None) -> ClientConnection:
-        """The connection to use now; waits until there is one. Raises DriverError: timed out, given up or closed."""
+        """Return the connection to use now; wait until there is one. Raises DriverError: timed out, given up or
+        closed."""
 
     def broken(self, connection: ClientConnection, reason: str) -> None:
         """That connection is gone. Only the first call for a connection counts."""
 
     def blocked(self, broker: str, began_ns: int, ended_ns: int, reason: str) -> None:
-        """Record that a broker took nothing from a producer between these times."""
+        """Record that a broker accepted nothing from a producer between these times."""
 
 
 class BrokerAnswer(NamedTuple):
-    """What became of an attempt. ``settled_ns`` is None unless the broker answered."""
+    """The outcome of an attempt. ``settled_ns`` is None unless the broker answered."""
 
     outcome: Outcome
     settled_ns: int | None
@@ -68,14 +69,14 @@ class SendAttempt:
     connection: ClientConnection | None = None
     sent_ns: int = 0
     written: bool = False
-    answer: BrokerAnswer | None = None  # came before the write returned
+    answer: BrokerAnswer | None = None  # set if it came before the write returned
 
 
 Send = Callable[[Sequence[Outgoing]], int]
 
 
 class Producer(ScheduleLoop):
-    """Sends the messages of one client to its destinations. Made by `drivers.client.client.Client.producer`."""
+    """Sends the messages of one client to its destinations. Created by `drivers.client.client.Client.producer`."""
 
     def __init__(
         self,
@@ -92,8 +93,8 @@ class Producer(ScheduleLoop):
     ) -> None:
         """``on_settled`` is called for each attempt. ``statistics`` counts the messages that `keep` begins.
 
-        ``more_destinations``: it sends to ``destination`` and these in turn: message n goes to number n modulo their
-        count.
+        ``more_destinations``: it sends to ``destination`` and these alternately: message n goes to number n modulo
+        their count.
         """
         super().__init__(number, settings, statistics, access.clock)
         self.destination = destination
@@ -115,16 +116,16 @@ class Producer(ScheduleLoop):
     def send(self, seq: int, body_bytes: int, due_ns: int, *, blocked: bool = False) -> None:
         """Write one message and return once it is written. Its outcome comes by callback.
 
-        Blocks while the client is disconnected, at most the failover URI's ``timeout``. A message that could not be
-        written at all is recorded as failed, and DriverError raised.
+        Blocks while the client is disconnected, at most for the failover URI's ``timeout``. A message that could not be
+        written at all is recorded as failed, and DriverError is raised.
         """
         self.send_batch((ScheduledSend(seq, due_ns, blocked),), body_bytes)
 
     def send_batch(self, sends: Sequence[ScheduledSend], body_bytes: int = 0) -> None:
         """Write messages that are all due by now: in one write if the connection can, otherwise like `send`.
 
-        They share the time of that write. If the write breaks, all of them are in doubt. ``body_bytes``: 0: as many as
-        its settings say.
+        They share the time of that write. If the write breaks, all of them are in doubt. ``body_bytes``: 0: the size in
+        its settings.
         """
         body_bytes = body_bytes or self._settings.body_bytes
         attempts = [
@@ -140,7 +141,7 @@ class Producer(ScheduleLoop):
             raise
 
     def prepare(self) -> None:
-        """Nothing has to be made before the first message."""
+        """Do nothing: nothing has to be made before the first message."""
 
     def send_one(self, send: ScheduledSend) -> None:
         """See `drivers.client.contract.LoadProducer`."""
@@ -150,16 +151,16 @@ class Producer(ScheduleLoop):
 
     @property
     def outstanding(self) -> int:
-        """Durable sends without a final outcome yet."""
+        """Number of durable sends without a final outcome."""
         return len(self._open)
 
     def wait_settled(self, timeout_s: float | None) -> bool:
-        """Wait until nothing is outstanding; False when that takes longer."""
+        """Wait until nothing is outstanding; return False if that takes longer."""
         with self._all_settled:
             return self._all_settled.wait_for(lambda: not self._open, timeout_s)
 
     def close(self) -> int:
-        """Record what is still unanswered as in doubt, and forget it; how many messages that is. Idempotent."""
+        """Record unanswered messages as in doubt, and forget them; return how many there are. Idempotent."""
         with self._lock:
             self._closed = True
         return self.give_up()
@@ -167,21 +168,21 @@ class Producer(ScheduleLoop):
     # The client's calls to its producers, from its own thread.
 
     def give_up(self) -> int:
-        """Nothing will be sent again: what is unanswered stays in doubt; how many messages that is."""
+        """Nothing will be sent again, so unanswered messages stay in doubt; return how many there are."""
         return self._sweep(None, resend=False)
 
     def connection_lost(self, connection: ClientConnection) -> None:
-        """Everything written to ``connection`` and unanswered is in doubt, and waits to be sent again."""
+        """Put all unanswered messages written to ``connection`` in doubt; they wait to be sent again."""
         self._sweep(connection, resend=self._resend and not self._closed)
 
     def send_again(self, connection: ClientConnection) -> None:
-        """Write all that waits, in order of seq, before any new send. Raises ConnectionError."""
+        """Write all waiting messages, in order of seq, before any new send. Raises ConnectionError."""
         for attempt in self._waiting():
             if self._claim([attempt], connection):
                 self._write([attempt], connection, connection.send, [self._outgoing(attempt)])
 
     def answered(self, attempt: SendAttempt, answer: BrokerAnswer) -> None:
-        """The broker's answer; ignored when the attempt was given up as in doubt before it came."""
+        """Handle the broker's answer; ignored if the attempt had already been given up as in doubt."""
         with self._lock:
             if self._open.get(attempt.seq) is not attempt:
                 return
@@ -193,18 +194,18 @@ class Producer(ScheduleLoop):
         self._record(attempt, answer)
 
     def _waiting(self) -> list[SendAttempt]:
-        """The sends to repeat, in order."""
+        """Return the sends to repeat, in order."""
         with self._lock:
             return sorted((a for a in self._open.values() if a.connection is None), key=lambda a: a.seq)
 
     def _send_some(self, attempts: list[SendAttempt], connection: ClientConnection) -> int:
-        """Send as many as go together; how many that is, 0 when they are to be tried again."""
+        """Send as many as can go together; return their number, or 0 if they must be tried again."""
         together = connection.together(len(attempts)) if len(self._destinations) == 1 else 1
         send = self._send_durable if self._durable else self._send_one_way
         return together if send(attempts[:together], connection) else 0
 
     def _send_durable(self, attempts: list[SendAttempt], connection: ClientConnection) -> bool:
-        """Open the attempts and write them; False when ``connection`` was lost before."""
+        """Open the attempts and write them; return False if ``connection`` was lost before."""
         messages = self._when_due(attempts)
         if not self._claim(attempts, connection):
             return False
@@ -215,7 +216,7 @@ class Producer(ScheduleLoop):
         return True
 
     def _send_one_way(self, attempts: list[SendAttempt], connection: ClientConnection) -> bool:
-        """Write the attempts; False when that broke and they are to be tried again."""
+        """Write the attempts; return False if that broke and they must be tried again."""
         messages = self._when_due(attempts)
         self._put_on(attempts, connection)
         began_ns = attempts[0].sent_ns
@@ -227,7 +228,7 @@ class Producer(ScheduleLoop):
                 self._record(attempt, BrokerAnswer(Outcome.IN_DOUBT, None, str(error)), final=not self._resend)
                 attempt.number, attempt.begun_ns = attempt.number + 1, 0
             return not self._resend
-        finally:  # also when its user was stopped meanwhile
+        finally:  # also if its user was stopped during the write
             ended_ns = self._access.clock()
             self._blocked_detector.wrote(connection.broker, began_ns, ended_ns)
         self._wrote(attempts, connection, sent_ns, ended_ns)
@@ -246,7 +247,7 @@ class Producer(ScheduleLoop):
             raise
 
     def _when_due(self, attempts: list[SendAttempt]) -> list[Outgoing]:
-        """Their messages, once they are due: they are made a moment before."""
+        """Return their messages, once they are due: they are created just before."""
         messages = [self._outgoing(attempt) for attempt in attempts]
         until_due(attempts[-1].due_ns, self._access.clock)
         return messages
@@ -271,14 +272,14 @@ class Producer(ScheduleLoop):
                 attempt.ready_ns = self._readiness.ready_ns(attempt.due_ns)
 
     def _wrote(self, attempts: list[SendAttempt], connection: ClientConnection, sent_ns: int, ended_ns: int) -> None:
-        """A write is over: note if it waited for the broker, before its first byte or with it."""
+        """A write is over: note whether it waited for the broker, before its first byte or during the write."""
         if attempts[0].ready_ns < connection.credit_ns <= sent_ns:
             self._readiness.released(connection.credit_ns)
             self._note_ready(attempts)
         self._readiness.wrote(attempts[-1].due_ns, sent_ns, ended_ns)
 
     def _claim(self, attempts: list[SendAttempt], connection: ClientConnection) -> bool:
-        """Make the attempts open on it, unless it was lost meanwhile or the producer closed: all or none."""
+        """Make the attempts open on the connection, all or none: none if it was lost or the producer was closed."""
         with self._lock:
             if self._closed or not connection.alive:
                 return False
@@ -318,7 +319,7 @@ class Producer(ScheduleLoop):
                 self._record(attempt, attempt.answer)
 
     def _now_written(self, attempt: SendAttempt, sent_ns: int, refusal: BrokerAnswer | None) -> bool:
-        """Whether its answer is there already; then it is open no more."""
+        """Mark as written; return whether the answer is already there, so the attempt is no longer open."""
         if self._open.get(attempt.seq) is not attempt:
             return False  # given up as in doubt while it was being written
         attempt.sent_ns, attempt.written = sent_ns, True
@@ -340,7 +341,7 @@ class Producer(ScheduleLoop):
 
         With ``resend`` their next attempts wait.
 
-        Some messages of an unfinished write may have their answers already. These are not in doubt, and never sent
+        Some messages of an unfinished write may already have their answers. These are not in doubt, and never sent
         again.
         """
         with self._lock:

@@ -4,9 +4,9 @@
               ◄── reply: a message with an identity of its own, due when its request was due ────────
 
 So the latency of a reply is the round trip: from the time when its request was due until the reply was received. Both
-times are of the same clock if all load processes run on one host.
+times are on the same clock if all load processes run on one host.
 
-A temporary queue has a name only its broker knows. In the events all of a destination's replies are recorded under one
+Only the broker knows the name of a temporary queue. In the events all replies of a destination are recorded under one
 name: replies to ``queue://orders`` under ``queue://orders.replies``.
 """
 
@@ -20,17 +20,17 @@ from records.destination_pattern import replies_to
 
 
 def replies_of(destination: Destination) -> Destination:
-    """The name under which the replies to a destination's requests are recorded."""
+    """Return the name under which the replies to a destination's requests are recorded."""
     return Destination("queue", replies_to(destination.name))
 
 
 class RequestProducer(Producer):
-    """Sends requests. The replies come to the temporary queue of the destination's replies on its own connection."""
+    """Sends requests. The replies come to the temporary queue for the destination's replies on its own connection."""
 
     def __init__(
         self, access: ClientAccess, destination: Destination, settings: ProducerSettings, **wiring: Any
     ) -> None:
-        """``wiring``: as `Producer` has it."""
+        """``wiring``: as in `Producer`."""
         super().__init__(access, destination, settings, **wiring)
         self._reply_to = replies_of(destination).name
 
@@ -44,17 +44,17 @@ class RequestProducer(Producer):
 
 
 class ReplyProducer(Producer):
-    """Sends the replies of one consumer. Made by `drivers.client.client.Client.consumer`."""
+    """Sends the replies of one consumer. Created by `drivers.client.client.Client.consumer`."""
 
     def __init__(
         self, access: ClientAccess, destination: Destination, settings: ProducerSettings, **wiring: Any
     ) -> None:
-        """``wiring``: as `Producer` has it."""
+        """``wiring``: as in `Producer`."""
         super().__init__(access, destination, settings, **wiring)
-        self._answers: dict[int, tuple[Destination, str]] = {}  # where each reply goes, and its correlation id
+        self._answers: dict[int, tuple[Destination, str]] = {}  # destination of each reply, and its correlation id
 
     def reply(self, request: Delivery, received: Received) -> None:
-        """Answer a request with as many bytes. Does nothing for a message that asks for no reply, or is not ours.
+        """Answer a request with the same number of bytes. Ignores messages that request no reply, or are not ours.
 
         A reply that the broker refuses, or that could not be written, is recorded as failed.
         """

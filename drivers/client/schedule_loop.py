@@ -1,6 +1,6 @@
-"""Keeps a schedule in Python: sends each message when it is due, and late ones together.
+"""Keeps a schedule in Python: sends each message when it is due, and late messages together.
 
-`Producer` and `PerMessageProducer` keep their schedules by it. The Java loop is drivers/java/brokerbench/Sender.java.
+The base of `Producer` and `PerMessageProducer`. The Java loop is drivers/java/brokerbench/Sender.java.
 """
 
 import threading
@@ -12,7 +12,7 @@ from drivers.client.contract import LoadControl, LoadStatistics, ProducerSetting
 from records.send_schedule import Schedule
 from records.units import NS_PER_S
 
-# Of late messages in one write: so few that they are as good as sent one by one.
+# Late messages per write: few enough to be equivalent to sending them one by one.
 MOST_AT_ONCE, BYTES_AT_ONCE = 32, 65_536
 LOOK_EVERY_S = 1.0
 
@@ -20,7 +20,7 @@ LOOK_EVERY_S = 1.0
 class ScheduleLoop:
     """The base of senders that send in batches; see `drivers.client.contract.KeepsSchedule`.
 
-    Whoever settles a send calls `_make_room` if ``_room_wanted``. That flag spares an event for every message.
+    Code that settles a send calls `_make_room` if ``_room_wanted``. That flag saves an event per message.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class ScheduleLoop:
 
     @property
     def outstanding(self) -> int:
-        """Sends that the cap on what may be in flight counts."""
+        """Number of sends that count against the in-flight limit."""
         raise NotImplementedError
 
     def send_batch(self, sends: Sequence[ScheduledSend]) -> None:
@@ -65,20 +65,21 @@ class ScheduleLoop:
                 self.begun += len(batch)
                 self._writing_since_ns = self._clock()
                 self.send_batch(batch)
-                self._was_blocked |= self.held_back  # producing may have ended meanwhile
+                self._was_blocked |= self.held_back  # producing may have ended during the send
                 self._writing_since_ns = 0
         finally:
             self.finish()
         return self.begun
 
     def _late_too(self, schedule: Schedule, next_send: ScheduledSend) -> list[ScheduledSend]:
-        """The messages behind ``next_send`` that are late already and may go with it."""
+        """Return the messages after ``next_send`` that are already late and may be sent with it."""
         settings = self._settings
         room = min(MOST_AT_ONCE, BYTES_AT_ONCE // settings.body_bytes, settings.in_flight - self.outstanding)
         return [ScheduledSend(*each) for each in schedule.due_by(self._clock(), next_send.seq + 1, room - 1)]
 
     def _wait_for(self, due_ns: int, control: LoadControl) -> bool:
-        """Until the message is due and may be sent, or producing stops; True when the cap made it wait."""
+        """Wait until the message is due and may be sent, or producing stops; return True if the in-flight limit made
+        it wait."""
         early_ns = due_ns - self._clock()
         if early_ns > 0:
             control.wait_unless_stopped(early_ns / NS_PER_S)
@@ -86,18 +87,18 @@ class ScheduleLoop:
         in_flight = self._settings.in_flight
         self._was_blocked = blocked = self.outstanding >= in_flight and self._wait_for_room(in_flight)
         if early_ns <= 0 and not blocked:
-            time.sleep(0)  # behind schedule: let answers and deliveries in between two sends
+            time.sleep(0)  # behind schedule: let answers and deliveries in between sends
         return blocked
 
     def _wait_for_room(self, in_flight: int) -> bool:
-        """Until there is room; always True."""
+        """Wait until there is room; always return True."""
         self._room_wanted = self._was_blocked = True
         try:
             while self.outstanding >= in_flight:
                 self._room_since_ns = 0
                 self._room.clear()
                 if self.outstanding >= in_flight:
-                    self._room.wait(LOOK_EVERY_S)  # a client that gives up settles nothing: the next send says so
+                    self._room.wait(LOOK_EVERY_S)  # a client that gives up settles nothing: the next send raises
         finally:
             self._room_wanted = False
         self._readiness.released(self._room_since_ns or self._clock())

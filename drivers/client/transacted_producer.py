@@ -1,8 +1,8 @@
-"""Sends messages in transactions: so many at a time arrive, or none of them.
+"""Sends messages in transactions: a fixed number of messages arrive together, or none of them.
 
 A transaction begins with the first message, and is committed with its last. The commit waits for the broker: messages
-that are due meanwhile are sent late and count as blocked. The messages of a transaction are settled together. A lost
-connection puts all of them in doubt, and they go again together, in a transaction of their own.
+that are due during the commit are sent late and count as blocked. The messages of a transaction are settled together. A
+lost connection puts all of them in doubt, and they are sent again together, in a new transaction.
 """
 
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from drivers.failover.client_connection import ClientConnection
 
 @dataclass
 class _Current:
-    """The open transaction: on which connection, and how many messages it holds."""
+    """The open transaction: its connection, and the number of messages in it."""
 
     transaction: Transaction
     connection: ClientConnection
@@ -24,15 +24,15 @@ class _Current:
 
 
 class TransactedProducer(Producer):
-    """Stands where a `drivers.client.producer.Producer` stands.
+    """A `drivers.client.producer.Producer` that sends in transactions.
 
-    Every outcome is known, also of non-durable messages.
+    Every outcome is known, even for non-durable messages.
     """
 
     def __init__(
         self, access: ClientAccess, destination: Destination, settings: ProducerSettings, **wiring: Any
     ) -> None:
-        """``wiring``: as `Producer` has it."""
+        """``wiring``: as in `Producer`."""
         super().__init__(access, destination, settings, **wiring)
         self._size = settings.transaction_size
         self._current: _Current | None = None
@@ -41,7 +41,7 @@ class TransactedProducer(Producer):
 
     @property
     def held_back(self) -> bool:
-        """Also if its last message was due before the commit before it was answered."""
+        """Also True if its last message was due before the previous commit was answered."""
         return self._late_by_commit or super().held_back
 
     def finish(self) -> None:
@@ -49,7 +49,7 @@ class TransactedProducer(Producer):
         self.commit()
 
     def commit(self) -> None:
-        """End the transaction that is open, however few messages it holds, and wait until their outcome is known."""
+        """End the open transaction, even if it is not full, and wait until its outcome is known."""
         current, self._current = self._current, None
         if current is None or not current.connection.alive:
             return
@@ -97,10 +97,10 @@ class TransactedProducer(Producer):
         return len(some)
 
     def _await_answers(self, attempts: list[SendAttempt], connection: ClientConnection) -> None:
-        """None is due before the commit."""
+        """Do nothing: no answer is due before the commit."""
 
     def _transaction_on(self, connection: ClientConnection) -> _Current:
-        """The open one, or a new one where that went with its connection."""
+        """Return the open transaction, or a new one if that was lost with its connection."""
         if self._current is None or self._current.connection is not connection:
             self._current = _Current(connection.begin(), connection)
         return self._current

@@ -1,4 +1,4 @@
-"""Describes how long a consumer takes for a message: a fixed time, any within a range, or exponentially distributed.
+"""How long a consumer takes per message: a fixed time, a uniform range, or an exponential distribution.
 
 5          5 ms each
 2..8       2 to 8 ms, each as likely
@@ -26,7 +26,7 @@ class Work:
 
     @classmethod
     def parse(cls, text: str) -> "Work | None":
-        """``5``, ``2..8`` or ``exponential(5)``; None for 0: no work. Raises ValueError with the rule."""
+        """Parse ``5``, ``2..8`` or ``exponential(5)``; None for 0: no work. Raises ValueError with the rule."""
         with about(f"{text!r}: "):
             call = parse_call(text)
         mean = ", ".join(call.texts) if call and call.name == "exponential" and not call.settings else ""
@@ -44,7 +44,7 @@ class Work:
         return (self.low_ms + self.high_ms) / 2
 
     def draw_s(self, rng: Random) -> float:
-        """Seconds for the next message."""
+        """Return the seconds for the next message."""
         if self.exponential:
             return rng.expovariate(MS_PER_S / self.mean_ms)
         return rng.uniform(self.low_ms, self.high_ms) / MS_PER_S
@@ -56,5 +56,5 @@ def _milliseconds(text: str, number: str) -> float:
     except ValueError:
         milliseconds = math.nan
     if not (math.isfinite(milliseconds) and milliseconds >= 0):
-        raise ValueError(f"{text!r}: {number!r} is no time in milliseconds; {RULE}")
+        raise ValueError(f"{text!r}: {number!r} is not a time in milliseconds; {RULE}")
     return milliseconds

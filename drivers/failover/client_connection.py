@@ -1,4 +1,4 @@
-"""One connection of a client: whether it lives, why it was lost, and the protocol's own connection in it."""
+"""One connection of a client: whether it is alive, why it was lost, and the protocol's own connection in it."""
 
 from collections.abc import Sequence
 
@@ -16,18 +16,19 @@ from records.connection_events import Cause
 
 
 class ClientConnection:
-    """One connection's life as a client sees it. ``alive`` goes false once, before anything else learns of the loss."""
+    """One connection's life from the client's view. ``alive`` becomes False once, before any other code learns of
+    the loss."""
 
     def __init__(self, broker: str) -> None:
         self.broker = broker
         self.alive = True
-        self.leaving = False  # its client is closing: errors from now on are part of that
-        self.gone = False  # the connection itself said so: there is nothing left to close
+        self.leaving = False  # its client is closing: errors from now on are a result of that
+        self.gone = False  # the connection itself reported it: there is nothing left to close
         self.ended = False  # its end is recorded
         self.reason = ""  # why it was lost
-        self.cause = Cause.LOST  # the same as one word; of one that was closed once its end is recorded
+        self.cause = Cause.LOST  # the same as one word; for a closed one, set when its end is recorded
         self.lost_ns = 0
-        self.ready_ns = 0  # since when its client may use it
+        self.ready_ns = 0  # from when its client may use it
         self._protocol_connection: Connection | None = None
         self._batching: SendsBatches | None = None  # the same, if it can write several messages at once
         self._with_credit: GivesCredit | None = None  # the same, if its sends wait for credit
@@ -44,7 +45,7 @@ class ClientConnection:
 
     @property
     def redirected_to(self) -> str:
-        """The ``host:port`` that the broker sent this client to when it ended the connection, or ''."""
+        """The ``host:port`` that the broker redirected this client to when it ended the connection, or empty."""
         connection = self._protocol_connection
         return connection.redirected_to if isinstance(connection, NamesOthers) else ""
 
@@ -54,19 +55,19 @@ class ClientConnection:
         return self._with_credit.credit_ns if self._with_credit else 0
 
     def carry(self, connection: Connection) -> None:
-        """The connector succeeded: this is the protocol's connection."""
+        """Set the protocol's connection, once the connector has succeeded."""
         self._protocol_connection = connection
         self._batching = connection if isinstance(connection, SendsBatches) else None
         self._with_credit = connection if isinstance(connection, GivesCredit) else None
 
     def together(self, messages: int) -> int:
-        """How many of so many messages `send` takes at once: all of them, or one."""
+        """Return how many of ``messages`` `send` accepts at once: all of them, or one."""
         return messages if self._batching else 1
 
     def send(self, messages: Sequence[Outgoing]) -> int:
         """Write as many messages as go `together`; return when (ns) that began.
 
-        Raises ConnectionError, and DriverError for what the driver refuses.
+        Raises ConnectionError, and DriverError if the driver refuses a message.
         """
         if self._batching:
             return self._batching.send_batch(messages)
@@ -74,8 +75,10 @@ class ClientConnection:
         return self.protocol_connection.send(message)
 
     def begin(self) -> Transaction:
-        """A transaction on the connection. Raises ConnectionError, and `Refused` where none is to be had."""
+        """Begin a transaction on the connection. Raises ConnectionError, and `Refused` if the connection has none."""
         connection = self.protocol_connection
         if isinstance(connection, Transacts):
             return connection.begin()
-        raise Refused(f"broker {self.broker}: {connection!r} has no transactions; send without, or by another protocol")
+        raise Refused(
+            f"broker {self.broker}: {connection!r} has no transactions; send without them, or by another protocol"
+        )

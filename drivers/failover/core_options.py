@@ -1,8 +1,8 @@
-"""Lists the options of Core's own URI.
+"""The options of Core's own URI.
 
 An example: ``(tcp://a:61616,tcp://b:61616)?ha=true&reconnectAttempts=-1``.
 
-These options are for a connection as a whole. Options of one broker's connector are in that broker's own URI.
+These options apply to a connection as a whole. Options of one broker's connector are in that broker's own URI.
 """
 
 from collections.abc import Mapping
@@ -53,13 +53,14 @@ REFUSED: Mapping[str, str] = {
     "user": "credentials never stand in a URI",
     "password": "credentials never stand in a URI",
 }
-"""Known to the library, and why a client of brokerbench cannot honour it."""
+"""Options that the library supports, and why a client of brokerbench cannot honor them."""
 
 CORE_OPTIONS = SUPPORTED | REFUSED.keys()
 
 
 def misread(name: str, value: str) -> str:
-    """The accepted form of a supported option's value; '' if the value has it. Core's client reports no such error."""
+    """Return the accepted form of a supported option's value; empty if the value has it. Core's client reports no
+    such error."""
     if name in SWITCHES:
         return "" if value in ("true", "false") else "true or false"
     if name in WHOLE_NUMBERS:

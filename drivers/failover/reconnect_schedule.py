@@ -1,29 +1,28 @@
-"""Decides which broker is tried next, and when: the reconnect schedule of a `failover:` URI, as pure transitions.
+"""Decides which broker to try next, and when: the reconnect schedule of a `failover:` URI, as pure transitions.
 
-A state carries the next action; what came of it leads to the next state:
+A state carries the next action; its result leads to the next state:
 
     begin ─► Attempt ─┬─ attempt_failed ─► Attempt (the rest of the pass) | Sleep | GiveUp
-                      ├─ redirected ─────► Attempt (the broker that it was sent to)
-                      └─ connected ──────► Hold | Poll (a broker of priority would be better)
+           ├─ redirected ─────► Attempt (the broker that it was redirected to)
+           └─ connected ──────► Hold | Poll (a priority broker would be better)
     Sleep ── slept ──► Attempt (the first of a new pass)
     Hold, Poll ── lost ──► Sleep | Attempt | GiveUp          Poll ── poll_failed ──► Poll, later
 
 The schedule copies the Java client (FailoverTransport of ActiveMQ Classic), with its peculiarities:
 
-* A full pass over the list is one attempt. Each pass has a new order, and the broker that was lost last comes at its
+- A full pass over the list is one attempt. Each pass has a new order, and the broker that was lost last comes at its
   end. With ``nested.*`` options the lost broker stays in its place: Java compares the bare URI with the extended one.
-* ``randomize`` swaps each place with a random one out of ``int(random * 100) % n``, as Java does. This is biased.
+- ``randomize`` swaps each place with a random one out of ``int(random * 100) % n``, as Java does. This is biased.
   Without ``randomize`` every pass begins at the top of the list: there is no round robin.
-* The back-off delay follows each failed pass. It is multiplied, cut to a whole number and capped. After the loss of a
-  working connection the client sleeps for the initial delay before the first pass. This is the first step of the
+- The back-off delay follows each failed pass. It is multiplied, truncated to a whole number and capped. After the loss
+  of a working connection the client sleeps for the initial delay before the first pass. This is the first step of the
   back-off.
-* A delay that has grown to exactly 10 ms, the default, starts over. With an initial delay of 7 ms and an exponent of
-  1.5 it never grows, because 7 * 1.5 is cut to 10.
-
-* A client that polls for a better broker always completes its pause between two polls. It moves to a broker that
+- A delay that has grown to exactly 10 ms, the default, starts over. With an initial delay of 7 ms and an exponent of
+  1.5 it never grows, because 7 * 1.5 is truncated to 10.
+- A client that polls for a better broker always completes its pause between two polls. It moves to a broker that
   answered during the pause only when the pause is over. A connection lost during the pause also waits for its end, and
   then for the next step of that back-off.
-* Servers of ``updateURIsURL`` come before the listed ones, and stay there when they are lost.
+- Servers from ``updateURIsURL`` come before the listed ones, and stay there when they are lost.
 
 One difference: a Java client with ``priorityBackup`` keeps idle connections to the other brokers that are not better
 than its own. It falls back on one of them without a delay. Clients of other protocols keep no idle connections: they
@@ -58,7 +57,7 @@ class Hold:
 
 @dataclass(frozen=True)
 class Poll:
-    """Connected to a broker without priority: after ``ms`` try these in turn, and move to the first that answers."""
+    """Connected to a broker without priority: after ``ms`` try these in order, and move to the first that answers."""
 
     ms: int
     servers: tuple[ServerUri, ...]
@@ -74,7 +73,7 @@ Action = Attempt | Sleep | Hold | Poll | GiveUp
 
 @dataclass(frozen=True)
 class State:
-    """Where a client is in its schedule. ``remaining``: servers not yet tried in this pass, ``action`` aside."""
+    """Where a client is in its schedule. ``remaining``: servers not yet tried in this pass, except for ``action``."""
 
     action: Action
     remaining: tuple[ServerUri, ...] = ()
@@ -83,24 +82,24 @@ class State:
     ever_connected: bool = False
     current: ServerUri | None = None
     lost: ServerUri | None = None
-    followed: frozenset[ServerUri] = frozenset()  # where brokers sent this client to in this pass
+    followed: frozenset[ServerUri] = frozenset()  # redirects that this client followed in this pass
     fall_back: bool = False  # the next pass begins with the brokers that are neither better nor the lost one
 
 
 def begin(uri: FailoverUri, rng: Random) -> State:
-    """The first pass of a client that was never connected starts at once."""
+    """Start the first pass of a client that was never connected, at once."""
     options = uri.options
     state = State(Hold(), delay_ms=_restarted(options, options.reconnect_delay_ms))
     return _new_pass(uri, state, rng)
 
 
 def slept(uri: FailoverUri, state: State, rng: Random) -> State:
-    """The sleep is over: a new pass, in a new order."""
+    """Start a new pass, in a new order, after a sleep."""
     return _new_pass(uri, state, rng)
 
 
 def attempt_failed(uri: FailoverUri, state: State, reason: str) -> State:
-    """On to the rest of the pass; after a full pass sleep, or give up when that was the last one allowed."""
+    """Continue the pass; after a full pass sleep, or give up if that was the last one allowed."""
     if state.remaining:
         return replace(state, action=Attempt(state.remaining[0]), remaining=state.remaining[1:])
     passes = state.failed_passes + 1
@@ -112,9 +111,10 @@ def attempt_failed(uri: FailoverUri, state: State, reason: str) -> State:
 
 
 def redirected(state: State, server: ServerUri) -> State | None:
-    """A broker sent the client to ``server``: tried at once, then the rest of the pass. None: not to be followed.
+    """Try ``server``, which a broker redirected the client to, then the rest of the pass. None: do not follow.
 
-    That is where no attempt is left, or this pass was sent there before: brokers can send a client round in circles.
+    A redirect is not followed if no attempt is left, or if this pass was redirected there before: brokers can send a
+    client in circles.
     """
     if server in state.followed or isinstance(state.action, GiveUp):
         return None
@@ -123,7 +123,7 @@ def redirected(state: State, server: ServerUri) -> State | None:
 
 
 def connected(uri: FailoverUri, state: State, server: ServerUri) -> State:
-    """Connected to ``server``: back-off and attempts start over. Polls at once when a better broker is to be had."""
+    """Reset back-off and attempts after connecting to ``server``. Poll at once if a better broker may be available."""
     fresh = State(Hold(), delay_ms=uri.options.initial_reconnect_delay_ms, ever_connected=True, current=server)
     fresh = replace(fresh, lost=state.lost)
     if not uri.options.priority_backup or _is_priority(uri, server):
@@ -132,16 +132,16 @@ def connected(uri: FailoverUri, state: State, server: ServerUri) -> State:
 
 
 def poll_failed(uri: FailoverUri, state: State) -> State:
-    """No broker of priority answered: poll again after the back-off."""
+    """Poll again after the back-off, because no priority broker answered."""
     return replace(
         state, action=Poll(state.delay_ms, priority_servers(uri)), delay_ms=_grown(uri.options, state.delay_ms)
     )
 
 
 def lost(uri: FailoverUri, state: State, rng: Random, reason: str, pause_ms: int = 0) -> State:
-    """A working connection went. Sleeps the initial delay first; gives up at once when no attempt is allowed.
+    """Handle the loss of a working connection. Sleep the initial delay first; give up at once if no attempt is allowed.
 
-    ``pause_ms``: what is left of the pause between two polls.
+    ``pause_ms``: the rest of the pause between two polls.
     """
     after = replace(state, lost=state.current, current=None, remaining=(), failed_passes=0)
     after = replace(after, delay_ms=uri.options.initial_reconnect_delay_ms)
@@ -158,7 +158,8 @@ def lost(uri: FailoverUri, state: State, rng: Random, reason: str, pause_ms: int
 
 
 def _lost_while_polling(uri: FailoverUri, polling: State, after: State, rng: Random, pause_ms: int) -> State:
-    """The pause ends first. Then its back-off goes on, unless Java would have kept a connection to some broker."""
+    """Complete the pause first. Then its back-off continues, unless Java would have kept a connection to another
+    broker."""
     after = replace(after, delay_ms=_restarted(uri.options, polling.delay_ms))
     if fallbacks(uri, polling.current):
         return replace(after, action=Sleep(pause_ms), fall_back=True)
@@ -169,13 +170,13 @@ def _lost_while_polling(uri: FailoverUri, polling: State, after: State, rng: Ran
 
 
 def fallbacks(uri: FailoverUri, current: ServerUri | None) -> tuple[ServerUri, ...]:
-    """The brokers that a client on ``current`` would rather not be on, but is as well on."""
+    """Return the brokers that are no better than ``current`` for a client on it."""
     elsewhere = (server for server in listed(uri) if server != current)
     return tuple(server for server in elsewhere if not _is_priority(uri, server))
 
 
 def pass_order(uri: FailoverUri, last_lost: ServerUri | None, rng: Random) -> tuple[ServerUri, ...]:
-    """The servers in the order in which one pass tries them: each address once, the one lost last at the end."""
+    """Return the servers in the order of one pass: each address once, the last lost one at the end."""
     servers = list(dict.fromkeys((*uri.updated, *distinct(uri.servers))))
     moved = last_lost in servers and not uri.nested and last_lost not in uri.updated
     if moved and last_lost is not None:
@@ -186,12 +187,12 @@ def pass_order(uri: FailoverUri, last_lost: ServerUri | None, rng: Random) -> tu
 
 
 def listed(uri: FailoverUri) -> tuple[ServerUri, ...]:
-    """Those that each pass tries."""
+    """Return the servers that each pass tries."""
     return distinct((*uri.updated, *uri.servers))
 
 
 def distinct(servers: Iterable[ServerUri]) -> tuple[ServerUri, ...]:
-    """The servers without repeated hosts and ports. Java compares resolved addresses; this compares the text."""
+    """Return the servers without repeated hosts and ports. Java compares resolved addresses; this compares the text."""
     by_address: dict[str, ServerUri] = {}
     for server in servers:
         by_address.setdefault(server.address.lower(), server)
@@ -199,7 +200,7 @@ def distinct(servers: Iterable[ServerUri]) -> tuple[ServerUri, ...]:
 
 
 def priority_servers(uri: FailoverUri) -> tuple[ServerUri, ...]:
-    """The servers that a client with ``priorityBackup`` prefers, best first."""
+    """Return the servers that a client with ``priorityBackup`` prefers, best first."""
     return distinct(uri.options.priority_uris) or uri.servers[:1]
 
 
@@ -226,7 +227,7 @@ def _sleeping(options: FailoverOptions, state: State) -> State:
 
 
 def _restarted(options: FailoverOptions, delay_ms: int) -> int:
-    """The delay as each round of Java's worker finds it: one of 10 ms is taken for "not grown yet"."""
+    """Return the delay as each round of Java's worker sees it: a delay of 10 ms counts as "not grown yet"."""
     fresh = not options.use_exponential_back_off or delay_ms == JAVA_DEFAULT_DELAY_MS
     return options.initial_reconnect_delay_ms if fresh else delay_ms
 
@@ -247,5 +248,6 @@ def _exhausted(uri: FailoverUri, passes: int, name: str, limit: int, reason: str
     tried = ", ".join(server.address for server in listed(uri))
     times = "one pass" if passes == 1 else f"{passes} passes"
     return (
-        f"no broker of {tried} could be connected to in {times} over the list ({name}={limit}); the last said: {reason}"
+        f"no broker of {tried} could be connected to in {times} over the list ({name}={limit}); the last "
+        f"error: {reason}"
     )

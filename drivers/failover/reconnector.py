@@ -1,12 +1,12 @@
-"""Reconnects a client by its failover URI: one worker follows the reconnect schedule and acts on it.
+"""Reconnects a client by its failover URI: one worker follows the reconnect schedule and executes it.
 
-The worker is a thread, under gevent a greenlet. It attempts, sleeps and prepares each new connection: the client
-subscribes again, and resends the messages in doubt. Only then new sends may use the connection. Code that needs a
+The worker is a thread, or a greenlet under gevent. It attempts, sleeps and prepares each new connection: the client
+subscribes again, and resends the messages in doubt. Only then may new sends use the connection. Code that needs a
 connection waits in `usable`. Code that finds it broken calls `broken`.
 
 If a broker refuses a client that was never connected, the client ends at once: trying again will not help. After a
 first connection the credentials are known to be good. Then a refusal is a failed attempt like any other, and the URI's
-limits decide, because a broker that is coming up refuses only for a while. But if every broker of the list shows a
+limits decide, because a starting broker refuses only for a while. But if every broker of the list presents a
 certificate that is not trusted, the client ends.
 
 When a client closes a connection, it waits a limited time for the broker's confirmation. Every connection ends with one
@@ -31,28 +31,28 @@ from drivers.failover.uri import FailoverOptions, FailoverUri, ServerUri
 from records.connection_events import Cause, ConnectionEvent
 from records.units import MS_PER_S
 
-PRIORITY_BACK = "a broker of priority is back"
+PRIORITY_BACK = "a priority broker is back"
 _Step = tuple[reconnect.State, ClientConnection | None]  # the next step, and the connection in use
 log = logging.getLogger(__name__)
 
 
 class ReconnectedClient(Protocol):
-    """`drivers.client.client.Client`, as its reconnector sees it. ``name`` begins errors."""
+    """The part of `drivers.client.client.Client` that its reconnector uses. ``name`` begins errors."""
 
     name: str
     clock: Callable[[], int]
 
     def broker_of(self, server: ServerUri) -> str:
-        """The broker's name."""
+        """Return the broker's name."""
 
     def connect(self, server: ServerUri, on_lost: OnLost) -> Connection:
-        """One attempt. Raises DriverError or OSError."""
+        """Make one attempt. Raises DriverError or OSError."""
 
     def restore(self, connection: ClientConnection) -> None:
         """Subscribe and send again. Raises DriverError or OSError."""
 
     def dropped(self, connection: ClientConnection) -> None:
-        """Sends that are open on that connection are in doubt."""
+        """Put the open sends on that connection in doubt."""
 
     def gave_up(self) -> None:
         """There will be no further connection."""
@@ -62,7 +62,8 @@ class ReconnectedClient(Protocol):
 
 
 class Reconnector:
-    """Keeps one client connected. ``updated_uris`` has its failover URI with the brokers that it learned of since."""
+    """Keeps one client connected. ``updated_uris`` has its failover URI plus the brokers that it has learned of
+    since."""
 
     def __init__(
         self, client: ReconnectedClient, updated_uris: UpdatedUris, rng: Random, close_timeout_s: float
@@ -74,12 +75,12 @@ class Reconnector:
         self._rng = rng
         self._close_timeout_s = close_timeout_s
         self._changed = threading.Condition()
-        self._connection: ClientConnection | None = None  # the one in use; None while disconnected
-        self._fitted: ClientConnection | None = None  # the one that is being put to use
-        self._over = ""  # why there will never be one again
-        self._wake = threading.Event()  # the connection was lost, or the client is to close
+        self._connection: ClientConnection | None = None  # the connection in use; None while disconnected
+        self._fitted: ClientConnection | None = None  # the connection that is being prepared
+        self._over = ""  # why there will never be a connection again
+        self._wake = threading.Event()  # the connection was lost, or the client should close
         self._closing = threading.Event()
-        self._last: ClientConnection | None = None  # the last one that came into use
+        self._last: ClientConnection | None = None  # the last connection that came into use
         self._attempts = ConnectionAttempts(client, self._went)
         self._ender = ConnectionEnder(client, self._changed, close_timeout_s)
         self._worker = threading.Thread(target=self._follow, name=client.name, daemon=True)
@@ -91,14 +92,15 @@ class Reconnector:
 
     @property
     def over(self) -> str:
-        """Why there will be no connection again; '' while there may be."""
+        """Why there will be no connection again; empty while there may be."""
         return self._over
 
     def start(self) -> None:
         self._worker.start()
 
     def usable(self, timeout_s: float | None = None) -> ClientConnection:
-        """The connection to use now; waits until there is one. Raises DriverError: timed out, given up or closed."""
+        """Return the connection to use now; wait until there is one. Raises DriverError: timed out, given up or
+        closed."""
         connection = self._connection
         if connection is not None:
             return connection
@@ -114,7 +116,7 @@ class Reconnector:
         )
 
     def broken(self, connection: ClientConnection, reason: str, cause: Cause | None = None) -> None:
-        """That connection is gone. Only the first call for it counts, and none while its client leaves."""
+        """That connection is gone. Only the first call for it counts, and none while its client is closing."""
         if not connection.leaving:
             self._broke(connection, reason, cause)
 
@@ -207,11 +209,11 @@ class Reconnector:
         self._attempts.require_trust(self._uri)
         after = reconnect.attempt_failed(self._uri, state, reason)
         if passes := passes_to_tell(self._uri.options, state.failed_passes, after.failed_passes):
-            log.warning("%s: %s over its brokers failed; the last said: %s", self._name, passes, reason)
+            log.warning("%s: %s over its brokers failed; the last error: %s", self._name, passes, reason)
         return after, None
 
     def _sent_on(self, state: reconnect.State, address: str) -> reconnect.State | None:
-        """The state of a client that its broker redirected; None without a redirect or for an unknown broker."""
+        """Return the state of a client that its broker redirected; None without a redirect or for an unknown broker."""
         server = self._updated_uris.server(address) if address else None
         return reconnect.redirected(state, server) if server else None
 
@@ -224,7 +226,7 @@ class Reconnector:
         return self._poll(state, connection, servers)
 
     def _poll(self, state: reconnect.State, current: ClientConnection, servers: tuple[ServerUri, ...]) -> _Step:
-        """Try the brokers of priority. If one answers, move to it, but not before the next poll."""
+        """Try the priority brokers. If one answers, move to it, but not before the next poll."""
         for server in servers if not self._closing.is_set() else ():
             connection, _ = self._attempts.make(server, ever_connected=True)
             if connection is None:
@@ -247,7 +249,7 @@ class Reconnector:
     def _put_to_use(self, connection: ClientConnection) -> str:
         """Restore the client's subscriptions and sends, then let new sends through.
 
-        Returns the reason of a failure, or ''.
+        Return the reason of a failure, or an empty string.
         """
         self._record("connected", connection, self._clock())
         try:
@@ -258,8 +260,8 @@ class Reconnector:
         except (DriverError, OSError) as error:
             self.broken(connection, str(error), Cause.REFUSED if isinstance(error, Refused) else None)
         if connection.leaving:
-            return "closed"  # the caller that closed the client records it
-        if connection.alive:  # the client was closed before
+            return "closed"  # the code that closed the client records it
+        if connection.alive:  # the client was closed first
             self._ender.ended(connection, self._ender.leave(connection))
         else:
             self._ender.drop(connection)
@@ -267,7 +269,7 @@ class Reconnector:
         return connection.reason or "closed"
 
     def _fit(self, connection: ClientConnection) -> bool:
-        """Whether it is to be put to use: not if the client was closed meanwhile."""
+        """Return whether to prepare the connection: not if the client has been closed."""
         with self._changed:
             self._fitted = None if self._closing.is_set() else connection
             return self._fitted is not None
@@ -288,19 +290,20 @@ class Reconnector:
             return True
 
     def _record(self, event: str, connection: ClientConnection, at_ns: int, reason: str = "") -> None:
-        """A change after which the client is on ``connection``: where it comes from, and why it left there."""
+        """Record a change after which the client is on ``connection``, with the previous broker and why it left
+        that."""
         from_broker, cause = (self._last.broker, self._last.cause) if self._last else (None, None)
         self._client.record(ConnectionEvent(connection.broker, event, at_ns, reason, from_broker, cause))
 
     def _part_from(self, connection: ClientConnection) -> None:
-        """Close ``connection`` in order to move to a better broker. Sends that stay unanswered are repeated there."""
+        """Close ``connection`` in order to move to a better broker. Sends without an answer are repeated there."""
         with self._changed:
             self._connection, connection.leaving = None, connection.alive
         problem = self._ender.leave(connection) if connection.alive else ""
         self._ender.drop(connection, "; ".join(filter(None, (PRIORITY_BACK, problem))), Cause.PRIORITY)
 
     def _lost_within(self, connection: ClientConnection, timeout_s: float | None) -> bool:
-        """Wait until ``connection`` is lost; False after the timeout or when the client is to close."""
+        """Wait until ``connection`` is lost; return False after the timeout or if the client should close."""
         if connection.alive:
             self._wake.wait(timeout_s)
         self._wake.clear()
@@ -310,10 +313,10 @@ class Reconnector:
         if ms > 0:
             self._closing.wait(ms / MS_PER_S)
         else:
-            time.sleep(0)  # no delay asked for: still let others run
+            time.sleep(0)  # no delay requested: still let others run
 
     def _end(self, reason: str) -> None:
-        """There will be no further connection. The first reason counts."""
+        """There will be no further connection. The first reason is kept."""
         with self._changed:
             if self._over:
                 return
@@ -323,12 +326,12 @@ class Reconnector:
 
 
 class RetryIsUselessError(Exception):
-    """What no further attempt will change: a refusal before the first connection, or of the messages to resend."""
+    """Further attempts will not help: a refusal before the first connection, or of the messages to resend."""
 
 
 @dataclass(frozen=True)
 class Failure:
-    """Why an attempt gave no connection; ``redirected_to``: the host:port that the broker named instead of itself."""
+    """Why an attempt gave no connection; ``redirected_to``: the host:port that the broker redirected to."""
 
     reason: str = ""
     redirected_to: str = ""
@@ -338,16 +341,16 @@ class Failure:
 class ConnectionAttempts:
     """The connection attempts of one client. One thread makes all of them.
 
-    ``went`` is called by the protocol's connection once it is lost, with the reason.
+    The protocol's connection calls ``went`` once it is lost, with the reason.
     """
 
     def __init__(self, client: ReconnectedClient, went: Callable[[ClientConnection, str], None]) -> None:
         self._client, self._name, self._clock = client, client.name, client.clock
         self._went = went
-        self._doubted: dict[str, str] = {}  # by address: why its certificate was not believed when it was last tried
+        self._doubted: dict[str, str] = {}  # by address: why its certificate was not trusted at the last attempt
 
     def make(self, server: ServerUri, *, ever_connected: bool) -> tuple[ClientConnection | None, Failure]:
-        """One attempt: a connection, or None and why not. Raises `RetryIsUselessError`."""
+        """Make one attempt; return a connection, or None and the failure. Raises `RetryIsUselessError`."""
         connection, began_ns, failure = ClientConnection(self._client.broker_of(server)), self._clock(), Failure()
         self._doubted.pop(server.address, None)
         try:
@@ -373,22 +376,23 @@ class ConnectionAttempts:
         return None, failure
 
     def require_trust(self, uri: FailoverUri) -> None:
-        """Raises `RetryIsUselessError` if no broker of the list was trusted at its last attempt."""
+        """Raise `RetryIsUselessError` if no broker of the list was trusted at its last attempt."""
         doubts = [self._doubted.get(server.address, "") for server in reconnect.listed(uri)]
         if all(doubts):
-            raise RetryIsUselessError(f"{self._name}: no broker of {uri} is to be trusted any more: {doubts[0]}")
+            raise RetryIsUselessError(f"{self._name}: no broker of {uri} is trusted any longer: {doubts[0]}")
 
     def refuse_to_repeat(self, lost: ClientConnection) -> None:
-        """Raises `RetryIsUselessError` for a too large message: it would end every connection that resends it."""
+        """Raise `RetryIsUselessError` for a message that is too large: it would end every connection that resends
+        it."""
         if too_large(lost.reason):
             raise RetryIsUselessError(
-                f"{self._name}: broker {lost.broker} ended the connection, as a message was larger than it takes in a "
-                f"frame: {lost.reason}; send smaller bodies (--body-bytes), or raise the broker's maxFrameSize"
+                f"{self._name}: broker {lost.broker} ended the connection, as a message exceeded its frame size:"
+                f" {lost.reason}; send smaller bodies (--body-bytes), or raise the broker's maxFrameSize"
             )
 
 
 def passes_to_tell(options: FailoverOptions, before: int, now: int) -> str:
-    """The number of failed passes in words, if a new failure deserves a warning; otherwise ''."""
+    """Return the number of failed passes in words if a new failure warrants a warning; otherwise empty."""
     interval = options.warn_after_reconnect_attempts
     if now > before and interval > 0 and (now == 1 or now % interval == 0):
         return "1 pass" if now == 1 else f"{now} passes"
@@ -396,7 +400,7 @@ def passes_to_tell(options: FailoverOptions, before: int, now: int) -> str:
 
 
 class ConnectionEnder:
-    """The ends of one client's connections. ``lock`` guards their ``alive`` and ``ended``.
+    """Ends the connections of one client. ``lock`` guards their ``alive`` and ``ended``.
 
     The client is called without the lock.
     """
@@ -405,7 +409,7 @@ class ConnectionEnder:
         self._client, self._lock, self._timeout_s = client, lock, timeout_s
 
     def leave(self, connection: ClientConnection) -> str:
-        """Close the connection, and wait a limited time for the broker. Returns the problem, or ''."""
+        """Close the connection, and wait a limited time for the broker. Return the problem, or an empty string."""
         problems: list[str] = []
         goodbye = _goodbye(connection, problems)
         goodbye.join(self._timeout_s)
@@ -414,9 +418,9 @@ class ConnectionEnder:
         return problems[0] if problems else ""
 
     def drop(self, connection: ClientConnection, reason: str = "", cause: Cause = Cause.CLOSED) -> None:
-        """``connection`` is no more."""
+        """Record the end of ``connection``, and release it."""
         self.ended(connection, reason, cause)
-        if not connection.gone:  # we noticed first: let go of the connection, without waiting for a goodbye
+        if not connection.gone:  # we noticed first: release the connection, without waiting for a goodbye
             _goodbye(connection, [])
         self._client.dropped(connection)
 
@@ -439,7 +443,7 @@ class ConnectionEnder:
 
 
 def last_words(problem: str, in_doubt: int) -> str:
-    """The reason in a client's last row: the problems of its close, and the number of messages in doubt."""
+    """Return the reason in a client's last row: the problems of its close, and the number of messages in doubt."""
     messages = "1 message is" if in_doubt == 1 else f"{in_doubt} messages are"
     return "; ".join(filter(None, (problem, f"{messages} in doubt" if in_doubt else "")))
 

@@ -1,6 +1,6 @@
-"""Refuses by name the options of a failover URI that the clients of a protocol cannot honour.
+"""Rejects by name the options of a failover URI that the clients of a protocol cannot honor.
 
-Each protocol says which those are by a `SupportedOptions`, in its row of `drivers.protocols`.
+Each protocol declares its options in a `SupportedOptions`, in its row of `drivers.protocols`.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -15,12 +15,11 @@ from drivers.failover.uri import OPENWIRE, OPTION_FIELDS, FailoverUri, written
 
 @dataclass(frozen=True)
 class SupportedOptions:
-    """The options that the clients of one protocol honour.
+    """The options that the clients of one protocol honor.
 
-    Which failover options those are is declared at the fields of `FailoverOptions`. ``core_problems``: what is wrong
-    with a URI for Core's own client; None where a protocol takes no options of Core's. ``read_server_uri`` reads the
-    URI of one broker with its ``nested.`` options, and raises ValueError for an unknown one; None where a library does
-    that.
+    Failover options are declared at the fields of `FailoverOptions`. ``core_problems``: returns what is wrong with a
+    URI for Core's own client; None if a protocol takes no Core options. ``read_server_uri`` reads the URI of one broker
+    with its ``nested.`` options, and raises ValueError for an unknown one; None if a library does that.
     """
 
     protocol: str
@@ -28,21 +27,23 @@ class SupportedOptions:
     read_server_uri: Callable[[str], object] | None = None
 
     def problems(self, uri: FailoverUri) -> tuple[str, ...]:
-        """A sentence for each option that this protocol cannot fulfil; empty if there are none.
+        """Return a sentence for each option that this protocol cannot fulfill; empty if there are none.
 
-        Only what the user wrote counts, and only if it asks for the behaviour: ``trackMessages=false`` is always fine.
+        Only options that the user wrote count, and only if they request the behavior: ``trackMessages=false`` is always
+        fine.
         """
         core = self.core_problems(uri) if self.core_problems else _core_only(uri, self.protocol)
         return (*self._openwire_only(uri), *core, *self._unlike(uri), *self._nested(uri))
 
     def refuse_unusable(self, uri: FailoverUri, brokers: Mapping[str, str]) -> None:
-        """Raise DriverError for a URI that this protocol or this topology cannot honour."""
+        """Raise DriverError for a URI that this protocol or this topology cannot honor."""
         problems = list(self.problems(uri))
         known_addresses = ", ".join(sorted(brokers)) or "none"
         for server in (*uri.servers, *uri.options.priority_uris):
             if server.address not in brokers:
                 problems.append(
-                    f"failover URI {uri}: {server.address} is no broker of this run; known are {known_addresses}"
+                    f"failover URI {uri}: {server.address} is not a broker of this run; its brokers are "
+                    f"{known_addresses}"
                 )
         if problems:
             raise DriverError("; ".join(problems))
@@ -52,16 +53,16 @@ class SupportedOptions:
             value = getattr(uri.options, own.name)
             if own.metadata["by"] == OPENWIRE and _asks(value, own.default):
                 yield (
-                    f"failover option {name}={written(value)} is not supported by {self.protocol.upper()}: "
-                    "only OpenWire clients can honour it; remove it or use OpenWire"
+                    f"failover option {name}={written(value)} is not supported by {self.protocol.upper()}: only "
+                    "OpenWire clients can honor it; remove it or use OpenWire"
                 )
 
     def _unlike(self, uri: FailoverUri) -> Iterator[str]:
         for name, own in sorted(self._not_honoured(uri)):
             if own.metadata["by"] != OPENWIRE:
                 yield (
-                    f"failover option {name} is not supported by {self.protocol.upper()}: "
-                    "its client knows nothing like it; remove it"
+                    f"failover option {name} is not supported by {self.protocol.upper()}: its client has nothing"
+                    " like it; remove it"
                 )
 
     def _not_honoured(self, uri: FailoverUri) -> Iterator[tuple[str, Field[Any]]]:

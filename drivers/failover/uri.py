@@ -1,11 +1,11 @@
-"""Reads a ``failover:`` URI, the Java client's composite syntax, into typed values, and writes it back.
+"""Parses a ``failover:`` URI, the Java client's composite syntax, into typed values, and writes it back.
 
     failover:(uri1,uri2?opt=x)?randomize=false&nested.wireFormat.maxFrameSize=…      also failover://(…)?…
     failover:uri1,uri2?opt=x      without parentheses all belongs to the URIs: no failover option can be given
 
-Values mean what they mean to the Java client (FailoverTransport and URISupport of ActiveMQ Classic): ``randomize=True``
-is true, and a number that is none is refused. Where Java is lenient without any use, this is strict: it takes any other
-word than *true* for false, an option without ``=``, a list without URIs, a fragment.
+Values have the same meaning as in the Java client (FailoverTransport and URISupport of ActiveMQ Classic):
+``randomize=True`` is true, and an invalid number is rejected. The parser is strict where Java's leniency has no use:
+Java reads any word other than *true* as false, and accepts an option without ``=``, a list without URIs, a fragment.
 """
 
 import re
@@ -20,14 +20,14 @@ from drivers.failover.core_options import CORE_OPTIONS
 from records.errors import UserError
 
 NO_LIMIT = -1
-MOST, MOST_DIGITS = (1 << 63) - 1, 100  # of an option's number
+MOST, MOST_DIGITS = (1 << 63) - 1, 100  # for an option's number
 Pairs = tuple[tuple[str, str], ...]
 
 
 class BadFailoverUriError(UserError):
-    """A failover URI that cannot be used: shows the URI, the problem, its place, and the correction.
+    """A failover URI that cannot be used: shows the URI, the problem, its position, and the correction.
 
-    ``advice``: the latter three alone, for who wrote only a part of the URI.
+    ``advice``: the last three alone, for users who wrote only a part of the URI.
     """
 
     def __init__(self, uri: str, wrong: str, where: int, next_step: str) -> None:
@@ -37,7 +37,7 @@ class BadFailoverUriError(UserError):
 
 @dataclass(frozen=True)
 class ServerUri:
-    """One broker's URI out of the list: ``stomp://127.0.0.1:61613?soTimeout=0``. ``query`` is kept as written."""
+    """One broker's URI from the list: ``stomp://127.0.0.1:61613?soTimeout=0``. ``query`` is kept as written."""
 
     scheme: str
     host: str
@@ -46,7 +46,7 @@ class ServerUri:
 
     @property
     def address(self) -> str:
-        """``host:port``, or ``host`` where the protocol has no ports (memory)."""
+        """``host:port``, or ``host`` if the protocol has no ports (memory)."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port is None else f"{host}:{self.port}"
 
@@ -54,14 +54,14 @@ class ServerUri:
         return f"{self.scheme}://{self.address}" + (f"?{self.query}" if self.query else "")
 
 
-PYTHON = frozenset({"stomp", "amqp", "memory"})  # clients that reconnect by drivers.failover.reconnector
+PYTHON = frozenset({"stomp", "amqp", "memory"})  # clients that reconnect with drivers.failover.reconnector
 OPENWIRE = frozenset({"openwire"})
 ALL_BUT_CORE = PYTHON | OPENWIRE
 ALL = ALL_BUT_CORE | {"core"}
 
 
 def _option(name: str, default: Any, *, by: frozenset[str] = ALL) -> Any:
-    """``by``: the protocols whose clients honour it; drivers.failover.supported_options refuses it for the others."""
+    """Declare an option. ``by``: the protocols whose clients honor it; supported_options rejects it for the others."""
     return field(default=default, metadata={"name": name, "by": by})
 
 
@@ -88,10 +88,13 @@ class FailoverOptions:
     randomize: bool = _option("randomize", True)
     """a new random order for each pass; `false`: the order of the list"""
     warn_after_reconnect_attempts: int = _option("warnAfterReconnectAttempts", 10, by=ALL_BUT_CORE)
-    """STOMP and AMQP warn after the first failed pass, then after so many. OpenWire: no effect."""
+    """STOMP and AMQP warn after the first failed pass, then after each further number of this size. OpenWire: no
+    effect."""
     priority_backup: bool = _option("priorityBackup", False, by=ALL_BUT_CORE)
     """a client returns to the first broker of the list when it can."""
-    priority_uris: tuple[ServerUri, ...] = _option("priorityURIs", (), by=ALL_BUT_CORE)  # none: the first URI has it
+    priority_uris: tuple[ServerUri, ...] = _option(
+        "priorityURIs", (), by=ALL_BUT_CORE
+    )  # none: the first URI has priority
     """brokers to return to, instead of the first."""
     backup: bool = _option("backup", False, by=OPENWIRE)
     backup_pool_size: int = _option("backupPoolSize", 1, by=OPENWIRE)
@@ -99,7 +102,7 @@ class FailoverOptions:
     max_cache_size_bytes: int = _option("maxCacheSize", 131_072, by=OPENWIRE)
     track_transaction_producers: bool = _option("trackTransactionProducers", True, by=OPENWIRE)
     update_uris_supported: bool = _option("updateURIsSupported", True, by=OPENWIRE)
-    """`false`: ignore the file of `updateURIsURL`, and brokers that a broker names; only OpenWire takes `=true`"""
+    """`false`: ignore the file of `updateURIsURL`, and brokers that a broker names; only OpenWire accepts `=true`"""
     update_uris_url: str = _option("updateURIsURL", "", by=ALL_BUT_CORE)
     """URL or path of a file with URIs and commas between them, read before each pass; they come before the list."""
     rebalance_update_uris: bool = _option("rebalanceUpdateURIs", True, by=OPENWIRE)
@@ -112,10 +115,10 @@ OPTION_NAMES: tuple[str, ...] = tuple(OPTION_FIELDS)
 
 @dataclass(frozen=True)
 class FailoverUri:
-    """A parsed URI. ``explicit`` names the options that the user wrote; ``nested`` goes into every server's query.
+    """A parsed URI. ``explicit`` names the options that the user wrote; ``nested`` is added to every server's query.
 
     ``core``: options that only Core's own client understands (drivers.failover.core_options), as written; ``updated``:
-    servers that came later and go first (drivers.failover.updated_uris); not written back.
+    servers that were learned later and are tried first (drivers.failover.updated_uris); not written back.
     """
 
     servers: tuple[ServerUri, ...]
@@ -127,27 +130,28 @@ class FailoverUri:
 
     @classmethod
     def parse(cls, text: str) -> "FailoverUri":
-        """Read a URI; raises `BadFailoverUriError`."""
+        """Parse a URI; raises `BadFailoverUriError`."""
         return _parse(text)
 
     @classmethod
     def compose(cls, servers: Iterable[str], options: str = "") -> "FailoverUri":
-        """The URI of these servers, options as in ``randomize=true&timeout=3000``; raises `BadFailoverUriError`."""
+        """Return the URI of these servers, with options such as ``randomize=true&timeout=3000``; raises
+        `BadFailoverUriError`."""
         return _parse(f"failover:({','.join(servers)})" + (f"?{options}" if options else ""))
 
     def entering_at(self, place: int) -> "FailoverUri":
-        """The same brokers in the order listed, from that one on, the first one after the last."""
+        """Return the same brokers in the listed order, starting at ``place`` and wrapping around."""
         place %= len(self.servers)
         options = replace(self.options, randomize=False)
         servers = (*self.servers[place:], *self.servers[:place])
         return replace(self, servers=servers, options=options, explicit=self.explicit | {"randomize"})
 
     def with_only(self, place: int) -> "FailoverUri":
-        """The same URI with that broker alone, as for a client that was told of no other."""
+        """Return the same URI with only that broker, as for a client that knows no other."""
         return replace(self, servers=(self.servers[place % len(self.servers)],))
 
     def effective(self, server: ServerUri) -> ServerUri:
-        """The server's URI for connecting: the ``nested.`` options are part of its query."""
+        """Return the server's URI for connecting, with the ``nested.`` options in its query."""
         extra = "&".join(f"{quote_plus(name)}={quote_plus(value)}" for name, value in self.nested)
         query = "&".join(part for part in (server.query, extra) if part)
         return ServerUri(server.scheme, server.host, server.port, query)
@@ -187,7 +191,7 @@ def _parse(text: str) -> FailoverUri:
 
 
 def _split(text: str, body: str) -> tuple[str, str]:
-    """The list of URIs, and what follows the question mark behind its closing parenthesis."""
+    """Split off the list of URIs, and the text after the question mark that follows its closing parenthesis."""
     if body.count("(") != body.count(")"):
         raise _bad(
             text, f"{body.count('(')} '(' against {body.count(')')} ')'", "close every parenthesis", text.find("(")
@@ -198,7 +202,7 @@ def _split(text: str, body: str) -> tuple[str, str]:
     path, _, query = body[end + 1 :].strip().partition("?")
     if path:
         where = text.rindex(body) + end + 1
-        raise _bad(text, f"{path!r} follows the list of URIs", "write options as ?option=value behind the ')'", where)
+        raise _bad(text, f"{path!r} follows the list of URIs", "write options as ?option=value after the ')'", where)
     return body[1:end], query
 
 
@@ -212,7 +216,7 @@ def _closing(text: str, body: str) -> int:
 
 
 def _components(text: str, listed: str) -> list[str]:
-    """Split at the commas. Parentheses inside belong to nested composites; no protocol here supports them."""
+    """Split at the commas. Parentheses inside belong to nested composites, which no protocol here supports."""
     if "(" in listed or ")" in listed:
         raise _bad(
             text,
@@ -229,15 +233,15 @@ def _components(text: str, listed: str) -> list[str]:
 def _server(text: str, part: str) -> ServerUri:
     where = text.find(part) if part else text.find(",")
     if not part:
-        raise _bad(text, "an empty URI in the list", "remove the comma too many", where)
+        raise _bad(text, "an empty URI in the list", "remove the extra comma", where)
     if not re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", part):
-        raise _bad(text, f"{part!r} is no URI", "write scheme://host:port", where)
+        raise _bad(text, f"{part!r} is no URI", "{part!r} is not a URI", where)
     try:
         parts = urlsplit(part)
         host, port = parts.hostname, parts.port
     except ValueError as error:
         raise _bad(
-            text, f"{part!r} is no URI ({error})", "write scheme://host:port with a port of 1 to 65535", where
+            text, f"{part!r} is not a URI ({error})", "write scheme://host:port with a port of 1 to 65535", where
         ) from None
     if not host or parts.username is not None or parts.path not in ("", "/") or re.search(r"\s", part):
         raise _bad(text, f"{part!r} is not scheme://host:port?options", "leave out user, path and spaces", where)
@@ -278,7 +282,7 @@ def _with_options(text: str, servers: tuple[ServerUri, ...], pairs: list[tuple[s
 
 
 def _option_called(text: str, name: str) -> str:
-    """The option of that name; Java finds the setter whichever case the first letter has."""
+    """Return the option of that name; Java finds the setter regardless of the case of the first letter."""
     option = name[:1].lower() + name[1:]
     if option in OPTION_FIELDS:
         return option
@@ -317,9 +321,9 @@ def _number(text: str, name: str, value: str, kind: Callable[[str], float]) -> f
             f"write {rule}, such as {OPTION_FIELDS[name].default}",
             text.rfind(name),
         )
-    if len(value) > MOST_DIGITS or abs(kind(value)) > MOST:  # also of an infinite one
-        rule = f"at most {MOST}, as the Java client has 64 bits for it"
-        raise _bad(text, f"{name}={value!r} is too much", f"write {rule}", text.rfind(name))
+    if len(value) > MOST_DIGITS or abs(kind(value)) > MOST:  # also for infinity
+        rule = f"at most {MOST}, as the Java client uses 64 bits for it"
+        raise _bad(text, f"{name}={value!r} is too large", f"write {rule}", text.rfind(name))
     return kind(value)
 
 

@@ -1,7 +1,7 @@
-"""The client of a load that uses a broker's own Java client. The library fails over by itself.
+"""The client of a load that uses a broker's own Java client, which has its own failover.
 
 Its failover follows the URI; threads of the JVM (drivers/java/) send, receive and record. Python opens and closes,
-hands down when messages are due, and hears of every attempt, connection and loss. See `drivers.client.contract`.
+hands over due times, and is notified of every attempt, connection and loss. See `drivers.client.contract`.
 """
 
 import threading
@@ -29,19 +29,19 @@ from records.writer import Recorder
 from topologies.model.endpoints import Credentials
 
 SUBSCRIBE_TIMEOUT_S = 60.0
-DOUBT_AFTER_S = 1.0  # without a connection; then twice as long, and so on
+DOUBT_AFTER_S = 1.0  # without a connection; doubled each time
 UNTRUSTED = "untrusted"
-BROKER = "broker"  # that one told its clients to move
+BROKER = "broker"  # the broker told its clients to move
 LEFT = {
     BROKER: (Cause.ORDER, "the broker told it to move"),
     "priority": (Cause.PRIORITY, "a better broker is there"),
 }
-CLOSE_TIMEOUT_S = 12.0  # for the answers under way, then for the broker's goodbye
-ABANDON_TIMEOUT_S = 30.0  # it waits for no broker, but sends in doubt must be recorded, even on a busy machine
+CLOSE_TIMEOUT_S = 12.0  # for outstanding answers, then for the broker's goodbye
+ABANDON_TIMEOUT_S = 30.0  # it waits for no broker, but in-doubt sends must be recorded, even on a busy machine
 
 
 class JavaClient:
-    """One client of a group, made unconnected; see `Client` for the parameters."""
+    """One client of a group, created unconnected; see `Client` for the parameters."""
 
     def __init__(
         self,
@@ -66,15 +66,15 @@ class JavaClient:
         self._client_id, self._protocol = client_id, protocol
         self._login_id = client_id or (f"{tag}{group}-{number}-{uuid4().hex[:8]}" if tag else "")
         self._last_broker = ""
-        self._left: Cause | None = None  # why it left that
+        self._left: Cause | None = None  # why it left that broker
         self._over = ""  # why there will be no connection again
         self._attempted_at = f"of {uri}"  # the broker of the last attempt: its name and address
-        self._looking = False  # at the certificates, none of which is believed
+        self._looking = False  # checking the certificates, none of which is trusted
         self._doubts = CertificateDoubts(uri.servers, brokers)
         self._opened, self._closed = JavaReply(), JavaReply()
-        self._requests = Requests()  # subscriptions and senders that are being made
-        self._finished: dict[int, JavaReply] = {}  # the producers', by their numbers
-        self._destinations: dict[int, Destination] = {}  # the same
+        self._requests = Requests()  # subscriptions and senders that are being created
+        self._finished: dict[int, JavaReply] = {}  # of the producers, by number
+        self._destinations: dict[int, Destination] = {}  # of the producers, by number
         self._buffers: EventBuffers | None = None
         self._java: Any = None
 
@@ -114,7 +114,8 @@ class JavaClient:
         raise DriverError(self._over)
 
     def _next_step(self) -> str:
-        """For a client that reached no broker. One that was closed meanwhile asks no broker."""
+        """Return the next step for a client that reached no broker. A client that has been closed contacts no
+        broker."""
         servers = self._uri.servers if self._java is not None else ()
         return str(next(failed_handshakes(servers, self._brokers, self._pem), "check that one is up"))
 
@@ -137,13 +138,13 @@ class JavaClient:
         run: int,
         more_destinations: Sequence[Destination] = (),
     ) -> JavaProducer:
-        """A producer of this number. ``run`` is the number stamped into the bodies.
+        """Return a producer of this number. ``run`` is the number stamped into the bodies.
 
         Raises DriverError for ``more_destinations``: clients in the JVM send to one destination.
         """
         if more_destinations:
             raise DriverError(
-                f"{self._name} can send to {destination} only, not to {len(more_destinations)} more destinations"
+                f"{self._name} can send only to {destination}, not to {len(more_destinations)} more destinations"
             )
         return JavaProducer(self, self.number if number is None else number, destination, settings, run)
 
@@ -161,7 +162,7 @@ class JavaClient:
         Replies to a subscription's requests are sent, and recorded, in the JVM.
         """
         if subscription.durable_name and not self._client_id:
-            raise DriverError(f"client {self.number} asks for a durable subscription without a client id: give it one")
+            raise DriverError(f"client {self.number} requests a durable subscription without a client id: give it one")
         number = self.number if number is None else number
         wanted, name = subscription.destination, name_of(subscription, number)
         replies = NULL_INT32
@@ -175,7 +176,7 @@ class JavaClient:
             self._recorder.subscription(number, name, str(wanted), kind, broker, int(began_ns), selector)
 
         def late(event: str, began_ns: Any, address: Any) -> None:
-            if event == "subscribed":  # and it receives: others may hold the connection open
+            if event == "subscribed":  # and it receives: other users may hold the connection open
                 subscribed(began_ns, address)
 
         with self._requests.new(late) as (request, answer):
@@ -198,12 +199,12 @@ class JavaClient:
         subscribed(began_ns, address)
 
     def usable(self) -> None:
-        """Raises DriverError once there will be no connection again."""
+        """Raises DriverError once it will never be connected again."""
         if self._over:
             raise DriverError(self._over)
 
     def close(self) -> None:
-        """Leave: waits a limited time for answers and for the close. Unanswered sends are in doubt. Idempotent."""
+        """Close: waits a limited time for answers and for the close. Unanswered sends are in doubt. Idempotent."""
         if self._java is None or self._buffers is None:
             return
         java, self._java = self._java, None
@@ -223,8 +224,10 @@ class JavaClient:
         self._buffers.close()
         hub(self._protocol.name).forget(self._id)
         self.broker = None
-        self._opened.give("unreachable", "it was closed meanwhile")  # nobody waits for what is not listened to any more
-        self._requests.end()  # of who asked meanwhile
+        self._opened.give(
+            "unreachable", "it was closed in the meantime"
+        )  # no caller waits for events that are not listened to any longer
+        self._requests.end()  # requests that came in the meantime
         for finished in tuple(self._finished.values()):
             finished.give("finished", "")
 
@@ -233,7 +236,7 @@ class JavaClient:
     def sender(
         self, number: int, destination: Destination, settings: ProducerSettings, template: bytes
     ) -> tuple[Any, JavaReply]:
-        """A sender in the JVM, waiting for due times, and what is told at its end. Raises DriverError."""
+        """Return a sender in the JVM, which waits for due times, and the reply at its end. Raises DriverError."""
         finished = self._finished[number] = JavaReply()
         self._destinations[number] = destination
         with self._requests.new(_stop) as (request, answer):
@@ -266,7 +269,7 @@ class JavaClient:
         words, refused, _ = answer.values
         if refused:
             raise DriverError(f"{self._name}: broker {self.broker} refused {purpose}: {words}")
-        raise DriverError(f"{self._name}: there was no connection any more {purpose}: {words}")
+        raise DriverError(f"{self._name}: there was no longer a connection {purpose}: {words}")
 
     # Called by the hub.
 
@@ -305,11 +308,11 @@ class JavaClient:
             threading.Thread(target=self._look_at_them, daemon=True).start()
 
     def _look_at_them(self) -> None:
-        """None of the list is believed any more, says the JVM. If that is so, to try on would be for ever."""
+        """Check the certificates once the JVM trusts none of the list. If so, it would try forever, so give up."""
         try:
             doubt, java = not_believed(self._uri.servers, self._brokers, self._pem), self._java
             if doubt and self._doubts.of_all() and java is not None and self.broker is None:
-                self._over = self._over or f"{self._name}: no broker of {self._uri} is to be trusted any more: {doubt}"
+                self._over = self._over or f"{self._name}: no broker of {self._uri} is trusted any longer: {doubt}"
                 java.abandon()
         finally:
             self._looking = False
@@ -318,7 +321,7 @@ class JavaClient:
         """Record a change of the connection, with the broker's name."""
         broker = self._brokers.get(address) if address else self._last_broker or None
         if event == "closed" and self.broker is None:
-            return  # it was lost before, or never there
+            return  # it was lost before, or was never connected
         if event == "connected":
             self._connected(broker, at_ns, reason)
             return
@@ -336,7 +339,7 @@ class JavaClient:
         if from_broker not in (None, broker):
             moved = f"from {from_broker}" + (f", by the {left_for}" if left_for == BROKER else "")
             self._record(change._replace(event="moved", reason=moved))
-        if from_broker:  # the library tells of a connection once it has restored what it had there
+        if from_broker:  # the library reports a connection once it has restored its state there
             self._record(change._replace(event="ready"))
         self.broker = self._last_broker = broker
 
@@ -347,9 +350,9 @@ class JavaClient:
 
 
 def refuse_unknown(java_hub: JavaHub, uri: FailoverUri, protocol: JavaProtocol) -> None:
-    """Raises `Refused`, with the library's words, for options of a broker's own URI that the library would not take.
+    """Raise `Refused`, with the library's words, for options in a broker's own URI that the library would not accept.
 
-    Else it would try for ever, without a word (OpenWire), or leave them out (Core).
+    Otherwise it would try forever without a message (OpenWire), or ignore them (Core).
     """
     for server in dict.fromkeys(map(uri.effective, uri.servers)):
         if not server.query:
@@ -357,20 +360,20 @@ def refuse_unknown(java_hub: JavaHub, uri: FailoverUri, protocol: JavaProtocol) 
         words = str(java_hub.java_class("ServerOptions").misread(protocol.connection_uri(str(server))))
         if words:
             raise Refused(
-                f"{protocol.display_name} clients do not take {server.query!r} as options of {server.address}: "
-                f"{words}; correct them in its URI, or as nested.… of the failover URI, or leave them out"
+                f"{protocol.display_name} clients do not accept {server.query!r} as options of {server.address}:"
+                f" {words}; correct them in its URI, or as nested.… of the failover URI, or leave them out"
             )
 
 
 def _cause_of_end(event: str, reason: str) -> Cause | None:
-    """None of an event that ends no connection."""
+    """Return the cause; None if the event ends no connection."""
     if event == "lost":
         return cause_of_loss(reason)
     return Cause.CLOSED if event == "closed" else None
 
 
 def _cause_of_failure(reason: str, *, refused: bool) -> Cause | None:
-    """Of an attempt; None of one that gave a connection."""
+    """Return the cause of a failed attempt; None if it succeeded."""
     if reason.startswith(DOUBTED):
         return Cause.UNTRUSTED
     if refused:
@@ -379,13 +382,13 @@ def _cause_of_failure(reason: str, *, refused: bool) -> Cause | None:
 
 
 def _stop(event: str, sender: Any, *_: Any) -> None:
-    """Nobody will ever hand it a due time."""
+    """Stop a sender that will never get a due time."""
     if event == "sender":
         sender.stop()
 
 
 def _java_settings(java_hub: JavaHub, settings: ProducerSettings, template: bytes) -> Any:
-    """As the senders in the JVM take them."""
+    """Convert the settings for the senders in the JVM."""
     messages = settings.messages
     headers = java_hub.make(
         "MessageHeaders",
@@ -406,12 +409,12 @@ def _java_settings(java_hub: JavaHub, settings: ProducerSettings, template: byte
 
 
 def _work(work: Work | None, rng: Random | None) -> tuple[float, float, bool, int]:
-    """As the receiver in the JVM takes it: milliseconds, the kind, and the seed of its own numbers."""
+    """Convert the work for the receiver in the JVM: milliseconds, the kind, and the seed of its random numbers."""
     if work is None:
         return 0.0, 0.0, False, 0
     return work.low_ms, work.high_ms, work.exponential, (rng or Random()).getrandbits(63)
 
 
 def _signed(number: int) -> int:
-    """An unsigned number of 32 bits as Java has it."""
+    """Convert an unsigned 32-bit number to Java's signed one."""
     return number - (1 << 32) if number >= 1 << 31 else number

@@ -1,8 +1,9 @@
-"""Compiles Java sources to one archive of classes, once: the archive is kept by what it was made of.
+"""Compiles Java sources into one archive of classes, once: the archive is cached by its inputs.
 
-The Eclipse compiler (one jar) runs in a JVM of its own, so this process waits for it as for any other program. An
-archive's name is the hash of the sources, the compiler, the libraries and the Java they are compiled against. It is
-written beside its place and then renamed, so others see all of it or nothing; a damaged one is made anew.
+The Eclipse compiler (one jar) runs in a JVM of its own, so this process waits for it like for any other program. An
+archive's name is the hash of the sources, the compiler, the libraries and the Java version that they are compiled
+against. It is written next to its final path and then renamed, so other processes see all of it or nothing; a damaged
+archive is rebuilt.
 """
 
 import hashlib
@@ -20,19 +21,19 @@ from drivers.contract import DriverError
 from records.environment import for_java
 from records.files import locked
 
-RELEASE = 17  # of the language and of the classes; newer versions of Java run them too
+RELEASE = 17  # version of the language and the classes; newer versions of Java run them too
 COMPILE_TIMEOUT_S = 300.0
 OPTIONS = (f"-{RELEASE}", "-encoding", "UTF-8", "-g", "-proc:none", "-Xemacs")
 NO_WARNINGS = "-nowarn"
-QUICKLY = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")  # it runs for two seconds: to optimise it would take two more
+QUICKLY = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")  # it runs for two seconds: optimizing would take two more
 ERROR = re.compile(r"^(?P<file>[^:\n]+\.java):(?P<line>\d+): error: (?P<words>.*)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class Compiler:
-    """The Eclipse compiler, ``jar``, run by the Java of ``home``. The same Java runs the classes.
+    """The Eclipse compiler, ``jar``, run by the Java in ``home``. The same Java runs the classes.
 
-    ``cache`` is the folder where archives of classes are kept; it need not exist.
+    ``cache``: the folder for the archives of classes; it does not need to exist.
     """
 
     home: Path
@@ -40,17 +41,17 @@ class Compiler:
     cache: Path
 
     def compiled(self, folders: Sequence[Path], libraries: Sequence[Path]) -> Path:
-        """An archive of the classes of all sources below ``folders``, which use ``libraries``.
+        """Return an archive of the classes of all sources below ``folders``, which use ``libraries``.
 
-        Safe for several processes at once: one compiles, the others wait. Raises DriverError, which names file and line
-        of the first error, or why the cache cannot be used.
+        Safe for several processes at once: one compiles, the others wait. Raises DriverError with file and line of the
+        first error, or with the reason why the cache cannot be used.
         """
         sources = _sources(folders)
         archive = self.cache / f"{self._identity(sources, libraries)}.jar"
         try:
             if not _whole(archive):
                 with locked(self.cache / "compiling.lock"):
-                    if not _whole(archive):  # another process may have made it meanwhile
+                    if not _whole(archive):  # another process may have made it while we waited
                         self._make(archive, sources, libraries)
         except OSError as error:
             raise DriverError(
@@ -72,7 +73,8 @@ class Compiler:
         )
 
     def _identity(self, sources: Sequence[Path], libraries: Sequence[Path]) -> str:
-        """Sources by what is in them, jars (which are pinned) by name and size, Java by its own word for itself."""
+        """Identify sources by content, jars (which are pinned) by name and size, and Java by the version that it
+        reports."""
         digest = hashlib.sha256(repr((OPTIONS, _release(self.home))).encode())
         for jar in (self.jar, *libraries):
             digest.update(f"{jar.name} {jar.stat().st_size}\n".encode())
@@ -82,7 +84,7 @@ class Compiler:
         return digest.hexdigest()[:32]
 
     def _make(self, archive: Path, sources: Sequence[Path], libraries: Sequence[Path]) -> None:
-        for stale in archive.parent.glob(f"{archive.stem}-*"):  # of a process that was killed: the lock is ours
+        for stale in archive.parent.glob(f"{archive.stem}-*"):  # left by a killed process: we hold the lock
             shutil.rmtree(stale, ignore_errors=True)
         with tempfile.TemporaryDirectory(prefix=f"{archive.stem}-", dir=archive.parent) as scratch:
             classes = Path(scratch, "classes")
@@ -105,12 +107,14 @@ class Compiler:
 
 
 def _sources(folders: Sequence[Path]) -> list[Path]:
-    """Each folder has packages below it, like a source path of Java. Other source paths may be below it too."""
+    """Return all sources. Each folder has packages below it, like a Java source path. Other source paths may be
+    below it too."""
     return [source for folder in folders for source in sorted(folder.glob("brokerbench/*.java"))]
 
 
 def _release(home: Path) -> str:
-    """The version that the Java of ``home`` prints. Compiled classes may need methods that an older version lacks."""
+    """Return the version that the Java in ``home`` reports. Compiled classes may need methods that an older version
+    lacks."""
     try:
         version = re.search(r'^JAVA_VERSION="([^"]*)"', (home / "release").read_text(encoding="utf-8"), re.MULTILINE)
     except OSError:
@@ -119,7 +123,7 @@ def _release(home: Path) -> str:
 
 
 def _whole(archive: Path) -> bool:
-    """Whether it is there and every class in it has its checksum."""
+    """Whether the archive exists and every class in it matches its checksum."""
     try:
         with zipfile.ZipFile(archive) as opened:
             return opened.testzip() is None
@@ -136,10 +140,10 @@ def _pack(classes: Path, draft: Path) -> None:
 
 
 def _first_error(output: str) -> str:
-    """The first error with its file and line, and how many more there are."""
+    """Return the first error with its file and line, and the number of further errors."""
     errors = list(ERROR.finditer(output))
     if not errors:
-        return f"drivers/java/: the compiler failed: {output.strip() or 'it said nothing'}"
+        return f"drivers/java/: the compiler failed: {output.strip() or 'it printed nothing'}"
     error = errors[0]
     further = f"; and {len(errors) - 1} more" if len(errors) > 1 else ""
     return (

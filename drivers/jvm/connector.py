@@ -1,6 +1,6 @@
-"""Makes the clients of any Java protocol: brokers' own Java clients, in the JVM of this process.
+"""Makes the clients of any Java protocol: the brokers' own Java clients, in the JVM of this process.
 
-They fail over by the Java client's own means, and keep their schedules in the JVM (`drivers.jvm.client`).
+They use the Java client's own failover, and keep their schedules in the JVM (`drivers.jvm.client`).
 """
 
 import ssl
@@ -29,7 +29,7 @@ class JavaConnector:
         self._buffers: EventBuffers | None = None
 
     def client(self, **settings: Unpack[ClientSettings]) -> JavaClient:
-        """A client that fails over by itself; see `drivers.client.contract.ClientConnector`."""
+        """Return a client with its own failover; see `drivers.client.contract.ClientConnector`."""
         uri, recorder, brokers = settings["uri"], settings["recorder"], settings["brokers"]
 
         def buffers(java_hub: JavaHub) -> EventBuffers:
@@ -40,7 +40,7 @@ class JavaConnector:
 
         for server in uri.servers:
             if server.scheme not in SCHEMES:
-                raise Refused(f"{server} is no {self._protocol.display_name} URI; write tcp://HOST:PORT or ssl://…")
+                raise Refused(f"{server} is not a {self._protocol.display_name} URI; write tcp://HOST:PORT or ssl://…")
         self.supported_options.refuse_unusable(uri, brokers)
         return JavaClient(
             number=settings["number"],
@@ -58,7 +58,8 @@ class JavaConnector:
 
 
 def trusted_pem(trust: Trust) -> str:
-    """The trusted certificates, as text: the given ones, else those that this machine trusts ('': Java's own)."""
+    """Return the trusted certificates as text: the given ones, otherwise those that this machine trusts (empty:
+    Java's own)."""
     if trust.pem:
         return trust.pem
     return "".join(ssl.DER_cert_to_PEM_cert(der) for der in trust.context().get_ca_certs(binary_form=True))

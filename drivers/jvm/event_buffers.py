@@ -1,12 +1,12 @@
-"""Takes the rows that the JVM's clients recorded: they go to the recorder as they are, and are counted on the way.
+"""Takes the rows that the JVM's clients recorded, passes them to the recorder unchanged, and counts them.
 
-Java packs rows like the recorder, with the recorder's numbers for texts. Python takes the rows about fifty times a
+Java packs rows like the recorder, with the recorder's numbers for texts. Python takes the rows about fifty times per
 second, at any message rate. The session's statistics (`drivers.users.locust_stats`) count each batch.
 
-It also takes the times when the JVM stood still, so that messages that its clients read late do not count as slow.
-A thread of the JVM (StallSampler.java) sleeps for 2 ms, again and again. If it wakes more than 3 ms late, then
-something stopped the whole JVM: its garbage collector, or the machine. No client there could read meanwhile. The thread
-notes the times itself, because Python has stalls of its own. `drivers.users.stall_sampler` records those.
+It also takes the times when the JVM stood still, so that messages that its clients read late do not count as slow. A
+thread of the JVM (StallSampler.java) sleeps for 2 ms repeatedly. If it wakes more than 3 ms late, something stopped the
+whole JVM: its garbage collector, or the machine. No client in it could read then. The thread notes the times itself,
+because Python has its own stalls. `drivers.users.stall_sampler` records those.
 """
 
 import threading
@@ -23,11 +23,11 @@ from records.schemas import RECEIPTS, SENDS
 from records.writer import Recorder
 
 SEND_ROW, RECEIPT_ROW = packed_dtype(SENDS), packed_dtype(RECEIPTS)
-ROWS_AHEAD = 65_536  # in each of two buffers a table: seconds of a load that no Python keeps up with
+ROWS_AHEAD = 65_536  # in each of two buffers per table: several seconds of a load that Python cannot keep up with
 
 
 class EventBuffers:
-    """The rows of all Java clients that share one recorder, and of the JVM's stalls while there are any clients."""
+    """The rows of all Java clients that share one recorder, and the JVM's stalls while there are any clients."""
 
     def __init__(
         self,
@@ -47,10 +47,10 @@ class EventBuffers:
         self._foreign = recorder.number("foreign")
         self._stalls = JvmStallSampler(hub, recorder, process_index)
         self._users = 0
-        self._lock = threading.Lock()  # two takers at once would read a buffer that is being filled again
+        self._lock = threading.Lock()  # two concurrent calls would read a buffer that is being refilled
 
     def open(self) -> None:
-        """One client more: rows are taken, and stalls sampled, while there is any. Raises DriverError."""
+        """Add a client: rows are taken, and stalls sampled, while there is at least one. Raises DriverError."""
         with self._lock:
             self._users += 1
             if self._users == 1:
@@ -58,7 +58,7 @@ class EventBuffers:
                 self._stalls.start()
 
     def close(self) -> None:
-        """One client less; all that it recorded is taken first."""
+        """Remove a client, after taking all rows that it recorded."""
         self.take()
         with self._lock:
             self._users -= 1
@@ -67,12 +67,15 @@ class EventBuffers:
                 self._stalls.stop()
 
     def take(self) -> None:
-        """Record and count all rows at hand. Any thread may."""
+        """Record and count all available rows. May be called from any thread."""
         with self._lock:
             self._take()
 
     def _take(self) -> None:
-        settled, begun = int(self.sends.settled()), int(self.sends.begun())  # before the rows, which are then all there
+        settled, begun = (
+            int(self.sends.settled()),
+            int(self.sends.begun()),
+        )  # read before the rows, which are then complete
         if sends := _taken(self.sends, self._send_views):
             self.recorder.packed("sends", sends)
             self.statistics.sends_recorded(np.frombuffer(sends, SEND_ROW))
@@ -117,12 +120,12 @@ class JvmStallSampler:
         self._java: Any = None
 
     def start(self) -> None:
-        """Raises DriverError where the thread cannot be started."""
+        """Raises DriverError if the thread cannot be started."""
         self._number = self._hub.listen(lambda *_: self._take())
         self._java = self._hub.make("StallSampler", self._hub.java, self._number)
 
     def stop(self) -> None:
-        """Before the recorder is closed. Records a stall that has ended just now; may be repeated."""
+        """Call before the recorder is closed. Records a stall that has just ended; may be repeated."""
         java = self._java
         if java is not None:
             java.stop()
@@ -131,7 +134,7 @@ class JvmStallSampler:
         self._hub.forget(self._number)
 
     def _take(self) -> None:
-        """Called by the hub after a stall. The recorder of a run that was abandoned takes no more rows."""
+        """Called by the hub after a stall. The recorder of an abandoned run accepts no more rows."""
         java = self._java
         if java is None:
             return

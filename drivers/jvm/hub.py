@@ -1,7 +1,8 @@
-"""Brings the events of the JVM into this process: a pipe says that something happened; events and rows are then taken.
+"""Brings the events of the JVM into this process: a pipe signals that something happened; then events and rows are
+taken.
 
 No Java thread runs Python, and no call into Java waits. The JVM's own threads do everything that may block, and answer
-by events. One greenlet (or thread, without gevent) hands each event to its receiver.
+with events. One greenlet (or thread, without gevent) passes each event to its receiver.
 """
 
 import atexit
@@ -26,15 +27,15 @@ ENDED, UNHEARD = "ended", "unheard"
 log = logging.getLogger(__name__)
 
 OnEvent = Callable[[str, Any, Any, Any], None]
-"""(what happened, up to three values)"""
+"""(event, up to three values)"""
 
 OnLate = Callable[..., None]
-"""(what the answer is, its values), of an answer that nobody waits for any more"""
+"""(event, its values) of an answer that no caller awaits any longer"""
 
 
 @dataclass(eq=False)
 class JavaReply:
-    """What somebody waits for: set once, by an event."""
+    """An awaited reply: set once, by an event."""
 
     event: str = ""
     values: tuple[Any, Any, Any] = (None, None, None)
@@ -53,10 +54,10 @@ class JavaReply:
 
 
 class Requests:
-    """Requests to the JVM without an answer yet. Each has a number, which comes back with its answer.
+    """Requests to the JVM without an answer so far. Each has a number, which comes back with its answer.
 
-    Any thread may ask; the hub answers. Users share a client, and one may have stopped waiting before its answer comes:
-    no other thread may take that answer. Late answers go to a handler that the requester supplied.
+    Any thread may make requests; the hub answers. Users share a client, and one may have stopped waiting before its
+    answer comes: no other thread may take that answer. Late answers go to a handler that the requester supplied.
     """
 
     def __init__(self) -> None:
@@ -65,7 +66,7 @@ class Requests:
 
     @contextmanager
     def new(self, on_late: OnLate) -> Iterator[tuple[int, JavaReply]]:
-        """A number for one request, and the place of its answer, until the wait ends."""
+        """Yield a number for one request, and the reply to wait for, until the wait ends."""
         number, answer = next(self._numbers), JavaReply()
         self._open[number] = answer, on_late
         try:
@@ -76,7 +77,7 @@ class Requests:
                 del self._open[number]
 
     def answered(self, number: int, event: str, *values: Any) -> None:
-        """Hand the answer over, or what it brings to ``on_late``."""
+        """Deliver the answer, or pass a late one to ``on_late``."""
         answer, on_late = self._open.get(number, (JavaReply(), None))
         answer.give(event, *values)
         if answer.event == UNHEARD and on_late:
@@ -84,13 +85,13 @@ class Requests:
             on_late(event, *values)
 
     def end(self) -> None:
-        """There will be no answers any more: who waits is told `ENDED`."""
+        """No more answers will come: waiting callers get `ENDED`."""
         for answer, _ in tuple(self._open.values()):
             answer.give(ENDED)
 
 
 class JavaHub:
-    """The one link between this process and its JVM's clients of one protocol. Made by `hub`."""
+    """The only link between this process and its JVM's clients of one protocol. Created by `hub`."""
 
     def __init__(self, protocol: str) -> None:
         self.protocol = protocol
@@ -107,41 +108,41 @@ class JavaHub:
         atexit.register(self._end)
 
     def java_class(self, name: str) -> Any:
-        """A class of drivers/java/ for this protocol. Raises DriverError."""
+        """Return a class of drivers/java/ for this protocol. Raises DriverError."""
         return java_class(name, self.protocol)
 
     def make(self, name: str, *arguments: Any) -> Any:
-        """A new one of that class. Raises DriverError: also where its thread cannot be started."""
+        """Return a new instance of that class. Raises DriverError, also if its thread cannot be started."""
         try:
             return self.java_class(name)(*arguments)
         except jpype.JException as error:
             raise DriverError(f"{self.protocol}: the JVM of this process can do no more: {error}") from None
 
     def listen(self, on_event: OnEvent) -> int:
-        """A new number; events told to it go to ``on_event``."""
+        """Return a new number; events for it go to ``on_event``."""
         self._last_id += 1
         self._listeners[self._last_id] = on_event
         return self._last_id
 
     def forget(self, number: int) -> None:
-        """Later events for this number are dropped."""
+        """Drop later events for this number."""
         self._listeners.pop(number, None)
 
     def take_rows_by(self, take: Callable[[], None]) -> None:
-        """Call ``take`` some fifty times a second from now on."""
+        """Call ``take`` about fifty times per second from now on."""
         self._takers.append(take)
 
     def stop_taking(self, take: Callable[[], None]) -> None:
         self._takers.remove(take)
 
     def _end(self) -> None:
-        """At the process's end, before the JVM's: Python ends a thread that is inside a call to Java by an abort."""
+        """End before the JVM at the end of the process: Python aborts a thread that is inside a call to Java."""
         self._over = True
         os.write(self._bell, b".")
         self._pumping.join(END_TIMEOUT_S)
 
     def _pump(self) -> None:
-        bell = select.poll()  # select() ends at 1,024 descriptors, and other clients of the process may have them
+        bell = select.poll()  # select() is limited to 1,024 descriptors, which other clients of the process may use
         bell.register(self._reading, select.POLLIN)
         while not self._over:
             bell.poll(ROWS_EVERY_MS if self._takers else None)
@@ -161,7 +162,7 @@ class JavaHub:
                 self._safely(listener, str(event), *values)
 
     def _safely(self, act: Callable[..., None], *values: Any) -> None:
-        """Whatever one client's callback raises, the others go on."""
+        """Call ``act``. If one client's callback raises, the others continue."""
         try:
             act(*values)
         except Exception:
@@ -173,7 +174,7 @@ _hubs: dict[tuple[str, str], JavaHub] = {}
 
 
 def hub(protocol: str) -> JavaHub:
-    """This process's hub for that protocol's clients; starts the JVM at its first use. Raises DriverError."""
+    """Return this process's hub for that protocol's clients; starts the JVM at its first use. Raises DriverError."""
     with _making:
         key = edition_of(protocol)
         if key not in _hubs:

@@ -1,7 +1,7 @@
-"""Describes the protocols of Java clients, OpenWire and Core: names, failover options, and URIs. Needs no JVM.
+"""The protocols of Java clients, OpenWire and Core: names, failover options, and URIs. Needs no JVM.
 
-OpenWire's failover transport takes a failover URI as it is. For Core's own client the URI is translated into Core's own
-form, with the options that mean the same to it.
+OpenWire's failover transport accepts a failover URI as it is. For Core's own client the URI is translated into Core's
+own form, with the options that have the same meaning.
 
     failover:(tcp://a:1,tcp://b:2)?randomize=false&timeout=3000
         becomes (tcp://a:1,tcp://b:2)?reconnectAttempts=0&failoverAttempts=-1&callFailoverTimeout=3000&…
@@ -24,8 +24,8 @@ from drivers.failover.uri import NO_LIMIT, FailoverOptions, FailoverUri
 class JavaProtocol:
     """``display_name``: the protocol's name for people; ``supported_options`` has its name for options and rows.
 
-    ``load_uri``: a failover URI as the library's own failover follows it; ``connection_uri``: the URI of one broker as
-    the library connects to it, once.
+    ``load_uri``: translates a failover URI for the library's own failover; ``connection_uri``: the URI of one broker
+    for a single connection of the library.
     """
 
     display_name: str
@@ -43,7 +43,7 @@ TLS = "sslEnabled=true&useDefaultSslContext=true&verifyHost=true"
 
 
 def load_uri(uri: FailoverUri) -> str:
-    """A failover URI as Core's own client follows it."""
+    """Return a failover URI in the form of Core's own client."""
     own_uris = map(uri.effective, uri.servers)
     servers = ",".join(_written(server.scheme, server.address, server.query) for server in own_uris)
     pairs = uri.core or tuple(_translated(uri.options))
@@ -51,7 +51,7 @@ def load_uri(uri: FailoverUri) -> str:
 
 
 def connection_uri(uri: str) -> str:
-    """The URI of one broker as Core's own client connects to it."""
+    """Return the URI of one broker in the form of Core's own client."""
     scheme, _, address_and_query = uri.partition("://")
     where, _, query = address_and_query.partition("?")
     return _written(scheme, where, query)
@@ -78,22 +78,22 @@ def _translated(options: FailoverOptions) -> Iterator[tuple[str, str]]:
 
 
 def _tries(passes: int) -> int:
-    """In a failover URI 0 is one try; in Core it is none."""
+    """Convert passes to tries: in a failover URI 0 is one try; in Core it is none."""
     return passes if passes == NO_LIMIT else max(1, passes)
 
 
 def refusals(uri: FailoverUri) -> Iterator[str]:
-    """A sentence for each of Core's own options that a client cannot fulfil, and for both kinds together."""
+    """Yield a sentence for each of Core's own options that a client cannot fulfill, and for both kinds together."""
     for name, value in uri.core:
         if name in REFUSED:
             yield f"option {name} is not honoured by CORE clients: {REFUSED[name]}; remove it"
         elif rule := misread(name, value):
-            yield f"option {name}={value} of Core's is not understood; write {rule}"
+            yield f"option {name}={value} of Core's is not valid; write {rule}"
     if uri.core and uri.explicit:
         failover_option, core_option = sorted(uri.explicit)[0], uri.core[0][0]
         yield (
-            f"failover option {failover_option} beside Core's own {core_option}: a client follows one of the two; "
-            "write failover options, or Core's, alone"
+            f"failover option {failover_option} next to Core's own {core_option}: a client follows only one of "
+            "the two; write only failover options, or only Core's"
         )
 
 

@@ -1,4 +1,4 @@
-"""Keeps a schedule by a sender in the JVM: a thread there sends, and Python hands it the due times.
+"""Keeps a schedule with a sender in the JVM: a thread there sends, and Python hands it the due times.
 
 Python hands over due times some seconds ahead, so that it delays no message.
 """
@@ -12,10 +12,10 @@ from drivers.jvm.hub import JavaReply
 from records.identity import Identity, stamp
 from records.send_schedule import Schedule
 
-AHEAD_NS = 3_000_000_000  # due times are with the JVM so long before
+AHEAD_NS = 3_000_000_000  # the JVM has due times this far ahead
 REFILL_S = 1.0
-SOON_S = 0.2  # a refill where the last one was full, or a look whether the last message has gone
-MOST_AT_ONCE = 20_000  # a refill
+SOON_S = 0.2  # until a refill if the last one was full, or until a check whether the last message was sent
+MOST_AT_ONCE = 20_000  # per refill
 
 
 class MakesSenders(Protocol):
@@ -24,11 +24,11 @@ class MakesSenders(Protocol):
     def sender(
         self, number: int, destination: Destination, settings: ProducerSettings, template: bytes
     ) -> tuple[Any, JavaReply]:
-        """A sender in the JVM, waiting for due times, and what is told at its end. Raises DriverError."""
+        """Return a sender in the JVM, which waits for due times, and the reply at its end. Raises DriverError."""
 
 
 class JavaProducer:
-    """Sends the messages of one number to one destination, by itself. Made by `JavaClient.producer`."""
+    """Sends the messages of one number to one destination, in the JVM. Created by `JavaClient.producer`."""
 
     def __init__(
         self, client: MakesSenders, number: int, destination: Destination, settings: ProducerSettings, run: int
@@ -36,7 +36,7 @@ class JavaProducer:
         self._client, self._number, self._destination = client, number, destination
         self._settings, self._run = settings, run
         self._made: tuple[Any, JavaReply] | None = None  # the sender in the JVM, and its message at the end
-        self._kept: Any = None  # the sender, once it is to keep a schedule
+        self._kept: Any = None  # the sender, once it keeps a schedule
         self.held_back = False  # see `drivers.client.contract.KeepsSchedule`; known once it has stopped
 
     @property
@@ -65,7 +65,7 @@ class JavaProducer:
                 control.wait_unless_stopped(SOON_S if soon else REFILL_S)
         finally:
             self.held_back = bool(sender.heldBack())
-            sender.stop()  # also when its user is stopped: others may share the connection
+            sender.stop()  # also if its user is stopped: others may share the connection
         self._await_end(finished)
         return self.begun
 
@@ -86,10 +86,10 @@ class JavaProducer:
     def _await_end(self, finished: JavaReply) -> None:
         finished.wait(None)
         if finished.values[0]:
-            raise DriverError(f"{self._client!r}: {finished.values[0]}; what was not sent is recorded as failed")
+            raise DriverError(f"{self._client!r}: {finished.values[0]}; unsent messages are recorded as failed")
 
 
 def _due(schedule: Schedule, slot: int) -> list[int]:
-    """The due times from ``slot`` on that the JVM should have by now."""
+    """Return the due times from ``slot`` on that the JVM should have by now."""
     until_ns = time.perf_counter_ns() + AHEAD_NS
     return [due_ns for _, due_ns in schedule.due_by(until_ns, slot, MOST_AT_ONCE)]

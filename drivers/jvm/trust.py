@@ -1,6 +1,6 @@
-"""Finds the brokers of a list with certificates that a Java client does not trust: Java's own failover never tells.
+"""Finds the brokers of a list with certificates that a Java client does not trust, which Java's failover never reports.
 
-A Java client treats a failed handshake like an unreachable broker, and tries for ever. RecordingTrustManager.java, our
+A Java client treats a failed handshake like an unreachable broker, and tries forever. RecordingTrustManager.java, our
 code in the JVM, records for each attempt whether the certificate was the cause.
 """
 
@@ -12,33 +12,33 @@ from drivers.tls import doubted
 from topologies.model.trust import Trust
 
 HANDSHAKE_TIMEOUT_S = 5.0
-DOUBTED = "its certificate is not to be trusted"  # so the reason of such an attempt begins (ClientState.java)
+DOUBTED = "its certificate is not to be trusted"  # beginning of such an attempt's reason (ClientState.java)
 
 
 class CertificateDoubts:
-    """The brokers of a list with a last attempt that failed because of the certificate."""
+    """The brokers of a list whose last attempt failed because of the certificate."""
 
     def __init__(self, servers: Iterable[ServerUri], brokers: Mapping[str, str]) -> None:
         self._brokers = brokers
         self._last = {server.address: "" for server in servers}
 
     def attempted(self, address: str, reason: str) -> None:
-        """``reason``: why in vain; '' if it was not."""
+        """``reason``: why the attempt failed; empty if it did not."""
         self._last[address] = reason if reason.startswith(DOUBTED) else ""
 
     def of_all(self) -> bool:
-        """Whether there is nobody else."""
+        """Whether all brokers are doubted."""
         return all(self._last.values())
 
     def describe(self) -> str:
-        """To be put behind an error."""
+        """Return the doubts as the end of an error."""
         doubts = [f"broker {self._brokers.get(at, '')} at {at}: {doubt}" for at, doubt in self._last.items() if doubt]
         step = "renew such a certificate, or name its authority by --ca-file"
         return "".join(f"; {sentence}" for sentence in (*doubts, step)) if doubts else ""
 
 
 def not_believed(servers: Iterable[ServerUri], brokers: Mapping[str, str], trusted_pem: str) -> Untrusted | None:
-    """The first one's, in the words of every protocol; ``brokers``: names by address.
+    """Return the error for the first untrusted broker, in every protocol's words; ``brokers``: names by address.
 
     Only certificates count: a broker that cannot be reached, or does not speak TLS, may do so later.
     """
@@ -49,7 +49,7 @@ def not_believed(servers: Iterable[ServerUri], brokers: Mapping[str, str], trust
 def failed_handshakes(
     servers: Iterable[ServerUri], brokers: Mapping[str, str], trusted_pem: str
 ) -> Iterator[DriverError]:
-    """Why no TLS comes about with some brokers that can be reached: Java's clients tell it darkly."""
+    """Yield why TLS fails with brokers that can be reached: Java's clients report it unclearly."""
     for server in servers:
         if "ssl" in server.scheme and server.port is not None:
             broker_at = f"broker {brokers.get(server.address, '')} at {server.address}"

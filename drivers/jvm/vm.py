@@ -1,11 +1,11 @@
-"""Starts the JVM inside this process: one a process, with the brokers' own clients and our loops in it.
+"""Starts the JVM inside this process: one per process, with the brokers' own clients and our loops in it.
 
 Locust's users of the Java protocols live in this JVM: their connections, their threads and their loops (drivers/java/).
-The harness finds its jars and its Java (`use`), because drivers know nothing of distributions. The JVM starts at the
+The harness finds its jars and its Java (`use`), because drivers know nothing about distributions. The JVM starts at the
 first connection, after Locust has forked its workers. It is never stopped: it ends with the process.
 
-Each protocol has a client library of its own. Its jars, and our classes compiled against them, have a class loader of
-their own. Thus the libraries do not conflict, although they contain different versions of the same classes.
+Each protocol has its own client library. Its jars, and our classes compiled against them, have their own class loader.
+So the libraries do not conflict, although they contain different versions of the same classes.
 
     java ──┬── openwire: ActiveMQ Classic's jars ── java/ and java/openwire/, compiled
            └── core: Artemis' jars ──────────────── java/ and java/core/, compiled
@@ -30,12 +30,12 @@ from records.environment import JAVA, LOCALE
 
 SOURCES = Path(__file__).parents[1] / "java"
 JVM_OPTIONS = (
-    "-Xrs",  # signals are Locust's
-    "-Xss512k",  # a few threads a client, hundreds of clients
-    "-Dorg.apache.logging.log4j.level=OFF",  # events and errors report a problem once
+    "-Xrs",  # Locust handles signals
+    "-Xss512k",  # a few threads per client, hundreds of clients
+    "-Dorg.apache.logging.log4j.level=OFF",  # events and errors already report problems
     "-Dlog4j2.disable.jmx=true",
     "-Djava.awt.headless=true",
-    # Core's clients share these pools, and one that finds no broker keeps a thread of each: -1 is as many as it takes.
+    # Core's clients share these pools, and a client without a broker keeps a thread of each: -1 is unlimited.
     "-Dactivemq.artemis.client.global.thread.pool.max.size=-1",
     "-Dactivemq.artemis.client.global.flowcontrol.thread.pool.core.size=-1",
 )
@@ -43,7 +43,7 @@ JVM_OPTIONS = (
 
 @dataclass(frozen=True)
 class JavaParts:
-    """``home`` of a Java runtime of 17 or newer; ``client``: the jars of a broker's client with its needs."""
+    """``home`` of a Java runtime of 17 or newer; ``client``: the jars of a broker's client with its dependencies."""
 
     home: Path
     compiler: Compiler
@@ -51,10 +51,10 @@ class JavaParts:
 
 
 Find = Callable[[str], JavaParts]
-"""The parts for the clients of a protocol: ``openwire`` or ``core``."""
+"""Returns the parts for the clients of a protocol: ``openwire`` or ``core``."""
 
 SAME_CLOCK_NS = 10_000
-"""What rounding may make of one clock."""
+"""Largest difference that rounding causes on one clock."""
 
 _starting = threading.Lock()
 _find: Find | None = None
@@ -63,21 +63,21 @@ _loaders: dict[tuple[str, str], Any] = {}
 
 
 def use(find: Find, edition: str = "") -> None:
-    """Say where this process's JVM is to come from; ``find`` is called once a protocol, at its first connection.
+    """Set the source of this process's JVM; ``find`` is called once per protocol, at its first connection.
 
-    ``edition`` tells the clients of this ``find`` from others that the process has used before.
+    ``edition`` distinguishes the clients of this ``find`` from others that the process has used before.
     """
     global _find, _edition
     _find, _edition = find, edition
 
 
 def edition_of(protocol: str) -> tuple[str, str]:
-    """What tells the clients of a protocol in use from all others of this process."""
+    """Return a key for the clients of a protocol in use, different from all others in this process."""
     return protocol, _edition
 
 
 def java_class(name: str, protocol: str) -> Any:
-    """A class of drivers/java/ for that protocol's clients. Raises DriverError.
+    """Return a class of drivers/java/ for that protocol's clients. Raises DriverError.
 
     Starts the JVM if necessary, and compiles the classes unless an earlier run has.
     """
@@ -85,7 +85,7 @@ def java_class(name: str, protocol: str) -> Any:
         return jpype.JClass(f"brokerbench.{name}", loader=_started(protocol))
     except (jpype.JException, TypeError) as error:
         raise DriverError(
-            f"drivers/java/: class {name} for {protocol}: {_words(error)}; this is a fault of brokerbench"
+            f"drivers/java/: class {name} for {protocol}: {_words(error)}; this is a bug in brokerbench"
         ) from None
 
 
@@ -98,7 +98,7 @@ def _started(protocol: str) -> Any:
 
 
 def _start(protocol: str) -> Any:
-    """The loader of our classes, in the JVM that then runs. Raises DriverError."""
+    """Return the loader of our classes, in the running JVM. Raises DriverError."""
     if _find is None:
         raise DriverError("no Java was named for this process's Java clients: call drivers.jvm.vm.use first")
     parts = _find(protocol)
@@ -119,7 +119,7 @@ def _start(protocol: str) -> Any:
 
 
 def require_one_clock(java_ns: Callable[[], int], clock: Callable[[], int] = time.perf_counter_ns) -> None:
-    """Raises DriverError if Java's clock is not the one of Python's users: rows of both are compared with each other.
+    """Raise DriverError if Java's clock is not the clock of Python's users: rows of both are compared with each other.
 
     On Linux both are CLOCK_MONOTONIC.
     """
@@ -134,7 +134,7 @@ def require_one_clock(java_ns: Callable[[], int], clock: Callable[[], int] = tim
 
 
 def loader(jars: Iterable[Path], parent: Any) -> Any:
-    """A class loader of these jars; ``parent`` is asked first, None for Java's own."""
+    """Return a class loader for these jars; ``parent`` is searched first, None for Java's own."""
     file = jpype.JClass("java.io.File")
     urls = jpype.JArray(jpype.JClass("java.net.URL"))([file(str(jar)).toURI().toURL() for jar in jars])
     class_loader = jpype.JClass("java.net.URLClassLoader")
@@ -142,12 +142,12 @@ def loader(jars: Iterable[Path], parent: Any) -> Any:
 
 
 def _start_jvm(library: Path) -> None:
-    """Start it, and have each side collect its own garbage only.
+    """Start the JVM, and make each side collect only its own garbage.
 
     By default JPype collects Java's whole heap whenever Python collected and grew, and Python's heap after each
     collection of Java. All threads of both stop for that time: for a second with a thousand clients.
     """
-    jpype.config.destroy_jvm = False  # its threads need not end before this process may
+    jpype.config.destroy_jvm = False  # this process may end before the JVM's threads do
     hooks = list(gc.callbacks)
     for name in JAVA:
         os.environ.pop(name, None)
@@ -159,10 +159,10 @@ def _start_jvm(library: Path) -> None:
 
 
 def _hear_of_children_again() -> None:
-    """Let gevent see again when a child process ends.
+    """Make gevent notice again when a child process ends.
 
-    Java resets the handler of SIGCHLD as it loads this class. From Java 21 on any look at an environment variable does,
-    and `subprocess` would then wait forever for a process that has ended.
+    Java resets the handler of SIGCHLD when it loads this class. From Java 21 on any access to an environment variable
+    does so, and `subprocess` would then wait forever for a process that has ended.
     """
     from gevent import get_hub  # `brokerbench up` imports this module, and has no gevent
 
@@ -173,7 +173,7 @@ def _hear_of_children_again() -> None:
 
 
 def _stop_jpype_thread() -> None:
-    """At the process's end: end JPype's thread, which runs Python after each of Java's collections.
+    """End JPype's thread, which runs Python after each of Java's collections, at the end of the process.
 
     Python aborts an ending process if it finds such a thread. JPype itself ends the thread only with the JVM.
     """

@@ -1,7 +1,7 @@
 """Connects to the brokers of a `MemoryNetwork`, ``memory://NAME``: the whole pipeline runs without a real broker.
 
-It is the reference of the driver contract. Each connection has a reader thread (a greenlet under gevent) that calls
-back, like a socket's reader.
+It is the reference implementation of the driver contract. Each connection has a reader thread (a greenlet under gevent)
+that makes callbacks, like a socket's reader.
 """
 
 import queue
@@ -45,7 +45,7 @@ class MemoryConnection:
         self._clock = network.clock
         self._on_settled = on_settled
         self._on_lost = on_lost
-        self._lost = ""  # why
+        self._lost = ""  # the reason
         self._leaving = False
         self._left = False
         self._transactions: list[MemoryTransaction] = []
@@ -53,24 +53,24 @@ class MemoryConnection:
         self._reader = threading.Thread(target=self._read, name=f"memory-{broker}-{client_id}", daemon=True)
 
     def start(self) -> None:
-        """Begin to call back."""
+        """Begin to make callbacks."""
         self._reader.start()
 
     # The driver's contract.
 
     def send(self, message: Outgoing) -> int:
-        """Write; return when (ns). ConnectionError when the connection is gone."""
+        """Write; return when (ns). ConnectionError if the connection is gone."""
         if message.headers.reply_to:
             to = self._temporary(message.headers.reply_to)
             message = message._replace(headers=replace(message.headers, reply_to=to))
         return self._network.take(self, message)
 
     def _temporary(self, name: str) -> str:
-        """The queue of this connection's own that stands for a temporary one."""
+        """Return the queue of this connection that represents a temporary queue."""
         return f"{name}.{self.client_id}"
 
     def begin(self) -> "MemoryTransaction":
-        """Raises ConnectionError when the connection is gone."""
+        """Begin a transaction. Raises ConnectionError if the connection is gone."""
         if not self.is_open():
             raise ConnectionError(f"the connection to {self.broker} is gone")
         transaction = MemoryTransaction(self._network, self, self._on_settled)
@@ -96,13 +96,13 @@ class MemoryConnection:
         return self._network.subscribe(self, subscription, take)
 
     def settle(self, delivery: Delivery) -> None:
-        """Acknowledge; does nothing when the connection was lost meanwhile."""
+        """Acknowledge; does nothing if the connection has been lost."""
         match delivery.ack_token:
             case (Taker() as taker, int(number)):
                 self._network.acknowledge(self, taker, number)
 
     def close(self) -> None:
-        """Leave once everything written is read, and every answer and delivery on its way is called back."""
+        """Close once all writes are read, and the callbacks for all pending answers and deliveries are made."""
         if self._lost or self._leaving:
             return
         self._leaving = True
@@ -111,7 +111,7 @@ class MemoryConnection:
         if self._reader is not threading.current_thread():
             self._reader.join()
         self._left = True
-        self._lose_transactions()  # again: one that was asked for while we left
+        self._lose_transactions()  # again: a transaction that was begun while we closed
         self._network.log_out(self)
 
     # The network's calls (drivers.memory.network.Member).
@@ -127,7 +127,7 @@ class MemoryConnection:
         self._inbox.put(call)
 
     def cut(self, reason: str) -> None:
-        """The connection is lost: waiting callbacks are dropped."""
+        """Lose the connection: waiting callbacks are dropped."""
         self._lost = reason
         self._inbox.put(None)
 
@@ -145,7 +145,7 @@ class MemoryConnection:
 
 
 class MemoryTransaction:
-    """See `drivers.contract.Transaction`. It keeps messages aside, and the network takes all at once."""
+    """See `drivers.contract.Transaction`. It collects messages, and the network accepts all of them at once."""
 
     def __init__(self, network: MemoryNetwork, member: MemoryConnection, on_settled: OnSettled) -> None:
         self.held = Held(on_settled)
@@ -200,17 +200,17 @@ class MemoryConnector(MakesPythonClients):
         on_settled: OnSettled,
         on_lost: OnLost,
     ) -> MemoryConnection:
-        """Open one connection, once. Raises `ConnectFailed` or `Refused`."""
+        """Open one connection, with one attempt. Raises `ConnectFailed` or `Refused`."""
         parts = urlsplit(endpoint.uri)
         if parts.scheme != "memory" or not parts.netloc:
-            raise ConnectFailed(f"{endpoint.uri!r} is no broker in memory: write memory://NAME")
+            raise ConnectFailed(f"{endpoint.uri!r} is not a broker in memory: write memory://NAME")
         connection = MemoryConnection(self._network, parts.netloc, client_id, on_settled, on_lost)
         self._network.log_in(connection, credentials, timeout_s)
         connection.start()
         return connection
 
     def browse(self, endpoint: Endpoint, credentials: Credentials, queue: str, *, timeout_s: float) -> list[Browsed]:
-        """Every message on a queue, without taking it away. Raises `DriverError`."""
+        """Return every message on a queue, without removing it. Raises `DriverError`."""
         connection = self.connect(
             endpoint, credentials, client_id="browser", timeout_s=timeout_s, on_settled=_ignore, on_lost=_ignore
         )
@@ -220,4 +220,4 @@ class MemoryConnector(MakesPythonClients):
 
 
 def _ignore(*_: object) -> None:
-    """Nobody listens to this connection."""
+    """Ignore callbacks of this connection."""

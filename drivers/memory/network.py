@@ -1,14 +1,14 @@
-"""A network of brokers in memory. A test orders its faults one by one.
+"""A network of brokers in memory, whose faults a test controls one by one.
 
     producer ─► broker a ─┐                        ┌─ broker a ─► consumer (0 hops)
                           ├─ queues of the network ┤
     producer ─► broker b ─┘                        └─ broker b ─► consumer (1 hop for what entered at a)
 
-All brokers share their queues and topics, as if every message were stored and forwarded (after ``delivery_delay_s``).
-A broker can be killed, frozen and brought back; a chosen message be dropped, duplicated, held back or corrupted; logins
-and destinations be refused: the planted truth that the measuring code must find again.
+All brokers share their queues and topics, as if every message were stored and forwarded (after ``delivery_delay_s``). A
+broker can be killed, frozen and restored; chosen messages can be dropped, duplicated, held back or corrupted; logins
+and destinations can be refused. This is the planted truth that the measuring code must find again.
 
-One lock guards everything. Under the lock connections only receive callbacks; they run them on threads of their own.
+One lock guards everything. Under the lock connections only receive callbacks; they run them on their own threads.
 """
 
 import threading
@@ -32,12 +32,12 @@ class Tampering(StrEnum):
 
     DROP = "drop"
     DUPLICATE = "duplicate"
-    HOLD_BACK = "hold back"  # delivered behind the message after it
+    HOLD_BACK = "hold back"  # delivered after the next message
     CORRUPT = "corrupt"  # the last byte of the body is flipped
 
 
 class Member(Protocol):
-    """A connection's methods that the network uses. All methods return at once."""
+    """The methods of a connection that the network uses. All of them return at once."""
 
     broker: str
     client_id: str
@@ -55,7 +55,7 @@ class _Broker:
     refuses_logins: bool = False
     holds_answers: bool = False
     members: list[Member] = field(default_factory=list)
-    unread: list[tuple[Member, Callable[[], None]]] = field(default_factory=list)  # written while it was frozen
+    unread: list[tuple[Member, Callable[[], None]]] = field(default_factory=list)  # written while the broker was frozen
 
 
 class MemoryNetwork:
@@ -80,14 +80,14 @@ class MemoryNetwork:
         self._refused: set[str] = set()
 
     def endpoint(self, broker: str) -> Endpoint:
-        """``memory://NAME``. KeyError when there is no such broker."""
+        """Return the endpoint ``memory://NAME``. KeyError if there is no such broker."""
         self._broker(broker)
         return Endpoint(broker, "memory", f"memory://{broker}")
 
     # Controls: faults of brokers.
 
     def kill(self, broker: str) -> None:
-        """Every connection is lost at once, and what was not yet answered never will be. The network keeps messages."""
+        """Lose every connection at once; sends without an answer never get one. The network keeps messages."""
         with self._changed:
             state = self._broker(broker)
             state.alive, members = False, list(state.members)
@@ -99,19 +99,19 @@ class MemoryNetwork:
             self._changed.notify_all()
 
     def restore(self, broker: str) -> None:
-        """The killed broker accepts connections again."""
+        """Make the killed broker accept connections again."""
         with self._changed:
             state = self._broker(broker)
             state.alive, state.frozen, state.holds_answers = True, False, False
             self._changed.notify_all()
 
     def freeze(self, broker: str) -> None:
-        """The broker stops where it stands: connections stay open, nothing is read, answered or delivered."""
+        """Stop the broker: connections stay open, nothing is read, answered or delivered."""
         with self._changed:
             self._broker(broker).frozen = True
 
     def thaw(self, broker: str) -> None:
-        """The frozen broker goes on, and handles all that was written to it meanwhile."""
+        """Continue the frozen broker, which handles everything written to it in the meantime."""
         with self._changed:
             state = self._broker(broker)
             state.frozen, unread = False, list(state.unread)
@@ -123,7 +123,7 @@ class MemoryNetwork:
             self._changed.notify_all()
 
     def hold_answers(self, broker: str) -> None:
-        """The broker stores messages and sends no answers until it is restored: in doubt, though it arrived."""
+        """Store messages but send no answers until the broker is restored: in doubt, although they arrived."""
         with self._changed:
             self._broker(broker).holds_answers = True
 
@@ -134,32 +134,33 @@ class MemoryNetwork:
     # Controls: the handling of single messages, and the present state.
 
     def refuse(self, destination: str) -> None:
-        """Sends to ``queue://x`` or ``topic://x`` fail, subscriptions to it are refused."""
+        """Make sends to ``queue://x`` or ``topic://x`` fail, and refuse subscriptions to it."""
         with self._changed:
             self._refused.add(str(Destination.parse(destination)))
 
     def tamper(self, tampering: Tampering, destination: str, nth: int) -> None:
-        """Do that to the nth message (1, 2 …, resends included) that any broker accepts for ``destination``."""
+        """Apply the tampering to the nth message (1, 2 …, resends included) that any broker accepts for
+        ``destination``."""
         with self._changed:
             self._tamperer.plan(tampering, str(Destination.parse(destination)), nth)
 
     def browse(self, queue: str) -> list[Stored]:
-        """What lies on a queue: delivered and not acknowledged, then waiting."""
+        """Return the messages on a queue: delivered and not acknowledged, then waiting."""
         with self._changed:
             return self._places.browse(queue)
 
     def depths(self) -> dict[str, int]:
-        """How many messages lie on each queue, delivered and unacknowledged ones included."""
+        """Return the number of messages on each queue, including delivered and unacknowledged ones."""
         with self._changed:
             return self._places.depths()
 
     def connections(self, broker: str) -> int:
-        """How many connections a broker has."""
+        """Return how many connections a broker has."""
         with self._changed:
             return len(self._broker(broker).members)
 
     def close(self) -> None:
-        """Kill every broker and stop what runs for them."""
+        """Kill every broker and stop the threads."""
         with self._changed:
             self._delivery.close()
             for broker in self._brokers:
@@ -183,7 +184,7 @@ class MemoryNetwork:
             state.members.append(member)
 
     def take(self, member: Member, message: Outgoing) -> int:
-        """A message is written to a connection; when (ns). ConnectionError when that is gone."""
+        """Accept a message written to a connection; return when (ns). ConnectionError if the connection is gone."""
         with self._changed:
             self._require_open(member)
             sent_ns = self.clock()
@@ -191,13 +192,14 @@ class MemoryNetwork:
             return sent_ns
 
     def commit(self, member: Member, messages: Sequence[Outgoing], answer: Callable[[Outcome, str], None]) -> None:
-        """Messages of a transaction are asked for; ``answer`` gets what became of all. ConnectionError when gone."""
+        """Commit messages of a transaction; ``answer`` gets the outcome of all. ConnectionError if the connection is
+        gone."""
         with self._changed:
             self._require_open(member)
             self._read_soon(member, lambda: self._accept_together(member, messages, answer))
 
     def subscribe(self, member: Member, subscription: Subscription, take: Callable[[Taker, int, Waiting], None]) -> int:
-        """Add a taker; waits while the broker is frozen. Raises `Refused`, or ConnectionError when it is killed."""
+        """Add a subscriber; waits while the broker is frozen. Raises `Refused`, or ConnectionError if it is killed."""
         state = self._broker(member.broker)
         with self._changed:
             self._changed.wait_for(lambda: not (state.frozen and member.is_open()))
@@ -212,13 +214,14 @@ class MemoryNetwork:
             return began_ns
 
     def acknowledge(self, member: Member, taker: Taker, number: int) -> None:
-        """Lost with the connection, because the broker would never read it."""
+        """Acknowledge. Lost with the connection, because the broker would never read it."""
         with self._changed:
             if member.is_open():
                 self._read_soon(member, lambda: taker.acknowledge(number))
 
     def stop_delivering(self, member: Member) -> None:
-        """The connection says goodbye: all that it wrote is read, it gets nothing more. Waits while frozen."""
+        """Close the connection's deliveries: everything that it wrote is read, and it gets no more. Waits while
+        frozen."""
         state = self._broker(member.broker)
         with self._changed:
             self._changed.wait_for(lambda: not (state.frozen and member.is_open()))
@@ -226,7 +229,7 @@ class MemoryNetwork:
                 taker.source.leave(taker)
 
     def log_out(self, member: Member) -> None:
-        """Take a connection off its broker."""
+        """Remove a connection from its broker."""
         with self._changed:
             self._remove(member)
 
@@ -253,7 +256,7 @@ class MemoryNetwork:
         destination = str(message.destination)
         refused = destination in self._refused
         if message.durable and not self._brokers[member.broker].holds_answers:
-            reason = f"broker {member.broker} takes no messages for {destination}" if refused else ""
+            reason = f"broker {member.broker} accepts no messages for {destination}" if refused else ""
             member.answer(message.token, Outcome.FAILED if refused else Outcome.ACKED, reason)
         if not refused:
             self._store(member, message)
@@ -261,10 +264,10 @@ class MemoryNetwork:
     def _accept_together(
         self, member: Member, messages: Sequence[Outgoing], answer: Callable[[Outcome, str], None]
     ) -> None:
-        """All of them, or none where one goes to a refused destination."""
+        """Accept all messages, or none if one goes to a refused destination."""
         refused = sorted({str(message.destination) for message in messages} & self._refused)
         if not self._brokers[member.broker].holds_answers:
-            reason = f"broker {member.broker} takes no messages for {', '.join(refused)}" if refused else ""
+            reason = f"broker {member.broker} accepts no messages for {', '.join(refused)}" if refused else ""
             answer(Outcome.FAILED if refused else Outcome.ACKED, reason)
         for message in messages if not refused else ():
             self._store(member, message)
@@ -275,7 +278,7 @@ class MemoryNetwork:
             self._delivery.forward(message.destination, copy)
 
     def _refuse_subscription(self, member: Member, subscription: Subscription) -> Selector | None:
-        """Its selector, if it has one. Raises `Refused`."""
+        """Return its selector, if it has one. Raises `Refused`."""
         if str(subscription.destination) in self._refused:
             raise Refused(f"broker {member.broker} refuses subscriptions to {subscription.destination}")
         try:
@@ -284,7 +287,7 @@ class MemoryNetwork:
             raise Refused(f"broker {member.broker}: {error}") from error
 
     def _remove(self, member: Member) -> None:
-        """Take back what it did not acknowledge; its topic subscriptions end unless durable."""
+        """Take back unacknowledged messages; its topic subscriptions end unless they are durable."""
         members = self._brokers[member.broker].members
         if member in members:
             members.remove(member)
@@ -295,7 +298,7 @@ class MemoryNetwork:
 
 
 class Tamperer:
-    """Counts what is accepted for each destination (``queue://x``), and does to the chosen ones what was planned."""
+    """Counts accepted messages by destination (``queue://x``), and applies the planned tampering to the chosen ones."""
 
     def __init__(self) -> None:
         self._planned: dict[tuple[str, int], Tampering] = {}
@@ -303,11 +306,11 @@ class Tamperer:
         self._held_back: dict[str, list[Stored]] = {}
 
     def plan(self, tampering: Tampering, destination: str, nth: int) -> None:
-        """Do that to the nth message (1, 2 …) for ``destination``."""
+        """Apply the tampering to the nth message (1, 2 …) for ``destination``."""
         self._planned[destination, nth] = tampering
 
     def passed(self, destination: str, stored: Stored) -> list[Stored]:
-        """The messages that go on in place of one that came in."""
+        """Return the messages that continue in place of an incoming message."""
         self._accepted[destination] += 1
         tampering = self._planned.get((destination, self._accepted[destination]))
         if tampering is Tampering.DROP:
@@ -323,10 +326,10 @@ class Tamperer:
 
 
 class DelayedDelivery:
-    """Calls ``deliver`` later, on a thread of its own, or at once where there is neither delay nor limit.
+    """Calls ``deliver`` later, on its own thread, or at once if there is neither delay nor limit.
 
-    ``most_per_s``: of a broker that serves no more messages a second; None: any number.
-    ``changed`` is the lock of the network: it is held when a method is called, and when ``deliver`` is.
+    ``most_per_s``: limit of a slow broker in messages per second; None: no limit. ``changed`` is the lock of the
+    network: it is held when a method is called, and when ``deliver`` is.
     """
 
     def __init__(
@@ -358,7 +361,7 @@ class DelayedDelivery:
         return self._changed.notify_all()
 
     def close(self) -> None:
-        """The thread ends with the next change. Messages that are not delivered by then never are."""
+        """End the thread with the next change. Messages that are not delivered by then never are."""
         self._closed = True
 
     def _deliver_delayed(self) -> None:

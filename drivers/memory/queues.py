@@ -1,8 +1,7 @@
 """The queues and topics of the brokers in memory.
 
-A queue dispatches in order, in turn, within each taker's prefetch. A topic has a queue for each subscription.
-
-Plain data without a lock of its own: `drivers.memory.network` guards it.
+A queue dispatches in order, to its subscribers in rotation, within the prefetch of each. A topic has a queue for each
+subscription. Plain data without a lock of its own: `drivers.memory.network` guards it.
 """
 
 from collections import deque
@@ -19,9 +18,9 @@ EXPIRED = "ExpiryQueue"  # as Artemis names it
 
 @dataclass(frozen=True)
 class Stored:
-    """A message as a broker holds it: where and when (ns) it entered the network.
+    """A message as a broker stores it: where and when (ns) it entered the network.
 
-    ``expired``: it is a dead letter, as its time to live was over.
+    ``expired``: it is a dead letter, because its time to live was over.
     """
 
     body: bytes
@@ -31,14 +30,14 @@ class Stored:
     expired: bool = False
 
     def is_over(self, now_ns: int) -> bool:
-        """Whether its time to live is over. A dead letter lives for ever."""
+        """Whether its time to live is over. A dead letter lives forever."""
         live_ns = self.headers.time_to_live_ms * NS_PER_MS
         return 0 < live_ns <= now_ns - self.entered_ns and not self.expired
 
 
 @dataclass(eq=False)
 class Waiting:
-    """A message in a queue; redelivered once a taker had it and did not acknowledge it."""
+    """A message in a queue; redelivered once a subscriber received it and did not acknowledge it."""
 
     stored: Stored
     redelivered: bool = False
@@ -46,7 +45,8 @@ class Waiting:
 
 @dataclass(eq=False)
 class Taker:
-    """One subscription of one connection. ``unacked`` holds what it has and did not acknowledge, oldest first."""
+    """One subscription of one connection. ``unacked``: messages that it received and did not acknowledge, oldest
+    first."""
 
     source: "Queue"
     prefetch: int
@@ -56,7 +56,7 @@ class Taker:
     unacked: dict[int, Waiting] = field(default_factory=dict)
 
     def wants(self, waiting: Waiting) -> bool:
-        """Whether it can take this message now."""
+        """Whether it can receive this message now."""
         selected = self.selector is None or self.selector.matches(waiting.stored.headers.properties)
         return selected and len(self.unacked) < self.prefetch and self.is_ready()
 
@@ -70,9 +70,9 @@ _delivery_numbers = count(1)
 
 @dataclass(eq=False)
 class Queue:
-    """Messages, and who takes them in turn. A topic has one of these for each subscription.
+    """Messages, and the subscribers that receive them in rotation. A topic has one queue for each subscription.
 
-    ``bury`` gets each waiting message whose time to live is over; ``clock`` tells that.
+    ``bury`` receives each waiting message whose time to live, by ``clock``, is over.
     """
 
     clock: Callable[[], int]
@@ -87,7 +87,7 @@ class Queue:
         self.dispatch()
 
     def dispatch(self) -> None:
-        """Deliver waiting messages while a consumer that wants them has room."""
+        """Deliver waiting messages while a matching subscriber has room."""
         self._expire()
         unwanted: deque[Waiting] = deque()
         while self.waiting and any(len(taker.unacked) < taker.prefetch for taker in self.takers):
@@ -104,7 +104,7 @@ class Queue:
         self.waiting.extendleft(reversed(unwanted))
 
     def _expire(self) -> None:
-        """Brokers look at what waits when they deliver, and when somebody browses."""
+        """Remove expired messages. Brokers check waiting messages when they deliver, and when a client browses."""
         if not self.mortal:
             return
         now_ns = self.clock()
@@ -115,12 +115,12 @@ class Queue:
             self.bury(stored)
 
     def leave(self, taker: Taker) -> None:
-        """No more for this taker; what it still acknowledges counts."""
+        """Deliver no more to this subscriber; its further acknowledgements count."""
         if taker in self.takers:
             self.takers.remove(taker)
 
     def take_back(self, taker: Taker) -> None:
-        """Messages that the consumer did not acknowledge go to the front again, marked as redelivered."""
+        """Put unacknowledged messages of the subscriber back at the front, marked as redelivered."""
         self.leave(taker)
         for waiting in reversed(taker.unacked.values()):
             waiting.redelivered = True
@@ -129,7 +129,7 @@ class Queue:
         self.dispatch()
 
     def browse(self) -> list[Stored]:
-        """All messages: with takers, unacknowledged, and waiting."""
+        """Return all messages: delivered and unacknowledged, then waiting."""
         self._expire()
         unacked = [waiting for taker in self.takers for waiting in taker.unacked.values()]
         return [waiting.stored for waiting in (*unacked, *self.waiting)]
@@ -144,7 +144,7 @@ class Queue:
 
 
 class Places:
-    """The queues of a network, and its topics. Both are made by their first message or subscription.
+    """The queues of a network, and its topics. Both are created by their first message or subscription.
 
     A message whose time to live is over goes to the queue `EXPIRED`.
     """
@@ -163,7 +163,8 @@ class Places:
                 subscription.put(stored)
 
     def source(self, client_id: str, subscription: Subscription) -> Queue:
-        """The queue to take from; on a topic the subscription's own. Raises `Refused`: a durable one that is in use."""
+        """Return the queue to receive from; on a topic the subscription's own. Raises `Refused` for a durable one in
+        use."""
         destination = subscription.destination
         if destination.kind == "queue":
             return self._queue(destination.name)
@@ -184,22 +185,22 @@ class Places:
         self._queue(EXPIRED).put(replace(stored, expired=True))
 
     def end_unused(self) -> None:
-        """Topic subscriptions without a consumer end, unless they are durable."""
+        """End topic subscriptions without a consumer, unless they are durable."""
         for subscriptions in self._topics.values():
             for own in [own for own, source in subscriptions.items() if own.startswith("#") and not source.takers]:
                 del subscriptions[own]
 
     def dispatch(self) -> None:
-        """Hand out what waits anywhere."""
+        """Dispatch the waiting messages of all queues."""
         for source in (*self._queues.values(), *(own for topic in self._topics.values() for own in topic.values())):
             source.dispatch()
 
     def browse(self, queue: str) -> list[Stored]:
-        """What lies on a queue: delivered and not acknowledged, then waiting."""
+        """Return the messages on a queue: delivered and not acknowledged, then waiting."""
         return self._queues[queue].browse() if queue in self._queues else []
 
     def depths(self) -> dict[str, int]:
-        """How many messages lie on each queue, delivered and unacknowledged ones included."""
+        """Return the number of messages on each queue, including delivered and unacknowledged ones."""
         for queue in list(self._queues.values()):
-            queue.browse()  # what expires goes to another queue
+            queue.browse()  # expired messages go to another queue
         return {name: len(queue.browse()) for name, queue in self._queues.items()}

@@ -1,7 +1,7 @@
-"""One STOMP 1.2 connection: sends, subscribes, settles and leaves; and reports to its owner what it hears.
+"""One STOMP 1.2 connection: sends, subscribes, settles and closes, and reports to its owner what it receives.
 
-Durable sends carry a receipt and are settled by it; every delivery is acknowledged by itself. Names and numbers of
-every message stay bytes in both directions: nothing is decoded to be encoded again.
+Durable sends request a receipt, which settles them; every delivery is acknowledged individually. Names and numbers of
+every message stay bytes in both directions: nothing is decoded only to be encoded again.
 """
 
 import contextlib
@@ -57,7 +57,7 @@ OnMessage = Callable[[RawFrame, int], None]
 
 @dataclass
 class PendingReply:
-    """The reply to a frame: a time (ns), or the broker's words, or neither when the connection is gone."""
+    """The reply to a frame: a time (ns), or the broker's words, or neither if the connection is gone."""
 
     came: threading.Event = field(default_factory=threading.Event)
     at_ns: int = 0
@@ -82,7 +82,7 @@ class StompConnection:
         trust: Trust,
     ):
         self.broker = broker
-        self.is_artemis = False  # until the broker says what it is
+        self.is_artemis = False  # until the broker identifies itself
         self._address, self._timeout_s = address, timeout_s
         self._on_settled, self._on_lost = on_settled, on_lost
         self._wire = Wire(address, self._on_traffic, self._on_frame, self._on_gone, trust)
@@ -103,7 +103,7 @@ class StompConnection:
     # -- opening and closing
 
     def open(self, credentials: Credentials, client_id: str) -> None:
-        """Connect and log in, within the timeout. Raises `ConnectFailed` or `Refused`, leaving nothing open."""
+        """Connect and log in, within the timeout. Raises `ConnectFailed` or `Refused`, and then leaves nothing open."""
         try:
             self._log_in(credentials, client_id, time.monotonic() + self._timeout_s)
         except BaseException:
@@ -131,7 +131,7 @@ class StompConnection:
         self._wire.watch(agree_beats(self._address.heartbeat_ms, connected.frame.headers.get("heart-beat", "")))
 
     def _now_open(self) -> bool:
-        """From here on a loss is told by ``on_lost``; one that came first makes opening fail."""
+        """Mark as open. From here on ``on_lost`` reports a loss; an earlier loss makes opening fail."""
         with self._changing:
             self._open = not self._gone
             return self._open
@@ -150,12 +150,14 @@ class StompConnection:
         return turned_away(f"{self.broker} at {self._address}", username, words)
 
     def close(self) -> None:
-        """Leave politely; bounded, also on a frozen broker. From a callback it leaves without waiting."""
+        """Close politely, within a limited time, even on a frozen broker. A callback closes without waiting."""
         with self._changing:
             was_open, self._open = self._open, False
         if was_open and not self._wire.in_reader():
             deadline_s = time.monotonic() + CLOSE_TIMEOUT_S
-            if self._awaits_answers():  # Artemis would answer the goodbye, and hang up, before it has answered them
+            if (
+                self._awaits_answers()
+            ):  # otherwise Artemis answers the goodbye, and hangs up, before it has answered them
                 self._all_settled.wait(CLOSE_TIMEOUT_S)
             with contextlib.suppress(ConnectionError):
                 receipt, answer = self._expect()
@@ -214,8 +216,8 @@ class StompConnection:
     def consume(self, headers: dict[str, str], on_message: OnMessage) -> int:
         """Subscribe with these headers; return when (ns) the broker confirmed it.
 
-        Raises `Refused` in the broker's words, and ConnectionError when it is gone or, after the timeout, silent:
-        a broker that does not answer is given up, and ``on_lost`` says so.
+        Raises `Refused` in the broker's words, and ConnectionError if it is gone or, after the timeout, silent: a
+        broker that does not answer is given up, and ``on_lost`` reports it.
         """
         receipt, answer = self._expect()
         number = headers["id"].encode()
@@ -245,7 +247,7 @@ class StompConnection:
             raise ConnectionError(f"broker {self.broker} at {self._address}: {self._wire.reason}")
         return receipt, answer
 
-    # -- what the broker does; all of it called by the reader
+    # -- events from the broker, all called by the reader
 
     def _on_traffic(self, frame: RawFrame, at_ns: int) -> None:
         if frame.head.startswith(b"MESSAGE"):
@@ -303,7 +305,7 @@ class StompConnection:
 
 
 def _delivery(frame: RawFrame, received_ns: int) -> Delivery:
-    """The acknowledgement repeats the token as it came: it is escaped already."""
+    """Return a delivery. The acknowledgement repeats the token as it came: it is already escaped."""
     return Delivery(
         body=frame.body,
         received_ns=received_ns,
@@ -314,7 +316,8 @@ def _delivery(frame: RawFrame, received_ns: int) -> Delivery:
 
 
 def _request(frame: RawFrame, received_ns: int) -> Delivery:
-    """With the destination of its reply: Classic writes ``/remote-temp-queue/NAME`` for another client's."""
+    """Return a delivery with the destination of its reply: Classic writes ``/remote-temp-queue/NAME`` for another
+    client's."""
     _, _, reply_to = (frame.header("reply-to") or "").partition("/")
     kind, _, name = reply_to.partition("/")
     return _delivery(frame, received_ns)._replace(

@@ -1,6 +1,6 @@
 """Connects to one broker by STOMP 1.2, on stomp.py.
 
-A connection is opened once and never reopened: failing over, resubscribing and resending are the client's
+A connection is opened once and never reopened: the client fails over, resubscribes and resends
 (`drivers.client.client`).
 """
 
@@ -55,7 +55,7 @@ class StompConnector(MakesPythonClients):
         on_settled: OnSettled,
         on_lost: OnLost,
     ) -> StompConnection:
-        """One attempt, all of it within ``timeout_s``. Raises `ConnectFailed` or `Refused`."""
+        """Make one attempt, all of it within ``timeout_s``. Raises `ConnectFailed` or `Refused`."""
         try:
             address = read_address(endpoint.uri, self._heartbeat_ms)
             connection = StompConnection(endpoint.broker, address, timeout_s, on_settled, on_lost, self._trust)
@@ -65,7 +65,8 @@ class StompConnector(MakesPythonClients):
         return connection
 
     def browse(self, endpoint: Endpoint, credentials: Credentials, queue: str, *, timeout_s: float) -> list[Browsed]:
-        """Every message on a queue as it lies there; ages are by the wall clocks of the sender and of this host."""
+        """Return every message on a queue without removing it; ages are by the wall clocks of the sender and of this
+        host."""
         messages: list[Browsed] = []
         ended = threading.Event()
         trouble: list[str] = []
@@ -103,14 +104,14 @@ class StompConnector(MakesPythonClients):
             connection.close()
         if trouble:
             raise DriverError(
-                f"browsing queue {queue} of broker {endpoint.broker}: {trouble[0]}, {len(messages)} messages had come; "
-                "is the broker alive, or the time too short for what lies there?"
+                f"browsing queue {queue} of broker {endpoint.broker}: {trouble[0]}, after {len(messages)} "
+                "messages; is the broker alive, or the timeout too short for the queue?"
             )
         return messages
 
 
 def _require_browsing(connection: StompConnection) -> None:
-    """Artemis knows no ``browser`` by STOMP: it would take a browser for a consumer and hand the messages over."""
+    """Raise DriverError on Artemis, which has no STOMP ``browser``: it would treat a browser as a consumer."""
     if connection.is_artemis:
         raise DriverError(
             f"broker {connection.broker}: STOMP cannot browse a queue of Artemis, but would take its messages away; "
@@ -119,7 +120,7 @@ def _require_browsing(connection: StompConnection) -> None:
 
 
 def _browse_headers(queue: str) -> dict[str, str]:
-    """Acknowledged as they are sent: a browser that acknowledged itself would stop at its prefetch."""
+    """Return headers with automatic acknowledgement: a browser that acknowledged itself would stop at its prefetch."""
     return {
         "destination": destination_header(Destination("queue", queue)),
         "id": "browse",

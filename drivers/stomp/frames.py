@@ -1,6 +1,6 @@
-"""Writes STOMP 1.2 frames, and says what they mean. Values in, values out; no socket here.
+"""Writes STOMP 1.2 frames, and interprets them. Values in, values out; no socket here.
 
-Source: the STOMP 1.2 specification, and what ActiveMQ 5.18.3 was seen to send.
+Source: the STOMP 1.2 specification, and the observed behavior of ActiveMQ 5.18.3.
 """
 
 import time
@@ -13,19 +13,19 @@ from drivers.stomp.stream import END
 from topologies.model.endpoints import Credentials
 
 TLS_SCHEME = "stomp+ssl"
-# Artemis counts what it sends ahead in bytes, and takes a prefetch for bytes too unless this is said. Classic does not
-# know the header. The size of a message of 1 KiB with its headers, and some room.
+# Artemis counts prefetched messages in bytes, and reads a prefetch as bytes too unless this header is sent. Classic
+# ignores it. The size of a message of 1 KiB with its headers, and some room.
 WINDOW_BYTES_A_MESSAGE = 2048
 ROUTING_TYPES = {"queue": "ANYCAST", "topic": "MULTICAST"}
-"""Kinds of destinations as Artemis calls them."""
-BROKER_PATH_PROPERTY = "bbBrokerPath"  # as the renderers name it; a test holds the two together
+"""Artemis' names for the kinds of destinations."""
+BROKER_PATH_PROPERTY = "bbBrokerPath"  # the renderers' name; a test keeps the two equal
 _ESCAPES = str.maketrans({"\\": "\\\\", "\n": "\\n", "\r": "\\r", ":": "\\c"})
 _PASSED_OVER_BEATS = 2.5  # ActiveMQ lets nearly two intervals pass when a frame went out in between
 
 
 @dataclass(frozen=True)
 class Address:
-    """Where to connect, and how often (ms) each side shall be heard; 0 is never."""
+    """Where to connect, and the interval (ms) of heart-beats in each direction; 0 is never."""
 
     host: str
     port: int
@@ -37,14 +37,14 @@ class Address:
 
 
 def read_address(uri: str, heartbeat_ms: int) -> Address:
-    """Read ``stomp://host:port[?heartbeat_ms=N]``, or stomp+ssl; ValueError names what is wrong and what to write."""
+    """Parse ``stomp://host:port[?heartbeat_ms=N]``, or stomp+ssl; ValueError says what is wrong and what to write."""
     parts = urlsplit(uri)
     if parts.scheme not in ("stomp", TLS_SCHEME) or not parts.hostname or parts.port is None:
         raise ValueError(f"{uri}: write stomp://HOST:PORT, or {TLS_SCHEME}://HOST:PORT for TLS")
     options = dict(parse_qsl(parts.query, keep_blank_values=True))
     every = options.pop("heartbeat_ms", str(heartbeat_ms))
     if options:
-        raise ValueError(f"{uri}: STOMP has no option {', '.join(sorted(options))}; it knows heartbeat_ms")
+        raise ValueError(f"{uri}: STOMP has no option {', '.join(sorted(options))}; it supports heartbeat_ms")
     if not (every.isascii() and every.isdigit()):
         raise ValueError(f"{uri}: heartbeat_ms={every}: write a whole number of milliseconds, 0 for none")
     return Address(parts.hostname, parts.port, int(every), parts.scheme == TLS_SCHEME)
@@ -52,20 +52,20 @@ def read_address(uri: str, heartbeat_ms: int) -> Address:
 
 @dataclass(frozen=True)
 class Beats:
-    """What was agreed: write at least every ``send_every_s``, give up after ``silent_after_s``; 0 is never."""
+    """The agreed heart-beats: write at least every ``send_every_s``, give up after ``silent_after_s``; 0 is never."""
 
     send_every_s: float
     silent_after_s: float
 
     @property
     def tick_s(self) -> float:
-        """How often to look: often enough that a beat is never late; 0 when there is nothing to look after."""
+        """The interval of checks: short enough that a beat is never late; 0 if there is nothing to check."""
         return min(
             (period_s for period_s in (self.send_every_s / 4, self.silent_after_s / 10) if period_s), default=0.0
         )
 
     def beat_due(self, quiet_s: float) -> bool:
-        """Whether to write now, having written nothing for ``quiet_s``: early, as the broker grants no grace."""
+        """Whether to write now, after ``quiet_s`` without a write: early, as the broker grants no grace period."""
         return 0 < self.send_every_s <= 2 * quiet_s
 
     def silent(self, unheard_s: float) -> bool:
@@ -73,7 +73,8 @@ class Beats:
 
 
 def agree_beats(ours_ms: int, theirs: str) -> Beats:
-    """The heart-beats that ``heart-beat:theirs`` of a CONNECTED frame and our wish (the same both ways) lead to."""
+    """Return the heart-beats that follow from a CONNECTED frame's ``heart-beat:theirs`` and our own (equal both
+    ways)."""
     can_send_ms, wants_ms = (int(number) for number in (theirs or "0,0").split(","))
     send_ms = max(ours_ms, wants_ms) if ours_ms and wants_ms else 0
     hear_ms = max(ours_ms, can_send_ms) if ours_ms and can_send_ms else 0
@@ -81,9 +82,9 @@ def agree_beats(ours_ms: int, theirs: str) -> Beats:
 
 
 def encode(command: str, headers: dict[str, str], body: bytes = b"") -> bytes:
-    """One frame; values are escaped, so no name can smuggle in a header.
+    """Encode one frame; values are escaped, so no value can inject a header.
 
-    ValueError for a NUL, because a header cannot carry it.
+    ValueError for a NUL, because a header cannot contain it.
     """
     escape = command != "STOMP"  # the specification forbids it in this one frame
     lines = [command]
@@ -95,17 +96,18 @@ def encode(command: str, headers: dict[str, str], body: bytes = b"") -> bytes:
 
 
 def destination_header(destination: Destination) -> str:
-    """``/queue/NAME``. Classic reads a list, whose parts may have kinds of their own, only if each part is so."""
+    """Return ``/queue/NAME``. Classic reads a list, whose parts may have their own kinds, only if each part has this
+    form."""
     kind_and_name = (part.partition("://") for part in destination.name.split(","))
     parts = [(kind, name) if separator else (destination.kind, kind) for kind, separator, name in kind_and_name]
     return ",".join(f"/{kind}/{name}" for kind, name in parts)
 
 
 def _named(destination: Destination, type_header: str, *, by_type: bool) -> dict[str, str]:
-    """The headers that name a destination. ``by_type``: as every Artemis understands them.
+    """Return the headers that name a destination. ``by_type``: in the form that every Artemis understands.
 
-    Artemis takes ``/queue/NAME`` for a topic of that name unless its acceptor has an anycastPrefix, which the one of
-    ``artemis create`` lacks.
+    Artemis takes ``/queue/NAME`` for a topic of that name unless its acceptor has an anycastPrefix, which the acceptor
+    of ``artemis create`` lacks.
     """
     if by_type and destination.kind in ROUTING_TYPES:
         return {"destination": destination.name, type_header: ROUTING_TYPES[destination.kind]}
@@ -113,23 +115,24 @@ def _named(destination: Destination, type_header: str, *, by_type: bool) -> dict
 
 
 def send_head(message: Outgoing, *, by_type: bool = False) -> bytes:
-    """A SEND frame up to what no two messages share: its receipt, if it is durable, and its body.
+    """Return a SEND frame up to the parts that differ between messages: its receipt, if it is durable, and its body.
 
-    ``content-length`` makes it a BytesMessage and lets a body hold any byte. ``by_type``: for Artemis. ValueError as
-    `encode` raises it.
+    ``content-length`` makes it a BytesMessage and lets a body contain any byte. ``by_type``: for Artemis. ValueError as
+    in `encode`.
     """
     parts = (message.destination, len(message.body), message.durable, message.headers, by_type)
     return _expiring(message, _send_head(*parts))
 
 
 def transacted_head(message: Outgoing, *, by_type: bool = False) -> bytes:
-    """The same in a transaction; its name and receipt are the lines that follow: it has one, durable or not."""
+    """Return the same in a transaction. Its name and receipt are the lines that follow: it has a receipt, durable or
+    not."""
     parts = (message.destination, len(message.body), message.durable, message.headers, by_type)
     return _expiring(message, _transacted_head(*parts))
 
 
 def _expiring(message: Outgoing, head: bytes) -> bytes:
-    """With the time at which the message expires: by the sender's clock, as JMS clients write it."""
+    """Add the time at which the message expires: by the sender's clock, as JMS clients write it."""
     time_to_live_ms = message.headers.time_to_live_ms
     if not time_to_live_ms:
         return head
@@ -157,10 +160,11 @@ def _transacted_head(
 def _message_headers(
     destination: Destination, body_bytes: int, message_headers: MessageHeaders, *, by_type: bool
 ) -> dict[str, str]:
-    """Properties are headers like any other. ValueError for one that is no text: STOMP has no other type."""
+    """Return a message's headers; properties are headers like any other. ValueError if one is not text, STOMP's only
+    type."""
     for name, value in message_headers.properties.items():
         if not isinstance(value, str):
-            raise ValueError(f"property {name} = {value!r}: STOMP carries text only; write {str(value)!r}")
+            raise ValueError(f"property {name} = {value!r}: STOMP carries only text; write {str(value)!r}")
     headers = {**_named(destination, "destination-type", by_type=by_type), "content-length": str(body_bytes)}
     if message_headers.priority != DEFAULT_PRIORITY:
         headers["priority"] = str(message_headers.priority)
@@ -172,7 +176,7 @@ def _message_headers(
 
 
 def login(address: Address, credentials: Credentials, client_id: str) -> bytes:
-    """The first frame of a connection: who it is, and how often it wants to be heard."""
+    """Return the first frame of a connection: its identity, and the requested heart-beats."""
     headers = {
         "accept-version": "1.2",
         "host": address.host,
@@ -184,7 +188,7 @@ def login(address: Address, credentials: Credentials, client_id: str) -> bytes:
 
 
 def subscribe_headers(subscription: Subscription, number: str, *, by_type: bool = False) -> dict[str, str]:
-    """``by_type``: for Artemis."""
+    """Return the headers of a SUBSCRIBE frame. ``by_type``: for Artemis."""
     to = subscription.destination
     to = Destination("temp-queue", to.name) if subscription.temporary else to
     headers = {
@@ -202,6 +206,6 @@ def subscribe_headers(subscription: Subscription, number: str, *, by_type: bool 
 
 
 def error_words(headers: dict[str, str], body: bytes) -> str:
-    """The message of an ERROR frame on one line, without the broker's stack trace."""
+    """Return the message of an ERROR frame on one line, without the broker's stack trace."""
     first_line = body.decode(errors="replace").strip().partition("\n")[0]
     return " ".join((headers.get("message") or first_line or "no reason given").split())

@@ -1,12 +1,10 @@
-"""Splits what came from a broker into STOMP frames: bytes in, whole frames out, each header decoded when asked for.
+"""Splits received bytes into STOMP frames: bytes in, whole frames out, each header decoded on demand.
 
 Nearly all received frames are MESSAGE and RECEIPT, and the client needs four of their headers. stomp.py decodes all
-headers into a dictionary, which takes most of its time for a message. stomp.py 9.0.0 also drops the frame that follows
-two heart-beats in one read, and cuts that frame's body at its first NUL. Therefore this module cuts the stream itself:
-by ``content-length``, or without one by the closing NUL. stomp.py gets only the few frames that open, refuse or end a
-connection.
-
-Source: the STOMP 1.2 specification, chapters "STOMP Frames" and "Value Encoding".
+headers into a dictionary, which takes most of its time per message. stomp.py 9.0.0 also drops the frame that follows
+two heart-beats in one read, and cuts that frame's body at its first NUL. So this module cuts the stream itself: by
+``content-length``, or without one by the closing NUL. stomp.py gets only the few frames that open, refuse or end a
+connection. Source: the STOMP 1.2 specification, chapters "STOMP Frames" and "Value Encoding".
 """
 
 import re
@@ -38,7 +36,7 @@ class RawFrame:
         return self.head.partition(b"\n")[0].rstrip(b"\r")
 
     def raw(self, key: bytes) -> bytes | None:
-        """A header's value as it came, escapes and all; ``key`` is ``\\nNAME:``. The first of a name counts."""
+        """Return a header's value as it came, with its escapes; ``key`` is ``\\nNAME:``. The first of a name counts."""
         head = self.head
         at = head.find(key)
         if at < 0:
@@ -47,27 +45,27 @@ class RawFrame:
         return head[at + len(key) : len(head) if end < 0 else end].rstrip(b"\r")
 
     def header(self, name: str) -> str | None:
-        """A header's value as it was meant."""
+        """Return a header's value without escapes."""
         value = self.raw(f"\n{name}:".encode())
         return None if value is None else unescaped(value).decode()
 
     def whole(self) -> bytes:
-        """The frame as one piece."""
+        """Return the frame as one piece."""
         return b"".join((self.head, b"\n\n", self.body, END))
 
 
 def unescaped(value: bytes) -> bytes:
-    """What an escaped value means. Raises BrokenStream for an escape that STOMP 1.2 does not know."""
+    """Remove the escapes from a value. Raises BrokenStream for an escape that STOMP 1.2 does not have."""
     if b"\\" not in value:
         return value
     try:
         return _ESCAPE.sub(lambda match: _MEANS[match[1]], value)
     except KeyError as error:
-        raise BrokenStream(f"header value {value!r} has an escape that STOMP 1.2 does not know") from error
+        raise BrokenStream(f"header value {value!r} has an escape that is not in STOMP 1.2") from error
 
 
 class FrameReader:
-    """Cuts one connection's stream into frames. It loses no byte, wherever a read ends. Line ends in between are
+    """Cuts one connection's stream into frames. It loses no byte, wherever a read ends. Line ends between frames are
     dropped.
 
     An incomplete frame is kept in the pieces in which it arrived, and joined once: a body of 10 MiB is not copied with
@@ -77,11 +75,11 @@ class FrameReader:
     def __init__(self) -> None:
         self._pieces: list[bytes] = []
         self._held = 0  # bytes in the pieces
-        self._wanted = 0  # bytes before which there is no use in looking again
-        self._wants_nul = False  # all but the body is there, and only a NUL can end that
+        self._wanted = 0  # bytes needed before another try makes sense
+        self._wants_nul = False  # everything but the body is there, and only a NUL can end it
 
     def feed(self, chunk: bytes) -> list[RawFrame]:
-        """Every frame that is complete by now, in order. Raises BrokenStream."""
+        """Return every frame that is complete by now, in order. Raises BrokenStream."""
         if self._pieces:
             self._keep(chunk)
             if self._held < self._wanted or (self._wants_nul and END not in chunk):
@@ -99,7 +97,7 @@ class FrameReader:
         self._held += len(chunk)
 
     def _cut(self, data: bytes) -> tuple[list[RawFrame], int]:
-        """The whole frames, and where the first incomplete one begins."""
+        """Return the whole frames, and the begin of the first incomplete one."""
         frames: list[RawFrame] = []
         at, size = 0, len(data)
         while True:
@@ -118,13 +116,13 @@ class FrameReader:
                 self._wanted = stop + 1 - at
                 return frames, at
             if data[stop]:
-                raise BrokenStream(f"a frame goes on behind the {stop - body} bytes that its content-length tells")
+                raise BrokenStream(f"a frame continues after the {stop - body} bytes of its content-length")
             frames.append(RawFrame(data[at:end], data[body:stop]))
             at = stop + 1
 
 
 def _blank_line(data: bytes, at: int) -> tuple[int, int]:
-    """Where the head ends and where the body begins; (-1, -1) while that has not come. Lines may end in CR LF."""
+    """Return where the head ends and where the body begins; (-1, -1) if that has not come. Lines may end in CR LF."""
     end = data.find(b"\n\n", at)
     with_cr = data.find(b"\n\r\n", at, len(data) if end < 0 else end + 1)
     if with_cr >= 0:
@@ -136,5 +134,5 @@ def _number(data: bytes, at: int, end: int) -> int:
     line_end = data.find(b"\n", at, end)
     digits = data[at : end if line_end < 0 else line_end].strip()
     if not digits.isdigit():
-        raise BrokenStream(f"content-length {digits!r} is no number")
+        raise BrokenStream(f"content-length {digits!r} is not a number")
     return int(digits)

@@ -1,6 +1,6 @@
 """Transactions by STOMP: BEGIN, SENDs that name the transaction, COMMIT or ABORT.
 
-Each SEND asks for a receipt. The receipt does not show the outcome of the transaction. But only an ERROR with a
+Each SEND requests a receipt. The receipt does not show the outcome of the transaction. But only an ERROR with a
 receipt's id shows which message the broker refused. All messages that were not refused before the COMMIT's receipt have
 arrived.
 """
@@ -18,7 +18,7 @@ PREFIX = b"tx-"
 
 
 class Writes(Protocol):
-    """`drivers.stomp.wire.Wire`."""
+    """The part of `drivers.stomp.wire.Wire` that transactions use."""
 
     reason: str
 
@@ -33,8 +33,8 @@ class StompTransaction:
     ) -> None:
         self.held = Held(on_settled)
         self._who, self._name, self._wire, self._by_type = broker_at, name, wire, by_type
-        self._confirmed, self._why = Outcome.ACKED, ""  # the meaning of the receipt of its end
-        self.ending = False  # somebody asked for that
+        self._confirmed, self._why = Outcome.ACKED, ""  # the outcome that the receipt of its end means
+        self.ending = False  # commit or abort was called
 
     def begin(self) -> None:
         self._wire.write(encode("BEGIN", {"transaction": self._name.decode()}))
@@ -51,7 +51,7 @@ class StompTransaction:
         self._end("ABORT")
 
     def ended(self, at_ns: int) -> None:
-        """The broker confirmed its end."""
+        """Settle the messages, because the broker confirmed the end."""
         self.held.settle(self._confirmed, at_ns, self._why)
 
     def _frame(self, head: bytes, message: Outgoing) -> tuple[bytes, ...]:
@@ -73,36 +73,38 @@ class StompTransaction:
 
 
 class StompTransactions:
-    """Those of one connection that have not ended. The reader calls the methods ``on_…``."""
+    """The unfinished transactions of one connection. The reader calls the methods ``on_…``."""
 
     def __init__(self, broker_at: str, wire: Writes, on_settled: OnSettled) -> None:
         self._who, self._wire, self._on_settled = broker_at, wire, on_settled
-        self.by_type = False  # for Artemis, once the broker said what it is
+        self.by_type = False  # for Artemis, once the broker has identified itself
         self._names: Iterator[int] = itertools.count(1)
         self._open: dict[bytes, StompTransaction] = {}
 
     def begin(self) -> StompTransaction:
-        """As the contract says. Raises ConnectionError."""
+        """See the contract. Raises ConnectionError."""
         name = PREFIX + b"%d" % next(self._names)
         transaction = StompTransaction(self._who, name, self._wire, self._on_settled, by_type=self.by_type)
         self._open[name] = transaction
-        if self._wire.reason:  # checked after the insertion: the end of the connection loses all that it finds
+        if (
+            self._wire.reason
+        ):  # checked after the insertion: the end of the connection loses all transactions that it finds
             raise ConnectionError(f"{self._who}: {self._wire.reason}")
         transaction.begin()
         return transaction
 
     @property
     def ending(self) -> bool:
-        """Whether the answer to a COMMIT or an ABORT is still to come."""
+        """Whether the answer to a COMMIT or an ABORT is still outstanding."""
         return any(transaction.ending for transaction in list(self._open.values()))
 
     def on_receipt(self, receipt: bytes, at_ns: int) -> None:
-        """The receipt is for a message, which has no meaning yet, or for the end of a transaction."""
+        """Handle a receipt for a message, which has no meaning yet, or for the end of a transaction."""
         if receipt in self._open:
             self._open.pop(receipt).ended(at_ns)
 
     def on_error(self, receipt: bytes, at_ns: int, words: str) -> None:
-        """The broker refuses one message, or the end."""
+        """Handle the refusal of one message, or of the end."""
         name, _, number = receipt.partition(b"/")
         if number and name in self._open:
             self._open[name].held.refuse(int(number), at_ns, words)

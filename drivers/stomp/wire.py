@@ -1,15 +1,15 @@
-"""Moves frames to one broker and back: one socket, one reader, and the heart-beats that say whether it is alive.
+"""Moves frames to one broker and back: one socket, one reader, and the heart-beats that show whether it is alive.
 
 This module replaces parts of stomp.py's Transport. It keeps the reader's thread, and the frames that open, refuse and
 end a connection. The replaced parts:
 
-* connecting: one attempt, with the reason when it fails, and without Nagle's delay, which would be measured as latency;
-* MESSAGE and RECEIPT frames (`drivers.stomp.stream`): stomp.py takes 27 µs for each, and may lose one;
-* writing: frames come encoded, and several are written together. The reader collects the acknowledgements for one read
+- connecting: one attempt, with the reason if it fails, and without Nagle's delay, which would be measured as latency;
+- MESSAGE and RECEIPT frames (`drivers.stomp.stream`): stomp.py takes 27 µs for each, and may lose one;
+- writing: frames come encoded, and several are written together. The reader collects the acknowledgements for one read
   and sends them in one write. Another thread may be writing at that moment, and may wait for a broker that reads
-  nothing. Then the reader goes on reading, and the other thread sends the acknowledgements after its own frames. The
+  nothing. Then the reader continues reading, and the other thread sends the acknowledgements after its own frames. The
   reader waits for room in the socket only while there is nothing to read;
-* heart-beats: stomp.py stops checking them while a write is blocked, and a frozen broker blocks a producer's writes.
+- heart-beats: stomp.py stops checking them while a write is blocked, and a frozen broker blocks a producer's writes.
   stomp.py also gives up after 1.5 intervals, but ActiveMQ may leave 2 intervals between two beats.
 
 Only the reader closes the socket. All other threads shut it down, which wakes every thread that is blocked on it.
@@ -35,14 +35,14 @@ from drivers.tls import TlsSocket, secured
 from topologies.model.trust import Trust
 
 RECEIVE_BYTES = 65_536
-MUCH_BYTES = 16_384  # a read of so much is followed by others without a pause: let others have their turn in between
+MUCH_BYTES = 16_384  # a read of this size is followed by others without a pause: let other greenlets run in between
 MOST_HELD_BACK = 32  # replies that wait for the rest of a read: few enough that a broker never waits for them
-LITTLE_BYTES = 4_096  # on their way: any socket has room for as much again
+LITTLE_BYTES = 4_096  # unsent: any socket has room for as much again
 JOIN_S = 5.0
 
 
 class Wire(Transport):  # type: ignore[misc]  # stomp.py has no type hints
-    """A connected socket and its reader. ``reason`` says why the connection ended; it is empty until then.
+    """A connected socket and its reader. ``reason``: why the connection ended; empty until then.
 
     ``on_traffic`` gets the MESSAGE and RECEIPT frames, ``on_frame`` all others, each with the time (ns) of its turn.
     """
@@ -57,7 +57,7 @@ class Wire(Transport):  # type: ignore[misc]  # stomp.py has no type hints
     ):
         super().__init__([(address.host, address.port)], auto_decode=False)
         self.reason = ""
-        self.hung_up = False  # whether the other side ended the connection, as it does when it has no more to send
+        self.hung_up = False  # whether the other side ended the connection
         self._address, self._trust = address, trust
         self._on_traffic, self._on_frame, self._on_gone = on_traffic, on_frame, on_gone
         self._writing = threading.Lock()
@@ -71,7 +71,7 @@ class Wire(Transport):  # type: ignore[misc]  # stomp.py has no type hints
         self._watcher: threading.Thread | None = None
 
     def open(self, timeout_s: float) -> None:
-        """Connect and start reading. Raises OSError, an SSLError where TLS fails."""
+        """Connect and start reading. Raises OSError, an SSLError if TLS fails."""
         plain = socket.create_connection((self._address.host, self._address.port), timeout_s)
         plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         plain.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
@@ -80,10 +80,10 @@ class Wire(Transport):  # type: ignore[misc]  # stomp.py has no type hints
         self.start()
 
     def attempt_connection(self) -> None:
-        """Called by `start`: `open` has connected already."""
+        """Called by `start`: `open` has already connected."""
 
     def write(self, data: bytes) -> int:
-        """Write whole frames; return the time (ns) just before. Raises ConnectionError: not all of it was written."""
+        """Write whole frames; return the time (ns) just before. Raises ConnectionError if not all of it was written."""
         with self._writing:
             at_ns = self._write(data)
         self._write_replies()
@@ -94,7 +94,7 @@ class Wire(Transport):  # type: ignore[misc]  # stomp.py has no type hints
 
         The reader's frames are held back and written together: before the next write, or before it reads on.
 
-        Raises ConnectionError, but not to the reader.
+        Raises ConnectionError, but not in the reader.
         """
         if threading.get_ident() != self._reader_ident:
             self.write(frame)
@@ -118,7 +118,7 @@ class Wire(Transport):  # type: ignore[misc]  # stomp.py has no type hints
                 self._writing.release()
 
     def _reply_or_hear(self) -> None:
-        """The reader's replies go out, or there is something to read: it never waits for the first alone."""
+        """Write the reader's replies, until there is something to read: the reader never waits only for room."""
         while self._replies and not self._writing.locked() and not self.reason:
             self._write_replies()
             if not self._replies or self._unread():
@@ -127,19 +127,20 @@ class Wire(Transport):  # type: ignore[misc]  # stomp.py has no type hints
                 return
 
     def _unread(self) -> bool:
-        """Whether something was taken from the socket already, and waits in TLS."""
+        """Whether data was already taken from the socket, and waits in TLS."""
         return isinstance(self.socket, TlsSocket) and self.socket.pending()
 
     def _has_room(self) -> bool:
-        """Whether a few frames would go out at once. It is asked for each read, so first in the cheapest way."""
+        """Whether a few frames would be sent at once. Checked for each read, so the cheapest check comes first."""
         sock = self.socket
         if sock is None or sock.fileno() < 0:
-            return True  # it is gone: the write will say so
+            return True  # it is gone: the write will raise
         fcntl.ioctl(sock.fileno(), termios.TIOCOUTQ, self._unsent_bytes)
         return self._unsent_bytes[0] < LITTLE_BYTES or self._ready(select.POLLOUT, 0)
 
     def write_soon(self, data: bytes, timeout_s: float) -> bool:
-        """Write a few bytes if that takes no longer than this; says whether they went out. Raises ConnectionError."""
+        """Write a few bytes if that takes at most ``timeout_s``; return whether they were sent. Raises
+        ConnectionError."""
         deadline_s = time.monotonic() + timeout_s
         if not self._writing.acquire(timeout=timeout_s):
             return False
@@ -149,7 +150,7 @@ class Wire(Transport):  # type: ignore[misc]  # stomp.py has no type hints
                 self._write(data)
         finally:
             self._writing.release()
-        if ready and self._replies:  # of the reader, meanwhile; where there is no room, a later beat takes them along
+        if ready and self._replies:  # from the reader, in the meantime; without room, a later beat sends them too
             self.write_soon(b"", 0)
         return ready
 
@@ -161,9 +162,7 @@ class Wire(Transport):  # type: ignore[misc]  # stomp.py has no type hints
             data = b"".join([*self._taken_replies(), data])
         at_ns = time.perf_counter_ns()
         try:
-            written = sock.send(
-                data
-            )  # nearly always all of it; gevent's `sendall` asks the kernel for its buffer first
+            written = sock.send(data)  # nearly always all of it; gevent's `sendall` queries the kernel's buffer first
             if written < len(data):
                 sock.sendall(memoryview(data)[written:])
         except OSError as error:
@@ -176,14 +175,14 @@ class Wire(Transport):  # type: ignore[misc]  # stomp.py has no type hints
         return at_ns
 
     def _taken_replies(self) -> Iterator[bytes]:
-        """All of them, or as many as one write of the reader may have."""
+        """Yield all replies, or as many as one write of the reader may have."""
         most = MOST_HELD_BACK if self.in_reader() else len(self._replies)
         while self._replies and most > 0:
             most -= 1
             yield self._replies.popleft()
 
     def lose(self, reason: str) -> None:
-        """End the connection from any thread, at once; the first reason stays."""
+        """End the connection from any thread, at once; the first reason is kept."""
         self.reason = self.reason or reason
         sock = self.socket
         if sock is not None:
@@ -191,7 +190,7 @@ class Wire(Transport):  # type: ignore[misc]  # stomp.py has no type hints
                 sock.shutdown(socket.SHUT_RDWR)
 
     def finish(self) -> None:
-        """End the connection and wait for its threads, unless one of them calls."""
+        """End the connection and wait for its threads, unless one of them is the caller."""
         self.lose("closed")
         for thread in (self.io_thread, self._watcher):
             if thread is not None and thread is not threading.current_thread():
@@ -216,7 +215,7 @@ class Wire(Transport):  # type: ignore[misc]  # stomp.py has no type hints
                     self.write_soon(b"\n", 0)
 
     def _ready(self, event: int, timeout_s: float) -> bool:
-        """Whether the socket can be written to (or has something unread: then it is us who are slow)."""
+        """Whether the socket can be written to, or has something unread (then we are the slow side)."""
         return bool(self._events(event, timeout_s))
 
     def _events(self, wanted: int, timeout_s: float | None) -> int:
@@ -230,7 +229,7 @@ class Wire(Transport):  # type: ignore[misc]  # stomp.py has no type hints
         return events[0][1] if events else 0
 
     def receive(self) -> bytes:
-        """The next frame for stomp.py's loop, all others being dealt with; empty when the connection has ended."""
+        """Return the next frame for stomp.py's loop, after handling all others; empty once the connection has ended."""
         self._reader_ident = threading.get_ident()
         while True:
             for frame in self._frames:
@@ -249,16 +248,16 @@ class Wire(Transport):  # type: ignore[misc]  # stomp.py has no type hints
             self.lose(f"handling a {frame.command.decode()} frame failed: {error!r}")
 
     def _read_on(self) -> bool:
-        """Reply to what was read, then read more; False when the connection has ended."""
+        """Write the replies to the last read, then read more; return False once the connection has ended."""
         self._reply_or_hear()
-        chunk = self._read()  # also for a broker that takes no more data: its last frames are still read
+        chunk = self._read()  # also for a broker that accepts no more data: its last frames are still read
         if not chunk:
             return False
         self._heard_s = time.monotonic()
         try:
             self._frames = iter(self._reader.feed(chunk))
         except BrokenStream as error:
-            self.lose(f"what came is no STOMP: {error}")
+            self.lose(f"the received data is not STOMP: {error}")
             return False
         return True
 
@@ -282,7 +281,7 @@ class Wire(Transport):  # type: ignore[misc]  # stomp.py has no type hints
             self.lose(f"handling a {f.cmd} frame failed: {error!r}")
 
     def notify(self, frame_type: str, frame: Frame | None = None) -> None:
-        """Called by stomp.py's loop; its last act is to say ``disconnected``."""
+        """Called by stomp.py's loop, which reports ``disconnected`` last."""
         if frame_type == "disconnected":
             self._ended.set()
             self._on_gone(self.reason)

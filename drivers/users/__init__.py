@@ -1,4 +1,4 @@
-"""The Locust users of a scenario: producers keep a fixed schedule, consumers take what comes."""
+"""The Locust users of a scenario: producers keep a fixed schedule, consumers receive what arrives."""
 
 from drivers.users.locust_users import ConsumerUser, ProducerUser, Stay
 

@@ -1,4 +1,4 @@
-"""The Locust user that is the base of all clients of a run: it takes part in the run, and reports its errors to it."""
+"""The base class of all clients of a run: a Locust user that takes part in the run, and reports its errors to it."""
 
 import logging
 import traceback
@@ -23,24 +23,25 @@ from records.destination_pattern import expanded, share_of
 
 LOOK_EVERY_S = 1.0
 CONNECT_EVERY_S = 0.005
-"""Where users join in steps, those of a class that are there before the load connect one after the other too."""
+"""If users join in steps, the users of a class that exist before the load connect one after the other too."""
 
 log = logging.getLogger("brokerbench")
 
 
 class BrokerUser(User, metaclass=SettingsMeta):
-    """A client of one group. ``fixed_count`` (Locust's own) says how many of a class there are.
+    """A client of one group. ``fixed_count`` (Locust's own) is the number of users in a class.
 
     ``connections``: how it holds connections (`connection_modes`). ``pool_size``: the number of connections that the
-    users of a group share in each process, if they share. ``uris``: how many brokers of its group's failover URI it is
-    told of: ``all``, or ``one``, which the users of a class take in turn. ``may_fail``: an error of one user ends only
-    this user, with a warning, and the load goes on. Without it an error ends the load.
+    users of a group share in each process, if they share. ``uris``: which brokers its failover URI lists: ``all`` of
+    its group, or ``one``, which the users of a class take in rotation. ``may_fail``: an error of one user ends only
+    this user, with a warning, and the load continues. Without it an error ends the load.
 
-    ``destinations``: how many there are. If there are several, ``destination`` has ``{n}`` in the place of the number.
-    Each user has a share of them: a producer sends to its share in turn, a consumer subscribes to its share.
+    ``destinations``: the number of destinations. If there are several, ``destination`` has ``{n}`` in place of the
+    number. Each user has a share of them: a producer sends to its share in rotation, a consumer subscribes to its
+    share.
 
-    ``joins``: how many users of the class there are, in steps of the load, as `records.client_steps` reads it; '': all
-    of them from before the load.
+    ``joins``: how many users of the class there are, in steps of the load, in the syntax of `records.client_steps`;
+    empty: all of them from before the load.
     """
 
     abstract = True
@@ -51,13 +52,12 @@ class BrokerUser(User, metaclass=SettingsMeta):
     """`queue://NAME` or `topic://NAME`; see
     [wildcards, virtual topics and lists](#wildcards-virtual-topics-and-lists)"""
     destinations: ClassVar[int] = 1
-    """how many there are; see [several destinations](#several-destinations)"""
+    """number of destinations; see [several destinations](#several-destinations)"""
     protocol: ClassVar[str] = ""
-    """`"stomp"`, `"amqp"`, `"openwire"` or `"core"`; empty: as [`--protocol`](options.md) says. See
-    [several protocols](drivers.md#several-protocols-in-one-run)
-    """
+    """`"stomp"`, `"amqp"`, `"openwire"` or `"core"`; empty: the [`--protocol`](options.md) option. See [several
+    protocols](drivers.md#several-protocols-in-one-run)"""
     may_fail: ClassVar[bool] = False
-    """whether an error ends only the user that has it: see [drivers.md](drivers.md#what-becomes-of-a-send)"""
+    """whether an error ends only the user in which it occurs: see [drivers.md](drivers.md#what-becomes-of-a-send)"""
     connections: ClassVar[str] = ONE
     """or `"pooled"`, `"per-message"`: see [drivers.md](drivers.md#connections)"""
     pool_size: ClassVar[int] = 1
@@ -77,9 +77,9 @@ class BrokerUser(User, metaclass=SettingsMeta):
         self.on_stop = partial(self._stop, self.on_stop)  # type: ignore[method-assign]
 
     def __setattr__(self, name: str, value: object) -> None:
-        """AttributeError for a setting: what a run records of its users is read from their class.
+        """Raise AttributeError for a setting: a run records the settings of its users from their class.
 
-        And for a name that our classes have for themselves: the user would not work.
+        The same for a name that our classes use themselves: the user would not work.
         """
         kind, problem = kind_of(type(self)), ""
         if name in settings_of(kind):
@@ -88,7 +88,7 @@ class BrokerUser(User, metaclass=SettingsMeta):
                 f"its users; write {name} = {value!r} in the class, or self._{name} for an attribute of your own"
             )
         elif name in names_taken_by(kind):
-            problem = f"self.{name} = {value!r}: a {kind.__name__} has {name} for itself; write another name"
+            problem = f"self.{name} = {value!r}: a {kind.__name__} uses {name} itself; write another name"
         if not problem:
             super().__setattr__(name, value)
             return
@@ -98,12 +98,12 @@ class BrokerUser(User, metaclass=SettingsMeta):
         raise AttributeError(problem)
 
     def _keep(self, **values: object) -> None:
-        """Set what our classes have for themselves."""
+        """Set attributes that our classes use themselves."""
         vars(self).update(values)
 
     @classmethod
     def destination_names(cls) -> tuple[str, ...]:
-        """All destinations of the class. ValueError for a number or a pattern that makes none."""
+        """Return all destinations of the class. ValueError for a number or a pattern that makes none."""
         return expanded(cls.destination, cls.destinations)
 
     @classmethod
@@ -112,11 +112,11 @@ class BrokerUser(User, metaclass=SettingsMeta):
         return cls.destinations > max(1, cls.fixed_count)
 
     def own_destinations(self, index: int) -> tuple[Destination, ...]:
-        """The share of one user. ``index``: which of its class it is, counted from 0."""
+        """Return the share of one user. ``index``: its number within the class, counted from 0."""
         return tuple(map(Destination.parse, share_of(index, max(1, self.fixed_count), self.destination_names())))
 
     def enter(self) -> Session:
-        """The run that this user belongs to. Ends the user if there is no run."""
+        """Return the run that this user belongs to. Ends the user if there is no run."""
         session = session_of(self.environment)
         if session is None:
             raise StopUser
@@ -141,7 +141,7 @@ class BrokerUser(User, metaclass=SettingsMeta):
             else:
                 session.report(f"{type(self).__name__}: {problem}")
             if not isinstance(error, StopUser):
-                self.on_stop = lambda: None  # type: ignore[method-assign]  # as Locust: what did not start is not stopped
+                self.on_stop = lambda: None  # type: ignore[method-assign]  # like Locust: a user that did not start is not stopped
             self._keep(_failed_to_start=True)
 
     def _stop(self, on_stop: Callable[[], None]) -> None:
@@ -180,7 +180,7 @@ class BrokerUser(User, metaclass=SettingsMeta):
             raise
         except Exception as error:
             log.exception("%s", type(self).__name__)
-            session.report(f"{type(self).__name__} failed by a fault of brokerbench's own: {error!r}")
+            session.report(f"{type(self).__name__} failed because of a bug in brokerbench: {error!r}")
             raise StopUser from error
         except BaseException as error:  # sys.exit(), for instance, which would end the process
             log.debug("%s", type(self).__name__, exc_info=error)
@@ -188,17 +188,18 @@ class BrokerUser(User, metaclass=SettingsMeta):
             raise StopUser from error
 
     def ended_early(self, session: Session, how: str) -> str:
-        """The sentence on a user that ended before the load was over. ``how``: "was stopped", for instance."""
+        """Return the sentence on a user that ended before the load was over. ``how``: for example "was stopped"."""
         load_s = session.load_s()
         when = f"at {load_s:.1f} s of the load" if load_s >= 0 else "before the load"
         number = "" if self._number is None else f" {self._number}"
         return (
-            f"{type(self).__name__}: {self.role}{number} {how} {when}, and the scenario did not ask for that: find out "
-            "what ended it, and run again"
+            f"{type(self).__name__}: {self.role}{number} {how} {when}, although the scenario did not request it:"
+            " find out what ended it, and run again"
         )
 
     def _wait_for_its_turn(self, session: Session) -> bool:
-        """Return when this user is to connect: at once, or in its step of the load. False if the load ends before."""
+        """Return when this user should connect: at once, or in its step of the load. Return False if the load ends
+        first."""
         if not self.joins:
             return True
         joins_s = parse_client_steps(self.joins).joins_s(self.index(session))
@@ -210,20 +211,20 @@ class BrokerUser(User, metaclass=SettingsMeta):
         return not session.wait_unless_stopped(max(0.0, joins_s - session.load_s()))
 
     def index(self, session: Session) -> int:
-        """0, 1, 2 … for the users of its class in this process."""
+        """Return 0, 1, 2 … for the users of its class in this process."""
         if self._index is None:
             self._keep(_index=session.next_index(type(self).__name__))
         assert self._index is not None, "it was just set"
         return self._index
 
     def turn(self, session: Session) -> int:
-        """The same over all processes, where users take something in turn."""
+        """Return the same over all processes, for users that take something in rotation."""
         return session.process_index + self.index(session)
 
     def only_broker(self, session: Session, place: int | None = None) -> int | None:
-        """The one broker that it is told of, by its place in the group's failover URI; None: it is told of all.
+        """Return the only broker in its failover URI, by its place in the group's URI; None: its URI lists all.
 
-        ``place``: of the broker where it is to be.
+        ``place``: the place of the broker where it should connect.
         """
         if self.uris != ONE_URI:
             return None
@@ -232,34 +233,35 @@ class BrokerUser(User, metaclass=SettingsMeta):
         return session.place_of_turn(self.role, self.group, self.turn(session), type(self).__name__)
 
     def join(self, session: Session, client: PooledClient) -> None:
-        """Put on record that this user has that client's connection, and open it. Raises DriverError."""
+        """Record that this user uses that client's connection, and open it. Raises DriverError."""
         self.record_member(session, client.number, client.client.number)
         client.open()
 
     def record_member(self, session: Session, number: int, connection: int | None) -> None:
-        """``number``: the user's. ``connection``: the client's; None if each message has a connection."""
+        """``number``: the user's number. ``connection``: the client's number; None if each message has a connection."""
         self._keep(_number=number)
         session.recorder.member(number, connection, self.group, self.role, type(self).__name__, session.clock())
         if connection is not None and connection != number:
             session.tally.losses.share(number, connection)
 
     def be_ready(self, session: Session) -> None:
-        """The load begins when all users are, those that failed too."""
+        """Count the user as ready: the load begins once all users are, including failed ones."""
         if not self._ready:
             self._keep(_ready=True)
             session.ready(type(self).__name__)
 
     def is_owed(self) -> bool:
-        """Whether messages sent from now on count as its own. A load without it would then miss them."""
+        """Whether messages sent from now on are owed to this user. A load without it would then miss them."""
         return False
 
     def leave(self, session: Session) -> None:
-        """This user has failed, and may; its connection is closed. Make sure that no one waits for this user."""
+        """Handle the failure of a user that may fail; its connection is closed. Make sure that no code waits for
+        this user."""
         if not self._joins_later:
             self.be_ready(session)
 
     def stay(self, client: PooledClient | None) -> None:
-        """Until Locust stops the users. Raises DriverError when the client gives up under its failover URI."""
+        """Wait until Locust stops the users. Raises DriverError if the client gives up under its failover URI."""
         while True:
             gevent.sleep(LOOK_EVERY_S)
             if client:
@@ -267,12 +269,12 @@ class BrokerUser(User, metaclass=SettingsMeta):
 
 
 def in_words(error: BaseException) -> str:
-    """Its type, and in one line what it says."""
+    """Return the type and message of an error on one line."""
     return f"{type(error).__name__}: {' '.join(str(error).split())}".removesuffix(": ")
 
 
 def _place(error: BaseException, function: Callable[[], None]) -> str:
-    """The last line in the function's own file that an error came through; '' if that is not known."""
+    """Return the last line in the function's own file that an error came through; empty if that is not known."""
     file = getattr(getattr(function, "__code__", None), "co_filename", "")
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
     return f" ({Path(file).name}:{lines[-1]})" if lines else ""

@@ -1,7 +1,7 @@
 """Counts the connected clients, and keeps the last loss of each client that ever lost its connection.
 
-The tally of a session has one. A run tells from it how many clients a fault has cut off, and when they are back.
-Nothing here reaches the results: the analysis reads the ``connections`` events.
+The tally of a session has an instance. From it a run reports how many clients a fault has cut off, and when they are
+back. Nothing here reaches the results: the analysis reads the ``connections`` events.
 """
 
 from collections.abc import Iterable
@@ -20,9 +20,9 @@ class Loss:
 
 
 class ConnectionLosses:
-    """The clients of one process, or of several added up. ``connected``: how many are. ``by_client``: by number.
+    """The clients of one process, or of several added up. ``connected``: their number. ``by_client``: by client number.
 
-    Users that share a connection are a client each. A client that closes while it is off stays off.
+    Each user that shares a connection counts as a client. A client that closes while it is off stays off.
     """
 
     def __init__(self) -> None:
@@ -33,18 +33,18 @@ class ConnectionLosses:
         self._open: set[int] = set()  # connections
 
     def share(self, user: int, connection: int) -> None:
-        """The user is one of those that send and receive by that connection."""
+        """Record that the user sends and receives over that connection."""
         self._users.setdefault(connection, []).append(user)
         if connection in self._open:
             self._connected.add(user)
             self.connected = len(self._connected)
 
     def users_of(self, connection: int) -> list[int]:
-        """One that nobody shares is its user's own, and has its number."""
+        """Return the users of a connection. An unshared connection belongs to its user, and has the user's number."""
         return self._users.get(connection, [connection])
 
     def note(self, client: int, event: str, at_ns: int) -> None:
-        """A client's connection has changed; ``event``: as in the ``connections`` table."""
+        """Record a change of a client's connection; ``event``: as in the ``connections`` table."""
         users = self.users_of(client)
         if event == "connected":
             self._open.add(client)
@@ -61,11 +61,11 @@ class ConnectionLosses:
         self.connected = len(self._connected)
 
     def rows(self) -> list[Row]:
-        """The losses, as plain values."""
+        """Return the losses, as plain values."""
         return [(client, loss.lost_ns, loss.back_ns) for client, loss in list(self.by_client.items())]
 
     def add(self, connected: int, rows: Iterable[Row], ahead_ns: int) -> None:
-        """Add those of a process whose clock is ahead by ``ahead_ns``."""
+        """Add the losses of a process whose clock is ahead by ``ahead_ns``."""
         self.connected += connected
         for client, lost_ns, back_ns in rows:
             self.by_client[client] = Loss(lost_ns - ahead_ns, None if back_ns is None else back_ns - ahead_ns)

@@ -8,19 +8,19 @@ from typing import Any, ClassVar
 
 OUR_MODULES = __name__.rpartition(".")[0] + "."
 SET_BY_US = ("role",)
-"""Declared like a setting, and part of what a class is."""
+"""Declared like a setting, but a fixed part of a class."""
 SET_BY_LOCUST = ("abstract", "tasks")
-"""In every class."""
+"""Attributes of every class."""
 
 
 def kind_of(user: type) -> type:
-    """Return the class of ours that ``user`` is made from: ``ProducerUser``, ``ConsumerUser``, or ``BrokerUser``."""
+    """Return our base class of ``user``: ``ProducerUser``, ``ConsumerUser``, or ``BrokerUser``."""
     return next(base for base in user.__mro__ if base.__module__.startswith(OUR_MODULES))
 
 
 @lru_cache
 def names_taken_by(kind: type) -> frozenset[str]:
-    """Return the names that one of our classes has for itself: its methods, and what it keeps of each user."""
+    """Return the names that one of our classes uses itself: its methods, and its attributes of each user."""
     ours = (base for base in kind.__mro__ if base.__module__.startswith(OUR_MODULES))
     names = {name for base in ours for name in vars(base) if not name.startswith("__")} | {"__setattr__"}
     return frozenset(names - {*settings_of(kind), *SET_BY_LOCUST})
@@ -30,7 +30,7 @@ def names_taken_by(kind: type) -> frozenset[str]:
 def settings_of(kind: type) -> Mapping[str, Any]:
     """Return the declared type of each setting of one of our classes, by name; see `typing.get_type_hints`.
 
-    A user's class is not read for it: its own annotation of a setting would replace ours.
+    User-defined classes are not inspected: their own annotation of a setting would replace ours.
     """
     hints = typing.get_type_hints(kind)
     return MappingProxyType(

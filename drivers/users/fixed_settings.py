@@ -1,4 +1,4 @@
-"""Keeps the settings of user classes as they were when a run's options had set them: the run records them once."""
+"""Keeps the settings of user classes fixed once a run's options have set them: the run records them once."""
 
 from collections.abc import Iterable, Iterator
 from weakref import WeakSet
@@ -12,7 +12,7 @@ _fixed: WeakSet[type] = WeakSet()
 
 
 class SettingsMeta(UserMeta):
-    """Of all our user classes: AttributeError for a change of a setting that is fixed."""
+    """Metaclass of all our user classes: AttributeError for a change of a fixed setting."""
 
     def __setattr__(self, name: str, value: object) -> None:
         _require_free(self, name, f"{self.__name__}.{name} = {value!r}", f"{name} = {value!r}")
@@ -26,7 +26,8 @@ class SettingsMeta(UserMeta):
 def fix_settings(users: Iterable[type]) -> None:
     """Reject each change of a setting of these classes and of their bases, until `free_settings`.
 
-    Each class also gets a copy of what it inherits: a base that is no user class, and has settings for it, can change.
+    Each class also gets a copy of its inherited settings: a base that is not a user class, but has settings, can
+    change.
     """
     for user in users:
         if isinstance(user, SettingsMeta):
@@ -36,7 +37,7 @@ def fix_settings(users: Iterable[type]) -> None:
 
 
 def free_settings(users: Iterable[type]) -> None:
-    """The next run's options can set these classes."""
+    """Allow the next run's options to set these classes."""
     for user in users:
         _fixed.difference_update(_bases(user))
 
@@ -46,7 +47,7 @@ def _bases(user: type) -> Iterator[type]:
 
 
 def _require_free(user: type, name: str, attempt: str, in_the_class: str) -> None:
-    """An error in a greenlet or a listener is only logged, so the run is told of it here."""
+    """Report and raise a change of a fixed setting. An error in a greenlet or a listener alone would only be logged."""
     if user in _fixed and name in settings_of(kind_of(user)):
         problem = (
             f"{attempt}: the settings of a class are fixed once a run has begun, and the run records them; write "

@@ -1,9 +1,9 @@
 """Counts latencies by second, so that a run can decide when its warm-up ends, or which rate it tries next.
 
 There are three kinds. ``received``: from due to received, for messages that this process also sent. ``untimed``: other
-messages that it received, counted as if they took no time. ``settled``: from sent to confirmed.
-A load in steps has a fourth: ``due``, the same latencies as ``received``, by the second in which a message was due.
-Only the last seconds are kept. Nothing here reaches the results.
+messages that it received, counted as if they took no time. ``settled``: from sent to confirmed. A load in steps has a
+fourth: ``due``, the same latencies as ``received``, by the second in which a message was due. Only the last seconds are
+kept. Nothing here reaches the results.
 """
 
 from collections import Counter
@@ -19,11 +19,12 @@ KEPT_S = 6
 RECEIVED, UNTIMED, SETTLED, DUE = "received", "untimed", "settled", "due"
 
 Row = tuple[str, int, int, int]
-"""(kind, second since the counting began, bucket of `records.buckets`, how many)"""
+"""(kind, second since the counting began, bucket of `records.buckets`, count)"""
 
 
 def count_buckets(values_ns: Any) -> Counter[int]:
-    """How many of an array of integers are in each bucket of `records.buckets`. They are below 2**53 either way."""
+    """Return how many integers of an array are in each bucket of `records.buckets`. Their magnitudes are below
+    2**53."""
     magnitude = np.abs(values_ns)
     dropped_bits = np.maximum(np.frexp(magnitude.astype("float64"))[1] - LINEAR_BITS, 0)
     buckets = (dropped_bits * BUCKETS_PER_OCTAVE + (magnitude >> dropped_bits)) * np.sign(values_ns)
@@ -42,27 +43,27 @@ class LiveLatency:
 
     @property
     def counting(self) -> bool:
-        """Whether anything is counted now. Batches need not be looked at row by row otherwise."""
+        """Whether anything is counted now. Otherwise batches do not need to be processed row by row."""
         return self._began_ns is not None
 
     def begin(self, began_ns: int, kept_s: int = KEPT_S, *, by_due: bool = False) -> None:
-        """Count from then on, on this process's clock; ``kept_s``: how many seconds are kept.
+        """Count from ``began_ns`` on, on this process's clock; ``kept_s``: how many seconds are kept.
 
-        ``by_due``: count received messages by the second in which they were due as well.
+        ``by_due``: count received messages also by the second in which they were due.
         """
         self._began_ns, self._kept_s, self._by_due = began_ns, kept_s, by_due
 
     def keep(self, kept_s: int) -> None:
-        """From now on, keep this many seconds."""
+        """Keep this many seconds from now on."""
         self._kept_s = kept_s
 
     def end(self) -> None:
-        """Count no longer: what was counted goes."""
+        """Stop counting, and discard the counts."""
         self._began_ns = None
         self._counts = {}
 
     def received(self, at_ns: int, latency_ns: int | None) -> None:
-        """A message was received. None: how long it took is not known."""
+        """A message was received. ``latency_ns``: None if it is not known."""
         if self._began_ns is None:
             return
         if latency_ns is None:
@@ -79,13 +80,13 @@ class LiveLatency:
             self.note_many(DUE, at_ns - latencies_ns, latencies_ns)
 
     def note(self, kind: str, at_ns: int, latency_ns: int) -> None:
-        """One latency that was known at a moment."""
+        """Count one latency that was known at a moment."""
         if self._began_ns is None or at_ns < self._began_ns:
             return
         self._of_second(kind, (at_ns - self._began_ns) // NS_PER_S)[bucket_of(latency_ns)] += 1
 
     def note_many(self, kind: str, at_ns: Any, latencies_ns: Any) -> None:
-        """The same of two arrays of integers: when each was known, and how long it was."""
+        """Count latencies in two arrays of integers: when each was known, and its value."""
         if self._began_ns is None:
             return
         seconds = (at_ns - self._began_ns) // NS_PER_S
@@ -104,7 +105,7 @@ class LiveLatency:
             del self._counts[key]
 
     def rows(self) -> list[Row]:
-        """The counts, as plain values."""
+        """Return the counts, as plain values."""
         return [
             (kind, second, bucket, count)
             for (kind, second), counts in list(self._counts.items())
@@ -112,10 +113,10 @@ class LiveLatency:
         ]
 
     def add(self, rows: Iterable[Row]) -> None:
-        """What another process counted."""
+        """Add the counts of another process."""
         for kind, second, bucket, count in rows:
             self._counts.setdefault((kind, second), Counter())[bucket] += count
 
     def seconds(self, kind: str) -> dict[int, Counter[int]]:
-        """Counts by bucket, for each second that has any."""
+        """Return counts by bucket, for each second that has any."""
         return {second: counts for (each, second), counts in self._counts.items() if each == kind}

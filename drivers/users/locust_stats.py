@@ -28,14 +28,14 @@ from records.writer import Recorder
 GOOD = (Outcome.ACKED, Outcome.UNCONFIRMED)
 
 LatencyNs = Callable[[int, int, int], int | None]
-"""(producer, seq, received_ns) -> from due to received, where this process knows"""
+"""(producer, seq, received_ns) -> from due to received, if this process knows it"""
 log = logging.getLogger("brokerbench")
 FOREIGN_SHOWN = 3
-"""Foreign messages of a destination that are shown to the reader of a run, in each process."""
+"""Number of foreign messages of a destination that each process shows to the reader of a run."""
 
 
 class Counts(Protocol):
-    """`drivers.users.session.Tally`."""
+    """The part of `drivers.users.session.Tally` that is updated here."""
 
     sent: int
     settled: int
@@ -54,12 +54,12 @@ class LocustStatistics:
         self._logged_refusals: set[tuple[str, str]] = set()  # destination and broker
         self._foreign_shown = Counter[str]()  # by destination
         self._environment: Environment | None = None
-        self._names: dict[str, str] = {}  # what is shown, by destination
-        self._shown: dict[int, str] = {}  # the same, by the destinations' numbers in packed rows
+        self._names: dict[str, str] = {}  # the shown names, by destination
+        self._shown: dict[int, str] = {}  # the shown names, by the destinations' numbers in packed rows
         self._good = [recorder.number(outcome) for outcome in GOOD]
 
     def show(self, environment: Environment, name: str, destinations: Iterable[str] = ()) -> None:
-        """Show the messages to and from these destinations in Locust's statistics, as one line of this name.
+        """Show the messages to and from these destinations in Locust's statistics, as one line with this name.
 
         Without ``destinations`` the name is the destination.
         """
@@ -76,15 +76,15 @@ class LocustStatistics:
         self._tally.losses.note(client, event, at_ns)
 
     def refused(self, destination: str, broker: str, reason: str) -> None:
-        """Log it, once for each destination and broker; records count all."""
+        """Log it, once for each destination and broker; the records count all."""
         if (destination, broker) not in self._logged_refusals:
             self._logged_refusals.add((destination, broker))
             log.warning(
-                "broker %s refused a message to %s, which has failed: %s (told once)", broker, destination, reason
+                "broker %s refused a message to %s, which has failed: %s (reported once)", broker, destination, reason
             )
 
     def foreign_received(self, destination: str, broker: str, beginning: bytes, body_bytes: int) -> None:
-        """Note the first ones of each destination for the reader of the run; the event tables count all."""
+        """Note the first messages of each destination for the reader of the run; the event tables count all."""
         self._foreign_shown[destination] += 1
         if self._foreign_shown[destination] <= FOREIGN_SHOWN:
             words = shown(beginning, body_bytes)
@@ -99,7 +99,9 @@ class LocustStatistics:
             tally.lag[bucket_of(max(0, settled.sent_ns - settled.ready_ns))] += 1
             if settled.settled_ns is not None:
                 tally.live.note(SETTLED, settled.settled_ns, settled.settled_ns - settled.sent_ns)
-        if settled.outcome is Outcome.FAILED and settled.broker:  # else nobody was asked, and its producer says why
+        if (
+            settled.outcome is Outcome.FAILED and settled.broker
+        ):  # otherwise no broker was involved, and its producer reports why
             self.refused(settled.destination, settled.broker, settled.reason)
         error = None if settled.outcome in GOOD else DriverError(settled.outcome)
         ended_ns = settled.sent_ns if settled.settled_ns is None else settled.settled_ns
@@ -116,7 +118,7 @@ class LocustStatistics:
     def _fire(
         self, kind: str, destination: str, latency_ns: int | None, body_bytes: int, error: Exception | None
     ) -> None:
-        """Milliseconds, or none where this process cannot know the latency."""
+        """Fire a request event in milliseconds, or without a time if this process cannot know the latency."""
         if self._environment is None:
             return
         self._environment.events.request.fire(
@@ -179,7 +181,8 @@ class LocustStatistics:
 def log_many(
     stats: RequestStats, kind: str, name: str, times_ms: Sequence[float], unknown: int, body_bytes: int, failures: int
 ) -> None:
-    """As many requests as there are ``times_ms`` and ``unknown`` times; so many of them failed. All of one size."""
+    """Log one request per time in ``times_ms``, plus ``unknown`` without a time; ``failures`` of them failed. All of
+    one size."""
     times = np.asarray(times_ms, float)
     for entry in (stats.total, stats.entries[(name, kind)]):
         _log(entry, times, unknown, body_bytes)

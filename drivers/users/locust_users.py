@@ -1,7 +1,7 @@
-"""The Locust users of a load: producers keep a fixed schedule; consumers take what comes.
+"""The Locust users of a load: producers keep a fixed schedule; consumers receive what arrives.
 
-A scenario subclasses `ProducerUser` and `ConsumerUser`, names a client *group* (the topology says where that group
-enters the network, and by which failover URI) and a destination. Locust starts, counts and stops the users; its own
+A scenario subclasses `ProducerUser` and `ConsumerUser`, names a client *group* (the topology defines where that group
+enters the network, and with which failover URI) and a destination. Locust starts, counts and stops the users; its own
 statistics get one request for each outcome. The analysis uses the event tables instead.
 """
 
@@ -32,14 +32,15 @@ from records.send_schedule import Schedule, SteppedSchedule, random_phase_ns, sh
 
 
 class ProducerUser(BrokerUser):
-    """Sends on a fixed schedule until the load ends, then waits for what is still unanswered.
+    """Sends on a fixed schedule until the load ends, then waits for outstanding answers.
 
-    ``in_flight``: how many sends may wait for their confirmation. At this cap the next slot waits: it is sent late with
-    its own due time, and counts as blocked. ``transaction_size``: how many messages arrive together or not at all; 0:
-    no transactions. ``rate_steps``: how the rate of one producer changes in the load, as `records.rate_steps` reads it;
-    '': it does not. ``awaits_replies``: the user's connection has a temporary queue, and takes the replies from it.
+    ``in_flight``: how many sends may wait for their confirmation. At this limit the next slot waits: it is sent late
+    with its own due time, and counts as blocked. ``transaction_size``: how many messages arrive together or not at all;
+    0: no transactions. ``rate_steps``: how the rate of one producer changes in the load, in the syntax of
+    `records.rate_steps`; empty: it does not change. ``awaits_replies``: the user's connection has a temporary queue,
+    from which it receives the replies.
 
-    The docstring below an attribute is its row in docs/scenarios.md. One without it is set by the run.
+    The docstring below an attribute is its row in docs/scenarios.md. An attribute without one is set by the run.
     """
 
     abstract = True
@@ -60,23 +61,23 @@ class ProducerUser(BrokerUser):
     awaits_replies: ClassVar[bool] = False
     """whether each message is a request: see [drivers.md](drivers.md#requests-and-replies)"""
     properties: ClassVar[Mapping[str, Values]] = {}
-    """of each message, by name: one value, or several that messages take in turn. Message n (`seq`) has value n modulo
-    their number: `{"colour": ["red", "blue"]}`. Text, whole numbers, decimals or truth values; STOMP carries text only
-    """
+    """of each message, by name: one value, or several that messages cycle through. Message n (`seq`) has value n
+    modulo their number: `{"colour": ["red", "blue"]}`. Text, whole numbers, decimals or truth values; STOMP carries
+    only text"""
     time_to_live_s: ClassVar[float | None] = None
-    """seconds after which no consumer gets a message any more; `None`: never"""
+    """seconds after which no consumer receives a message any longer; `None`: never"""
     priority: ClassVar[int] = DEFAULT_PRIORITY
-    """0 to 9. Classic keeps to it only with the policy `prioritized_messages`"""
+    """0 to 9. Classic respects it only with the policy `prioritized_messages`"""
     _progress: ScheduleProgress | None = None
 
     @classmethod
     def message_settings(cls) -> MessageSettings:
-        """What its messages carry. ValueError for what no message can have."""
+        """Return the content settings of its messages. ValueError for values that no message can have."""
         return MessageSettings(MessageProperties.of(cls.properties), cls.time_to_live_s, cls.priority)
 
     @classmethod
     def producer_settings(cls) -> ProducerSettings:
-        """How each of its producers sends. ValueError for what no message can have."""
+        """Return how each of its producers sends. ValueError for values that no message can have."""
         return ProducerSettings(
             body_bytes=cls.body_bytes,
             in_flight=cls.in_flight,
@@ -106,7 +107,7 @@ class ProducerUser(BrokerUser):
             self._load(session, client.number, self._producer(session, client))
             self.stay(client)
         finally:
-            client.close()  # the connection too, if this user is its last: once its answers under way were heard
+            client.close()  # also closes the connection if this is its last user, after outstanding answers
 
     def _produce_per_message(self, session: Session) -> None:
         destination, *more_destinations = self.own_destinations(self.index(session))
@@ -127,7 +128,7 @@ class ProducerUser(BrokerUser):
             producer.close()
 
     def _producer(self, session: Session, client: PooledClient) -> LoadProducer:
-        """Made before the start signal: with many users that takes seconds."""
+        """Create the producer before the start signal: with many users that takes seconds."""
         destination, *more_destinations = self.own_destinations(self.index(session))
         if self.awaits_replies:
             replies = replies_of(destination)
@@ -152,9 +153,9 @@ class ProducerUser(BrokerUser):
             if session.producing and progress.schedule.due_ns(producer.begun) is not None:
                 session.report(self.ended_early(session, "ended its schedule"))
         except DriverError:
-            failed = True  # the rest of its schedule is no fault of the generator: `leave` counts it
+            failed = True  # the generator did not cause the loss of the rest: `leave` counts it
             raise
-        finally:  # also of a user that is stopped while its last message waits for a broker that is gone
+        finally:  # also for a user that is stopped while its last message waits for a broker that is gone
             progress.begun = producer.begun
             if not failed:
                 self._count_unsent(session, progress.unsent(session.due_until_ns()), held_back=producer.held_back)
@@ -162,14 +163,15 @@ class ProducerUser(BrokerUser):
             session.tally.finished_producers += 1
 
     def _count_unsent(self, session: Session, unsent: int, *, held_back: bool) -> None:
-        """Messages that were due and never sent: the brokers kept the producer waiting, or it was too slow itself."""
+        """Count messages that were due and never sent: the brokers held the producer back, or it was too slow
+        itself."""
         if held_back:
             session.tally.withheld += unsent
         else:
             session.tally.missed += unsent
 
     def _begin(self, session: Session, number: int) -> ScheduleProgress:
-        """Be ready, and wait for the start: that gives this user its schedule."""
+        """Be ready, and wait for the start signal, which determines this user's schedule."""
         self.be_ready(session)
         progress = ScheduleProgress(self._schedule(session, session.wait_go(), self.index(session), number))
         self._keep(_progress=progress)
@@ -177,13 +179,13 @@ class ProducerUser(BrokerUser):
 
     def leave(self, session: Session) -> None:
         progress = self._progress
-        if progress is None and self._joins_later:  # its schedule would have begun when it was connected
+        if progress is None and self._joins_later:  # its schedule would have begun when it connected
             return
-        if progress is None:  # it failed before its schedule began, and keeps nothing of it now
+        if progress is None:  # it failed before its schedule began, and now keeps none of it
             progress = self._begin(session, session.next_number())
             session.tally.finished_producers += 1
         stopped_ns = session.wait_stopped()
-        if not progress.counted:  # else it failed after its schedule was over
+        if not progress.counted:  # otherwise it failed after its schedule was over
             session.tally.unsent[type(self).__name__] += progress.abandoned(stopped_ns)
 
     def _schedule(self, session: Session, go: Go, index: int, client: int) -> Schedule:
@@ -204,10 +206,10 @@ class ProducerUser(BrokerUser):
 
 @dataclass(frozen=True)
 class Stay:
-    """A time in which a consumer is connected, in seconds of the load. The first stay begins before the load.
+    """A period in which a consumer is connected, in seconds of the load. The first stay begins before the load.
 
-    ``until_s``: None for as long as the run needs it. ``place``: which broker of its group's failover URI it tries
-    first, counted from 0 and round the list; None: as the URI says.
+    ``until_s``: None for as long as the run needs it. ``place``: the broker that it tries first, by its place in the
+    group's failover URI, counted from 0 and wrapping around; None: as the URI says.
     """
 
     until_s: float | None = None
@@ -215,36 +217,36 @@ class Stay:
     place: int | None = None
 
     def __str__(self) -> str:
-        """``25 … end s at 0``."""
+        """Return ``25 … end s at 0``."""
         until = "end" if self.until_s is None else f"{self.until_s:g}"
         return f"{self.from_s:g} … {until} s{'' if self.place is None else f' at {self.place}'}"
 
 
 def _problem_of(stays: Sequence[Stay]) -> str:
-    """Why a consumer cannot have these stays; '' if it can."""
+    """Return why a consumer cannot have these stays; empty if it can."""
     if not fits(stays, tuple[Stay, ...]):
         return misfit("stays", stays, tuple[Stay, ...])
     if problem := next(filter(None, map(misfits, stays)), ""):
         return f"a stay has {problem}"
     if not stays or stays[0].from_s:
-        return "the first stay begins before the load: there must be one, without from_s"
+        return "the first stay must begin before the load: write one without from_s"
     for stay, later in pairwise((*stays, None)):
         ends_s = math.inf if stay is None or stay.until_s is None else stay.until_s
         if stay is not None and ends_s <= stay.from_s:
             return f"a stay ends at {ends_s:g} s, and begins at {stay.from_s:g} s"
         if later is not None and later.from_s < ends_s:
-            return f"a stay begins at {later.from_s:g} s, before the one before it is over"
+            return f"a stay begins at {later.from_s:g} s, before the previous one is over"
     return ""
 
 
 class ConsumerUser(BrokerUser):
-    """Subscribes and acknowledges each message by itself until Locust stops the users.
+    """Subscribes and acknowledges each message individually until Locust stops the users.
 
     If producers connect for each message, a consumer still keeps a connection of its own, like a service that calls
     functions. ``stays``: when and where it is connected; it closes its connection at the end of each. A later stay is
-    another client of the run, so a durable subscription has one stay only. ``work_ms``: how long it takes for a message
-    before it acknowledges it, as `drivers.client.work` reads it. ``selector``: '': every message. ``replies``: it
-    answers each request before it acknowledges it.
+    another client of the run, so a durable subscription can have only one stay. ``work_ms``: how long it takes per
+    message before it acknowledges it, in the syntax of `drivers.client.work`. ``selector``: empty: every message.
+    ``replies``: it answers each request before it acknowledges it.
     """
 
     abstract = True
@@ -252,18 +254,16 @@ class ConsumerUser(BrokerUser):
     prefetch: ClassVar[int] = 100
     """messages that a broker may send ahead"""
     selector: ClassVar[str | Sequence[str]] = ""
-    """which messages it gets, by their properties: `"colour = 'red' AND weight > 3"`. A list of selectors: consumers of
-    the class take them in turn
-    """
+    """which messages it receives, by their properties: `"colour = 'red' AND weight > 3"`. A list of selectors:
+    consumers of the class take them in rotation"""
     _own_selector: str | None = None
     durable_subscription: ClassVar[bool] = False
     """of a topic"""
     stays: ClassVar[tuple[Stay, ...]] = (Stay(),)
     """when and where it is connected: see [backlog](scenarios/backlog.md)"""
     work_ms: ClassVar[float | str] = 0
-    """how long it takes for a message before it acknowledges it: `5`, `"2..8"` or `"exponential(5)"`; see
-    [drivers.md](drivers.md#consumers-that-take-time)
-    """
+    """how long it takes per message before it acknowledges it: `5`, `"2..8"` or `"exponential(5)"`; see
+    [drivers.md](drivers.md#consumers-that-take-time)"""
     replies: ClassVar[bool] = False
     """whether it answers requests: see [drivers.md](drivers.md#requests-and-replies)"""
 
@@ -273,12 +273,12 @@ class ConsumerUser(BrokerUser):
             raise ValueError(f"{cls.__name__}: {problem}")
         if cls.durable_subscription and len(cls.stays) > 1:
             raise ValueError(
-                f"{cls.__name__}: a durable subscription has one stay only, and there are {len(cls.stays)}"
+                f"{cls.__name__}: a durable subscription can have only one stay, and there are {len(cls.stays)}"
             )
 
     @classmethod
     def selectors(cls) -> tuple[str, ...]:
-        """Those that its consumers take in turn."""
+        """Return the selectors that its consumers take in rotation."""
         return (cls.selector,) if isinstance(cls.selector, str) else tuple(cls.selector)
 
     @task

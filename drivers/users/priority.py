@@ -1,8 +1,8 @@
-"""Gives the threads that send and receive real-time priority: other work on the machine makes them less late.
+"""Gives the threads that send and receive real-time priority: other work on the machine delays them less.
 
-Linux only. The threads are Python's main thread, where gevent's loop paces STOMP and AMQP clients, and those of Java
-clients, with the sampler that says when a JVM stood still. A load generator that uses most of a core would starve the
-brokers, so the priority is given back then.
+Linux only. The threads are Python's main thread, where gevent's loop paces STOMP and AMQP clients, and the threads of
+Java clients, including the sampler that detects when a JVM stood still. A load generator that uses most of a core would
+starve the brokers, so the priority is then given back.
 """
 
 import os
@@ -19,13 +19,13 @@ from records.errors import UserError
 
 WATCH_EVERY_S = 1.0
 MOST_CORES = 0.7
-"""If these threads use more of a core between two looks, they give the priority back."""
+"""If these threads use more than this share of a core between two checks, they give the priority back."""
 JAVA_THREADS = re.compile(r"brokerbench-sen|stall-sampler|ActiveMQ (Transp|Sessio)|Thread-\d+ \(Ac")
-"""As the kernel has their names: the first 15 letters."""
+"""The kernel's names of the threads: the first 15 letters."""
 
 
 class RealTimePriority:
-    """Of one process, from `start` to `stop`. ``note``: told once if the priority was given back early."""
+    """Real-time priority of one process, from `start` to `stop`. ``note``: called once if it was given back early."""
 
     def __init__(self, note: Callable[[str], None]) -> None:
         self._note = note
@@ -35,7 +35,7 @@ class RealTimePriority:
         self._watch: gevent.Greenlet | None = None
 
     def start(self) -> None:
-        """Raises UserError."""
+        """Raises UserError if it is not permitted."""
         if why := why_refused():
             raise UserError(why)
         self._raise_all()
@@ -43,7 +43,7 @@ class RealTimePriority:
         self._watch = gevent.spawn(self._keep_watching)
 
     def stop(self) -> None:
-        """Give it back; may be repeated."""
+        """Give the priority back; may be repeated."""
         watch, self._watch = self._watch, None
         if watch is not None and watch is not gevent.getcurrent():
             watch.kill(block=False)
@@ -58,7 +58,7 @@ class RealTimePriority:
             self._look()
 
     def _look(self) -> None:
-        """New threads get the priority too; all lose it if they use too much."""
+        """Give new threads the priority too; take it from all if they use too much."""
         before_s, self._used_s = self._used_s, self._cpu_s()
         if self._used_s - before_s > MOST_CORES * WATCH_EVERY_S:
             self.stop()
@@ -75,7 +75,7 @@ class RealTimePriority:
                 self._raised.add(thread)
 
     def _cpu_s(self) -> float:
-        """CPU time of the raised threads so far. One that has ended takes its time along."""
+        """Return the CPU time of the raised threads so far. A thread that has ended no longer counts."""
         return sum(
             thread.user_time + thread.system_time for thread in psutil.Process().threads() if thread.id in self._raised
         )

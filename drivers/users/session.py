@@ -1,8 +1,8 @@
 """Holds the objects that the users of one process share during one run: connections, the start signal, and counts.
 
-The lifecycle makes a `Session` once the brokers are proven and takes it away when the run is over. Users ask it where
-to connect, report when they are ready, wait for the start, and count what they did. In a distributed run each worker
-process has a session of its own, made from the master's messages.
+The lifecycle creates a `Session` once the brokers are proven and removes it when the run is over. From it users get
+their connections; they report to it when they are ready, wait for the start, and count what they did. In a distributed
+run each worker process has its own session, created from the master's messages.
 """
 
 import math
@@ -38,8 +38,8 @@ STOP_NS = NS_PER_S // 4
 class Network:
     """How clients reach the brokers: a failover URI by protocol and client group, and the name behind each address.
 
-    ``broker_names``: by ``host:port``, of every protocol. ``not_alone``: brokers that no client is told of alone, as it
-    could not connect there: standbys, and those that join later.
+    ``broker_names``: by ``host:port``, for every protocol. ``not_alone``: brokers that no client gets as its only
+    broker, because it could not connect there: standbys, and brokers that join later.
     """
 
     spoken: SpokenProtocols
@@ -52,10 +52,10 @@ class Network:
 
 @dataclass(frozen=True)
 class Window:
-    """When the run's phases begin and end, in nanoseconds of the monotonic clock; no end when it runs by count.
+    """When the run's phases begin and end, in nanoseconds of the monotonic clock; no end if it runs by count.
 
-    ``is_open``: the warm-up ends once latency has settled. Then the given times are the latest times of the load's
-    begin and end.
+    ``is_open``: the warm-up ends once latency has settled. Until then the given times are the latest times of the
+    load's begin and end.
     """
 
     warm_up_began_ns: int
@@ -64,17 +64,18 @@ class Window:
     is_open: bool = False
 
     def shifted(self, offset_ns: int) -> "Window":
-        """The same moments on a clock that is ahead by ``offset_ns``."""
+        """Return the same moments on a clock that is ahead by ``offset_ns``."""
         ends_ns = None if self.load_ends_ns is None else self.load_ends_ns + offset_ns
         return Window(self.warm_up_began_ns + offset_ns, self.load_began_ns + offset_ns, ends_ns, self.is_open)
 
 
 @dataclass(frozen=True)
 class Go:
-    """The start signal. ``producers``: how many in the whole run; ``first_index``: that of this process's first one.
+    """The start signal. ``producers``: number in the whole run; ``first_index``: index of this process's first
+    producer.
 
-    ``live_s``: for so many seconds back, receptions are counted by second in the load too (`LiveLatency`).
-    ``by_due``: by the second in which their messages were due as well.
+    ``live_s``: how many past seconds of receptions are counted by second during the load too (`LiveLatency`).
+    ``by_due``: also by the second in which their messages were due.
     """
 
     window: Window
@@ -87,7 +88,7 @@ class Go:
 
 @dataclass(frozen=True)
 class RateChange:
-    """From a time of the monotonic clock on, each producer's rate changes in these steps; the last one's holds on.
+    """A change of each producer's rate, from a time of the monotonic clock on; the last step's rate continues.
 
     ``live_s``: as in `Go`, from now on.
     """
@@ -97,7 +98,7 @@ class RateChange:
     live_s: int
 
     def shifted(self, offset_ns: int) -> "RateChange":
-        """The same moment on a clock that is ahead by ``offset_ns``."""
+        """Return the same moment on a clock that is ahead by ``offset_ns``."""
         return replace(self, from_ns=self.from_ns + offset_ns)
 
 
@@ -105,19 +106,19 @@ class RateChange:
 class Tally:
     """Counts of the users of this process so far.
 
-    ``settled``: sends with a final outcome; ``lag``: first attempts by how late we sent them through our own fault, as
-    a bucket of `records.buckets`. ``failed``: users with `may_fail` that failed, by class. ``unsent``: messages that
-    they should have sent before producing stops; no event records these. ``failed_producers``: those of them that were
-    producers, by number: their schedules ended then. ``first_errors``: the first error of each such
-    class. ``live``: latencies of the warm-up, if it ends once they have settled, and of a load that searches for its
-    highest rate or is watched. ``losses``: of clients' connections.
+    ``settled``: sends with a final outcome; ``lag``: first attempts by their lateness through our own fault, as a
+    bucket of `records.buckets`. ``failed``: users with `may_fail` that failed, by class. ``unsent``: messages that they
+    should have sent before producing stops; no event records these. ``failed_producers``: numbers of the producers
+    among them, whose schedules ended then. ``first_errors``: the first error of each of these classes. ``live``:
+    latencies of the warm-up, if it ends once they have settled, and of a load that searches for its highest rate or is
+    watched. ``losses``: losses of clients' connections.
     """
 
     sent: int = 0
     settled: int = 0
     received: int = 0
-    missed: int = 0  # slots that were due and never sent, though the brokers took what came
-    withheld: int = 0  # slots that were due and never sent, as the brokers kept their producer waiting
+    missed: int = 0  # slots that were due and never sent, although the brokers accepted messages
+    withheld: int = 0  # slots that were due and never sent, because the brokers kept their producer waiting
     finished_producers: int = 0
     ready: Counter[str] = field(default_factory=Counter)
     lag: Counter[int] = field(default_factory=Counter)
@@ -127,11 +128,11 @@ class Tally:
     first_errors: dict[str, str] = field(default_factory=dict)
     live: LiveLatency = field(default_factory=LiveLatency)
     losses: ConnectionLosses = field(default_factory=ConnectionLosses)
-    notes: list[str] = field(default_factory=list)  # for whoever reads the run
+    notes: list[str] = field(default_factory=list)  # for the reader of the run
 
 
 def tag_of(run_number: int) -> str:
-    """What the ids of a run's clients begin with. Characters that brokers keep in every name."""
+    """Return the prefix of the ids of a run's clients, with characters that brokers keep in every name."""
     return f"brokerbench-{run_number:08x}-"
 
 
@@ -159,8 +160,8 @@ class Session:
         self.producing = True
         self.problems: list[str] = []
         self._schedules: list[Schedule] = []
-        self._first_due: dict[int, tuple[int, float]] = {}  # by producer: when (ns), and the time between two (ns)
-        self._planned_ns: dict[int, Callable[[int], int]] = {}  # by producer whose rate changes: when a slot is due
+        self._first_due: dict[int, tuple[int, float]] = {}  # by producer: first due time (ns), and the interval (ns)
+        self._planned_ns: dict[int, Callable[[int], int]] = {}  # by producer whose rate changes: the due time of a slot
         self._connectors = connectors
         self.process_index = process_index
         self._first_number = process_index * CLIENTS_PER_PROCESS
@@ -176,12 +177,12 @@ class Session:
         self._stopped_ns = 0
 
     def next_number(self) -> int:
-        """A client number that no other client of the run has."""
+        """Return a client number that no other client of the run has."""
         self._numbers_given += 1
         return self._first_number + self._numbers_given - 1
 
     def next_index(self, user_class: str) -> int:
-        """0, 1, 2 … for the users of one class in this process."""
+        """Return 0, 1, 2 … for the users of one class in this process."""
         self._user_indices[user_class] += 1
         return self._user_indices[user_class] - 1
 
@@ -198,13 +199,11 @@ class Session:
         stay: int = 0,
         only: int | None = None,
     ) -> PooledClient:
-        """A user's handle on a client that is still to be opened: one of its own, or one of a pool.
+        """Return a user's handle on an unopened client: its own, or one from a pool.
 
-        ``place``, ``only``: see `client`; who shares a connection knows every broker. ``stay``: which of the user's
-        stays it is for; each has a pool of its own.
-
-        In each process a client group has one pool for producers and another for consumers, of each protocol that they
-        speak (``user_class`` decides it). A full broker may stop
+        ``place``, ``only``: see `client`; users that share a connection have all brokers in its URI. ``stay``: the
+        user's stay that it is for; each has its own pool. In each process a client group has one pool for producers and
+        another for consumers, for each protocol that they use (``user_class`` decides it). A full broker may stop
         reading from connections that send, and acknowledgements must still get through.
         """
         if mode != POOLED:
@@ -228,12 +227,12 @@ class Session:
         place: int | None = None,
         only: int | None = None,
     ) -> LoadClient:
-        """A new, unconnected client of a client group, with the protocol of its user class, or of its role: producer or
-        consumer.
+        """Return a new, unconnected client of a client group, with the protocol of its user class, or of its role:
+        producer or consumer.
 
-        ``number``: one that no connected client has; a new one by default. ``keeps_id``: its client id stays the same,
-        which durable subscriptions need. ``place``: the broker that it tries first, by its place in the group's
-        failover URI; None: as the URI says. ``only``: it is told of this broker alone; see `place_of_turn`.
+        ``number``: a number that no connected client has; a new one by default. ``keeps_id``: its client id stays the
+        same, which durable subscriptions need. ``place``: the broker that it tries first, by its place in the group's
+        failover URI; None: as the URI says. ``only``: the only broker in its URI; see `place_of_turn`.
         """
         protocol = self.network.spoken.of(role, user_class)
         number = self.next_number() if number is None else number
@@ -259,7 +258,8 @@ class Session:
         return client
 
     def place_of_turn(self, role: str, group: str, turn: int, user_class: str = "") -> int:
-        """The place, in the group's failover URI, of the one broker that a user is told of: they take them in turn."""
+        """Return the place, in the group's failover URI, of a user's only broker: users take the brokers in
+        rotation."""
         servers = self._uri(self.network.spoken.of(role, user_class), group).servers
         names = [self.network.broker_names[server.address] for server in servers]
         there = [place for place, name in enumerate(names) if name not in self.network.not_alone]
@@ -269,18 +269,18 @@ class Session:
         return FailoverUri.parse(self.network.failover_uris[protocol][group])
 
     def _again(self, number: int) -> str:
-        """'' for the first client of a number; each later one has its own luck with ``randomize``."""
+        """Return '' for the first client of a number; each later client has its own random order with ``randomize``."""
         self._made[number] += 1
         return f":{self._made[number]}" if self._made[number] > 1 else ""
 
     def forget(self, client: LoadClient) -> None:
-        """It is closed, and many more will come."""
+        """Remove a closed client, because many more will come."""
         self._clients.remove(client)
 
     def connected(self) -> Counter[tuple[str, str]]:
-        """How many clients of each group are connected to each broker at this moment.
+        """Return how many clients of each group are connected to each broker now.
 
-        Users that share a connection count one by one.
+        Users that share a connection count individually.
         """
         clients: Counter[tuple[str, str]] = Counter()
         for client in self._clients:
@@ -292,26 +292,27 @@ class Session:
         self.tally.ready[user_class] += 1
 
     def note_schedule(self, producer: int, schedule: Schedule) -> None:
-        """For Locust's live statistics only: a consumer of this process can then tell how long a message took."""
+        """For Locust's live statistics only: lets a consumer of this process compute how long a message took."""
         if isinstance(schedule, SteppedSchedule):
             self._planned_ns[producer] = schedule.planned_ns
         else:
             self._first_due[producer] = schedule.planned_ns(0), NS_PER_S / schedule.rate_per_s
 
     def latency_ns(self, producer: int, seq: int, received_ns: int) -> int | None:
-        """From due to received; None when another process sent it. Message n is slot n of its producer's schedule."""
-        due = self._first_due.get(producer)  # for every message: no call of the schedule where its rate is constant
+        """Return the time from due to received; None if another process sent it. Message n is slot n of its
+        producer's schedule."""
+        due = self._first_due.get(producer)  # runs for every message: no call of the schedule if its rate is constant
         if due is not None:
             return received_ns - due[0] - int(seq * due[1])
         planned_ns = self._planned_ns.get(producer)
         return None if planned_ns is None else received_ns - planned_ns(seq)
 
     def report(self, problem: str) -> None:
-        """A user cannot go on; the run will say so."""
+        """Report that a user cannot continue; the run will report it."""
         self.problems.append(problem)
 
     def do_without(self, user_class: str, error: str, producer: int | None = None) -> None:
-        """A user that may fail cannot go on; the others do. ``producer``: its number, if it had begun to produce."""
+        """Continue without a failed user that may fail. ``producer``: its number, if it had begun to produce."""
         self.tally.failed[user_class] += 1
         if producer is not None:
             self.tally.failed_producers.append(producer)
@@ -332,13 +333,13 @@ class Session:
             self.tally.live.begin(go.window.load_began_ns, go.live_s, by_due=go.by_due)
 
     def tell_of_the_load(self, schedule: Schedule, window: Window) -> None:
-        """Tell it when the load begins and ends, once that is known: now, or by `settle`."""
+        """Set a schedule's begin and end of the load, once they are known: now, or in `settle`."""
         self._schedules.append(schedule)
         if not window.is_open:
             schedule.load_is(window.load_began_ns, window.load_ends_ns)
 
     def settle(self, window: Window) -> None:
-        """The warm-up is over: these are the run's phases now."""
+        """End the warm-up: these are the run's phases now."""
         assert self._go is not None
         self._go = replace(self._go, window=window)
         self._count_in_load(self._go)
@@ -346,7 +347,7 @@ class Session:
             schedule.load_is(window.load_began_ns, window.load_ends_ns)
 
     def change_rate(self, change: RateChange) -> None:
-        """Raises ValueError if the rate of the load was to be constant."""
+        """Raises ValueError if the rate of the load was declared constant."""
         for schedule in self._schedules:
             if not isinstance(schedule, SteppedSchedule):
                 raise ValueError("the rate of this load is constant, so it cannot be changed")
@@ -359,17 +360,17 @@ class Session:
         return self._go
 
     def wait_load_known(self) -> None:
-        """Wait until it is known when the load begins: with the start signal, or once the warm-up is over."""
+        """Wait until the begin of the load is known: with the start signal, or once the warm-up is over."""
         self._load_known.wait()
 
     def load_s(self) -> float:
-        """Seconds since the load began; negative before, also while it is not known when it will."""
+        """Return the seconds since the load began; negative before that, also while its begin is not known."""
         if self._go is None or self._go.window.is_open:
             return -math.inf
         return (self.clock() - self._go.window.load_began_ns) / NS_PER_S
 
     def stop_producing(self) -> None:
-        """No producer sends a further message; consumers go on."""
+        """Stop producers from sending further messages; consumers continue."""
         self.producing = False
         self._stopped_ns = self.clock()
         self._stop_producing.set()
@@ -387,9 +388,9 @@ class Session:
         return not self.producing
 
     def due_until_ns(self) -> int:
-        """Until when messages should have been sent: now, or a moment before producing stopped, if it was early.
+        """Return until when messages should have been sent: now, or a moment before producing stopped, if it was early.
 
-        What was due in that moment may have been about to go.
+        Messages due in that moment may have been about to be sent.
         """
         return self._stopped_ns - STOP_NS if self._stop_producing.is_set() else self.clock()
 
@@ -412,7 +413,7 @@ def detach(environment: Any) -> None:
 
 
 def report_to_all(problem: str) -> None:
-    """Report it to the run that this process takes part in, where no user or environment is known."""
+    """Report a problem to the run of this process, if no user or environment is known."""
     for session in list(_sessions.values()):
         session.report(problem)
 

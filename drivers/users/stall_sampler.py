@@ -1,9 +1,9 @@
 """Records when the clients of a process stood still, so that messages that were read late do not count as slow.
 
 All Python clients of a process share one gevent loop. While one greenlet keeps it busy, or the machine gives the
-process no core, no client reads: a message that has arrived gets its `received_ns` late. The sampler asks the loop to
-call it every `PERIOD_NS`. If it is called more than `LEAST_STALL_NS` late, the process stood still from the time at
-which it should have been called.
+process no core, no client reads: a message that has arrived gets its `received_ns` late. The sampler makes the loop
+call it every `PERIOD_NS`. If the call is more than `LEAST_STALL_NS` late, the process stood still from the time at
+which the call was due.
 """
 
 import time
@@ -29,7 +29,7 @@ A busy machine causes 10 to 20 rows per second; a million reads then take 0.2 s 
 class StallSampler:
     """Samples one process from `start` to `stop`, for the protocols with clients in Python.
 
-    Java clients have threads of their own, which go on while the loop stands still. `drivers.jvm.event_buffers` watches
+    Java clients have their own threads, which continue while the loop stands still. `drivers.jvm.event_buffers` samples
     them.
     """
 
@@ -44,11 +44,11 @@ class StallSampler:
         self._process_index = process_index
         self._protocols = [name for name, connector in connectors.items() if isinstance(connector, MakesPythonClients)]
         self._clock = clock
-        self._last_ns = 0  # when it was called last
+        self._last_ns = 0  # time of the last call
         self._timer: Any = None
 
     def start(self) -> None:
-        """Does nothing in a process without clients in Python."""
+        """Start sampling. Does nothing in a process without clients in Python."""
         if self._protocols and self._timer is None:
             self._last_ns = self._clock()
             period_s = PERIOD_NS / NS_PER_S
@@ -56,7 +56,7 @@ class StallSampler:
             self._timer.start(self._called)
 
     def stop(self) -> None:
-        """Before the recorder is closed. Records a stall that has ended just now; may be repeated."""
+        """Call before the recorder is closed. Records a stall that has just ended; may be repeated."""
         timer, self._timer = self._timer, None
         if timer is not None:
             timer.stop()
@@ -66,7 +66,7 @@ class StallSampler:
     def _called(self) -> None:
         """Called by gevent's loop: a greenlet for it would take twice the CPU."""
         due_ns, self._last_ns = self._last_ns + PERIOD_NS, self._clock()
-        if self._recorder.closed:  # also of a run that was abandoned
+        if self._recorder.closed:  # also for an abandoned run
             self.stop()
         elif self._last_ns - due_ns > LEAST_STALL_NS:
             for protocol in self._protocols:

@@ -31,7 +31,7 @@ def test_every_path_that_carries_its_canary_is_proven_and_no_connection_stays() 
 def test_a_path_that_stays_silent_is_named() -> None:
     network = MemoryNetwork(["a", "b"])
     network.tamper(Tampering.DROP, "queue://brokerbench.canary.b", 1)
-    with pytest.raises(PathsUnproven, match=r"no message came through within 0\.5 s: a → b\."):
+    with pytest.raises(PathsUnproven, match=r"no message arrived within 0\.5 s: a → b\."):
         prove_over(network, PATHS[:3])
 
 
@@ -56,7 +56,7 @@ def test_no_canary_is_sent_where_the_links_keep_it_back_and_that_is_told() -> No
     proven = askable(Topology("t", (a, b, c), links, (), CLASSIC), paths)
     assert proven == [paths[0], paths[2]]
     assert describe(paths, proven) == (
-        "paths proven by a canary each: 2; not proven so, as their links let no canary pass: a → b"
+        "paths proven by a canary each: 2; not proven, as their links let no canary pass: a → b"
     )
     assert describe(paths, paths) == "paths proven by a canary each: 3"
 

@@ -164,7 +164,7 @@ def test_a_client_ends_once_each_broker_of_its_list_has_shown_a_certificate_that
     with pytest.raises(DriverError) as caught:
         client.usable()
     assert str(caught.value).startswith("producers client 1: no broker of failover:(stomp://localhost:1,")
-    assert str(caught.value).endswith(" is to be trusted any more: and a's")
+    assert str(caught.value).endswith(" is trusted any longer: and a's")
     attempts = [(row.broker, row.reason) for row in recorder.connections if row.event == "attempt"][1:]
     assert attempts == [(broker, str(error)) for broker, error in zip("baba", later, strict=True)]
     client.close()
@@ -195,7 +195,9 @@ def test_options_that_only_openwire_can_honour_are_refused() -> None:
 
 
 def test_a_uri_of_no_known_broker_is_refused() -> None:
-    with pytest.raises(DriverError, match=r"localhost:99 is no broker of this run; known are a, b, c, localhost:1"):
+    with pytest.raises(
+        DriverError, match=r"localhost:99 is not a broker of this run; its brokers are a, b, c, localhost:1"
+    ):
         client_of(ScriptedConnector(), KeepingRecorder(), "failover:(stomp://localhost:99)")
 
 
@@ -396,7 +398,7 @@ def test_failing_again_and_again_is_warned_of_at_the_asked_interval(caplog: pyte
     client.open()
     client.close()
     assert [record.getMessage() for record in caplog.records] == [
-        f"producers client 1: {passes} over its brokers failed; the last said: refused"
+        f"producers client 1: {passes} over its brokers failed; the last error: refused"
         for passes in ("1 pass", "3 passes", "6 passes")
     ]
 
@@ -418,9 +420,7 @@ def test_a_message_that_no_frame_holds_ends_its_client_and_is_not_sent_for_ever(
     producer.send(0, 64, due_ns=0)
     connector.connections[0].on_lost(words)
     eventually(lambda: client.broker is None and producer.outstanding == 0)
-    sentence = (
-        r"broker a ended the connection, as a message was larger than it takes in a frame: .*frame size.*--body-bytes"
-    )
+    sentence = r"broker a ended the connection, as a message exceeded its frame size: .*frame size.*--body-bytes"
     with pytest.raises(DriverError, match=f"(?i){sentence}"):
         client.usable()
     assert recorder.events() == [("attempt", "a"), ("connected", "a"), ("lost", "a")]

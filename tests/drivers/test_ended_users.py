@@ -61,7 +61,7 @@ def test_a_user_stopped_in_the_load_is_reported(bench: Bench, kind: type[BrokerU
     with pytest.raises(GreenletExit):
         user.guard(stopped)
     assert session.problems == [
-        f"{named} was stopped at 6.2 s of the load, and the scenario did not ask for that: find out what ended it, "
+        f"{named} was stopped at 6.2 s of the load, although the scenario did not request it: find out what ended it, "
         "and run again"
     ]
 

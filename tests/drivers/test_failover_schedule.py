@@ -171,7 +171,7 @@ def test_giving_up_names_the_brokers_the_limit_and_the_last_reason() -> None:
     state = reconnect.attempt_failed(uri, reconnect.begin(uri, RNG), "first")
     assert reconnect.attempt_failed(uri, state, "connection refused").action == GiveUp(
         "no broker of localhost:1, localhost:2 could be connected to in one pass over the list "
-        "(startupMaxReconnectAttempts=1); the last said: connection refused"
+        "(startupMaxReconnectAttempts=1); the last error: connection refused"
     )
 
 

@@ -101,9 +101,9 @@ MALFORMED = {
     "failover:(stomp://a:1": "1 '(' against 0 ')' (at character 10); close every parenthesis",
     "failover:(stomp://a:1,,stomp://b:2)": "an empty URI in the list",
     "failover:(stomp://a:1,)": "an empty URI in the list",
-    "failover:(stomp://a:1,b:2)": "'b:2' is no URI (at character 23); write scheme://host:port",
+    "failover:(stomp://a:1,b:2)": "'b:2' is not a URI (at character 23); write scheme://host:port",
     "failover:(stomp://a)": "'stomp://a' names no port (at character 11)",
-    "failover:(stomp://a:99999)": "'stomp://a:99999' is no URI (Port out of range 0-65535)",
+    "failover:(stomp://a:99999)": "'stomp://a:99999' is not a URI (Port out of range 0-65535)",
     "failover:(stomp://a:1/path)": "is not scheme://host:port?options",
     "failover:(stomp://a:1)x?timeout=1": "'x' follows the list of URIs (at character 23)",
     "failover:(stomp://a:1)#part": "a fragment means nothing here (at character 23)",
@@ -119,7 +119,7 @@ MALFORMED = {
     "failover:(tcp://a:1)?callTimeOut=1": "did you mean callTimeout, an option of Core's own?",
     "failover:(stomp://a:1)?maxReconnectAttempt=1": "did you mean maxReconnectAttempts? the options are",
     "failover:(stomp://a:1)?backOffMultiplier=2": "did you mean reconnectDelayExponent?",
-    "failover:(stomp://a:1)?priorityURIs=b": "'b' is no URI",
+    "failover:(stomp://a:1)?priorityURIs=b": "'b' is not a URI",
 }
 
 
@@ -167,13 +167,12 @@ def test_an_option_is_honoured_or_refused_by_its_name(name: str, protocol: str) 
         assert problems == ()
     elif own.metadata["by"] == {"openwire"}:
         assert problems == (
-            f"failover option {written} is not supported by {protocol.upper()}: only OpenWire clients can honour it; "
+            f"failover option {written} is not supported by {protocol.upper()}: only OpenWire clients can honor it; "
             "remove it or use OpenWire",
         )
     else:
         assert problems == (
-            f"failover option {name} is not supported by {protocol.upper()}: its client knows nothing like it; "
-            "remove it",
+            f"failover option {name} is not supported by {protocol.upper()}: its client has nothing like it; remove it",
         )
 
 
@@ -191,9 +190,13 @@ def test_refusals_are_in_order_those_of_openwire_alone_then_those_of_cores_own_t
 @pytest.mark.parametrize(
     ("protocol", "option", "says"),
     [
-        ("stomp", "heartbeat=5", "STOMP has no option heartbeat; it knows heartbeat_ms"),
+        ("stomp", "heartbeat=5", "STOMP has no option heartbeat; it supports heartbeat_ms"),
         ("stomp", "heartbeat_ms=soon", "heartbeat_ms=soon: write a whole number of milliseconds, 0 for none"),
-        ("amqp", "wireFormat.maxFrameSize=9", "AMQP has no option wireFormat.maxFrameSize; it knows idle_timeout_ms"),
+        (
+            "amqp",
+            "wireFormat.maxFrameSize=9",
+            "AMQP has no option wireFormat.maxFrameSize; it supports idle_timeout_ms",
+        ),
         ("amqp", "idle_timeout_ms=1", "idle_timeout_ms=1: write a whole number of milliseconds, 100 at least, or 0"),
     ],
 )

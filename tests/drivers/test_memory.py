@@ -206,7 +206,7 @@ def test_a_refused_destination_fails_sends_and_subscriptions(bench: Bench) -> No
     with pytest.raises(Refused, match="broker a refuses subscriptions to queue://orders"):
         bench.subscribe(connection)
     connection.close()
-    assert bench.answers == [(b"1", Outcome.FAILED, "broker a takes no messages for queue://orders")]
+    assert bench.answers == [(b"1", Outcome.FAILED, "broker a accepts no messages for queue://orders")]
 
 
 def test_a_selector_that_does_not_parse_is_refused(bench: Bench) -> None:

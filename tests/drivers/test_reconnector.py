@@ -84,7 +84,7 @@ def test_trust_is_at_its_end_once_each_broker_was_doubted_when_last_tried() -> N
     tries.fail(A)
     tries.attempts.require_trust(URI)
     tries.fail(B)
-    with pytest.raises(RetryIsUselessError, match=r"no broker of .* is to be trusted any more: expired"):
+    with pytest.raises(RetryIsUselessError, match=r"no broker of .* is trusted any longer: expired"):
         tries.attempts.require_trust(URI)
     tries.fail(A)
     tries.attempts.require_trust(URI)

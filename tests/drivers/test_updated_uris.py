@@ -72,7 +72,7 @@ def test_what_is_no_broker_of_the_run_is_left_out_and_told_once(
             assert updating.refresh().updated == (FILE_B,)
     warnings = [record.getMessage() for record in caplog.records]
     assert len(warnings) == 3
-    assert warnings[0] == "client 1: updateURIsURL: z:9 is no broker of this run; this entry is left out"
+    assert warnings[0] == "client 1: updateURIsURL: z:9 is not a broker of this run; this entry is left out"
 
 
 def test_a_client_attempts_the_brokers_of_the_file_first(tmp_path: Path) -> None:
@@ -117,7 +117,7 @@ def test_a_broker_that_names_none_of_the_run_is_left_out_and_told_once(caplog: p
     assert heard.refresh().updated == (B,)
     (record,) = caplog.records
     assert record.getMessage() == (
-        "producers client 1: a broker names elsewhere:1, which is no broker of this run; it is left out"
+        "producers client 1: a broker names elsewhere:1, which is not a broker of this run; it is left out"
     )
 
 
@@ -173,7 +173,7 @@ def connector() -> ScriptedConnector:
 
 
 def test_a_redirect_is_followed_and_both_brokers_are_named(connector: ScriptedConnector) -> None:
-    connector.script = [Redirected("broker a sends its clients on to localhost:3", "localhost:3")]
+    connector.script = [Redirected("broker a redirects its clients to localhost:3", "localhost:3")]
     recorder = KeepingRecorder()
     client = client_of(connector, recorder, URI)
     client.open()

@@ -237,9 +237,9 @@ def test_messages_that_a_broker_refuses_fail_and_its_words_are_told_once(
     bench.session.go(Go(Window(now_ns, now_ns, None), MESSAGES, {"Orders": PRODUCERS}, Counter()))
     eventually(lambda: bench.session.tally.settled == MESSAGES, 20)
     assert {row.outcome for row in bench.recorder.sends} == {"failed"}
-    says = "broker a takes no messages for queue://orders"
+    says = "broker a accepts no messages for queue://orders"
     assert [record.getMessage() for record in caplog.records if record.name == "brokerbench"] == [
-        f"broker a refused a message to queue://orders, which has failed: {says} (told once)"
+        f"broker a refused a message to queue://orders, which has failed: {says} (reported once)"
     ]
     bench.stop()
 
@@ -404,12 +404,12 @@ def test_a_consumer_is_connected_when_and_where_its_stays_say() -> None:
 @pytest.mark.parametrize(
     ("settings", "problem"),
     [
-        ({"stays": (Stay(), Stay(from_s=5))}, "a stay begins at 5 s, before the one before it is over"),
-        ({"stays": (Stay(until_s=9), Stay(from_s=5))}, "a stay begins at 5 s, before the one before it is over"),
-        ({"stays": ()}, "there must be one, without from_s"),
-        ({"stays": (Stay(from_s=1),)}, "there must be one, without from_s"),
+        ({"stays": (Stay(), Stay(from_s=5))}, "a stay begins at 5 s, before the previous one is over"),
+        ({"stays": (Stay(until_s=9), Stay(from_s=5))}, "a stay begins at 5 s, before the previous one is over"),
+        ({"stays": ()}, "write one without from_s"),
+        ({"stays": (Stay(from_s=1),)}, "write one without from_s"),
         ({"stays": (Stay(until_s=1), Stay(from_s=5, until_s=4))}, "a stay ends at 4 s, and begins at 5 s"),
-        ({"durable_subscription": True, "stays": (Stay(until_s=1), Stay(from_s=5))}, "has one stay only"),
+        ({"durable_subscription": True, "stays": (Stay(until_s=1), Stay(from_s=5))}, "can have only one stay"),
     ],
 )
 def test_stays_that_cannot_be_are_refused_with_the_class(settings: dict[str, Any], problem: str) -> None:

@@ -70,7 +70,7 @@ def test_a_file_that_shadows_a_package_is_named(tmp_path: Path, name: str) -> No
     lines = outcome.output.strip().splitlines()
     assert lines == [
         f"brokerbench: {tmp_path / name}: Python imports this file instead of a package of the same name that a run "
-        "needs; rename it, or move it to a folder other than the locustfile's and the current one"
+        "needs; rename it, or move it out of the locustfile's folder and the current folder"
     ]
 
 

@@ -77,7 +77,7 @@ def test_a_live_broker_names_its_backup_which_is_told_by_its_name_and_tried_firs
     after = [row for row in recorder.connections if row.event == "attempt"][1:]
     assert after[0].broker == "broker-1-backup"
     assert "moved" in [row.event for row in recorder.connections]
-    assert not any("is no broker of this run" in record.getMessage() for record in caplog.records)
+    assert not any("is not a broker of this run" in record.getMessage() for record in caplog.records)
 
 
 def routed(configuration: Path, to: str, username: str, password: str) -> None:
@@ -117,4 +117,4 @@ def test_a_router_sends_its_clients_on_and_they_arrive_at_the_broker_that_it_cho
     sent_on = [row for row in recorder.connections if "sends its clients on" in row.reason]
     assert {row.broker for row in sent_on} == {"broker-1"}
     assert events[-2:] == [("attempt", "broker-2"), ("connected", "broker-2")]
-    assert sent_on[-1].reason.endswith(f" sends its clients on to {to}")
+    assert sent_on[-1].reason.endswith(f" redirects its clients to {to}")

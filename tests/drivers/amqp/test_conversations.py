@@ -152,7 +152,7 @@ def test_a_destination_that_is_refused_is_named_with_the_brokers_words_and_the_c
         client = Client(broker)
         words = "queue://orders: amqp:unauthorized-access: anna may not$"
         for _ in range(2):
-            with pytest.raises(Refused, match=f"broker b takes no messages for {words}"):
+            with pytest.raises(Refused, match=f"broker b accepts no messages for {words}"):
                 client.send(b"1")
             with pytest.raises(Refused, match=f"broker b refused to subscribe {words}"):
                 client.connection.subscribe(Subscription(ORDERS), client.got.append)

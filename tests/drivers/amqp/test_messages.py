@@ -116,7 +116,7 @@ def test_a_message_that_is_cut_short_is_refused() -> None:
     for end in range(1, len(whole)):
         with contextlib.suppress(ValueError):
             assert read_message(whole[:end]).body == b""
-    with pytest.raises(ValueError, match="bytes are no AMQP message"):
+    with pytest.raises(ValueError, match="bytes are not an AMQP message"):
         read_message(whole[:-1])
 
 
@@ -141,7 +141,7 @@ def test_an_address_is_read(uri: str, expected: Address) -> None:
     [
         ("tcp://b:1", "write amqp://HOST:PORT, or amqps://HOST:PORT for TLS"),
         ("amqp://b", "write amqp://HOST:PORT"),
-        ("amqp://b:1?heartbeat_ms=1", "AMQP has no option heartbeat_ms; it knows idle_timeout_ms"),
+        ("amqp://b:1?heartbeat_ms=1", "AMQP has no option heartbeat_ms; it supports idle_timeout_ms"),
         ("amqp://b:1?idle_timeout_ms=7", "idle_timeout_ms=7: write a whole number of milliseconds, 100 at least, or 0"),
         ("amqp://b:1?idle_timeout_ms=soon", "idle_timeout_ms=soon: write a whole number"),
     ],

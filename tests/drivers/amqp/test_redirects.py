@@ -43,7 +43,7 @@ def test_a_broker_that_sends_its_clients_on_is_told_with_the_address() -> None:
         connect(broker, [])
     assert caught.value.address == "10.0.0.7:5673"
     assert str(caught.value).startswith("broker b at 127.0.0.1:")
-    assert str(caught.value).endswith(" sends its clients on to 10.0.0.7:5673")
+    assert str(caught.value).endswith(" redirects its clients to 10.0.0.7:5673")
 
 
 def test_a_connection_that_is_sent_on_later_is_lost_and_knows_where_to() -> None:

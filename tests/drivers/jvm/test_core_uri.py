@@ -95,7 +95,7 @@ def test_every_other_option_of_cores_own_is_honoured_by_core_and_by_nobody_else(
 )
 def test_a_value_that_cores_client_would_take_for_something_else_is_refused(option: str, rule: str) -> None:
     (problem,) = unsupported(uri(option), "core")
-    assert problem.startswith(f"option {option} of Core's is not understood; {rule}")
+    assert problem.startswith(f"option {option} of Core's is not valid; {rule}")
 
 
 @pytest.mark.parametrize("name", OPTION_NAMES)
@@ -105,7 +105,7 @@ def test_what_is_honoured_and_nothing_else_changes_what_core_is_told(name: str) 
 
 def test_both_kinds_of_options_at_once_are_refused() -> None:
     (problem,) = unsupported(uri("ha=true&randomize=false"), "core")
-    assert "failover option randomize beside Core's own ha" in problem
+    assert "failover option randomize next to Core's own ha" in problem
 
 
 def test_no_name_belongs_to_both() -> None:

@@ -87,7 +87,9 @@ def test_a_dead_list_is_given_up_as_the_uri_says(tmp_path: Path) -> None:
 
 def test_a_broker_of_another_run_is_refused_by_name(tmp_path: Path) -> None:
     bench = Bench(tmp_path, UNKNOWN_BROKER, Credentials("u", "p"), "failover:(tcp://10.9.8.7:61616)")
-    with pytest.raises(DriverError, match=r"10\.9\.8\.7:61616 is no broker of this run; known are 127\.0\.0\.1:1"):
+    with pytest.raises(
+        DriverError, match=r"10\.9\.8\.7:61616 is not a broker of this run; its brokers are 127\.0\.0\.1:1"
+    ):
         bench.client()
 
 

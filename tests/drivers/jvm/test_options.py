@@ -47,7 +47,7 @@ def test_an_option_that_the_library_does_not_know_is_refused_at_once(
     tmp_path: Path, protocol: str, words: str, uri: str, query: str
 ) -> None:
     error = opening(tmp_path, protocol, uri)
-    assert f" do not take {query!r} as options of 127.0.0.1:" in error
+    assert f" do not accept {query!r} as options of 127.0.0.1:" in error
     assert f": {words}; correct them in its URI, or as nested.… of the failover URI" in error
 
 

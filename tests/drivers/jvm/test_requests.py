@@ -215,7 +215,7 @@ def test_a_request_that_no_connection_will_answer_any_more_is_not_told_as_the_br
     jvm: Jvm, client: JavaClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(jvm, "sender", lambda request, *_: jvm.tell("unsendable", "it is gone", False, request))
-    with pytest.raises(DriverError, match=r"^g client 1: there was no connection any more to send to .*: it is gone$"):
+    with pytest.raises(DriverError, match=r"^g client 1: there was no longer a connection to send to .*: it is gone$"):
         client.sender(1, ORDERS, ALONE, b"")
 
 

@@ -125,7 +125,7 @@ def test_a_client_whose_last_broker_is_not_to_be_trusted_any_more_ends_with_one_
         tables = bench.tables()
     assert len(errors) == 1
     doubt = f"broker {BROKER} at {at}: its certificate is not to be trusted"
-    assert f"no broker of failover:(ssl://{at}) is to be trusted any more: {doubt}" in errors[0]
+    assert f"no broker of failover:(ssl://{at}) is trusted any longer: {doubt}" in errors[0]
     assert "--ca-file" in errors[0]
     assert "\n" not in errors[0]
     check_told_as_doubted([row for row in tables["connections"] if row["event"] == "attempt"][1:])

@@ -556,4 +556,4 @@ def test_what_is_no_stomp_ends_the_connection_and_says_so() -> None:
         send(client, 0, durable=False)
         until(lambda: bool(client.lost))
         client.connection.close()
-    assert client.lost == ["what came is no STOMP: content-length b'much' is no number"]
+    assert client.lost == ["the received data is not STOMP: content-length b'much' is not a number"]

@@ -53,7 +53,7 @@ def test_an_address_takes_its_heartbeat_from_the_uri_or_else_the_default() -> No
         ("tcp://b:1", "write stomp://HOST:PORT"),
         ("stomp://b", "write stomp://HOST:PORT"),
         ("stomp://b:70000", "ort out of range"),
-        ("stomp://b:1?trackMessages=true", "no option trackMessages; it knows heartbeat_ms"),
+        ("stomp://b:1?trackMessages=true", "no option trackMessages; it supports heartbeat_ms"),
         ("stomp://b:1?heartbeat_ms=-5", "heartbeat_ms=-5: write a whole number"),
     ],
 )
@@ -110,7 +110,7 @@ def test_properties_priority_and_the_time_of_expiry_are_headers_of_a_send() -> N
 
 
 def test_a_property_that_is_no_text_is_refused_with_what_to_write() -> None:
-    with pytest.raises(ValueError, match="property weight = 3: STOMP carries text only; write '3'"):
+    with pytest.raises(ValueError, match="property weight = 3: STOMP carries only text; write '3'"):
         send_head(Outgoing(ORDERS, b"abc", True, None, MessageHeaders({"weight": 3})))
 
 

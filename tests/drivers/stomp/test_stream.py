@@ -102,7 +102,7 @@ def test_a_large_body_without_a_length_ends_at_its_nul() -> None:
 @pytest.mark.parametrize(
     ("stream", "says"),
     [
-        (b"MESSAGE\ncontent-length:2\n\nabc\0", "goes on behind the 2 bytes"),
+        (b"MESSAGE\ncontent-length:2\n\nabc\0", "continues after the 2 bytes"),
         (b"MESSAGE\ncontent-length:-2\n\nabc\0", "content-length b'-2' is no number"),
         (b"MESSAGE\ncontent-length:\n\nabc\0", "content-length b'' is no number"),
     ],
