@@ -53,7 +53,7 @@ TRAITS = {
     "stop": FaultTraits("was stopped", stayed=GONE),
     "restart": FaultTraits("was restarted"),
     "freeze": FaultTraits("was frozen"),
-    "was restarted in turn": FaultTraits("was restarted in turn"),
+    "rolling-restart": FaultTraits("was restarted in turn"),
     "disconnect": FaultTraits("ended its clients' connections"),
     "full-store": FaultTraits("had a full store", keeps_clients_off=False, is_a_span=True),
     "join": FaultTraits("joined", joins=True),

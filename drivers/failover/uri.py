@@ -235,7 +235,7 @@ def _server(text: str, part: str) -> ServerUri:
     if not part:
         raise _bad(text, "an empty URI in the list", "remove the extra comma", where)
     if not re.match(r"[A-Za-z][A-Za-z0-9+.-]*://", part):
-        raise _bad(text, f"{part!r} is no URI", "{part!r} is not a URI", where)
+        raise _bad(text, f"{part!r} is not a URI", "write scheme://host:port", where)
     try:
         parts = urlsplit(part)
         host, port = parts.hostname, parts.port

@@ -304,7 +304,7 @@ def test_an_unknown_broker_is_named(bench: Bench) -> None:
     with pytest.raises(KeyError, match="no broker 'z' in this network: there are a, b"):
         bench.network.kill("z")
     for uri in ("memory://z", "stomp://a:1"):
-        with pytest.raises(ConnectFailed, match=r"no broker"):
+        with pytest.raises(ConnectFailed, match=r"no(t a)? broker"):
             bench.connector.browse(Endpoint("z", "memory", uri), BENCH, "orders", timeout_s=60)
 
 

@@ -58,7 +58,7 @@ def test_a_setting_changed_in_init_ends_the_run() -> None:
 
 @pytest.mark.parametrize("name", ["_index", "_number", "_ready", "index", "guard", "role"])
 def test_a_user_cannot_replace_what_is_ours(name: str) -> None:
-    with pytest.raises(AttributeError, match=f"self.{name} = 0: a ProducerUser has {name} for itself"):
+    with pytest.raises(AttributeError, match=f"self.{name} = 0: a ProducerUser uses {name} itself"):
         setattr(Producer(Environment()), name, 0)
 
 

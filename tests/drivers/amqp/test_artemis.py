@@ -114,7 +114,7 @@ def test_a_router_sends_its_clients_on_and_they_arrive_at_the_broker_that_it_cho
         eventually(lambda: client.broker == "broker-2", 30)
         events = [(row.event, row.broker) for row in recorder.connections]
         client.close()
-    sent_on = [row for row in recorder.connections if "sends its clients on" in row.reason]
+    sent_on = [row for row in recorder.connections if "redirects its clients" in row.reason]
     assert {row.broker for row in sent_on} == {"broker-1"}
     assert events[-2:] == [("attempt", "broker-2"), ("connected", "broker-2")]
     assert sent_on[-1].reason.endswith(f" redirects its clients to {to}")

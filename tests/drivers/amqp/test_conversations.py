@@ -289,7 +289,7 @@ def test_browsing_a_broker_that_never_comes_to_an_end_says_how_far_it_came() -> 
 
     with (
         FakeBroker(Silent()) as broker,
-        pytest.raises(DriverError, match=r"queue orders of broker b: no end after 4 s, 0"),
+        pytest.raises(DriverError, match=r"queue orders of broker b: no end after 4 s, after 0"),
     ):
         AmqpConnector().browse(broker.endpoint(), NOBODY, "orders", timeout_s=4)
 

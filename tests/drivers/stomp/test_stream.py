@@ -103,8 +103,8 @@ def test_a_large_body_without_a_length_ends_at_its_nul() -> None:
     ("stream", "says"),
     [
         (b"MESSAGE\ncontent-length:2\n\nabc\0", "continues after the 2 bytes"),
-        (b"MESSAGE\ncontent-length:-2\n\nabc\0", "content-length b'-2' is no number"),
-        (b"MESSAGE\ncontent-length:\n\nabc\0", "content-length b'' is no number"),
+        (b"MESSAGE\ncontent-length:-2\n\nabc\0", "content-length b'-2' is not a number"),
+        (b"MESSAGE\ncontent-length:\n\nabc\0", "content-length b'' is not a number"),
     ],
 )
 def test_what_is_no_stomp_is_refused(stream: bytes, says: str) -> None:
@@ -113,5 +113,5 @@ def test_what_is_no_stomp_is_refused(stream: bytes, says: str) -> None:
 
 
 def test_an_unknown_escape_is_refused() -> None:
-    with pytest.raises(BrokenStream, match="has an escape that STOMP"):
+    with pytest.raises(BrokenStream, match="has an escape that is not in STOMP"):
         unescaped(b"a\\tb")
