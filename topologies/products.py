@@ -1,4 +1,4 @@
-"""Lists the broker products that topologies are made of: a third one is one folder more, and one line here."""
+"""The table of broker products. To add a product, add its folder, and a line here."""
 
 from topologies.artemis.product import ARTEMIS
 from topologies.classic.product import CLASSIC
@@ -8,6 +8,6 @@ PRODUCTS: dict[str, BrokerProduct] = {
     "classic": CLASSIC,
     "artemis": ARTEMIS,
 }
-"""By name, which is the ``flavour`` of a topology."""
+"""Products by name, which is the ``flavour`` of a topology."""
 DEFAULT = CLASSIC
-"""What a YAML file means that names no flavour."""
+"""The product of a YAML file without a flavour."""

@@ -1,6 +1,6 @@
 """Adds the options of `harness.options.declarations` to Locust's command line; the web UI's form shows them too.
 
-`harness.options.run_options.read` makes frozen values of the parsed arguments.
+`harness.options.run_options.read` converts the parsed arguments to a frozen `Options`.
 """
 
 from argparse import Action, ArgumentParser, ArgumentTypeError, Namespace
@@ -14,11 +14,11 @@ from harness.run.warm_up import AT_LEAST_S, AT_MOST_S
 from harness.scenario import Scenario
 
 REPEATED = {option.dest for option in OPTIONS.values()} | {"locustfile", "headless", "run_time", "processes"}
-"""Options that belong to the command that makes a run again."""
+"""Options that belong to the command that repeats a run."""
 
 
 class Joined(Action):
-    """An option that may be given more than once: what each says, joined by ``;``, as it may be written at once."""
+    """Joins the values of a repeated option with ``;``, the separator of several values in one option."""
 
     def __call__(
         self, parser: ArgumentParser, namespace: Namespace, values: Any, option_string: str | None = None
@@ -49,7 +49,7 @@ def add_arguments(parser: Any, scenario: Scenario) -> None:
             settings["default"] = option.parser_default
         if option.kind in (int, float):
             settings["type"] = option.kind
-        if option.choices:  # '' stands for an option that is not given: no value to offer in a help
+        if option.choices:  # '' means that the option is not given, so the help text does not list it
             settings |= {"choices": ("", *option.choices), "metavar": "{" + ",".join(option.choices) + "}"}
         if option.repeats:
             settings["action"] = Joined
@@ -61,9 +61,9 @@ def add_arguments(parser: Any, scenario: Scenario) -> None:
 
 
 def given_elsewhere(parser: Any, command: Sequence[str]) -> list[str]:
-    """The options that came from a variable or from locust.conf, as words for the ``command`` that lacks them.
+    """Return the options from environment variables or locust.conf, as words to append to ``command``.
 
-    Only options that a run of the same kind needs. Others may hold secrets, such as LOCUST_WEB_LOGIN.
+    Only options that repeat the run are returned. Other options may contain secrets, such as LOCUST_WEB_LOGIN.
     """
     words: list[str] = []
     typed = {word.partition("=")[0] for word in command}
@@ -86,14 +86,14 @@ def _warm_up(scenario: Scenario) -> str:
 
 
 def _refuse_endless_run_time(parser: Any) -> None:
-    """Locust's own ``-t`` lets Python's OverflowError out."""
+    """Report a run time that is too long as an argument error. Locust's ``-t`` raises Python's OverflowError."""
     for action in parser._actions:
         if action.dest == "run_time" and action.type is not None:
             action.type = partial(_run_time_s, action.type)
 
 
 def _run_time_s(timespan: Callable[[str], int], text: str) -> int:
-    """``timespan``: Locust's own reading."""
+    """Parse a run time in seconds. ``timespan``: Locust's parser."""
     try:
         return timespan(text)
     except (OverflowError, ValueError, ArgumentTypeError) as error:

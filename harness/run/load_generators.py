@@ -1,6 +1,7 @@
-"""Drives the clients: this process alone, or the workers of a distributed Locust, by one contract.
+"""Drives the clients of a run, in this process or in the workers of a distributed Locust, with one contract.
 
-The run controller talks to `LoadGenerators` and never to a session. `LocalLoadGenerator` is the single process;
+The run controller uses `LoadGenerators` and never a session. `LocalLoadGenerator` is a single process;
+`harness.distributed` has the implementation for workers.
 """
 
 import socket
@@ -23,7 +24,7 @@ from records.writer import Recorder
 class Equipment:
     """The data that every process of the run needs before its users start.
 
-    Holds credentials: never goes to the run folder.
+    It contains credentials and is never written to the run's folder.
     """
 
     directory: RunDirectory
@@ -31,59 +32,59 @@ class Equipment:
     run_number: int
     seed: int
     client_version: str = ""  # of the Java clients; '' for the defaults
-    realtime: bool = False  # the threads that send and receive get real-time priority
+    realtime: bool = False  # whether the threads that send and receive get real-time priority
 
 
 class LoadGenerators(Protocol):
     """The processes that hold the users."""
 
     def equip(self, equipment: Equipment) -> None:
-        """Give every process its session; returns when all have it. Raises UserError."""
+        """Give every process its session, and return when all have it. Raises UserError."""
 
     def tally(self) -> Tally:
-        """The sums of all processes' counts so far. In a distributed run they may be a moment old."""
+        """Return the sums of all processes' counts. In a distributed run they may be slightly out of date."""
 
     def connected(self) -> Mapping[tuple[str, str], int]:
-        """How many clients of each (group, broker) are connected; may be a moment old in a distributed run."""
+        """Return the number of connected clients by (group, broker). It may be out of date in a distributed run."""
 
     def go(self, go: Go) -> None:
-        """Start the schedules. ``go``: of the whole run, so its ``first_index`` is empty."""
+        """Start the schedules. ``go`` is for the whole run, so its ``first_index`` is empty."""
 
     def settle(self, window: Window) -> None:
-        """The warm-up is over: when the load begins and ends."""
+        """Announce the end of the warm-up, with the beginning and the end of the load."""
 
     def change_rate(self, change: RateChange) -> None:
-        """Change the rate of every producer, some seconds from now: see `harness.run.steering.AHEAD_S`."""
+        """Change the rate of every producer some seconds from now: see `harness.run.steering.AHEAD_S`."""
 
     def stop_producing(self) -> None: ...
 
     def problems(self) -> list[str]:
-        """The errors of users or processes: the load ends, and each makes the run invalid."""
+        """Return the errors of users and processes. Each ends the load and makes the run invalid."""
 
     def doubts(self) -> list[str]:
-        """Why times of several processes cannot be compared: known once the load generators are dismissed."""
+        """Return reasons why times of several processes cannot be compared. They are known after `dismiss`."""
 
     def dismiss(self) -> tuple[ProcessInfo, ...]:
-        """The users are gone: close what each process recorded, and tell which processes there were."""
+        """Close the recorder of every process after its users have stopped, and return the processes."""
 
 
 def process_info(name: str, index: int) -> ProcessInfo:
-    """This process, with both its clocks read together."""
+    """Describe this process, with both clocks read at the same moment."""
     return ProcessInfo(name, index, socket.gethostname(), time.perf_counter_ns(), time.time_ns())
 
 
 def with_tally(info: ProcessInfo, tally: Tally) -> ProcessInfo:
-    """The process with what its clients counted."""
+    """Add the counts of the process's clients."""
     return replace(info, begun=tally.sent, settled=tally.settled, received=tally.received)
 
 
 def with_rows(info: ProcessInfo, recorder: Recorder) -> ProcessInfo:
-    """The process with how many rows it recorded. ``recorder``: its own, which is closed."""
+    """Add the number of rows that the process recorded. ``recorder``: the process's closed recorder."""
     return replace(info, rows=recorder.counts)
 
 
 def with_priority(session: Session) -> RealTimePriority:
-    """Real-time priority for this process's part of a run. Raises UserError."""
+    """Start real-time priority for this process's part of a run. Raises UserError."""
     priority = RealTimePriority(session.tally.notes.append)
     with about("--priority realtime: "):
         priority.start()
@@ -91,7 +92,7 @@ def with_priority(session: Session) -> RealTimePriority:
 
 
 class LocalLoadGenerator:
-    """Users, brokers and recorder in this one process."""
+    """Implements `LoadGenerators` with the users in this process."""
 
     def __init__(self, environment: Any, recorder: Recorder, connectors: Mapping[str, ClientConnector]) -> None:
         self._environment = environment

@@ -1,4 +1,4 @@
-"""Checks before the load that this machine has what the end of a run needs, so that no run fails after its load."""
+"""Checks before the load that this machine can analyse and report a run, so that no run fails after its load."""
 
 from collections.abc import Iterator
 from importlib.util import find_spec
@@ -9,11 +9,11 @@ from records.errors import refuse_first
 from topologies.runtimes import java
 
 PACKAGES = {"pyspark": "analysis", "polars": "analysis", "matplotlib": "report", "jinja2": "report"}
-"""By name: the part of the end of a run that needs it."""
+"""By package: the step after the load that needs it."""
 
 
 def require_ready(plan: Plan) -> None:
-    """Raises UserError with the first thing that is missing, and the next step. Takes less than a second."""
+    """Raise UserError with the first missing requirement and the next step. Takes less than a second."""
     refuse_first(_missing(sum(plan.counts.values()), needs_analysis=not plan.options.analyse_later))
 
 

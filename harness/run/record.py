@@ -1,4 +1,4 @@
-"""Keeps the record of a run. It grows step by step, and is written to the run's folder."""
+"""Keeps the record of a run, which grows step by step and is written to the run's folder."""
 
 import logging
 import time
@@ -21,7 +21,7 @@ class RunRecord:
 
     @property
     def step_s(self) -> float:
-        """How long the present step has lasted."""
+        """Duration of the current step so far."""
         return time.monotonic() - self._step_began_s
 
     def update(self, **changes: Any) -> None:
@@ -29,11 +29,11 @@ class RunRecord:
         self.info = replace(self.info, **changes)
 
     def phases(self, **moments_ns: int) -> None:
-        """Set moments of `records.run.Phases`."""
+        """Set timestamps of `records.run.Phases`."""
         self.update(phases=replace(self.info.phases, **moments_ns))
 
     def ended(self, step: str) -> None:
-        """A step is over: the next one begins now."""
+        """Record the duration of a step. The next step begins now."""
         self.lasted(step, self.step_s)
         self._step_began_s = time.monotonic()
 
@@ -41,17 +41,17 @@ class RunRecord:
         self.update(durations_s={**self.info.durations_s, step: duration_s})
 
     def problem(self, text: str) -> None:
-        """Record a reason that makes the run invalid; reported once."""
+        """Record a reason that makes the run invalid. Each reason is reported once."""
         if text not in self.info.problems:
             self.update(problems=(*self.info.problems, text))
             log.error("%s", text)
 
     def unknown(self, *texts: str) -> None:
-        """What could not be established."""
+        """Record facts that could not be established."""
         self.update(unknowns=(*self.info.unknowns, *texts))
 
     def unsearched(self, *texts: str) -> None:
-        """Where messages may be that nobody could look for. Missing messages then do not count as lost."""
+        """Record places that could not be searched for messages. Missing messages then do not count as lost."""
         self.update(unsearched=(*self.info.unsearched, *texts))
 
     def warning(self, text: str) -> None:

@@ -1,4 +1,4 @@
-"""The values that are known of a run at this moment, without asking any broker."""
+"""The current state of a run, as far as it is known without a request to a broker."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,9 +13,10 @@ STALE_AFTER_S = 3.0
 
 @dataclass(frozen=True)
 class FaultState:
-    """``at_s``/``for_s`` on the load's clock; None: to its end, infinite: to the end of the run.
+    """The state of a fault.
 
-    ``state``: planned | going on | over | failed: why.
+    ``at_s`` and ``for_s`` are seconds of the load. ``for_s`` is None if the fault lasts until the load ends, and
+    infinite if it lasts until the run ends. ``state``: planned | going on | over | failed: REASON.
     """
 
     kind: str
@@ -27,13 +28,12 @@ class FaultState:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """One look at one run.
+    """The state of a run at one moment.
 
-    ``steps``: what is behind it, in order (up, prove, clients, load, drain, browse, down, …); ``step_s``: how long the
-    present step has lasted. ``brokers``: up | frozen | dead | not running | not serving, by name. ``connected``:
-    clients by (group, broker). ``readings``: the last samples, however old. ``load_s``: None when the load ends by
-    count.
-    ``load_bound``: "about " or "at most " for one whose end depends on what happens.
+    ``steps``: the completed steps in order (up, prove, clients, load, drain, browse, down, …); ``step_s``: duration of
+    the current step so far. ``brokers``: up | frozen | dead | not running | not serving, by name. ``connected``: number
+    of clients by (group, broker). ``readings``: the last samples, regardless of their age. ``load_s``: None if the load
+    ends by message count. ``load_bound``: "about " or "at most " if the end depends on the course of the run.
     """
 
     run_id: str
@@ -56,9 +56,9 @@ class Snapshot:
     problems: tuple[str, ...] = ()
 
     def current_readings(self) -> dict[Series, Reading]:
-        """The last samples of the load generator, and of brokers that serve: a broker that is away has no figures.
+        """Return the last samples of the load generator and of brokers that are up.
 
-        Nor has one that has not answered since `STALE_AFTER_S`: what it said before may hold no more.
+        Samples older than `STALE_AFTER_S` are left out, as they may no longer hold.
         """
         least_ns = self.now_ns - round(STALE_AFTER_S * NS_PER_S)
         return {

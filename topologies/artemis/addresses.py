@@ -1,6 +1,6 @@
-"""Models how an Artemis broker treats the addresses that match a pattern, and which it has from the start.
+"""Models how an Artemis broker treats addresses that match a pattern, and its predefined addresses.
 
-Defaults are those of Artemis 2.44.0 unless a comment says otherwise.
+Defaults are from Artemis 2.44.0 unless a comment says otherwise.
 """
 
 from dataclasses import dataclass
@@ -14,12 +14,12 @@ DEAD_LETTERS, EXPIRED = "DLQ", "ExpiryQueue"
 
 @dataclass(frozen=True)
 class AddressSetting:
-    """Settings of every address that ``match`` matches (``#`` is any words, ``*`` one word)."""
+    """Settings for every address that ``match`` matches (``#`` matches any words, ``*`` one word)."""
 
     KEY: ClassVar[tuple[str, ...]] = ("match",)
 
     match: str = plain("#")
-    # As `artemis create` writes; 2.44.0's own is none: a message would vanish.
+    # As written by `artemis create`; 2.44.0's default is none, and messages would vanish.
     dead_letter_address: str = plain(DEAD_LETTERS)
     expiry_address: str = plain(EXPIRED)
     max_delivery_attempts: int = limit(10)
@@ -27,7 +27,7 @@ class AddressSetting:
     redelivery_delay_multiplier: float = number(1.0, least=0)
     redelivery_collision_avoidance_factor: float = number(0.0, least=0, most=1)
     max_redelivery_delay_ms: int = number(0, least=0)  # 0: ten times the delay
-    max_size_bytes: int = limit(-1)  # of one address; -1: only the broker's own limit holds
+    max_size_bytes: int = limit(-1)  # of one address; -1: only the broker's limit applies
     max_size_messages: int = limit(-1)
     address_full_policy: str = choice("PAGE", "BLOCK", "FAIL", "DROP")
     page_size_bytes: int = number(10 * MIB, least=1)
@@ -37,12 +37,12 @@ class AddressSetting:
     redistribution_delay_ms: int = number(-1, least=-1)
     auto_create_queues: bool = True
     auto_create_addresses: bool = True
-    # Not 2.44.0's true: a queue that goes takes its counters with it.
+    # Not 2.44.0's true: a deleted queue loses its counters.
     auto_delete_queues: bool = False
     auto_delete_addresses: bool = False
-    # Not 2.44.0's MULTICAST: messages that a link brings here before any client must go to a queue. ANYCAST |
-    # MULTICAST, of an address where a client does not say. Of its queues the broker decides: ANYCAST for them too, and
-    # by STOMP a topic's subscriber would get nothing.
+    # Not 2.44.0's MULTICAST: messages that a link brings here before any client must go to a queue. Values: ANYCAST |
+    # MULTICAST. Applies to addresses if the client does not choose. For queues the broker chooses: a default of ANYCAST
+    # for them too would leave a topic's STOMP subscriber without messages.
     default_routing: str = choice("ANYCAST", "MULTICAST")
     default_consumer_window_bytes: int = number(1 * MIB, least=-1)
     default_max_consumers: int = limit(-1)
@@ -53,7 +53,7 @@ class AddressSetting:
     slow_consumer_threshold: int = limit(-1)
     slow_consumer_policy: str = choice("NOTIFY", "KILL")
     id_cache_size: int = number(20_000, least=0)
-    # The part of a body that management shows: enough to identify the message (32 bytes), with any prefix.
+    # The part of a body that management returns: enough to identify the message (32 bytes), with any prefix.
     management_message_attribute_size_limit: int = number(256, least=1)
     management_browse_page_size: int = number(200, least=1)
 
@@ -69,13 +69,13 @@ DEFAULT_ADDRESS_SETTINGS = (AddressSetting(),)
 
 @dataclass(frozen=True)
 class Address:
-    """An address that is there from the start, with a queue of its own name or of ``queue``; a topic has none."""
+    """A predefined address, with a queue of the same name or named ``queue``; a topic has no queue."""
 
     KEY: ClassVar[tuple[str, ...]] = ("name",)
 
     name: str
     routing: str = choice("ANYCAST", "MULTICAST")
-    queue: str = ""  # anycast: the queue's name, where it is another
+    queue: str = ""  # anycast: the queue's name, if it differs
 
     def __post_init__(self) -> None:
         subject = f"address {self.name!r}"
@@ -86,5 +86,5 @@ class Address:
 
     @property
     def queues(self) -> tuple[str, ...]:
-        """Names of the queues to be made with it."""
+        """The names of the queues to create with the address."""
         return (self.queue or self.name,) if self.routing == "ANYCAST" else ()

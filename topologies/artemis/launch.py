@@ -1,8 +1,8 @@
-"""Makes the command line that starts an Artemis broker as a Java process, and the script that starts one in its image.
+"""Builds the command line that starts an Artemis broker as a Java process, and the start script for its image.
 
-The command is that of an instance's own ``bin/artemis run`` script, without the script and without an instance: same
-boot jar, same exports. Left out are its JMX switches and its web console (Jolokia's agent reads the MBeans from
-inside). No password is among the arguments: they name files.
+The command matches an instance's ``bin/artemis run`` script, without the script or an instance: same boot jar, same
+exports. Its JMX switches and web console are left out (Jolokia's agent reads the MBeans from inside the JVM). The
+arguments contain no password: they name files.
 """
 
 import platform
@@ -26,9 +26,9 @@ MAIN = "org.apache.activemq.artemis.boot.Artemis"
 
 
 def command(launch: Launch, folders: BrokerFolders, agent_file: Path, store: Path | None = None) -> list[str]:
-    """The argument list of one broker. ``launch.secrets_file`` is the folder with its filled secrets.
+    """The arguments for one broker. ``launch.secrets_file`` is the folder with its filled secrets.
 
-    ``agent_file``: see `topologies.model.launch.agent_properties`. ``store``: of a pair, the active's data folder.
+    ``agent_file``: see `topologies.model.launch.agent_properties`. ``store``: for a standby, the active's data folder.
     """
     home = launch.distribution
     return [
@@ -43,7 +43,7 @@ def command(launch: Launch, folders: BrokerFolders, agent_file: Path, store: Pat
 
 
 def settings(home: str, conf: PurePath, data: PurePath, store: PurePath | None) -> list[str]:
-    """JVM options with the broker's own places, for every runtime. ``home`` may be a shell's variable."""
+    """JVM options with the broker's paths, for every runtime. ``home`` may be a shell variable."""
     return [
         "--add-opens=java.base/jdk.internal.misc=ALL-UNNAMED",
         f"-Djava.security.auth.login.config={conf}/{LOGIN_CONFIG}",
@@ -52,14 +52,14 @@ def settings(home: str, conf: PurePath, data: PurePath, store: PurePath | None) 
         f"-D{DATA_PROPERTY}={data}",
         *([f"-D{STORE_PROPERTY}={store}"] if store else []),
         f"-Dartemis.home={home}",
-        f"-Dartemis.instance={data}",  # it writes a lock file there, so its user must be able to write there
+        f"-Dartemis.instance={data}",  # must be writable: the broker writes a lock file there
         f"-Dartemis.instance.etc={conf}",
         f"-Dartemis.instance.etc.uri={conf.as_uri()}",
     ]
 
 
 def started(home: str, conf: PurePath, secrets: PurePath) -> list[str]:
-    """The arguments after the JVM's options. ``secrets``: the folder with the filled `BROKER_PROPERTIES`."""
+    """The arguments after the JVM options. ``secrets``: the folder with the filled `BROKER_PROPERTIES`."""
     return [
         "-classpath",
         f"{conf}:{home}/lib/artemis-boot.jar",
@@ -71,7 +71,7 @@ def started(home: str, conf: PurePath, secrets: PurePath) -> list[str]:
 
 
 DATA = PurePosixPath("/var/lib/artemis-instance")
-"""Made by upstream's image for the user as whom it runs: a volume that is mounted there is that user's too."""
+"""Created by upstream's image for its user, so that user also owns a volume mounted there."""
 
 
 def start_script() -> str:

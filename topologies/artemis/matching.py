@@ -1,9 +1,9 @@
-"""Matches addresses as links of Artemis do: patterns of senders and receivers, and mirrors' filters.
+"""Matches addresses like Artemis links do: patterns of senders and receivers, and mirrors' filters.
 
-A pattern has words joined by dots. ``*`` is one word, ``#`` any number. A mirror's filter, such as ``eu,us,!eu.uk``,
-lists beginnings of addresses; ``!`` excludes addresses with that beginning. This follows 2.44.0 (AddressImpl,
-MirrorAddressFilter) with one exception: a ``#`` that is not the last word. There 2.44.0 takes as few words as it can
-and does not try more, so ``#.eu`` does not match ``eu.eu``. Here it matches, as the manual says.
+A pattern has words joined by dots. ``*`` matches one word, ``#`` any number. A mirror's filter, such as
+``eu,us,!eu.uk``, lists address prefixes; ``!`` excludes addresses with a prefix. This follows 2.44.0 (AddressImpl,
+MirrorAddressFilter) except for a ``#`` that is not the last word. There 2.44.0 matches as few words as possible and
+does not try more, so ``#.eu`` does not match ``eu.eu``. Here it matches, as in the manual.
 """
 
 from collections.abc import Sequence
@@ -12,20 +12,20 @@ Words = tuple[str, ...]
 
 
 def overlap(pattern: str, other_pattern: str) -> bool:
-    """Whether some address matches both patterns. An address without wildcards may stand for a pattern."""
+    """Whether some address matches both patterns. Either may be an address without wildcards."""
     return _overlap(tuple(pattern.split(".")), tuple(other_pattern.split(".")))
 
 
 def filter_passes(address_filter: str, address: str) -> bool:
-    """Whether a mirror with that filter repeats messages to ``address``."""
+    """Whether a mirror with this filter repeats messages to ``address``."""
     taken, left_out = _beginnings(address_filter)
     return address.startswith(tuple(taken)) and not address.startswith(tuple(left_out))
 
 
 def filter_overlaps(address_filter: str, pattern: str) -> bool:
-    """Whether a mirror with that filter repeats messages to some address that ``pattern`` matches.
+    """Whether a mirror with this filter repeats messages to some address that ``pattern`` matches.
 
-    In rare cases it is True without such an address: ``a.b.,!a.b.c`` for ``a.*.c``.
+    In rare cases the result is True without any such address, e.g. ``a.b.,!a.b.c`` for ``a.*.c``.
     """
     words = tuple(pattern.split("."))
     taken, left_out = _beginnings(address_filter)
@@ -50,7 +50,7 @@ def filters_overlap(address_filter: str, other_filter: str) -> bool:
 
 
 def _beginnings(address_filter: str) -> tuple[Sequence[str], Sequence[str]]:
-    """The included beginnings (all addresses if none is named), and the excluded ones. Spaces belong to a name."""
+    """The included prefixes (all addresses if none is given), and the excluded ones. Spaces are part of a name."""
     parts = [part for part in address_filter.split(",") if part not in ("", "!")]
     taken = [part for part in parts if not part.startswith("!")]
     return taken or [""], [part[1:] for part in parts if part.startswith("!")]
@@ -61,7 +61,7 @@ def _one_begins(text: str, other_text: str) -> bool:
 
 
 def _begins(pattern: Words, beginning: Words) -> bool:
-    """Whether some address that the pattern matches begins so; of the beginning's last word more may follow."""
+    """Whether the pattern matches some address with this prefix; the prefix may end within a word."""
     if not pattern:
         return False
     word, begun = pattern[0], beginning[0]
@@ -73,7 +73,7 @@ def _begins(pattern: Words, beginning: Words) -> bool:
 
 
 def _literal_beginning(pattern: Words) -> str:
-    """How every address begins that the pattern matches, the dot before a word that has to follow included."""
+    """The prefix of all addresses that the pattern matches, including the dot before a word that must follow."""
     wild = next((at for at, word in enumerate(pattern) if word in ("*", "#")), len(pattern))
     follows = wild > 0 and any(word != "#" for word in pattern[wild:])
     return ".".join(pattern[:wild]) + ("." if follows else "")

@@ -1,4 +1,4 @@
-"""Asks an Artemis broker about itself; a router beside it cannot be asked."""
+"""Queries to an Artemis broker; a router has no management interface."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -13,7 +13,7 @@ from topologies.model.topology import Topology
 
 
 class ArtemisQueries:
-    """ActiveMQ Artemis."""
+    """Queries to an Artemis broker."""
 
     def __init__(self, broker: ArtemisBroker, links: management.LinksOfBroker) -> None:
         self._broker, self._links = broker, links
@@ -27,14 +27,14 @@ class ArtemisQueries:
         return sum(bool(acceptor["Started"]) for acceptor in started.values()) >= len(self._broker.acceptors)
 
     def stands_by(self, agent: Jolokia) -> bool:
-        """Whether it waits for its active to go: a replicated one once it has the whole copy."""
+        """Whether it is waiting as a backup; with replication, only once it has the complete copy."""
         if not self._broker.standby_of or self._broker.ha is None:
             return False
         state = agent.read(broker_mbean(agent.calls_itself), "Started", "Active", "Backup", "ReplicaSync")
         return bool(state["Backup"] and not state["Active"] and (state["ReplicaSync"] or not self._broker.copies_store))
 
     def figures(self, agent: Jolokia) -> Figures:
-        """Of a standby its heap, for it has nothing else while it waits."""
+        """Only heap figures for a waiting standby, because it has no others."""
         if self.stands_by(agent):
             return Figures(heap_figures(agent.read(HEAP, "HeapMemoryUsage")), {}, (), {})
         return management.figures_of(agent, self._links)
@@ -60,7 +60,7 @@ class ArtemisQueries:
 
 
 class RouterQueries:
-    """A router keeps no message, and has no agent to be asked: its work shows at its ends."""
+    """A router stores no messages and has no management agent: the brokers at its ends show its work."""
 
     duplex: Mapping[tuple[str, str], str] = {}
 
@@ -83,13 +83,13 @@ class RouterQueries:
         return frozenset()
 
     def disconnect(self, agent: Jolokia, connections: Iterable[str]) -> None:
-        """It has no agent that could do so."""
+        """Does nothing: a router has no agent."""
 
 
 def artemis_queries(topology: Topology, name: str) -> BrokerQueries:
-    """KeyError for a broker that the topology does not have."""
+    """The queries for one broker of a topology. Raises KeyError if the topology does not have it."""
     broker = topology.broker(name)
     if isinstance(broker, ArtemisBroker):
         return ArtemisQueries(broker, management.LinksOfBroker.in_topology(topology, name))
-    assert isinstance(broker, Router)  # what else could be there
+    assert isinstance(broker, Router)  # the only other kind
     return RouterQueries()

@@ -11,14 +11,14 @@ from topologies.model.site import BRIDGE_USER
 
 
 def consumers(agent: Jolokia, queues: Collection[str], brokers: Collection[str]) -> list[QueueConsumer]:
-    """One request."""
+    """The consumers on ``queues``, by one request."""
     listing = "listConsumers(java.lang.String,int,int)"
     shown = agent.execute(broker_mbean(agent.calls_itself), listing, "", 1, MOST_LISTED)
     return sorted(set(_on_queues(json.loads(shown)["data"], queues)))
 
 
 def _on_queues(listed: Collection[Mapping[str, Any]], queues: Collection[str]) -> Iterator[QueueConsumer]:
-    """The consumers of links have no user, or the links' own. Pure."""
+    """Skip the consumers of links, which have no user or the bridge user. Pure."""
     for consumer in listed:
         if consumer["queue"] in queues and consumer["user"] not in ("", BRIDGE_USER):
             client_id, address = (str(consumer.get(name) or "") for name in ("clientID", "remoteAddress"))

@@ -1,31 +1,31 @@
-"""Predicts whether a message sent at one Artemis broker gets to a consumer at another. Nothing runs.
+"""Predicts whether a message sent to one Artemis broker reaches a consumer at another, without running any broker.
 
 This models Artemis 2.44.0. Two kinds of links move messages:
 
-* *AMQP connections* move the messages that they match, over any number of links. They do not wait for a consumer's
-  demand. ``senders`` push from a queue of the opener; that queue exists as soon as there is a message. ``receivers``
-  pull into a queue of the opener. That queue has to exist: either it is made with the broker, or the consumer makes it
-  at the opener. ``peers`` do both. A ``mirror`` repeats the messages that its filter lets pass.
-* A *cluster* forwards a message over at most ``max_hops`` of its links, to a member that asks for it. This is the
-  consumer's broker, or a member from which an AMQP connection takes the message on: by a receiver, or from a queue that
-  was made with the broker.
+* *AMQP connections* move the messages that they match, over any number of links. They do not wait for demand.
+  ``senders`` push from a queue of the opener, which exists as soon as there is a message. ``receivers`` pull into a
+  queue of the opener, which must exist: it is created with the broker, or by the consumer at the opener. ``peers`` do
+  both. A ``mirror`` repeats the messages that pass its filter.
+* A *cluster* forwards a message over at most ``max_hops`` of its links, to a member with demand. This is the consumer's
+  broker, or a member from which an AMQP connection forwards the message: by a receiver, or from a queue that was
+  created with the broker.
 
-A subscriber to a *topic* gets a queue of its own at its broker, made when it subscribes. Clusters send the message to
-that queue. At any other broker there is no such queue, so a sender has nothing to push from and a mirror nothing to
-repeat. Receivers make a queue at their other end. It is a subscriber's queue only if that broker's ``default_routing``
-is MULTICAST.
+A subscriber to a *topic* gets a separate queue at its broker when it subscribes. Clusters forward messages to that
+queue. Other brokers do not have this queue, so a sender has nothing to push from and a mirror nothing to repeat. A
+receiver creates a queue at its other end. It is a subscriber's queue only if that broker's ``default_routing`` is
+MULTICAST.
 
-The prediction says what is possible: another consumer or another link may still take the message first. Not modelled:
+The prediction covers what is possible: another consumer or link may still take the message first. Not modelled:
 
-* alternates: all brokers are assumed to be up before a connection is tried, so it ends at its first listed broker. The
-  connection reaches a later one, if that is no standby of the first, only after it broke or if only that broker
-  listened in time. Then it stays there (`Topology.warnings` says so).
-* addresses with a setting that forbids clients to make queues; queues that a mirror makes; and the differences of
-  STRICT and OFF_WITH_REDISTRIBUTION from ON_DEMAND.
-* chains of receivers: a queue that a receiver makes at its other end starts the receivers of that broker too, like any
-  new queue there. The prediction ignores this and reports such a path as missing.
-* a router's own addresses: messages that the router itself takes and delivers pass, even if no queue exists behind a
-  waypoint.
+* alternates: all brokers are assumed to be up before a connection is tried, so it ends at its first listed broker. If
+  an alternate is not a standby of the first broker, the connection reaches it only after a break, or if only the
+  alternate listened in time. Then it stays there (see the warning in `Topology.warnings`).
+* addresses with a setting that does not let clients create queues; queues that a mirror creates; and the differences
+  between STRICT or OFF_WITH_REDISTRIBUTION and ON_DEMAND.
+* chains of receivers: a queue that a receiver creates at its other end also starts that broker's receivers, like any
+  new queue there. The prediction ignores this and reports the path as missing.
+* a router's own addresses: messages that the router itself accepts and delivers pass, even if there is no queue behind
+  a waypoint.
 """
 
 from collections import defaultdict
@@ -42,7 +42,7 @@ from topologies.model.link import Link
 
 @dataclass(frozen=True)
 class Move:
-    """One direction in which a connection moves messages. ``asks``: whether it acts as a consumer at its beginning."""
+    """One direction of a connection. ``asks``: whether it is a consumer at its beginning."""
 
     begin: str
     end: str
@@ -52,7 +52,7 @@ class Move:
 def reaches(brokers: Sequence[AnyBroker], links: Sequence[Link], begin: str, end: str, destination: str) -> bool:
     """Whether a message to ``destination`` (``queue://NAME``, ``topic://NAME``) can get from one broker to the other.
 
-    Neither broker is a standby: `Topology.reaches` asks for its active broker instead.
+    Neither broker is a standby: `Topology.reaches` substitutes the active broker.
     """
     connections = [link for link in links if isinstance(link, BrokerConnection)]
     moves = [move for link in connections for move in _moves(link, destination, end)]
@@ -67,7 +67,7 @@ def reaches(brokers: Sequence[AnyBroker], links: Sequence[Link], begin: str, end
 
 
 def carries_all(brokers: Sequence[AnyBroker], links: Sequence[Link], destination: str) -> bool:
-    """Always False: only a look at each path can tell."""
+    """Always False: each path must be checked."""
     return False
 
 
@@ -75,7 +75,7 @@ def _moves(link: BrokerConnection, destination: str, consumer: str) -> Iterator[
     here, there = link.opened_by.name, link.to.name
     kind, _, address = destination.partition("://")
     queues_at_start = _queues_at_start(link.opened_by, address) if kind == "queue" else ()
-    queues = queues_at_start or (address,)  # as a client's message makes it
+    queues = queues_at_start or (address,)  # the queue that a client's message creates
     if kind == "queue" and any(_takes(match, address, queues) for match in (*link.senders, *link.peers)):
         yield Move(here, there, asks=bool(queues_at_start))
     if kind == "queue" and link.mirror and filter_passes(link.mirror.address_filter, address):
@@ -86,20 +86,20 @@ def _moves(link: BrokerConnection, destination: str, consumer: str) -> Iterator[
 
 
 def _subscribes(broker: AnyBroker, address: str) -> bool:
-    """Whether a queue that a receiver makes at the broker is one of a topic."""
+    """Whether a queue that a receiver creates at the broker belongs to a topic."""
     settings = broker.address_settings if isinstance(broker, ArtemisBroker) else ()
     matching = [setting for setting in settings if overlap(setting.match, address)]
     return bool(matching) and max(matching, key=_specific).default_routing == "MULTICAST"
 
 
 def _specific(setting: AddressSetting) -> tuple[int, int]:
-    """The broker takes the most specific setting: more words as they are, then more words at all."""
+    """Sort key: the broker uses the setting with the most literal words, then with the most words."""
     words = setting.match.split(".")
     return sum(word not in ("*", "#") for word in words), len(words)
 
 
 def _queues_at_start(broker: AnyBroker, address: str) -> tuple[str, ...]:
-    """The queues of an address that are there from the start."""
+    """The predefined queues of an address."""
     declared = broker.addresses if isinstance(broker, ArtemisBroker) else ()
     return tuple(queue for entry in declared if entry.name == address for queue in entry.queues)
 
@@ -109,7 +109,7 @@ def _takes(match: AddressMatch, address: str, queues: Sequence[str]) -> bool:
 
 
 def _cluster_steps(links: Sequence[ClusterLink]) -> Iterator[tuple[str, str]]:
-    """(from, to) for members of one cluster that are no more links apart than it allows."""
+    """(from, to) for members of the same cluster within ``max_hops`` of each other."""
     for cluster in {link.cluster for link in links}:
         steps = defaultdict(set)
         for link in links:
@@ -120,7 +120,7 @@ def _cluster_steps(links: Sequence[ClusterLink]) -> Iterator[tuple[str, str]]:
 
 
 def _within(begin: str, steps: Mapping[str, set[str]], most: int) -> set[str]:
-    """Where so many steps lead at most, ``begin`` included."""
+    """The brokers within ``most`` steps, including ``begin``."""
     reached, last = {begin}, {begin}
     for _ in range(most):
         last = {there for here in last for there in steps.get(here, ())} - reached

@@ -19,16 +19,16 @@ from topologies.model.topology import Topology
 from topologies.model.validity import TopologyInvalid, require_between
 
 MOST_IN_A_CLUSTER = 20
-# Brokers start side by side, so a link's first attempt may come before its other end listens. 2.44.0 waits 5 s then.
+# Brokers start in parallel, so a link's first attempt may come before its target listens. 2.44.0 then waits 5 s.
 RETRY_MS = 500
-# Of messages whose consumers went to another broker. 2.44.0 never moves them: they would stay until one comes back.
+# For messages whose consumers moved to another broker. 2.44.0 never moves them by default: they wait for a consumer.
 REDISTRIBUTION_MS = 0
-# A pair's clients all go to the first that answers, which is the active one: the other does not listen.
+# All clients of a pair connect to the first broker that answers. That is the active one: the backup does not listen.
 IN_ORDER, ANYWHERE = "randomize=false", "randomize=true"
 
 
 def artemis_single() -> Topology:
-    """One Artemis broker, for a baseline.
+    """One Artemis broker, as a baseline.
 
     producers --> broker-1 --> consumers
     """
@@ -37,7 +37,7 @@ def artemis_single() -> Topology:
 
 
 def live_backup(ha: str = SHARED_STORE, failover_on_shutdown: bool = False) -> Topology:
-    """Two brokers: one serves; when it dies, the other takes over its store, which is shared or replicated.
+    """A live broker and its backup: when the live broker dies, the backup takes over its shared or replicated store.
 
     producers --> broker-1 ======== broker-1-backup
     consumers <--  (live)   store
@@ -54,7 +54,7 @@ def cluster(
     redistribution_delay_ms: int = REDISTRIBUTION_MS,
     max_hops: int = 1,
 ) -> Topology:
-    """A symmetric cluster: each broker sends messages on to those that have consumers; all clients enter anywhere.
+    """A symmetric cluster: each broker forwards messages to brokers with consumers; clients connect to any broker.
 
     broker-1 ---- broker-2
           \\        /
@@ -74,7 +74,7 @@ def senders(
     reconnect_attempts: int = -1,
     auto_start: bool = True,
 ) -> Topology:
-    """The producers' broker pushes what is on its queues to the consumers' broker, asked for or not.
+    """The producers' broker pushes messages from its queues to the consumers' broker, with or without demand.
 
     producers --> source -- sender --> sink --> consumers
     """
@@ -96,7 +96,7 @@ def receivers(
     reconnect_attempts: int = -1,
     auto_start: bool = True,
 ) -> Topology:
-    """The consumers' broker pulls from the producers' broker into queues of its own, made beforehand.
+    """The consumers' broker pulls messages from the producers' broker into its own predefined queues.
 
     producers --> source <-- receiver -- sink --> consumers
     """
@@ -124,7 +124,7 @@ def mirror(
     auto_start: bool = True,
     clients_at_both: bool = False,
 ) -> Topology:
-    """Disaster recovery: everything that happens on the broker in use is repeated on another, one way.
+    """Disaster recovery: everything that happens on the broker in use is repeated on a second broker, one way.
 
     producers --> broker-1 -- mirror --> broker-2 <-- (clients, afterwards, with clients_at_both)
     consumers <--
@@ -137,7 +137,7 @@ def mirror(
         mirror=mirrored, alternates=ends[1:], retry_interval_ms=retry_interval_ms,
         reconnect_attempts=reconnect_attempts, auto_start=auto_start,
     )  # fmt: skip
-    # In order: the copy has clients only once the broker in use is gone.
+    # In order: clients connect to the copy only once the broker in use is gone.
     groups = _at(brokers, brokers, IN_ORDER) if clients_at_both else _at((used,), (used,))
     return _topology("mirror" + "-clients-at-both" * clients_at_both, brokers, (link,), groups)
 
@@ -154,7 +154,7 @@ def dual_mirror(
     reconnect_attempts: int = -1,
     auto_start: bool = True,
 ) -> Topology:
-    """Two data centres that repeat each other: clients use the first, and the second when the first is gone.
+    """Two data centres that mirror each other: clients use the first, and move to the second if the first fails.
 
     clients <--> dc-1 -- mirror --> dc-2 <-- (clients, afterwards)
                       <-- mirror --
@@ -170,12 +170,12 @@ def dual_mirror(
         for here, there in (centres, centres[::-1])
     )  # fmt: skip
     brokers = (*centres[0], *centres[1])
-    # In order: a consumer at each would get messages twice, an acknowledgement takes back none that is delivered.
+    # In order: with a consumer at each data centre messages arrive twice, as no acknowledgement recalls a delivery.
     return _topology("dual-mirror", brokers, links, _at(brokers, brokers, IN_ORDER))
 
 
 def router_peer(queues: str = "steady", retry_interval_ms: int = RETRY_MS) -> Topology:
-    """A router takes messages and gives them out; in between a broker stores them, in queues made beforehand.
+    """A router between clients and a broker: the broker stores the messages in predefined queues.
 
     producers --> router --> consumers
                   |    ^
@@ -183,7 +183,7 @@ def router_peer(queues: str = "steady", retry_interval_ms: int = RETRY_MS) -> To
                  broker-1
     """
     names = (*_listed("router-peer", queues), f"{CANARY_PREFIX}router")
-    # No client comes to the broker, so nobody would make a queue there.
+    # No client connects to the broker, so no client would create a queue there.
     broker = ArtemisBroker("broker-1", addresses=tuple(Address(name) for name in names))
     router = Router("router", waypoints=names)
     peers = tuple(AddressMatch(name) for name in names)
@@ -198,7 +198,7 @@ def _matching(entry: str, pattern: str) -> tuple[AddressMatch, ...]:
 
 
 def _listed(entry: str, queues: str) -> tuple[str, ...]:
-    """Names that commas separate. Without one the entry's own canary would get through, and no message."""
+    """Names separated by commas. Without any name only the entry's own canary would pass, and no message."""
     names = tuple(name.strip() for name in queues.split(",") if name.strip())
     if not names:
         raise TopologyInvalid(f"{entry}: queues={queues!r}; name at least one queue, e.g. orders")
@@ -208,13 +208,13 @@ def _listed(entry: str, queues: str) -> tuple[str, ...]:
 def _ends(
     opener: ArtemisBroker, end: ArtemisBroker, alternate: bool
 ) -> tuple[tuple[ArtemisBroker, ...], tuple[ArtemisBroker, ...]]:
-    """All brokers, and those that the opener's link may end at: a live-backup pair, where it has an alternate."""
+    """All brokers, and the brokers that the opener's link may end at: with ``alternate``, a live-backup pair."""
     ends = _pair(end.name) if alternate else (end,)
     return (opener, *ends), ends
 
 
 def _pair(name: str) -> tuple[ArtemisBroker, ArtemisBroker]:
-    """A live-backup pair on one store."""
+    """A live-backup pair that shares a store."""
     policy = HaPolicy()
     return ArtemisBroker(name, ha=policy), ArtemisBroker(f"{name}-backup", standby_of=name, ha=policy)
 

@@ -9,10 +9,10 @@ DIGITS = 8  # of a digest
 
 
 def fitting_name(name: str, abbreviations: Mapping[str, str] | None = None) -> str:
-    """Return ``name`` if it fits; otherwise a shorter name that no other topology of the entry has.
+    """Return ``name`` if it fits; otherwise a shorter name, unique among the topologies of this entry.
 
-    ``abbreviations``: shorter words for parts of the name, used only where the full name does not fit. If the result is
-    still too long, it is cut, and the digest of the full name follows.
+    ``abbreviations``: shorter words for parts of the name, used only if the full name is too long. If the result is
+    still too long, it is cut, and the digest of the full name is appended.
     """
     if len(name) <= LONGEST_NAME:
         return name

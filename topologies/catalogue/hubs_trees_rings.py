@@ -1,4 +1,4 @@
-"""Lists the topologies whose brokers have places of their own: hub and spokes, concentrators, trees, rings, chains."""
+"""Topologies whose brokers have different roles: hub and spokes, concentrators, trees, rings, chains."""
 
 from itertools import pairwise
 
@@ -16,7 +16,7 @@ MOST_BROKERS = 50
 
 
 def hub_and_spoke(spokes: int = 4, hub_standby: bool = False) -> Topology:
-    """The hub opens a duplex link to each spoke; consumers at the last spoke, producers at the others.
+    """The hub opens a duplex link to each spoke; consumers are at the last spoke, producers at the others.
 
                spoke-1
                   |
@@ -46,7 +46,7 @@ def concentrator(edges: int = 3, centres: int = 2) -> Topology:
 
 
 def tiered_concentrator(edges: int = 4, gateways: int = 2, centres: int = 1) -> Topology:
-    """Ever fewer brokers from tier to tier, one way: on-premises edges, on-premises gateways, then the cloud.
+    """Fewer brokers in each tier, with one-way links: on-premises edges, on-premises gateways, then the cloud.
 
     on-premises  edge-1   edge-2   edge-3   edge-4  <-- producers
                       each edge to each gateway
@@ -68,7 +68,7 @@ def tiered_concentrator(edges: int = 4, gateways: int = 2, centres: int = 1) -> 
 
 
 def tree(depth: int = 2, branches: int = 2) -> Topology:
-    """Each broker opens a duplex link to each of its children; clients enter at the leaves.
+    """Each broker opens a duplex link to each of its children; clients connect to the leaves.
 
                      root
                    /      \\
@@ -90,7 +90,7 @@ def tree(depth: int = 2, branches: int = 2) -> Topology:
 
 
 def ring(brokers: int = 4, ttl: int = 0, consumer_ttl: int = 0) -> Topology:
-    """One way round, for questions of TTL: 0 lets messages get all the way, less leaves the last brokers out.
+    """A one-way ring, to study TTLs: with 0 messages get all the way around, with less they miss the last brokers.
 
     producers --> broker-1 --> broker-2 --> consumers
                      ^            |
@@ -109,7 +109,7 @@ def ring(brokers: int = 4, ttl: int = 0, consumer_ttl: int = 0) -> Topology:
 
 
 def chain(links: int = 1, bridge_temp_destinations: bool = True, static_queue: str = "") -> Topology:
-    """Duplex links in a row between producers and consumers, for questions of what comes back, such as replies.
+    """Duplex links in a row between producers and consumers, to study return traffic such as replies.
 
     producers <--> broker-1 <--------> broker-2 <--> consumers
     """

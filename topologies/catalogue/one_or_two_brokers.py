@@ -1,7 +1,6 @@
-"""Lists the topologies of one broker, or of two and what joins them: one function each, with its picture.
+"""Topologies of one broker, or of two brokers and the links between them: one function each, with its picture.
 
-The other entries are in `meshes` (everyone with everyone), `hubs_trees_rings` (chains, tiers, rings) and
-`artemis_networks`.
+The other entries are in `meshes` (full meshes), `hubs_trees_rings` (chains, tiers, rings) and `artemis_networks`.
 """
 
 from dataclasses import replace
@@ -18,11 +17,11 @@ from topologies.model.validity import require_at_least, require_between
 
 MOST_CONNECTORS = 20  # between two brokers; each is a connection with its threads at both ends
 ABBREVIATIONS = {"consumers-at-both": "at-both", "each-subscription": "each-sub", "same-priority": "same-prio"}
-"""Of parts of the name of a source and sink, where the full name would be too long."""
+"""Abbreviated parts of the source-and-sink name, used when the full name would be too long."""
 
 
 def single() -> Topology:
-    """One broker, for a baseline: what the network costs is measured against it.
+    """One broker, as a baseline: the cost of a network is measured against it.
 
     producers --> broker-1 --> consumers
     """
@@ -31,7 +30,7 @@ def single() -> Topology:
 
 
 def active_standby() -> Topology:
-    """Two brokers on one store: the standby waits for the lock on it and takes over all that was stored.
+    """Two brokers on one store: the standby waits for its lock, then takes over all stored messages.
 
     producers --> broker-1 ======== broker-1-standby
     consumers <--  (active)  store
@@ -49,7 +48,7 @@ def source_and_sink(
     rate_limit: int = 0,
     sink_standby: bool = False,
 ) -> Topology:
-    """Every message crosses one link: producers on its one end, consumers on the other, or on both.
+    """Every message crosses one link: producers at one end, consumers at the other end or at both.
 
     producers --> source --------> sink --> consumers
     """
@@ -88,13 +87,13 @@ def source_and_sink(
 
 
 def _throttled(rate_limit: int) -> tuple[DestinationPolicy, ...]:
-    """The usual policies, with at most ``rate_limit`` messages a second from each queue over a link; 0: no limit."""
+    """The default policies, with at most ``rate_limit`` messages per second of each queue per link; 0: no limit."""
     queues, topics = DEFAULT_POLICIES
     return replace(queues, bridge_filter=BridgeFilter(rate_limit=rate_limit)), topics
 
 
 def two_one_way() -> Topology:
-    """Both ways between two brokers by a connection each, where a duplex link would share one.
+    """Two brokers with a one-way connection in each direction, instead of one shared duplex link.
 
     clients <--> broker-1 --------> broker-2 <--> clients
                           <--------
@@ -107,7 +106,7 @@ def two_one_way() -> Topology:
 
 
 def parallel_connectors(queue_connectors: int = 2, duplex: bool = False) -> Topology:
-    """Queues share several connections between two brokers and topics have one: so a link's throughput is raised.
+    """Several connections between two brokers for queues and one for topics, to raise the throughput of a link.
 
                          -- queues 1 -->
     producers --> source -- queues 2 --> sink --> consumers
@@ -115,7 +114,7 @@ def parallel_connectors(queue_connectors: int = 2, duplex: bool = False) -> Topo
     """
     require_between("parallel connectors", 1, MOST_CONNECTORS, queue_connectors=queue_connectors)
     source, sink = Broker("source"), Broker("sink")
-    # One for topics: each further connector would subscribe again, and the broker would suppress it as a duplicate.
+    # One for topics: another connector would subscribe again, and the broker would suppress it as a duplicate.
     topics = NetworkConnector(
         opened_by=source, to=sink, name="topics", duplex=duplex, dynamically_included_destinations=("topic://>",)
     )
@@ -140,5 +139,5 @@ def numbered(prefix: str, count: int, region: str = "") -> tuple[Broker, ...]:
 
 
 def clients(producers_at: tuple[Broker, ...], consumers_at: tuple[Broker, ...]) -> tuple[ClientGroup, ClientGroup]:
-    """The two groups that scenarios speak of."""
+    """The two client groups that scenarios refer to."""
     return ClientGroup(PRODUCERS, enter_at=producers_at), ClientGroup(CONSUMERS, enter_at=consumers_at)

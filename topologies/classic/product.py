@@ -1,4 +1,4 @@
-"""Puts ActiveMQ Classic together, as the project's `BrokerProduct`."""
+"""The `BrokerProduct` for ActiveMQ Classic."""
 
 from collections.abc import Sequence
 
@@ -75,7 +75,7 @@ CLASSIC = BrokerProduct(
         missing=link_proof.missing,
         start_link=management.start_connector,
         stop_link=management.stop_connector,
-        browse_by="stomp",  # its management shows no more than the first 400 messages (maxBrowsePageSize)
+        browse_by="stomp",  # its management returns only the first 400 messages (maxBrowsePageSize)
         durable_subscriptions=management.durable_subscriptions,
         remove_subscription=management.remove_subscription,
         queue_users=CLASSIC_QUEUE_USERS,

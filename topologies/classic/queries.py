@@ -1,4 +1,4 @@
-"""Asks a Classic broker about itself, by what its topology knows of its links."""
+"""Queries to a Classic broker, including the names of its topology's links."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -15,17 +15,17 @@ from topologies.model.topology import Topology
 
 @dataclass(frozen=True)
 class LinkNames:
-    """The topology's data on its links that are not in MBeans."""
+    """Data from the topology about its links that MBeans lack."""
 
-    client_ids: frozenset[str]  # with which bridges log in
-    duplex: Mapping[tuple[str, str], str]  # (opener, far end) -> link, where that is the only duplex one
+    client_ids: frozenset[str]  # the client ids with which bridges log in
+    duplex: Mapping[tuple[str, str], str]  # (opener, far end) -> link, if it is the only duplex link between them
 
     def figures(self, agent: Jolokia) -> Figures:
         return management.figures_of(agent, self.client_ids)
 
     @classmethod
     def in_topology(cls, topology: Topology) -> "LinkNames":
-        """A standby opens and answers its active's links in its own name."""
+        """A standby opens and accepts its active's links under its own name."""
         links = [link for link in topology.links if isinstance(link, NetworkConnector)]
         ends = Counter((link.opened_by.name, link.to.name) for link in links if link.duplex)
         openers = {link.name: on_one_store(topology, link.opened_by.name) for link in links}
@@ -46,7 +46,7 @@ class LinkNames:
 
 
 class ClassicQueries:
-    """ActiveMQ Classic. ``paired``: another broker has the same store, so it may have to wait for it."""
+    """Queries to a Classic broker. ``paired``: another broker shares its store, so it may wait for the lock."""
 
     def __init__(self, broker: AnyBroker, names: LinkNames, *, paired: bool) -> None:
         self._connectors, self._names, self._paired = len(broker.protocols), names, paired
@@ -62,7 +62,7 @@ class ClassicQueries:
         return self._paired and bool(agent.read(broker_mbean(agent.calls_itself), "Slave")["Slave"])
 
     def figures(self, agent: Jolokia) -> Figures:
-        """Of a standby its heap, for it has nothing else while it waits."""
+        """Only heap figures for a waiting standby, because it has no others."""
         if self.stands_by(agent):
             return Figures(heap_figures(agent.read(HEAP, "HeapMemoryUsage")), {}, (), {})
         return self._names.figures(agent)
@@ -74,7 +74,7 @@ class ClassicQueries:
         return str(agent.read(broker_mbean(agent.calls_itself), "BrokerVersion")["BrokerVersion"])
 
     def connected(self, agent: Jolokia) -> frozenset[str]:
-        """The MBean of each client's connection."""
+        """The MBean names of all client connections."""
         (answer,) = agent.bulk([connections_asked(broker_mbean(agent.calls_itself))])
         return frozenset(of_clients(value_of(agent.broker, answer), self._names.client_ids))
 
@@ -84,6 +84,6 @@ class ClassicQueries:
 
 
 def classic_queries(topology: Topology, name: str) -> BrokerQueries:
-    """KeyError for a broker that the topology does not have."""
+    """The queries for one broker of a topology. Raises KeyError if the topology does not have it."""
     paired = len(on_one_store(topology, name)) > 1
     return ClassicQueries(topology.broker(name), LinkNames.in_topology(topology), paired=paired)

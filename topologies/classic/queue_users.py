@@ -1,7 +1,7 @@
 """Finds the consumers on the queues of a Classic broker, and empties queues.
 
-A queue's MBean lists its subscriptions, those of wildcards included. Only their own MBeans have the names as clients
-chose them: in an MBean's name some characters are replaced.
+A queue's MBean lists its subscriptions, including those with wildcards. Only the subscriptions' MBeans have the names
+that clients chose: in an MBean's name some characters are replaced.
 """
 
 import re
@@ -15,7 +15,7 @@ from topologies.management.queue_users import QueueConsumer, QueueUsers
 
 
 def consumers(agent: Jolokia, queues: Collection[str], brokers: Collection[str]) -> list[QueueConsumer]:
-    """At most three requests. A consumer that leaves meanwhile is left out."""
+    """The consumers on ``queues``, by at most three requests. A consumer that disconnects in between is left out."""
     mbean = broker_mbean(agent.calls_itself)
     (answer,) = agent.bulk([read(f"{mbean},destinationType=Queue,destinationName=*", "Name", "Subscriptions")])
     listed = [
@@ -43,13 +43,13 @@ def consumers(agent: Jolokia, queues: Collection[str], brokers: Collection[str])
 
 
 def _of_link(client_id: str, broker: str, brokers: Collection[str]) -> bool:
-    """Whether a bridge to another broker of the topology uses it: ``<link>_<other broker>_inbound_<this broker>``."""
+    """Whether the id belongs to a bridge to another broker: ``<link>_<other broker>_inbound_<this broker>``."""
     others = "|".join(map(re.escape, brokers))
     return bool(re.fullmatch(rf".+?(.+)(?:{others})\1inbound\1{re.escape(broker)}", client_id))
 
 
 def _addresses(agent: Jolokia, mbean: str) -> Mapping[str, str]:
-    """By client id."""
+    """Remote addresses by client id."""
     views = f"{mbean},connector=clientConnectors,connectorName=*,connectionViewType=clientId,connectionName=*"
     (answer,) = agent.bulk([read(views, "ClientId", "RemoteAddress")])
     connections: Mapping[str, Any] = value_of(agent.broker, answer)

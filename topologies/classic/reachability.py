@@ -1,23 +1,23 @@
-"""Predicts whether a message sent at one Classic broker gets to a consumer at another. Nothing runs.
+"""Predicts whether a message sent to one Classic broker reaches a consumer at another, without running any broker.
 
 This models ActiveMQ Classic 5.18.3 (NetworkBridgeFilter, DemandForwardingBridgeSupport). Two things travel:
 
 * *Demand* goes against the direction of messages. A broker with advisories announces each consumer and each bridge's
-  subscription. A link's sending end hears an announcement that its filter lets through. It then subscribes, unless the
+  subscription. A link's sending end receives the announcements that pass its filter. It then subscribes, unless the
   announcement has crossed ``consumer_ttl`` brokers or more, or has crossed the sending broker itself. A link subscribes
   to ``statically_included_destinations`` without an announcement. This subscription is announced like any other.
-  Wildcards work in all three lists, though the manual allows them only in the other two.
-* *Messages* go to subscriptions. A link forwards a message if its ``message_ttl`` is above the number of links crossed.
+  Wildcards work in all three lists, although the manual allows them only in the other two.
+* *Messages* go to subscriptions. A link forwards a message if its ``message_ttl`` exceeds the number of links crossed.
 
-The prediction says what is possible. A queue's message goes to one of several consumers, so another consumer may take
-it first. It may also get stuck: a static bridge without a consumer, or a ring, can draw it. Not modelled:
+The prediction covers what is possible. A queue's message goes to one of several consumers, so another consumer may take
+it first. It may also get stuck behind a static bridge without a consumer, or in a ring. Not modelled:
 
 * ``conduit_subscriptions`` keep the route to the consumer that was announced first, and suppressed duplicates keep the
-  nearest. Here the nearest is always known. On cyclic networks with low TTLs a real message may reach fewer brokers.
+  nearest. Here the nearest is always known. In cyclic networks with low TTLs a real message may reach fewer brokers.
 * ``dynamic_only`` and ``sync_durable_subs``: a durable subscription counts as a consumer while it is active.
 * temporary destinations, virtual topics (``use_virtual_dest_subs``), composite destinations, selectors, rate limits and
-  ``replay_when_no_consumers``, which lets messages go back.
-* brokers and links that are down: all are assumed to be up, and an active broker has its standby's links.
+  ``replay_when_no_consumers``, which lets messages return.
+* brokers and links that are down: all are assumed to be up, and an active broker has the links of its standby.
 """
 
 from collections import deque
@@ -32,32 +32,32 @@ from topologies.model.link import Link
 from topologies.model.validity import UNLIMITED
 
 ADVISORIES = "ActiveMQ.Advisory.Consumer."
-"""Topics on which a broker tells of its consumers: this, ``Queue.`` or ``Topic.``, and the destination's name."""
+"""Prefix of the topics that announce a broker's consumers; ``Queue.`` or ``Topic.`` and the destination follow."""
 
 
 def matches_any(patterns: Iterable[str], destination: str) -> bool:
-    """Whether one of ``queue://orders.>``, … means ``queue://orders.eu``. Kinds must agree."""
+    """Whether one of the patterns, e.g. ``queue://orders.>``, matches e.g. ``queue://orders.eu``. Kinds must agree."""
     kind, _, name = destination.partition("://")
     split = (pattern.partition("://") for pattern in patterns)
     return any(kind == wanted and matches(pattern, name) for wanted, _, pattern in split)
 
 
 def is_advised(link: NetworkConnector, destination: str) -> bool:
-    """Whether the link listens for consumers of ``destination``: by its ``destination_filter``, or all it includes."""
+    """Whether the link listens for consumers of ``destination``, by its ``destination_filter`` or its included list."""
     if not link.destination_filter:
         dynamic = link.dynamically_included_destinations
         return not dynamic or matches_any(dynamic, destination)
     kind, _, name = destination.partition("://")
     advisory = f"{ADVISORIES}{kind.capitalize()}.{name}"
     filters = link.destination_filter.split(",")
-    # The broker puts the prefix before the whole text, so only the first one may go without it.
+    # The broker adds the prefix to the whole text, so only the first filter may lack it.
     first_filter = filters[0] if link.destination_filter.startswith(ADVISORIES) else ADVISORIES + filters[0]
     return any(matches(pattern.strip(), advisory) for pattern in (first_filter, *filters[1:]))
 
 
 @dataclass(frozen=True)
 class Direction:
-    """One direction of a link. ``hears``: whether its sending end learns of consumers behind its receiving end."""
+    """One direction of a link. ``hears``: whether its sending end learns about consumers behind its receiving end."""
 
     sender: str
     receiver: str
@@ -71,7 +71,7 @@ class Direction:
 def reaches(brokers: Sequence[AnyBroker], links: Sequence[Link], begin: str, end: str, destination: str) -> bool:
     """Whether a message to ``destination`` (``queue://NAME``, ``topic://NAME``) can get from one broker to the other.
 
-    Neither broker is a standby: `Topology.reaches` asks for its active broker instead.
+    Neither broker is a standby: `Topology.reaches` substitutes the active broker.
     """
     advised = {broker.name: broker.advisory_support for broker in brokers if isinstance(broker, Broker)}
     bridges = [link for link in links if isinstance(link, NetworkConnector)]
@@ -105,9 +105,10 @@ def _is_static(link: NetworkConnector, destination: str) -> bool:
 
 
 def _permits(link: NetworkConnector, destination: str) -> bool:
-    """Exclusion comes first.
+    """Whether the link may carry messages to ``destination``.
 
-    A static or dynamic inclusion permits. Without a dynamic list all other destinations are permitted.
+    Exclusion has precedence. A static or dynamic inclusion permits; without a dynamic list every other destination is
+    permitted.
     """
     if matches_any(link.excluded_destinations, destination):
         return False
@@ -118,7 +119,7 @@ def _permits(link: NetworkConnector, destination: str) -> bool:
 def _subscribed_directions(directions: Sequence[Direction], consumer: str) -> Iterator[Direction]:
     """The directions with a subscription at their sending end.
 
-    It is static, or follows news that came by another direction.
+    The subscription is static, or follows an announcement that came by another direction.
     """
     towards = _group_by_end(directions, lambda direction: direction.receiver)
     static = [(direction.sender, direction.receiver) for direction in directions if direction.static]
@@ -140,9 +141,9 @@ def _subscribed_directions(directions: Sequence[Direction], consumer: str) -> It
 def _spread_news(
     towards: Mapping[str, Sequence[Direction]], source: str, crossed: int, without: set[str]
 ) -> dict[str, int]:
-    """Broker to the fewest brokers that news of a subscription at ``source`` crossed to get there.
+    """Map each broker to the fewest brokers that the announcement of a subscription at ``source`` crosses to it.
 
-    ``without``: brokers that ignore it, or need not pass it on because it has crossed them already.
+    ``without``: brokers that ignore the announcement, or do not forward it because it has already crossed them.
     """
     news = {} if source in without else {source: crossed}
     waiting = deque(news)
@@ -157,7 +158,7 @@ def _spread_news(
 
 
 def _hops(leaving: Mapping[str, Sequence[Direction]], begin: str) -> dict[str, int]:
-    """Broker to the fewest links that a message crosses to get there. Fewer are never worse, so the nearest suffice."""
+    """Map each broker to the fewest links that a message crosses to it. Fewer is never worse, so nearest suffice."""
     hops, waiting = {begin: 0}, deque([begin])
     while waiting:
         here = waiting.popleft()
@@ -169,7 +170,7 @@ def _hops(leaving: Mapping[str, Sequence[Direction]], begin: str) -> dict[str, i
 
 
 def _group_by_end(directions: Iterable[Direction], end: Callable[[Direction], str]) -> dict[str, list[Direction]]:
-    """The ways by one of their ends."""
+    """Group directions by the broker at one of their ends."""
     directions_by_broker: dict[str, list[Direction]] = {}
     for direction in directions:
         directions_by_broker.setdefault(end(direction), []).append(direction)

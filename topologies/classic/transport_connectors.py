@@ -1,4 +1,4 @@
-"""Models where a Classic broker listens and what it tells its clients: values behind its ``transportConnector``."""
+"""Models a Classic broker's listening ports and its announcements to clients: values of its ``transportConnector``."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -17,42 +17,42 @@ from topologies.model.validity import (
 SCHEMES = {"openwire": "tcp", "stomp": "stomp", "amqp": "amqp", "mqtt": "mqtt"}
 """Protocol, as endpoints name it, to the URI scheme of its connector."""
 TRANSPORTS = ("tcp", "nio", "ssl", "nio+ssl")
-"""What any protocol is carried by; ``nio``: selector threads instead of a thread a connection."""
+"""Transports for any protocol; ``nio``: selector threads instead of a thread per connection."""
 OPENWIRE_TRANSPORTS = (*TRANSPORTS, "http", "https", "auto", "auto+nio", "auto+ssl", "auto+nio+ssl")
-"""``http``: OpenWire as XML, for where only that passes; ``auto``: one port that tells protocols apart as they come."""
+"""``http``: OpenWire as XML, for networks that pass only HTTP; ``auto``: one port that detects the protocol."""
 
 
 @dataclass(frozen=True)
 class TransportConnector:
-    """One listening port for one protocol. The renderer's site says which port."""
+    """A listening port for one protocol. The renderer's site has the port number."""
 
     KEY: ClassVar[tuple[str, ...]] = ("protocol",)
 
     protocol: str = choice(*SCHEMES)
     name: str = ""  # default: the protocol's
     transport: str = "tcp"  # one of `TRANSPORTS`; openwire: of `OPENWIRE_TRANSPORTS`
-    # Classic's own limit is none; its shipped configuration has 1000.
+    # Classic's default is no limit; its shipped configuration has 1000.
     maximum_connections: int = number(100_000, least=1)
     max_frame_size_bytes: int = number(104_857_600, least=1)
-    # openwire: silence after which a connection or bridge is given up; 0: never
+    # openwire: silence after which a connection or bridge is closed; 0: never
     max_inactivity_ms: int = number(30_000, least=0)
-    # stomp: how many agreed heartbeat intervals may pass in silence. Classic's 1.0 leaves a loaded machine no grace.
+    # stomp: how many agreed heartbeat intervals may pass without traffic. Classic's 1.0 leaves a busy machine no slack.
     heartbeat_grace_multiplier: float = number(2.0, least=1, most=1000)
-    # amqp: jms makes of each message what clients of the other protocols read too, and keeps a binary body binary.
+    # amqp: jms converts each message for clients of the other protocols too, and keeps a binary body binary.
     transformer: str = choice("jms", "native", "raw")
-    idle_timeout_ms: int = number(30_000, least=0)  # amqp: silence after which a client is given up; 0: never
+    idle_timeout_ms: int = number(30_000, least=0)  # amqp: silence after which a client is disconnected; 0: never
     producer_credit: int = number(1_000, least=1)  # amqp: messages that a producer may send ahead
-    # The data on the network that OpenWire clients get; nothing without update_cluster_clients.
+    # Data on the network for OpenWire clients; without update_cluster_clients they get none.
     update_cluster_clients: bool = False
     rebalance_cluster_clients: bool = False
     update_cluster_clients_on_remove: bool = False
     update_cluster_filter: str = plain()  # comma-separated patterns of broker names; empty: all
-    # How the broker names itself to clients.
+    # The host in the addresses that the broker announces to clients.
     published_host: str = choice("default", "ipaddress", "hostname", "fqdn", default="ipaddress")
     audit_network_producers: bool = False  # drop messages that a bridge forwards a second time
     enable_status_monitor: bool = False
     disable_async_dispatch: bool = False
-    allow_link_stealing: bool = False  # a second connection with a client id in use ends the first
+    allow_link_stealing: bool = False  # a second connection with the same client id closes the first
     warn_on_remote_close: bool = False
     maximum_consumers_per_connection: int = number(2_147_483_647, least=1)
     maximum_producers_per_connection: int = number(2_147_483_647, least=1)
@@ -72,7 +72,7 @@ class TransportConnector:
             require_plain(subject, **{option: value})
 
     def _require_telling_clients(self) -> None:
-        """The other two do nothing without it: the broker would send clients an empty list."""
+        """The other two have no effect without it: the broker would send clients an empty list."""
         if (
             self.rebalance_cluster_clients or self.update_cluster_clients_on_remove
         ) and not self.update_cluster_clients:
@@ -83,7 +83,7 @@ class TransportConnector:
 
     @property
     def scheme(self) -> str:
-        """By which it listens: ``tcp``, ``nio+ssl``, ``stomp``, ``stomp+nio``, …"""
+        """The scheme of the listener: ``tcp``, ``nio+ssl``, ``stomp``, ``stomp+nio``, …"""
         if self.protocol == "openwire":
             return self.transport
         plain = SCHEMES[self.protocol]
@@ -91,7 +91,7 @@ class TransportConnector:
 
     @property
     def called_by(self) -> str:
-        """The scheme by which another broker's bridge calls it: nio and auto are the listener's own affair."""
+        """The scheme for another broker's bridge, which does not depend on the listener's nio or auto."""
         if self.is_http:
             return self.transport
         return "ssl" if self.is_secure else "tcp"

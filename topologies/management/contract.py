@@ -1,4 +1,4 @@
-"""Says what management asks of a broker product: questions to a broker, their answers, and the proof of a link."""
+"""The management interface of a broker product: queries to a broker, their results, and the proof of a link."""
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import closing, suppress
@@ -19,7 +19,7 @@ HEAP = "java.lang:type=Memory"
 
 @dataclass(frozen=True)
 class Bridge:
-    """One end of a link, from its broker's data. The far end of a duplex link does not know the link's own name."""
+    """One end of a link, from its broker's data. The far end of a duplex link does not know the link's name."""
 
     connector: str  # the link's name; '#0', '#1', … at the far end of a duplex link
     remote_broker: str
@@ -29,17 +29,17 @@ class Bridge:
 
 @dataclass(frozen=True)
 class Figures:
-    """One broker's sampled figures. Counters are totals since it started; everything is an integer."""
+    """A broker's sampled figures. Counters are totals since its start; everything is an integer."""
 
     broker: Mapping[str, int]  # by metric name
     queues: Mapping[str, Mapping[str, int]]  # by queue and metric
     bridges: tuple[Bridge, ...]
-    clients: Mapping[str, int]  # connections by transport connector, bridges left out
+    clients: Mapping[str, int]  # connections by transport connector, without bridges
 
 
 @dataclass(frozen=True)
 class NetworkSubscription:
-    """A subscription that a broker holds, by the client id that made it."""
+    """A subscription of a broker, with the client id that created it."""
 
     client_id: str
     destination: str
@@ -47,28 +47,28 @@ class NetworkSubscription:
 
 @dataclass(frozen=True)
 class LinkEnd:
-    """One broker's data on all links that begin or end there."""
+    """A broker's data on all links that begin or end there."""
 
     broker: str
     bridges: tuple[Bridge, ...] = ()
     client_ids: frozenset[str] = frozenset()
     subscriptions: tuple[NetworkSubscription, ...] = ()
-    failure: str = ""  # why it shows nothing
+    failure: str = ""  # why there is no data
 
 
 def named_figures(figures: Mapping[str, str], attributes: Mapping[str, Any]) -> dict[str, int]:
-    """``figures``: each metric with the attribute of the MBean that has it. Pure."""
+    """Select values from MBean attributes. ``figures``: metric name to attribute name. Pure."""
     return {metric: int(attributes[attribute]) for metric, attribute in figures.items()}
 
 
 def heap_figures(memory: Mapping[str, Any]) -> dict[str, int]:
-    """``memory``: the attributes of HEAP."""
+    """Heap metrics. ``memory``: the attributes of HEAP."""
     usage = memory["HeapMemoryUsage"]
     return {"heap_used_bytes": int(usage["used"]), "heap_max_bytes": int(usage["max"])}
 
 
 def value_of(broker: str, answer: Answer) -> Any:
-    """The value; nothing where a pattern matches nothing."""
+    """The value; empty if a pattern matches no MBean. Raises ManagementFailed for any other error."""
     if answer.status == NOT_FOUND and "*" in answer.mbean:
         return {}
     if answer.status != OK:
@@ -80,42 +80,42 @@ class ManagedBrokers(Protocol):
     """The part of a runtime that management needs (topologies.runtimes.contract.Runtime)."""
 
     def management(self, broker: str) -> ManagementEndpoint:
-        """Raises ManagementFailed when it has none."""
+        """The broker's endpoint. Raises ManagementFailed if it has none."""
 
     def pid(self, broker: str) -> int | None: ...
     def log_path(self, broker: str) -> Path | None: ...
 
 
 class BrokerQueries(Protocol):
-    """How one broker of a topology is asked. Calls raise ManagementFailed when the broker does not answer."""
+    """Queries to one broker of a topology. Calls raise ManagementFailed if the broker does not answer."""
 
     @property
     def duplex(self) -> Mapping[tuple[str, str], str]:
-        """(opener, far end) to link, for products that do not tell the far end the link's name."""
+        """(opener, far end) to link, for products whose far end does not know the link's name."""
 
     def serves(self, agent: Jolokia) -> bool:
-        """Whether it has started all that clients connect to."""
+        """Whether it has started everything that clients connect to."""
 
     def stands_by(self, agent: Jolokia) -> bool:
-        """Whether it waits like a standby and listens to no client. It may be true also while a broker starts."""
+        """Whether it waits as a standby and accepts no clients. It may also be true while a broker starts."""
 
     def figures(self, agent: Jolokia) -> Figures: ...
     def names(self, agent: Jolokia) -> list[str]:
         """The names of the brokers behind an agent; one of them should be this broker."""
 
     def version(self, agent: Jolokia) -> str:
-        """The version that it reports; '' if it cannot be asked."""
+        """The broker's version; '' if it has no management interface."""
 
     def connected(self, agent: Jolokia) -> frozenset[str]:
-        """A name for each connection of a client; those of other brokers' links are left out."""
+        """An identifier for each client connection; connections of other brokers' links are left out."""
 
     def disconnect(self, agent: Jolokia, connections: Iterable[str]) -> None:
-        """Ends these connections of `connected`. One that has gone meanwhile is no error."""
+        """End these connections from `connected`. Connections that are already closed are ignored."""
 
 
 @dataclass(frozen=True)
 class LyingMessage:
-    """A message on a queue: the beginning of its body, as far as management shows it, and its send time."""
+    """A message on a queue: the beginning of its body, as far as management returns it, and its send time."""
 
     body: bytes
     sent_ms: int
@@ -123,9 +123,9 @@ class LyingMessage:
 
 @dataclass(frozen=True)
 class DurableSubscription:
-    """One that a broker has, of a client or of another broker's link.
+    """A durable subscription at a broker, of a client or of another broker's link.
 
-    ``active``: somebody uses it now. ``waiting``: messages that the broker holds for it.
+    ``active``: a client is using it now. ``waiting``: messages that the broker stores for it.
     """
 
     client_id: str
@@ -137,16 +137,16 @@ class DurableSubscription:
 
     @property
     def queue(self) -> str:
-        """What leftovers call it. A queue of clients has no such name by chance."""
+        """The queue name for its leftover messages. No client's queue has such a name by accident."""
         return f"{self.client_id}.{self.name}"
 
 
 @dataclass(frozen=True)
 class StoreLimit:
-    """How the limit of a running broker's store is changed. All raise ManagementFailed.
+    """How to change the store limit of a running broker. All functions raise ManagementFailed.
 
-    ``lower``: below what the store holds; it returns the limit before, in bytes. ``restore``: to that. ``percent``: how
-    much of the limit is used; 100 and more is a full store.
+    ``lower``: set the limit below the current content; returns the previous limit in bytes. ``restore``: set that limit
+    again. ``percent``: the used percentage of the limit; at 100 or more the store is full.
     """
 
     lower: Callable[[Jolokia], int]
@@ -156,16 +156,18 @@ class StoreLimit:
 
 @dataclass(frozen=True)
 class ProductManagement:
-    """``queries``: the queries to a broker of a topology, by its name.
+    """How to manage the brokers of a product.
 
-    ``link_end``: a broker's data on its links' ends. ``missing``: a sentence for each missing proof of a link, from the
-    ends of all brokers that were asked. ``start_link`` and ``stop_link`` start and stop what opens a link, by its name
-    and an agent of its opener. The queues of clients that cannot browse are browsed another way: by management with
-    ``browse``, which gives every message on a queue, or by the protocol ``browse_by``. ``unbrowsable``: protocols whose
-    clients can browse, but not with this product. ``backlogs_on_queues``: what waits for a durable subscription is on a
-    queue, where it is counted and browsed. ``durable_subscriptions``: those of a broker; None if they are queues.
-    ``remove_subscription``: removes one, with its messages. ``store_limit``: None if a running broker takes no other
-    limit. ``queue_users``: who consumes from queues.
+    ``queries``: the queries to a broker of a topology, by its name. ``link_end``: a broker's data on its link ends.
+    ``missing``: one sentence per missing proof of a link, from the ends of all queried brokers. ``start_link`` and
+    ``stop_link`` start and stop the opener of a link, by the link's name and the opener's agent.
+
+    If clients cannot browse, queues are browsed another way: by management with ``browse``, which returns every message
+    on a queue, or by the protocol ``browse_by``. ``unbrowsable``: protocols whose clients can browse, but not with this
+    product. ``backlogs_on_queues``: messages that wait for a durable subscription are on a queue, where they are
+    counted and browsed. ``durable_subscriptions``: a broker's durable subscriptions; None if they are queues.
+    ``remove_subscription``: removes one, with its messages. ``store_limit``: None if a running broker's limit cannot be
+    changed. ``queue_users``: the consumers of queues.
     """
 
     queries: Callable[[Topology, str], BrokerQueries]
@@ -184,20 +186,20 @@ class ProductManagement:
 
 
 def management_of(topology: Topology) -> ProductManagement:
-    """How brokers of the topology's product are asked."""
+    """The management interface of the topology's product."""
     management = topology.product.management
     assert isinstance(management, ProductManagement), f"product {topology.product.name!r} has no management"
     return management
 
 
 def on_one_store(topology: Topology, name: str) -> tuple[str, ...]:
-    """The brokers that can serve in one another's place: the active, then its standbys. KeyError for an unknown one."""
+    """The brokers that can replace each other: the active, then its standbys. Raises KeyError for an unknown broker."""
     active = topology.broker(name).active
     return (active, *(broker.name for broker in topology.brokers if broker.standby_of == active))
 
 
 def queries_of(topology: Topology, name: str) -> BrokerQueries:
-    """KeyError for a broker that the topology does not have."""
+    """The queries for one broker of a topology. Raises KeyError if the topology does not have it."""
     return management_of(topology).queries(topology, name)
 
 
@@ -206,7 +208,7 @@ def queries_by_broker(topology: Topology) -> Mapping[str, BrokerQueries]:
 
 
 def serving(runtime: ManagedBrokers, topology: Topology, name: str, timeout_s: float) -> str:
-    """The broker that serves now: this one, or one that takes its place; '' if none says so."""
+    """The broker that serves now: this broker, or one that replaces it; '' if none reports that it serves."""
     for member in on_one_store(topology, name):
         with suppress(ManagementFailed), closing(Jolokia(runtime.management(member), timeout_s)) as agent:
             if queries_of(topology, member).serves(agent):

@@ -1,27 +1,27 @@
-"""Tells how long the threads of a process were ready to run and waited for a core: the run-queue wait.
+"""Measures how long the threads of a process were ready to run but waited for a core: the run-queue wait.
 
-On a machine with too few cores this is time that no broker's settings can win back. Linux counts it for each thread, in
-the second number of ``/proc/PID/task/TID/schedstat`` (its Documentation/scheduler/sched-stats.rst). No file has a
-process's sum.
+On a machine with too few cores, no broker setting can win this time back. Linux counts it per thread, in the second
+number of ``/proc/PID/task/TID/schedstat`` (its Documentation/scheduler/sched-stats.rst). There is no file with the sum
+for a process.
 """
 
 import os
 import time
 
 MOST_THREADS = 500
-"""Each thread takes a file to read. Of a process with more there is no figure."""
+"""One file is read per thread. Processes with more threads have no figure."""
 THREADS_AT_ONCE = 16
 PAUSE_S = 0.001
-"""After so many threads, some 0.1 ms, the others of this process get their turn: a load may be paced beside it.
+"""Pause after this many threads, or about 0.1 ms, so that other threads run: this process may pace a load.
 
-A pause of 0 s would not do: under gevent those who wait for a time or a socket would not get theirs.
+A pause of 0 s would not help: under gevent, greenlets that wait for a time or a socket would not run.
 """
 
 
 class CoreWaits:
-    """The waits of one process since it began, as one counter that never goes back when a thread ends.
+    """The waits of a process since its start, as a counter that never decreases when a thread ends.
 
-    A wait counts once it is over. What a thread waited between the last reading and its end is not in it.
+    A wait counts once it is over. A thread's waits between the last reading and its end are not included.
     """
 
     def __init__(self, pid: int) -> None:
@@ -30,9 +30,9 @@ class CoreWaits:
         self._total_ns = 0
 
     def total_ns(self) -> int | None:
-        """None where it cannot be told: the process is gone, has too many threads, or the system does not count it."""
+        """The total; None if the process is gone or has too many threads, or if the system does not count waits."""
         try:
-            threads = os.listdir(self._tasks)  # noqa: PTH208 - names alone, a hundred a second and broker
+            threads = os.listdir(self._tasks)  # noqa: PTH208 - names alone, a hundred per second and broker
         except OSError:
             return None
         if len(threads) > MOST_THREADS:
@@ -55,12 +55,12 @@ def _tasks_of(pid: int) -> str:
 
 
 def _grown(before_ns: int, now_ns: int) -> int:
-    """A thread that has waited less than before is a new one, with the number of one that ended."""
+    """A thread with a smaller wait than before is a new thread that has the number of an ended thread."""
     return now_ns - before_ns if now_ns >= before_ns else now_ns
 
 
 def _waited_ns(path: str) -> int | None:
-    """None of a thread that has ended, and on a kernel that does not count."""
+    """The wait of a thread; None if it has ended, or if the kernel does not count waits."""
     try:
         handle = os.open(path, os.O_RDONLY)
     except OSError:

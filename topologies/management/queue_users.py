@@ -1,4 +1,4 @@
-"""Declares how a broker is asked who consumes from a queue, and how a queue is emptied."""
+"""Declares how to find the consumers of a queue, and how to empty a queue."""
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from topologies.management.jolokia import Jolokia
 class QueueConsumer:
     """A consumer on a queue.
 
-    ``client_id``: as the client chose it, or as the broker made it. ``address``: of the client, such as
+    ``client_id``: chosen by the client, or created by the broker. ``address``: the client's address, such as
     ``tcp://10.0.0.7:51112``; empty if the broker does not report it.
     """
 
@@ -19,16 +19,17 @@ class QueueConsumer:
     address: str
 
     def __str__(self) -> str:
-        """For a sentence. Whatever a client calls itself is escaped."""
+        """Text for a sentence. The client id is escaped, because clients choose it."""
         return f"{self.client_id!a}{f' at {self.address}' if self.address else ''}"
 
 
 @dataclass(frozen=True)
 class QueueUsers:
-    """How the brokers of a product are asked. Calls raise ManagementFailed.
+    """Queue queries for the brokers of a product. Calls raise ManagementFailed.
 
-    ``consumers``: those on these queues, by an agent of a broker. ``brokers``: the names of all brokers of the
-    topology; the consumers of links between them are left out. ``empty``: removes all messages from a queue.
+    ``consumers``: the consumers on the given queues, through a broker's agent. Its last argument has the names of all
+    brokers in the topology; the consumers of links between them are left out. ``empty``: removes all messages from a
+    queue.
     """
 
     consumers: Callable[[Jolokia, Collection[str], Collection[str]], list[QueueConsumer]]

@@ -1,7 +1,7 @@
-"""Samples brokers while a run goes on: once a second, each broker's figures as rows of the samples table.
+"""Samples brokers during a run: once per second, each broker's figures as rows of the samples table.
 
-Each broker has its own thread (a greenlet under gevent). It asks and waits for the answer before it turns to the next
-second. Thus a frozen broker delays no other broker, and never has more than one request waiting. A failed sample is
+Each broker has its own thread (a greenlet under gevent), which waits for the answer before the next second's request.
+Thus a frozen broker does not delay other brokers, and never has more than one pending request. A failed sample is
 missing; it is not estimated.
 """
 
@@ -23,11 +23,11 @@ from topologies.model.topology import Topology
 PERIOD_S = 1.0
 ANSWER_TIMEOUT_S = 3.0
 STOP_TIMEOUT_S = ANSWER_TIMEOUT_S + 1.0
-IDLE = ("idle", "iowait", "steal", "guest", "guest_nice")  # guest time is in user time already
+IDLE = ("idle", "iowait", "steal", "guest", "guest_nice")  # user time already includes guest time
 
 
 class Row(NamedTuple):
-    """One row of the samples table (records.schemas): ``recorder.sample(*row)`` records it."""
+    """A row of the samples table (records.schemas), recorded with ``recorder.sample(*row)``."""
 
     broker: str
     at_ns: int
@@ -42,27 +42,27 @@ Series = tuple[str, str, str, str]
 
 
 class Reading(NamedTuple):
-    """The last row of a series and the one before it: two readings of a counter make a rate."""
+    """The last row of a series and the row before it: two readings of a counter give a rate."""
 
     now: Row
     before: Row | None
 
 
 class Sink(Protocol):
-    """Where samples go: records.writer.Recorder."""
+    """The destination of samples: records.writer.Recorder."""
 
     def sample(self, broker: str, at_ns: int, kind: str, object: str, metric: str, value: int) -> None: ...
 
 
 def sample(agent: Jolokia, queries: BrokerQueries, clock: Callable[[], int] = time.perf_counter_ns) -> list[Row]:
-    """One broker's rows, timed half-way between question and answer. Raises ManagementFailed."""
+    """A broker's rows, timed half-way between request and answer. Raises ManagementFailed."""
     asked_ns = clock()
     figures = queries.figures(agent)
     return list(rows(agent.broker, (asked_ns + clock()) // 2, figures, queries.duplex))
 
 
 def rows(broker: str, at_ns: int, figures: Figures, duplex: Mapping[tuple[str, str], str]) -> Iterator[Row]:
-    """A broker's figures as rows. A bridge is called ``link|remote broker`` at both of its ends."""
+    """A broker's figures as rows. A bridge is named ``link|remote broker`` at both ends."""
     for metric, value in figures.broker.items():
         yield Row(broker, at_ns, "broker", "", metric, value)
     for queue, metrics in figures.queues.items():
@@ -76,7 +76,7 @@ def rows(broker: str, at_ns: int, figures: Figures, duplex: Mapping[tuple[str, s
 
 
 def process_rows(broker: str, pid: int, object: str = "") -> list[Row]:
-    """CPU time since it started, memory and threads of a process; none once it is gone."""
+    """CPU time since the start, memory and threads of a process; empty once the process is gone."""
     try:
         process = psutil.Process(pid)
         with process.oneshot():
@@ -89,7 +89,7 @@ def process_rows(broker: str, pid: int, object: str = "") -> list[Row]:
 
 
 def core_wait_rows(broker: str, waits: CoreWaits, object: str = "") -> list[Row]:
-    """Since its start, how long a process's threads waited for a core; none where nobody can tell."""
+    """How long a process's threads waited for a core since its start; empty if that cannot be determined."""
     waited_ns = waits.total_ns()
     if waited_ns is None:
         return []
@@ -109,7 +109,7 @@ def machine_rows() -> list[Row]:
 
 
 class Sampler:
-    """Samples every broker, the load generator's own process and the machine once a ``period_s`` until stopped."""
+    """Samples every broker, the load generator's process and the machine every ``period_s`` until stopped."""
 
     def __init__(
         self,
@@ -127,8 +127,8 @@ class Sampler:
         self._stopping = threading.Event()
         self._threads: list[threading.Thread] = []
         self._waits: dict[int, CoreWaits] = {}
-        self.missed: Counter[str] = Counter()  # samples that a broker did not give, by broker
-        self.latest: dict[Series, Reading] = {}  # grows with the objects that were seen, not with time
+        self.missed: Counter[str] = Counter()  # missing samples by broker
+        self.latest: dict[Series, Reading] = {}  # grows with the number of objects, not with time
 
     def start(self) -> None:
         loops: dict[str, Callable[[], None]] = {"own": lambda: self._every_period(self._sample_here)}
@@ -142,7 +142,7 @@ class Sampler:
             thread.start()
 
     def stop(self) -> None:
-        """Returns once nothing is recorded any more; a frozen broker's answer is awaited for its time-out at most."""
+        """Stop recording. Waits for a frozen broker's answer for at most its time-out."""
         self._stopping.set()
         for thread in self._threads:
             thread.join(STOP_TIMEOUT_S)
@@ -150,7 +150,7 @@ class Sampler:
     def _watch(self, broker: str, share: float) -> None:
         try:
             agent = Jolokia(self._runtime.management(broker), ANSWER_TIMEOUT_S)
-        except ManagementFailed:  # it has no agent to ask
+        except ManagementFailed:  # it has no agent
             return
         self._every_period(lambda: self._sample_broker(agent), share)
         agent.close()
@@ -162,9 +162,9 @@ class Sampler:
             self.missed[agent.broker] += 1
 
     def _sample_here(self) -> None:
-        """Samples from this machine, so they include frozen brokers.
+        """Sample from this machine, including frozen brokers.
 
-        A pid is asked for each time: brokers are restarted.
+        The pid is looked up each time, because brokers are restarted.
         """
         self._record(machine_rows())
         self._sample_process("", os.getpid(), self._process)
@@ -186,10 +186,10 @@ class Sampler:
                 self.latest[series] = Reading(row, before.now if before else None)
 
     def _every_period(self, action: Callable[[], None], share: float = 0.0) -> None:
-        """Run at once, then at whole periods from the start and ``share`` of one.
+        """Run at once, then every period, offset by ``share`` of a period.
 
-        Each broker has another share, so that the load generator never has the work of several samples in a row.
-        Periods that pass while ``action`` is busy are left out, and not repeated.
+        Each broker has a different share, so that the load generator does not process several samples in a row.
+        Periods that pass while ``action`` is busy are skipped.
         """
         began = time.monotonic() + share * self._period_s
         while not self._stopping.is_set():

@@ -1,4 +1,4 @@
-"""Holds the fields of brokers of every product: name, region, active broker of a standby, and protocols."""
+"""Holds the fields of any product's brokers: name, region, active broker of a standby, and protocols."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -12,15 +12,15 @@ MIB = 1024**2
 
 @dataclass(frozen=True)
 class AnyBroker:
-    """The fields of brokers of every kind. Each kind adds its own configuration."""
+    """A broker with the fields that all kinds share. Each kind adds its own configuration."""
 
-    has_agent: ClassVar[bool] = True  # a Jolokia agent, by which it can be asked about itself
+    has_agent: ClassVar[bool] = True  # a Jolokia agent, for queries about the broker
     keeps_messages: ClassVar[bool] = True
-    listener_called: ClassVar[str] = ""  # what is added to it so that it speaks one protocol more
+    listener_called: ClassVar[str] = ""  # what to add to the broker so that it speaks another protocol
 
     name: str
     region: str = ""
-    # Name of the broker it stands by for: it shares that one's store, waits for the lock on it, then opens its links.
+    # Name of its active broker: the standby shares that broker's store, waits for the lock on it, then opens its links.
     standby_of: str = ""
 
     def __post_init__(self) -> None:
@@ -34,55 +34,55 @@ class AnyBroker:
 
     @property
     def active(self) -> str:
-        """The name of the broker that serves while both are up: its active's, or its own."""
+        """The broker that serves while both are up: the active broker's name, or its own."""
         return self.standby_of or self.name
 
     @property
     def protocols(self) -> tuple[str, ...]:
-        """What it speaks: one listening port each, in this order."""
+        """The protocols it listens for: one port each, in this order."""
         return ()
 
     @property
     def spoken(self) -> tuple[str, ...]:
-        """The protocols of its clients, each on a port of its own or all on one."""
+        """The protocols its clients may use, each on a separate port or all on one."""
         return self.protocols
 
     @property
     def dead_letter_queues(self) -> tuple[str, ...]:
-        """Where messages go that cannot be delivered. Queues of one destination each have names that begin so."""
+        """Queues for undeliverable messages. Queues for single destinations have names with these prefixes."""
         return ()
 
     @property
     def expiry_queues(self) -> tuple[str, ...]:
-        """Where only messages go whose time to live is over."""
+        """Queues that receive only expired messages."""
         return ()
 
     @property
     def store(self) -> object | None:
-        """Its message store; None for memory only. A pair of brokers has the same."""
+        """Its message store; None for memory only. Both brokers of a pair have the same store."""
         return None
 
     @property
     def java(self) -> Jvm:
-        """Its Java virtual machine, if it runs in one."""
+        """Its Java virtual machine, if it runs in Java."""
         return Jvm()
 
     @property
     def copies_store(self) -> bool:
-        """Whether it and its standby have a store each, copied from one to the other, instead of sharing one."""
+        """Whether it and its standby have separate stores with replication, instead of a shared store."""
         return False
 
     def client_scheme(self, protocol: str) -> str:
-        """What clients' URIs begin with. Raises KeyError for a protocol that it does not speak."""
+        """The scheme of clients' URIs. Raises KeyError for a protocol that the broker does not speak."""
         self.listener(protocol)
         return "tcp" if protocol in ("openwire", "core") else protocol
 
     def largest_frame_bytes(self, protocol: str) -> int | None:
-        """The size of a message at which it ends the connection of a client; None where it has no such limit."""
+        """The message size at which the broker closes a client's connection; None if it has no such limit."""
         return None
 
     def require_spoken(self, protocol: str) -> None:
-        """Raises KeyError for a protocol that clients cannot use; it names those that they can."""
+        """Raise KeyError, which lists the valid protocols, if clients cannot use ``protocol``."""
         if protocol not in self.spoken:
             protocols = ", ".join(self.spoken)
             raise KeyError(f"broker {self.name!r} does not speak {protocol!r} to clients; it speaks {protocols}")
@@ -90,7 +90,7 @@ class AnyBroker:
     def listener(self, protocol: str) -> str:
         """The entry of `protocols` with the port for clients of this protocol.
 
-        Raises KeyError, which names the existing ones.
+        Raises KeyError, which lists the valid protocols.
         """
         if protocol in self.protocols:
             return protocol

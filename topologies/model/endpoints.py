@@ -1,11 +1,11 @@
-"""Holds a broker's addresses and credentials: the values that pass from a runtime to drivers and management."""
+"""A broker's addresses and credentials: the values that pass from a runtime to drivers and management."""
 
 from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True)
 class Endpoint:
-    """Where a client reaches one broker by one protocol: ``stomp://127.0.0.1:40123``, any URI options included."""
+    """A broker's address for clients of one protocol: ``stomp://127.0.0.1:40123``, including any URI options."""
 
     broker: str
     protocol: str  # openwire | stomp | amqp | core | memory
@@ -14,10 +14,10 @@ class Endpoint:
 
 @dataclass(frozen=True)
 class ManagementEndpoint:
-    """The Jolokia agent of one broker: ``http://127.0.0.1:40124/jolokia/``.
+    """The Jolokia agent of a broker: ``http://127.0.0.1:40124/jolokia/``.
 
-    ``ca_file``: certificates to trust for https; '' for those that this machine trusts. ``calls_itself``: the name in
-    the broker's MBeans, if it is not ``broker``, the name in the topology.
+    ``ca_file``: certificates to trust for https; '' for this machine's trusted certificates. ``calls_itself``: the
+    broker name in its MBeans, if it differs from ``broker``, the name in the topology.
     """
 
     broker: str

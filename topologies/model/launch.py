@@ -1,4 +1,4 @@
-"""Holds what starts a broker of any product: its folders, files, environment and agent, its image and scripts."""
+"""Holds what a product needs to start a broker: folders, files, environment, agent, image and scripts."""
 
 import os
 from collections.abc import Callable, Iterable, Mapping
@@ -14,15 +14,15 @@ LOOPBACK = "127.0.0.1"
 KEY_STORE, TRUST_STORE = "keys.p12", "trusted.p12"
 KEPT_TO_ITSELF = (
     "-Djava.awt.headless=true",
-    "-Djava.net.preferIPv4Stack=true",  # 127.0.0.1 is meant literally
+    "-Djava.net.preferIPv4Stack=true",  # 127.0.0.1 really is IPv4
     "-XX:+DisableAttachMechanism",
-    "-XX:-UsePerfData",  # no file of counters in the shared temporary folder, which a killed JVM would leave there
+    "-XX:-UsePerfData",  # no counter file in the shared temporary folder: a killed JVM would leave it behind
 )
 
 
 @dataclass(frozen=True)
 class Stores:
-    """Two PKCS12 files with one password: the broker's certificate with its key, and the trusted authority."""
+    """Two PKCS12 files with one password: the broker's certificate and key, and the trusted authority."""
 
     keys: Path
     trusted: Path
@@ -34,7 +34,7 @@ class Stores:
 
 @dataclass(frozen=True)
 class BrokerFolders:
-    """One broker's folders in the run's: ``conf`` and ``log`` stay, ``data`` may be removed with the run."""
+    """A broker's folders in the run folder: ``conf`` and ``log`` are kept, ``data`` may be removed after the run."""
 
     root: Path
 
@@ -65,25 +65,25 @@ class BrokerFolders:
 
 @dataclass(frozen=True)
 class Launch:
-    """The start data that all brokers of a run share."""
+    """The launch settings that all brokers of a run share."""
 
     java: Path  # the executable
     distribution: Path  # the unpacked folder
     agent: Path  # Jolokia's jar
     secrets_file: Path
-    memory_mb: int  # of brokers whose own JVM has no other
-    stores: Stores | None = None  # where brokers speak TLS
-    hosts_file: Path | None = None  # the names that an Artemis broker knows, instead of this machine's
+    memory_mb: int  # heap of brokers whose own JVM settings have no heap_mb
+    stores: Stores | None = None  # for brokers that speak TLS
+    hosts_file: Path | None = None  # host names for an Artemis broker, in place of this machine's
     jvm: Jvm = field(default_factory=Jvm)  # of one broker
 
     @property
     def heap_and_options(self) -> list[str]:
-        """The heap is as large from the start as at most: one that grows meanwhile would be measured too."""
+        """The heap has its full size from the start: a heap that grows during the run would be measured too."""
         return replace(self.jvm, heap_mb=self.jvm.heap_mb or self.memory_mb).arguments
 
 
 def jvm(launch: Launch, folders: BrokerFolders, agent_file: Path) -> list[str]:
-    """Java and the options of every broker's JVM. ``agent_file``: see `agent_properties`."""
+    """Java and the options for every broker's JVM. ``agent_file``: see `agent_properties`."""
     return [
         str(launch.java),
         *launch.heap_and_options,
@@ -100,14 +100,14 @@ def properties(values: Mapping[str, str]) -> str:
 
 
 def environment(inherited: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """The environment of a broker: the caller's, without the variables of Java and of the brokers' own scripts."""
+    """The environment of a broker: ours, without the variables of Java and of the brokers' own scripts."""
     return {
         name: value for name, value in for_java(inherited).items() if not name.startswith(("ACTIVEMQ_", "ARTEMIS_"))
     }
 
 
 def agent_properties(endpoint: ManagementEndpoint) -> str:
-    """Configuration of the Jolokia agent that answers at ``endpoint``; holds its password, so for a private file."""
+    """The configuration of the Jolokia agent at ``endpoint``. It has the password, so write it to a private file."""
     url = urlsplit(endpoint.url)
     return properties(
         {
@@ -115,7 +115,7 @@ def agent_properties(endpoint: ManagementEndpoint) -> str:
             "port": str(url.port),
             "user": endpoint.username,
             "password": endpoint.password,
-            "discoveryEnabled": "false",  # it would answer multicasts of the local network
+            "discoveryEnabled": "false",  # otherwise it answers multicasts on the local network
         }
     )
 
@@ -126,10 +126,10 @@ Command = Callable[[Launch, BrokerFolders, Path, Path | None], list[str]]
 
 @dataclass(frozen=True)
 class ProductImage:
-    """The image of brokers in containers: upstream's, or ``built`` by us if upstream's cannot be pulled.
+    """The image for brokers in containers: upstream's, or ``built`` by us if upstream's cannot be pulled.
 
-    ``home``: the distribution's folder in both, unless ``home_variable`` in their environment names another.
-    ``recipe``: folder of the Dockerfile, below docker-compose/images.
+    ``home``: the distribution's folder in both images, unless ``home_variable`` in their environment names another.
+    ``recipe``: the folder with the Dockerfile, below docker-compose/images.
     """
 
     upstream: str
@@ -141,14 +141,15 @@ class ProductImage:
 
 @dataclass(frozen=True)
 class ProductLaunch:
-    """``name``: under which a run records the version.
+    """How to launch a product's brokers.
 
-    ``distribution``: its name among the pinned ones; ``jar``: a file of it with the version in its manifest; ``needs``:
-    patterns of the other files that a start takes.
+    ``name``: the product's name in a run's recorded versions. ``distribution``: its name in the list of pinned
+    distributions; ``jar``: a file in it whose manifest has the version; ``needs``: patterns of the other files that a
+    launch requires.
 
-    ``secrets``: where below the private folder a broker's secrets are, ``{broker}`` for its name. ``first_serves``: of
-    two brokers on one store the first to start serves, regardless of their names. ``says_it_listens``: whether the log
-    of a broker without an agent says that it listens.
+    ``secrets``: path of a broker's secrets below the private folder, with ``{broker}`` for its name. ``first_serves``:
+    of two brokers on one store, the first to start serves, regardless of their names. ``says_it_listens``: whether the
+    log of a broker without an agent shows that it listens.
     """
 
     name: str
@@ -164,11 +165,11 @@ class ProductLaunch:
 
 @dataclass(frozen=True)
 class ProductCompose:
-    """How a broker is started from a folder that `brokerbench render --to compose` wrote.
+    """How to start a broker from a folder that `brokerbench render --to compose` wrote.
 
-    ``variable``: the environment variable that names another image. ``called``: what has to be in that image.
-    ``data``: where a broker's volume is mounted. ``standby_writes``: whether a standby on its active's store needs a
-    volume of its own. ``start_script``: the text of the script that starts any broker of it.
+    ``variable``: the environment variable that names another image. ``called``: what that image must contain.
+    ``data``: where a broker's volume is mounted. ``standby_writes``: whether a standby on a shared store needs a volume
+    too. ``start_script``: the text of the script that starts any broker of the product.
     """
 
     variable: str
@@ -179,10 +180,10 @@ class ProductCompose:
 
 
 class Executables:
-    """The programs for brokers of a topology that no JVM of the product runs; by default none."""
+    """The programs of brokers that do not run in a JVM; by default there are none."""
 
     def find(self, topology: str, brokers: Iterable[object], bind_host: str) -> Mapping[str, Path]:
-        """By broker. ``topology``: its name. Raises UserError."""
+        """The program for each broker, by name. ``topology``: the topology's name. Raises UserError."""
         return {}
 
     def versions(self, executables: Mapping[str, Path]) -> dict[str, str]:

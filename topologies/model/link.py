@@ -1,6 +1,6 @@
-"""What joins two brokers: a link is opened by one of them and carries messages one way or both.
+"""Links between brokers: one broker opens a link, and it carries messages one way or both ways.
 
-Each product has kinds of its own. `Link` has the fields that all kinds share, and that paths, proxies and proofs use.
+Each product has its own kinds. `Link` has the fields that all kinds share, and that paths, proxies and proofs use.
 """
 
 from collections.abc import Iterable
@@ -15,11 +15,14 @@ from topologies.model.validity import LONGEST_NAME_OF_A_LINK, limit, require_nam
 
 @dataclass(frozen=True)
 class Link:
-    """``message_ttl``: how many links a message may cross; ``consumer_ttl``: how far demand is told. -1: no limit."""
+    """A link between two brokers.
+
+    ``message_ttl``: how many links a message may cross. ``consumer_ttl``: how many demand may cross. -1: no limit.
+    """
 
     kind: ClassVar[str] = "link"
-    carried_by: ClassVar[str] = "openwire"  # the protocol by which it calls brokers
-    on_demand: ClassVar[bool] = True  # whether it carries only messages with demand from consumers at its end
+    carried_by: ClassVar[str] = "openwire"  # the protocol in which the link connects to brokers
+    on_demand: ClassVar[bool] = True  # whether it carries only messages with consumers at its other end
 
     opened_by: AnyBroker
     to: AnyBroker
@@ -27,7 +30,7 @@ class Link:
     duplex: bool = False
     message_ttl: int = limit(1)
     consumer_ttl: int = limit(1)
-    impairment: Impairment | None = None  # None: as it comes, straight to its end
+    impairment: Impairment | None = None  # None: no proxy
 
     def __post_init__(self) -> None:
         if not self.name:
@@ -37,7 +40,7 @@ class Link:
 
     @property
     def directions(self) -> tuple[tuple[str, str], ...]:
-        """(from, to) by broker name, for every way that messages can go."""
+        """(from, to) by broker name, for each direction that messages can take."""
         forth = (self.opened_by.name, self.to.name)
         return (forth, forth[::-1]) if self.duplex else (forth,)
 
@@ -48,36 +51,36 @@ class Link:
 
     @property
     def cluster_name(self) -> str:
-        """The cluster of the members that it joins; '' for none.
+        """The name of the cluster whose members this link joins; '' if it is not part of a cluster.
 
-        Each member calls the other, at the one address that a member announces to all.
+        Each member connects to the other, at the single address that a member announces to all.
         """
         return ""
 
     @property
     def limits(self) -> dict[str, int]:
-        """How far it carries, by the name of the field: ``message_ttl``, ``consumer_ttl`` or ``max_hops``."""
+        """Its limits by field name: ``message_ttl``, ``consumer_ttl`` or ``max_hops``."""
         return {"message_ttl": self.message_ttl, "consumer_ttl": self.consumer_ttl}
 
     @property
     def starts_by_itself(self) -> bool:
-        """Whether its opener tries at once; else it is started by management."""
+        """Whether its opener connects at once; otherwise management starts the link."""
         return True
 
     @property
     def is_mirror(self) -> bool:
-        """Whether its end repeats everything that happens at its opener."""
+        """Whether its end mirrors everything that happens at its opener."""
         return False
 
     @property
     def plain_protocol(self) -> str:
-        """The protocol for questions to its end without TLS and HTTP; '' if there is none."""
+        """The protocol for probing its end without TLS and HTTP; '' if there is none."""
         return self.carried_by
 
     def called(self, brokers: Iterable[AnyBroker]) -> tuple[AnyBroker, ...]:
-        """Every one of ``brokers`` that it may call, its end first."""
+        """The ``brokers`` that the link may connect to, its end first."""
         return (self.to,)
 
     def between(self, opened_by: AnyBroker, to: AnyBroker) -> "Link":
-        """A link like it between two other brokers."""
+        """A link with the same settings between two other brokers."""
         return changed(self, name="", opened_by=opened_by, to=to)

@@ -1,11 +1,11 @@
-"""Finds from which broker to which a message can get, and in how many hops.
+"""Finds the paths that messages can take between brokers, and their hops.
 
-A message that has crossed i links may cross one more if that link's message_ttl is above i (NetworkBridgeFilter).
-Demand travels the other way: of a path of k links, the i-th (from 0) knows of the consumer if its consumer_ttl is above
-k-1-i. This holds for forwarding on demand; static, included and excluded destinations are not looked at.
+A message that has crossed i links may cross another if that link's message_ttl is greater than i (NetworkBridgeFilter).
+Demand travels in the other direction: in a path of k links, the i-th (from 0) knows of the consumer if its consumer_ttl
+is greater than k-1-i. This holds for forwarding on demand; static, included and excluded destinations are ignored.
 
-Links without TTLs: a cluster counts only its own links, from the link by which a message entered. Other links count
-nothing.
+For links without TTLs: a cluster counts only its own links, from the link by which a message entered the cluster. Other
+links count nothing.
 """
 
 from collections import Counter, deque
@@ -17,12 +17,12 @@ from topologies.model.validity import UNLIMITED
 
 MESSAGE_TTL, CONSUMER_TTL, MAX_HOPS = "message_ttl", "consumer_ttl", "max_hops"
 TTLS = {MESSAGE_TTL, CONSUMER_TTL}
-"""The limits of links that say together how far a message gets."""
+"""The limits that together determine how far a message travels."""
 
 
 @dataclass(frozen=True)
 class Path:
-    """The brokers a message crosses at the least, first and last included."""
+    """The brokers on a shortest path of a message, including the first and the last."""
 
     route: tuple[str, ...]
 
@@ -36,18 +36,18 @@ class Path:
 
     @property
     def hops(self) -> int:
-        """Links crossed: 0 where producer and consumer are on one broker."""
+        """Number of links crossed: 0 if producer and consumer are on the same broker."""
         return len(self.route) - 1
 
 
 def count_by_links(paths: Iterable[Path]) -> tuple[int, ...]:
-    """How many paths cross 0, 1, 2, … links; a pair of brokers counts once."""
+    """The number of paths that cross 0, 1, 2, … links; each pair of brokers counts once."""
     crossed = Counter({(path.begin, path.end): path.hops for path in paths}.values())
     return tuple(crossed[links] for links in range(max(crossed, default=-1) + 1))
 
 
 def shortest_paths(brokers: Iterable[str], links: Iterable[Link]) -> dict[tuple[str, str], Path]:
-    """The shortest path a message can take, for every (producer's broker, consumer's broker) that has one."""
+    """The shortest path of a message for each (producer's broker, consumer's broker) with a path."""
     names, all_links = tuple(brokers), tuple(links)
     if not all(link.limits.keys() >= TTLS for link in all_links):
         return {pair: path for name in names for pair, path in _paths_by_clusters(name, all_links)}
@@ -64,15 +64,15 @@ def shortest_paths(brokers: Iterable[str], links: Iterable[Link]) -> dict[tuple[
 
 
 def joined(brokers: Iterable[str], links: Iterable[Link]) -> set[tuple[str, str]]:
-    """Every (from, to) that links would join if no TTL stood in the way."""
+    """Every (from, to) that the links would connect without TTLs."""
     following = _following(links)
     return {(start, end) for start in brokers for end in _downstream(start, following)}
 
 
 def _paths_by_clusters(start: str, links: tuple[Link, ...]) -> Iterator[tuple[tuple[str, str], Path]]:
-    """Breadth first.
+    """Search breadth first.
 
-    A path is identified by its end, and by the number of links at its end that belong to one cluster.
+    A path is identified by its end, and by the number of its last links that belong to one cluster.
     """
     leaving: dict[str, list[tuple[str, Link]]] = {}
     for link in links:
@@ -85,7 +85,7 @@ def _paths_by_clusters(start: str, links: tuple[Link, ...]) -> Iterator[tuple[tu
         route, cluster, crossed = waiting.popleft()
         here = route[-1]
         if fewest.get((here, cluster), crossed + 1) <= crossed:
-            continue  # another way came here sooner, and may go as far
+            continue  # another path got here in fewer links, and may go just as far
         fewest[here, cluster] = crossed
         if here not in reached:
             reached.add(here)
@@ -97,7 +97,7 @@ def _paths_by_clusters(start: str, links: tuple[Link, ...]) -> Iterator[tuple[tu
 
 
 def _counted(link: Link, cluster: str, crossed: int) -> tuple[str, int]:
-    """The cluster of a link, and how many of its links a message has crossed behind it; '' and 0 outside of one."""
+    """The cluster of a link, and the number of its links that a message has crossed; '' and 0 outside a cluster."""
     if not link.cluster_name:
         return "", 0
     return link.cluster_name, crossed + 1 if link.cluster_name == cluster else 1
@@ -106,7 +106,7 @@ def _counted(link: Link, cluster: str, crossed: int) -> tuple[str, int]:
 def too_near(begin: str, end: str, links: Iterable[Link]) -> list[tuple[str, Link, int]]:
     """("message_ttl", "consumer_ttl" or "max_hops", link, needed value) for every limit that blocks the shortest path.
 
-    Call it only if there is no path: a longer path than the shortest may be open. Empty if no link leads there.
+    Call it only if there is no path: a path longer than the shortest may be open. Empty if no links lead there.
     """
     shortest = _fewest(begin, end, tuple(links))
     limits, cluster, hops = [], "", 0
@@ -120,7 +120,7 @@ def too_near(begin: str, end: str, links: Iterable[Link]) -> list[tuple[str, Lin
 
 
 def _fewest(begin: str, end: str, links: tuple[Link, ...]) -> tuple[Link, ...]:
-    """The links of the shortest way if no TTL stood in it."""
+    """The links of the shortest path, ignoring TTLs."""
     ways: dict[str, tuple[Link, ...]] = {begin: ()}
     waiting = deque([begin])
     while waiting and end not in ways:
@@ -134,7 +134,7 @@ def _fewest(begin: str, end: str, links: tuple[Link, ...]) -> tuple[Link, ...]:
 
 
 def _most_hops(brokers: int, links: tuple[Link, ...]) -> int:
-    """No path is longer: it would meet a broker twice, or end at a link with an exhausted TTL."""
+    """The greatest length of any path: a longer path would revisit a broker, or exceed every TTL."""
     ttls = [brokers - 1]
     for field in ("message_ttl", "consumer_ttl"):
         limits = [getattr(link, field) for link in links]
@@ -143,14 +143,14 @@ def _most_hops(brokers: int, links: tuple[Link, ...]) -> int:
 
 
 def _lets_pass(link: Link, crossed: int, hops: int) -> bool:
-    """Whether ``link`` can be the one after ``crossed`` others on a path of ``hops``."""
+    """Whether ``link`` can follow ``crossed`` other links on a path of ``hops``."""
     message = link.message_ttl == UNLIMITED or crossed < link.message_ttl
     demand = link.consumer_ttl == UNLIMITED or hops - 1 - crossed < link.consumer_ttl
     return message and demand
 
 
 def _following(links: Iterable[Link]) -> dict[str, list[str]]:
-    """Broker to the brokers that its messages can go to next."""
+    """Each broker with the brokers that its messages can reach next."""
     following: dict[str, list[str]] = {}
     for link in links:
         for source, target in link.directions:
@@ -159,7 +159,7 @@ def _following(links: Iterable[Link]) -> dict[str, list[str]]:
 
 
 def _routes(start: str, steps: list[dict[str, list[str]]]) -> Iterator[tuple[str, ...]]:
-    """One route from ``start`` to each broker that lies exactly ``steps`` away."""
+    """One route from ``start`` to each broker that is exactly ``steps`` away."""
     frontier: dict[str, tuple[str, ...]] = {start: (start,)}
     for following in steps:
         reached: dict[str, tuple[str, ...]] = {}

@@ -1,20 +1,20 @@
-"""Finds the known name nearest to a misspelt one, and shortens what is too long to be shown in a sentence."""
+"""Finds the known name nearest to a misspelled one, and shortens text that is too long for a sentence."""
 
 import difflib
 import re
 
-SHORTEST = 4  # letters by which a longer name is known that begins so
-LONGEST, SHOWN = 250, 40  # characters of one word in a sentence; of a longer one so many are shown
+SHORTEST = 4  # letters that a prefix of a known name needs to be recognized
+LONGEST, SHOWN = 250, 40  # longest word in a sentence, in characters; of a longer word only the first 40 are shown
 LONG_WORD = re.compile(rf"\S{{{LONGEST + 1},}}")
-LONGEST_LINE, ENDS_SHOWN = 4_000, 1_500  # characters of one line; of a longer one so many from either end are shown
+LONGEST_LINE, ENDS_SHOWN = 4_000, 1_500  # longest line, in characters; of a longer line 1,500 at each end are shown
 LONG_LINE = re.compile(rf"[^\n]{{{LONGEST_LINE + 1},}}")
 UNPRINTABLE = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 
 def nearest(name: str, names: list[str], cutoff: float = 0.6) -> str:
-    """``; did you mean 'message_ttl'?``, also for ``messageTTL``; else nothing.
+    """Return ``; did you mean 'message_ttl'?``, also for ``messageTTL``; '' if no name is near.
 
-    Capitals, hyphens and underscores do not count.
+    Case, hyphens and underscores are ignored.
     """
     if len(name) > LONGEST:
         return ""
@@ -29,9 +29,9 @@ def plainly(word: str) -> str:
 
 
 def shortened(sentence: str) -> str:
-    """``sentence`` with its very long words and lines cut, and its control characters and lone surrogates written out.
+    """Shorten very long words and lines of ``sentence``, and escape its control characters and lone surrogates.
 
-    A line is long where the user wrote thousands of short words. Its ends stay: the option, the rule and the next step.
+    Only the middle of a long line is cut. Its ends are kept: they have the option, the rule and the next step.
     """
     plain = UNPRINTABLE.sub(lambda match: repr(match[0])[1:-1], sentence)
     plain = LONG_WORD.sub(lambda match: f"{match[0][:SHOWN]}… ({len(match[0]):,} characters)", plain)

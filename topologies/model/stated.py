@@ -1,6 +1,6 @@
-"""Remembers which fields of a value somebody stated, even if they stated the default.
+"""Tracks which fields were set explicitly, even if they were set to the default.
 
-`--unset-defaults` leaves to the broker what nobody stated. A field that differs from its default was stated anyway.
+``--unset-defaults`` leaves fields that were not set to the broker. A field that differs from its default counts as set.
 """
 
 import dataclasses
@@ -10,18 +10,18 @@ from typing import Any, TypeVar
 _STATED = "_stated"
 Value = TypeVar("Value")
 Written = Callable[[object, str], bool]
-"""(a part of the model, one of its fields) -> whether a rendered file has it."""
+"""(a part of the model, a field name) -> whether the rendered file includes the field."""
 
 
 def mark_stated(value: object, fields: Iterable[str]) -> None:
-    """Marks ``fields`` of a frozen value as stated. This is no part of the value: equal values stay equal."""
+    """Mark ``fields`` of a frozen value as stated. Equality is not affected: equal values stay equal."""
     object.__setattr__(value, _STATED, _marked(value) | frozenset(fields))
 
 
 def mark_stated_below(value: object, fields: Collection[str], stop: type | tuple[type, ...] = ()) -> None:
-    """Marks those of ``fields`` as stated that a frozen value has, or a value in one of its fields.
+    """Mark ``fields`` as stated in a frozen value and, recursively, in the values of its fields.
 
-    Values of the types ``stop`` are left as they are.
+    Values of the types in ``stop`` are left unchanged.
     """
     names = [field.name for field in dataclasses.fields(value)]  # type: ignore[arg-type]
     mark_stated(value, {*names} & {*fields})
@@ -31,24 +31,24 @@ def mark_stated_below(value: object, fields: Collection[str], stop: type | tuple
 
 
 def changed(value: Value, **changes: Any) -> Value:
-    """`dataclasses.replace` that keeps what was stated, and marks the changes as stated."""
+    """`dataclasses.replace`, but it keeps existing marks, and marks the changed fields as stated."""
     copy = dataclasses.replace(value, **changes)  # type: ignore[type-var]
     mark_stated(copy, _marked(value) | changes.keys())
     return copy
 
 
 def is_stated(value: object, field: str) -> bool:
-    """Whether the field was stated, or is not as its class has it by default."""
+    """Whether the field was stated, or differs from the default of its class."""
     return field in _marked(value) or getattr(value, field) != _default(type(value), field)
 
 
 def every_field(value: object, field: str) -> bool:
-    """The `Written` of rendered files with all defaults."""
+    """A `Written` that includes all defaults."""
     return True
 
 
 def stated_or(needed: Mapping[type, Collection[str]]) -> Written:
-    """The `Written` of rendered files without defaults. ``needed``: fields that are written in any case."""
+    """A `Written` that omits defaults. ``needed``: fields that are always written."""
     return lambda value, field: field in needed.get(type(value), ()) or is_stated(value, field)
 
 

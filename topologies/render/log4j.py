@@ -1,11 +1,11 @@
-"""Configures what a broker logs: one line for each event on standard output. The runtime keeps it in a file.
+"""Configures a broker's logging: one line per event on standard output, which the runtime keeps in a file.
 
-The log is part of a run's evidence: how bridges came and went is logged at INFO, noise is not. log4j's own shutdown
-hook is off, for it would silence the broker's last words.
+The log is part of a run's evidence: when bridges come and go is logged at INFO, noise is not. log4j's own shutdown hook
+is off, because it would suppress the broker's last log lines.
 """
 
 LOG_CONFIG_PROPERTY = "log4j2.configurationFile"
-"""System property (a path) by which the broker finds this file."""
+"""System property with the path of this file."""
 
 QUIET = ("org.springframework", "org.apache.xbean", "org.apache.activemq.spring", "org.eclipse.jetty")
 
@@ -37,12 +37,12 @@ log4j.appender.console.layout.ConversionPattern = %d{yyyy-MM-dd'T'HH:mm:ss.SSSXX
 
 
 def log4j1_properties() -> str:
-    """The text of log4j.properties, for brokers that still have log4j 1: the same lines, by another spelling."""
+    """The text of log4j.properties, for brokers with log4j 1: the same lines in another syntax."""
     return _LOG4J_1 + "".join(f"log4j.logger.{package} = WARN\n" for package in QUIET)
 
 
 def log4j2_properties(off: tuple[str, ...] = ()) -> str:
-    """The text of log4j2.properties; the same for every broker of a kind. ``off``: packages that log nothing."""
+    """The text of log4j2.properties; the same for every broker of a kind. ``off``: packages without logging."""
     quiet = (
         f"\nlogger.quiet{n}.name = {package}\nlogger.quiet{n}.level = warn\n" for n, package in enumerate(QUIET, 1)
     )

@@ -1,7 +1,7 @@
-"""Writes the pieces of a script that starts a broker of a rendered folder: the passwords into memory, then the broker.
+"""Writes the script that starts a broker from a rendered folder: passwords go into memory, then the broker starts.
 
-The environment passes the passwords to the script. The script clears them before the broker takes its place. Thus they
-are neither in the broker's environment nor among its arguments.
+The environment passes the passwords to the script. The script clears them before it replaces itself with the broker.
+Thus they are neither in the broker's environment nor among its arguments.
 """
 
 import re
@@ -16,7 +16,7 @@ INSIDE = PurePosixPath("/brokerbench")
 CONF, STORE, PRIVATE = (INSIDE / name for name in ("conf", "store", "private"))
 START, PASSWORDS = "start.sh", "passwords.env"
 SECRETS_SCRIPT = "secrets.sh"
-"""Of a broker with templates of secrets: writes what a runtime would fill them with."""
+"""For a broker with templates of secrets: writes the filled templates, as a runtime would."""
 HEAD = """\
 #!/bin/sh
 # The broker reads its passwords from a file in memory; it neither keeps them in its environment
@@ -28,7 +28,7 @@ _PLACEHOLDER = re.compile(r"\$\{([a-z.]+)\}")
 
 
 def with_secrets_script(files: Mapping[str, str]) -> dict[str, str]:
-    """A broker's files with one script in place of its templates of secrets, if it has any. Pure."""
+    """Replace the secret templates among a broker's files, if any, with one script. Pure."""
     templates = {name: text for name, text in files.items() if name.startswith(f"{SECRETS_FOLDER}/")}
     plain_files = {name: text for name, text in files.items() if name not in templates}
     if not templates:
@@ -41,12 +41,12 @@ def with_secrets_script(files: Mapping[str, str]) -> dict[str, str]:
 
 
 def variable(key: str) -> str:
-    """``brokerbench.client.password`` as an environment has it."""
+    """The name of an environment variable for a key such as ``brokerbench.client.password``."""
     return key.replace(".", "_").upper()
 
 
 def _by_environment(template: str) -> str:
-    """A here-document of a shell: it does not read the value of a variable again."""
+    """A shell here-document: the shell does not expand the value of a variable again."""
     return _PLACEHOLDER.sub(lambda match: f"${{{variable(match[1])}}}", template)
 
 

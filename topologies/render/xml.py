@@ -1,7 +1,7 @@
-"""Makes XML elements of the model's values, over lxml: nothing is escaped by hand.
+"""Makes XML elements from the model's values with lxml, which escapes all text.
 
-A broker spells the model's fields by a rule, with exceptions. A field's name ends with its unit, which brokers leave
-out: ``cleanup_interval_ms`` is ``cleanupInterval``.
+A broker's names for the model's fields follow a rule, with exceptions. A field's name ends with its unit, which the
+broker's name lacks: ``cleanup_interval_ms`` is ``cleanupInterval``.
 """
 
 import dataclasses
@@ -15,34 +15,34 @@ SPRING = "http://www.springframework.org/schema/beans"
 ACTIVEMQ = "http://activemq.apache.org/schema/core"
 XSI = "http://www.w3.org/2001/XMLSchema-instance"
 SCHEMA_LOCATION = f"{{{XSI}}}schemaLocation"
-"""Spring checks a file against the schemas named here, which it finds in the broker's own jars: nothing is fetched."""
+"""Spring checks a file against the schemas named here, and finds them in the broker's jars: nothing is downloaded."""
 
 
 def root_of(namespace: str, tag: str, attributes: Mapping[str, str] | None = None) -> etree._Element:
-    """An element without a parent. Its namespace is its document's default."""
+    """An element without a parent. Its namespace is the default namespace of its document."""
     prefixes: dict[str | None, str] = {None: namespace, "xsi": XSI}
     return etree.Element(f"{{{namespace}}}{tag}", dict(attributes or {}), nsmap=prefixes)  # type: ignore[arg-type]
 
 
 def add(parent: etree._Element, tag: str, attributes: Mapping[str, str] | None = None) -> etree._Element:
-    """A child of ``parent`` in ActiveMQ's namespace."""
+    """Add a child of ``parent`` in ActiveMQ's namespace."""
     return etree.SubElement(parent, f"{{{ACTIVEMQ}}}{tag}", dict(attributes or {}))
 
 
 def attributes_of(value: object, table: Mapping[str, str], written: Written = every_field) -> dict[str, str]:
-    """The fields of ``value`` that ``table`` names, as attributes. ``table``: field of the model to XML attribute."""
+    """The fields of ``value`` in ``table`` as attributes. ``table``: model field to XML attribute."""
     return {attribute: text(getattr(value, field)) for field, attribute in table.items() if written(value, field)}
 
 
 def text(value: object) -> str:
-    """A value as the brokers' property editors read it."""
+    """A value in the format of the brokers' property editors."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return str(value)
 
 
 def to_text(root: etree._Element) -> str:
-    """Indented, one attribute after the other, with an XML declaration; equal trees give equal texts."""
+    """Serialize with indentation and an XML declaration; equal trees give equal texts."""
     etree.indent(root, space="  ")
     body: bytes = etree.tostring(root, xml_declaration=True, encoding="UTF-8")
     return body.decode() + "\n"
@@ -64,14 +64,14 @@ def hyphenated(field: str) -> str:
 
 
 def spelled(rule: Callable[[str], str], fields: str, **exceptions: str) -> dict[str, str]:
-    """Field to the broker's name for it, in the order of ``fields``, which white space separates."""
+    """Map each of the space-separated ``fields`` to the broker's name for it, in their order."""
     return {field: exceptions.get(field) or rule(field) for field in fields.split()}
 
 
 def every_field_spelled(
     rule: Callable[[str], str], model: type, without: str = "", **exceptions: str
 ) -> dict[str, str]:
-    """The same for all fields of a dataclass, ``without`` those that white space separates there."""
+    """The same for all fields of a dataclass, except the space-separated fields in ``without``."""
     fields = (field.name for field in dataclasses.fields(model) if field.name not in without.split())
     return spelled(rule, " ".join(fields), **exceptions)
 

@@ -1,8 +1,8 @@
-"""Defines how a run handles one program, in a process and in a container alike: the operations, its log, and waits.
+"""Defines the interface to a program, whether a process or a container: operations, log and waiting.
 
-The waits are in calls that may come from anywhere: a thread, a greenlet, or a signal handler. Under gevent a plain
-signal handler runs in the hub, between greenlets, where no switch is possible. There the patched sleep raises, and
-gevent's Popen does not notice the end of a child. `close` must work there too.
+Waits may be called from anywhere: a thread, a greenlet, or a signal handler. Under gevent a plain signal handler runs
+in the hub, between greenlets, where no switch is possible. There the patched sleep raises, and gevent's Popen does not
+notice the end of a child. `close` must work there too.
 """
 
 import os
@@ -15,7 +15,7 @@ import psutil
 
 
 class Handle(Protocol):
-    """One program, however it is run. `start` returns at once; `alive` and the log tell what becomes of it."""
+    """A program. `start` returns at once; `alive` and the log show what happens to it."""
 
     @property
     def log(self) -> Path: ...
@@ -28,17 +28,17 @@ class Handle(Protocol):
     def start(self) -> None: ...
     def terminate(self) -> None: ...
     def kill(self) -> None:
-        """Does not wait. May be called at any moment, anywhere, and for one that is gone."""
+        """Kill without waiting. Safe at any time, from any place, also for a program that has ended."""
 
     def freeze(self) -> bool:
-        """False when it does not run."""
+        """Freeze the program; False if it is not running."""
 
     def thaw(self) -> bool: ...
     def wait(self, timeout_s: float) -> bool:
-        """Wait until it is gone; False when it still is there after ``timeout_s``."""
+        """Wait until the program has ended; False if it is still running after ``timeout_s``."""
 
     def discard(self) -> None:
-        """It was started while the run closed: end it at once."""
+        """End it at once, because it was started while the run was closing."""
 
     def log_lines(self, *, of_this_start: bool = False) -> list[str]: ...
 
@@ -47,17 +47,17 @@ TAIL_BYTES = 256 * 1024
 
 
 class BrokerLog:
-    """A file that a broker appends to over all its starts."""
+    """The log file to which a broker appends across all its starts."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._began = 0  # where in the file the latest start begins
+        self._began = 0  # offset in the file at which the latest start begins
 
     def mark_start(self) -> None:
         self._began = self.path.stat().st_size if self.path.exists() else 0
 
     def lines(self, *, of_this_start: bool = False) -> list[str]:
-        """The last lines, at most some TAIL_BYTES of them; none if there is no such file."""
+        """The last lines, at most about TAIL_BYTES; empty if the file does not exist."""
         try:
             with self.path.open("rb") as file:
                 size = file.seek(0, os.SEEK_END)
@@ -71,7 +71,7 @@ POLL_S = 0.05
 
 
 def pause(seconds: float = POLL_S) -> None:
-    """Sleep, letting other greenlets run where that is possible."""
+    """Sleep, letting other greenlets run if possible."""
     if _in_the_hub():
         sys.modules["gevent.monkey"].get_original("time", "sleep")(seconds)
     else:
@@ -79,7 +79,7 @@ def pause(seconds: float = POLL_S) -> None:
 
 
 def has_ended(pid: int) -> bool:
-    """Whether a child of ours is over, be it reaped or not; asks the system, not a Popen."""
+    """Whether our child process has ended, reaped or not; asks the system instead of a Popen."""
     try:
         return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:

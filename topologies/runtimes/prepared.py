@@ -1,4 +1,4 @@
-"""Holds what is chosen and made for one run's brokers before the first starts: ports, passwords and rendered files."""
+"""Holds what a run's brokers need before the first one starts: ports, passwords and rendered files."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -21,17 +21,17 @@ Render = Callable[[Topology, AnyBroker, Site], Mapping[str, str]]
 
 
 def render(topology: Topology, broker: AnyBroker, site: Site) -> Mapping[str, str]:
-    """File name to text. KeyError if the site lacks a port that is needed."""
+    """Map file names to texts. Raises KeyError if the site lacks a needed port."""
     return topology.product.render(topology, broker, site)
 
 
 def render_for_topics(topology: Topology, broker: AnyBroker, site: Site) -> Mapping[str, str]:
-    """As `render`, for subscribers of topics: without what breaks messages that several of them get."""
+    """Like `render`, but for subscribers of topics: without settings that break messages with several subscribers."""
     return render(topology, topology.product.for_topics(broker), site)
 
 
 def without_defaults(renderer: Render) -> Render:
-    """The same, but what nobody stated is left to the broker."""
+    """The same renderer, but fields that were not set explicitly are left to the broker."""
     return lambda topology, broker, site: renderer(topology, broker, replace(site, unset_defaults=True))
 
 
@@ -43,14 +43,14 @@ AHandle = TypeVar("AHandle", bound=Handle)
 
 @dataclass(frozen=True)
 class Wishes:
-    """The choices of a runtime's user. ``renderer`` makes the files of one broker."""
+    """The settings of a runtime. ``renderer`` makes the files of a broker."""
 
     memory_mb: int = 512
     base_port: int | None = None
     keep_data: bool = False
     renderer: Render = render
     bind_host: str = LOOPBACK
-    disk_mb: int | None = None  # size of the disk that each broker gets; None: no disks
+    disk_mb: int | None = None  # size of each broker's disk; None: no disks
 
     @property
     def addresses(self) -> tuple[str, ...]:
@@ -58,23 +58,23 @@ class Wishes:
         return tuple(dict.fromkeys((LOOPBACK, self.bind_host)))
 
     def address_of(self, protocol: str) -> str:
-        """Management stays on loopback, even if clients use another address."""
+        """The listening address. Management stays on loopback, even if clients use another address."""
         return LOOPBACK if protocol == MANAGEMENT else self.bind_host
 
 
 @dataclass(frozen=True)
 class Prepared(Generic[AHandle]):
-    """Everything that one run's brokers are started with, by broker name; nothing runs yet."""
+    """Everything that a run's brokers need to start, by broker name; nothing is running yet."""
 
     private: PrivateFolder
-    ports: Ports  # by (broker, protocol); the agent's under MANAGEMENT
+    ports: Ports  # by (broker, protocol); the agent's port is under MANAGEMENT
     client: Credentials
     management: Mapping[str, ManagementEndpoint]
     folders: Mapping[str, BrokerFolders]
     handles: Mapping[str, AHandle]
     rendered: Mapping[str, str] = field(repr=False)  # by "broker/file"
     versions: Mapping[str, str]
-    links: LinkProxies | None = field(default=None, kw_only=True)  # what they go through, where they do
+    links: LinkProxies | None = field(default=None, kw_only=True)  # the proxies of the links, if any
 
     def ports_of(self, broker: str) -> dict[str, int]:
         """The ports by protocol; the agent's port is under MANAGEMENT."""
@@ -82,13 +82,13 @@ class Prepared(Generic[AHandle]):
 
 
 def store_of(topology: Topology, broker: str, data: Callable[[str], Path]) -> Path | None:
-    """For a standby the data folder of its active broker; None for any other broker."""
+    """For a standby, the data folder of its active broker; None for any other broker."""
     active = topology.broker(broker).standby_of
     return data(active) if active else None
 
 
 def followers_of(topology: Topology) -> dict[str, tuple[str, ...]]:
-    """Broker to the standbys that must not start before it is up, or one of them would be the active. Pure."""
+    """Each broker with the standbys that must start after it is up, because the first to start is active. Pure."""
     if not topology.product.launch.first_serves:
         return {}
     pairs = [(broker.standby_of, broker.name) for broker in topology.brokers if broker.standby_of]
@@ -106,7 +106,7 @@ def wanted_ports(topology: Topology) -> list[tuple[str, str]]:
 
 
 def listening(ports: Ports) -> dict[tuple[str, str], int]:
-    """The brokers' own ports, without their agents'."""
+    """The ports of the brokers without those of their agents."""
     return {key: port for key, port in ports.items() if key[1] != MANAGEMENT}
 
 
@@ -134,9 +134,9 @@ def write_files(
     private: PrivateFolder,
     secrets: Mapping[str, str],
 ) -> dict[str, str]:
-    """Write every broker's rendered files to its ``conf``. Returns the rendered text by ``broker/file``.
+    """Write every broker's rendered files to its ``conf``. Returns the rendered texts by ``broker/file``.
 
-    Templates with secrets are filled and written to the private folder only, below the broker's name.
+    Templates with secrets are filled and written only to the private folder, in a folder with the broker's name.
     """
     rendered = {}
     for broker in topology.brokers:

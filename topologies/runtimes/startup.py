@@ -1,6 +1,7 @@
-"""Finds whether a broker serves, or waits behind one that does, and explains why one did not start.
+"""Finds whether a broker serves, or waits behind a broker that serves, and explains failed starts.
 
-A broker says itself that it serves: a port alone may belong to another process. Why it did not start, its log tells.
+The broker itself must report that it serves, because its port may belong to another process. The reason for a failed
+start is in its log.
 """
 
 import re
@@ -19,10 +20,10 @@ SERVES, STANDS_BY = "serves", "stands by"
 
 
 def state(runtime: ManagedBrokers, topology: Topology, broker: str, log: Sequence[str]) -> str:
-    """SERVES, STANDS_BY, or '' while it does neither. ``log``: its lines of this start, by which one without an agent
-    is known to serve.
+    """SERVES, STANDS_BY, or '' while it does neither.
 
-    One that starts looks like one that waits, so waiting needs another that serves.
+    ``log``: its lines since this start, which show whether a broker without an agent serves. A starting broker looks
+    like a waiting one, so it waits only if another broker serves.
     """
     try:
         endpoint = runtime.management(broker)
@@ -39,7 +40,7 @@ def state(runtime: ManagedBrokers, topology: Topology, broker: str, log: Sequenc
 
 
 def accepts(address: str, port: int) -> bool:
-    """Whether somebody listens there."""
+    """Whether a process listens there."""
     try:
         with socket.create_connection((address, port), CONNECT_TIMEOUT_S):
             return True
@@ -61,18 +62,18 @@ MANAGEMENT = "management"  # the agent's port, among the ports of a broker by pr
 
 
 def telling(lines: Iterable[str]) -> list[str]:
-    """The last lines with information: no stack frames, no list of JVM arguments, none longer than LINE_LIMIT."""
+    """The last informative lines: no stack frames, no list of JVM arguments, cut to LINE_LIMIT."""
     informative = [line.rstrip()[:LINE_LIMIT] for line in lines if not NOISE.search(line)]
     return informative[-LOG_TAIL_LINES:]
 
 
 def agent_failure(lines: Iterable[str]) -> str:
-    """The Jolokia agent's message about its own failure ('' if it did not fail): the broker runs on without it."""
+    """The Jolokia agent's message about its failure ('' if it did not fail): the broker continues without it."""
     return next((match.group(1) for line in lines if (match := AGENT_FAILED.search(line))), "")
 
 
 def refused_ports(lines: Sequence[str], ports: Mapping[str, int]) -> list[int]:
-    """Ports that could not be bound. The agent's own message does not name its port, so ``ports`` is needed too."""
+    """Ports that could not be bound. The agent's message does not name its port, so ``ports`` is needed too."""
     named = [int(port) for line in lines if (match := BIND_FAILED.search(line)) for port in match.groups() if port]
     if "BindException" in agent_failure(lines) and MANAGEMENT in ports:
         named.append(ports[MANAGEMENT])
@@ -82,9 +83,9 @@ def refused_ports(lines: Sequence[str], ports: Mapping[str, int]) -> list[int]:
 def explain(
     broker: str, happened: str, lines: Sequence[str], ports: Mapping[str, int], taken: Callable[[int], str]
 ) -> str:
-    """The message of a RuntimeFailed: the broker, what happened, ports refused, next step, and what its log says.
+    """The message of a RuntimeFailed: the broker, the event, rejected ports, the next step and the end of its log.
 
-    ``taken``: a sentence about who holds a port.
+    ``taken``: the sentence about the process that holds a port.
     """
     refused = refused_ports(lines, ports)
     reasons = "".join(f"; {taken(port)}" for port in refused)

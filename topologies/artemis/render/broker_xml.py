@@ -1,9 +1,9 @@
-"""Renders the configuration of an Artemis 2.44.0 broker. Text out of values; no file is touched.
+"""Renders the configuration of an Artemis 2.44.0 broker. Pure: returns text, writes no files.
 
-Every setting that a benchmark depends on is written out, default or not. With `Site.unset_defaults` only what somebody
-stated is, and what a run needs (see `names.NEEDED`). broker.xml holds no user and no password:
-passwords are in the files below `SECRETS_FOLDER` as ``${…}`` placeholders. A runtime fills them in a folder of its own
-(see topologies.artemis.render.files).
+Every setting that affects a benchmark is written out, even at its default. With `Site.unset_defaults` only settings
+that were set explicitly, or that a run needs (see `names.NEEDED`), are written. broker.xml has no user and no password:
+the files below `SECRETS_FOLDER` have them as ``${…}`` placeholders. A runtime fills them in a private folder (see
+topologies.artemis.render.files).
 """
 
 from lxml import etree
@@ -29,14 +29,14 @@ HOUSEKEEPING = {
     "security-enabled": "true",
     "jmx-management-enabled": "true",
     "message-counter-enabled": "false",
-    "configuration-file-refresh-period": "-1",  # what a run was started with holds to its end
+    "configuration-file-refresh-period": "-1",  # the configuration does not change during a run
     "create-bindings-dir": "true",
     "create-journal-dir": "true",
 }
 
 
 def render(topology: Topology, broker: ArtemisBroker, site: Site) -> dict[str, str]:
-    """File name to text, folders below with '/'. KeyError if the site lacks a port that is needed."""
+    """Map file names to texts; '/' separates folders. Raises KeyError if the site lacks a needed port."""
     root = element(CONFIGURATION, "configuration")
     root.append(core(topology, broker, site))
     return {BROKER_XML: to_text(root), **files_beside(topology, broker)}
@@ -85,7 +85,7 @@ def _add_memory(parent: etree._Element, broker: ArtemisBroker, written: Written)
 
 
 def _add_store(parent: etree._Element, broker: ArtemisBroker, written: Written) -> None:
-    """A backup of a shared store works in its active's folder; one of replication has a copy of its own."""
+    """A shared-store backup uses its active's folder; a replication backup has its own copy."""
     add(parent, "persistence-enabled", {}, text(broker.persistence is not None))
     shared = broker.standby_of and broker.ha is not None and broker.ha.kind == SHARED_STORE
     folder = f"${{{STORE_PROPERTY if shared else DATA_PROPERTY}}}"
@@ -108,12 +108,12 @@ def _add_setting(parent: etree._Element, setting: AddressSetting, written: Writt
     add_all(added, attributes_of(setting, names.ADDRESS_SETTING, written))
     if setting.max_redelivery_delay_ms:
         add(added, "max-redelivery-delay", {}, str(setting.max_redelivery_delay_ms))
-    # Not default-queue-routing-type: a STOMP subscriber's queue has no other, and as ANYCAST got nothing of its topic.
+    # Not default-queue-routing-type: it is the type of a STOMP subscriber's queue, and ANYCAST gets no topic messages.
     add(added, "default-address-routing-type", {}, setting.default_routing)
 
 
 def _addresses(broker: ArtemisBroker) -> list[Address]:
-    """The model's addresses, and those for dead and expired messages; nothing else would make the latter."""
+    """The model's addresses, and the addresses for dead and expired messages, which are not created otherwise."""
     wanted = [
         name for setting in broker.address_settings for name in (setting.dead_letter_address, setting.expiry_address)
     ]

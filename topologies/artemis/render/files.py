@@ -1,8 +1,8 @@
-"""Renders the files beside an Artemis broker's broker.xml, by which its passwords get to it too.
+"""Renders the files of an Artemis broker other than broker.xml, including the files with its passwords.
 
-Files below `SECRETS_FOLDER` are templates: a runtime fills their ``${…}`` (`filled`) and keeps the result in a folder
-of mode 700 of its own, never with the others. Users who take rendered files elsewhere do the same. Artemis learns where
-by the system property `SECRETS_PROPERTY`, and reads broker.properties by ``artemis run --properties FILE``.
+Files below `SECRETS_FOLDER` are templates: a runtime fills their ``${…}`` (`filled`) and keeps the results in a private
+folder with mode 700, never next to the others. Users who take rendered files elsewhere do the same. Artemis finds the
+folder by the system property `SECRETS_PROPERTY`, and reads broker.properties with ``artemis run --properties FILE``.
 """
 
 from topologies.artemis.broker import ArtemisBroker
@@ -23,8 +23,8 @@ BROKER_PROPERTIES = f"{SECRETS_FOLDER}/broker.properties"
 USERS, ROLES = f"{SECRETS_FOLDER}/artemis-users.properties", f"{SECRETS_FOLDER}/artemis-roles.properties"
 LOGIN_CONFIG, LOG4J2 = "login.config", "log4j2.properties"
 DETECTORS = "META-INF/jolokia/detectors"
-"""Found on the class path by Jolokia's agent. Its detector of Artemis waits minutes for a guard that is not set up."""
-AUDIT = "org.apache.activemq.audit"  # logs each access to an MBean, and so each sample of ours
+"""On the class path for Jolokia's agent. Its Artemis detector would wait minutes for a guard that is not set up."""
+AUDIT = "org.apache.activemq.audit"  # logs each MBean access, and so each of our samples
 
 _BOOTSTRAP = """\
 <?xml version='1.0' encoding='UTF-8'?>
@@ -50,7 +50,7 @@ activemq {{
 
 
 def files_beside(topology: Topology, broker: ArtemisBroker) -> dict[str, str]:
-    """File name to text: everything but broker.xml."""
+    """Map file names to texts: all files except broker.xml."""
     return {
         "bootstrap.xml": _BOOTSTRAP,
         "management.xml": _MANAGEMENT,
@@ -65,13 +65,13 @@ def files_beside(topology: Topology, broker: ArtemisBroker) -> dict[str, str]:
 
 
 def broker_properties(topology: Topology, broker: ArtemisBroker) -> str:
-    """The user and password with which the broker logs in at other brokers. Artemis lets these override broker.xml."""
+    """The user and password for logging in at other brokers. Artemis lets these properties override broker.xml."""
     lines = []
     if clusters_of(topology, broker):
         lines += [_line("clusterUser", BRIDGE_USERNAME), _line("clusterPassword", BRIDGE_PASSWORD)]
     for link in connections_of(topology, broker):
         if isinstance(link.to, Router):
-            continue  # it asks no client for a login
+            continue  # a router requires no login
         prefix = f'AMQPConnections."{link.name}"'  # quoted: a name may have dots
         lines += [_line(f"{prefix}.user", BRIDGE_USERNAME), _line(f"{prefix}.password", BRIDGE_PASSWORD)]
     return "".join(lines)

@@ -1,6 +1,6 @@
 """Renders an Artemis broker's clusters, its pair and its AMQP connections into broker.xml.
 
-A broker publishes its own connector to the cluster, and by it to clients: its address is where clients reach it too.
+A broker announces its own connector to the cluster, and through it to clients: clients reach it at the same address.
 """
 
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ from topologies.model.topology import Topology
 from topologies.render.xml import attributes_of
 
 PAIR = ClusterConnection("pair", message_load_balancing="OFF")
-"""What joins a live-backup pair that is in no cluster: the backup announces itself by it, no message crosses."""
+"""The cluster of a live-backup pair that is in no other: the backup announces itself by it, and no message crosses."""
 
 
 def add_links(parent: etree._Element, topology: Topology, broker: ArtemisBroker, site: Site) -> None:
@@ -45,7 +45,7 @@ def add_links(parent: etree._Element, topology: Topology, broker: ArtemisBroker,
 
 
 def clusters_of(topology: Topology, broker: ArtemisBroker) -> dict[ClusterConnection, tuple[AnyBroker, ...]]:
-    """Each cluster that a broker is a member of, with the other members; a standby is in its active's clusters."""
+    """Each cluster that a broker is in, with the other members; a standby is in the clusters of its active broker."""
     me = broker.active
     members_by_cluster: dict[ClusterConnection, list[AnyBroker]] = {}
     for link in topology.links:
@@ -59,12 +59,12 @@ def clusters_of(topology: Topology, broker: ArtemisBroker) -> dict[ClusterConnec
 
 
 def connections_of(topology: Topology, broker: ArtemisBroker) -> list[BrokerConnection]:
-    """The AMQP connections that a broker opens; a backup opens its active's once it has its store."""
+    """The AMQP connections that a broker opens; a backup opens its active broker's once it has taken over the store."""
     return [link for link in topology.opened_by(broker.active) if isinstance(link, BrokerConnection)]
 
 
 def connection_uri(link: BrokerConnection, site: Site) -> str:
-    """``tcp://host:port``, alternates behind ``#``."""
+    """``tcp://host:port``, followed by ``#`` and the alternates."""
     end_uri, *alternate_uris = (
         f"tcp://{site.address_for(link.name, end.name, end.listener('amqp'))}" for end in (link.to, *link.alternates)
     )

@@ -1,10 +1,10 @@
-"""Lists what Artemis calls each field of the model, one table a value: field of the model to XML element or attribute.
+"""Maps each field of the model to Artemis' name for it, an XML element or attribute; one table per class.
 
-Spellings are those of the broker's own schema (artemis-configuration.xsd of 2.44.0). Fields that need more than a name
-are handled in the renderer; a test holds that no field is forgotten.
+Spellings follow the broker's schema (artemis-configuration.xsd of 2.44.0). Fields that need more than a name are
+handled in the renderer; a test ensures that every field is handled.
 
-It also says which settings a rendered broker has: all, or by `--unset-defaults` those that somebody stated.
-Elements are made over lxml: nothing is escaped by hand.
+It also decides which settings are rendered: all, or with `--unset-defaults` only explicit settings.
+Elements are created with lxml, which escapes all text.
 """
 
 from collections.abc import Mapping
@@ -43,7 +43,7 @@ JOURNAL = every_field_spelled(
     page_max_concurrent_io="page-max-concurrent-io",
 )
 
-# What 2.44.0 has by itself where a journal of the kind leaves it open, by 0.
+# The values that 2.44.0 itself uses for a journal of each kind if the setting is 0.
 JOURNAL_BY_KIND = {
     "NIO": {"journal-buffer-timeout": "3333333", "journal-max-io": "1"},
     "ASYNCIO": {"journal-buffer-timeout": "500000", "journal-max-io": "4096"},
@@ -62,7 +62,7 @@ ADDRESS_SETTING = every_field_spelled(
     send_to_dead_letters_on_no_route="send-to-dla-on-no-route",
 )
 
-# Of an acceptor's URI, by what it serves.
+# Acceptor URI options: for every protocol, then by protocol.
 ACCEPTOR = spelled(
     camel_case,
     "connections_allowed tcp_send_buffer_bytes tcp_receive_buffer_bytes",
@@ -96,7 +96,7 @@ CLUSTER_CONNECTION = every_field_spelled(
     producer_window_bytes="producer-window-size",
 )
 
-# High availability: by its kind, then by whether the broker is the backup.
+# High availability: by kind, and by whether the broker is the backup.
 _VOTES = every_field_spelled(
     hyphenated,
     HaPolicy,
@@ -132,10 +132,10 @@ NEEDED = {
     BrokerConnection: ("name",),
     ClusterConnection: ("max_hops",),
 }
-"""Fields that a run needs as they are: names, where messages go, what it counts and browses, who of a pair serves."""
+"""Fields that a run needs: names, where messages go, what it counts and browses, and which broker of a pair serves."""
 
 DISPENSABLE = ("message-counter-enabled",)
-"""Of the elements that no field has: those that no run needs."""
+"""Elements without a field in the model that no run needs."""
 
 
 def written_at(site: Site) -> Written:
@@ -146,7 +146,7 @@ CONFIGURATION, CORE = "urn:activemq", "urn:activemq:core"
 
 
 def element(namespace: str, tag: str) -> etree._Element:
-    """An element without a parent. Its namespace is the default below it."""
+    """An element without a parent. Its namespace is the default for its descendants."""
     prefixes: dict[str | None, str] = {None: namespace}
     return etree.Element(f"{{{namespace}}}{tag}", nsmap=prefixes)  # type: ignore[arg-type]
 
@@ -154,13 +154,13 @@ def element(namespace: str, tag: str) -> etree._Element:
 def add(
     parent: etree._Element, tag: str, attributes: Mapping[str, str] | None = None, text: str | None = None
 ) -> etree._Element:
-    """A child of ``parent`` in the namespace of ``core``."""
+    """Add a child of ``parent`` in the namespace of ``core``."""
     child = etree.SubElement(parent, f"{{{CORE}}}{tag}", dict(attributes or {}))
     child.text = text
     return child
 
 
 def add_all(parent: etree._Element, values: Mapping[str, str]) -> None:
-    """A child for each entry: tag to text."""
+    """Add a child for each entry: tag to text."""
     for tag, value in values.items():
         add(parent, tag, {}, value)

@@ -1,10 +1,10 @@
-"""Renders the configuration of an ActiveMQ Classic 5.18.3 broker. Text out of values; no file is touched.
+"""Renders the configuration of an ActiveMQ Classic 5.18.3 broker. Pure: returns text, writes no files.
 
-Every property that a benchmark depends on is written out, default or not, since defaults changed between versions. With
-`Site.unset_defaults` only what somebody stated is, and what a run needs (see `names.NEEDED`).
-Secrets are ``${…}`` placeholders. Spring fills them from the file that the system property `SECRETS_PROPERTY` names.
-model/site.py names the values that a runtime must pass. The broker's own elements are in alphabetical order: every
-version of its schema accepts that.
+Every property that affects a benchmark is written out, even at its default, because defaults changed between versions.
+With `Site.unset_defaults` only properties that were set explicitly, or that a run needs (see `names.NEEDED`), are
+written. Secrets are ``${…}`` placeholders. Spring fills them from the file that the system property `SECRETS_PROPERTY`
+names. model/site.py names the values that a runtime must pass. The broker's child elements are in alphabetical order:
+every version of its schema accepts that.
 """
 
 from dataclasses import fields
@@ -45,7 +45,7 @@ from topologies.render.xml import ACTIVEMQ, SCHEMA_LOCATION, SPRING, add, attrib
 
 
 def needs_tls(topology: Topology, broker: AnyBroker) -> bool:
-    """Whether it listens by TLS or opens a link to one that does."""
+    """Whether it listens with TLS or opens a link to a broker that does."""
     if not isinstance(broker, Broker):
         return False
     called = [link.to for link in topology.opened_by(broker.active)]
@@ -54,7 +54,7 @@ def needs_tls(topology: Topology, broker: AnyBroker) -> bool:
 
 
 def add_tls(parent: etree._Element, topology: Topology, broker: Broker) -> None:
-    """Both stores at once: a broker of a pair shows its certificate, and verifies the others' certificates."""
+    """Add both stores: a broker of a pair presents its certificate, and verifies the certificates of others."""
     if needs_tls(topology, broker):
         stores = {
             "keyStore": f"file:${{{KEYSTORE_PROPERTY}}}",
@@ -68,7 +68,7 @@ def add_tls(parent: etree._Element, topology: Topology, broker: Broker) -> None:
 
 
 BROKER_PATH_PROPERTY = "bbBrokerPath"
-"""Message property (a STOMP header) with the names of the brokers that a message has left, comma-joined."""
+"""Message property (a STOMP header) with the names of the brokers that a message has left, separated by commas."""
 
 ACTIVEMQ_XML = "activemq.xml"
 LOG4J2_PROPERTIES = "log4j2.properties"
@@ -79,8 +79,8 @@ LIMITS = ("memory_limit_bytes", "memory_percent_of_heap", "store_limit_bytes", "
 HOUSEKEEPING = {
     "dataDirectory": f"${{{DATA_PROPERTY}}}",
     "deleteAllMessagesOnStartup": "false",  # a restarted broker still has its data
-    "schedulePeriodForDestinationPurge": "0",  # no queue disappears during a run, and its counters with it
-    "useShutdownHook": "true",  # SIGTERM stops the broker in order
+    "schedulePeriodForDestinationPurge": "0",  # no queue and its counters disappear during a run
+    "useShutdownHook": "true",  # SIGTERM shuts the broker down cleanly
     "systemExitOnShutdown": "false",
     "startAsync": "false",
     "enableStatistics": "true",
@@ -90,7 +90,7 @@ HOUSEKEEPING = {
 
 
 def render(topology: Topology, broker: Broker, site: Site) -> dict[str, str]:
-    """File name to text: activemq.xml and what configures the log. KeyError if the site lacks a port that is needed."""
+    """Map file names to texts: activemq.xml and the log settings. Raises KeyError if the site lacks a needed port."""
     root = root_of(SPRING, "beans")
     root.set(SCHEMA_LOCATION, f"{SPRING} {SPRING}/spring-beans.xsd {ACTIVEMQ} {ACTIVEMQ}/activemq-core.xsd")
     _add_placeholders(root)
@@ -100,14 +100,14 @@ def render(topology: Topology, broker: Broker, site: Site) -> dict[str, str]:
 
 
 def _logging(version: str) -> dict[str, str]:
-    """log4j 1 finds its file by name, on the class path, which begins with the broker's ``conf``."""
+    """The log settings. log4j 1 finds its file by name on the class path, which begins with the broker's ``conf``."""
     if is_before(version, LOG4J2_SINCE):
         return {LOG4J_PROPERTIES: log4j1_properties()}
     return {LOG4J2_PROPERTIES: log4j2_properties()}
 
 
 def store_property(broker: Broker) -> str:
-    """The system property with the folder in which this broker's store is: a standby's is its active's."""
+    """The system property with the folder of this broker's store; a standby uses its active broker's folder."""
     return STORE_PROPERTY if broker.standby_of else DATA_PROPERTY
 
 
@@ -195,7 +195,7 @@ def _add_plugins(parent: etree._Element, broker: Broker) -> None:
 
 
 def _add_limits(parent: etree._Element, broker: Broker, written: Written) -> None:
-    """All limits or none: a broker that is told of one has no others (5.18.3), and lets its memory fill."""
+    """Write all limits or none: if only one is set, 5.18.3 drops the others and lets its memory fill up."""
     if not any(written(broker, field) for field in (*names.SYSTEM_USAGE, *LIMITS)):
         return
     usage = add(add(parent, "systemUsage"), "systemUsage", attributes_of(broker, names.SYSTEM_USAGE, written))
@@ -225,7 +225,7 @@ def _listening_uri(broker: Broker, connector: TransportConnector, site: Site, wr
 
 
 def _listening_options(connector: TransportConnector, written: Written) -> dict[str, str]:
-    if connector.is_http:  # neither Jetty nor its XML knows any of these
+    if connector.is_http:  # Jetty and its XML support none of these options
         return {}
     table = names.LISTENING | names.LISTENING_BY.get(connector.protocol, {})
     return attributes_of(connector, table, written)

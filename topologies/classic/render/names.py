@@ -1,9 +1,9 @@
-"""Lists what ActiveMQ Classic calls each field of the model, one table a value: field of the model to XML attribute.
+"""Maps each field of the model to ActiveMQ Classic's name for it, an XML attribute; one table per class.
 
-Spellings are those of the broker's own schema (activemq.xsd of 5.18.3), its mistakes included. Fields that need more
-than a name (lists, nested values, URIs) are handled in the renderer; a test holds that no field is forgotten.
+Spellings follow the broker's schema (activemq.xsd of 5.18.3), including its mistakes. Fields that need more than a name
+(lists, nested values, URIs) are handled in the renderer; a test ensures that every field is handled.
 
-It also says which settings a rendered broker has: all, or by `--unset-defaults` those that somebody stated.
+It also decides which settings are rendered: all, or with `--unset-defaults` only explicit settings.
 """
 
 from topologies.classic.broker import Broker, KahaDb
@@ -39,7 +39,7 @@ TRANSPORT_CONNECTOR = spelled(
     maximum_producers_per_connection="maximumProducersAllowedPerConnection",
 )
 
-# Of a transport connector's URI: for every protocol, and for one.
+# Transport connector URI options: for every protocol, then by protocol.
 LISTENING = {
     "maximum_connections": "maximumConnections",
     "max_frame_size_bytes": "wireFormat.maxFrameSize",
@@ -74,15 +74,15 @@ MULTICAST_DISCOVERY = every_field_spelled(camel_case, MulticastDiscovery, withou
 
 NEEDED = {
     Broker: ("name", "use_jmx", "trace_broker_path"),
-    # An agreed interval of heart-beats is all the time that the broker's own default leaves a busy load generator.
+    # With the broker's own default, a busy load generator may delay a heartbeat by only one agreed interval.
     TransportConnector: ("name", "published_host", "heartbeat_grace_multiplier"),
     DestinationPolicy: ("max_browse_page_size",),
     NetworkConnector: ("name", "duplex", "message_ttl", "consumer_ttl"),
 }
-"""Fields that a run needs as they are: names, what it asks brokers for, and the hops by which it predicts paths."""
+"""Fields that a run needs: names, what it reads from brokers, and the hops by which it predicts paths."""
 
 DISPENSABLE = ("populateJMSXUserID", "useMirroredQueues")
-"""Of the attributes that no field has: those that no run needs."""
+"""Attributes without a field in the model that no run needs."""
 
 
 def written_at(site: Site) -> Written:

@@ -1,9 +1,9 @@
-"""Renders a link as a ``networkConnector``, with the URI that it calls, and what announces its address by multicast.
+"""Renders a link as a ``networkConnector`` with its URI, and the agents that announce its address by multicast.
 
-A transport connector announces one address in one group. If each link has its own proxy, there is a discovery agent for
-each link, of the class that the connector would have. It announces the link's address in the link's group. The agents
-are services of the broker. It starts them once its connectors listen (a standby, once it has taken over) and stops them
-with itself.
+A transport connector announces one address in one group. If each link has a separate proxy, each link also has a
+discovery agent, of the class that the connector would use. It announces the link's address in the link's group. The
+agents are services of the broker. It starts them once its connectors listen (a standby, once it has taken over) and
+stops them when it stops.
 """
 
 from collections.abc import Iterator, Mapping
@@ -24,9 +24,9 @@ INACTIVITY = "wireFormat.maxInactivityDuration"
 
 
 def add_network_connectors(parent: etree._Element, topology: Topology, broker: Broker, site: Site) -> None:
-    """The links that this broker opens; the other end learns of a duplex link by itself.
+    """The links that this broker opens; the other end of a duplex link needs no configuration.
 
-    A standby has its active's: it opens them once it has taken over, for only then does it start.
+    A standby has the links of its active broker, and opens them once it has taken over, because it starts only then.
     """
     opener = broker.active
     links = [link for link in topology.opened_by(opener) if isinstance(link, NetworkConnector)]
@@ -37,7 +37,7 @@ def add_network_connectors(parent: etree._Element, topology: Topology, broker: B
 
 
 def bridge_uri(topology: Topology, link: NetworkConnector, site: Site) -> str:
-    """``static:(tcp://host:port?…)?…``, ``masterslave:(…)`` where a standby waits behind the end, or ``multicast://…``."""
+    """``static:(tcp://host:port?…)?…``, ``masterslave:(…)`` if the end has a standby, or ``multicast://…``."""
     if isinstance(link.discovery, MulticastDiscovery):
         inactivity = attributes_of(link, {"max_inactivity_ms": f"discovered.{INACTIVITY}"}, written_at(site))
         return _multicast_uri(link.discovery, *_group(link, site), site, inactivity)
@@ -52,14 +52,14 @@ def bridge_uri(topology: Topology, link: NetworkConnector, site: Site) -> str:
 
 
 def _called_uri(broker: AnyBroker, address: str) -> str:
-    """The transport, by the scheme of a broker's OpenWire connector."""
-    assert isinstance(broker, Broker)  # what else could a networkConnector lead to
+    """The URI of a broker's OpenWire connector for another broker."""
+    assert isinstance(broker, Broker)  # a networkConnector leads only to Classic brokers
     return f"{broker.connector('openwire').called_by}://{address}"
 
 
 def _with_options(link: NetworkConnector, uri: str, written: Written) -> str:
     options: dict[str, str] = {}
-    if not uri.startswith("http"):  # its XML has no such negotiation
+    if not uri.startswith("http"):  # XML over HTTP has no such negotiation
         options |= attributes_of(link, {"max_inactivity_ms": INACTIVITY}, written)
     if uri.startswith("ssl:"):
         options["socket.verifyHostName"] = "true"
@@ -67,7 +67,7 @@ def _with_options(link: NetworkConnector, uri: str, written: Written) -> str:
 
 
 def telling_uri(topology: Topology, broker: Broker, site: Site) -> str:
-    """Where a broker, or its standby in its place, tells its own address; empty if no link looks for it so."""
+    """Where a broker, or its standby in its place, announces its address; empty if no link discovers it this way."""
     discovery = looked_for(topology, broker)
     if discovery is None or tellings(topology, broker, site):
         return ""
@@ -76,14 +76,14 @@ def telling_uri(topology: Topology, broker: Broker, site: Site) -> str:
 
 
 def looked_for(topology: Topology, broker: Broker) -> MulticastDiscovery | None:
-    """How links look for a broker by multicast; None if none does."""
+    """How links discover a broker by multicast; None if no link does."""
     return next((discovery for _, discovery in _lookers(topology, broker)), None)
 
 
 def tellings(topology: Topology, broker: Broker, site: Site) -> dict[str, tuple[str, str]]:
-    """For each link with discovery and a proxy: where is told that it is there, and with what address.
+    """For each link with discovery and a proxy: the multicast URI for the announcement, and the announced address.
 
-    A link without a proxy is told the broker's own address, by `telling_uri`; with proxies are all or none.
+    A link without a proxy gets the broker's own address, by `telling_uri`; either all links have proxies or none.
     """
     return {
         link.name: (_multicast_uri(discovery, *_group(link, site), site, {}), _called_uri(broker, address))
@@ -101,7 +101,7 @@ def _lookers(topology: Topology, broker: Broker) -> Iterator[tuple[NetworkConnec
 
 
 def _group(link: NetworkConnector, site: Site) -> tuple[str, str]:
-    """Its name and the broker that is looked for there: one for each broker, or one for each link through a proxy."""
+    """The group's name, per broker or per link through a proxy, and the broker that is discovered there."""
     proxied = (link.name, link.to.name) in site.link_addresses
     return link.name if proxied else link.to.name, link.to.name
 
@@ -109,7 +109,7 @@ def _group(link: NetworkConnector, site: Site) -> tuple[str, str]:
 def _multicast_uri(
     discovery: MulticastDiscovery, group: str, reached: str, site: Site, query: Mapping[str, str]
 ) -> str:
-    # With the port in it, no other run on this machine has the same group.
+    # The port in it makes the group unique to this run on this machine.
     options = {"group": f"{group}-{site.port(reached, 'openwire')}"}
     if site.bind_host.startswith("127."):
         options |= {"joinNetworkInterface": site.loopback_interface, "networkInterface": site.loopback_interface}
@@ -143,7 +143,7 @@ INVOKING = "org.springframework.beans.factory.config.MethodInvokingBean"
 
 
 def add_discovery_agents(root: etree._Element, topology: Topology, broker: Broker, site: Site) -> None:
-    """To the ``beans``, before the broker that names them."""
+    """Add them to ``beans``, before the broker that refers to them."""
     for link, (group_uri, told_uri) in tellings(topology, broker, site).items():
         agent = _spring(root, "bean", {"id": _id(link), "class": FACTORY, "factory-method": "createDiscoveryAgent"})
         _spring(agent, "constructor-arg", {"value": group_uri})
@@ -154,7 +154,7 @@ def add_discovery_agents(root: etree._Element, topology: Topology, broker: Broke
 
 
 def add_services(parent: etree._Element, topology: Topology, broker: Broker, site: Site) -> None:
-    """To the broker."""
+    """Add the agents to the broker's services."""
     links = tellings(topology, broker, site)
     if links:
         services = add(parent, "services")

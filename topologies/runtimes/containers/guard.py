@@ -1,12 +1,12 @@
-"""Sees to it that no container outlives its run: a watchdog removes what carries the run's label, however the run ends.
+"""Ensures that no container outlives its run: a watchdog removes everything with the run's label, however it ends.
 
     harness ──starts──► guard ──(SIGTERM: the run closes │ the harness is gone)──► engine: remove containers, network
 
 ``python guard.py --parent PID --engine unix://… --run TOKEN [--stop-first] [--remove FOLDER]...`` must be started by
 process PID itself, before anything is created. On SIGTERM, or once process PID is gone, it removes every container and
-network with the label ``brokerbench.run=TOKEN``, then the folders named by ``--remove``. With ``--stop-first`` an
-orderly end gives the brokers time to shut down. It ignores Ctrl-C and hang-ups: the harness handles them. Exit status
-0: nothing is left; 1: started by somebody else; 3: the engine did not let everything be removed.
+network with the label ``brokerbench.run=TOKEN``, then the folders named by ``--remove``. With ``--stop-first`` it lets
+the brokers shut down first if the run ends in order. It ignores Ctrl-C and hang-ups: the harness handles them. Exit
+status 0: nothing is left; 1: started by another process; 3: the engine did not remove everything.
 
 Standard library only, and no gevent: it must not depend on what it guards.
 """
@@ -33,22 +33,22 @@ POLL_S = 0.2
 ANSWER_TIMEOUT_S = 30.0
 STOP_TIMEOUT_S = 15
 CLOSING_LIMIT_S = 20.0
-ENGINE_GONE_LIMIT_S = 2.0  # an orderly close does not wait longer for an engine that refuses to talk
-QUIET_S = 1.0  # after a crash: containers that the engine was just creating come up within this time
+ENGINE_GONE_LIMIT_S = 2.0  # an orderly close does not wait longer for an engine that does not answer
+QUIET_S = 1.0  # after a crash: containers that the engine was just creating appear within this time
 LEFT_OVER = 3
 DOCKER_PORT = 2375
-READY = "watching"  # printed once signals are handled: the process that starts a guard waits for it
+READY = "watching"  # printed once signals are handled: the parent process waits for it
 
 
 class Removal:
-    """Removes what carries one run's label from an engine (``unix:///path`` or ``tcp://host:port``)."""
+    """Removes everything with a run's label from an engine (``unix:///path`` or ``tcp://host:port``)."""
 
     def __init__(self, engine: str, run: str) -> None:
         self._engine = engine
         self._filters = quote(json.dumps({"label": [f"{RUN_LABEL}={run}"]}))
 
     def once(self, *, stop_first: bool = False) -> bool:
-        """One pass over everything; True when there was nothing any more. OSError if the engine does not answer."""
+        """Make one pass; True if nothing was left. Raises OSError if the engine does not answer."""
         containers = [str(part["Id"]) for part in self._ask("GET", f"/containers/json?all=1&filters={self._filters}")]
         if containers:
             with ThreadPoolExecutor(len(containers)) as pool:
@@ -59,7 +59,7 @@ class Removal:
         return not containers and not networks
 
     def until_nothing_is_left(self, *, quiet_s: float, refusal_limit_s: float, stop_first: bool = False) -> bool:
-        """Repeat until nothing was left for ``quiet_s``; False if that takes too long or no engine answers."""
+        """Repeat until nothing was found for ``quiet_s``; False if that takes too long or no engine answers."""
         began = last_seen = answered = time.monotonic()
         while time.monotonic() - began < CLOSING_LIMIT_S + STOP_TIMEOUT_S * stop_first:
             try:
@@ -68,7 +68,7 @@ class Removal:
                 last_seen = last_seen if nothing else answered
                 if nothing and answered - last_seen >= quiet_s:
                     return True
-            except (OSError, ValueError, http.client.HTTPException):  # no answer, or a broken one
+            except (OSError, ValueError, http.client.HTTPException):  # no answer, or an invalid one
                 if time.monotonic() - answered > refusal_limit_s:
                     return False
             time.sleep(POLL_S / 4)
@@ -80,7 +80,7 @@ class Removal:
         self._ask("DELETE", f"/containers/{container}?force=1&v=1")
 
     def _ask(self, method: str, path: str) -> Any:
-        """The answer's JSON; None without an answer. The next pass finds again what could not be removed."""
+        """The answer's JSON; None for requests other than GET. The next pass retries failed removals."""
         with closing(connection_to(self._engine, ANSWER_TIMEOUT_S)) as connection:
             connection.request(method, path)
             response = connection.getresponse()
@@ -112,7 +112,7 @@ def connection_to(engine: str, timeout_s: float) -> http.client.HTTPConnection:
 
 
 def command_line(engine: str, run: str, *, stop_first: bool = False, remove: Sequence[Path] = ()) -> list[str]:
-    """The argument list of a guard for the calling process; start it with ``start_new_session=True``."""
+    """The arguments of a guard for the calling process; start it with ``start_new_session=True``."""
     line = [sys.executable, "-I", "-S", str(Path(__file__).resolve()), "--parent", str(os.getpid())]
     line += ["--engine", engine, "--run", run, *(["--stop-first"] if stop_first else [])]
     for folder in remove:
@@ -152,7 +152,7 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
 
 
 def _signals() -> Callable[[], bool]:
-    """Whether SIGTERM has come. Signals from a terminal are ignored."""
+    """Return a function that reports whether SIGTERM was received. Signals from a terminal are ignored."""
     received: list[int] = []
 
     def note(number: int, _frame: FrameType | None) -> None:

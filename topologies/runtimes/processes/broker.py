@@ -1,4 +1,4 @@
-"""Handles one broker process: started below its guard; stopped, killed, frozen and thawed by signals."""
+"""Controls a broker process: it is started below a guard, and stopped, killed, frozen and thawed by signals."""
 
 import os
 import signal
@@ -16,12 +16,12 @@ REAP_LIMIT_S = 1.0
 
 
 class BrokerProcess:
-    """One broker of a run; each `start` is a new process with the same command, data and log."""
+    """A broker of a run; each `start` is a new process with the same command, data and log."""
 
     def __init__(
         self, command: Sequence[str], environment: dict[str, str], *, log: Path, pid_file: Path, remove: Sequence[Path]
     ) -> None:
-        """``remove``: folders that the guard removes should the harness be killed."""
+        """``remove``: folders that the guard removes if the harness is killed."""
         self._command, self._environment = command, environment
         self._pid_file, self._remove = pid_file, remove
         self._guard: subprocess.Popen[bytes] | None = None
@@ -33,7 +33,7 @@ class BrokerProcess:
         return f"<BrokerProcess {self.log.parent.parent.name} pid={self.pid} alive={self.alive}>"
 
     def start(self) -> None:
-        """Return at once; the log and `alive` tell what becomes of it."""
+        """Return at once; the log and `alive` show what happens to the broker."""
         self._pid = None
         self._pid_file.unlink(missing_ok=True)
         line = guard.command_line(self._command, pid_file=self._pid_file, remove=self._remove)
@@ -55,7 +55,7 @@ class BrokerProcess:
 
     @property
     def exit_status(self) -> int | None:
-        """The exit status of an ended process (128 + N by signal N); None if it runs or never ran."""
+        """The exit status of an ended process (128 + N for signal N); None if it is running or was never started."""
         if self._guard is None or self.alive:
             return None
         with suppress(subprocess.TimeoutExpired):
@@ -64,7 +64,7 @@ class BrokerProcess:
 
     @property
     def pid(self) -> int | None:
-        """The broker's own, not the guard's; None when it does not run (or has not begun to)."""
+        """The broker's pid, not the guard's; None if it is not running or has not started yet."""
         if not self.alive:
             return None
         if self._pid is None:
@@ -73,22 +73,22 @@ class BrokerProcess:
         return self._pid
 
     def terminate(self) -> None:
-        """Ask it to shut down; a frozen one is thawed, or it would not hear."""
+        """Ask it to shut down; a frozen broker is thawed first, so that it receives the signal."""
         if self._guard is not None and self.alive:
             self.signal(signal.SIGCONT)
             with suppress(ProcessLookupError):
                 self._guard.terminate()
 
     def kill(self) -> None:
-        """SIGKILL for it and all that it started. Does not wait."""
+        """Send SIGKILL to it and its descendants. Does not wait."""
         if self._guard is None or not self.alive:
             return
         if not self.signal(signal.SIGKILL):
             with suppress(ProcessLookupError):
-                self._guard.kill()  # not yet started below its guard: goes with it
+                self._guard.kill()  # a broker that is not started yet ends with its guard
 
     def signal(self, number: signal.Signals) -> bool:
-        """Signal the broker's process group; False when it could not be."""
+        """Signal the broker's process group; False if that is not possible."""
         pid = self.pid
         if pid is None:
             return False
@@ -99,14 +99,14 @@ class BrokerProcess:
         return True
 
     def wait_for_pid(self) -> int | None:
-        """The broker's pid. Waits the short time that its guard needs; None if there is no pid then."""
+        """The broker's pid. Waits the short time that its guard needs; None if there is no pid by then."""
         end = time.monotonic() + GUARD_START_LIMIT_S
         while self.pid is None and self.alive and time.monotonic() < end:
             pause()
         return self.pid
 
     def wait(self, timeout_s: float) -> bool:
-        """Wait until the process is gone; False when it still is there after ``timeout_s``."""
+        """Wait until the process has ended; False if it is still running after ``timeout_s``."""
         end = time.monotonic() + timeout_s
         while self.alive:
             if time.monotonic() >= end:
@@ -115,14 +115,14 @@ class BrokerProcess:
         return True
 
     def freeze(self) -> bool:
-        """False when it does not run."""
+        """Freeze the broker; False if it is not running."""
         return self.wait_for_pid() is not None and self.signal(signal.SIGSTOP)
 
     def thaw(self) -> bool:
         return self.wait_for_pid() is not None and self.signal(signal.SIGCONT)
 
     def discard(self) -> None:
-        """It was started while the run closed: end it at once."""
+        """End it at once, because it was started while the run was closing."""
         self.kill()
 
     def log_lines(self, *, of_this_start: bool = False) -> list[str]:
