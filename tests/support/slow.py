@@ -29,7 +29,8 @@ SLOW = (
     r"lifecycle/test_stock_brokers\.py::",  # drivers/stomp/test_frames.py has what Artemis is sent
     r"lifecycle/test_surroundings\.py::test_real_brokers",  # test_no_file_or_variable has the rest, in memory
     # harness/test_runner_calls.py has the calls, without runs
-    r"lifecycle/test_users_that_end_runs\.py::.*\[(exit in on_st|exit in a|killed in|quit in)",
+    r"lifecycle/test_users_that_end_runs\.py::.*\[(exit in on_st|exit in a|killed in|quit in|more users)",
+    r"lifecycle/test_live\.py::test_a_headless_run",  # webui/test_history.py and test_pages.py have figures and routes
     r"lifecycle/test_durability\.py::",  # topologies_runtime/test_disks.py has what a disk keeps, and what is left
     r"planted/test_freeze\.py::",
     r"planted/test_two_protocols\.py::.*\[(cluster|mesh.*openwire)",  # the first one is in make test
@@ -43,6 +44,8 @@ SLOW = (
     r"distributed/test_one_run_each\.py::test_(an_impossible|master_and_worker_need|a_taken_port.*forked1)",
     r"webui/test_runs\.py::",
     r"webui/test_foreign_pages\.py::",  # webui/test_guard.py has each refusal, without a browser
+    r"analysis/test_jobs\.py::test_planted_fates",  # test_planted_errors.py has each fate
+    r"analysis/test_tampered_events\.py::test_any_single_change",  # the other tests there have the changes by name
     r"analysis/test_any_parts\.py::test_no_result.*\[[23]\]",
     r"analysis/test_planted_runs\.py::",  # test_planted_errors.py has the verdicts, without runs
     r"topologies_runtime/test_java\.py::test_spark",
@@ -76,7 +79,8 @@ SLOW = (
     r"topologies/test_artemis_rendering\.py::test_what_is_rendered_is_valid_by_the_schema_of_each_older",
     r"topologies_runtime/test_distribution\.py::test_every_pinned.*(5\.16\.6|2\.40\.0)",
     # a folder's tests once more under gevent: the clients' in make test
-    r"drivers/test_under_gevent\.py::test_drivers_keep.*\[(stomp|users)",
+    r"drivers/test_under_gevent\.py::test_drivers_keep.*\[(stomp|users|stalls|loop waits)",
+    r"drivers/jvm/test_loads\.py::test_a_(schedule|body).*\[core",  # OpenWire's are in make test
     r"harness/test_any_input\.py::",  # test_refused_values.py has what is refused, without examples
     r"harness/test_refused_values\.py::test_locust_itself",  # the others refuse the same, without locust
     r"harness/test_failed_users\.py::test_the_loads_of_users",
