@@ -114,7 +114,7 @@ def test_workers_that_cannot_take_part_are_refused_with_the_reason_and_nothing_i
 ) -> None:
     """One runs a clone in which a line was changed, the other has no way to brokers that listen on loopback."""
     changed = tmp_path / "clone"
-    for room in ("records", "topologies", "drivers", "scenarios"):
+    for room in ("records", "topologies", "drivers", "harness", "brokerbench", "scenarios"):
         shutil.copytree(REPOSITORY / room, changed / room)
     with (changed / "drivers" / "pacing.py").open("a", encoding="utf-8") as source:
         source.write("# of another commit\n")
