@@ -85,15 +85,6 @@ class MergedRows:
         waiting[:] = [merged(MERGED_TABLES[name], pl.concat(waiting))]
         return waiting[0]
 
-    def results(self) -> "Merged":
-        """The merged rows of all tables, without Spark."""
-        everything = self.packed()
-        if HISTOGRAM in everything.schema.names:
-            place = everything.schema.names.index(HISTOGRAM)
-            figures = figures_of(everything[TABLE].combine_chunks(), everything[HISTOGRAM].combine_chunks())
-            everything = everything.set_column(place, HISTOGRAM, figures)
-        return Merged(everything, tuple(self._rows_of_part))
-
     def packed(self) -> pa.Table:
         """The rows of all tables in one."""
         return packed({name: self[name] for name in self._rows_of_part})

@@ -4,7 +4,6 @@
 none of them, start quickly.
 """
 
-import drivers  # isort: skip  # noqa: F401 - first: rejects files that have the names of our packages
 from drivers.users import ConsumerUser, ProducerUser, Stay
 from harness import checks, faults
 from harness.checks import *  # noqa: F403 - its `__all__`

@@ -13,20 +13,17 @@ WATCH_EVERY_S = 1.0
 
 
 class LiveModel:
-    """``snapshot_of_run`` returns the snapshot of the present or the last run, and None before the first one."""
+    """``snapshot`` returns the snapshot of the present or the last run, and None before the first one."""
 
-    def __init__(self, snapshot_of_run: Callable[[], Snapshot | None]) -> None:
-        self._snapshot_of_run = snapshot_of_run
+    def __init__(self, snapshot: Callable[[], Snapshot | None]) -> None:
+        self.snapshot = snapshot
         self._history = History()
 
     def keep_watching(self) -> None:
         """Record a moment each second, whether a page is open or not. Never returns."""
         while True:
-            self._history.note(self._snapshot_of_run())
+            self._history.note(self.snapshot())
             gevent.sleep(WATCH_EVERY_S)
-
-    def snapshot(self) -> Snapshot | None:
-        return self._snapshot_of_run()
 
     def last_moment(self) -> Moment | None:
         """The rates and latencies of the last second; None if there are none yet."""
@@ -34,10 +31,10 @@ class LiveModel:
 
     def shown(self, refusal: str = "") -> RunView:
         """Return the run as lines and tables of text. ``refusal``: why the last start led to no run; '' if it did."""
-        return view(self._snapshot_of_run(), refusal)
+        return view(self.snapshot(), refusal)
 
     def as_json(self, refusal: str = "") -> dict[str, object]:
         """Return what the page asks for once a second."""
-        snapshot = self._snapshot_of_run()
+        snapshot = self.snapshot()
         history = self._history.as_json(snapshot.faults if snapshot else ())
         return {**asdict(view(snapshot, refusal)), "history": history}

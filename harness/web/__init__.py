@@ -24,12 +24,10 @@ from harness.live.guard import Guard, tell_refusal
 from harness.live.model import LiveModel
 from harness.live.pages import PREFIX, pages
 from harness.live.view import phase, summary_rows
-from harness.run.snapshot import Snapshot
 from harness.web import form
 from records.errors import UserError
 from topologies.model.spelling import shortened
 
-TAB = "brokerbench"
 SCRIPT = b'<script src="./brokerbench/static/tab.js"></script>\n  </body>'
 
 
@@ -41,9 +39,6 @@ class Bench(Protocol):
     @property
     def busy(self) -> bool:
         """From the start of a run until its report is written."""
-
-    def snapshot(self) -> Snapshot | None:
-        """The snapshot of the present run, or of the last one."""
 
     def check(self, namespace: Namespace) -> Mapping[str, int]:
         """The users that a run of these options has, by class. Raises UserError."""
@@ -100,7 +95,7 @@ class Web:
         return namespace
 
     def _under_way(self) -> str:
-        snapshot = self._bench.snapshot()
+        snapshot = self._live.snapshot()
         doing = phase(snapshot) if snapshot and not snapshot.over else "it begins"
         return f"a run is under way ({doing}) and cannot be changed: stop it, or wait for its end, then start another"
 
@@ -125,7 +120,7 @@ class Web:
         """Locust's own answer with our rows, and busy as long as a run is: its page stops asking otherwise."""
         report = response.get_json()
         shown = self._live.shown(self._bench.refusal)
-        report["extended_stats"] = [{"key": TAB, "data": summary_rows(shown)}]
+        report["extended_stats"] = [{"key": PREFIX, "data": summary_rows(shown)}]
         if self._bench.busy and report.get("state") not in (STATE_SPAWNING, STATE_RUNNING):
             report["state"] = STATE_RUNNING
         return jsonify(report)
@@ -144,9 +139,9 @@ def register(environment: Any, bench: Bench, live: LiveModel, runs: Path) -> Web
     web_ui.app.jinja_env.policies["json.dumps_kwargs"] = {"sort_keys": False}  # the form has options as declared
     guarded = web_ui.auth_required_if_enabled
     web_ui.template_args |= {
-        "extended_tabs": [{"title": "Brokers", "key": TAB}],
+        "extended_tabs": [{"title": "Brokers", "key": PREFIX}],
         "extended_tables": [
-            {"key": TAB, "structure": [{"key": "what", "title": "What"}, {"key": "now", "title": "Now"}]}
+            {"key": PREFIX, "structure": [{"key": "what", "title": "What"}, {"key": "now", "title": "Now"}]}
         ],
         "extended_csv_files": [{"href": "./brokerbench", "title": "Reports of brokerbench"}],
     }

@@ -21,7 +21,7 @@ from records.parts import SEQS_PER_BLOCK
 from records.percentiles import SHARES, quantiles_ns
 from records.results import RESULT_TABLES
 from tests.analysis.runs import due_of, make, receive, send
-from tests.analysis.topics import facts_of
+from tests.analysis.topics import facts_of, merged_here
 
 PARTS = 8
 RANDOM_VALUES = {
@@ -109,7 +109,7 @@ def test_packed_rows_are_unpacked_as_they_were() -> None:
 
 
 def test_tables_without_rows_keep_their_columns() -> None:
-    rows = MergedRows(random_tables()).results()
+    rows = merged_here(MergedRows(random_tables()), tuple(MERGED_TABLES))
     for name, table in MERGED_TABLES.items():
         keys = [key for key in table.keys if key != "bucket"]
         figures = DISTRIBUTION_TYPE.names if table.is_distribution else [*table.figures]
@@ -120,8 +120,9 @@ def test_one_process_merges_all_tables() -> None:
     rows = MergedRows(random_tables())
     for number in range(PARTS):
         rows.add(number)  # type: ignore[arg-type]
+    results = merged_here(rows, tuple(MERGED_TABLES))
     for name in MERGED_TABLES:
-        assert in_order(rows.results()[name]) == expected_result(name), name
+        assert in_order(results[name]) == expected_result(name), name
 
 
 def test_histograms_are_added_up_bucket_by_bucket() -> None:

@@ -9,6 +9,7 @@ from records.latency import Regions
 from records.merged_tables import LATENCY_FIGURES
 from records.run import BrokerInfo
 from tests.analysis.rows import latency_row, latency_table
+from tests.analysis.topics import merged_here
 
 BROKERS = (BrokerInfo("a", "east"), BrokerInfo("b", "east"), BrokerInfo("c", "west"))
 
@@ -38,7 +39,7 @@ def regions_of(load_s: float | None = 10.0, brokers: tuple[BrokerInfo, ...] = BR
     by_bucket = latency_by_region(latency.with_columns(absent), {broker.name: broker.region for broker in brokers})
     rows = MergedRows({"latency_by_region": lambda _part: by_bucket})
     rows.add(None)  # type: ignore[arg-type]
-    return by_region(rows.results()["latency_by_region"], CROSSINGS, brokers, load_s)
+    return by_region(merged_here(rows, ("latency_by_region",))["latency_by_region"], CROSSINGS, brokers, load_s)
 
 
 def test_messages_that_cross_are_those_whose_brokers_are_of_two_regions() -> None:

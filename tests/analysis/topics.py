@@ -7,8 +7,8 @@ import pyarrow as pa
 from analysis.events.run import Compute, MergedTables, Results, RowsOfPart, Run, Topic, as_table
 from analysis.jobs import TOPICS, conclude
 from analysis.messages.part import Part, RunFacts
-from analysis.tables import MergedRows
-from records.merged_tables import MERGED_TABLES
+from analysis.tables import TABLE, Merged, MergedRows, figures_of
+from records.merged_tables import HISTOGRAM, MERGED_TABLES
 from records.reader import inspect, seal
 from records.results import WRITTEN_BY_PARTS, added_up
 from records.rundir import RunDirectory
@@ -19,18 +19,29 @@ def results_of(directory: RunDirectory, parts: int = 1, topics: Sequence[Topic] 
     written: dict[str, list[pa.Table]] = {}
 
     def compute(_purpose: str, tables: Mapping[str, RowsOfPart]) -> MergedTables:
-        merged = MergedRows({name: tables[name] for name in tables if name in MERGED_TABLES})
+        merged_names = tuple(name for name in tables if name in MERGED_TABLES)
+        merged = MergedRows({name: tables[name] for name in merged_names})
         for number in range(parts):
             part = Part(RunFacts.from_run(run), number)
             merged.add(part)
             for name in set(tables).intersection(WRITTEN_BY_PARTS):
                 written.setdefault(name, []).append(as_table(tables[name](part)))
-        return merged.results()
+        return merged_here(merged, merged_names)
 
     run = _run(directory, parts, compute)
     results = conclude(run, lambda _line: None, topics)
     results.tables |= {name: added_up(name, pa.concat_tables(rows)) for name, rows in written.items()}
     return results
+
+
+def merged_here(rows: MergedRows, names: tuple[str, ...]) -> Merged:
+    """Return the merged rows of these tables as Spark's plan returns them."""
+    everything = rows.packed()
+    if HISTOGRAM in everything.schema.names:
+        place = everything.schema.names.index(HISTOGRAM)
+        figures = figures_of(everything[TABLE].combine_chunks(), everything[HISTOGRAM].combine_chunks())
+        everything = everything.set_column(place, HISTOGRAM, figures)
+    return Merged(everything, names)
 
 
 def facts_of(directory: RunDirectory, parts: int) -> RunFacts:
