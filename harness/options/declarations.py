@@ -1,17 +1,17 @@
 """Declares each option of a run once, as a field of `Options`.
 
-These follow from the declarations:
+The following are derived from the declarations:
 
 - Locust's command line and web form, in the order of the fields: `harness.options.arguments`
-- what is read, and which numbers are refused: `harness.options.run_options`
-- what an option sets of user classes: `harness.options.user_settings`
+- how values are read and which numbers are rejected: `harness.options.run_options`
+- the attributes of user classes that an option sets: `harness.options.user_settings`
 - the options of ``brokerbench up``
 
-`records.option_roles` says what comparisons make of an option. ``make docs`` writes the tables of docs/options.md.
-Nothing of Locust is loaded here.
+`records.option_roles` declares how comparisons treat each option. ``make docs`` writes the tables of docs/options.md.
+This module does not import Locust.
 """
 
-# ruff: noqa: RUF009 - a declaration is no default that runs share
+# ruff: noqa: RUF009 - option() returns a field with metadata, not a default that instances share
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -42,12 +42,12 @@ BROKERS, CLIENTS, LOAD, JUDGED, KEPT = SECTIONS = (
     "Results",
 )
 OF_LOCUST = ""
-"""The section of an option that Locust itself has."""
+"""Section of options that Locust itself declares."""
 PRIORITIES = NORMAL, REALTIME = "normal", "realtime"
 SCENARIOS_OWN = "{scenario's own}"
-"""Stands in a help for the scenario's value."""
+"""Placeholder in a help text for the scenario's value."""
 KINDS_OF_FAULTS = "{kinds of faults}"
-"""Stands in a help for what `harness.faults` can do: it is loaded behind Locust."""
+"""Placeholder in a help text for the kinds of faults. `harness.faults` can only be imported after Locust."""
 MOST_LETTERS = 4_000
 DAY_S = 86_400
 INT_32 = (1 << 31) - 1
@@ -59,14 +59,14 @@ VERSIONS = "; ".join(
 """By product, the default version first."""
 
 
-# -- what a declaration says -------------------------------------------------------------------------------------------
+# -- the parts of a declaration ----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """``least`` to ``most``, both included. ``above_least``: ``least`` itself is too little.
+    """The range from ``least`` to ``most``, both included; ``above_least`` excludes ``least``.
 
-    The upper bounds refuse what no machine or protocol takes. A slip of the keyboard would otherwise be noticed after
+    The upper bounds reject values that no machine or protocol supports. A typo would otherwise be noticed only after
     the brokers have started.
     """
 
@@ -75,7 +75,7 @@ class Bounds:
     above_least: bool = False
 
     def problem(self, number: float) -> str:
-        """``must be at least 1``; '' if the number lies within them."""
+        """Return an error such as ``must be at least 1``, or '' if the number is within the bounds."""
         if number < self.least or (self.above_least and number == self.least):
             return f"must be {'more than' if self.above_least else 'at least'} {self.least:,g}"
         most = f"{self.most:,}" if isinstance(self.most, int) else f"{self.most:,.0f}"  # a float rounds 2^63 - 1
@@ -86,12 +86,13 @@ class Bounds:
 class Option:
     """An option of a run.
 
-    ``kind``: the type that the command line gives, such as `str` for a rate, which may be steps; None: its field's.
-    ``default``: where it is left out; None: the scenario's own, or nothing. ``sets``: the attribute of user classes,
-    such as ``producers.body_bytes``; ``users`` are both kinds. ``repeats``: it may be given again, which is the same as
-    ``;`` in between. ``most_letters``: of a text that may have several lines. ``in_form``: whether the web form shows
-    it. ``recorded``: whether run.json has its field as it is. ``beside_report``: it names a file of `OTHER_FILES` in
-    reports/other_files.py, which no web form does.
+    ``kind``: the type of the value on the command line, such as `str` for a rate, which can also be steps; None means
+    the type of the field. ``default``: the value if the option is omitted; None means the scenario's value or no value.
+    ``sets``: the attribute of user classes that the option sets, such as ``producers.body_bytes``; ``users`` means both
+    kinds. ``repeats``: the option can be repeated; the values are joined with ``;``. ``most_letters``: the maximum
+    length of a text that can have several lines. ``in_form``: whether the web form shows the option. ``recorded``:
+    whether run.json contains the field unchanged. ``beside_report``: the option names a file of `OTHER_FILES` in
+    reports/other_files.py. The web form does not show these options.
     """
 
     name: str
@@ -110,18 +111,18 @@ class Option:
 
     @property
     def dest(self) -> str:
-        """Its name in a namespace, and of its field in the form."""
+        """The option's name in the parsed namespace and in the web form."""
         return self.name.removeprefix("--").replace("-", "_")
 
     @property
     def parser_default(self) -> str | float | None:
-        """What the parsed command line has where it is left out."""
+        """Value in the parsed command line if the option is omitted."""
         if self.choices or self.repeats:
             return ""
         return False if self.kind is bool else self.default
 
     def problem(self, number: float | None) -> str:
-        """Which bound a number breaks, as `Bounds.problem`; '' if none."""
+        """Return the bound that a number violates, as `Bounds.problem` does, or '' if there is none."""
         return "" if self.bounds is None or number is None else self.bounds.problem(number)
 
 
@@ -129,16 +130,17 @@ class Option:
 
 
 def option(name: str, section: str, help: str, **declared: Any) -> Any:
-    """A field of `Options` with its `Option`. Its type is the type of what is read."""
+    """Declare a field of `Options` with its `Option`. The field's type is the type of the value that was read."""
     return field(metadata={"option": Option(name, section, help, **declared)})
 
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """Everything that a user chose for one run; None where the scenario's own value holds.
+    """Everything that a user chose for one run; None means the scenario's value.
 
-    A field with an `Option` has what was read for it. The others follow from several options: ``built_topology`` is
-    what ``topology`` names, with the overlay, its links as ``link`` says. It is built once a run.
+    A field with an `Option` holds the value that was read for it. The other fields are derived from several options:
+    ``built_topology`` is the topology that ``topology`` names, with the overlay and the link settings of ``link``
+    applied. It is built once per run.
     """
 
     topology: str = option(
@@ -146,45 +148,49 @@ class Options:
         BROKERS,
         f"catalogue entry, such as 'mesh(brokers=5)', or a YAML file (default: {SCENARIOS_OWN})",
     )
-    """a name of the catalogue with its parameters, such as `'mesh(brokers=4)'`, or a YAML file; see
+    """catalogue entry with its parameters, such as `'mesh(brokers=4)'`, or a YAML file; see
     [topologies.md](topologies.md)
     """
     built_topology: Topology
     link: str | None = option(
         "--link",
         BROKERS,
-        "what links are like: 'LINK:delay=40ms,jitter=5ms,bandwidth=10MB/s', where LINK is a link's name, all "
-        "between two brokers or regions (A<->B), regions for all between regions, or *; several by ';'",
+        "delay, jitter and bandwidth of links: 'LINK:delay=40ms,jitter=5ms,bandwidth=10MB/s', where LINK is the name "
+        "of a link, A<->B for the links between two brokers or regions, 'regions' for all links between regions, or *; "
+        "separate several with ';'",
         repeats=True,
     )
-    """delay, jitter and bandwidth of links; see [slow-links.md](slow-links.md). Default: the scenario's: no delay,
-    except [wan](scenarios/wan.md).
+    """delay, jitter and bandwidth of links; see [slow-links.md](slow-links.md). Default: the scenario's value, which is
+    no delay except for [wan](scenarios/wan.md).
     """
     client_version: str | None = option(
         "--client-version",
         BROKERS,
-        "version of OpenWire's or Core's Java clients, as of --broker-version",
+        "version of the OpenWire or Core Java clients, one of the versions of --broker-version",
     )
-    """version of the Java clients: of `openwire` one of Classic's in `--broker-version`, of `core` one of
-    Artemis's. They come from the distribution of that version, to brokers of any version. Default: the first of these.
+    """version of the Java clients: a Classic version of `--broker-version` for `openwire`, an Artemis version for
+    `core`. The clients are taken from the distribution of that version and can connect to brokers of any version.
+    Default: the first version listed.
     """
     overlay: Overlay | None = option(
         "--overlay",
         BROKERS,
-        "YAML file with settings of brokers and of their JVMs, laid over those of the topology",
+        "YAML file with settings of brokers and JVMs that override the topology's",
         recorded=False,
         kind=Path,
     )
-    """YAML file with settings of brokers, links and JVMs, laid over those of the topology; see [below](#overlays).
-    `none` is no file. Default: `none`.
+    """YAML file with settings of brokers, links and JVMs that override the topology's; see [below](#overlays). `none`
+    means no file. Default: `none`.
     """
     unset_defaults: bool = option(
         "--unset-defaults",
         BROKERS,
-        "write only what the topology and the overlay set into the brokers' files; all else is the brokers' own",
+        "write only the settings of the topology and the overlay into the brokers' files; everything else keeps the "
+        "brokers' defaults",
         recorded=False,
     )
-    """write only what the topology and the overlay set into the brokers' files; see [below](#the-brokers-own-defaults)
+    """write only the settings of the topology and the overlay into the brokers' files; see
+    [below](#the-brokers-own-defaults)
     """
     runtime: str = option(
         "--runtime",
@@ -192,41 +198,41 @@ class Options:
         "where the brokers run (default: containers if possible)",
         choices=RUNTIMES,
     )
-    """where the brokers run: `containers`, `processes`, `external` for [brokers that run
-    already](running.md#brokers-that-run-already), or `memory` for simulated brokers. Default: `containers` if a Docker
-    engine and the image are available, else `processes`.
+    """where the brokers run: `containers`, `processes`, `external` for [brokers that are already
+    running](running.md#brokers-that-run-already), or `memory` for simulated brokers. Default: `containers` if a Docker
+    engine and the image are available, otherwise `processes`.
     """
     runtime_reason: str
     brokers_file: Path | None = option(
         "--brokers-file",
         BROKERS,
-        "YAML file: where brokers run already (--runtime external)",
+        "YAML file with the addresses of brokers that are already running (--runtime external)",
         in_form=False,
     )
-    """YAML file with the addresses of brokers that run already"""
+    """YAML file with the addresses of brokers that are already running"""
     empty_queues: bool = option(
         "--empty-queues",
         BROKERS,
-        "before the run, remove all messages from its queues and durable subscriptions on brokers that run already "
-        "(otherwise messages there are an error)",
+        "on brokers that are already running, remove all messages from the run's queues and durable subscriptions "
+        "before the run (without this option, messages there are an error)",
         in_form=False,
     )
-    """with `external`: remove all messages from the run's own queues and durable subscriptions before the run. Without
-    it a run is rejected if there are any: see [running.md](running.md#brokers-that-run-already).
+    """with `external`: remove all messages from the run's queues and durable subscriptions before the run. Without
+    this option, a run is rejected if there are any: see [running.md](running.md#brokers-that-run-already).
     """
     trust: Trust = option(
         "--ca-file",
         BROKERS,
-        "authorities to trust for TLS, in PEM (default: this machine's)",
+        "PEM file with the certificate authorities to trust for TLS (default: those of this machine)",
         in_form=False,
         recorded=False,
         kind=Path,
     )
-    """PEM file with the authorities to trust for TLS of brokers that run already"""
+    """PEM file with the certificate authorities to trust for TLS connections to brokers that are already running"""
     image: str | None = option(
         "--image",
         BROKERS,
-        "image of the brokers' containers (default: upstream's)",
+        "container image of the brokers (default: the official one)",
     )
     """container image of the brokers. Default: `apache/activemq-classic:5.18.3`, for Artemis
     `apache/activemq-artemis:2.44.0`.
@@ -234,244 +240,247 @@ class Options:
     broker_version: str | None = option(
         "--broker-version",
         BROKERS,
-        f"version of the brokers as processes: {VERSIONS}",
+        f"version of the brokers that run as processes: {VERSIONS}",
     )
-    """{help}; see [below](#versions-and-builds-of-the-brokers). Default: the first of the product."""
+    """{help}; see [below](#versions-and-builds-of-the-brokers). Default: the product's first version."""
     distribution: Path | None = option(
         "--distribution",
         BROKERS,
-        "a build of the brokers to run as processes: an unpacked distribution, or its .tar.gz or .zip",
+        "broker build to run as processes: an unpacked distribution, or its .tar.gz or .zip",
     )
-    """a build of the brokers to run as processes: an unpacked distribution, or its `.tar.gz` or `.zip`; see
+    """broker build to run as processes: an unpacked distribution, or its `.tar.gz` or `.zip`; see
     [below](#versions-and-builds-of-the-brokers)
     """
     protocol: str = option(
         "--protocol",
         CLIENTS,
-        f"what the clients speak: {', '.join(PROTOCOLS)}; or PRODUCERS:CONSUMERS (default: {SCENARIOS_OWN})",
+        f"protocol of the clients: {', '.join(PROTOCOLS)}; or PRODUCERS:CONSUMERS (default: {SCENARIOS_OWN})",
         default="",
     )
     """`stomp`, `amqp`, `openwire` or `core` (Artemis only); two of them as `PRODUCERS:CONSUMERS`; `memory` with the
-    memory runtime. User classes may have [protocols of their own](drivers.md#several-protocols-in-one-run). Default:
-    the scenario's: `stomp`, of `rebalance` `openwire`.
+    memory runtime. User classes can [set their own protocol](drivers.md#several-protocols-in-one-run). Default: the
+    scenario's value, which is `stomp`, or `openwire` for `rebalance`.
     """
     load_s: float | None = option(
         "--run-time", OF_LOCUST, "length of the load", bounds=Bounds(0, MOST_S, above_least=True)
     )
-    """length of the load, after the warm-up. Default: the scenario's."""
+    """length of the load, after the warm-up. Default: the scenario's value."""
     messages: int | None = option(
         "--messages",
         LOAD,
-        "end the load after so many messages in all, instead of by time",
+        "end the load after this number of messages in total, instead of by time",
         bounds=Bounds(1, 1_000_000_000_000),
     )
-    """the number of messages after which the load ends, instead of a time"""
+    """end the load after this number of messages in total, instead of by time"""
     warm_up_s: float | None = option(  # None: until latency has settled (`harness.run.warm_up`)
         "--warm-up", LOAD, f"seconds before the load counts (default: {SCENARIOS_OWN})", bounds=Bounds(0, DAY_S)
     )
-    """seconds before the load counts, exactly so many. Default: the scenario's, else until the median latencies of
-    three successive seconds agree within a tenth or 0.2 ms, and no backlog grows or drains (they do not rise or fall
-    steadily by 0.1 s): at least 5 s, at most 15 s.
+    """exact number of seconds before the load counts. Default: the scenario's value. Otherwise the warm-up lasts until
+    the median latencies of three successive seconds agree within 10 % or 0.2 ms, and no backlog grows or drains (they
+    do not rise or fall steadily by 0.1 s): at least 5 s, at most 15 s.
     """
     rate: float | None = option(
         "--rate",
         LOAD,
-        "sends a second of all producers together; or steps of a load, such as '100,200,400@20s': three rates of "
-        "20 s each; '100..1000@60s' is one that rises evenly; 'search' looks for the highest rate that is held",
+        "total sends per second of all producers; or a load in steps: '100,200,400@20s' is three rates of 20 s each, "
+        "'100..1000@60s' rises evenly; 'search' looks for the highest rate that is held",
         bounds=Bounds(LEAST_PER_S, MOST_PER_S),
         kind=str,
     )
-    """sends per second of all producers together; or a load in steps, such as `'100,200,400@20s'`, see
-    [below](#a-load-in-steps). Default: the scenario's.
+    """total sends per second of all producers; or a load in steps, such as `'100,200,400@20s'`, see
+    [below](#a-load-in-steps). Default: the scenario's value.
     """
-    steps: tuple[RateStep, ...]  # of a load whose rate changes, of all producers together
+    steps: tuple[RateStep, ...]  # if the rate changes: steps of all producers together
     search: SearchSettings | None  # for the highest rate that is held
     priority: str = option(
         "--priority",
         LOAD,
-        "of the threads that send and receive: realtime keeps them on time beside other work on the machine "
-        "(Linux, where brokerbench doctor says that it is permitted); given back if they use most of a core",
+        "priority of the threads that send and receive: realtime keeps them on time when the machine does other work "
+        "(Linux only, if permitted: see brokerbench doctor); the threads drop it if they use most of a core",
         default=NORMAL,
         choices=PRIORITIES,
     )
-    """`realtime`: real-time priority for the threads that send and receive, so that other work on the machine makes
-    them less late; Linux, where it is permitted (`brokerbench doctor` says whether). They give it back, with a warning
-    in the report, if they use most of a core.
+    """`realtime` gives the threads that send and receive real-time priority, so that other work on the machine delays
+    them less. It needs Linux and permission (`brokerbench doctor` shows whether it is permitted). If the threads use
+    most of a core, they drop it, and the report has a warning.
     """
     clients: ClientSteps | None = option(
         "--clients",
         LOAD,
-        "numbers of clients in steps, of a scenario that adds clients while the load runs: '50,100,200@10s'; "
-        "'50,100@10s,connect=2000,p99=500' with the milliseconds that clients may take to connect, and messages",
+        "number of clients in each step, for a scenario that adds clients while the load runs: '50,100,200@10s'; "
+        "'50,100@10s,connect=2000,p99=500' also sets limits in ms for connecting and for the p99 of messages",
         kind=str,
     )
-    """numbers of clients in steps, such as `'50,100,200@10s'`, of a scenario that adds clients while its load runs: see
-    [connections](scenarios/connections.md). Default: the scenario's.
+    """number of clients in each step, such as `'50,100,200@10s'`, for a scenario that adds clients while its load runs:
+    see [connections](scenarios/connections.md). Default: the scenario's value.
     """
     producers: int | None = option(
-        "--producers", LOAD, "how many producers (default: the scenario's)", bounds=Bounds(1, MOST_CLIENTS)
+        "--producers", LOAD, "number of producers (default: the scenario's value)", bounds=Bounds(1, MOST_CLIENTS)
     )
     consumers: int | None = option(
-        "--consumers", LOAD, "how many consumers (default: the scenario's)", bounds=Bounds(1, MOST_CLIENTS)
+        "--consumers", LOAD, "number of consumers (default: the scenario's value)", bounds=Bounds(1, MOST_CLIENTS)
     )
     destinations: int | None = option(
         "--destinations",
         LOAD,
-        "how many destinations the users of a class share (default: the scenario's); the destination in the "
-        "scenario needs a place for the number, as queue://orders.{n} has",
+        "number of destinations that the users of each class share (default: the scenario's value); the scenario's "
+        "destination needs a placeholder for the number, as in queue://orders.{n}",
         bounds=Bounds(1, MOST_CLIENTS),
         sets="users.destinations",
     )
     """number of destinations that the users of each class share; see [scenarios.md](scenarios.md#several-destinations).
-    Default: the scenario's: 1.
+    Default: the scenario's value, which is 1.
     """
     body_bytes: int | None = option(
         "--body-bytes",
         LOAD,
-        "size of a message body, at least 32",
+        "size of a message body in bytes, at least 32",
         bounds=Bounds(32, GIB),
         sets="producers.body_bytes",
     )
     in_flight: int | None = option(
         "--in-flight",
         LOAD,
-        "sends of one producer that may await their confirmation",
+        "maximum number of unconfirmed sends per producer",
         bounds=Bounds(1, 10_000_000),
         sets="producers.in_flight",
     )
     connections: str | None = option(
         "--connections",
         CLIENTS,
-        "one for each client (the scenarios' own way), pooled among those of a group, or per-message: producers "
-        "connect for each message as functions do, and consumers have one each",
+        "one connection per client (the default of all scenarios), pooled within a group, or per-message: producers "
+        "connect for each message, as serverless functions do, and each consumer has one connection",
         choices=CONNECTION_MODES,
         sets="users.connections",
     )
-    """`one` per client, `pooled` or `per-message`; see [drivers.md](drivers.md#connections). Default: the scenario's:
-    `one`.
+    """`one` per client, `pooled` or `per-message`; see [drivers.md](drivers.md#connections). Default: the scenario's
+    value, which is `one`.
     """
     pool_size: int | None = option(
         "--pool-size",
         CLIENTS,
-        "connections that producers, and consumers, of a group share in each process if pooled",
+        "with --connections pooled: number of connections that a group's producers share in each process, and also its "
+        "consumers",
         bounds=Bounds(1, MOST_CLIENTS),
         sets="users.pool_size",
     )
-    """with `pooled`: connections that the producers of a group share in each process, and as many for its consumers.
-    Default: the scenario's: 1.
+    """with `pooled`: number of connections that a group's producers share in each process; its consumers share the same
+    number. Default: the scenario's value, which is 1.
     """
     prefetch: int | None = option(
         "--prefetch",
         LOAD,
-        "messages that a broker may send a consumer ahead",
+        "number of messages that a broker sends a consumer ahead of its acknowledgements",
         bounds=Bounds(1, INT_32),
         sets="consumers.prefetch",
     )
-    """messages that a broker may send a consumer ahead of its acknowledgements; not for Core, which counts bytes"""
+    """number of messages that a broker sends a consumer ahead of its acknowledgements; not for Core, which counts bytes
+    """
     work_ms: str | None = option(  # as `drivers.client.work` reads it
         "--work-ms",
         LOAD,
-        "milliseconds that a consumer takes for a message before it acknowledges it: 5, '2..8' or 'exponential(5)'",
+        "milliseconds that a consumer works on each message before it acknowledges it: 5, '2..8' or 'exponential(5)'",
         sets="consumers.work_ms",
     )
-    """milliseconds that a consumer takes for a message before it acknowledges it: `5`, `2..8` (each as likely) or
-    `'exponential(5)'`; see [drivers.md](drivers.md#consumers-that-take-time); not for Core. Default: the scenario's: 0.
+    """milliseconds that a consumer works on each message before it acknowledges it: `5`, `2..8` (uniformly distributed)
+    or `'exponential(5)'`; see [drivers.md](drivers.md#consumers-that-take-time); not for Core. Default: the scenario's
+    value, which is 0.
     """
     transaction_size: int | None = option(
         "--transaction-size",
         LOAD,
-        "messages of a producer that arrive together or not at all",
+        "number of messages per transaction",
         bounds=Bounds(1, 10_000_000),
         sets="producers.transaction_size",
     )
-    """messages per transaction: a producer sends so many, commits, and waits for the broker; see
-    [drivers.md](drivers.md#what-becomes-of-a-send). Default: the scenario's: no transactions.
+    """number of messages per transaction: a producer sends this number, commits, and waits for the broker; see
+    [drivers.md](drivers.md#what-becomes-of-a-send). Default: the scenario's value, which is no transactions.
     """
     time_to_live_s: float | None = option(
         "--ttl",
         LOAD,
-        "seconds that a message lives: after them no consumer gets it any more",
-        bounds=Bounds(0, math.inf, above_least=True),  # drivers.client.message_settings knows the most
+        "time to live of the messages in seconds",
+        bounds=Bounds(0, math.inf, above_least=True),  # drivers.client.message_settings has the upper bound
         sets="producers.time_to_live_s",
     )
-    """seconds that a message lives; after them no consumer gets it any more: see [messages that
-    expire](scenarios.md#messages-that-expire)
-    """
+    """time to live of the messages in seconds: see [messages that expire](scenarios.md#messages-that-expire)"""
     message_priority: int | None = option(
         "--message-priority",
         LOAD,
-        "priority of the messages, 0 to 9 (default: the scenario's)",
-        bounds=Bounds(0, INT_32),  # as the most of a time to live
+        "priority of the messages, 0 to 9 (default: the scenario's value)",
+        bounds=Bounds(0, INT_32),  # drivers.client.message_settings has the real upper bound
         sets="producers.priority",
     )
-    """0 to 9; `--priority` is another option, of threads"""
+    """priority of the messages, 0 to 9; `--priority` is for threads"""
     properties: str | None = option(  # JSON
         "--properties",
         LOAD,
-        'of each message, as JSON; messages take several values in turn: \'{"colour": ["red", "blue"]}\'',
+        'message properties as JSON; messages cycle through several values: \'{"colour": ["red", "blue"]}\'',
         sets="producers.properties",
         most_letters=100_000,
     )
-    """of each message, as JSON; messages take several values in turn: `'{"colour": ["red", "blue"]}'`"""
+    """message properties as JSON; messages cycle through several values: `'{"colour": ["red", "blue"]}'`"""
     selector: str | None = option(
         "--selector",
         LOAD,
-        "which messages consumers get: \"colour = 'red'\"; of all consumer classes",
+        "message selector of all consumer classes: \"colour = 'red'\"",
         sets="consumers.selector",
         most_letters=20_000,
     )
-    """which messages all consumers get: `"colour = 'red'"`"""
+    """message selector of all consumer classes: `"colour = 'red'"`"""
     uris: str | None = option(
         "--uris",
         CLIENTS,
-        "how many brokers of its group each client is told of: all (the scenarios' own way), or one, in turn",
+        "brokers in each client's failover URI: all brokers of its group (the default of all scenarios), or one, "
+        "assigned round-robin",
         choices=URIS,
         sets="users.uris",
     )
-    """how many brokers of its group each client is told of: `all`, or `one`; see
-    [drivers.md](drivers.md#clients-that-are-told-of-one-broker). Default: the scenario's: `all`.
+    """brokers in each client's failover URI: `all` brokers of its group, or `one`; see
+    [drivers.md](drivers.md#clients-that-are-told-of-one-broker). Default: the scenario's value, which is `all`.
     """
     failover: str | None = option(
         "--failover",
         CLIENTS,
-        "options of the failover URIs, such as 'randomize=false&timeout=3000'",
+        "options of the clients' failover URIs, such as 'randomize=false&timeout=3000'",
     )
-    """options of the clients' [failover URI](drivers.md#the-failover-uri), such as `'randomize=false&timeout=3000'`.
-    Default: the topology's.
+    """options of the clients' [failover URIs](drivers.md#the-failover-uri), such as `'randomize=false&timeout=3000'`.
+    Default: the topology's value.
     """
     fault: str | None = option(
         "--fault",
         JUDGED,
-        f"what is done during the load: 'kill(broker-2, at=10, for=15)'; {KINDS_OF_FAULTS}; instead of the scenario's "
-        "own; several by ';'",
+        f"fault to inject during the load: 'kill(broker-2, at=10, for=15)'; {KINDS_OF_FAULTS}; replaces the scenario's "
+        "faults; separate several with ';'",
         repeats=True,
     )
-    """what is done to a broker during the load, such as `'kill(broker-2, at=10, for=15)'`; see below. Default: the
-    scenario's own faults.
+    """fault to inject during the load, such as `'kill(broker-2, at=10, for=15)'`; see below. Default: the scenario's
+    faults.
     """
     check: str | None = option(
         "--check",
         JUDGED,
-        "what must hold beside the scenario's own checks: 'latency_ms.due_to_received.p99 < 50'; several by ';'",
+        "condition for the run to pass, in addition to the scenario's checks: 'latency_ms.due_to_received.p99 < 50'; "
+        "separate several with ';'",
         repeats=True,
     )
-    """what must hold for the run to pass, such as `'latency_ms.due_to_received.p99 < 50'`, beside the scenario's own
-    checks
+    """condition for the run to pass, in addition to the scenario's checks, such as
+    `'latency_ms.due_to_received.p99 < 50'`
     """
     drain_s: float = option(
         "--drain-timeout",
         LOAD,
-        "seconds that consumers get to empty the queues",
+        "seconds that consumers have to empty the queues after the load",
         default=60.0,
         bounds=Bounds(0, DAY_S, above_least=True),
     )
     seed: int = option(
         "--seed",
         LOAD,
-        "seed of every random choice (default: a new one, told in the report)",
-        bounds=Bounds(-(1 << 63), (1 << 63) - 1),  # run.json is read by programs whose numbers have 64 bits
+        "seed of every random choice (default: a new seed, shown in the report)",
+        bounds=Bounds(-(1 << 63), (1 << 63) - 1),  # programs with 64-bit numbers read run.json
     )
-    runs: Path = option("--runs", KEPT, "folder that keeps the runs", default="runs", in_form=False)
+    runs: Path = option("--runs", KEPT, "folder for the results of runs", default="runs", in_form=False)
     broker_memory_mb: int = option(
         "--broker-memory",
         BROKERS,
@@ -488,15 +497,15 @@ class Options:
     bind_host: str = option(
         "--bind-host",
         BROKERS,
-        "address of this machine where the brokers listen; with another than the default (%(default)s) they can "
-        "be reached from its network, so that workers on other hosts can be their clients",
+        "address of this machine on which the brokers listen (default: %(default)s); with an address that other hosts "
+        "can reach, workers on those hosts can connect",
         default=LOOPBACK,
     )
     """address on which the brokers listen; see [running.md](running.md#several-load-generators)"""
     start_timeout_s: float = option(
         "--start-timeout",
         BROKERS,
-        "seconds that the brokers get to come up; more on a machine with much else to do",
+        "seconds that the brokers have to start; increase it on a busy machine",
         default=START_TIMEOUT_S,
         bounds=Bounds(0, DAY_S, above_least=True),
     )
@@ -509,41 +518,42 @@ class Options:
     disk_mb: int | None = option(
         "--disks",
         BROKERS,
-        "give each broker's data a disk of its own of so many MiB: an ext4 file system on a loop device, as "
-        "power-loss does (processes, as root)",
+        "put each broker's data on a separate disk of this size in MiB: an ext4 file system on a loop device, as "
+        "power-loss does (processes only, needs root)",
         bounds=Bounds(LEAST_MB, 4 << 20),
     )
-    """size in MiB of a disk for each broker's data: an ext4 file system in a sparse file on a loop device, which needs
-    root (`brokerbench doctor` says whether). Arms of a comparison without `power-loss` then have disks too. Default:
-    none; 4096 with `power-loss`.
+    """size in MiB of a separate disk for each broker's data: an ext4 file system in a sparse file on a loop device. It
+    needs root (`brokerbench doctor` shows whether it is possible). Use it to give disks also to the arms of a
+    comparison that have no `power-loss`. Default: no disks; 4096 with `power-loss`.
     """
     dry_run: bool = option(
         "--dry-run",
         KEPT,
-        "check every option, print as JSON what would be run, with checks and fault times, and start nothing",
+        "check every option, print the planned run as JSON, with its checks and fault times, and start nothing",
         in_form=False,
         recorded=False,
     )
-    """check every option, warn of consumers that messages cannot reach, print as JSON what would be run, its checks and
-    when its faults happen too, and start nothing
+    """check every option, warn about consumers that messages cannot reach, print the planned run as JSON, with its
+    checks and fault times, and start nothing
     """
     analyse_later: bool = option(
         "--analyse-later",
         KEPT,
-        "end without results and report: `brokerbench analyse RUN RUN` computes those of many runs at once",
+        "end without results and report; `brokerbench analyse RUN RUN` analyses several runs together later",
         in_form=False,
     )
     junit: Path | None = option(
         "--junit",
         KEPT,
-        "file to write the checks to as JUnit XML; one of an earlier run is removed first",
+        "JUnit XML file to write the checks to; an existing file is removed when the run begins",
         beside_report=True,
     )
-    """file to write the checks to, as JUnit XML: [docs/ci.md](ci.md). One of an earlier run is removed as the run
-    begins
-    """
+    """JUnit XML file to write the checks to: [docs/ci.md](ci.md). An existing file is removed when the run begins."""
     markdown: Path | None = option(
-        "--markdown", KEPT, "file to write a summary in Markdown to, likewise", beside_report=True
+        "--markdown",
+        KEPT,
+        "Markdown file to write a summary to; an existing file is removed when the run begins",
+        beside_report=True,
     )
     live_port: int | None = option(
         "--live",
@@ -569,32 +579,38 @@ class Options:
     [running.md](running.md#watch-a-headless-run). Default: none.
     """
     session: str | None = option(  # the comparison that this run is made for, and the run's place in it
-        "--session", KEPT, f"name of the comparison that this run is for, {SET_BY_COMPARE}", in_form=False
+        "--session", KEPT, f"name of the comparison that this run belongs to, {SET_BY_COMPARE}", in_form=False
     )
     block: int | None = option(
         "--block",
         KEPT,
-        f"the run's block in that comparison, {SET_BY_COMPARE}",
+        f"the run's block in the comparison, {SET_BY_COMPARE}",
         bounds=Bounds(1, 1_000_000),
         in_form=False,
     )
     order: int | None = option(
-        "--order", KEPT, f"the run's turn in its block, {SET_BY_COMPARE}", bounds=Bounds(1, 1_000_000), in_form=False
+        "--order",
+        KEPT,
+        f"the run's position in its block, {SET_BY_COMPARE}",
+        bounds=Bounds(1, 1_000_000),
+        in_form=False,
     )
-    control: bool = option("--control", KEPT, f"the run repeats another of its block, {SET_BY_COMPARE}", in_form=False)
+    control: bool = option(
+        "--control", KEPT, f"the run repeats another run in its block, {SET_BY_COMPARE}", in_form=False
+    )
     """the run repeats the first arm in its block, kept in `run.json`; `brokerbench compare` sets it"""
     spark_master: str | None = option(
         "--spark-master", KEPT, "where the analysis runs (default local[*])", in_form=False
     )
-    """where the analysis runs: [a Spark cluster](running.md#the-analysis-on-a-spark-cluster). Default: this machine."""
+    """[Spark cluster](running.md#the-analysis-on-a-spark-cluster) that runs the analysis. Default: this machine."""
 
     def as_record(self) -> dict[str, str | int | float | bool | None]:
-        """For run.json."""
+        """Return the options as run.json stores them."""
         recorded = {name: getattr(self, name) for name, option in OPTIONS.items() if option.recorded}
         recorded |= {
             "clients": str(self.clients) if self.clients else None,
             "rate": (str(self.search) if self.search else text_of(self.steps)) or self.rate,
-            # None where they were not given: as in runs of before there were such options
+            # None if they were not given, as in runs that are older than these options
             "ca_file": self.trust.file or None,
             "overlay": self.overlay and self.overlay.path,
             "overlay_digest": self.overlay and self.overlay.digest,
@@ -605,7 +621,7 @@ class Options:
 
     @property
     def files(self) -> dict[str, Path]:
-        """The files to write beside the report, by the options that name them."""
+        """The files to write in addition to the report, by the option that names each file."""
         paths = {option.name: getattr(self, name) for name, option in OPTIONS.items() if option.beside_report}
         return {name: path for name, path in paths.items() if path}
 
@@ -628,4 +644,4 @@ def _declared() -> dict[str, Option]:
 
 
 OPTIONS: Mapping[str, Option] = _declared()
-"""Each option by its field in `Options`."""
+"""Options by their field in `Options`."""

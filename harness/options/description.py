@@ -1,4 +1,4 @@
-"""Describes a run before it begins: its brokers, links, clients and options, as in `records.run`."""
+"""Describes a run before it begins: its brokers, links, clients and options, as a `records.run.RunInfo`."""
 
 import sys
 from collections.abc import Callable, Mapping
@@ -46,7 +46,7 @@ RECORDED_AS: Mapping[str, Callable[[Any], Setting | None]] = {
     "destinations": lambda user: user.destinations if user.destinations > 1 or PLACE in user.destination else None,
     "pool_size": lambda user: user.pool_size if user.connections == POOLED else None,
 }
-"""By attribute of a user class: what is recorded of it, None for nothing."""
+"""By attribute of a user class: returns the value to record, or None to omit it."""
 
 
 def describe(
@@ -56,7 +56,10 @@ def describe(
     groups: tuple[ClientGroup, ...],
     routes: tuple[Route, ...],
 ) -> RunInfo:
-    """What is known of a run before it begins, but for its checks. The run's record adds the id and the events."""
+    """Return the facts of a run that are known before it begins, except its checks.
+
+    `harness.run.record` adds the run id and the events.
+    """
     named = {group.name: group for group in groups}
     return RunInfo(
         run_id="",
@@ -95,18 +98,18 @@ def describe(
 
 
 def limited_on_purpose(scenario: Scenario, options: Options) -> str:
-    """Why a backlog is the answer to the run's question, and no doubt about it; '' if it would be one."""
+    """Return the reason why a backlog is an expected result of the run; '' if a backlog casts doubt on the run."""
     if scenario.limited_on_purpose:
         return scenario.limited_on_purpose
     if options.steps or options.search:
-        return "the rate changes, and each rate says whether it was held"
+        return "the rate changes, and each rate is reported as held or not"
     if options.clients:
-        return "the clients become more, and each step says whether they were held"
+        return "the number of clients grows, and each step is reported as held or not"
     return ""
 
 
 def _files(options: Options, topology: Topology) -> dict[str, str]:
-    """The overlay as it was asked for, and each JVM with settings of its own; the runtime adds the rendered files."""
+    """Return the overlay's text and the options of each JVM that has settings. The runtime adds the rendered files."""
     overlay = {f"overlay/{options.overlay.path.name}": options.overlay.text} if options.overlay else {}
     jvms = {broker.name: broker.java.arguments for broker in topology.brokers}
     own = {f"{name}/jvm.options": "".join(f"{line}\n" for line in lines) for name, lines in jvms.items() if lines}
@@ -130,7 +133,7 @@ def _links(topology: Topology) -> tuple[LinkInfo, ...]:
 
 
 def _failover_uris(group: ClientGroup, scenario: Scenario, options: Options) -> str:
-    """The group's failover URI for people, once a protocol that its users speak."""
+    """Return the group's failover URI with broker names instead of addresses, once per protocol of its users."""
     spoken = Spoken.parse(options.protocol)
     protocols = dict.fromkeys(
         spoken.of(user.role, user.__name__) for user in scenario.users if user.group == group.name
@@ -139,9 +142,9 @@ def _failover_uris(group: ClientGroup, scenario: Scenario, options: Options) -> 
 
 
 def _user_info(user: type[BrokerUser]) -> UserInfo:
-    """The settings of a class are its public attributes that drivers declare, in that order.
+    """Return the settings of a user class: the public attributes that drivers declare, in order of declaration.
 
-    One that is as declared is left out, unless it is of `ALWAYS_RECORDED`.
+    Attributes with their default value are omitted, except those in `ALWAYS_RECORDED`.
     """
     settings: dict[str, Setting] = {}
     for kind in (kind for kind in (ProducerUser, ConsumerUser, BrokerUser) if issubclass(user, kind)):
@@ -159,7 +162,7 @@ def _user_info(user: type[BrokerUser]) -> UserInfo:
 
 
 def command_line(options: Options) -> tuple[str, ...]:
-    """The command that makes this run again, with what was chosen for it: the runtime and the seed."""
+    """Return the command that repeats this run, with the runtime and the seed that were chosen for it."""
     arguments = [*sys.argv[1:]]
     for option, value in (("--runtime", options.runtime), ("--seed", str(options.seed))):
         if not any(argument.partition("=")[0] == option for argument in arguments):
@@ -168,5 +171,5 @@ def command_line(options: Options) -> tuple[str, ...]:
 
 
 def _kind(link: Link) -> str:
-    """Its own, or RECEIVERS where messages go only to the broker that opened it."""
+    """Return the link's kind, or RECEIVERS if messages cross it only towards the broker that opened it."""
     return RECEIVERS if link.directions == ((link.to.name, link.opened_by.name),) else link.kind

@@ -1,4 +1,4 @@
-"""Reads ``--fault 'kill(broker-2, at=10, for=15)'``, and checks the faults of a run before anything starts."""
+"""Parses ``--fault 'kill(broker-2, at=10, for=15)'`` and checks a run's faults before anything starts."""
 
 import random
 import re
@@ -20,10 +20,10 @@ from topologies.runtimes.capabilities import Capability, can
 EXAMPLE = "kill(broker-2, at=10, for=15)"
 HOW = f"write KIND(BROKER or LINK, at=SECONDS, for=SECONDS), such as {EXAMPLE}"
 HOW_COMMAND = (
-    "a command cannot hold , ; = ( or ): put it into a script, such as command(./reboot.sh, target=broker-2, at=10)"
+    "a command cannot contain , ; = ( or ): put it into a script, such as command(./reboot.sh, target=broker-2, at=10)"
 )
 EVERY, TIMES = "every", "times"
-MOST_NAMES = 8  # of links in one sentence
+MOST_NAMES = 8  # links that an error lists
 KIND = re.compile(r"[\w-]+")
 
 
@@ -31,22 +31,25 @@ KIND = re.compile(r"[\w-]+")
 
 
 def kinds_in_words() -> str:
-    """``to brokers kill, …, full-store or join, to links cut, …``: what is done to brokers and links of ours."""
+    """List the kinds of faults for a help text: ``for brokers kill, …, full-store or join, for links cut, …``.
+
+    ``command`` is not listed, as it is for brokers that the harness did not start.
+    """
     ours = [fault for fault in KINDS.values() if fault is not CommandFault]
     of_brokers, of_links = ([fault.kind for fault in ours if fault.of_link == of_link] for of_link in (False, True))
     return ", ".join(
-        f"to {targets} {', '.join(kinds[:-1])} or {kinds[-1]}"
+        f"for {targets} {', '.join(kinds[:-1])} or {kinds[-1]}"
         for targets, kinds in (("brokers", of_brokers), ("links", of_links))
     )
 
 
 def parse_faults(text: str) -> tuple[Fault, ...]:
-    """The faults of a text such as ``kill(broker-2, at=10, for=15); restart(broker-1, at=40)``. Raises UserError."""
+    """Parse a text such as ``kill(broker-2, at=10, for=15); restart(broker-1, at=40)``. Raises UserError."""
     return tuple(fault for part in text.split(";") if part.strip() for fault in _parse(part.strip()))
 
 
 def _parse(text: str) -> tuple[Fault, ...]:
-    """One fault, or as many as it is repeated."""
+    """Parse one fault, which may be repeated."""
     try:
         return _parse_one(text)
     except ValueError as error:
@@ -65,7 +68,7 @@ def _parse_one(text: str) -> tuple[Fault, ...]:
         raise ValueError(_why_unreadable(kind, text))
     fault, settings = KINDS[kind], {**call.settings}
     if further := call.texts[1:]:
-        raise ValueError(f"{further[0]!r} is no NAME=SECONDS; {HOW}")
+        raise ValueError(f"{further[0]!r} is not NAME=SECONDS; {HOW}")
     fields = fault.fields_of(argument, {name: settings.pop(name) for name in fault.texts if name in settings})
     times = {name: _seconds(name, setting) for name, setting in settings.items() if name != "target"}
     if "at" not in times or settings.keys() - {"at", *fault.seconds, EVERY, TIMES}:
@@ -82,7 +85,7 @@ def _why_unreadable(kind: str, text: str) -> str:
     if kind == CommandFault.kind:
         return HOW_COMMAND
     target = before_missing_comma(text.partition("(")[2])
-    return f"cannot be read; write a comma behind {target}, as in {EXAMPLE}" if target else f"cannot be read; {HOW}"
+    return f"cannot be read; write a comma after {target}, as in {EXAMPLE}" if target else f"cannot be read; {HOW}"
 
 
 def _seconds(name: str, setting: str) -> float:
@@ -92,7 +95,7 @@ def _seconds(name: str, setting: str) -> float:
         return float(setting)
     except ValueError:
         written = f"{name}={setting}" if setting else name
-        raise ValueError(f"{written!r} is no NAME=SECONDS; {HOW}") from None
+        raise ValueError(f"{written!r} is not NAME=SECONDS; {HOW}") from None
 
 
 # -- the faults of a run -----------------------------------------------------------------------------------------------
@@ -101,10 +104,11 @@ def _seconds(name: str, setting: str) -> float:
 def planned_faults(
     own: Sequence[Fault], options: Options, topology: Topology, load_s: float | None
 ) -> tuple[tuple[Fault, ...], Topology]:
-    """The faults of a run, each aimed at a broker or link that is there and ours to break, at a time that comes.
+    """Return the faults of a run with their targets resolved and checked, and the topology.
 
-    Also the topology with its links as they are opened: brokers that join open theirs. ``own``: the scenario's faults.
-    Those of the options take their place. Raises UserError.
+    In the returned topology, brokers that join open their links themselves. ``own``: the scenario's faults, which the
+    faults of ``--fault`` replace. Raises UserError if a target does not exist, if the run may not break it, or if a
+    fault does not fit into the load.
     """
     if not options.fault:
         return _planned(tuple(own), options, topology, load_s)
@@ -120,7 +124,7 @@ def _planned(
     faults = each_broker(in_turn(faults, topology))
     chance = random.Random(f"{options.seed}:faults")
     joining = absent_at_start(_aimed(fault, topology, chance) for fault in faults if fault.joins)
-    topology = opened_by_joining(topology, joining)  # its links have other names then: only now aim at links
+    topology = opened_by_joining(topology, joining)  # this renames links, so link faults are aimed after it
     aimed = at_same_moment(tuple(_aimed(fault, topology, chance) for fault in faults))
     for fault, begins_s in zip(aimed, earliest_s(aimed), strict=True):
         _require_in_load(fault, begins_s, load_s)
@@ -136,8 +140,11 @@ def _planned(
 
 
 def _require_possible_on(runtime: str, faults: Sequence[Fault]) -> None:
-    """Brokers that run already are taken down by the user's own command only, and brokers of ours by no command."""
-    how = "a command of yours may: --fault 'command(./reboot.sh, target=BROKER, at=10, expect=60)'"
+    """Reject faults that the runtime does not support.
+
+    Only the user's own command can take down brokers that were already running. Managed brokers reject commands.
+    """
+    how = "use a command of your own: --fault 'command(./reboot.sh, target=BROKER, at=10, expect=60)'"
     hint = "" if can(runtime, Capability.OPERATES_BROKERS) else f"; or {how}"
     for fault in faults:
         if why := fault.why_not_on(runtime):
@@ -145,10 +152,11 @@ def _require_possible_on(runtime: str, faults: Sequence[Fault]) -> None:
 
 
 def _aimed(fault: Fault, topology: Topology, chance: random.Random) -> Fault:
-    """At the broker or link of that name; for a client group at any broker where it enters, but no standby.
+    """Aim a fault at the broker or link that it names, or at a broker of the client group that it names.
 
-    A broker that joins is the last one, as the one that was added last. Clients that try the brokers of their URI in
-    order are all at the first one, so that is theirs.
+    For a group, the broker is chosen at random among its entry brokers, without standbys. There are two exceptions:
+    the broker that joins is the last entry broker, as the latest addition to the network. If clients try the brokers
+    of their URI in order, they are all connected to the first broker, so the fault is aimed at it.
     """
     if fault.of_link:
         return _aimed_at_link(fault, topology, chance)
@@ -169,7 +177,7 @@ def _aimed(fault: Fault, topology: Topology, chance: random.Random) -> Fault:
 
 
 def _aimed_at_link(fault: Fault, topology: Topology, chance: random.Random) -> Fault:
-    """At the link of that name; for a client group at any link with an end where the group enters."""
+    """Aim a fault at the link that it names, or at a random link with an end at an entry broker of a client group."""
     names = [link.name for link in topology.links]
     if fault.target in names:
         return fault
@@ -179,48 +187,48 @@ def _aimed_at_link(fault: Fault, topology: Topology, chance: random.Random) -> F
     have = f"{', '.join(names[:MOST_NAMES])}{' …' if names[MOST_NAMES:] else ''}"
     raise UserError(
         f"fault {fault.kind} at {fault.at_s:g} s: topology {topology.name!r} has no link {fault.target!r}"
-        f"{_instead(fault.target, names)} has {have or 'none, so choose another --topology or a fault of a broker'}"
+        f"{_instead(fault.target, names)} has {have or 'none, so choose another --topology or a broker fault'}"
     )
 
 
 def _instead(name: str, names: list[str]) -> str:
-    """``; did you mean 'broker-2'? It``, or ``; it``: to be followed by what there is."""
+    """Return ``; did you mean 'broker-2'? It`` or ``; it``, to be followed by the names that exist."""
     near = nearest(name, names)
     return f"{near} It" if near else "; it"
 
 
 def _require_in_load(fault: Fault, begins_s: float, load_s: float | None) -> None:
-    """``begins_s``: at the earliest."""
+    """Raise UserError if a fault does not fit into the load. ``begins_s``: its earliest beginning."""
     if load_s is None:
         return
     if not fault.least_s and begins_s >= load_s:
         pauses = "" if begins_s == fault.at_s else "after the pauses before it, "
         raise UserError(
-            f"fault {fault.kind} of {fault.target}: {pauses}it begins {begins_s:g} s into the load, which is over "
+            f"fault {fault.kind} of {fault.target}: {pauses}it begins {begins_s:g} s into the load, which ends "
             f"after {load_s:g} s; make the load longer (-t)"
         )
     ends_s = begins_s + fault.least_s
     if ends_s > load_s:
         raise UserError(
             f"fault {fault.kind} of {fault.target}: it lasts from {begins_s:g} s to {ends_s:g} s of the load, "
-            f"which is over after {load_s:g} s; make the load longer (-t)"
+            f"which ends after {load_s:g} s; make the load longer (-t)"
         )
 
 
 def _require_apart(earlier: Fault, later: Fault) -> None:
     if earlier.target == later.target and later.at_s <= earlier.at_s + earlier.lasts_s:
         raise UserError(
-            f"fault {later.kind} of {later.target} at {later.at_s:g} s: it has another fault then, "
-            f"{earlier.kind} at {earlier.at_s:g} s; let one end before the other begins"
+            f"fault {later.kind} of {later.target} at {later.at_s:g} s: it overlaps the fault {earlier.kind} at "
+            f"{earlier.at_s:g} s; let one end before the other begins"
         )
 
 
 def _require_there(faults: Sequence[Fault]) -> None:
-    """Of one broker that joins: a join needs it absent, any other fault needs it there."""
+    """Check the faults of a broker that joins: a join needs it to be absent, and any other fault needs it to be up."""
     is_there, before = False, "it is absent until it joins"
     for fault in sorted(faults, key=lambda fault: fault.at_s):
         if fault.joins == is_there:
-            rule = "give the join before it for=SECONDS" if is_there else "choose a time when it is there"
+            rule = "give the join before it for=SECONDS" if is_there else "choose a time when the broker is present"
             raise UserError(f"fault {fault.kind} of {fault.target} at {fault.at_s:g} s: {before}; {rule}")
         if fault.joins:
             is_there = not fault.has_end
@@ -229,11 +237,11 @@ def _require_there(faults: Sequence[Fault]) -> None:
 
 
 def _require_entries(joining: frozenset[str], topology: Topology) -> None:
-    """Each client group enters at a broker that is there from the start."""
+    """Raise UserError if a client group has no entry broker that is up from the start."""
     for group in topology.groups:
         entries = [broker.name for broker in group.enter_at]
         if joining.issuperset(entries):
             raise UserError(
-                f"fault join of {', '.join(entries)}: the clients of group {group.name!r} enter nowhere else, so they "
-                "could not connect before it; choose a topology where they enter at a further broker"
+                f"fault join of {', '.join(entries)}: the clients of group {group.name!r} have no other entry broker, "
+                "so they could not connect before the join; choose a topology where the group has another entry broker"
             )

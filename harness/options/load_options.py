@@ -1,7 +1,8 @@
-"""Reads ``--rate`` and ``--clients``: how fast a load is, how many clients it has, and so how long it lasts.
+"""Reads ``--rate`` and ``--clients``: the rate of a load, its number of clients, and its resulting length.
 
 ``--rate`` is one rate, steps such as ``100,200,400@20s``, or a search for the highest rate, ``search(200)``.
-``--clients`` is numbers of clients in steps, such as ``50,100,200@10s``. Without them the scenario may have its own.
+``--clients`` is the number of clients in each step, such as ``50,100,200@10s``. Without these options, the scenario's
+values apply, if it has any.
 """
 
 from collections.abc import Mapping
@@ -14,14 +15,15 @@ from records.errors import UserError, about
 from records.rate_search import SearchSettings, is_search, parse_search
 from records.rate_steps import LEAST_PER_S, RateStep, ends_s, parse_steps
 
-MARKS = (",", "@", "..")  # what no number has
+MARKS = (",", "@", "..")  # these distinguish steps from a single number
 
 
 @dataclass(frozen=True)
 class ChosenLoad:
-    """How the rate or the clients change, and ``for_s``, how long: None: as long as the scenario has it.
+    """The changes of the rate or of the number of clients, and the length of the load.
 
-    ``steps``: of all producers together; none if the rate is constant.
+    ``steps``: of all producers together; empty if the rate is constant. ``for_s``: the length of the load; None means
+    the scenario's length.
     """
 
     steps: tuple[RateStep, ...]
@@ -31,9 +33,9 @@ class ChosenLoad:
 
 
 def read_load(scenario: Scenario, rate: str, clients: str, fixed: Mapping[str, float | None]) -> ChosenLoad:
-    """The load that ``--rate`` and ``--clients`` ask for; '' where they are left out.
+    """Return the load that ``--rate`` and ``--clients`` describe; '' means that the option is omitted.
 
-    ``fixed``: --run-time, --messages, --producers and --consumers by name, None where left out. Raises UserError.
+    ``fixed``: --run-time, --messages, --producers and --consumers by name, None if omitted. Raises UserError.
     """
     load_s, messages = fixed["--run-time"], fixed["--messages"]
     with about("--rate "):
@@ -55,10 +57,10 @@ def read_load(scenario: Scenario, rate: str, clients: str, fixed: Mapping[str, f
 
 
 def stated_warm_up_s(scenario: Scenario, steps: tuple[RateStep, ...], messages: float | None) -> float | None:
-    """How long the warm-up lasts where ``--warm-up`` does not say; None: until latency has settled.
+    """Return the length of the warm-up in seconds if ``--warm-up`` is omitted; None means until latency has settled.
 
-    When a load begins with a ramp, its beginning has to be known before: clients in a JVM are given their due times
-    seconds ahead.
+    If a load begins with a ramp, its beginning must be known in advance, because clients in a JVM receive their due
+    times some seconds ahead.
     """
     if messages is not None:
         return 0.0
@@ -68,7 +70,7 @@ def stated_warm_up_s(scenario: Scenario, steps: tuple[RateStep, ...], messages: 
 
 
 def _steps(text: str, scenario: Scenario, load_s: float | None, messages: float | None) -> tuple[RateStep, ...]:
-    """Steps end by time, and alone say how long the load lasts."""
+    """Return the steps of the rate. Steps end by time and alone determine the length of the load."""
     if is_search(text) or (text and not any(mark in text for mark in MARKS)):
         return ()
     steps = parse_steps(text, load_s or scenario.load.for_s) if text else scenario.load.steps
@@ -76,12 +78,14 @@ def _steps(text: str, scenario: Scenario, load_s: float | None, messages: float 
         return ()
     subject = text or f"the load of {scenario.name}"
     if min(min(step.from_per_s, step.to_per_s) for step in steps) < LEAST_PER_S:
-        raise UserError(f"{subject}: a rate is at least {LEAST_PER_S:g} messages a second; write 100@20s")
+        raise UserError(f"{subject}: a rate must be at least {LEAST_PER_S:g} messages per second; write 100@20s")
     if messages is not None:
-        raise UserError(f"{subject}: steps end by time, and --messages {messages} by count; leave one of them out")
+        raise UserError(f"{subject}: steps end by time, but --messages {messages} ends by count; leave one of them out")
     steps_s = float(ends_s(steps)[-1])
     if load_s is not None and load_s != steps_s:
-        raise UserError(f"{subject}: the steps last {steps_s:g} s, and --run-time {load_s:g} s; leave --run-time out")
+        raise UserError(
+            f"{subject}: the steps last {steps_s:g} s, but --run-time is {load_s:g} s; leave --run-time out"
+        )
     return steps
 
 
@@ -90,29 +94,32 @@ def _search(text: str, scenario: Scenario, messages: float | None) -> SearchSett
         return None
     search = parse_search(text) if text else scenario.load.settings if isinstance(scenario.load, Search) else None
     if search and messages is not None:
-        raise UserError(f"{search}: a search ends by itself, and --messages {messages} by count; leave one out")
+        raise UserError(f"{search}: a search ends on its own, but --messages {messages} ends by count; leave one out")
     return search
 
 
 def _client_steps(text: str, scenario: Scenario, conflicts: Mapping[str, object]) -> ClientSteps | None:
-    """None if the clients do not become more. ``conflicts``: options that do not go with steps, None where left out."""
+    """Return the steps of the number of clients; None if the number is constant.
+
+    ``conflicts``: options that cannot be combined with steps, None if omitted.
+    """
     if not isinstance(scenario.load, AddClients):
         if text:
             raise UserError(
-                f"{text}: {scenario.name} adds no clients while its load runs; leave it out, or run "
-                "scenarios/connections.py"
+                f"{text}: scenario {scenario.name} does not add clients while its load runs; leave the option out, or "
+                "run scenarios/connections.py"
             )
         return None
     clients = parse_client_steps(text) if text else scenario.load.clients
     least = len(scenario.users)
     if clients.steps[0].clients < least:
         raise UserError(
-            f"{clients}: {scenario.name} has {least} classes of users, and each needs one from the beginning; begin "
-            f"with {least} clients or more"
+            f"{clients}: scenario {scenario.name} has {least} user classes, and each needs a user from the start; "
+            f"begin with {least} clients or more"
         )
     if conflicting := next((name for name, value in conflicts.items() if value is not None), ""):
         raise UserError(
-            f"{clients}: the steps say how many clients there are and how long the load lasts, and each producer keeps "
+            f"{clients}: the steps determine the number of clients and the length of the load, and each producer keeps "
             f"its rate; leave {conflicting} out"
         )
     return clients

@@ -1,17 +1,17 @@
-"""Rejects options of Locust that select or shape users: a scenario says which users there are, and when they send.
+"""Rejects Locust options that select or shape users, because the scenario defines the users and when they send.
 
-Locust would start the run all the same, and the harness would wait for users that never come.
+Locust would start the run anyway, and the harness would wait for users that Locust never starts.
 """
 
 from argparse import Namespace
 from collections.abc import Iterator
 from typing import Any
 
-ALL_USERS = "a run always has all users of its scenario"
+ALL_USERS = "a run always starts all users of its scenario"
 
 
 def selection_refusals(namespace: Namespace, shape: Any) -> Iterator[str]:
-    """Each problem with its next step. ``shape``: the LoadTestShape that Locust found in the locustfile, or None."""
+    """Yield each problem with its next step. ``shape``: the LoadTestShape from the locustfile, or None."""
     for option in ("tags", "exclude_tags"):
         if chosen := getattr(namespace, option, None):
             yield (
@@ -30,6 +30,6 @@ def selection_refusals(namespace: Namespace, shape: Any) -> Iterator[str]:
         )
     if shape is not None:
         yield (
-            f"{type(shape).__name__}: a run has no LoadTestShape, because the scenario's load says when users send; "
-            "remove the class, and use load=Steps(…) or load=AddClients(…) of the scenario"
+            f"{type(shape).__name__}: LoadTestShape is not supported: the scenario's load determines when users send; "
+            "remove the class, and use load=Steps(…) or load=AddClients(…) in the scenario"
         )

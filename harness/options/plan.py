@@ -1,4 +1,4 @@
-"""Puts scenario, options and topology together into the plan of one run, checked before anything starts.
+"""Combines the scenario, the options and the topology into the plan of a run, checked before anything starts.
 
 The rules are in `harness.options.topology_rules` and `harness.options.user_rules`.
 """
@@ -56,15 +56,16 @@ from topologies.runtimes.capabilities import Capability
 from topologies.runtimes.processes.disks import DEFAULT_MB, no_disks
 from topologies.runtimes.proxies.link_proxies import no_proxies
 
-HELD = "throughput.held_per_s"  # of a load whose rate changes only
+HELD = "throughput.held_per_s"  # exists only if the rate of the load changes
 
 
 @dataclass(frozen=True)
 class Plan:
-    """``counts``: users by class name; ``producers``: the producing ones of them; ``load_s``: None when by count alone.
+    """The checked plan of a run.
 
-    ``roles``: the (producers', consumers') client groups between which messages must be able to pass; ``exchanges``:
-    the same with the protocols in use.
+    ``counts``: users by class name; ``producers``: the same for producer classes only; ``load_s``: None if the load
+    ends only by message count. ``roles``: the (producers', consumers') client groups between which messages must be
+    able to pass; ``exchanges``: the same with the protocols in use.
     """
 
     options: Options
@@ -75,11 +76,11 @@ class Plan:
     load_s: float | None
     faults: tuple[Fault, ...]
     info: RunInfo
-    after_faults_s: float | None = None  # the load ends once all faults have been over for so long
+    after_faults_s: float | None = None  # the load ends this many seconds after the last fault
 
     @property
     def expected_load_s(self) -> float | None:
-        """How long the load will last, as far as that can be told; None when by count alone."""
+        """Expected length of the load in seconds; None if it ends only by message count."""
         if self.options.search and self.load_s is not None:
             return min(self.load_s, self.options.search.expected_s)
         if self.after_faults_s is None or self.load_s is None:
@@ -88,13 +89,13 @@ class Plan:
 
     @property
     def clients_before_load(self) -> int:
-        """How many users have to be connected before the load begins."""
+        """Number of users that must be connected before the load begins."""
         clients = self.options.clients
         return clients.steps[0].clients if clients else sum(self.counts.values())
 
     @property
     def load_bound(self) -> str:
-        """What goes before `expected_load_s` where the end depends on what happens."""
+        """Prefix for `expected_load_s` if the end depends on the course of the run: "at most " or "about "."""
         if self.options.clients:
             return "at most "
         return "" if self.after_faults_s is None and self.options.search is None else "about "
@@ -105,7 +106,7 @@ class Plan:
 
     @property
     def copies(self) -> float:
-        """How many deliveries a message should have: one of each queue that it goes to, one for each subscriber."""
+        """Expected deliveries per message, averaged over the producers: one per queue and one per topic subscriber."""
         producing = [user for user in self.info.users if user.role == PRODUCER]
         deliveries = sum(
             user.count * sum(map(self._deliveries, user.destinations)) / len(user.destinations) for user in producing
@@ -113,12 +114,12 @@ class Plan:
         return deliveries / sum(self.producers.values())
 
     def _deliveries(self, destination: str) -> float:
-        """How many deliveries a message to a destination should have."""
+        """Return the expected deliveries per message to a destination."""
         copies = copies_of(self.info.routes, destination)
         return sum(self._takers(copy) if copy.place.startswith(TOPIC) else 1 for copy in copies)
 
     def _takers(self, copy: Copy) -> float:
-        """Each consumer subscribes to its share: on average so many to each destination."""
+        """Return the average number of subscribers per destination. Each consumer subscribes to its share."""
         return sum(
             max(1, user.count / len(user.destinations))
             for user in self.info.users
@@ -127,7 +128,7 @@ class Plan:
 
 
 def expected_messages(plan: Plan) -> float | None:
-    """How many deliveries the load should have; None where its rate changes, or its length is open."""
+    """Return the number of deliveries that the load should have; None if its rate changes or its length is open."""
     if plan.options.messages is not None:
         return plan.options.messages * plan.copies
     if plan.options.steps or plan.options.search or plan.options.clients or plan.expected_load_s is None:
@@ -139,7 +140,7 @@ def expected_messages(plan: Plan) -> float | None:
 
 
 def would_run(plan: Plan) -> dict[str, object]:
-    """What ``--dry-run`` prints."""
+    """Return the planned run as ``--dry-run`` prints it."""
     warm_up_s = plan.options.warm_up_s
     return {
         "scenario": plan.info.scenario,
@@ -171,19 +172,19 @@ def would_run(plan: Plan) -> dict[str, object]:
 
 
 def _in_words(fault: Fault, begins_s: float) -> str:
-    """``kill broker-2 at 5 s for 8 s``, of the load. One that waits for the fault before it may come later."""
+    """Describe a fault: ``kill broker-2 at 5 s for 8 s``. A fault that waits for an earlier one may begin later."""
     begins = f"at {begins_s:g} s" + ("" if fault.turn_pause_s is None else " or later")
     lasting = ", forever" if fault.is_forever else f" for {fault.least_s:g} s" if fault.least_s else ""
     return f"{fault.kind} {fault.target} {begins}{lasting}"
 
 
 def _demands(checks: Iterable[Check]) -> dict[str, str]:
-    """By name: what must hold, such as ``messages.lost <= 0``."""
+    """Return the conditions by the names of their checks, such as ``messages.lost <= 0``."""
     return {check.name: f"{check.metric} {check.rule}" for check in checks}
 
 
 def make(scenario: Scenario, options: Options) -> Plan:
-    """Put a run together; changes the scenario's user classes to what the options ask for. Raises UserError."""
+    """Plan a run, and apply the options to the scenario's user classes. Raises UserError."""
     refuse_first(
         chain(failover_refusals(options), attribute_refusals(scenario.users), group_refusals(scenario, options))
     )
@@ -215,7 +216,7 @@ def make(scenario: Scenario, options: Options) -> Plan:
     options = replace(options, built_topology=topology)
     if options.search:
         options = replace(options, steps=options.search.first_steps(sum(user.fixed_count for user in producing)))
-    premises = () if options.fault else read_checks(scenario.premises)  # they are about the scenario's own faults
+    premises = () if options.fault else read_checks(scenario.premises)  # they concern the scenario's faults
     checks = _checks(scenario, options, _needs_met(faults, options, producing))
     refuse_first(
         chain(
@@ -252,14 +253,14 @@ def make(scenario: Scenario, options: Options) -> Plan:
 
 
 def _with_warnings(info: RunInfo, unserved: tuple[str, ...], too_long_faults: str) -> RunInfo:
-    """``unserved``: warnings of consumers that have too much work, so that the offered rate is not judged."""
+    """Add warnings. ``unserved``: warnings about overloaded consumers, after which the offered rate is not judged."""
     if unserved and not info.limited_on_purpose:
-        info = replace(info, limited_on_purpose="the consumers cannot take all that is sent to them")
+        info = replace(info, limited_on_purpose="the consumers cannot process all messages that are sent to them")
     return replace(info, warnings=(*info.warnings, *unserved, *filter(None, [too_long_faults])))
 
 
 def _through_proxies(topology: Topology, fault: Fault, options: Options) -> Topology:
-    """Every link through a proxy, so that those of the fault differ from the others by nothing else."""
+    """Route every link through a proxy, so that the links of the fault differ from the others only by the fault."""
     subject = f"{f'--fault {options.fault!r}: ' if options.fault else ''}fault {fault.kind} of {fault.target}"
     with about(f"{subject}: "):
         proxied = through_proxies(topology)
@@ -269,7 +270,7 @@ def _through_proxies(topology: Topology, fault: Fault, options: Options) -> Topo
 
 
 def _with_disks(faults: Iterable[Fault], options: Options) -> Options:
-    """Every broker has a disk if the power of any is cut, so that they differ by nothing else. Raises UserError."""
+    """Give every broker a disk if any broker loses power, so that the brokers are alike. Raises UserError."""
     losing = next((fault for fault in faults if Capability.OWNS_DISKS in fault.needs), None)
     if losing is None or options.disk_mb:
         return options
@@ -280,7 +281,7 @@ def _with_disks(faults: Iterable[Fault], options: Options) -> Options:
 
 
 def _checks(scenario: Scenario, options: Options, met: set[Need]) -> tuple[Check, ...]:
-    """The scenario's checks and those of ``--check``. ``met``: the needs of figures that this run meets."""
+    """Return the checks of the scenario and of ``--check``. ``met``: the needs of figures that this run meets."""
     checks = read_checks(scenario.checks)
     if not (options.search or options.steps):
         checks = tuple(check for check in checks if check.metric != HELD)
@@ -289,7 +290,7 @@ def _checks(scenario: Scenario, options: Options, met: set[Need]) -> tuple[Check
 
 
 def _needs_met(faults: Sequence[Fault], options: Options, producing: Iterable[type[ProducerUser]]) -> set[Need]:
-    """Some figures need faults, steps, replies, a mirror or regions: which of these the run has."""
+    """Return the needs that the run meets. Some figures need faults, steps, replies, a mirror or regions."""
     there = {
         FAULTS: faults,
         MORE_CLIENTS: options.clients,
@@ -302,6 +303,6 @@ def _needs_met(faults: Sequence[Fault], options: Options, producing: Iterable[ty
 
 
 def _after_faults_s(scenario: Scenario, options: Options) -> float | None:
-    """Whoever gives the load's length, its messages or its rates has said when it ends."""
+    """Return how long the load goes on after its faults; None if an option sets its length, messages or rates."""
     end_is_chosen = options.load_s is not None or options.messages is not None or options.steps or options.search
     return None if end_is_chosen or not isinstance(scenario.load, Hold) else scenario.load.after_faults_s

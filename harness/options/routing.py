@@ -1,4 +1,7 @@
-"""Finds which consumers of a scenario each message is owed to, before anything starts, and what is not understood."""
+"""Determines, before anything starts, which consumers of a scenario should receive each message.
+
+Destinations that the harness cannot resolve are reported.
+"""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -18,7 +21,7 @@ Users = Sequence[type[BrokerUser]]
 
 
 class Meeting(NamedTuple):
-    """A producing and a consuming class, with the copies of messages that go from one to the other."""
+    """A producer class and a consumer class, with the copies of messages that the consumer receives from it."""
 
     producer: type[ProducerUser]
     consumer: type[ConsumerUser]
@@ -26,12 +29,15 @@ class Meeting(NamedTuple):
 
 
 def require_understood(user: type[BrokerUser], options: Options) -> None:
-    """ValueError for a destination of the class that is not understood."""
+    """Raise ValueError if a destination of the class cannot be resolved."""
     _routes((user,), options)
 
 
 def routes_of(users: Users, options: Options) -> tuple[Route, ...]:
-    """Where messages of each destination go; nothing if all go to consumers of equal names only. Raises ValueError."""
+    """Return the routes of each destination, or () if all messages go only to consumers of the same destination.
+
+    Raises ValueError.
+    """
     routes = _routes(users, options)
     return () if all(route.is_plain for route in routes) else routes
 
@@ -51,7 +57,7 @@ def _routes(users: Users, options: Options) -> tuple[Route, ...]:
 
 
 def routing_refusals(users: Users, options: Options) -> Iterator[str]:
-    """Several copies of a message come to one consumer, or a consumer takes what belongs to others."""
+    """Yield destinations that would bring a consumer several copies of a message, or messages of other clients."""
     for user in users:
         subject = f"{user.__name__}: destination {user.destination!r}"
         name = user.destination.partition("?")[0]
@@ -59,8 +65,8 @@ def routing_refusals(users: Users, options: Options) -> Iterator[str]:
             yield f"{subject}: a durable subscription has one destination; write a class for each"
         is_wild = name.startswith(QUEUE) and any(map(is_pattern, name.split(",")))
         if is_wild and not can(options.runtime, Capability.OWNS_BROKERS):
-            rule = "on brokers that run already a wildcard may take messages of others"
-            yield f"{subject}: {rule}; write the whole name of one queue"
+            rule = "on brokers that are already running, a wildcard may take messages of other clients"
+            yield f"{subject}: {rule}; write the full name of one queue"
     try:
         routes_of(users, options)
     except ValueError as error:
@@ -68,28 +74,28 @@ def routing_refusals(users: Users, options: Options) -> Iterator[str]:
 
 
 def unowed(users: Users, routes: Sequence[Route]) -> Iterator[str]:
-    """Sentences: the classes that nothing is owed to, and the topics that nobody is subscribed to.
+    """Yield a sentence for each consumer class without a producer, and for each topic without a subscriber.
 
-    Whether such messages arrive is not known after the run, so it cannot pass.
+    The run cannot show whether messages of these classes arrive, so it cannot pass.
     """
     met_by = [*meetings(users, routes)]
     for user in users:
         if issubclass(user, ConsumerUser) and not any(meeting.consumer is user for meeting in met_by):
             yield (
-                f"{user.__name__}: nothing that the scenario sends is owed to {user.destination}, so nothing tells "
-                "whether messages arrive there"
+                f"{user.__name__}: the scenario sends no messages that {user.destination} should receive, so the run "
+                "cannot show whether messages arrive there"
             )
         if issubclass(user, ProducerUser) and not any(meeting.producer is user for meeting in met_by):
             places = [copy.place for name in user.destination_names() for copy in copies_of(routes, name)]
             if all(place.startswith(TOPIC) for place in places):
                 yield (
-                    f"{user.__name__}: what it sends to {user.destination} is owed to no consumer of the scenario, so "
-                    "nothing tells whether it arrives"
+                    f"{user.__name__}: no consumer of the scenario should receive its messages to {user.destination}, "
+                    "so the run cannot show whether they arrive"
                 )
 
 
 def meetings(users: Users, routes: Sequence[Route]) -> Iterator[Meeting]:
-    """Each pair of classes of which one sends what is owed to the other."""
+    """Yield each producer class with each consumer class that should receive its messages."""
     consuming = [user for user in users if issubclass(user, ConsumerUser)]
     for producer in (user for user in users if issubclass(user, ProducerUser)):
         for consumer in consuming:

@@ -1,7 +1,7 @@
-"""Reads the options of a run into one frozen value, its topology built, or raises `UserError` with one sentence.
+"""Reads the options of a run into a frozen `Options`, including the topology, or raises `UserError` with one sentence.
 
-`harness.options.declarations` declares them. First come texts and numbers, each by its declaration, then what follows
-from several options, then the rules about values and about options that do not go together.
+`harness.options.declarations` declares the options. Texts and numbers are read first, by their declarations. Values
+that depend on several options follow, then the rules about values and about conflicting options.
 """
 
 import logging
@@ -47,9 +47,9 @@ Value = str | int | float | Path | None
 
 
 def read(namespace: Namespace, scenario: Scenario, load_s: float | None, look: Look = look_here) -> Options:
-    """The options of the next run. ``load_s`` is Locust's ``--run-time``. Raises UserError.
+    """Return the options of the next run. ``load_s``: Locust's ``--run-time``. Raises UserError.
 
-    ``look``: the means for containers; asked only if containers are possible.
+    ``look``: looks for container support; called only if containers are possible.
     """
     values = _read_each(namespace)
     if values["seed"] is None:
@@ -78,7 +78,7 @@ def read(namespace: Namespace, scenario: Scenario, load_s: float | None, look: L
         "search": load.search,
         "clients": load.clients,
         "work_ms": (values["work_ms"] or "").strip() or None,
-        "runs": Path(namespace.runs),  # an empty name is refused
+        "runs": Path(namespace.runs),  # `_check_runs` rejects an empty name
         "trust": Trust(),
     }
     options = Options(**values)
@@ -90,7 +90,7 @@ def read(namespace: Namespace, scenario: Scenario, load_s: float | None, look: L
 
 
 def _read_each(namespace: Namespace) -> dict[str, Any]:
-    """The value of each option by its field in `Options`, as the command line or the web UI's form gave it."""
+    """Return the value of each option by its field in `Options`, from the command line or the web UI's form."""
     declared = {name: (option, getattr(namespace, option.dest)) for name, option in OPTIONS.items() if option.section}
     for option, value in declared.values():
         if isinstance(value, str) and option.kind in (str, Path):
@@ -99,7 +99,7 @@ def _read_each(namespace: Namespace) -> dict[str, Any]:
 
 
 def _read(option: Option, value: Any) -> Value:
-    """The form hands its fields over as text, an empty one for what is left out."""
+    """Convert one value. The form passes its fields as text, with an empty text for an omitted option."""
     if option.kind is bool:
         return bool(value)
     if option.kind in (int, float):
@@ -111,19 +111,21 @@ def _read(option: Option, value: Any) -> Value:
 
 
 def _require_readable(option: Option, text: str) -> None:
-    """Raise UserError for text that is no UTF-8, or that no file name, selector or list of values has."""
+    """Raise UserError for text that is not UTF-8, too long for its option, or contains control characters."""
     if any("\ud800" <= letter <= "\udfff" for letter in text):
-        raise UserError(f"{option.name} {text}: holds bytes that are no UTF-8; write it in UTF-8")
+        raise UserError(f"{option.name} {text}: contains bytes that are not UTF-8; write it in UTF-8")
     if len(text) > (most := option.most_letters or MOST_LETTERS):
         raise UserError(f"{option.name} {text[:40]}…: has {len(text):,} characters; write at most {most:,}")
     if option.kind is Path and any(len(os.fsencode(part)) > LONGEST_FILE_NAME for part in Path(text).parts):
-        raise UserError(f"{option.name} {text}: the name of a file has at most {LONGEST_FILE_NAME} bytes; name another")
+        raise UserError(
+            f"{option.name} {text}: a file name has at most {LONGEST_FILE_NAME} bytes; choose a shorter name"
+        )
     if option.most_letters is None and not text.isprintable():
-        raise UserError(f"{option.name} {text!r}: holds control characters; write it in one line, without them")
+        raise UserError(f"{option.name} {text!r}: contains control characters; write one line without them")
 
 
 def _number(option: Option, value: Any, kind: Any, rule: str) -> float | None:
-    """None for what is left out. ``rule``: what is to be written."""
+    """Parse a number; None if the option is omitted. ``rule``: describes the expected value."""
     if value in (None, "", "None"):
         return None
     if isinstance(value, str) and len(value) > MOST_DIGITS:
@@ -147,30 +149,33 @@ def _read_load(namespace: Namespace, scenario: Scenario, values: Mapping[str, An
 
 
 def _runtime_implied(namespace: Namespace) -> str:
-    """The runtime implied by options that only one runtime takes; '' without such an option."""
+    """Return the runtime implied by options that only one runtime accepts, or '' if no such option is given."""
     if namespace.protocol == "memory":
         return "memory"
     return "external" if namespace.brokers_file else ""
 
 
 def _built(text: str, overlay: str | None) -> tuple[Topology, Overlay | None]:
-    """The topology that ``text`` names, with the overlay."""
-    with about("--topology " if is_file(text) else f"--topology {text}: "):  # a file is named in each problem
+    """Build the topology that ``text`` names, with the overlay."""
+    with about("--topology " if is_file(text) else f"--topology {text}: "):  # errors in a file already name the file
         topology = catalogue.build(text)
     return overlaid(topology, overlay)
 
 
 def _linked(topology: Topology, link: str | None, runtime: str, said_by: str) -> Topology:
-    """The topology with its links as ``link`` says. ``said_by`` names in an error who says so."""
+    """Return the topology with the link settings of ``link``. ``said_by``: names the source of ``link`` in errors."""
     if can(runtime, Capability.REACHES_RUNNING_BROKERS) and not link and proxied(topology.links):
-        log.warning("the brokers run already, so their links are left as they are, whatever %s says", topology.name)
+        log.warning(
+            "the brokers are already running, so the delays and bandwidths of links in topology %s are ignored",
+            topology.name,
+        )
         return as_they_come(topology)
     with about(f"{said_by} "):
         return impaired(topology, link)
 
 
 def _on_brokers(options: Options, ca_file: str | None, look: Look) -> Options:
-    """With the runtime that is possible here, and the authorities to trust."""
+    """Return the options with a runtime that is possible on this machine and with the authorities to trust."""
     look_for = containers_for(options.built_topology, look)
     chosen = choose(options.runtime, options.image, look_for, options.wanted.release)
     with about("--ca-file "):
@@ -185,9 +190,11 @@ def _on_brokers(options: Options, ca_file: str | None, look: Look) -> Options:
 
 def _require_possible(options: Options) -> None:
     if options.runtime not in ("", *RUNTIMES):
-        raise UserError(f"--runtime {options.runtime}: not known; write one of {', '.join(RUNTIMES)}")
+        raise UserError(f"--runtime {options.runtime}: unknown runtime; write one of {', '.join(RUNTIMES)}")
     if options.connections not in (None, *CONNECTION_MODES):
-        raise UserError(f"--connections {options.connections}: not known; write one of {', '.join(CONNECTION_MODES)}")
+        raise UserError(
+            f"--connections {options.connections}: unknown connection mode; write one of {', '.join(CONNECTION_MODES)}"
+        )
     _check_protocol(options.protocol)
     version = options.client_version
     if version and (why := why_no_client(version, Spoken.parse(options.protocol).distinct)):
@@ -195,7 +202,7 @@ def _require_possible(options: Options) -> None:
     if (options.protocol == "memory") != (options.runtime == "memory"):
         raise UserError(
             f"--protocol {options.protocol} --runtime {options.runtime}: "
-            "memory goes with memory only; leave one of them out"
+            "memory can only be combined with memory; leave one of them out"
         )
     _check_numbers(options)
     if options.bind_host != LOOPBACK and (why := why_not(options.runtime, Capability.LISTENS)):
@@ -225,39 +232,39 @@ def _check_numbers(options: Options) -> None:
     for name, option in OPTIONS.items():
         number = getattr(options, name)
         if problem := option.problem(number):
-            if name == "base_port":  # a scenario has none
-                raise UserError(f"--base-port {number}: must lie between 1024 and 65000")
+            if name == "base_port":  # scenarios do not set a port
+                raise UserError(f"--base-port {number}: must be between 1024 and 65000")
             shown = number if isinstance(number, int) else f"{number:g}"
-            raise UserError(f"{option.name} {shown}: {problem}; leave it out for the scenario's own value")
+            raise UserError(f"{option.name} {shown}: {problem}; leave it out to use the scenario's value")
     if options.live_port and options.live_port == options.metrics_port:
         port = options.live_port
         raise UserError(f"--live {port} --metrics-port {port}: both name the same port; give each one its own")
 
 
 def _check_runs(path: Path) -> None:
-    """Refuse a folder of runs that cannot be made, as far as that is known before the run."""
+    """Raise UserError if the folder of runs cannot be created, as far as this is known before the run."""
     if str(path) == ".":
-        raise UserError("--runs: names no folder of its own; write a name, such as runs")
+        raise UserError("--runs: the current folder cannot hold the runs; write the name of a subfolder, such as runs")
     try:
         existing = next(parent for parent in (path, *path.absolute().parents) if parent.exists())
         if not existing.is_dir():
-            raise UserError(f"--runs {path}: {existing} is a file; name a folder")
+            raise UserError(f"--runs {path}: {existing} is a file; choose a folder")
     except OSError as error:
-        raise UserError(f"--runs {path}: {error.strerror}; name a folder") from error
+        raise UserError(f"--runs {path}: {error.strerror}; choose a folder") from error
     if not os.access(existing, os.W_OK):
-        raise UserError(f"--runs {path}: nothing can be written in {existing}; choose another folder")
+        raise UserError(f"--runs {path}: {existing} is not writable; choose another folder")
 
 
 def _check_file(option: str, path: Path, options: Options) -> None:
-    """Refuse a file that cannot be written, as far as that is known before the run."""
+    """Raise UserError if the file cannot be written, as far as this is known before the run."""
     if options.analyse_later:
         later = f"leave {option} out and use `brokerbench report RUN {option} {path}`"
-        raise UserError(f"{option} {path}: with --analyse-later there is nothing to write yet; {later}")
+        raise UserError(f"{option} {path}: --analyse-later writes no results yet; {later}")
     if not path.parent.is_dir():
-        raise UserError(f"{option} {path}: there is no folder {path.parent}; make it first")
+        raise UserError(f"{option} {path}: folder {path.parent} does not exist; create it first")
     if path.is_dir():
         raise UserError(f"{option} {path}: is a folder; write the name of a file")
     if not os.access(path.parent, os.W_OK):
-        raise UserError(f"{option} {path}: nothing can be written in {path.parent}; choose another folder")
+        raise UserError(f"{option} {path}: {path.parent} is not writable; choose another folder")
     if further := [name for name, further_path in options.files.items() if name != option and further_path == path]:
-        raise UserError(f"{option} {path}: {option} and {further[0]} name the same file; write two")
+        raise UserError(f"{option} {path}: {option} and {further[0]} name the same file; choose two files")

@@ -1,7 +1,7 @@
-"""Says why a scenario cannot run on a topology: where its clients enter, what they speak, and which way messages go.
+"""Checks whether a scenario can run on a topology: client entry points, protocols, and the paths of messages.
 
-Each rule yields a sentence a breach. `harness.options.plan.make` refuses a run with the first one. Where
-links carry only a part of what the scenario sends, the run is warned.
+Each rule yields one sentence per violation, and `harness.options.plan.make` rejects the run with the first. If links
+carry only some of the scenario's messages, the run gets a warning.
 """
 
 import difflib
@@ -36,48 +36,48 @@ from topologies.runtimes.proxies.link_proxies import no_proxies
 
 Users = Sequence[type[BrokerUser]]
 LIKE_ANOTHER = 0.85
-"""How like two names of client groups are, as `difflib` has it, of which one is a slip."""
+"""Similarity, by `difflib`, from which a client group's name counts as a misspelling of another."""
 
 # -- what the scenario's question needs --------------------------------------------------------------------------------
 
 
 def link_refusals(scenario: Scenario, topology: Topology, text: str) -> Iterator[str]:
-    """The topology has no link of the kind that the scenario asks about. ``text`` names it."""
+    """Yield a problem if the topology has no link of the kind that the scenario needs. ``text``: its name."""
     needed = scenario.link
     if needed and not any(needed.is_one(topology, link) for link in topology.links):
         yield (
-            f"--topology {text}: it has no {needed.what}, and scenario {scenario.name} asks about one; "
-            f"{scenario.another_topology('that has it')}"
+            f"--topology {text}: it has no {needed.what}, but scenario {scenario.name} needs one; "
+            f"{scenario.another_topology('that has one')}"
         )
 
 
 def entry_refusals(scenario: Scenario, options: Options) -> Iterator[str]:
-    """The topology has fewer brokers, or fewer where clients enter, than the scenario's question needs."""
+    """Yield a problem if the topology has fewer brokers, or fewer entry brokers, than the scenario needs."""
     topology = options.built_topology
     if len(topology.brokers) < scenario.brokers:
         yield (
-            f"--topology {options.topology}: it has {_brokers(len(topology.brokers))}, and scenario {scenario.name} "
-            f"asks about {scenario.brokers} or more; {scenario.another_topology('that has them')}"
+            f"--topology {options.topology}: it has {_brokers(len(topology.brokers))}, but scenario {scenario.name} "
+            f"needs {scenario.brokers} or more; {scenario.another_topology('that has enough')}"
         )
     for group in (topology.group(user.group) for user in scenario.users):
         least, brokers = scenario.entries.get(group.name, 1), len(group.enter_at)
         if brokers < least:
             yield (
-                f"--topology {options.topology}: group {group.name!r} enters at {_brokers(brokers)}, and scenario "
-                f"{scenario.name} asks about {least}; {_where_more_enter(scenario, group.name, least)}"
+                f"--topology {options.topology}: group {group.name!r} enters at {_brokers(brokers)}, but scenario "
+                f"{scenario.name} needs {least}; {_where_more_enter(scenario, group.name, least)}"
             )
     if scenario.pair and not _enters_at_a_pair(topology, scenario.pair):
         names = (entry.name for entry in entries() if entry.name != scenario.default_topology)
         fitting = " or ".join(name for name in names if _enters_at_a_pair(build(name), scenario.pair))
         yield (
-            f"--topology {options.topology}: group {scenario.pair!r} enters at no broker that has a standby, and "
-            f"scenario {scenario.name} asks about one; "
+            f"--topology {options.topology}: group {scenario.pair!r} enters at no broker that has a standby, but "
+            f"scenario {scenario.name} needs one; "
             f"{scenario.another_topology(f'where it does, such as {fitting}')}"
         )
 
 
 def place_refusals(scenario: Scenario, consuming: Sequence[type[ConsumerUser]], options: Options) -> Iterator[str]:
-    """Classes of consumers that are to be at different brokers are at the same one on this topology."""
+    """Yield consumer classes that must be at different brokers but share one broker on this topology."""
     at: dict[tuple[str, int], tuple[type[ConsumerUser], int]] = {}
     for user in consuming:
         brokers = options.built_topology.group(user.group).enter_at
@@ -89,13 +89,13 @@ def place_refusals(scenario: Scenario, consuming: Sequence[type[ConsumerUser]], 
                 )
                 yield (
                     f"--topology {options.topology}: {earlier.__name__} and {user.__name__} of scenario "
-                    f"{scenario.name} are to be at different brokers, and group {user.group!r} enters at "
+                    f"{scenario.name} must be at different brokers, but group {user.group!r} enters at "
                     f"{_brokers(len(brokers))}; {_where_more_enter(scenario, user.group, furthest + 1)}"
                 )
 
 
 def _places(user: type[ConsumerUser]) -> set[int]:
-    """Where it is to be, by the places of its group's failover URI."""
+    """Return the positions in the group's failover URI at which the class stays."""
     return {stay.place for stay in user.stays if stay.place is not None}
 
 
@@ -113,10 +113,10 @@ def _brokers(count: int) -> str:
 
 
 def group_refusals(scenario: Scenario, options: Options) -> Iterator[str]:
-    """A client group is misspelt: in the topology, in a user class, or in the scenario's fields.
+    """Yield misspelled client groups in the topology, in user classes, and in the scenario's fields.
 
-    A topology may have groups of other scenarios. One that no user class names, and that is nearly one that a class
-    names, is a slip: its brokers would have no clients.
+    A topology can have groups of other scenarios. A group that no user class names counts as misspelled if its name
+    resembles the group of a user class. Its brokers would have no clients.
     """
     names = [group.name for group in options.built_topology.groups]
     used = list(dict.fromkeys(user.group for user in scenario.users))
@@ -125,8 +125,8 @@ def group_refusals(scenario: Scenario, options: Options) -> Iterator[str]:
             near = nearest(user.group, [name for name in names if name not in used])
             yield (
                 f"{user.__name__}: group = {user.group!r}: topology {options.built_topology.name!r} has no such client "
-                f"group{near}{' It' if near else '; it'} has {', '.join(names) or 'none'}. Name a group so in the "
-                "topology, or another group in the user class"
+                f"group{near}{' It' if near else '; it'} has {', '.join(names) or 'none'}. Add the group to the "
+                "topology, or write another group in the user class"
             )
     for name in names:
         if name not in used and (near := _misspelt(name, used)):
@@ -138,13 +138,13 @@ def group_refusals(scenario: Scenario, options: Options) -> Iterator[str]:
         if group and group not in used:
             near = nearest(group, used)
             yield (
-                f"scenario {scenario.name}: {field} names the client group {group!r}, and no user class is in it"
+                f"scenario {scenario.name}: {field} names the client group {group!r}, but no user class is in it"
                 f"{near or ';'} Write one of {', '.join(used)}"
             )
 
 
 def _misspelt(name: str, known: Sequence[str]) -> str:
-    """Return the known name that ``name`` is a slip of; '' for a name that adds a part or a number to one."""
+    """Return the known name that ``name`` misspells, or '' for a name that adds a part or a number to a known one."""
     parts, letters = {*re.split(r"[-_.]", name)}, re.sub(r"[^a-z]", "", name.lower())
     if any(character.isdigit() for character in name) or any(other in parts for other in known):
         return ""
@@ -155,7 +155,7 @@ def _misspelt(name: str, known: Sequence[str]) -> str:
 
 
 def failover_refusals(options: Options) -> Iterator[str]:
-    """``--failover`` has what no client takes. Names the option and the user's own text, not the whole URI."""
+    """Yield options in ``--failover`` that clients do not support. The text is quoted, not the whole URI."""
     if options.failover is None:
         return
     for protocol in Spoken.parse(options.protocol).distinct:
@@ -169,16 +169,16 @@ def failover_refusals(options: Options) -> Iterator[str]:
 
 
 def group_of(user: type[BrokerUser], options: Options) -> ClientGroup:
-    """Where users of the class enter, by the failover options that were chosen. KeyError for a group that is not there.
+    """Return the client group of a user class, with the failover options of ``--failover``.
 
-    ValueError for failover options that no group can have.
+    Raises KeyError if the group does not exist, and ValueError for failover options that no group can have.
     """
     group = options.built_topology.group(user.group)
     return group if options.failover is None else replace(group, failover=options.failover)
 
 
 def client_refusals(users: Users, options: Options) -> Iterator[str]:
-    """Users have no client group, no possible destination, or brokers that do not take what they speak."""
+    """Yield user classes with an unknown group, an invalid destination, or brokers that cannot serve them."""
     for user in users:
         try:
             for name in user.destination_names():
@@ -192,7 +192,7 @@ def client_refusals(users: Users, options: Options) -> Iterator[str]:
         except ValueError as error:
             yield f"{user.__name__}: {error}"
         else:
-            if can(options.runtime, Capability.CONFIGURES_BROKERS):  # else its brokers are not as the topology says
+            if can(options.runtime, Capability.CONFIGURES_BROKERS):  # otherwise the topology may not match the brokers
                 refusals += _cannot_speak(group, protocol, "protocol" if user.protocol else "--protocol")
                 refusals += _too_large(group, protocol, user.body_bytes) if issubclass(user, ProducerUser) else ()
             if refusals:
@@ -200,7 +200,7 @@ def client_refusals(users: Users, options: Options) -> Iterator[str]:
 
 
 def _cannot_follow(group: ClientGroup, protocol: str, options: Options) -> Iterator[str]:
-    """Failover options that no client takes, or no client of this protocol, with their places in a file."""
+    """Yield failover options that clients of this protocol do not support, with their positions in a file."""
     place = place_of(options.topology, group.name, "failover") if options.failover is None else ""
     unknown_ports = {broker.name: f"{protocol}://{broker.name}:1" for broker in group.enter_at}
     try:
@@ -214,9 +214,9 @@ def _cannot_follow(group: ClientGroup, protocol: str, options: Options) -> Itera
 
 
 def _cannot_speak(group: ClientGroup, protocol: str, chosen_by: str) -> Iterator[str]:
-    """Brokers where the group enters that do not listen for its protocol, as one sentence.
+    """Yield one sentence about the group's entry brokers that do not listen for its protocol.
 
-    ``chosen_by``: what to change, the class attribute or the option.
+    ``chosen_by``: the class attribute or option that sets the protocol.
     """
     silent = [broker for broker in group.enter_at if protocol not in broker.spoken]
     if silent:
@@ -224,28 +224,29 @@ def _cannot_speak(group: ClientGroup, protocol: str, chosen_by: str) -> Iterator
         added = silent[0].listener_called
         ways = [f"give each {added} for it"] if added else []
         ways += [f"choose a {chosen_by} of {', '.join(common)}"] if common else []
-        yield f"{protocol} is not spoken by {', '.join(broker.name for broker in silent)}; {', or '.join(ways)}"
+        names = ", ".join(broker.name for broker in silent)
+        yield f"{protocol} has no listener on {names}; {', or '.join(ways)}"
 
 
 def _too_large(group: ClientGroup, protocol: str, body_bytes: int) -> Iterator[str]:
-    """Brokers that would end the connection over such a body, as sentences."""
+    """Yield brokers that would close the connection because of a body of this size."""
     for broker in group.enter_at:
         most = broker.largest_frame_bytes(protocol)
         if most is not None and body_bytes >= most:
             yield (
-                f"a body of {body_bytes:,} bytes is more than broker {broker.name} takes in a frame of {protocol} "
-                f"({most:,}); write less for --body-bytes, or raise max_frame_size_bytes of its transport connector"
+                f"a body of {body_bytes:,} bytes exceeds the {protocol} frame limit of broker {broker.name} "
+                f"({most:,}); reduce --body-bytes, or raise max_frame_size_bytes of its transport connector"
             )
 
 
 def uri_refusals(users: Users, options: Options) -> Iterator[str]:
-    """Clients are told of one broker of their group, and the group has no other one."""
+    """Yield user classes with one broker per failover URI whose group has only one broker."""
     for user in users:
         brokers = options.built_topology.group(user.group).enter_at
         if user.uris == ONE_URI and len(brokers) == 1:
             yield (
-                f"{user.__name__}: uris = {ONE_URI!r}, and its group {user.group!r} enters {options.topology} at "
-                f"{brokers[0].name} alone, so its clients know no other broker anyway; leave --uris out, or choose a "
+                f"{user.__name__}: uris = {ONE_URI!r}, but its group {user.group!r} enters {options.topology} only at "
+                f"{brokers[0].name}, so its clients have no other broker anyway; leave --uris out, or choose a "
                 f"--topology where {user.group} enter at several brokers"
             )
 
@@ -254,7 +255,7 @@ def uri_refusals(users: Users, options: Options) -> Iterator[str]:
 
 
 def brokers_file_refusals(options: Options) -> Iterator[str]:
-    """Brokers that run already are not all told of, each with its URIs."""
+    """Yield a problem if ``--brokers-file`` does not have every broker with its URIs."""
     if can(options.runtime, Capability.REACHES_RUNNING_BROKERS):
         try:
             external_of(options.wanted, options.built_topology, Spoken.parse(options.protocol).distinct)
@@ -265,18 +266,18 @@ def brokers_file_refusals(options: Options) -> Iterator[str]:
 
 
 def proxy_refusals(options: Options) -> Iterator[str]:
-    """Links are to be delayed where Toxiproxy cannot get between brokers, or is not to be had."""
+    """Yield a problem if links need Toxiproxy, and it is not available or cannot be put between the brokers."""
     if why := no_proxies(options.built_topology, options.runtime):
         yield f"{f'--link {options.link!r}' if options.link else f'--topology {options.topology}'}: {why}"
 
 
-# -- which way messages have to go -------------------------------------------------------------------------------------
-# A topology warns about its producers and consumers. It cannot know the other clients of a scenario. Paths and TTLs
-# also ignore destinations, but links may include, exclude or match only some destinations.
+# -- the paths of messages ---------------------------------------------------------------------------------------------
+# A topology warns about its producers and consumers. It cannot know the other client groups of a scenario. Its paths
+# and TTLs also ignore destinations, but links can include, exclude or match only some destinations.
 
 
 def reachability_warnings(topology: Topology, users: Users, routes: Sequence[Route] = ()) -> tuple[str, ...]:
-    """Sentences: who of a scenario's own groups are out of each other's reach, and which destinations stay behind."""
+    """Return warnings: client groups that cannot reach each other, and destinations that links do not carry."""
     routed = _routed(users, routes)
     far = (
         sentence
@@ -287,9 +288,10 @@ def reachability_warnings(topology: Topology, users: Users, routes: Sequence[Rou
 
 
 def carriage_refusals(users: Users, options: Options, routes: Sequence[Route]) -> Iterator[str]:
-    """A destination cannot get from a broker of its producers to any broker of its consumers.
+    """Yield destinations that cannot get from a broker of their producers to any broker of their consumers.
 
-    It is not known of brokers that run already. Brokers in memory have no links.
+    The rule does not apply to brokers that are already running, whose links are unknown, nor to brokers in memory,
+    which have no links.
     """
     if not can(options.runtime, Capability.CONFIGURES_BROKERS):
         return
@@ -306,13 +308,13 @@ def carriage_refusals(users: Users, options: Options, routes: Sequence[Route]) -
 
 
 Way = tuple[str, ...]
-"""The destinations under which a copy can cross links: any of them is enough."""
+"""The destinations under which a copy can cross links. One of them is enough."""
 
 
 def _routed(users: Users, routes: Sequence[Route]) -> Sequence[tuple[tuple[Way, ...], tuple[str, str]]]:
-    """Each pair of groups whose clients send to each other, with the ways of the copies.
+    """Return each pair of groups that exchange messages, with the ways of the copies.
 
-    What a virtual topic copies to a queue crosses links as a message of the queue, or of the topic.
+    A copy that a virtual topic puts on a queue crosses links as a message of the queue or of the topic.
     """
     topics = {copy: route.destination for route in routes for copy in route.copies if copy.once_subscribed}
 
@@ -328,7 +330,7 @@ def _routed(users: Users, routes: Sequence[Route]) -> Sequence[tuple[tuple[Way, 
 
 
 def _stopped(topology: Topology, paths: Sequence[Path], way: Way) -> tuple[Path, ...]:
-    """Those of ``paths`` that no destination of the way can take."""
+    """Return the ``paths`` that no destination of the way can take."""
     left = tuple(paths)
     for destination in way:
         left = topology.stopped(left, destination)
@@ -336,7 +338,7 @@ def _stopped(topology: Topology, paths: Sequence[Path], way: Way) -> tuple[Path,
 
 
 def _left_behind(topology: Topology, ways: Sequence[Way], groups: tuple[str, str]) -> Iterator[str]:
-    """One sentence for all of these destinations that do not get everywhere."""
+    """Yield one sentence about all destinations that do not reach every broker."""
     paths = topology.paths_between(*groups)
     behind = {way[0]: stopped for way in ways if (stopped := _stopped(topology, paths, way))}
     if behind:
@@ -347,7 +349,7 @@ def _left_behind(topology: Topology, ways: Sequence[Way], groups: tuple[str, str
 
 
 def _out_of_reach(topology: Topology, producers: str, consumers: str) -> Iterator[str]:
-    """The topology has already reported on the groups that every topology has."""
+    """Yield brokers out of reach. Topologies already report the groups ``producers`` and ``consumers``."""
     if (producers, consumers) != (PRODUCERS, CONSUMERS):
         begins, ends = (active(topology.group(name).enter_at) for name in (producers, consumers))
         pairs = ((begin.name, end.name) for begin, end in product(begins, ends))
@@ -357,7 +359,7 @@ def _out_of_reach(topology: Topology, producers: str, consumers: str) -> Iterato
 def _sentence(topology: Topology, destination: str, stopped: Sequence[Path], and_more: str) -> str:
     path = stopped[0]
     more_pairs = f" (nor between {len(stopped) - 1} more pairs of brokers)" if stopped[1:] else ""
-    links = ", ".join(  # of those hops that the destination cannot take even alone
+    links = ", ".join(  # of the hops that the destination cannot take even on their own
         f"link {link.name!r}"
         for hop in pairwise(path.route)
         if not topology.reaches(*hop, destination)

@@ -1,8 +1,8 @@
-"""Rejects attributes of user classes that are no settings: a run would ignore them, and its author would not notice.
+"""Rejects attributes of user classes that are not settings: a run would silently ignore them.
 
-Legal are the settings of `ProducerUser` and `ConsumerUser`, methods, properties, and names that begin with ``_``, but
-for names that our classes or Locust's have for themselves.
-Locust's own attributes are legal where they have an effect here.
+The settings of `ProducerUser` and `ConsumerUser`, methods, properties, and names that begin with ``_`` are allowed,
+except names that brokerbench's or Locust's classes use internally. Locust's attributes are allowed if they have an
+effect in a run.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -19,20 +19,21 @@ KINDS: tuple[type[BrokerUser], ...] = (ProducerUser, ConsumerUser)
 OTHER_KIND: Mapping[type, type] = {ProducerUser: ConsumerUser, ConsumerUser: ProducerUser}
 PACE = {
     ProducerUser: "a producer sends on a fixed schedule; write sends_per_second",
-    ConsumerUser: "a consumer takes messages as they come; write work_ms for the time that it takes for each",
+    ConsumerUser: "a consumer receives messages as they arrive; write work_ms for its processing time per message",
 }
 WAITS = ("wait_time", "min_wait", "max_wait", "wait_function")
 WITHOUT_EFFECT = {
-    "host": "clients connect by the failover URI of their group; choose a --topology, or brokers by --brokers-file",
+    "host": "clients connect with the failover URI of their group; choose --topology or --brokers-file",
     "weight": "the number of users of a class is fixed; write fixed_count",
 }
-"""Attributes of Locust's users that a run would ignore, with the next step."""
+"""Attributes of Locust users that a run would ignore, with the next step."""
 TASKS = {ProducerUser: "produce", ConsumerUser: "consume"}
 """The one task of each kind, which lasts until the run ends."""
 FROM_LOCUST = (*SET_BY_LOCUST, "fixed_count")
-"""`_task_problem` is about tasks."""
+"""`_task_problem` checks tasks."""
 TAKEN_BY_LOCUST = ("run", "start", "stop", "greenlet", "json", "fullname")
-"""Its users do not work without its own; `on_start`, `on_stop`, `context` and `wait` may be another's."""
+"""Locust users do not work if these are overridden. Classes may override `on_start`, `on_stop`, `context` and `wait`.
+"""
 
 
 def attribute_refusals(users: Iterable[type[BrokerUser]]) -> Iterator[str]:
@@ -64,70 +65,73 @@ def _kind_problem(user: type) -> str:
 
 
 def _own_classes(user: type) -> list[type]:
-    """Return the class, its bases and its mixins, as far as they are neither ours nor Locust's nor Python's."""
+    """Return the class, its bases and its mixins, without the classes of brokerbench, Locust and Python."""
     others = ("locust.", OUR_MODULES, "builtins", "typing", "abc")
     return [base for base in user.__mro__ if not f"{base.__module__}.".startswith(others)]
 
 
 def _only_annotated(owner: type) -> list[str]:
-    """Return names with an annotation and no value: ``sends_per_second: 99`` sets nothing."""
+    """Return the names that have an annotation but no value: ``sends_per_second: 99`` sets nothing."""
     return [name for name in vars(owner).get("__annotations__", {}) if name not in vars(owner)]
 
 
 def _problem(user: type, kind: type[BrokerUser], owner: type, name: str) -> str:
-    """Return what is wrong with one attribute, the rule and the next step; '' if it is legal."""
+    """Return the problem of one attribute, with the rule and the next step; '' if it is allowed."""
     taken = name in names_taken_by(kind) or name in TAKEN_BY_LOCUST
     if name in FROM_LOCUST or (name.startswith("_") and not taken):
         return ""
     settings = settings_of(kind)
     if name not in vars(owner):
         known = name in settings or name in settings_of(OTHER_KIND[kind])
-        return f"{name} has an annotation and no value, so it sets nothing; write {name} = …" if known else ""
+        return f"{name} has an annotation but no value, so it sets nothing; write {name} = …" if known else ""
     value = vars(owner)[name]
     subject = f"{name} = {shown(value)}{'' if owner is user else f' (of {owner.__name__})'}"
     if name in settings:
         return ""  # `attribute_refusals` checks its type
     if name in settings_of(OTHER_KIND[kind]):
         other = OTHER_KIND[kind].__name__
-        return f"{subject}: only a {other} has this setting, and {user.__name__} is a {kind.__name__}; leave it out"
+        return f"{subject}: only a {other} has this setting, but {user.__name__} is a {kind.__name__}; leave it out"
     if name in WITHOUT_EFFECT and value == getattr(User, name):
         return ""
     if name in WAITS or name in WITHOUT_EFFECT:
-        return f"{subject}: Locust's own attribute has no effect here: {WITHOUT_EFFECT.get(name) or PACE[kind]}"
+        return f"{subject}: this Locust attribute has no effect here: {WITHOUT_EFFECT.get(name) or PACE[kind]}"
     if name == "role":
         return f"{subject}: a {kind.__name__} is a {kind.role}; leave it out"
     if name == TASKS[kind]:
-        return f"{name}: Locust calls the method of {kind.__name__}, not this one; write a method of another name"
+        return f"{name}: Locust calls the method of {kind.__name__}, not this method; choose another name"
     if taken:
         shown_name = name if _is_code(value) else subject
-        return f"{shown_name}: a {kind.__name__} has this name for itself, and would not work; write another name"
+        return f"{shown_name}: {kind.__name__} uses this name internally and would not work; choose another name"
     return "" if _is_code(value) else f"{subject}: {_unknown(name, kind)}"
 
 
 def _is_code(value: object) -> bool:
-    """Whether it is a method or a property, and no class."""
+    """Whether a value is a method or a property, not a class."""
     return hasattr(type(value), "__get__") and not isinstance(value, type)
 
 
 def _unknown(name: str, kind: type) -> str:
-    """Return the rule, the nearest setting, and what to do."""
+    """Return the rule, the most similar setting, and the next step."""
     rule = f"a {kind.__name__} has no setting {name!r}"
     own_name = f"_my_{name}" if f"_{name}" in names_taken_by(kind) else f"_{name}"
-    or_own = f"or write {own_name} for an attribute of your own"
+    or_own = f"or write {own_name} for your own attribute"
     if hint := nearest(name, [*settings_of(kind), *WITHOUT_EFFECT]):
         return f"{rule}{hint} Correct the name, {or_own}"
     if hint := nearest(name, [*settings_of(OTHER_KIND[kind])]):
-        return f"{rule}{hint} That is one of a {OTHER_KIND[kind].__name__}; leave it out, {or_own}"
+        return f"{rule}{hint} That is a setting of {OTHER_KIND[kind].__name__}; leave it out, {or_own}"
     return f"{rule}; leave it out, {or_own}"
 
 
 def _task_problem(user: type[BrokerUser], kind: type[BrokerUser]) -> str:
-    """Locust would call another task at random instead of the one that sends or receives until the run ends."""
+    """Return the problem of extra tasks.
+
+    Locust would call them at random instead of the task that sends or receives until the run ends.
+    """
     tasks = {getattr(task, "__name__", str(task)) for task in user.tasks}
     if tasks == {TASKS[kind]}:
         return ""
     others = ", ".join(sorted(tasks - {TASKS[kind]})) or "none"
     return (
         f"tasks are {others}: a {kind.__name__} has one task, {TASKS[kind]}, which lasts until the run ends; remove "
-        "@task, and call methods of your own in on_start"
+        "@task, and call your own methods in on_start"
     )

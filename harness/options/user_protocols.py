@@ -1,4 +1,4 @@
-"""Finds the protocol of each user class: its own, or that of the option, which is the default for all others."""
+"""Finds the protocol of each user class: its own, or the protocol of ``--protocol`` by default."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ OF_REAL_BROKERS = [protocol for protocol in PROTOCOLS if protocol != MEMORY]
 
 @dataclass(frozen=True, order=True)
 class Exchange:
-    """Producers of one client group send to consumers of another, each by a protocol."""
+    """Producers of one client group that send to consumers of another, each by a protocol."""
 
     producers: str
     consumers: str
@@ -24,7 +24,7 @@ class Exchange:
 
 
 def exchanges_of(meetings: Iterable[Meeting], spoken: Spoken) -> tuple[Exchange, ...]:
-    """Return the exchange of each pair of classes that share messages once, in order."""
+    """Return the distinct exchanges between producer and consumer classes, sorted."""
     exchanges = {
         Exchange(
             producer.group,
@@ -37,12 +37,14 @@ def exchanges_of(meetings: Iterable[Meeting], spoken: Spoken) -> tuple[Exchange,
 
 
 def protocols_of(scenario: Scenario, option: str | None, *, in_memory: bool) -> str:
-    """Return the protocols of a run, as `Spoken` writes them. ``option``: what ``--protocol`` says. Raises UserError.
+    """Return the protocols of a run, as `Spoken` writes them. ``option``: the value of ``--protocol``.
 
-    ``in_memory``: the brokers are, and speak memory only.
+    ``in_memory``: the brokers are simulated in memory and support only the protocol ``memory``. Raises UserError.
     """
     if option and "=" in option:
-        raise UserError(f"--protocol {option}: it has no protocols of user classes; write protocol = … in the class")
+        raise UserError(
+            f"--protocol {option}: the option cannot set protocols of user classes; write protocol = … in the class"
+        )
     default = option or (MEMORY if in_memory else scenario.default_protocol)
     own = [user for user in scenario.users if user.protocol]
     if not own:
@@ -51,8 +53,8 @@ def protocols_of(scenario: Scenario, option: str | None, *, in_memory: bool) -> 
         _require_possible(user, in_memory=in_memory)
     if option and len(own) == len(scenario.users):
         raise UserError(
-            f"--protocol {option}: it is for user classes without a protocol of their own, and each of "
-            f"{', '.join(user.__name__ for user in own)} has one; leave it out, or a class's protocol"
+            f"--protocol {option}: it applies to user classes that do not set a protocol, but all of "
+            f"{', '.join(user.__name__ for user in own)} set one; leave the option out, or the protocol of a class"
         )
     try:
         spoken_by_default = Spoken.parse(default)
@@ -65,16 +67,19 @@ def _require_possible(user: type[BrokerUser], *, in_memory: bool) -> None:
     subject = f"{user.__name__}: protocol = {user.protocol!r}"
     if in_memory:
         raise UserError(
-            f"{subject}: brokers in memory speak only {MEMORY}; leave out the class's protocol, or --runtime {MEMORY}"
+            f"{subject}: brokers in memory support only {MEMORY}; leave out the class's protocol, or --runtime {MEMORY}"
         )
     if user.protocol not in OF_REAL_BROKERS:
         hint = nearest(str(user.protocol), OF_REAL_BROKERS)
         next_step = f"{hint} Write" if hint else "; write"
-        raise UserError(f"{subject}: not known{next_step} one of {', '.join(OF_REAL_BROKERS)}")
+        raise UserError(f"{subject}: unknown protocol{next_step} one of {', '.join(OF_REAL_BROKERS)}")
 
 
 def _spoken(scenario: Scenario, default: Spoken) -> Spoken:
-    """A role's protocol is the default if one of its classes uses it, else that of its first class."""
+    """Return the protocols of both roles and of each class that differs from its role.
+
+    A role's protocol is the default if one of its classes uses it, otherwise the protocol of its first class.
+    """
     by_role: dict[str, dict[str, str]] = {"producer": {}, "consumer": {}}
     for user in scenario.users:
         by_role[user.role][user.__name__] = user.protocol or default.of(user.role)

@@ -1,7 +1,7 @@
-"""Says why a run's users cannot send, select, work or reply as asked.
+"""Checks user classes against the run's options: sending, selectors, work and replies.
 
-Each rule yields a sentence a breach. `harness.options.plan.make` refuses a run with the first one, so a rule
-may rely on those before it.
+Each rule yields one sentence per violation. `harness.options.plan.make` rejects a run with the first violation, so a
+rule can rely on the rules before it.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -25,8 +25,8 @@ from records.step_judgement import P99
 from records.units import MS_PER_S
 from topologies.model.topology import Topology
 
-NOTHING = "FALSE"  # a selector that asks for no property is meant as it is
-MOST_VALUES = 8  # of a property in one sentence
+NOTHING = "FALSE"  # a selector without properties is assumed to be intended
+MOST_VALUES = 8  # values of a property that an error lists
 Producers = Sequence[type[ProducerUser]]
 Consumers = Sequence[type[ConsumerUser]]
 CORE = "core"
@@ -35,13 +35,13 @@ NO_PREFETCH = "its library counts bytes, not messages; set consumerWindowSize of
 NO_WORK = "its library shares a few threads among the listeners of all consumers, so they would wait for each other"
 
 
-# -- what messages carry and consumers select --------------------------------------------------------------------------
+# -- message settings and selectors ------------------------------------------------------------------------------------
 
 
 def message_refusals(
     producing: Producers, consuming: Consumers, options: Options, routes: Sequence[Route]
 ) -> Iterator[str]:
-    """No message can carry what is asked for, or no consumer can select it."""
+    """Yield message settings that cannot be sent, and selectors that cannot work."""
     yield from _unsendable(producing, options)
     yield from _unlike(producing)
     met_by = [*meetings((*producing, *consuming), routes)]
@@ -51,18 +51,21 @@ def message_refusals(
 
 
 def unwanted_refusals(producing: Producers, consuming: Consumers) -> Iterator[str]:
-    """A rate that changes is held if all that is due arrives, and that is not to be expected."""
+    """Yield settings that keep messages from arriving.
+
+    If the rate changes, a rate counts as held if all messages that are due arrive.
+    """
     for user in producing:
         if user.time_to_live_s is not None:
             yield (
-                f"{user.__name__}: time_to_live_s = {user.time_to_live_s:g} (--ttl): of messages that expire nobody "
-                "can tell whether a rate is held; leave it out, or choose one --rate"
+                f"{user.__name__}: time_to_live_s = {user.time_to_live_s:g} (--ttl): if messages expire, the run "
+                "cannot show whether a rate is held; leave it out, or choose one --rate"
             )
     for consumer in consuming:
         if any(consumer.selectors()):
             yield (
-                f"{consumer.__name__}: selector = {consumer.selector!r} (--selector): of messages that consumers leave "
-                "out nobody can tell whether a rate is held; leave it out, or choose one --rate"
+                f"{consumer.__name__}: selector = {consumer.selector!r} (--selector): if consumers skip messages, the "
+                "run cannot show whether a rate is held; leave it out, or choose one --rate"
             )
 
 
@@ -89,7 +92,10 @@ def _unsendable(producing: Producers, options: Options) -> Iterator[str]:
 
 
 def _unlike(producing: Producers) -> Iterator[str]:
-    """The analysis knows a message's class only by its destination."""
+    """Yield classes that send different messages to one destination.
+
+    The analysis identifies the class of a message only by its destination.
+    """
     first_by_destination: dict[str, type[ProducerUser]] = {}
     for user in producing:
         for name in user.destination_names():
@@ -98,12 +104,13 @@ def _unlike(producing: Producers) -> Iterator[str]:
             if (ours.properties, ours.time_to_live_s) != (theirs.properties, theirs.time_to_live_s):
                 yield (
                     f"{earlier.__name__} and {user.__name__} send to {name} with different properties or times to "
-                    "live, so nobody could tell which message should have come; give them the same, or two destinations"
+                    "live, so the run could not show which messages should have arrived; give both classes the same "
+                    "values, or different destinations"
                 )
 
 
 def _unselectable(consumer: type[ConsumerUser], producing: Producers, options: Options) -> Iterator[str]:
-    """A selector does not parse, compares unlike values, or matches no message that is sent to its destination."""
+    """Yield selectors that cannot be parsed, compare unlike values, or match no message of their destination."""
     sent = {producer.message_settings().properties: None for producer in producing}
     if not consumer.selectors():
         yield f"{consumer.__name__}: selector is an empty list; write '' for every message"
@@ -117,7 +124,7 @@ def _unselectable(consumer: type[ConsumerUser], producing: Producers, options: O
 
 
 def _matches_none(sent: Iterable[MessageProperties]) -> str:
-    """What the messages have instead, and what to do."""
+    """Describe the properties that the messages have, and the next step."""
     values: dict[str, dict[str, None]] = {}
     for name, cycle in (property_cycle for properties in sent for property_cycle in properties.cycles):
         values.setdefault(name, {}).update({repr(value): None for value in cycle})
@@ -140,21 +147,27 @@ FASTER = "lower --rate or --work-ms, or use more --consumers"
 
 
 def work_refusals(producing: Producers, consuming: Consumers, options: Options) -> Iterator[str]:
-    """Consumers cannot work as asked. A rate that changes has to be served where it is lowest, to ask its question."""
+    """Yield consumers that cannot work as configured.
+
+    If the rate changes, the consumers must keep up at least with the lowest rate. Otherwise no rate can be held.
+    """
     yield from _impossible_work(consuming, options)
     if options.steps or options.search:
         yield from (f"{overload}; {FASTER}" for overload in _unserved_destinations(producing, consuming))
 
 
 def unserved_warnings(producing: Producers, consuming: Consumers, options: Options) -> Iterator[str]:
-    """Consumers that cannot take all that is sent: messages pile up, which may be wanted."""
+    """Yield warnings about consumers that cannot keep up. Messages pile up then, which may be intended."""
     if not (options.steps or options.search):
         for overload in _unserved_destinations(producing, consuming):
-            yield f"{overload}, so messages pile up from the start; if that is not meant, {FASTER}"
+            yield f"{overload}, so messages pile up from the start; if this is not intended, {FASTER}"
 
 
 def _unserved_destinations(producing: Producers, consuming: Consumers) -> Iterator[str]:
-    """Not judged where consumers select, or messages expire: not all that is sent has to be worked on there."""
+    """Yield destinations that get more messages than their consumers can process.
+
+    Destinations with selectors or expiring messages are skipped, because their consumers do not process all messages.
+    """
     for destination in dict.fromkeys(user.destination for user in consuming):
         works = {user: Work.parse(str(user.work_ms)) for user in consuming if user.destination == destination}
         senders = [user for user in producing if user.destination == destination]
@@ -176,29 +189,32 @@ def _impossible_work(consuming: Consumers, options: Options) -> Iterator[str]:
     by_core = [user for user in consuming if spoken.of(user.role, user.__name__) == CORE]
     if by_core:
         if options.prefetch is not None:
-            yield f"--prefetch {options.prefetch}: {CORE} clients take none: {NO_PREFETCH}"
+            yield f"--prefetch {options.prefetch}: {CORE} clients do not support it: {NO_PREFETCH}"
         for user in (user for user in by_core if works[user]):
             yield (
-                f"{user.__name__}: work_ms = {user.work_ms!r} (--work-ms): {CORE} clients cannot do this: {NO_WORK}; "
-                "choose another --protocol"
+                f"{user.__name__}: work_ms = {user.work_ms!r} (--work-ms): {CORE} clients do not support it: "
+                f"{NO_WORK}; choose another --protocol"
             )
     for user in (user for user in consuming if works[user] and user.takes_turns()):
         yield (
             f"{user.__name__}: work_ms = {user.work_ms} (--work-ms): its {user.fixed_count} users share "
-            f"{user.destinations} destinations (--destinations), and would work for each of theirs at the same "
-            f"time; use --consumers {user.destinations} or more, or leave the time out"
+            f"{user.destinations} destinations (--destinations), and a user would work for several of them at the same "
+            f"time; use --consumers {user.destinations} or more, or leave the work time out"
         )
 
 
 def _least_per_s(user: type[ProducerUser]) -> float:
-    """Messages a second of all users of the class, at the lowest rate of the load."""
+    """Return the messages per second of all users of the class at the lowest rate of the load."""
     steps = parse_steps(user.rate_steps) if user.rate_steps else ()
     rates = [rate for step in steps for rate in (step.from_per_s, step.to_per_s)]
     return user.fixed_count * (min(rates) if rates else user.sends_per_second)
 
 
 def _unserved(destination: str, rate_per_s: float, works: dict[type[ConsumerUser], Work]) -> Iterator[str]:
-    """Consumers of a queue share its messages; each subscriber of a topic gets all of them."""
+    """Yield a sentence if consumers cannot keep up.
+
+    Consumers of a queue share its messages; each subscriber of a topic gets all messages.
+    """
     most = {user: MS_PER_S / work.mean_ms for user, work in works.items()}
     if destination.startswith(QUEUE):
         can_per_s = sum(user.fixed_count * per_s for user, per_s in most.items())
@@ -206,10 +222,10 @@ def _unserved(destination: str, rate_per_s: float, works: dict[type[ConsumerUser
         can_per_s = min(most.values())
     if rate_per_s >= can_per_s:
         consumers = " and ".join(f"{user.fixed_count} {user.__name__} of {user.work_ms} ms" for user in works)
-        share = "together" if destination.startswith(QUEUE) else "each, and each subscriber gets all messages"
+        share = "in total" if destination.startswith(QUEUE) else "each, and each subscriber gets all messages"
         yield (
-            f"{destination}: {rate_per_s:,g} messages a second are sent to it, and its consumers ({consumers}) can "
-            f"take at most {can_per_s:,.6g} a second {share}"
+            f"{destination}: {rate_per_s:,g} messages per second are sent to it, but its consumers ({consumers}) can "
+            f"process at most {can_per_s:,.6g} per second {share}"
         )
 
 
@@ -217,19 +233,19 @@ def _unserved(destination: str, rate_per_s: float, works: dict[type[ConsumerUser
 
 
 def search_refusals(producing: Producers, options: Options) -> Iterator[str]:
-    """No first steps can be made of the search for the highest rate."""
+    """Yield problems of the first steps of the search for the highest rate."""
     search, producers = options.search, sum(user.fixed_count for user in producing)
     if search is None:
         return
     if transacted := [user.__name__ for user in producing if user.transaction_size]:
         yield (
-            f"--rate {search}: messages of {', '.join(transacted)} wait for their transaction between two rates; leave "
-            "transactions out"
+            f"--rate {search}: messages of {', '.join(transacted)} would wait for the end of their transaction between "
+            "two rates; leave transactions out"
         )
     if search.begin_per_s < producers:
         yield (
-            f"--rate {search}: between two rates each of {producers} producers sends a message in two seconds, so "
-            f"begin at {producers} messages a second or more"
+            f"--rate {search}: between two rates, each of {producers} producers sends one message per two seconds, so "
+            f"begin at {producers} messages per second or more"
         )
     step_s = search.step_for(search.begin_per_s, producers)
     if options.load_s is not None and options.load_s < step_s + AFTER_A_STEP_S:
@@ -241,12 +257,12 @@ def search_refusals(producing: Producers, options: Options) -> Iterator[str]:
 
 
 def stay_refusals(consuming: Consumers, load_s: float | None) -> Iterator[str]:
-    """Consumers come back after the load: what they left would be taken for left behind."""
+    """Yield consumers that come back only after the load. Their messages would count as stranded."""
     for user in consuming:
         last = user.stays[-1]
         if load_s is not None and last.from_s >= load_s:
             yield (
-                f"{user.__name__}: its last stay begins {last.from_s:g} s into the load, which is over after "
+                f"{user.__name__}: its last stay begins {last.from_s:g} s into the load, which ends after "
                 f"{load_s:g} s; make the load longer (-t)"
             )
 
@@ -255,7 +271,7 @@ def stay_refusals(consuming: Consumers, load_s: float | None) -> Iterator[str]:
 
 
 def reply_refusals(producing: Producers, consuming: Consumers, options: Options) -> Iterator[str]:
-    """Whoever awaits replies cannot get them: by protocol, connection, or the topology's links."""
+    """Yield requesters that cannot get replies because of the protocol, the connection, or the topology's links."""
     requesting = [user for user in producing if user.awaits_replies]
     replying = [user for user in consuming if user.replies]
     if not requesting and not replying:
@@ -266,8 +282,8 @@ def reply_refusals(producing: Producers, consuming: Consumers, options: Options)
         repliers = [user_class for user_class in replying if user_class.destination == user.destination]
         if not repliers:
             yield (
-                f"{user.__name__}: awaits_replies = True, and nobody replies to {user.destination}; write replies = "
-                "True in a ConsumerUser of that destination"
+                f"{user.__name__}: awaits_replies = True, but no consumer replies to {user.destination}; write replies "
+                "= True in a ConsumerUser of that destination"
             )
         for replier in repliers:
             yield from _unanswered(user, replier, options)
@@ -289,8 +305,8 @@ def _no_temporary_queues(users: Sequence[type[BrokerUser]], options: Options) ->
         chosen, protocol = _chosen(user, options)
         if protocol not in ("memory", *able):
             yield (
-                f"{chosen}: {protocol} has no temporary queues for replies on brokers of "
-                f"{topology.flavour}, and {topology.name} has such; choose --protocol {' or '.join(able)}"
+                f"{chosen}: {protocol} has no temporary queues for replies on {topology.flavour} brokers, which "
+                f"{topology.name} uses; choose --protocol {' or '.join(able)}"
             )
 
 
@@ -300,7 +316,7 @@ def _unanswered(requester: type[BrokerUser], replier: type[BrokerUser], options:
     chosen, answering = _chosen(replier, options)
     if (asking, answering) in topology.product.unanswered:
         yield (
-            f"{chosen}: on brokers of {topology.flavour} {answering} clients cannot reply "
+            f"{chosen}: on {topology.flavour} brokers, {answering} clients cannot reply "
             f"to temporary queues of {asking} clients; choose one protocol for both"
         )
 
@@ -308,13 +324,13 @@ def _unanswered(requester: type[BrokerUser], replier: type[BrokerUser], options:
 def _unfit_for_requests(user: type[ProducerUser]) -> Iterator[str]:
     if user.destinations > 1:
         yield (
-            f"{user.__name__}: destinations = {user.destinations}: requests go to one destination here, so that its "
+            f"{user.__name__}: destinations = {user.destinations}: requests must go to one destination, so that their "
             "replies have one name; leave --destinations out"
         )
     if user.transaction_size:
         yield (
-            f"{user.__name__}: transaction_size = {user.transaction_size}: requests of a transaction would wait "
-            "for its end; leave transactions out"
+            f"{user.__name__}: transaction_size = {user.transaction_size}: requests would wait for the end of their "
+            "transaction; leave transactions out"
         )
     if user.connections != ONE:
         yield (
@@ -324,7 +340,7 @@ def _unfit_for_requests(user: type[ProducerUser]) -> Iterator[str]:
 
 
 def _no_way_back(topology: Topology, requesters: str, repliers: str) -> Iterator[str]:
-    """A replier's broker does not reach each requester's."""
+    """Yield pairs of brokers between which replies find no path."""
     paths = topology.paths()
     for begin, end in product(topology.group(repliers).enter_at, topology.group(requesters).enter_at):
         if (begin.name, end.name) not in paths:

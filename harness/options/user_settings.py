@@ -1,4 +1,4 @@
-"""Sets a scenario's user classes as a run's options ask, checks them, and restores them for the next run."""
+"""Applies a run's options to the scenario's user classes, checks them, and restores them for the next run."""
 
 import inspect
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,28 +26,28 @@ SOURCE = "source file"
 Own = tuple[tuple[type[BrokerUser], str, Setting], ...]
 """(user class, attribute, value)"""
 ONE_DESTINATION = ("openwire", "core")
-"""Protocols by which a producer has one destination: a thread in the JVM sends all of its messages."""
+"""Protocols that allow one destination per producer, because a thread in the JVM sends all of its messages."""
 
 SET_BY_ONE_OPTION = {name: option.sets.split(".") for name, option in OPTIONS.items() if option.sets}
-"""By field of `Options`: (of producers, consumers or all users; attribute of their classes)."""
+"""By field of `Options`: ("producers", "consumers" or "users"; the attribute of their classes)."""
 SHARED = ("fixed_count", "sends_per_second", "rate_steps", "joins")
-"""Attributes that are a class's share of what is chosen for all."""
+"""Attributes that hold a class's share of a total for all classes."""
 CONFIGURED = (*SHARED, *(attribute for _, attribute in SET_BY_ONE_OPTION.values()))
 CHECKED_WITH_MESSAGES = ("time_to_live_s", "priority")
-"""`drivers.client.message_settings` knows their bounds."""
+"""`drivers.client.message_settings` checks their bounds."""
 BOUNDS = {
-    "fixed_count": Bounds(0, MOST_CLIENTS),  # 0: none is said; a run refuses it
+    "fixed_count": Bounds(0, MOST_CLIENTS),  # 0 means that no number is set; a run rejects it
     "sends_per_second": Bounds(LEAST_PER_S, MOST_PER_S),
 } | {
     attribute: bounds
     for name, (_, attribute) in SET_BY_ONE_OPTION.items()
     if (bounds := OPTIONS[name].bounds) and attribute not in CHECKED_WITH_MESSAGES
 }
-"""Of class attributes: as of the options that set them."""
+"""Bounds of class attributes, taken from the options that set them."""
 
 
 def require_all_named(classes: Iterable[type[User]], named: Iterable[type[BrokerUser]]) -> None:
-    """Raise UserError where one of Locust's ``classes`` is none that the scenario has ``named``."""
+    """Raise UserError if Locust found a user class that the scenario does not name."""
     scenarios_own = {*named}
     for user in classes:
         if user not in scenarios_own:
@@ -59,12 +59,12 @@ def require_all_named(classes: Iterable[type[User]], named: Iterable[type[Broker
 
 
 def settings(users: Iterable[type]) -> dict[str, dict[str, Setting]]:
-    """What a run's options can change of user classes, by class: a worker's own classes know nothing of the options."""
+    """Return the attributes that options can change, by class. Workers need them, as they do not read the options."""
     return {user.__name__: {name: getattr(user, name) for name in CONFIGURED if hasattr(user, name)} for user in users}
 
 
 def own_settings(users: Iterable[type]) -> dict[str, dict[str, str]]:
-    """Return what no option changes of user classes, by class: settings as Python writes them, role and source file."""
+    """Return, by class, the repr of the attributes that no option changes, the role, and a digest of the source file."""
     return {
         user.__name__: {
             **{
@@ -88,16 +88,16 @@ def _source_digest(user: type) -> str:
 
 
 def other_settings(own: Mapping[str, Mapping[str, str]], masters: Mapping[str, Mapping[str, str]]) -> str:
-    """The sentence for a worker whose `own_settings` are not the master's; '' if they are the same."""
+    """Return a sentence if a worker's `own_settings` differ from the master's; '' if they are the same."""
     next_step = "; give both the same locustfile and the same environment"
     for name in [*masters, *own]:
         if name not in own or name not in masters:
             has, lacks = ("the master", "this worker") if name in masters else ("this worker", "the master")
-            return f"{has} has a user class {name}, and {lacks} has none{next_step}"
+            return f"{has} has a user class {name}, but {lacks} does not{next_step}"
         differences = [
             f"{_named(name, setting)} is {own[name][setting]} here, and {value} in the master"
             for setting, value in masters[name].items()
-            if setting in own[name] and own[name][setting] != value  # another role has others
+            if setting in own[name] and own[name][setting] != value  # roles have different settings
         ]
         if differences:
             return "; ".join(differences) + next_step
@@ -109,21 +109,21 @@ def _named(user_class: str, setting: str) -> str:
 
 
 def remember(scenario: Scenario) -> Own:
-    """The user classes' own settings, before any run's options change them. `restore` brings them back."""
+    """Return the settings of the user classes before a run's options change them, for `restore`."""
     return tuple(
         (user, name, getattr(user, name)) for user in scenario.users for name in CONFIGURED if hasattr(user, name)
     )
 
 
 def restore(own: Own) -> None:
-    """One process makes many runs in the web UI: one run's settings are not the next run's defaults."""
+    """Restore the user classes. In the web UI, one process makes many runs, which must not inherit settings."""
     free_settings(user for user, _, _ in own)
     for user, name, value in own:
         setattr(user, name, value)
 
 
 def configure_users(scenario: Scenario, options: Options) -> None:
-    """Give the scenario's user classes the counts, sizes and rates that were asked for."""
+    """Set the counts, sizes and rates from the options on the scenario's user classes. Raises UserError."""
     producing = [user for user in scenario.users if issubclass(user, ProducerUser)]
     consuming = [user for user in scenario.users if issubclass(user, ConsumerUser)]
     for user in scenario.users:
@@ -145,16 +145,16 @@ def configure_users(scenario: Scenario, options: Options) -> None:
     _require_transactions(producing)
     if options.pool_size is not None and not any(user.connections == POOLED for user in scenario.users):
         raise UserError(
-            f"--pool-size {options.pool_size}: nobody shares connections; add --connections {POOLED}, or leave it out"
+            f"--pool-size {options.pool_size}: no user class shares connections; add --connections {POOLED}, or leave "
+            "it out"
         )
 
 
 def _problem(user: type[BrokerUser], *, joins: bool) -> str:
-    """What is wrong with the values of a user class's settings, with the rule; '' if nothing is.
+    """Return the problem of a setting's value, with the rule; '' if there is none.
 
-    `harness.options.user_attributes` has checked their names and types.
-
-    ``joins``: the steps of the load say how many users there are.
+    `harness.options.user_attributes` has checked names and types. ``joins``: the steps of the load determine the number
+    of users.
     """
     try:
         if issubclass(user, ProducerUser) and user.rate_steps:
@@ -166,12 +166,12 @@ def _problem(user: type[BrokerUser], *, joins: bool) -> str:
             continue
         value = getattr(user, name)
         if (problem := bounds.problem(value)) and not (name == "transaction_size" and value <= 0):
-            return f"{name} = {value}: {problem}"  # without a transaction, its own rule says more
+            return f"{name} = {value}: {problem}"  # `_require_transactions` has a better error for a size below 1
     return ""
 
 
 def _join(users: Sequence[type[BrokerUser]], clients: ClientSteps | None) -> None:
-    """Each class has its share of every step. None: all clients are there from the beginning."""
+    """Give each class its share of every step. None: all clients are there from the start."""
     for place, user in enumerate(users if clients else ()):
         assert clients is not None
         share = clients.share(len(users), place)
@@ -179,7 +179,7 @@ def _join(users: Sequence[type[BrokerUser]], clients: ClientSteps | None) -> Non
 
 
 def _count(users: Sequence[type[BrokerUser]], count: int | None) -> None:
-    """Spread a count over several classes, the first ones getting what does not divide."""
+    """Distribute a count over several classes. The first classes get the remainder."""
     if count is None:
         return
     if count < len(users):
@@ -193,7 +193,7 @@ def _pace(producing: Sequence[type[ProducerUser]], options: Options) -> None:
     """Give each producing class its share of the rate, or of the steps."""
     producers = sum(user.fixed_count for user in producing)
     if not producers and (options.rate is not None or options.steps or options.search):
-        raise UserError(f"{producing[0].__name__}: fixed_count = 0: nobody could send; write how many there are")
+        raise UserError(f"{producing[0].__name__}: fixed_count = 0: there would be no producers; write their number")
     steps = options.search.first_steps(producers) if options.search else options.steps
     shares = [step.of_one_in(producers) for step in steps]
     for user in producing:
@@ -204,21 +204,21 @@ def _pace(producing: Sequence[type[ProducerUser]], options: Options) -> None:
 
 
 def _parsed_properties(text: str) -> dict[str, list[str | int | float | bool]]:
-    """``{"colour": ["red", "blue"]}``, the user classes' own attribute as JSON. Raises UserError."""
+    """Parse ``{"colour": ["red", "blue"]}``, the JSON form of the user classes' attribute. Raises UserError."""
     try:
         return {name: list(values) for name, values in MessageProperties.parse(text).cycles}
     except ValueError as error:
         raise UserError(
-            f"""--properties {" ".join(text.split())}: {error}; write '{{"colour": ["red", "blue"]}}', for instance"""
+            f"""--properties {" ".join(text.split())}: {error}; write, for example, '{{"colour": ["red", "blue"]}}'"""
         ) from error
 
 
 def _require_connectable(user: type[BrokerUser]) -> None:
-    """The connection mode of a class: what connects for each message sends, and never listens."""
+    """Check the connection settings of a class. Consumers of a run per-message have one connection each."""
     if user.connections not in CONNECTION_MODES:
         modes = ", ".join(CONNECTION_MODES)
         raise UserError(
-            f"{user.__name__}: connections = {user.connections!r} is no connection mode; write one of {modes}"
+            f"{user.__name__}: connections = {user.connections!r} is not a connection mode; write one of {modes}"
         )
     if user.pool_size < 1:
         raise UserError(f"{user.__name__}: pool_size = {user.pool_size}: must be at least 1")
@@ -228,13 +228,13 @@ def _require_connectable(user: type[BrokerUser]) -> None:
         raise UserError(f"{user.__name__}: uris = {user.uris!r}; write one of {', '.join(URIS)}")
     if user.uris == ONE_URI and user.connections != ONE:
         raise UserError(
-            f"{user.__name__}: uris = {ONE_URI!r}, but its connections are {user.connections}: only a client with a "
-            f"connection of its own can be told of one broker; use --connections {ONE}, or leave --uris out"
+            f"{user.__name__}: uris = {ONE_URI!r}, but its connections are {user.connections}: only a client that does "
+            f"not share connections can have a URI with one broker; use --connections {ONE}, or leave --uris out"
         )
 
 
 def _require_spread(user: type[BrokerUser], options: Options) -> None:
-    """Raise UserError for what a client cannot do with more than one destination."""
+    """Raise UserError if a client cannot handle several destinations with its protocol or transactions."""
     try:
         user.destination_names()
     except ValueError as error:
@@ -246,27 +246,27 @@ def _require_spread(user: type[BrokerUser], options: Options) -> None:
         protocol = Spoken.parse(options.protocol).of(user.role, user.__name__)
         if protocol in ONE_DESTINATION and user.connections != PER_MESSAGE:
             raise UserError(
-                f"{subject}: a producer by {protocol} sends to one destination only; use --producers "
+                f"{subject}: a {protocol} producer can send to only one destination; use --producers "
                 f"{user.destinations} or more, or another --protocol for the producers"
             )
         if user.transaction_size:
             raise UserError(
-                f"{subject}: messages of a transaction go to one destination; use --producers {user.destinations} or "
-                "more, or no transactions"
+                f"{subject}: all messages of a transaction go to one destination; use --producers {user.destinations} "
+                "or more, or leave transactions out"
             )
 
 
 def _require_transactions(producing: Iterable[type[ProducerUser]]) -> None:
-    """Raise UserError where a class asks for transactions that it cannot have."""
+    """Raise UserError if a class has a transaction size that is not possible."""
     for user in producing:
         size = user.transaction_size
-        subject = f"{user.__name__}: {size} messages a transaction (--transaction-size)"
+        subject = f"{user.__name__}: {size} messages per transaction (--transaction-size)"
         if size < 0:
-            raise UserError(f"{subject}: write a number of messages, or 0 for none")
+            raise UserError(f"{subject}: write a number of messages, or 0 for no transactions")
         if size and user.connections == PER_MESSAGE:
-            raise UserError(f"{subject}: each message has a connection of its own; use --connections one or pooled")
+            raise UserError(f"{subject}: each message has a separate connection; use --connections one or pooled")
         if size > user.in_flight:
             raise UserError(
-                f"{subject}: only {user.in_flight} messages may await their answer, and none is answered before its "
+                f"{subject}: only {user.in_flight} messages may be unconfirmed, but none is confirmed before its "
                 f"transaction ends; use --in-flight {size} or more"
             )

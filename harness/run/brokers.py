@@ -1,4 +1,4 @@
-"""The brokers' side of one run: brings brokers up, watches them, browses their queues and takes them down."""
+"""Manages the brokers of one run: starts them, watches them, browses their queues and takes them down."""
 
 import logging
 import time
@@ -52,11 +52,11 @@ from topologies.runtimes.own import proxies_of
 log = logging.getLogger("brokerbench")
 
 Reroute = Callable[[Endpoint], Endpoint]
-"""Where clients go instead of a broker's own listener: a proxy in between. The proof and the browsing go straight."""
+"""Returns the endpoint of a proxy for clients to use instead of the broker's. Proof and browsing bypass the proxy."""
 
 
 class BrokerEnvironment:
-    """The brokers of one run. `close` may be called at any moment, also while `up` is busy, and more than once."""
+    """The brokers of one run. `close` may be called at any time, even while `up` is busy, and more than once."""
 
     def __init__(
         self,
@@ -72,9 +72,9 @@ class BrokerEnvironment:
         copied: bool = False,
         own_clients: OwnClients = ALL_CLIENTS,
     ) -> None:
-        """``destinations``: where the clients send to and receive from. ``subscribers``: those that are durable.
-        ``sent_to``: the destinations that producers send to. ``copied``: messages to one destination go to several.
-        ``own_clients``: which clients are the run's.
+        """``destinations``: the clients' destinations. ``subscribers``: the classes with durable subscriptions.
+        ``sent_to``: the destinations that producers send to. ``copied``: whether brokers copy messages to several
+        destinations. ``own_clients``: identifies the clients of the run.
         """
         self.topology = topology = options.built_topology
         self.runtime: Runtime
@@ -115,9 +115,9 @@ class BrokerEnvironment:
     ) -> None:
         """Start all brokers, begin to sample them, and prove links and paths.
 
-        ``exchanges``: which groups exchange messages, by which protocols. ``started``: called between start and proof.
-        ``not_joined``: the brokers that join later, and have not yet when it is asked. ``gone``: those that a fault has
-        taken down for good.
+        ``exchanges``: the groups that exchange messages, with their protocols. ``started``: called between start and
+        proof. ``not_joined``: returns the brokers that will join and have not joined yet. ``gone``: returns the brokers
+        that a fault has taken down for good.
         """
         self._not_joined, self._gone = not_joined, gone
         paths_by_protocols: dict[tuple[str, str], list[Path]] = {}
@@ -143,7 +143,7 @@ class BrokerEnvironment:
         tell()
 
     def network(self) -> Network:
-        """How the clients reach the brokers, with the user's own failover options where given."""
+        """Return how the clients reach the brokers, with the user's failover options if any."""
         uris = {protocol: self._uris(protocol) for protocol in self._spoken.distinct}
         for broker in self.topology.brokers:
             self._reached(broker.name)
@@ -170,7 +170,7 @@ class BrokerEnvironment:
         )
 
     def _uris(self, protocol: str) -> dict[str, str]:
-        """By broker that speaks this protocol: where its clients connect."""
+        """Return the URI for clients of each broker that has a listener for this protocol."""
         endpoints = []
         for broker in self.topology.brokers:
             with suppress(KeyError):
@@ -180,7 +180,7 @@ class BrokerEnvironment:
         return {endpoint.broker: endpoint.uri for endpoint in endpoints}
 
     def _reached(self, broker: str) -> Endpoint:
-        """Where clients of the run reach a broker, by a consumers' protocol if it speaks one. Raises KeyError."""
+        """Return a broker's endpoint for the run's clients, with a consumer protocol if possible. Raises KeyError."""
         for protocol in (self._spoken.consumers, *self._spoken.distinct):
             with suppress(KeyError):
                 return self.runtime.endpoint(broker, protocol)
@@ -192,10 +192,10 @@ class BrokerEnvironment:
         return ClientGroup(group.name, group.enter_at, self._options.failover)
 
     def dead_brokers(self, expected: Callable[[], Collection[str]] = frozenset) -> list[str]:
-        """A sentence for each broker or link proxy that ended though nobody stopped it.
+        """Return a sentence for each broker or link proxy that ended unexpectedly.
 
-        One sentence if all brokers went together. ``expected``: the brokers that are meant to be down at this moment.
-        It is asked before and after the look, as a fault may begin or end meanwhile.
+        If all brokers went down together, there is one sentence. ``expected``: returns the brokers that should be down.
+        It is called before and after the check, as a fault may begin or end during it.
         """
         before = expected()
         missing = [broker.name for broker in self.topology.brokers if not self.runtime.alive(broker.name)]
@@ -205,20 +205,20 @@ class BrokerEnvironment:
         proxies = proxies_of(self.runtime)
         broken = [loss] if proxies and (loss := proxies.loss()) else []
         return broken + [
-            f"broker {broker} ended though nobody stopped it; the last lines of its log:\n"
+            f"broker {broker} ended unexpectedly; the last lines of its log:\n"
             + "\n".join(self.runtime.log_tail(broker))
             for broker in dead
         ]
 
     def latest(self) -> Mapping[Series, Reading]:
-        """The latest samples of the brokers. Sends no request."""
+        """Return the latest samples of the brokers. Sends no request."""
         return self._watch.latest()
 
     def states(self, expected_down: Collection[str] = ()) -> dict[str, str]:
-        """By broker: up | frozen | dead | not running | not serving.
+        """Return the state of each broker: up | frozen | dead | not running | not serving.
 
-        ``expected_down``: the brokers that a fault has taken down and that log no client in yet. One of them whose
-        process runs does not serve. Nor does one of a pair that waits for the other: it says nothing of connections.
+        ``expected_down``: the brokers that a fault has taken down and that do not accept logins yet. If their process
+        runs, they are "not serving". So is the broker of a pair that stands by: it does not report connections.
         """
         return {broker.name: self._state(broker.name, expected_down) for broker in self.topology.brokers}
 
@@ -236,7 +236,7 @@ class BrokerEnvironment:
         return "not serving" if broker in expected_down or self._stands_by(broker) else UP
 
     def _stands_by(self, broker: str) -> bool:
-        """Whether one of a pair waits for the other: its last answer had its heap only, and no connections."""
+        """Whether a broker of a pair stands by: its last answer had its heap, but no connections."""
         if not partners(self.topology, broker):
             return False
         latest = self._watch.latest()
@@ -244,7 +244,7 @@ class BrokerEnvironment:
         return heap is not None and (connections is None or connections.now.at_ns < heap.now.at_ns)
 
     def waiting(self) -> int | None:
-        """Messages that consumers could still get, on all brokers together; None when a broker does not say."""
+        """Return the number of messages on all brokers that consumers can still get; None if a broker does not answer."""
         try:
             return sum(
                 self._dead_letters.waiting(self._depths(broker))
@@ -255,11 +255,11 @@ class BrokerEnvironment:
             return None
 
     def _durable_subscriptions(self, broker: str) -> list[DurableSubscription]:
-        """Asked for only if the run has any. Raises ManagementFailed."""
+        """Return the durable subscriptions of a broker; [] if the run has none. Raises ManagementFailed."""
         return self._watch.durable_subscriptions(broker) if self._subscribers.classes else []
 
     def _to_be_delivered(self, broker: str) -> list[DurableSubscription]:
-        """Durable subscriptions whose messages may still move: of connected clients, and of the run's own links."""
+        """Return the subscriptions whose messages can still move: of connected clients, and of the run's links."""
         of_links = can(self.runtime.name, Capability.OWNS_BROKERS)
         return [
             subscription
@@ -268,24 +268,24 @@ class BrokerEnvironment:
         ]
 
     def _searched(self) -> list[str]:
-        """The brokers whose messages count: not one that was to join and never did, nor one that is gone for good."""
+        """Return the brokers whose messages count: all except brokers that never joined or are gone for good."""
         left_out = {*self._not_joined(), *self._gone()}
         return [broker.name for broker in self.topology.brokers if broker.name not in left_out]
 
     def _depths(self, broker: str) -> Mapping[str, int]:
-        """Messages by queue, of those queues that are this run's to look at. Raises ManagementFailed."""
+        """Return the number of messages on each queue that belongs to the run. Raises ManagementFailed."""
         depths = self._watch.depths(broker)
         if can(self.runtime.name, Capability.OWNS_BROKERS):
             return depths
         return self._dead_letters.and_of_run(depths, self._destinations, self._subscribers)
 
     def browse(self, run_number: int, *, expires: bool) -> list[str]:
-        """Record every message left on a queue; returns what could not be established.
+        """Record every message left on a queue. Returns sentences about facts that could not be established.
 
-        ``expires``: whether messages may; then it goes on until the brokers were sampled again, as only they know what
-        they dropped for its age.
+        ``expires``: whether messages can expire. The method then waits until the brokers have been sampled again, as
+        only they know which messages expired.
         """
-        self._others.end()  # the search has consumers of its own
+        self._others.end()  # the search itself has consumers
         brokers, look = self._searched(), partial(self._look, run_number)
         linked = bool(self.topology.links)
         search = LeftoverSearch(brokers, self._depths, look, self._dead_letters, linked=linked)
@@ -299,14 +299,14 @@ class BrokerEnvironment:
         return list(dict.fromkeys(unknowns))
 
     def _look(self, run_number: int, broker: str, depths: Mapping[str, int]) -> Iterator[Look]:
-        """Looks at the queues of one broker that have these depths."""
+        """Browse the queues of one broker that have these depths."""
         where, credentials = self._reached(broker), self.runtime.credentials()
         browser = self._watch.browser(self.connectors[where.protocol], self._trust)
         to = run_number, self._dead_letters
         return browse_broker(where, depths, browser, credentials, *to, lambda: self._depths(broker))
 
     def _browse_subscriptions(self, broker: str, run_number: int) -> list[str]:
-        """Records what one broker holds for durable subscriptions without a consumer, including those of links."""
+        """Record the messages of durable subscriptions that have no consumer, including subscriptions of links."""
         try:
             abandoned = [
                 subscription
@@ -316,9 +316,9 @@ class BrokerEnvironment:
             if not can(self.runtime.name, Capability.OWNS_BROKERS):
                 abandoned = [subscription for subscription in abandoned if self._subscribers.have(subscription)]
             elif not all(map(self._subscribers.have, abandoned)):
-                self._stop_links()  # they are in use under the names of these subscriptions
+                self._stop_links()  # links use these subscriptions
         except ManagementFailed as error:
-            return [f"what {broker} holds for durable subscriptions is not known: {error}"]
+            return [f"the messages of durable subscriptions on {broker} are not known: {error}"]
         unknowns = [self._browse_subscription(broker, subscription, run_number) for subscription in abandoned]
         return [unknown for unknown in unknowns if unknown]
 
@@ -327,7 +327,7 @@ class BrokerEnvironment:
         try:
             where = self.runtime.endpoint(broker, connector.protocol)
         except KeyError as error:
-            return f"durable subscriptions are read by {connector.protocol}, but {error.args[0]}"
+            return f"durable subscriptions are read with {connector.protocol}, but {error.args[0]}"
         return record_held(where, abandoned, connector, self.runtime.credentials(), self._recorder, run_number)
 
     def _stop_links(self) -> None:
@@ -337,11 +337,11 @@ class BrokerEnvironment:
                 management_of(self.topology).stop_link(agent, link.name)
 
     def other_consumers(self) -> str:
-        """A sentence about consumers of other clients on the run's queues; empty if there were none."""
+        """Return a sentence about consumers of other clients on the run's queues; '' if there were none."""
         return sentence(self._others.found) if self._others.found else ""
 
     def count_links(self) -> None:
-        """Close the proxies of links, and record the bytes that each link carried in the whole run."""
+        """Close the link proxies, and record the bytes that each link carried in the whole run."""
         if proxies := proxies_of(self.runtime):
             try:
                 carried = proxies.carried_at_end()

@@ -1,8 +1,8 @@
-"""Takes one run through its steps: up, proof, go, hold, drain, browse, down, analysis, report.
+"""Runs one run step by step: up, proof, go, hold, drain, browse, down, analysis, report.
 
-The run controller knows nothing of Locust: `harness.lifecycle` calls it from Locust's events. Each step may
-be called once. `abandon` may be called at any time and ends everything at once. Whatever happens, brokers come down
-and what was recorded stays.
+The run controller does not depend on Locust: `harness.lifecycle` calls it from Locust's events. Each step may be called
+once. `abandon` may be called at any time and ends everything immediately. The brokers are always taken down, and all
+recorded events are kept.
 """
 
 import json
@@ -54,17 +54,17 @@ log = logging.getLogger("brokerbench")
 
 TEAR_DOWN_TIMEOUT_S = 20.0
 CANNOT_RUN = 2  # exit status of a run that could not be made
-MORE_TIME = "\n    A machine with much else to do may need a longer --start-timeout."
+MORE_TIME = "\n    On a busy machine, increase --start-timeout."
 NEVER_BACK = (
-    "broker {} never came back, so nobody looked at its store: confirmed messages that only it had count as lost"
+    "broker {} never came back, so its store was not searched: confirmed messages that only it had count as lost"
 )
-INTERRUPTED = "interrupted before any load was run"
+INTERRUPTED = "interrupted before the load began"
 
 
 class RunController:
-    """One run from its folder to its verdict. ``load_generators_of`` makes what drives the clients.
+    """One run, from its folder to its verdict. ``load_generators_of`` creates the load generators.
 
-    ``watched``: somebody looks at the run while it goes on, so latencies are counted meanwhile.
+    ``watched``: a user watches the run in the web UI, so latencies are counted during the run.
     """
 
     def __init__(
@@ -78,10 +78,10 @@ class RunController:
     ) -> None:
         self.plan = plan
         self.exit_status = CANNOT_RUN
-        self.failure = ""  # why it ends with that status
+        self.failure = ""  # the reason for that status
         self.interrupted = False
         self.over = False
-        self.concluded = False  # over, analysed and reported too
+        self.concluded = False  # over, and also analysed and reported
         self.run_number = secrets.randbits(32)
         self.directory = _folder(plan)
         self.recorder = Recorder(self.directory, process)
@@ -117,7 +117,7 @@ class RunController:
     # -- before any user starts ------------------------------------------------------------------------------------
 
     def begin(self) -> None:
-        """Brokers up and proven, every process equipped. Raises UserError, with everything down again."""
+        """Start and prove the brokers, and equip every process. Takes everything down again if it raises UserError."""
         self._beginning = True
         try:
             self.run_record.write()
@@ -146,8 +146,8 @@ class RunController:
         except BaseException as error:
             self._fail(self._called_off)
             taken_down = INTERRUPTED if self.interrupted else self._called_off
-            if taken_down and isinstance(error, Exception):  # as the brokers went down meanwhile
-                log.debug("what was ended:", exc_info=error)
+            if taken_down and isinstance(error, Exception):  # the error is a consequence of the shutdown
+                log.debug("error during the shutdown:", exc_info=error)
                 raise UserError(taken_down) from error
             raise
         finally:
@@ -182,7 +182,7 @@ class RunController:
     # -- after the load ----------------------------------------------------------------------------------------------
 
     def drain(self) -> None:
-        """Consumers go on until nothing moves any more."""
+        """Let consumers go on until no message moves any more."""
         if self._given_up() or self.over:
             return
         self.load.end()
@@ -194,7 +194,7 @@ class RunController:
         self.run_record.ended("drain")
 
     def _drain_limits(self) -> DrainLimits:
-        """Bridges take their time after a broker was down, and so does what brokers neither count nor show."""
+        """Return longer limits if a broker was down, if consumers are slow, or if brokers hide their backlog."""
         taken_down = any(fault.takes_down or fault.joins for fault in self.plan.faults)
         works = (Work.parse(str(user.settings.get("work_ms", 0))) for user in self.info.users)
         work_s = max((work.mean_ms / MS_PER_S for work in works if work), default=0.0)
@@ -205,17 +205,17 @@ class RunController:
         )
 
     def _hidden_backlog(self) -> list[str]:
-        """What waits for durable subscriptions, if the brokers neither count it nor show it."""
+        """Return sentences about backlogs of durable subscriptions that the brokers neither count nor show."""
         management = management_of(self.brokers.topology)
         shown = management.backlogs_on_queues or management.durable_subscriptions is not None
         if shown and can(self.info.runtime, Capability.MANAGES_BROKERS):
             return []
         durable = [user for user in self.info.users if user.role == CONSUMER and user.settings.get("durable")]
         topics = sorted({user.destination for user in durable if user.destination.startswith("topic://")})
-        return [f"what brokers hold for durable subscriptions of {topic} cannot be browsed" for topic in topics]
+        return [f"messages for durable subscriptions of {topic} cannot be browsed" for topic in topics]
 
     def finish(self) -> None:
-        """Browse, take the brokers down, analyse, report: the verdict becomes `exit_status`."""
+        """Browse, take the brokers down, analyse and report. Sets `exit_status` from the verdict."""
         if self._given_up() or self.over:
             return
         self.over = True
@@ -228,7 +228,7 @@ class RunController:
             self.run_record.ended("browse")
             self._close()
             self._conclude()
-            if self._late_rows():  # while the run was analysed
+            if self._late_rows():  # rows that arrived during the analysis
                 self.run_record.write()
                 seal_run_again(self.directory)
                 self._conclude()
@@ -240,7 +240,7 @@ class RunController:
             self.concluded = True
 
     def _close(self) -> None:
-        """Everything of the run but its folder goes."""
+        """Close everything except the run's folder, and write run.json."""
         processes = self.load_generators.dismiss()
         self.brokers.count_links()
         self.brokers.close()
@@ -267,19 +267,22 @@ class RunController:
         self.run_record.write()
 
     def _note_missed(self) -> None:
-        """Messages that were due and never sent make a run invalid, unless it was to find out how much is too much."""
+        """Report messages that were due but never sent.
+
+        They make a run invalid, unless it adds clients to find out how many are too many.
+        """
         missed = self.load_generators.tally().missed
         self.run_record.update(missed=missed)
-        if not missed or self.interrupted or self.info.problems:  # then what was due is no wonder
+        if not missed or self.interrupted or self.info.problems:  # an early end or a problem explains unsent messages
             return
-        sentence = f"{missed:,} messages that were due were never sent: the load was more than the producers could send"
+        sentence = f"{missed:,} messages that were due were never sent: the load exceeded what the producers could send"
         if self.plan.options.clients:
             self.run_record.warning(sentence)
         else:
             self.run_record.problem(f"{sentence}; lower --rate, or use more producers or processes")
 
     def _late_rows(self) -> bool:
-        """Whether more rows came after the recorder was closed; noted as a problem of the run."""
+        """Whether rows arrived after the recorder was closed. They are recorded as a problem of the run."""
         late, problems = self.recorder.late_rows, self.info.problems
         if late:
             self.run_record.problem(late)
@@ -287,8 +290,8 @@ class RunController:
 
     def _conclude(self) -> None:
         if self.info.phases.load_began_ns is None:
-            self.failure = next(iter(self.info.problems), "no load was run")
-            log.error("run %s: no load was run, so there is nothing to analyse", self.info.run_id)
+            self.failure = next(iter(self.info.problems), "the load never began")
+            log.error("run %s: the load never began, so there is nothing to analyse", self.info.run_id)
             self.exit_status = EXIT_STATUS["interrupted"] if self.interrupted else CANNOT_RUN
             return
         if self.plan.options.analyse_later:
@@ -300,12 +303,12 @@ class RunController:
         jobs.report(self.directory, self.plan.options.files, self._say)
         self.run_record.ended("report")
         self.exit_status = status
-        # run.json stays as the analysis read it, so that a second analysis has the same to go by
+        # run.json stays as the analysis read it, so that a second analysis has the same input
         text = json.dumps(self.info.durations_s, indent=2)
         (self.directory.path / "logs" / "durations.json").write_text(text, encoding="utf-8")
 
     def snapshot(self) -> Snapshot:
-        """The state of the run at this moment, for display."""
+        """Return the current state of the run, for display."""
         faults = tuple(
             FaultState(fault.kind, fault.target, fault.at_s, fault.for_s, state)
             for fault, state in zip(self.plan.faults, self.faults.states, strict=True)
@@ -332,7 +335,7 @@ class RunController:
         )
 
     def abandon(self) -> None:
-        """Tear everything down at once; what was recorded stays."""
+        """Tear everything down immediately. Recorded events are kept."""
         self.abandoned = True
         try:
             self._tear_down()
@@ -342,7 +345,7 @@ class RunController:
     def _tear_down(self) -> None:
         self.interrupted = True
         self.exit_status = EXIT_STATUS["interrupted"]
-        logging.getLogger("drivers").setLevel(logging.CRITICAL)  # that their brokers are gone is no news
+        logging.getLogger("drivers").setLevel(logging.CRITICAL)  # hide errors of clients whose brokers go down
         if self.over and self.info.state in ("ended", "interrupted", "failed"):
             return
         self.over = True
@@ -353,22 +356,22 @@ class RunController:
             self.run_record.write()
 
     def _given_up(self) -> bool:
-        """Whether `abandon` was called. Returns once it has finished, so that nothing ends the process earlier."""
+        """Whether `abandon` was called. Waits until it has finished, so that the process does not end earlier."""
         if self.abandoned:
             self._torn_down.wait(TEAR_DOWN_TIMEOUT_S)
         return self.abandoned
 
     def fail(self, error: Exception) -> None:
-        """A fault of our own: the load ends, and the run is invalid."""
-        log.exception("a fault of brokerbench's own")
-        self.run_record.problem(f"a fault of brokerbench's own ended the load: {error!r}")
+        """Record an internal error, which ended the load. The run is invalid."""
+        log.exception("internal error in brokerbench")
+        self.run_record.problem(f"an internal error in brokerbench ended the load: {error!r}")
 
     # -- small things --------------------------------------------------------------------------------------------------
 
     def interrupt(self) -> None:
-        """The first Ctrl-C: the load ends, and the report says that it was cut short.
+        """Handle the first Ctrl-C: end the load, and report that it was cut short.
 
-        While the brokers still come up there is no load to end: they are taken down, and `begin` raises.
+        While the brokers are still starting, they are taken down, and `begin` raises.
         """
         self.interrupted = True
         if self._beginning:
@@ -377,7 +380,7 @@ class RunController:
             self.load.end(by_hand=True)
 
     def cut_short(self, call: str) -> None:
-        """Other code wants to end the run: it ends in order, and is invalid. ``call``: what that code calls."""
+        """End the run in order because other code tried to end it. The run is invalid. ``call``: the call of that code."""
         if self.abandoned:
             return
         if self._beginning:
@@ -385,14 +388,14 @@ class RunController:
             self.run_record.problem(self._called_off)
             self.brokers.close()
         elif self.load.over:
-            log.warning("%s changes nothing: the load is over, and the run goes on to its report", call)
+            log.warning("%s has no effect: the load is over, and the run continues to its report", call)
         else:
             self.load.cut_short(call)
 
     def stop(self) -> None:
-        """The web UI's stop button: an early end that a user requested; it is reported as the run's own end.
+        """Handle the web UI's stop button. The run ends early, but regularly, at the user's request.
 
-        A run is interrupted only if it could not answer its question yet: its load or a fault was still to come.
+        It counts as interrupted only if it could not answer its question yet: its load or a fault was still to come.
         """
         if self._beginning:
             self.interrupt()
@@ -401,7 +404,7 @@ class RunController:
             load_s = -1.0 if window is None else (now_ns - window.load_began_ns) / NS_PER_S
             if load_s < max((fault.at_s + fault.least_s for fault in self.plan.faults), default=0.0):
                 self.interrupted = True
-            text = f"stopped by hand in the web UI, {max(load_s, 0):.0f} s into the load"
+            text = f"stopped manually in the web UI, {max(load_s, 0):.0f} s into the load"
             self.run_record.warning(text)
             self.load.end(by_hand=True)
 

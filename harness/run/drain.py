@@ -1,11 +1,11 @@
 """Waits after the load until consumers have received everything that can be delivered.
 
-The producers are silent and the consumers go on until nothing moves. The wait ends as one of these:
+The producers are silent, and the consumers go on until no message moves. The wait has one of these results:
 
 - *drained*: every send is answered and every queue is empty.
-- *stuck*: something is left, but nothing has moved for a while. Browsing then shows what it is.
-- *timeout*: the time was up, and messages still moved, or moved again before they were stuck. Missing messages cannot
-  be called lost.
+- *stuck*: messages are left, but nothing has moved for a while. Browsing then shows the messages.
+- *timeout*: the time was up while messages still moved, or before it was certain that they were stuck. Missing
+  messages then do not count as lost.
 """
 
 import logging
@@ -20,19 +20,21 @@ from harness.run.record import RunRecord
 
 log = logging.getLogger("brokerbench")
 
-EMPTY_FOR_S = 1.0  # queues are read one broker after the other: a message may slip by between two of them
+EMPTY_FOR_S = 1.0  # brokers are read one after another, so a moving message can be missed by one look
 STUCK_AFTER_S = 5.0
 TIMES_OF_WORK = 5
-"""So many times as long as its consumers take for a message on average, something may well not move."""
+"""Queues can stay unchanged for this many times the mean work time of their consumers."""
 STUCK_AFTER_A_FAULT_S = 35.0
-"""When a broker was taken down: a bridge to it may try again as late as 30 s after it is back."""
+"""If a broker was taken down: a bridge may take up to 30 s to reconnect after the broker is back."""
 
 
 @dataclass(frozen=True)
 class DrainLimits:
-    """How long to wait at most; how long empty queues must have been empty, and other ones as they are.
+    """Time limits of the drain in seconds.
 
-    If nothing moves when ``timeout_s`` has passed, the wait goes on until it is certain that nothing will.
+    ``timeout_s``: the maximum. If nothing moves at that time, the wait goes on until the messages count as stuck.
+    ``empty_for_s``: how long queues must stay empty. ``stuck_after_s``: how long queues that are not empty must stay
+    unchanged.
     """
 
     timeout_s: float
@@ -42,7 +44,7 @@ class DrainLimits:
 
 @dataclass(frozen=True)
 class Observation:
-    """One look. ``unsettled``: sends without an outcome; ``waiting``: messages on all queues, None if not known."""
+    """The state at one moment. ``unsettled``: sends without an outcome; ``waiting``: messages on all queues or None."""
 
     at_s: float
     unsettled: int
@@ -55,7 +57,7 @@ class Observation:
 
 
 def decide(observations: Sequence[Observation], limits: DrainLimits) -> str:
-    """``wait``, ``drained``, ``stuck`` or ``timeout``, from all observations since the drain began (oldest first)."""
+    """Return ``wait``, ``drained``, ``stuck`` or ``timeout`` from all observations of the drain, oldest first."""
     last = observations[-1]
     if last.empty and _unchanged_for_s(observations) >= limits.empty_for_s:
         return "drained"
@@ -69,7 +71,7 @@ def decide(observations: Sequence[Observation], limits: DrainLimits) -> str:
 
 
 def _unchanged_for_s(observations: Sequence[Observation]) -> float:
-    """How long the last observation's state has been the same. A look at which a broker did not say changes nothing."""
+    """Return for how long the state has equaled the last observation's. Unknown numbers count as unchanged."""
     last = observations[-1]
     since_s, waiting = last.at_s, last.waiting
     for earlier in reversed(observations):
@@ -81,9 +83,9 @@ def _unchanged_for_s(observations: Sequence[Observation]) -> float:
 
 
 def still_for_s(observations: Sequence[Observation]) -> float:
-    """For how long no consumer received a message, no send was answered and queues held no fewer messages.
+    """Return for how long no message was received, no send was answered, and the queues did not shrink.
 
-    Messages that a network passes round in circles change the depths, and are still all the same.
+    Messages that circulate in a network change the depths of queues without any progress.
     """
     last = observations[-1]
     since_s, least = last.at_s, last.waiting
@@ -102,7 +104,7 @@ def until_still(
     limits: DrainLimits,
     given_up: Callable[[], bool],
 ) -> bool:
-    """Wait for the end of the drain, and put down what it left unknown. False if the run was given up meanwhile."""
+    """Wait for the end of the drain, and record what it left unknown. Returns False if the run was abandoned."""
     seen: list[Observation] = []
     while not given_up():
         seen.append(_observe(load_generators, brokers))
@@ -126,9 +128,9 @@ def _put_down(run_record: RunRecord, decision: str, observations: Sequence[Obser
         text = timeout_text(observations, limits)
         run_record.unknown(text)
         run_record.unsearched(text)
-        log.warning("%s; a longer --drain-timeout would tell", text)
+        log.warning("%s; increase --drain-timeout to find out", text)
     elif last.waiting is None:
-        text = "whether the queues were empty after the drain is not known: a broker did not say"
+        text = "it is not known whether the queues were empty after the drain: a broker did not answer"
         run_record.unknown(text)
         log.warning("%s", text)
     else:
@@ -136,13 +138,13 @@ def _put_down(run_record: RunRecord, decision: str, observations: Sequence[Obser
 
 
 def timeout_text(observations: Sequence[Observation], limits: DrainLimits) -> str:
-    """Whether messages moved as the time was up, or for how long they had been still."""
+    """Describe whether messages moved when the time was up, or how long they had been still."""
     begin, last, still_s = observations[0], observations[-1], still_for_s(observations)
     ended, remaining = f"the drain ended after {limits.timeout_s:g} s", _remaining(last)
     if still_s >= min(STUCK_AFTER_S, last.at_s - begin.at_s) > 0:
         return (
-            f"{ended} while nothing had moved for {still_s:.3g} s ({remaining}), and only after "
-            f"{limits.stuck_after_s:g} s it would be certain that nothing moves any more"
+            f"{ended} while nothing had moved for {still_s:.3g} s ({remaining}), but messages count as stuck only after "
+            f"{limits.stuck_after_s:g} s"
         )
     if last.at_s == begin.at_s:
         return f"{ended} before it was known whether messages still moved ({remaining})"

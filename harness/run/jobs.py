@@ -1,6 +1,6 @@
-"""Runs the analysis and the report as processes of their own, so that Locust never imports Spark.
+"""Runs the analysis and the report in separate processes, so that Locust never imports Spark.
 
-Each runs under a guard: it ends when the harness does, however that ends.
+Each runs under a guard, which ends the job whenever the harness ends.
 """
 
 import json
@@ -26,7 +26,7 @@ JAVA_STACK = re.compile(r"\s+(at |\.\.\. \d+ more)")
 
 
 def analyse(run: RunDirectory, master: str | None, progress: Callable[[str], None]) -> int:
-    """Analyse a run; returns the exit status of its verdict (records.summary.EXIT_STATUS). Raises UserError."""
+    """Analyse a run, and return the exit status of its verdict (`records.summary.EXIT_STATUS`). Raises UserError."""
     with about("analysis: "):
         environment = for_job(os.environ, local=is_local(master))
         environment |= java.spark_environment(java.find_java(), java_folder(run.path))
@@ -37,15 +37,12 @@ def analyse(run: RunDirectory, master: str | None, progress: Callable[[str], Non
         status = _make([run.summary_path], command, environment, log, progress, remove=[scratch])
     expected = EXIT_STATUS[run.read_verdict()]
     if status != expected:
-        progress(f"analysis: ended with status {status} after it had written its results; see {log}")
+        progress(f"analysis: ended with status {status} after writing its results; see {log}")
     return expected
 
 
 def report(run: RunDirectory, other_files: Mapping[str, Path], progress: Callable[[str], None]) -> None:
-    """Write report.html of an analysed run, and others, each by the option that asks for it.
-
-    Raises UserError.
-    """
+    """Write report.html of an analysed run, and the files that options name. Raises UserError."""
     arguments = [word for option, path in other_files.items() for word in (option, str(path))]
     _make(
         [run.report_path, *other_files.values()],
@@ -57,7 +54,7 @@ def report(run: RunDirectory, other_files: Mapping[str, Path], progress: Callabl
 
 
 def last_words(run: RunDirectory) -> list[str]:
-    """What the terminal shows last: the verdict, its reasons and where the report is, as far as there are any."""
+    """Return the last lines for the terminal: the verdict, its reasons and the path of the report, if any."""
     lines = [f"Run:     {run.path}"]
     try:
         lines += _results(run)
@@ -82,7 +79,7 @@ def _results(run: RunDirectory) -> Iterator[str]:
 
 
 def remove_earlier(files: Iterable[Path]) -> None:
-    """Remove what an earlier run wrote, so that it is not taken for this run's. Raises RunUnwritable."""
+    """Remove files of an earlier run, so that they are not mistaken for this run's. Raises RunUnwritable."""
     for file in files:
         remove_file(file)
 
@@ -97,7 +94,7 @@ def _make(
 ) -> int:
     """Run a job that writes ``results``, and return its exit status. Raises UserError if a result is missing.
 
-    ``remove``: folders that go if this process is killed.
+    ``remove``: folders that the guard removes if this process is killed.
     """
     remove_earlier(results)
     status = _run(guard.command_line(command, remove=remove), environment, log, progress)
@@ -105,14 +102,12 @@ def _make(
     if missing:
         lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
         last_lines = "\n".join([line for line in lines if not JAVA_STACK.match(line)][-TAIL_LINES:])
-        raise UserError(
-            f"{missing[0]} was not written, the job for it ended with status {status}:\n{last_lines}\nsee {log}"
-        )
+        raise UserError(f"{missing[0]} was not written; its job ended with status {status}:\n{last_lines}\nsee {log}")
     return status
 
 
 def _run(command: list[str], environment: Mapping[str, str], log: Path, progress: Callable[[str], None]) -> int:
-    """Run a job, passing its standard output on line by line and keeping all that it says in ``log``."""
+    """Run a job. Its standard output goes line by line to ``progress``; ``log`` gets standard output and error."""
     log.parent.mkdir(parents=True, exist_ok=True)
     with log.open("w", encoding="utf-8") as log_file:
         job = subprocess.Popen(

@@ -1,4 +1,4 @@
-"""Runs the load, from connected clients to the last message that is due, and ends it early if it has to."""
+"""Runs the load, from connected clients to the last message that is due, and ends it early if necessary."""
 
 import logging
 import time
@@ -22,16 +22,16 @@ from records.writer import Recorder
 
 log = logging.getLogger("brokerbench")
 
-READY_TIMEOUT_S = 90.0  # longer than a client waits for an answer, so that its own words come first
+READY_TIMEOUT_S = 90.0  # longer than a client waits for an answer, so that the client's error is reported first
 CATCH_UP_S = 2.0  # after the last due time, for producers that are behind
 LEAD_S = 0.5  # between the start signal and the first due time, so that every process has the signal by then
 LOOK_EVERY_S = 0.2
 TELL_EVERY_S = 5.0
-WATCHED_S = 4  # so many seconds of latencies are kept for whoever looks: each is looked at once
+WATCHED_S = 4  # seconds of latencies that are kept for the web UI, which reads each second once
 
 
 class Load:
-    """The load of one run. ``window``: None until the start signal was given."""
+    """The load of one run. ``window``: None until the start signal is given."""
 
     def __init__(
         self,
@@ -46,8 +46,8 @@ class Load:
     ) -> None:
         self.window: Window | None = None
         self.over = False
-        self._is_due_to_end = False  # the scenario's own end was reached
-        self._end_is_fixed = False  # of a load that ends after its faults
+        self._is_due_to_end = False  # the scenario's regular end was reached
+        self._end_is_fixed = False  # for a load that ends after its faults
         self._plan, self._run_record = plan, run_record
         self._load_generators, self._brokers, self._faults, self._recorder = load_generators, brokers, faults, recorder
         self._clients_off = ClientsOff(faults.last_began_ns)
@@ -77,7 +77,7 @@ class Load:
             time.sleep(LOOK_EVERY_S)
 
     def _reaches_its_end(self, window: Window, now_ns: int) -> bool:
-        """Whether the load is over as the scenario asks: by its time, its messages, its search or its steps."""
+        """Whether the load has reached its regular end: by time, message count, search or steps."""
         if window.load_ends_ns is not None and now_ns >= window.load_ends_ns + CATCH_UP_S * NS_PER_S:
             return True
         tally = self._load_generators.tally()
@@ -87,7 +87,7 @@ class Load:
         return any(steered.is_over(tally, window, now_ns) for steered in (self._search, self._client_steps) if steered)
 
     def _end_after_faults(self, window: Window, now_ns: int) -> None:
-        """Fix the end of the load once all faults are over. Every process knows in time, so no due send is missed."""
+        """Fix the end of the load once all faults are over. Every process is informed before that end."""
         wanted_s, over_ns = self._plan.after_faults_s, self._faults.over_since_ns()
         if wanted_s is None or over_ns is None or self._end_is_fixed or window.load_ends_ns is None:
             return
@@ -111,14 +111,14 @@ class Load:
         return False
 
     def _anybody_sends(self) -> bool:
-        """Users may fail that may, but not every producer: that is noted as a problem of the run."""
+        """Whether a producer is left. If all producers have failed, it is recorded as a problem of the run."""
         problem = nobody_sends(self._load_generators.tally(), self._plan.producers)
         if problem:
             self._run_record.problem(problem)
         return not problem
 
     def _go(self) -> None:
-        """The start signal. Without a stated warm-up, the load begins after the longest one, or sooner: `settle`."""
+        """Give the start signal. Without a fixed warm-up, the load begins after the longest one, or earlier: `settle`."""
         stated_s = self._plan.options.warm_up_s
         longest_s = warm_up.AT_MOST_S if stated_s is None else stated_s
         began_ns = time.perf_counter_ns() + round(LEAD_S * NS_PER_S)
@@ -139,10 +139,10 @@ class Load:
         return Window(began_ns, load_ns, None if seconds is None else load_ns + round(seconds * NS_PER_S), is_open)
 
     def _settled_by(self, now_ns: int) -> Window:
-        """The run's phases. The load's beginning is fixed once the warm-up is known to be over."""
+        """Return the window. The beginning of the load is fixed once the warm-up is known to be over."""
         assert self.window is not None
         if self.window.is_open:
-            ahead_s = (now_ns - self.window.warm_up_began_ns) / NS_PER_S + LEAD_S  # every process knows by then
+            ahead_s = (now_ns - self.window.warm_up_began_ns) / NS_PER_S + LEAD_S  # every process is informed by then
             if end := warm_up.decision(
                 self._load_generators.tally().live, ahead_s - LEAD_S, warm_up.AT_MOST_S - LEAD_S
             ):
@@ -150,7 +150,7 @@ class Load:
         return self.window
 
     def _settle(self, end: str, lasted_s: float) -> None:
-        """The warm-up ends when it has lasted so long: the load and its faults have their times now."""
+        """Fix the length of the warm-up in seconds, and so the times of the load and its faults."""
         assert self.window is not None
         window = self.window = self._window(self.window.warm_up_began_ns, lasted_s)
         log.info("%s", warm_up.in_words(end, lasted_s))
@@ -175,7 +175,7 @@ class Load:
             log.info("%s", line)
 
     def trouble(self, *, brokers: bool = True) -> bool:
-        """Whether something happened that no run can go on with; noted as a problem of the run."""
+        """Whether a problem ends the run. Problems are added to the run's record."""
         self._warn_of_failed_users()
         problems = self._load_generators.problems()
         if self._recorder.failure:
@@ -189,11 +189,11 @@ class Load:
         """Warn when the first user of a class with `may_fail` fails. The number of failed users is known at the end."""
         first_errors = self._load_generators.tally().first_errors
         for user_class in first_errors.keys() - self._told_of:
-            log.warning("%s: %s. The others go on, as it may fail", user_class, first_errors[user_class].rstrip("."))
+            log.warning("%s: %s. The other users go on (may_fail)", user_class, first_errors[user_class].rstrip("."))
         self._told_of |= first_errors.keys()
 
     def cut_short(self, call: str) -> None:
-        """Other code than the harness ends the load. ``call``: what it calls, and where."""
+        """End the load because code outside the harness tried to. ``call``: the call and its place."""
         if self.over:
             return
         if not self._is_due_to_end and not self.trouble():
@@ -208,19 +208,19 @@ class Load:
         return cut_short_by(what, load_s, None if ends_ns is None else (ends_ns - window.load_began_ns) / NS_PER_S)
 
     def end(self, *, by_hand: bool = False) -> None:
-        """No further message is sent. Idempotent; called by the clock, by Ctrl-C or by the web UI's stop button.
+        """Stop sending. Idempotent; called by the clock, by Ctrl-C or by the web UI's stop button.
 
-        ``by_hand``: before its time, as somebody wants it. Any other early end is a problem of the run.
+        ``by_hand``: a user ends the load early. Any other early end is a problem of the run.
         """
         if self.over:
             return
         self.over = True
         if not self._is_due_to_end and not by_hand and not self._run_record.info.problems:
-            self._run_record.problem(self._cut_short_by("other code than brokerbench's"))
+            self._run_record.problem(self._cut_short_by("code outside brokerbench"))
         if self._search and not self._search.over:
             self._run_record.warning("the search for the highest rate was not over when the load ended")
         self._say(self._clients_off.last_line(self._load_generators.tally().losses))
-        now_ns = time.perf_counter_ns()  # what is due later is not owed
+        now_ns = time.perf_counter_ns()  # messages that are due later are not expected
         self._load_generators.stop_producing()
         self._faults.end()
         self._run_record.ended("load")
@@ -233,44 +233,44 @@ class Load:
 
 
 def done_without(tally: Tally, counts: Mapping[str, int]) -> Iterator[str]:
-    """One sentence for each class of users that lost some. ``counts``: how many there were of each class."""
+    """Yield one sentence for each user class with failed users. ``counts``: number of users by class."""
     for user_class, failed in sorted(tally.failed.items()):
         unsent = tally.unsent[user_class]
         never_sent = f"; {unsent:,} of their messages were never sent" if unsent else ""
         yield (
-            f"{failed} of {counts[user_class]} users {user_class} failed, as they may, and the load went on without "
+            f"{failed} of {counts[user_class]} users {user_class} failed (may_fail), and the load went on without "
             f"them{never_sent}. The first error: {tally.first_errors[user_class]}"
         )
 
 
 def nobody_sends(tally: Tally, producers: Mapping[str, int]) -> str:
-    """Why nothing is left to measure, if all producers have failed; '' while one still works."""
+    """Return a problem if all producers have failed; '' while a producer still works."""
     failed = sum(tally.failed[user_class] for user_class in producers)
     if not failed or failed < sum(producers.values()):
         return ""
     user_class = min(tally.first_errors.keys() & producers.keys())
-    return f"no producer is left, as all have failed; {user_class}: {tally.first_errors[user_class]}"
+    return f"all producers have failed; {user_class}: {tally.first_errors[user_class]}"
 
 
-EVERY_NS = NS_PER_S  # so long after the first loss, every client and worker has had the time to tell of its own
+EVERY_NS = NS_PER_S  # after the first loss: time for every client and worker to report its own loss
 
 
 class ClientsOff:
-    """At most one line a second, and none while the number of clients that are off stays the same.
+    """Log lines about disconnected clients: at most one per second, and only if their number has changed.
 
-    ``last_fault_ns``: when the last fault that had begun by a time (ns) began; None without one. Its first losses are
-    timed from there. Later losses without a further fault are timed from the first of them.
+    ``last_fault_ns``: returns the beginning (ns) of the last fault before a given time, or None. The first losses after
+    a fault are timed from its beginning. Later losses without another fault are timed from the first of them.
     """
 
     def __init__(self, last_fault_ns: Callable[[int], int | None]) -> None:
         self._last_fault_ns = last_fault_ns
-        self._fault_ns: int | None = None  # the last one that losses were timed from
-        self._over: dict[int, int] = {}  # by client: when it lost its connection, of losses that are told and over
+        self._fault_ns: int | None = None  # the last fault from which losses were timed
+        self._over: dict[int, int] = {}  # by client: time of its last loss that is reported and over
         self._told_off = 0
         self._next_line_ns: int | None = None  # None: all clients are back
 
     def line(self, losses: ConnectionLosses, now_ns: int) -> str:
-        """The line that is due; '' if none is."""
+        """Return the line that is due, or ''."""
         losses_to_tell = self._not_over(losses)
         if not losses_to_tell:
             return ""
@@ -283,7 +283,7 @@ class ClientsOff:
         return f"clients: {off} of {losses.connected + off} off" if off else self._all_back(losses_to_tell)
 
     def last_line(self, losses: ConnectionLosses) -> str:
-        """At the load's end: who is off still, or is back and was not told; '' if there is nobody."""
+        """Return the line for the end of the load, about clients that are still off or were not reported as back."""
         losses_to_tell = self._not_over(losses)
         if off := _off(losses_to_tell):
             return f"clients: {off} of the {len(losses_to_tell)} that were cut off were not back when the load ended"
@@ -303,7 +303,7 @@ class ClientsOff:
         return f"clients: {how_many} back {(last_ns - began_ns) / NS_PER_S:.1f} s after {beginning}"
 
     def _beginning(self, first_lost_ns: int) -> tuple[int, str]:
-        """When what cut the clients off began, and what that was."""
+        """Return when the cause of the losses began (ns), and its name."""
         fault_ns = self._last_fault_ns(first_lost_ns)
         if fault_ns is None or fault_ns == self._fault_ns:
             return first_lost_ns, "the first loss"

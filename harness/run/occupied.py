@@ -1,7 +1,7 @@
-"""Looks at the run's own queues before a run on brokers that ran before: they must be empty and unused.
+"""Checks before a run on brokers that are already running that the run's queues are empty and unused.
 
-Messages that are there already would be received as foreign ones, and other consumers would take the run's messages.
-Only the queues and durable subscriptions of the run are looked at, and emptied if the user permits it.
+Existing messages would be received as foreign messages, and other consumers would take messages of the run. Only the
+queues and durable subscriptions of the run are checked, and emptied if the user permits it.
 """
 
 import logging
@@ -24,22 +24,23 @@ log = logging.getLogger("brokerbench")
 EMPTIED_WITHIN_S = 5.0
 LOOK_EVERY_S = 0.2
 MOST_NAMED = 5
-"""Queues that an error names."""
+"""Maximum number of queues that an error names."""
 STEP_IF_FULL = (
-    "the run would receive them as foreign messages: use destinations that nobody else uses, or let the run remove "
-    "these messages by --empty-queues"
+    "the run would receive them as foreign messages: use destinations that no other client uses, or remove these "
+    "messages with --empty-queues"
 )
 STEP_IF_USED = (
-    "it would take messages of the run: stop it, or use destinations that nobody else uses (another brokerbench run "
-    "on these brokers has to use others too)"
+    "it would take messages of the run: stop it, or use destinations that no other client uses (simultaneous "
+    "brokerbench runs on the same brokers need different destinations)"
 )
 
 
 @dataclass(frozen=True)
 class Occupied:
-    """What is on a run's own queues of one broker before the run.
+    """Messages and consumers on the run's queues of one broker before the run.
 
-    ``queues``: (queue, messages) of those that are not empty. ``subscriptions``: durable ones with messages, or in use.
+    ``queues``: (queue, number of messages) of queues that are not empty. ``subscriptions``: durable subscriptions that
+    have messages or are in use.
     """
 
     broker: str
@@ -49,14 +50,14 @@ class Occupied:
 
     @property
     def used(self) -> list[str]:
-        """A part of a sentence for each consumer."""
+        """A clause for each consumer and for each subscription in use."""
         on_queues = [f"queue {user.queue!a} of {self.broker} has the consumer {user}" for user in self.consumers]
         active = [subscription for subscription in self.subscriptions if subscription.active]
         return on_queues + [f"{self._named(subscription)} is in use" for subscription in active]
 
     @property
     def full(self) -> list[str]:
-        """A part of a sentence for each queue or subscription with messages."""
+        """A clause for each queue or subscription with messages."""
         held = [subscription for subscription in self.subscriptions if subscription.waiting]
         return [f"queue {queue!a} of {self.broker} holds {count:,} messages" for queue, count in self.queues] + [
             f"{self._named(subscription)} holds {subscription.waiting:,} messages" for subscription in held
@@ -68,7 +69,7 @@ class Occupied:
 
 
 def refusal(found: Sequence[Occupied], *, may_empty: bool) -> str:
-    """Why the run cannot start; empty if it can. ``may_empty``: the user permits that queues are emptied. Pure."""
+    """Return the reason why the run cannot start, or ''. ``may_empty``: whether queues may be emptied. Pure."""
     if used := [words for occupied in found for words in occupied.used]:
         return f"{_some(used)}; {STEP_IF_USED}"
     full = [words for occupied in found for words in occupied.full]
@@ -81,7 +82,7 @@ def _some(words: Sequence[str]) -> str:
 
 
 class OwnQueues:
-    """The queues of one run on brokers that ran before."""
+    """The queues of one run on brokers that are already running."""
 
     def __init__(
         self,
@@ -90,7 +91,7 @@ class OwnQueues:
         queues: Collection[str],
         subscribers: Subscribers,
     ) -> None:
-        """``queues``: the names of the run's own. ``management``: of a broker; may raise ManagementFailed."""
+        """``queues``: the names of the run's queues. ``management``: of a broker; may raise ManagementFailed."""
         self._topology, self._management, self._own = topology, management, frozenset(queues)
         self._subscribers = subscribers
         self._users = management_of(topology).queue_users
@@ -98,7 +99,7 @@ class OwnQueues:
     def require_unused(self, progress: Progress, *, may_empty: bool) -> None:
         """Raise UserError if a queue has messages or consumers. ``may_empty``: remove the messages instead.
 
-        A broker that does not answer is reported, and its queues are looked at after the run.
+        A broker that does not answer is reported. Its queues are checked after the run.
         """
         found = list(self._look(progress))
         if problem := refusal(found, may_empty=may_empty):
@@ -115,7 +116,7 @@ class OwnQueues:
             try:
                 yield self._occupied(broker.name, self._users)
             except ManagementFailed as error:
-                progress(f"whether the run's queues on {broker.name} are empty and unused is not known: {error}")
+                progress(f"it is not known whether the run's queues on {broker.name} are empty and unused: {error}")
 
     def _occupied(self, broker: str, users: QueueUsers) -> Occupied:
         with closing(Jolokia(self._management(broker))) as agent:
@@ -136,7 +137,7 @@ class OwnQueues:
         )
 
     def _empty(self, occupied: Occupied, progress: Progress) -> None:
-        """Raises UserError if messages stay."""
+        """Remove the messages. Raises UserError if messages are left."""
         assert self._users is not None
         if not occupied.full:
             return
@@ -153,8 +154,8 @@ class OwnQueues:
         except ManagementFailed as error:
             raise UserError(f"--empty-queues: {_some(occupied.full)}, which could not be removed: {error}") from error
         if left.full:
-            raise UserError(f"--empty-queues: {_some(left.full)} again or still; stop the clients that send them")
-        progress(f"emptied by --empty-queues: {_some(occupied.full)}")
+            raise UserError(f"--empty-queues: {_some(left.full)} after emptying; stop the clients that send them")
+        progress(f"emptied because of --empty-queues: {_some(occupied.full)}")
 
     def _remove(self, agent: Jolokia, subscription: DurableSubscription) -> None:
         remove = management_of(self._topology).remove_subscription

@@ -1,8 +1,8 @@
-"""Watches for consumers of other clients on the run's queues while the run goes on.
+"""Watches for consumers of other clients on the run's queues during a run.
 
-Messages that they take are missing, and no broker lost them. A broker lists its consumers with the ids of their
-clients; the ids of this run's clients begin with its tag (`drivers.users.session`). Listing costs a broker more than a
-sample, so it is asked if its number of consumers has changed, and otherwise every LOOK_ANYWAY_S.
+Messages that they take are missing although no broker lost them. A broker lists its consumers with their client ids.
+The client ids of this run begin with its tag (`drivers.users.session`). Listing costs a broker more than a sample, so
+consumers are listed when their number has changed, and otherwise every LOOK_ANYWAY_S.
 """
 
 import logging
@@ -30,9 +30,9 @@ METRIC = "other_consumers"
 
 @dataclass(frozen=True)
 class OwnClients:
-    """Which client ids are those of a run. ``tag``: how they begin.
+    """Identifies the clients of a run by their ids. ``tag``: the prefix of the ids.
 
-    ``groups``: client groups with durable subscriptions, whose ids stay the same in all runs.
+    ``groups``: client groups with durable subscriptions, whose ids are the same in all runs.
     """
 
     tag: str
@@ -47,17 +47,17 @@ ALL_CLIENTS = OwnClients("")
 
 
 def sentence(found: Collection[tuple[str, QueueConsumer]]) -> str:
-    """For a report, of (broker, consumer). Pure."""
+    """Describe the other consumers for a report. ``found``: (broker, consumer). Pure."""
     named = [f"{consumer} of queue {consumer.queue!a} on {broker}" for broker, consumer in sorted(found)]
     more = [f"and {len(named) - MOST_NAMED:,} more"] if len(named) > MOST_NAMED else []
     return (
-        "clients that are not this run's consumed from its queues, so messages may have gone to them: "
-        f"{', '.join((*named[:MOST_NAMED], *more))}; stop them, or use queues that nobody else uses"
+        "clients outside this run consumed from its queues, so messages may have gone to them: "
+        f"{', '.join((*named[:MOST_NAMED], *more))}; stop them, or use queues that no other client uses"
     )
 
 
 class OtherConsumers:
-    """The watch of one run, from `begin` to `end`."""
+    """Watches the queues of one run from `begin` to `end`."""
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ class OtherConsumers:
         own: OwnClients,
         sink: Sink,
     ) -> None:
-        """``queues``: the names of the run's own. ``latest``: the latest samples of the brokers."""
+        """``queues``: the names of the run's queues. ``latest``: returns the latest samples of the brokers."""
         self.found: set[tuple[str, QueueConsumer]] = set()
         self._topology, self._management, self._latest = topology, management, latest
         self._queues, self._own, self._sink = frozenset(queues), own, sink
@@ -85,7 +85,7 @@ class OtherConsumers:
             self._thread.start()
 
     def end(self) -> None:
-        """After it nothing is found any more."""
+        """Stop watching. No consumers are found after this call."""
         self._stopping.set()
         if self._thread is not None:
             self._thread.join(END_TIMEOUT_S)
@@ -110,7 +110,7 @@ class OtherConsumers:
         try:
             with closing(Jolokia(self._management(broker))) as agent:
                 consumers = users.consumers(agent, self._queues, [other.name for other in self._topology.brokers])
-        except ManagementFailed:  # a broker that is down has no consumers; one without management cannot be asked
+        except ManagementFailed:  # a broker that is down has no consumers; without management there is no list
             return
         others = [consumer for consumer in consumers if not self._own.have(consumer.client_id)]
         if self._stopping.is_set():

@@ -1,10 +1,10 @@
-"""Steers a load by what is received while it runs: by a search for the highest rate, or by steps of clients.
+"""Steers a load by the messages received so far: searches for the highest rate, or ends steps of clients.
 
-The search climbs by doubling, then closes in by bisection. Each rate is tried for some seconds. In the rest after it
-the backlog drains, and the next rate is chosen. Steps of clients end after the first one that was not held.
+The search doubles the rate, then bisects. Each rate is tried for some seconds. In the rest after it, the backlog drains
+and the next rate is chosen. Steps of clients end after the first step that was not held.
 
-The analysis judges each step by the same rule (`records.step_judgement`), from all events. Where it finds the opposite
-of what was found here, the step is unknown.
+The analysis judges each step by the same rule (`records.step_judgement`), but from all events. If it comes to the
+opposite result, the step is unknown.
 """
 
 import logging
@@ -28,19 +28,19 @@ from records.units import MS_PER_S, NS_PER_S
 log = logging.getLogger("brokerbench")
 
 AHEAD_S = 4.0
-"""A new rate is told so long before: a JVM has its due times 3 s ahead, and the message to it takes its time."""
+"""How long in advance a new rate is announced: a JVM receives its due times 3 s ahead, and the message takes time."""
 GRACE_S = 1.2
-"""After a step is over: until every process has reported what it received."""
+"""Time after a step until every process has reported the messages it received."""
 REST_AT_MOST_S = 90.0
 CLOSE_ENOUGH = 1.05
-"""The search ends when the lowest rate that was not held is no more than so many times the highest that was."""
+"""The search ends when the lowest rate not held is at most this multiple of the highest rate held."""
 
 
 @dataclass
 class NextRate:
-    """Which rate to try next. ``held``: the highest that was held; ``failed``: those that were not, and are higher.
+    """Chooses the next rate. ``held``: the highest rate held; ``failed``: higher rates that were not held.
 
-    A rate is tried twice before it ends the search: a pause of anything else on the machine may have spoilt it.
+    A rate is tried twice before it ends the search, because other work on the machine may have disturbed it.
     """
 
     begin_per_s: float
@@ -50,7 +50,7 @@ class NextRate:
     _tried_again: set[float] = field(default_factory=set)
 
     def per_s(self) -> float | None:
-        """Messages a second; None: the search is over."""
+        """Return the next rate in messages per second, or None if the search is over."""
         lowest = min(self.failed, default=math.inf)
         if math.isinf(lowest):
             return self.held * 2 if self.held else self.begin_per_s
@@ -61,7 +61,7 @@ class NextRate:
         return None if lowest in self._tried_again else lowest
 
     def note(self, per_s: float, *, held: bool) -> None:
-        """What came of the rate that was tried."""
+        """Record the result of a rate."""
         if held:
             self.held = max(self.held, per_s)
             self.failed = [rate for rate in self.failed if rate > per_s]
@@ -72,16 +72,17 @@ class NextRate:
 
 
 def _rounded(per_s: float) -> float:
-    """Three digits: 1241.7 -> 1240."""
+    """Round to three significant digits: 1241.7 -> 1240."""
     return float(f"{per_s:.3g}")
 
 
 def step_counts(
     tally: Tally, steps: Sequence[RateStep], warm_up_messages: float, producers: int, copies: float
 ) -> StepCounts:
-    """The deliveries of the last one of ``steps``, as far as they are known while the load runs.
+    """Count the deliveries of the last of ``steps``, as far as they are known during the load.
 
-    ``steps``: from the beginning of the load. ``warm_up_messages``: due before it. ``copies``: deliveries per message.
+    ``steps``: all steps since the load began. ``warm_up_messages``: messages due before it. ``copies``: deliveries per
+    message.
     """
     until_s, live = ends_s(steps)[-1], tally.live
     step, from_s = steps[-1], until_s - steps[-1].for_s
@@ -104,14 +105,14 @@ def step_counts(
 
 
 def within(counts: Mapping[int, Counter[int]], seconds: range) -> Counter[int]:
-    """The counts of these seconds together."""
+    """Return the sum of the counts of these seconds."""
     return sum((counts[second] for second in seconds if second in counts), Counter())
 
 
 class RateSearch:
-    """The search of one run. Times are seconds of the load, whole ones where steps begin and end.
+    """Searches for the highest rate in one run. Times are seconds of the load; steps begin and end at whole seconds.
 
-    ``copies``: how many deliveries each message should have.
+    ``copies``: expected deliveries per message.
     """
 
     def __init__(
@@ -126,7 +127,7 @@ class RateSearch:
         self._change_rate, self._run_record = change_rate, run_record
         self._next = NextRate(settings.begin_per_s, settings.least_per_s(producers, copies))
         self.over = False
-        self._again: float | None = None  # a rate that is tried for longer, as it was unknown
+        self._again: float | None = None  # a rate with an unknown result, to be tried for longer
         self._retried: set[float] = set()
         self._timed_share = 1.0  # of the deliveries of the last step
         self._found: tuple[SearchedStep, ...] = ()
@@ -135,13 +136,13 @@ class RateSearch:
 
     @classmethod
     def of(cls, plan: Plan, change_rate: Callable[[RateChange], None], run_record: RunRecord) -> "RateSearch":
-        """The search that a plan asks for."""
+        """Return the search of a plan."""
         assert plan.options.search is not None
         return cls(plan.options.search, sum(plan.producers.values()), plan.copies, change_rate, run_record)
 
     @property
     def live_s(self) -> int:
-        """For how many seconds back receptions have to be known by second."""
+        """Number of past seconds for which receptions by second must be kept."""
         return self._live_s(self._steps[-2])
 
     def _live_s(self, step: RateStep) -> int:
@@ -149,11 +150,11 @@ class RateSearch:
 
     @property
     def _known_after_s(self) -> float:
-        """How long after a step it is known which of its messages came within the limit."""
+        """Seconds after a step until it is known which of its messages arrived within the limit."""
         return GRACE_S + min(self._settings.p99_ms / MS_PER_S, REST_AT_MOST_S)
 
     def is_over(self, tally: Tally, window: Window, now_ns: int) -> bool:
-        """Look at what was received so far, and change the rate if it is time; True when the search is over."""
+        """Check the messages received so far, and change the rate if it is time. Returns True if the search is over."""
         now_s = (now_ns - window.load_began_ns) / NS_PER_S
         if window.is_open or now_s < 0:
             return False
@@ -181,20 +182,20 @@ class RateSearch:
         return self._settings.step_for(per_s, self._producers, self._copies, self._timed_share)
 
     def _gives_up(self, rested_s: float) -> bool:
-        """Whether the backlog has been too long in draining; the run says so then."""
+        """Whether the backlog drains too slowly. If so, the search ends and the run gets a warning."""
         if rested_s <= REST_AT_MOST_S:
             return False
         self._run_record.warning(
             f"the search for the highest rate ended early: {REST_AT_MOST_S:g} s after the load of "
-            f"{self._steps[-2].from_per_s:g} messages a second, its backlog had not drained"
+            f"{self._steps[-2].from_per_s:g} messages per second, its backlog had not drained"
         )
         self.over = True
         return True
 
     def _judge(self, tally: Tally, window: Window) -> None:
-        """Note and log what came of the step that is over. An unknown one is tried again if a longer step helps.
+        """Record and log the result of the finished step. An unknown result is retried if a longer step can help.
 
-        Otherwise the search goes on as if it had been held: the analysis, which knows every message, decides.
+        Otherwise the search goes on as if the step had been held, and the analysis decides from all events.
         """
         step, from_s = self._steps[-2], ends_s(self._steps)[-2] - self._steps[-2].for_s
         counts = step_counts(tally, self._steps[:-1], self._warm_up_messages(window), self._producers, self._copies)
@@ -216,17 +217,17 @@ class RateSearch:
 
     @property
     def _tolerated(self) -> float:
-        """Deliveries that may be under way when the next step begins."""
+        """Number of deliveries that may be under way when the next step begins."""
         return 0.05 * self._steps[-2].from_per_s * self._copies + 2 * self._producers
 
     def _backlog(self, tally: Tally, window: Window, now_s: float) -> float:
-        """Deliveries that are due by now and did not come."""
+        """Return the number of deliveries that are due and have not arrived."""
         due = self._warm_up_messages(window) + sum(step.messages for step in self._steps[:-1])
         due += (now_s - ends_s(self._steps)[-2]) * self._steps[-1].from_per_s
         return due * self._copies - tally.received
 
     def _try(self, per_s: float, window: Window, from_s: int, rest_from_s: int) -> None:
-        """The rest lasts until then."""
+        """End the rest at ``from_s``, and add a step with the rate and another rest."""
         self._steps[-1] = rest_of(self._producers, from_s - rest_from_s)
         next_steps = (RateStep(per_s, per_s, self._step_s(per_s)), rest_of(self._producers))
         self._steps += next_steps
@@ -238,11 +239,11 @@ class RateSearch:
 
 
 LATE_AT_MOST_S = 3.0
-"""After a step of clients: how long its late messages are waited for."""
+"""Maximum wait for late messages after a step of clients."""
 
 
 class ClientStepsWatch:
-    """Looks at each step of one run when it is over. ``run_record`` gets the step that was not held."""
+    """Checks each step of clients when it is over. ``run_record`` gets the step that was not held."""
 
     def __init__(self, clients: ClientSteps, run_record: RunRecord | None = None) -> None:
         self._clients, self._run_record = clients, run_record
@@ -254,11 +255,11 @@ class ClientStepsWatch:
 
     @property
     def live_s(self) -> int:
-        """For how many seconds back receptions have to be known by second."""
+        """Number of past seconds for which receptions by second must be kept."""
         return max(step.for_s for step in self._clients.steps) + math.ceil(self._known_after_s) + 2
 
     def is_over(self, tally: Tally, window: Window, now_ns: int) -> bool:
-        """Whether a step is over that was not held: no further client has to be added then."""
+        """Whether a step ended that was not held, so that no more clients need to be added."""
         now_s = (now_ns - window.load_began_ns) / NS_PER_S
         if window.is_open or self._judged == len(self._clients.steps):
             return False
@@ -269,7 +270,7 @@ class ClientStepsWatch:
         connected = tally.ready.total()
         slow = too_slow(within(tally.live.seconds(DUE), range(from_s, until_s)), self._clients.p99_ms)
         held = connected >= step.clients and not slow
-        verdict = "no limit broken so far" if held else "not held, so the load ends"
+        verdict = "no limit exceeded so far" if held else "not held, so the load ends"
         why = f"{connected:,} connected{'; ' * bool(slow)}{slow}"
         log.info("%s clients: %s: %s", f"{step.clients:,}", verdict, why)
         if not held and self._run_record:

@@ -107,7 +107,7 @@ def test_brokers_listen_on_loopback_unless_another_address_is_named() -> None:
 def test_the_help_says_that_brokers_can_then_be_reached_from_the_network() -> None:
     parser = ArgumentParser()
     add_arguments(parser, scenario())
-    assert "they can be reached from its network" in " ".join(parser.format_help().split())
+    assert "with an address that other hosts can reach" in " ".join(parser.format_help().split())
 
 
 FAR = """\
@@ -283,7 +283,7 @@ def test_clients_may_be_told_of_one_broker_each_and_the_run_says_so() -> None:
 def test_a_connection_mode_of_the_form_that_is_none_is_refused_with_the_known_ones() -> None:
     with pytest.raises(UserError) as raised:
         read(Namespace(**{**vars(namespace()), "connections": "each"}), scenario(), None)
-    assert str(raised.value) == "--connections each: not known; write one of one, pooled, per-message"
+    assert str(raised.value) == "--connections each: unknown connection mode; write one of one, pooled, per-message"
 
 
 def test_producers_send_in_transactions_where_they_are_asked_to_and_the_run_says_so() -> None:
@@ -325,7 +325,7 @@ def test_what_a_file_says_of_links_is_left_out_with_a_warning_where_the_brokers_
     plan = make(scenario(), read(arguments, scenario(), None))
     assert [link.proxied for link in plan.info.links] == [False]
     (warning,) = caplog.messages
-    assert warning.startswith("the brokers run already, so their links are left as they are, whatever")
+    assert warning.startswith("the brokers are already running, so the delays and bandwidths of links")
 
 
 @pytest.mark.usefixtures("credentials")

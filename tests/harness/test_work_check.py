@@ -122,8 +122,8 @@ def test_too_much_work_is_a_warning(users: tuple[Any, ...], rate: str, can: str)
     """A backlog may be wanted, for example when a broker dies. Then the offered rate is not judged."""
     info = planned("--rate", rate, users=users).info
     (warning,) = (warning for warning in info.warnings if "pile up from the start" in warning)
-    assert f"can take at most {can}" in warning
-    assert info.limited_on_purpose == "the consumers cannot take all that is sent to them"
+    assert f"can process at most {can}" in warning
+    assert info.limited_on_purpose == "the consumers cannot process all messages that are sent to them"
 
 
 def test_a_rate_is_judged_where_consumers_have_time() -> None:

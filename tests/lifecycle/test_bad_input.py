@@ -49,7 +49,7 @@ def refused(tmp_path: Path, *arguments: str, env: dict[str, str] | None = None, 
             ("--bind-host", "192.0.2.77"),
             "--bind-host 192.0.2.77: not an IPv4 address of this machine; write one of 127",
         ),
-        (("--runtime", "memory", "--protocol", "stomp"), "memory goes with memory only"),
+        (("--runtime", "memory", "--protocol", "stomp"), "memory can only be combined with memory"),
     ],
 )
 def test_what_cannot_be_run_is_refused_in_one_sentence(
@@ -166,7 +166,7 @@ def test_a_runs_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     outcome = make_run(STEADY, *MEMORY, runs=tmp_path / "file")
     assert outcome.status == 2, outcome.output
-    assert f"--runs {tmp_path / 'file'}: {tmp_path / 'file'} is a file; name a folder" in outcome.output
+    assert f"--runs {tmp_path / 'file'}: {tmp_path / 'file'} is a file; choose a folder" in outcome.output
     assert "Traceback" not in outcome.output
 
 
