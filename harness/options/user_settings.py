@@ -64,7 +64,7 @@ def settings(users: Iterable[type]) -> dict[str, dict[str, Setting]]:
 
 
 def own_settings(users: Iterable[type]) -> dict[str, dict[str, str]]:
-    """Return, by class, the repr of the attributes that no option changes, the role, and a digest of the source file."""
+    """Return the repr of the attributes that no option changes, with role and source digest, by class."""
     return {
         user.__name__: {
             **{

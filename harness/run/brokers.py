@@ -244,7 +244,7 @@ class BrokerEnvironment:
         return heap is not None and (connections is None or connections.now.at_ns < heap.now.at_ns)
 
     def waiting(self) -> int | None:
-        """Return the number of messages on all brokers that consumers can still get; None if a broker does not answer."""
+        """Return the number of messages that consumers can still get, or None if a broker does not answer."""
         try:
             return sum(
                 self._dead_letters.waiting(self._depths(broker))

@@ -380,7 +380,7 @@ class RunController:
             self.load.end(by_hand=True)
 
     def cut_short(self, call: str) -> None:
-        """End the run in order because other code tried to end it. The run is invalid. ``call``: the call of that code."""
+        """End the run in order, as invalid, because other code tried to end it. ``call``: the call of that code."""
         if self.abandoned:
             return
         if self._beginning:

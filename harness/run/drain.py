@@ -143,8 +143,8 @@ def timeout_text(observations: Sequence[Observation], limits: DrainLimits) -> st
     ended, remaining = f"the drain ended after {limits.timeout_s:g} s", _remaining(last)
     if still_s >= min(STUCK_AFTER_S, last.at_s - begin.at_s) > 0:
         return (
-            f"{ended} while nothing had moved for {still_s:.3g} s ({remaining}), but messages count as stuck only after "
-            f"{limits.stuck_after_s:g} s"
+            f"{ended} while nothing had moved for {still_s:.3g} s ({remaining}), but messages count as stuck only "
+            f"after {limits.stuck_after_s:g} s"
         )
     if last.at_s == begin.at_s:
         return f"{ended} before it was known whether messages still moved ({remaining})"

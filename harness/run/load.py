@@ -118,7 +118,7 @@ class Load:
         return not problem
 
     def _go(self) -> None:
-        """Give the start signal. Without a fixed warm-up, the load begins after the longest one, or earlier: `settle`."""
+        """Give the start signal. Without a fixed warm-up, the load begins after the longest or earlier: `settle`."""
         stated_s = self._plan.options.warm_up_s
         longest_s = warm_up.AT_MOST_S if stated_s is None else stated_s
         began_ns = time.perf_counter_ns() + round(LEAD_S * NS_PER_S)

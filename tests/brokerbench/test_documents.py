@@ -29,7 +29,9 @@ def test_a_page_has_each_of_its_parts_once(page: str) -> None:
 
 
 def test_the_words_of_a_field_are_the_docstring_below_it() -> None:
-    assert field_docs(Options)["prefetch"].startswith("number of messages that a broker sends a consumer ahead of its ack")
+    assert field_docs(Options)["prefetch"].startswith(
+        "number of messages that a broker sends a consumer ahead of its ack"
+    )
     assert "body_bytes" not in field_docs(Options)  # its help says enough
 
 
