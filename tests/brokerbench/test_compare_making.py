@@ -129,7 +129,7 @@ def test_a_comparison_goes_on_when_a_broker_took_longer_to_start_than_it_may(tmp
         "  not up in time, so it is made again: broker 'broker-1' did not accept connections within 15 s. Its log ends:"
     )
     assert re.search(rf"{re.escape(late)}\n(    .*\n)*    .*BrokerService.* started\n", comparison.output)
-    assert "A machine with much else to do may need a longer --start-timeout." in comparison.output
+    assert "On a busy machine, increase --start-timeout." in comparison.output
     states = [json.loads(path.read_text(encoding="utf-8"))["state"] for path in comparison.runs.glob("*/*/run.json")]
     assert sorted(states) == ["ended", "ended", "failed"]
     assert (tmp_path / "page.html").exists()

@@ -57,7 +57,7 @@ def test_an_engine_that_took_all_brokers_along_is_one_sentence(brokers: BrokerEn
 
 def test_a_broker_that_went_by_itself_is_told_with_its_last_words(brokers: BrokerEnvironment) -> None:
     assert gone(brokers, {"broker-2"}, "") == [
-        "broker broker-2 ended though nobody stopped it; the last lines of its log:\nbroker-2 was well\nand then"
+        "broker broker-2 ended unexpectedly; the last lines of its log:\nbroker-2 was well\nand then"
     ]
 
 
@@ -68,7 +68,7 @@ def test_where_all_brokers_live_nothing_is_lost(brokers: BrokerEnvironment) -> N
 def test_a_broker_that_a_fault_took_down_is_no_crash_and_one_that_died_beside_it_is(brokers: BrokerEnvironment) -> None:
     brokers.runtime = Runtime({"broker-2", "broker-3"}, "")  # type: ignore[assignment]
     (sentence,) = brokers.dead_brokers(lambda: {"broker-2"})
-    assert sentence.startswith("broker broker-3 ended though nobody stopped it")
+    assert sentence.startswith("broker broker-3 ended unexpectedly")
 
 
 def test_a_fault_that_begins_or_ends_during_the_look_is_none_either(brokers: BrokerEnvironment) -> None:

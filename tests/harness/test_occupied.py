@@ -30,7 +30,7 @@ def test_a_queue_with_messages_is_named_with_its_broker_and_count() -> None:
     assert refusal(found, may_empty=False) == (
         "queue 'orders' of broker-1 holds 1,050 messages, durable subscription 'Taker-3' of client 'consumers-3' to "
         "topic 'prices' on broker-1 holds 4 messages; the run would receive them as foreign messages: use destinations "
-        "that nobody else uses, or let the run remove these messages by --empty-queues"
+        "that no other client uses, or remove these messages with --empty-queues"
     )
     assert refusal(found, may_empty=True) == ""
 
@@ -98,7 +98,7 @@ def test_brokers_report_consumers_and_messages_of_own_queues_only(entry: str, tm
         with pytest.raises(UserError, match=rf"^queue '{ours.name}' of broker-1 holds 2 messages; the run would"):
             own.require_unused(told.append, may_empty=False)
         own.require_unused(told.append, may_empty=True)
-        assert told == [f"emptied by --empty-queues: queue '{ours.name}' of broker-1 holds 2 messages"]
+        assert told == [f"emptied because of --empty-queues: queue '{ours.name}' of broker-1 holds 2 messages"]
         own.require_unused(told.append, may_empty=False)
         listener = Client(where, credentials, client_id="a, stranger=*?")
         listener.listen(ours)

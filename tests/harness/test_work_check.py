@@ -116,7 +116,7 @@ def test_a_scenario_about_a_kind_of_link_may_run_where_there_is_one(link: Needed
 
 @pytest.mark.parametrize(
     ("users", "rate", "can"),
-    [((Producer, Slow, Quick), "250", "250 a second together"), ((ToTopic, OfTopic), "100", "100 a second each")],
+    [((Producer, Slow, Quick), "250", "250 per second in total"), ((ToTopic, OfTopic), "100", "100 per second each")],
 )
 def test_too_much_work_is_a_warning(users: tuple[Any, ...], rate: str, can: str) -> None:
     """A backlog may be wanted, for example when a broker dies. Then the offered rate is not judged."""

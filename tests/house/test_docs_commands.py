@@ -121,7 +121,7 @@ def test_nearly_all_commands_are_tried() -> None:
     [
         ("locust -f scenarios/steady.py --topology 'source-and-sink(colour=1)'", "has no parameter 'colour'"),
         ("locust -f scenarios/steady.py --topologie mesh", "--topologie"),
-        ("locust -f scenarios/steady.py --topology my-network.yaml --protocol stomp", "stomp is not spoken"),
+        ("locust -f scenarios/steady.py --topology my-network.yaml --protocol stomp", "stomp has no listener"),
         ("brokerbench compare --scenario steady --topologies mesh,mehs", "mehs"),
         ("brokerbench topologies 'mesh(brokers=1)'", "between 2 and 50"),
         ("brokerbench report latest --pdf report.pdf", "--pdf"),

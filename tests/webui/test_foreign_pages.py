@@ -106,7 +106,7 @@ def test_a_page_of_another_site_starts_and_stops_and_reads_nothing(tmp_path: Pat
         own.get_by_role("button", name="Stop").click()
         eventually(lambda: ui.phase() == "ended", 60)
         [info] = ui.infos()
-        assert info["warnings"][-1].startswith("stopped by hand in the web UI")
+        assert info["warnings"][-1].startswith("stopped manually in the web UI")
 
 
 def test_a_name_that_another_site_lets_point_to_this_machine_does_not_reach_a_ui_on_loopback(tmp_path: Path) -> None:

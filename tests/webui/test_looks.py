@@ -166,7 +166,7 @@ def test_a_load_stopped_by_hand_is_the_runs_own_with_a_warning(tmp_path: Path) -
     run.stop()
     run.stop()
     assert not run.interrupted
-    warning = re.fullmatch(r"stopped by hand in the web UI, (\d+) s into the load", run.info.warnings[-1])
+    warning = re.fullmatch(r"stopped manually in the web UI, (\d+) s into the load", run.info.warnings[-1])
     assert warning
     assert 7 <= int(warning[1]) < 30
     assert len(run.info.warnings) == 1
@@ -196,7 +196,7 @@ def test_what_fails_while_an_interrupt_takes_brokers_down_is_no_fault_of_our_own
     monkeypatch.setattr(run.brokers, "up", up)
     with pytest.raises(UserError if interrupted else IndexError) as raised:
         run.begin()
-    assert str(raised.value) == ("interrupted before any load was run" if interrupted else "a list of nothing")
+    assert str(raised.value) == ("interrupted before the load began" if interrupted else "a list of nothing")
     assert run.info.state == ("interrupted" if interrupted else "failed")
 
 

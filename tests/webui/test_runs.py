@@ -23,7 +23,7 @@ def test_stop_while_brokers_come_up_takes_them_down_and_leaves_locust_usable(tmp
         eventually(lambda: "brokers come up" in ui.phase(), 60)
         time.sleep(1)
         assert ui.post("stop")["success"]
-        assert ui.now()["trouble"] == ["interrupted before any load was run"]
+        assert ui.now()["trouble"] == ["interrupted before the load began"]
         assert ui.infos()[0]["state"] == "interrupted"
         assert "--rate many: must be a number" in ui.start(rate="many")["message"]
         assert ui.start()["success"]
@@ -133,7 +133,7 @@ def test_start_watch_stop_and_start_again_in_a_browser(page: Page, tmp_path: Pat
         ended_run, stopped_run = ui.infos()
         assert ended_run["durations_s"]["load"] > 7.5  # it ends with its last message
         assert stopped_run["warnings"] == [stopped_run["warnings"][0]]
-        assert stopped_run["warnings"][0].startswith("stopped by hand in the web UI")
+        assert stopped_run["warnings"][0].startswith("stopped manually in the web UI")
         assert [info["state"] for info in (ended_run, stopped_run)] == ["ended", "ended"]
         ui.locust.send(signal.SIGINT)
         assert ui.locust.outcome().status == 0
