@@ -38,6 +38,7 @@ ARM_FIELDS: Mapping[str, ArmField] = {
     "connections": ArmField(),
     "destinations": ArmField(),
     "uris": ArmField(),
+    "arrivals": ArmField(),
     "transaction_size": ArmField(),
     "in_flight": ArmField(),
     "body_bytes": ArmField(),
@@ -57,7 +58,7 @@ SAID_BY_USERS = frozenset(
     (
         *("rate", "producers", "consumers", "body_bytes", "in_flight", "connections", "pool_size", "uris"),
         *("destinations", "transaction_size", "prefetch", "work_ms", "properties", "time_to_live_s"),
-        *("message_priority", "selector"),
+        *("message_priority", "selector", "arrivals"),
     )
 )
 """Options that set user classes: ``users`` in run.json has the counts and settings that were used."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from itertools import chain, pairwise
 from typing import Literal
 
+from records.arrivals import FIXED, POISSON
 from records.checks import Check
 from records.destination_pattern import expanded, replies_to
 from records.rate_steps import RateStep
@@ -282,6 +283,15 @@ class RunInfo:
     def destinations(self) -> frozenset[str]:
         """The names of all destinations of its users, except for replies."""
         return frozenset(name for user in self.users for name in user.destinations)
+
+    @property
+    def arrivals(self) -> str:
+        """Whether messages are due at equal or at random intervals: `records.arrivals.ARRIVALS`.
+
+        Producers of one class with Poisson arrivals make it a Poisson load.
+        """
+        kinds = {user.settings.get("arrivals") for user in self.users if user.role == PRODUCER}
+        return POISSON if POISSON in kinds else FIXED
 
     @property
     def brokers_ran_before(self) -> bool:

@@ -1,16 +1,17 @@
-"""Computes when each message of a producer is due: a schedule at a fixed rate or in steps.
+"""Computes when each message of a producer is due: a schedule at a constant rate or in steps.
 
-The load is open-loop: slot ``n`` is due at ``start + phase + n / rate``, regardless of earlier slots. Message ``n`` of
-a producer (its `seq`) is slot ``n``. Clients keep these schedules, and the analysis computes from them which messages
-were due.
+The load is open-loop: slot ``n`` is due at ``start + phase + place(n) / rate``, regardless of earlier slots. Its place
+is ``n`` with fixed arrivals, and random with Poisson arrivals (`records.arrivals`). Message ``n`` of a producer (its
+`seq`) is slot ``n``. Clients keep these schedules, and the analysis computes from them which messages were due.
 """
 
 import random
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from math import floor, inf, sqrt
+from dataclasses import dataclass, field
+from math import inf, sqrt
 
+from records.arrivals import FIXED, Arrivals, FixedArrivals, arrivals_of
 from records.rate_steps import RateStep
 from records.units import NS_PER_S
 
@@ -27,6 +28,7 @@ class Schedule:
     phase_ns: int = 0
     count: int | None = None
     ends_ns: int | None = None
+    arrivals: Arrivals = field(default_factory=FixedArrivals)
 
     def due_ns(self, slot: int) -> int | None:
         """Return when slot 0, 1, 2 … is due, or None once the schedule is over."""
@@ -37,7 +39,7 @@ class Schedule:
 
     def planned_ns(self, slot: int) -> int:
         """Return when slot 0, 1, 2 … is due, if the schedule is not over by then."""
-        return self.start_ns + self.phase_ns + round(slot * NS_PER_S / self.rate_per_s)
+        return self.start_ns + self.phase_ns + round(self.arrivals.place(slot) * NS_PER_S / self.rate_per_s)
 
     def load_is(self, began_ns: int, ends_ns: int | None) -> None:
         """Set the begin and end of the load, once the warm-up is over."""
@@ -61,8 +63,17 @@ class Schedule:
 
     def slots_planned(self, by_ns: int) -> int:
         """Return how many slots are due by that time, if the schedule is not over by then."""
-        passed_ns = by_ns - self.start_ns - self.phase_ns
-        return max(int(passed_ns * self.rate_per_s / NS_PER_S) + 1, 0) if passed_ns >= 0 else 0
+        return self._compared((by_ns - self.start_ns - self.phase_ns) * self.rate_per_s / NS_PER_S, by_ns)
+
+    def _compared(self, place: float, by_ns: int) -> int:
+        """Return how many slots are due by ``by_ns``, which is ``place``. Compares with due times, as the arithmetic is
+        not exact."""
+        slots = self.arrivals.slots_by(place)
+        while self.planned_ns(slots) <= by_ns:
+            slots += 1
+        while slots and self.planned_ns(slots - 1) > by_ns:
+            slots -= 1
+        return slots
 
 
 def random_phase_ns(rate_per_s: float, seed: int, client: int) -> int:
@@ -78,23 +89,23 @@ def share(total: int, parts: int, index: int) -> int:
 
 @dataclass(frozen=True)
 class _Segment:
-    """A step of one producer: its beginning (ns), the number of slots before it, and how its rate changes."""
+    """A step of one producer: its beginning (ns), the place at its beginning, and how its rate changes."""
 
     from_ns: int
-    slots_before: float
+    from_place: float
     rate_per_s: float
     rise_per_s2: float
 
-    def due_ns(self, slot: int) -> int:
-        """Return when the slot is due, by a form of the quadratic's solution that also holds for a constant rate."""
-        slots = slot - self.slots_before
+    def due_ns(self, place: float) -> int:
+        """Return the time of a place, by a form of the quadratic's solution that also holds for a constant rate."""
+        slots = place - self.from_place
         root = sqrt(max(self.rate_per_s**2 + 2 * self.rise_per_s2 * slots, 0.0))
         return self.from_ns + round(2 * slots / (self.rate_per_s + root) * NS_PER_S)
 
-    def slots_by(self, at_ns: int) -> float:
-        """Return how many slots are due before that time, within the step."""
+    def place_at(self, at_ns: int) -> float:
+        """Return the place at a time within the step."""
         passed_s = (at_ns - self.from_ns) / NS_PER_S
-        return self.slots_before + passed_s * (self.rate_per_s + self.rise_per_s2 * passed_s / 2)
+        return self.from_place + passed_s * (self.rate_per_s + self.rise_per_s2 * passed_s / 2)
 
 
 @dataclass
@@ -115,48 +126,65 @@ class SteppedSchedule(Schedule):
         """See `Schedule.load_is`."""
         super().load_is(began_ns, ends_ns)
         (warm_up, *_) = self._plan.segments
-        self._plan = _Plan([warm_up, *_segments(self.steps, began_ns, warm_up.slots_by(began_ns))])
+        self._plan = _Plan([warm_up, *_segments(self.steps, began_ns, warm_up.place_at(began_ns))])
 
     def change(self, from_ns: int, steps: Sequence[RateStep]) -> None:
         """Replace the steps from ``from_ns`` on. Slots that are due later must not have been requested yet."""
         segments = [segment for segment in self._plan.segments if segment.from_ns < from_ns]
-        self._plan = _Plan([*segments, *_segments(steps, from_ns, segments[-1].slots_by(from_ns))])
+        self._plan = _Plan([*segments, *_segments(steps, from_ns, segments[-1].place_at(from_ns))])
 
     def planned_ns(self, slot: int) -> int:
         """See `Schedule.planned_ns`."""
-        return self._plan.with_slot(slot).due_ns(slot)
+        place = self.arrivals.place(slot)
+        return self._plan.with_place(place).due_ns(place)
 
     def slots_planned(self, by_ns: int) -> int:
-        """See `Schedule.slots_planned`. Compares with due times, as the arithmetic is not exact."""
-        slots = max(floor(self._plan.at(by_ns).slots_by(by_ns)), 0)
-        while self.planned_ns(slots) <= by_ns:
-            slots += 1
-        while slots and self.planned_ns(slots - 1) > by_ns:
-            slots -= 1
-        return slots
+        """See `Schedule.slots_planned`."""
+        return self._compared(self._plan.at(by_ns).place_at(by_ns), by_ns)
 
 
 class _Plan:
-    """The warm-up and the steps, with lookup by slot and by time. The warm-up comes first regardless of its first slot.
+    """The warm-up and the steps, with lookup by place and by time. The warm-up comes first, wherever its first slot is.
 
     The load may begin before that slot.
     """
 
     def __init__(self, segments: Sequence[_Segment]) -> None:
         self.segments = segments
-        self._slots_before = [-inf, *(segment.slots_before for segment in segments[1:])]
+        self._from_places = [-inf, *(segment.from_place for segment in segments[1:])]
         self._from_ns = [-inf, *(segment.from_ns for segment in segments[1:])]
 
-    def with_slot(self, slot: int) -> _Segment:
-        return self.segments[bisect_right(self._slots_before, slot) - 1]
+    def with_place(self, place: float) -> _Segment:
+        return self.segments[bisect_right(self._from_places, place) - 1]
 
     def at(self, at_ns: int) -> _Segment:
         return self.segments[bisect_right(self._from_ns, at_ns) - 1]
 
 
-def _segments(steps: Sequence[RateStep], began_ns: int, slots_before: float) -> Iterator[_Segment]:
+def _segments(steps: Sequence[RateStep], began_ns: int, from_place: float) -> Iterator[_Segment]:
     """Yield the steps in order, and then the last rate forever."""
     for step in steps:
-        yield _Segment(began_ns, slots_before, step.from_per_s, (step.to_per_s - step.from_per_s) / step.for_s)
-        began_ns, slots_before = began_ns + step.for_s * NS_PER_S, slots_before + step.messages
-    yield _Segment(began_ns, slots_before, steps[-1].to_per_s, 0.0)
+        yield _Segment(began_ns, from_place, step.from_per_s, (step.to_per_s - step.from_per_s) / step.for_s)
+        began_ns, from_place = began_ns + step.for_s * NS_PER_S, from_place + step.messages
+    yield _Segment(began_ns, from_place, steps[-1].to_per_s, 0.0)
+
+
+def producer_schedule(
+    kind: str,
+    rate_per_s: float,
+    seed: int,
+    client: int,
+    *,
+    start_ns: int,
+    steps: Sequence[RateStep] = (),
+    count: int | None = None,
+    ends_ns: int | None = None,
+) -> Schedule:
+    """Return the schedule of one producer of a run.
+
+    ``kind``: one of `records.arrivals.ARRIVALS`. ``steps``: the producer's own share of each; empty if its rate does
+    not change. With fixed arrivals it begins at a random phase, so that producers do not send in step.
+    """
+    phase_ns = random_phase_ns(rate_per_s, seed, client) if kind == FIXED else 0
+    schedule = Schedule(start_ns, rate_per_s, phase_ns, count, ends_ns, arrivals_of(kind, seed, client))
+    return SteppedSchedule(**vars(schedule), steps=steps) if steps else schedule

@@ -86,12 +86,12 @@ class _Tail:
         return f"{p99}, and at most {self.most_ms:g} ms is allowed"
 
 
-def owed(scheduled: float, producers: int, known: float) -> float:
+def owed(scheduled: float, slack: float, known: float) -> float:
     """Return the number of messages due within some seconds, of which ``known`` were recorded or seen.
 
-    A schedule may be off by one message per producer, as each producer starts at a random phase.
+    ``slack``: how far it may be below ``scheduled`` (`records.arrivals.most_astray`).
     """
-    return max(scheduled - producers, known)
+    return max(scheduled - slack, known)
 
 
 def judge(counts: StepCounts, p99_ms: float | None) -> StepJudgement:

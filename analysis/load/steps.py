@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from analysis.latency.figures import latency_of
 from analysis.load.rates import by_second
+from records.arrivals import FIXED, most_astray
 from records.load import StepResult
 from records.rate_steps import RateStep, ends_s, judged_seconds
 from records.run import PRODUCER, RunInfo, SearchedStep
@@ -25,7 +26,7 @@ Counts = Mapping[str, Mapping[int, int]]
 
 @dataclass(frozen=True)
 class Asked:
-    """What was asked of the clients of a load in steps, and what a search found of them while it ran.
+    """The load in steps that was requested, and what a search found about the steps while it ran.
 
     ``p99_ms``: a step with a higher p99 from due to received is not held; None: there is no limit.
     """
@@ -34,11 +35,16 @@ class Asked:
     producers: int = 0
     p99_ms: float | None = None
     searched: Sequence[SearchedStep] = ()
+    arrivals: str = FIXED
 
     @classmethod
     def of(cls, info: RunInfo) -> "Asked":
         producers = sum(user.count for user in info.users if user.role == PRODUCER)
-        return cls(info.rate_steps, producers, info.held_p99_ms, info.searched)
+        return cls(info.rate_steps, producers, info.held_p99_ms, info.searched, info.arrivals)
+
+    def owed(self, scheduled: float, recorded: int) -> float:
+        """Return how many messages were due by the schedule, of which ``recorded`` are on record."""
+        return owed(scheduled, most_astray(scheduled, self.producers, self.arrivals), recorded)
 
     def found_at(self, from_s: int) -> StepJudgement | None:
         """What the search found of the step that begins then."""
@@ -99,7 +105,7 @@ def _result(asked: Asked, place: int, until_s: int, counts: Counts, timed: pa.Ta
         to_per_s=step.to_per_s,
         from_s=float(from_s),
         until_s=float(until_s),
-        due_per_s=owed(step.messages, asked.producers, within["due"]) / step.for_s,
+        due_per_s=asked.owed(step.messages, within["due"]) / step.for_s,
         sent_per_s=within["sent"] / step.for_s,
         acked_per_s=within["acked"] / step.for_s,
         received_per_s=within["received"] / step.for_s,
@@ -117,10 +123,10 @@ def _counts(asked: Asked, place: int, until_s: int, counts: Counts, timed: pa.Ta
     from_s = until_s - step.for_s
     seconds = judged_seconds(from_s, until_s)
     scheduled = step.messages_in(range(seconds.start - from_s, seconds.stop - from_s))
-    due = owed(scheduled, asked.producers, _sum(counts["due"], seconds.start, seconds.stop)) * copies
+    due = asked.owed(scheduled, _sum(counts["due"], seconds.start, seconds.stop)) * copies
     of_warm_up, recorded = _until(counts["due"], 0), _until(counts["due"], until_s)
     scheduled_by_then = of_warm_up + sum(earlier.messages for earlier in asked.steps[: place + 1])
-    due_by_then = owed(scheduled_by_then, asked.producers, recorded) * copies
+    due_by_then = asked.owed(scheduled_by_then, recorded) * copies
     by_bucket = within_seconds(timed, seconds).group_by("bucket").aggregate([("count", "sum")])
     return StepCounts(
         due=due,

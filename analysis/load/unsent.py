@@ -8,14 +8,14 @@ replies of consumers, for instance. Runs on the driver, on few rows.
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 
 import polars as pl
 
+from records.arrivals import FIXED
 from records.rate_steps import RateStep, parse_steps
 from records.run import PRODUCER, RunInfo, UserInfo
 from records.schemas import CLIENTS_PER_PROCESS
-from records.send_schedule import Schedule, SteppedSchedule, random_phase_ns, share
+from records.send_schedule import Schedule, producer_schedule, share
 from records.units import NS_PER_S
 
 GRACE_NS = NS_PER_S // 4
@@ -119,16 +119,15 @@ def _kept(info: RunInfo, members: pl.DataFrame, sent: pl.DataFrame) -> list[_Kep
 
 def _schedule(info: RunInfo, user: UserInfo, number: int, first_due_ns: int | None) -> Schedule | None:
     """As its user made it. None: it connected during the load, and did not begin to send."""
-    rate_per_s = float(user.settings["sends_per_second"])
-    phase_ns = random_phase_ns(rate_per_s, info.seed, number)
+    rate_per_s, arrivals = float(user.settings["sends_per_second"]), str(user.settings.get("arrivals", FIXED))
     start_ns = info.phases.warm_up_began_ns
     if "joins" in user.settings:  # each schedule begins when its user is connected
-        start_ns = None if first_due_ns is None else first_due_ns - phase_ns
+        from_start = producer_schedule(arrivals, rate_per_s, info.seed, number, start_ns=0)
+        start_ns = None if first_due_ns is None else first_due_ns - from_start.planned_ns(0)
     if start_ns is None or info.phases.load_began_ns is None:
         return None
     steps = _steps(info, user)
-    make = partial(SteppedSchedule, steps=steps) if steps else Schedule
-    schedule = make(start_ns, rate_per_s, phase_ns)
+    schedule = producer_schedule(arrivals, rate_per_s, info.seed, number, start_ns=start_ns, steps=steps)
     schedule.load_is(info.phases.load_began_ns, info.phases.load_ended_ns)
     return schedule
 

@@ -1,4 +1,4 @@
-"""The Locust users of a load: producers keep a fixed schedule; consumers receive what arrives.
+"""The Locust users of a load: producers keep a schedule; consumers receive what arrives.
 
 A scenario subclasses `ProducerUser` and `ConsumerUser`, names a client *group* (the topology defines where that group
 enters the network, and with which failover URI) and a destination. Locust starts, counts and stops the users; its own
@@ -25,14 +25,15 @@ from drivers.client.work import Work
 from drivers.contract import DEFAULT_PRIORITY, Destination, DriverError, Subscription
 from drivers.users.broker_user import LOOK_EVERY_S, BrokerUser
 from drivers.users.session import Go, Session
+from records.arrivals import FIXED
 from records.declared_types import fits, misfit, misfits
 from records.message_properties import MessageProperties, Values
 from records.rate_steps import parse_steps
-from records.send_schedule import Schedule, SteppedSchedule, random_phase_ns, share
+from records.send_schedule import Schedule, producer_schedule, share
 
 
 class ProducerUser(BrokerUser):
-    """Sends on a fixed schedule until the load ends, then waits for outstanding answers.
+    """Sends on a schedule until the load ends, then waits for outstanding answers.
 
     ``in_flight``: how many sends may wait for their confirmation. At this limit the next slot waits: it is sent late
     with its own due time, and counts as blocked. ``transaction_size``: how many messages arrive together or not at all;
@@ -54,6 +55,8 @@ class ProducerUser(BrokerUser):
     in_flight: ClassVar[int] = 1_000
     """sends that may wait for their confirmation"""
     rate_steps: ClassVar[str] = ""
+    arrivals: ClassVar[str] = FIXED
+    """`"fixed"`: sends at equal intervals; `"poisson"`: at random intervals, as many independent clients send"""
     resend_in_doubt: ClassVar[bool] = True
     """whether a message in doubt is sent again"""
     transaction_size: ClassVar[int] = 0
@@ -196,10 +199,16 @@ class ProducerUser(BrokerUser):
             before = sum(go.producers[user_class] for user_class in classes[: classes.index(name)])
             count = share(go.messages, sum(go.producers.values()), before + go.first_index[name] + index)
         start_ns = session.clock() if self._joins_later else go.window.warm_up_began_ns
-        phase_ns = random_phase_ns(self.sends_per_second, session.seed, client)
-        schedule = Schedule(start_ns, self.sends_per_second, phase_ns, count, go.window.load_ends_ns)
-        if self.rate_steps:
-            schedule = SteppedSchedule(**vars(schedule), steps=parse_steps(self.rate_steps))
+        schedule = producer_schedule(
+            self.arrivals,
+            self.sends_per_second,
+            session.seed,
+            client,
+            start_ns=start_ns,
+            steps=parse_steps(self.rate_steps) if self.rate_steps else (),
+            count=count,
+            ends_ns=go.window.load_ends_ns,
+        )
         session.tell_of_the_load(schedule, go.window)
         return schedule
 

@@ -160,8 +160,7 @@ class Session:
         self.producing = True
         self.problems: list[str] = []
         self._schedules: list[Schedule] = []
-        self._first_due: dict[int, tuple[int, float]] = {}  # by producer: first due time (ns), and the interval (ns)
-        self._planned_ns: dict[int, Callable[[int], int]] = {}  # by producer whose rate changes: the due time of a slot
+        self._planned_ns: dict[int, Callable[[int], int]] = {}  # by producer: the due time of a slot
         self._connectors = connectors
         self.process_index = process_index
         self._first_number = process_index * CLIENTS_PER_PROCESS
@@ -293,17 +292,11 @@ class Session:
 
     def note_schedule(self, producer: int, schedule: Schedule) -> None:
         """For Locust's live statistics only: lets a consumer of this process compute how long a message took."""
-        if isinstance(schedule, SteppedSchedule):
-            self._planned_ns[producer] = schedule.planned_ns
-        else:
-            self._first_due[producer] = schedule.planned_ns(0), NS_PER_S / schedule.rate_per_s
+        self._planned_ns[producer] = schedule.planned_ns
 
     def latency_ns(self, producer: int, seq: int, received_ns: int) -> int | None:
         """Return the time from due to received; None if another process sent it. Message n is slot n of its
         producer's schedule."""
-        due = self._first_due.get(producer)  # runs for every message: no call of the schedule if its rate is constant
-        if due is not None:
-            return received_ns - due[0] - int(seq * due[1])
         planned_ns = self._planned_ns.get(producer)
         return None if planned_ns is None else received_ns - planned_ns(seq)
 

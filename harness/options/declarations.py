@@ -20,6 +20,7 @@ from typing import Any, get_args, get_type_hints
 
 from drivers.client.connection_modes import CONNECTION_MODES, URIS
 from drivers.protocols import PROTOCOLS
+from records.arrivals import ARRIVALS
 from records.client_steps import MOST_CLIENTS, ClientSteps
 from records.rate_search import SearchSettings
 from records.rate_steps import LEAST_PER_S, MOST_PER_S, MOST_S, RateStep, text_of
@@ -330,6 +331,18 @@ class Options:
     )
     """number of destinations that the users of each class share; see [scenarios.md](scenarios.md#several-destinations).
     Default: the scenario's value, which is 1.
+    """
+    arrivals: str | None = option(
+        "--arrivals",
+        LOAD,
+        "when producers send at their rate: fixed (the default of all scenarios), at equal intervals, or poisson, at "
+        "random intervals, as many independent clients send",
+        choices=ARRIVALS,
+        sets="producers.arrivals",
+    )
+    """when producers send at their rate: `fixed`, at equal intervals, or `poisson`, at exponentially distributed random
+    intervals, as many independent clients send; see [running.md](running.md#arrivals). Default: the scenario's value,
+    which is `fixed`.
     """
     body_bytes: int | None = option(
         "--body-bytes",

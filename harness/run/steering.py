@@ -18,6 +18,7 @@ from drivers.users.live_latency import DUE, RECEIVED, UNTIMED
 from drivers.users.session import RateChange, Tally, Window
 from harness.options.plan import Plan
 from harness.run.record import RunRecord
+from records.arrivals import FIXED, most_astray
 from records.client_steps import ClientSteps
 from records.rate_search import AFTER_A_STEP_S, SearchSettings, rest_of
 from records.rate_steps import RateStep, ends_s, judged_seconds
@@ -77,7 +78,12 @@ def _rounded(per_s: float) -> float:
 
 
 def step_counts(
-    tally: Tally, steps: Sequence[RateStep], warm_up_messages: float, producers: int, copies: float
+    tally: Tally,
+    steps: Sequence[RateStep],
+    warm_up_messages: float,
+    producers: int,
+    copies: float,
+    arrivals: str = FIXED,
 ) -> StepCounts:
     """Count the deliveries of the last of ``steps``, as far as they are known during the load.
 
@@ -86,18 +92,20 @@ def step_counts(
     """
     until_s, live = ends_s(steps)[-1], tally.live
     step, from_s = steps[-1], until_s - steps[-1].for_s
-    seconds, slack = judged_seconds(from_s, until_s), ceil(producers * copies)
+    seconds = judged_seconds(from_s, until_s)
     latencies = within(live.seconds(DUE), seconds)
     received, untimed = within(live.seconds(RECEIVED), seconds).total(), within(live.seconds(UNTIMED), seconds).total()
-    scheduled = step.messages_in(range(seconds.start - from_s, seconds.stop - from_s)) * copies
-    due = owed(scheduled, slack, 0 if untimed else latencies.total())
+    scheduled = step.messages_in(range(seconds.start - from_s, seconds.stop - from_s))
+    slack = ceil(most_astray(scheduled, producers, arrivals) * copies)
+    due = owed(scheduled * copies, slack, 0 if untimed else latencies.total())
     later = range(until_s, max((*live.seconds(RECEIVED), *live.seconds(UNTIMED)), default=until_s) + 1)
     received_later = within(live.seconds(RECEIVED), later).total() + within(live.seconds(UNTIMED), later).total()
-    due_by_then = (warm_up_messages + sum(step.messages for step in steps)) * copies
+    due_by_then = warm_up_messages + sum(step.messages for step in steps)
+    slack_by_then = ceil(most_astray(due_by_then, producers, arrivals) * copies)
     return StepCounts(
         due=due,
         received=received + untimed,
-        waiting=owed(due_by_then, slack, 0) - (tally.received - received_later),
+        waiting=owed(due_by_then * copies, slack_by_then, 0) - (tally.received - received_later),
         per_s=step.to_per_s * copies,
         latencies=latencies,
         timed=latencies.total() if untimed else due,
@@ -122,7 +130,9 @@ class RateSearch:
         copies: float,
         change_rate: Callable[[RateChange], None],
         run_record: RunRecord,
+        arrivals: str = FIXED,
     ) -> None:
+        self._arrivals = arrivals
         self._settings, self._producers, self._copies = settings, producers, copies
         self._change_rate, self._run_record = change_rate, run_record
         self._next = NextRate(settings.begin_per_s, settings.least_per_s(producers, copies))
@@ -138,7 +148,8 @@ class RateSearch:
     def of(cls, plan: Plan, change_rate: Callable[[RateChange], None], run_record: RunRecord) -> "RateSearch":
         """Return the search of a plan."""
         assert plan.options.search is not None
-        return cls(plan.options.search, sum(plan.producers.values()), plan.copies, change_rate, run_record)
+        producers = sum(plan.producers.values())
+        return cls(plan.options.search, producers, plan.copies, change_rate, run_record, plan.info.arrivals)
 
     @property
     def live_s(self) -> int:
@@ -198,7 +209,8 @@ class RateSearch:
         Otherwise the search goes on as if the step had been held, and the analysis decides from all events.
         """
         step, from_s = self._steps[-2], ends_s(self._steps)[-2] - self._steps[-2].for_s
-        counts = step_counts(tally, self._steps[:-1], self._warm_up_messages(window), self._producers, self._copies)
+        warm_up_messages = self._warm_up_messages(window)
+        counts = step_counts(tally, self._steps[:-1], warm_up_messages, self._producers, self._copies, self._arrivals)
         self._timed_share = min(sum(counts.latencies.values()) / counts.received, 1.0) if counts.received else 1.0
         judgement, per_s = judge(counts, self._settings.p99_ms), step.from_per_s
         log.info("%s messages per second: %s", f"{per_s:,g}", judgement)

@@ -4,6 +4,7 @@ import shlex
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 
+from records.arrivals import FIXED, POISSON
 from records.run import RunInfo
 from records.summary import Summary
 from reports.parts.numbers import ABSENT, bytes_text, counted, seconds_text
@@ -34,6 +35,7 @@ def facts(run: RunInfo, summary: Summary) -> Table:
         ("Scenario", run.scenario),
         ("Topology", run.topology),
         ("Protocol", run.protocol),
+        ("Arrivals", ARRIVALS_TEXT[run.arrivals]),
         ("Connections", "; ".join(connection_modes(run)) or ABSENT),
         ("Runtime", run.runtime + (f": {run.runtime_reason}" if run.runtime_reason else "")),
         ("Seed", str(run.seed)),
@@ -43,6 +45,10 @@ def facts(run: RunInfo, summary: Summary) -> Table:
     return Table("The run", NAME_VALUE, rows)
 
 
+ARRIVALS_TEXT = {
+    FIXED: "fixed: sends are due at equal intervals",
+    POISSON: "Poisson: sends are due at random intervals",
+}
 CONNECTION_MODES = {"one": "one each", "per-message": "one for each message"}
 
 
@@ -81,6 +87,7 @@ def in_a_line(run: RunInfo, summary: Summary) -> str:
     parts = (
         f"{run.protocol} clients" + "".join(f", connections {mode}" for mode in sorted(odd)),
         f"{counted(len(run.brokers), 'broker')} as {run.runtime}",
+        "Poisson arrivals" if run.arrivals == POISSON else "",
         f"{seconds_text(lasted_s)} of load" if lasted_s else "",
         moment(summary["wall"]),
     )
