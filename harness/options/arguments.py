@@ -27,6 +27,17 @@ class Joined(Action):
         setattr(namespace, self.dest, f"{before};{values}" if before else values)
 
 
+class JoinedByName(Joined):
+    """Joins the values of a repeated option that have the form ``NAME=VALUE``. Another value replaces earlier ones."""
+
+    def __call__(
+        self, parser: ArgumentParser, namespace: Namespace, values: Any, option_string: str | None = None
+    ) -> None:
+        if "=" not in str(values) or "=" not in str(getattr(namespace, self.dest)):
+            setattr(namespace, self.dest, None)
+        super().__call__(parser, namespace, values, option_string)
+
+
 def add_arguments(parser: Any, scenario: Scenario) -> None:
     """Add brokerbench's arguments to Locust's parser. The web form shows them in the order in which they are added."""
     _refuse_endless_run_time(parser)
@@ -53,6 +64,8 @@ def add_arguments(parser: Any, scenario: Scenario) -> None:
             settings |= {"choices": ("", *option.choices), "metavar": "{" + ",".join(option.choices) + "}"}
         if option.repeats:
             settings["action"] = Joined
+        if option.repeats_by_name:
+            settings["action"] = JoinedByName
         settings["env_var"] = f"LOCUST_{option.dest.upper()}"
         action = groups[option.section].add_argument(option.name, **settings)
         action.include_in_web_ui = option.in_form and not option.beside_report

@@ -90,7 +90,8 @@ class Option:
     ``kind``: the type of the value on the command line, such as `str` for a rate, which can also be steps; None means
     the type of the field. ``default``: the value if the option is omitted; None means the scenario's value or no value.
     ``sets``: the attribute of user classes that the option sets, such as ``producers.body_bytes``; ``users`` means both
-    kinds. ``repeats``: the option can be repeated; the values are joined with ``;``. ``most_letters``: the maximum
+    kinds. ``repeats``: the option can be repeated; the values are joined with ``;``. ``repeats_by_name``: the same for
+    values ``NAME=VALUE``; of other values, the last one counts. ``most_letters``: the maximum
     length of a text that can have several lines. ``in_form``: whether the web form shows the option. ``recorded``:
     whether run.json contains the field unchanged. ``beside_report``: the option names a file of `OTHER_FILES` in
     reports/other_files.py. The web form does not show these options.
@@ -105,6 +106,7 @@ class Option:
     choices: tuple[str, ...] = ()
     sets: str = ""
     repeats: bool = False
+    repeats_by_name: bool = False
     most_letters: int | None = None
     in_form: bool = True
     recorded: bool = True
@@ -284,13 +286,17 @@ class Options:
         "--rate",
         LOAD,
         "total sends per second of all producers; or a load in steps: '100,200,400@20s' is three rates of 20 s each, "
-        "'100..1000@60s' rises evenly; 'search' looks for the highest rate that is held",
+        "'100..1000@60s' rises evenly; 'search' looks for the highest rate that is held; or the rate of one producer "
+        "class: 'OrderProducer=200', several by repeating the option",
         bounds=Bounds(LEAST_PER_S, MOST_PER_S),
         kind=str,
+        repeats_by_name=True,
     )
     """total sends per second of all producers; or a load in steps, such as `'100,200,400@20s'`, see
-    [below](#a-load-in-steps). Default: the scenario's value.
+    [below](#a-load-in-steps); or the total of one producer class, such as `OrderProducer=200`. Repeat the option for
+    other classes; a class without one keeps its own rate. Default: the scenario's value.
     """
+    class_rates: tuple[tuple[str, float], ...]  # producer classes with a rate of their own: sends per second in total
     steps: tuple[RateStep, ...]  # if the rate changes: steps of all producers together
     search: SearchSettings | None  # for the highest rate that is held
     priority: str = option(
@@ -619,10 +625,11 @@ class Options:
 
     def as_record(self) -> dict[str, str | int | float | bool | None]:
         """Return the options as run.json stores them."""
+        class_rates = ";".join(f"{name}={per_s:g}" for name, per_s in self.class_rates)
         recorded = {name: getattr(self, name) for name, option in OPTIONS.items() if option.recorded}
         recorded |= {
             "clients": str(self.clients) if self.clients else None,
-            "rate": (str(self.search) if self.search else text_of(self.steps)) or self.rate,
+            "rate": (str(self.search) if self.search else text_of(self.steps)) or class_rates or self.rate,
             # None if they were not given, as in runs that are older than these options
             "ca_file": self.trust.file or None,
             "overlay": self.overlay and self.overlay.path,

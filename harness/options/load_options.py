@@ -1,6 +1,7 @@
 """Reads ``--rate`` and ``--clients``: the rate of a load, its number of clients, and its resulting length.
 
-``--rate`` is one rate, steps such as ``100,200,400@20s``, or a search for the highest rate, ``search(200)``.
+``--rate`` is one rate, steps such as ``100,200,400@20s``, a search for the highest rate, ``search(200)``, or a rate for
+each of several producer classes, ``OrderProducer=200;BatchProducer=5``.
 ``--clients`` is the number of clients in each step, such as ``50,100,200@10s``. Without these options, the scenario's
 values apply, if it has any.
 """
@@ -8,6 +9,7 @@ values apply, if it has any.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from harness.options.class_rates import parse_class_rates
 from harness.run.warm_up import AT_MOST_S
 from harness.scenario import SEARCH_AT_MOST_S, AddClients, Scenario, Search
 from records.client_steps import ClientSteps, parse_client_steps
@@ -22,14 +24,16 @@ MARKS = (",", "@", "..")  # these distinguish steps from a single number
 class ChosenLoad:
     """The changes of the rate or of the number of clients, and the length of the load.
 
-    ``steps``: of all producers together; empty if the rate is constant. ``for_s``: the length of the load; None means
-    the scenario's length.
+    ``steps``: of all producers together; empty if the rate is constant. ``class_rates``: producer classes with a rate
+    of their own, in sends per second of all producers of the class. ``for_s``: the length of the load; None means the
+    scenario's length.
     """
 
     steps: tuple[RateStep, ...]
     search: SearchSettings | None
     clients: ClientSteps | None
     for_s: float | None
+    class_rates: tuple[tuple[str, float], ...] = ()
 
 
 def read_load(scenario: Scenario, rate: str, clients: str, fixed: Mapping[str, float | None]) -> ChosenLoad:
@@ -38,6 +42,14 @@ def read_load(scenario: Scenario, rate: str, clients: str, fixed: Mapping[str, f
     ``fixed``: --run-time, --messages, --producers and --consumers by name, None if omitted. Raises UserError.
     """
     load_s, messages = fixed["--run-time"], fixed["--messages"]
+    class_rates: tuple[tuple[str, float], ...] = ()
+    if "=" in rate and not is_search(rate):
+        class_rates, given, rate = parse_class_rates(rate, scenario), rate, ""
+        if scenario.load.steps or isinstance(scenario.load, Search | AddClients):
+            raise UserError(
+                f"--rate {given}: scenario {scenario.name} changes its load while it runs, so its classes have no rate "
+                "of their own; write a --rate without class names, or leave it out"
+            )
     with about("--rate "):
         steps = _steps(rate, scenario, load_s, messages)
         search = _search(rate, scenario, messages)
@@ -53,7 +65,7 @@ def read_load(scenario: Scenario, rate: str, clients: str, fixed: Mapping[str, f
         for_s = scenario.load.for_s if isinstance(scenario.load, Search) else SEARCH_AT_MOST_S
     else:
         for_s = load_s
-    return ChosenLoad(steps, search, client_steps, for_s)
+    return ChosenLoad(steps, search, client_steps, for_s, class_rates)
 
 
 def stated_warm_up_s(scenario: Scenario, steps: tuple[RateStep, ...], messages: float | None) -> float | None:

@@ -42,7 +42,7 @@ log = logging.getLogger("brokerbench")
 MOST_DIGITS = 100
 LONGEST_FILE_NAME = 255
 RULES: Mapping[object, str] = {int: "a whole number", float: "a number"}
-RATES = "a number, steps such as 100,200,400@20s, or search"
+RATES = "a number, steps such as 100,200,400@20s, search, or CLASS=NUMBER"
 Value = str | int | float | Path | None
 
 
@@ -73,7 +73,10 @@ def read(namespace: Namespace, scenario: Scenario, load_s: float | None, look: L
         "runtime_reason": "",
         "protocol": protocols_of(scenario, values["protocol"], in_memory=runtime == "memory"),
         "load_s": load.for_s,
-        "rate": None if load.steps or load.search else _number(OPTIONS["rate"], namespace.rate, float, RATES),
+        "rate": None
+        if load.steps or load.search or load.class_rates
+        else _number(OPTIONS["rate"], namespace.rate, float, RATES),
+        "class_rates": load.class_rates,
         "steps": load.steps,
         "search": load.search,
         "clients": load.clients,

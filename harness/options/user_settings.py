@@ -194,16 +194,25 @@ def _count(users: Sequence[type[BrokerUser]], count: int | None) -> None:
 
 def _pace(producing: Sequence[type[ProducerUser]], options: Options) -> None:
     """Give each producing class its share of the rate, or of the steps."""
-    producers = sum(user.fixed_count for user in producing)
+    producers, class_rates = sum(user.fixed_count for user in producing), dict(options.class_rates)
     if not producers and (options.rate is not None or options.steps or options.search):
         raise UserError(f"{producing[0].__name__}: fixed_count = 0: there would be no producers; write their number")
     steps = options.search.first_steps(producers) if options.search else options.steps
     shares = [step.of_one_in(producers) for step in steps]
     for user in producing:
+        if user.__name__ in class_rates:
+            user.sends_per_second = class_rates[user.__name__] / _at_least_one(user)
         if options.rate is not None:
             user.sends_per_second = options.rate / producers
         if shares:
             user.sends_per_second, user.rate_steps = shares[0].from_per_s, text_of(shares)
+
+
+def _at_least_one(user: type[ProducerUser]) -> int:
+    """Return the number of producers of a class that was given a rate."""
+    if not user.fixed_count:
+        raise UserError(f"{user.__name__}: fixed_count = 0: it would have no producers; write their number")
+    return int(user.fixed_count)
 
 
 def _parsed_properties(text: str) -> dict[str, list[str | int | float | bool]]:
