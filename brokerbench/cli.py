@@ -124,13 +124,16 @@ def render(name: str, to: str, out: Path, overlay: str | None, **wishes: Any) ->
     diagram    an SVG, the drawing of the reports
     """
     from brokerbench.failover_options import built_for_clients
-    from brokerbench.rendering import rendered, write_files
+    from brokerbench.rendering import notes, rendered, write_files
     from topologies.catalogue.overlay import overlaid
 
     topology, _ = overlaid(built_for_clients(name), overlay)
     _warn(topology.warnings)
-    for path in write_files(rendered(topology, to, **wishes), out):
+    files = rendered(topology, to, **wishes)
+    for path in write_files(files, out):
         click.echo(path)
+    for note in notes(files):
+        click.echo(f"not as measured: {note}", err=True)
 
 
 @main.command(cls=UpCommand)

@@ -1,5 +1,6 @@
 """Renders a topology in the form that was asked for: brokers' files, Compose, Amazon MQ's templates or a diagram."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,12 @@ def _amazon_mq(topology: Topology) -> dict[str, str]:
             f" {topology.flavour} one; --to broker writes its configuration files"
         )
     return templates(topology)
+
+
+def notes(files: dict[str, str]) -> list[str]:
+    """Return what Amazon MQ's brokers have in another way than measured ones, as the templates' metadata says it."""
+    metadata = [json.loads(text)["Metadata"] for name, text in files.items() if name.endswith(".template.json")]
+    return list(dict.fromkeys(sentence for of_file in metadata for listed in of_file.values() for sentence in listed))
 
 
 def write_files(files: dict[str, str], out: Path) -> list[Path]:

@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,11 +18,14 @@ from brokerbench.rendering import write_files
 from tests.topologies.golden_files import assert_golden
 from topologies.catalogue.lookup import ENTRIES, build
 from topologies.classic.amazon_mq import templates
+from topologies.classic.amazon_mq_permitted import PERMITTED, permitted
 from topologies.classic.broker import Broker, KahaDb
+from topologies.classic.policies import DEFAULT_POLICIES, BridgeFilter, DeadLetters, DestinationPolicy
 from topologies.classic.product import CLASSIC
 from topologies.classic.transport_connectors import TransportConnector
 from topologies.model.client_groups import ClientGroup
 from topologies.model.topology import Topology
+from topologies.model.validity import TopologyInvalid
 
 CLASSIC_ENTRIES = [name for name in ENTRIES if build(name).flavour == "classic"]
 CORE = "{http://activemq.apache.org/schema/core}"
@@ -83,7 +87,7 @@ def test_the_command_writes_templates_that_cfn_lint_takes_and_no_password(tmp_pa
     assert result.exit_code == 0, result.output
     files = sorted(map(str, tmp_path.iterdir()))
     assert [Path(file).name for file in files] == [f"cross-region-mesh-region-{n}.template.json" for n in (1, 2)]
-    assert sorted(result.output.splitlines()) == files
+    assert sorted(result.stdout.splitlines()) == files
     linted = lint(*files)
     assert (linted.stdout, linted.returncode) == ("", 0)
     for text in map(str.lower, (Path(file).read_text("utf-8") for file in files)):
@@ -205,3 +209,118 @@ def test_what_is_permitted_and_not_at_its_default_is_written() -> None:
 def test_a_broker_that_is_declared_without_openwire_has_it_there_all_the_same() -> None:
     ((_, template),) = read(topology_of(replace(A, connectors=(TransportConnector("stomp"),)))).items()
     assert "OpenWireEndpoints" in json.dumps(template["Outputs"]["GFailoverUri"])
+
+
+REPLAYING = "mesh(message_ttl=3, replay=True)"
+COLLECTIONS = frozenset(
+    [
+        "destinationPolicy",
+        "policyMap",
+        "policyEntries",
+        "deadLetterStrategy",
+        "deadLetterQueue",
+        "networkBridgeFilterFactory",
+        "networkConnectors",
+        "persistenceAdapter",
+        "transportConnectors",
+        "excludedDestinations",
+        "dynamicallyIncludedDestinations",
+        "staticallyIncludedDestinations",
+        "systemUsage",
+    ]
+)
+
+
+def texts(topology: Topology) -> Iterator[str]:
+    """Yield each configuration, as CloudFormation would complete it."""
+    for template in read(topology).values():
+        parameters = {name: "ssl://elsewhere:61617" for name in template["Parameters"] if name.endswith("Endpoints")}
+        for resource in template["Resources"].values():
+            if resource["Type"] == "AWS::AmazonMQ::Configuration":
+                data = resource["Properties"]["Data"]["Fn::Base64"]
+                yield resolved(data, parameters | {"BridgeUsername": "bridge"})
+
+
+def unpermitted(text: str) -> list[str]:
+    """Return the elements and attributes of a configuration that AWS's schema does not permit."""
+    found = []
+    for element in etree.fromstring(text.encode()).iter():
+        name = etree.QName(element).localname
+        if name not in PERMITTED and name not in COLLECTIONS:
+            found.append(name)
+        found += [f"{name}@{key}" for key in element.attrib if name in PERMITTED and key not in permitted(name)]
+    return found
+
+
+@pytest.mark.parametrize("entry", [*CLASSIC_ENTRIES, REPLAYING])
+def test_a_template_has_only_what_awss_schema_permits(entry: str) -> None:
+    assert [unpermitted(text) for text in texts(build(entry))] == [[] for _ in texts(build(entry))]
+
+
+def test_an_unpermitted_attribute_would_be_found() -> None:
+    text = '<broker xmlns="http://activemq.apache.org/schema/core" useJmx="true"><sslContext/></broker>'
+    assert unpermitted(text) == ["broker@useJmx", "sslContext"]
+
+
+def test_queues_that_replay_keep_their_policy(tmp_path: Path, classic_schema: etree.XMLSchema) -> None:
+    result = CliRunner().invoke(main, ["render", REPLAYING, "--to", "amazon-mq", "--out", str(tmp_path)])
+    assert result.exit_code == 0, result.output
+    assert lint(*map(str, tmp_path.iterdir())).stdout == ""
+    for text in texts(build(REPLAYING)):
+        classic_schema.assertValid(etree.fromstring(text.encode()))
+        (entry,) = etree.fromstring(text.encode()).iter(f"{CORE}policyEntry")
+        (bridge_filter,) = entry.iter(f"{CORE}conditionalNetworkBridgeFilterFactory")
+        assert (dict(entry.attrib), dict(bridge_filter.attrib)) == ({"queue": ">"}, {"replayWhenNoConsumers": "true"})
+
+
+def test_every_permitted_field_of_a_policy_is_written(classic_schema: etree.XMLSchema) -> None:
+    own = DestinationPolicy(
+        "orders.>",
+        "queue",
+        enable_audit=False,
+        queue_prefetch=10,
+        dead_letters=DeadLetters("individual", "DLQ", process_expired=False),
+        bridge_filter=BridgeFilter(replay_when_no_consumers=True, replay_delay_ms=500),
+    )
+    broker = replace(A, policies=(own, *DEFAULT_POLICIES), memory_percent_of_heap=50)
+    (text,) = texts(topology_of(broker))
+    classic_schema.assertValid(etree.fromstring(text.encode()))
+    assert unpermitted(text) == []
+    for part in (
+        '<policyEntry queue="orders.&gt;" queuePrefetch="10" enableAudit="false">',
+        '<individualDeadLetterStrategy processExpired="false" queuePrefix="DLQ.Queue." topicPrefix="DLQ.Topic."/>',
+        'replayWhenNoConsumers="true" replayDelay="500"',
+        '<memoryUsage percentOfJvmHeap="50"/>',
+    ):
+        assert part in text
+
+
+@pytest.mark.parametrize(
+    ("broker", "setting"),
+    [
+        (replace(A, use_jmx=False), "broker 'a': use_jmx=False, but Amazon MQ does not permit it; leave it at True"),
+        (
+            replace(A, persistence=KahaDb(enable_ack_compaction=False)),
+            "broker 'a': enable_ack_compaction=False, but Amazon MQ does not permit it; leave it at True",
+        ),
+    ],
+)
+def test_a_setting_that_the_schema_lacks_is_rejected(broker: Broker, setting: str) -> None:
+    with pytest.raises(TopologyInvalid) as raised:
+        templates(topology_of(broker))
+    assert str(raised.value) == setting
+
+
+def test_the_command_and_the_template_say_what_is_not_as_measured(tmp_path: Path) -> None:
+    result = CliRunner().invoke(main, ["render", "single", "--to", "amazon-mq", "--out", str(tmp_path)])
+    (template,) = read(build("single")).values()
+    told = [line.removeprefix("not as measured: ") for line in result.stderr.splitlines()]
+    assert told == template["Metadata"]["DifferencesFromMeasuredBrokers"]
+    assert [sentence.partition(":")[0] for sentence in told] == [
+        "Heap and memory",
+        "Disk",
+        "Encryption",
+        "Hops",
+        "Browsing",
+        "Defaults",
+    ]

@@ -4,14 +4,16 @@ A template has the brokers, their configurations with the network connectors, an
 bridges. Amazon MQ itself fills in the password of a connector's ``userName``. The outputs are the clients' failover
 URIs. Passwords are parameters that are not shown again. A pair of brokers is one active/standby broker of Amazon MQ.
 
-Only settings that Amazon MQ's guide was seen to permit are written; any other that is not at its default is refused.
+Only settings that Amazon MQ permits (`topologies.classic.amazon_mq_permitted`) are written. Any other setting that is
+not at its default is rejected.
 """
 
 import json
 from collections.abc import Iterator
 from typing import Any
 
-from topologies.classic.amazon_mq_configuration import ENGINE_VERSION, Endpoints, configuration, require_permitted
+from topologies.classic.amazon_mq_configuration import Endpoints, configuration, differences, require_permitted
+from topologies.classic.amazon_mq_permitted import ENGINE_VERSION
 from topologies.classic.broker import Broker
 from topologies.model.broker import AnyBroker
 from topologies.model.client_groups import ClientGroup
@@ -20,6 +22,9 @@ from topologies.model.topology import Topology
 from topologies.model.validity import TopologyInvalid
 
 Json = dict[str, Any]
+
+DIFFERENCES = "DifferencesFromMeasuredBrokers"
+"""The key below Metadata in a template with the sentences of `differences`."""
 
 PASSWORD = {
     "Type": "String",
@@ -66,6 +71,7 @@ def _template(topology: Topology, region: str) -> Json:
     template: Json = {
         "AWSTemplateFormatVersion": "2010-09-09",
         "Description": f"Topology {topology.name}{', region ' + region if region else ''}, made by brokerbench render",
+        "Metadata": {DIFFERENCES: list(differences(topology))},
         "Parameters": PARAMETERS | {_endpoints_parameter(broker): _endpoints_declared(broker) for broker in elsewhere},
     }
     if elsewhere:
