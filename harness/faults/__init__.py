@@ -1,4 +1,4 @@
-"""The faults that a scenario can inject, one file a fault; `schedule` applies them while the load runs."""
+"""The faults that a scenario can inject, one file per fault; `schedule` applies them while the load runs."""
 
 from collections.abc import Mapping
 
@@ -56,4 +56,4 @@ KINDS: Mapping[str, type[Fault]] = {
         CommandFault,
     )
 }
-"""By its name in ``--fault``, in the order of the help and of docs/options.md."""
+"""Faults by their name in ``--fault``, in the order of the help and of docs/options.md."""

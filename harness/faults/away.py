@@ -1,6 +1,6 @@
-"""Consumers that close their connections for a while, as their stays say. It is no broker's fault, and is timed as one.
+"""Absences of consumers, which close their connections between two stays. They are timed like faults of a broker.
 
-So a run tells what piled up meanwhile, and how long the network took to deliver it.
+The run then reports how many messages piled up during an absence, and how long the network took to deliver them.
 """
 
 from collections.abc import Iterable, Iterator
@@ -15,9 +15,9 @@ from topologies.runtimes.contract import Runtime
 
 @dataclass(frozen=True)
 class ConsumersAway(Fault):
-    """The users do it themselves. ``target``: their client group.
+    """An absence of a client group (``target``). The users disconnect on their own, so nothing is done to the runtime.
 
-    Made of users' stays only: `absences`.
+    Only `absences` makes these faults, from the users' stays.
     """
 
     kind: ClassVar[str] = "away"
@@ -39,9 +39,10 @@ class ConsumersAway(Fault):
 
 
 def absences(consuming: Iterable[type[ConsumerUser]], load_s: float | None) -> tuple[ConsumersAway, ...]:
-    """The times between two stays, and after the last one if it has an end, within a load of that length.
+    """Return the absences between two stays, and after a last stay that ends, within a load of ``load_s`` seconds.
 
-    A load that ends by count may end before any of them: None. Of a group's absences that overlap, only the first.
+    ``load_s`` is None for a load that ends by count: there are no absences then, as the load may end before any of
+    them. If absences of a group overlap, only the first is returned.
     """
     apart: list[ConsumersAway] = []
     for absence in sorted(chain(*map(_between_stays, consuming)), key=lambda absence: absence.at_s):

@@ -1,6 +1,6 @@
-"""Swallows all that a link carries, like a firewall that drops packets: neither end is told. Later it is mended.
+"""Discards everything that a link carries, like a firewall that drops packets. Neither end is notified.
 
-broker ──► door of the link (takes every byte, passes none on, both ways) ──► broker        clients ──► both brokers
+broker ──► link's proxy (accepts all bytes, forwards none, both ways) ──► broker        clients ──► both brokers
 """
 
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ class BlackholeLink(LinkFault):
     kind: ClassVar[str] = "blackhole"
     does: ClassVar[str] = (
         "the link's connections stay open and everything sent over them is discarded, both ways; after `for` "
-        "seconds they end, and new ones carry again"
+        "seconds they are closed, and new connections work again"
     )
 
     def begin(self, runtime: Runtime) -> None:

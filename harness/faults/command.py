@@ -1,4 +1,4 @@
-"""Runs a command of the user's own, such as a reboot of an Amazon MQ broker: for brokers that are not ours to break."""
+"""Runs a command of the user, such as a reboot of an Amazon MQ broker, for brokers that brokerbench does not start."""
 
 import logging
 import math
@@ -17,27 +17,26 @@ from topologies.runtimes.processes import guard
 log = logging.getLogger("brokerbench")
 
 EXPECT_S = 60.0
-FAILS_WITHIN_S = 1.0  # a command that goes on for longer may be waiting for the broker
+FAILS_WITHIN_S = 1.0  # a command that runs longer may be waiting for the broker
 
 
 @dataclass(frozen=True)
 class CommandFault(BrokerFault):
-    """Starts ``command``; the broker is expected to take no login then, and to take logins again.
+    """Runs ``command``. The broker is expected to stop accepting logins, and later to accept them again.
 
-    ``expect_s``: how long either may take. ``command``: split as a shell would, but no shell runs it. Its output goes
-    to this process's standard error. It ends with this process.
+    ``expect_s``: the time limit for each of the two. ``command``: split like in a shell, but run without one. Its
+    output goes to this process's standard error. The command is ended with this process.
     """
 
     kind: ClassVar[str] = "command"
     seconds: ClassVar[Mapping[str, str]] = {"expect": "expect_s"}
     texts: ClassVar[tuple[str, ...]] = ("target",)
     does: ClassVar[str] = (
-        "a command of your own takes a broker down that runs already (`--runtime external`); the broker comes back by "
-        "itself"
+        "your command takes down a broker that runs already (`--runtime external`); the broker comes back on its own"
     )
     needs: ClassVar[tuple[Capability, ...]] = ()
     takes_down: ClassVar[bool] = True
-    look_every_s: ClassVar[float] = 0.25  # each look is a login at somebody else's broker
+    look_every_s: ClassVar[float] = 0.25  # each look is a login to a broker that is not ours
 
     command: str = ""
     expect_s: float = EXPECT_S
@@ -46,14 +45,14 @@ class CommandFault(BrokerFault):
         super().__post_init__()
         if not 0 < self.expect_s < math.inf:
             raise ValueError(
-                f"fault {self.kind} of {self.target}: expect={self.expect_s:g} must be more than 0 seconds"
+                f"fault {self.kind} of {self.target}: expect={self.expect_s:g} must be greater than 0 seconds"
             )
         try:
             words = shlex.split(self.command)
         except ValueError as error:
             raise ValueError(f"fault {self.kind} of {self.target}: {self.command!r} cannot be split: {error}") from None
         if not words:
-            raise ValueError(f"fault {self.kind} of {self.target}: there is no command to run")
+            raise ValueError(f"fault {self.kind} of {self.target}: the command is empty")
 
     @classmethod
     def usage(cls) -> str:
@@ -62,18 +61,18 @@ class CommandFault(BrokerFault):
     @classmethod
     def fields_of(cls, argument: str, texts: Mapping[str, str]) -> dict[str, Any]:
         if not texts.get("target"):
-            raise ValueError("which broker does it take down? Add target=BROKER")
+            raise ValueError("the broker that the command takes down is missing; add target=BROKER")
         return {"command": argument, "target": texts["target"]}
 
     def why_not_on(self, runtime: str) -> str:
         if can(runtime, Capability.OPERATES_BROKERS):
-            rule = "a command is for brokers that run already (--runtime external)"
-            return f"{rule}; write kill, stop, restart or freeze"
+            rule = "command is for brokers that run already (--runtime external)"
+            return f"{rule}; use kill, stop, restart or freeze"
         return ""
 
     @property
     def lasts_s(self) -> float:
-        """Nothing has to be done to mend it: the command brings the broker back."""
+        """0: there is nothing to mend, as the command brings the broker back."""
         return 0.0
 
     @property
@@ -94,17 +93,17 @@ class CommandFault(BrokerFault):
         try:
             status = process.wait(FAILS_WITHIN_S)
         except subprocess.TimeoutExpired:
-            threading.Thread(target=self._tell_failure, args=(process,), daemon=True).start()
+            threading.Thread(target=self._log_failure, args=(process,), daemon=True).start()
             return
         if status:
-            raise RuntimeFailed(f"the command {self.command!r} ended with status {status}; what it said is above")
+            raise RuntimeFailed(f"command {self.command!r} exited with status {status}; its output is above")
 
-    def _tell_failure(self, process: "subprocess.Popen[bytes]") -> None:
+    def _log_failure(self, process: "subprocess.Popen[bytes]") -> None:
         if status := process.wait():
-            log.warning("the command %r ended with status %s; what it said is above", self.command, status)
+            log.warning("command %r exited with status %s; its output is above", self.command, status)
 
     def end(self, runtime: Runtime) -> None:
-        """The broker comes back by itself."""
+        """Do nothing: the broker comes back on its own."""
 
     def in_effect(self, probe: Probe) -> bool:
         return not probe.serves(self.target)

@@ -1,7 +1,8 @@
 """The contract of a fault: a frozen value that says when it begins and ends and what it does to a runtime.
 
-A fault's own file declares the rest too: how it is written in ``--fault``, what docs/options.md says that it does, what
-it needs of a runtime and of a topology. Reports and the analysis know it by its kind, from `records.faults.TRAITS`.
+The file of a fault declares everything else about it: its syntax in ``--fault``, its description in docs/options.md,
+and its requirements on a runtime and a topology. Reports and the analysis identify a fault by its kind, from
+`records.faults.TRAITS`.
 """
 
 import math
@@ -18,62 +19,63 @@ from topologies.runtimes.contract import Runtime, RuntimeFailed
 from topologies.runtimes.own import proxies_of
 from topologies.runtimes.proxies.link_proxies import LinkProxies
 
-MOST_TIMES = 1_000  # each has a thread of its own
+MOST_TIMES = 1_000  # each repetition runs in its own thread
 FOREVER = math.inf
 """The ``for_s`` of a fault that is never mended. In ``--fault``: ``for=forever``."""
 
 
 class Probe(Protocol):
-    """Measures the state of a broker or a link from outside. No call raises."""
+    """Measures the state of a broker or a link from outside. No method raises."""
 
     def gone(self, broker: str) -> bool:
-        """Its process has ended, and its ports refuse connections."""
+        """Whether the broker's process has ended and its ports refuse connections."""
 
     def frozen(self, broker: str) -> bool:
-        """Its process is stopped where it stands."""
+        """Whether the broker's process is stopped (SIGSTOP)."""
 
     def serves(self, broker: str) -> bool:
-        """It accepts a login. A broker of a pair may also stand by while its partner accepts one."""
+        """Whether the broker accepts a login, or is the standby of a partner that accepts one."""
 
     def joined(self, broker: str) -> bool:
-        """It accepts a login, and each link between it and a running broker is proven at both ends."""
+        """Whether the broker accepts a login, and both ends show each of its links to a running broker as up."""
 
     def link_is_down(self, link: str) -> bool:
-        """New connections are refused, and the brokers at its ends show that it is not up."""
+        """Whether the link refuses new connections, and the brokers at both ends show it as not up."""
 
     def link_is_silent(self, link: str) -> bool:
-        """Connections are taken, and a question over one gets no answer."""
+        """Whether the link accepts connections, but a request over it gets no answer."""
 
     def link_delays(self, link: str, least_ms: float) -> bool:
-        """A question over it is answered no sooner than that; True where none can be asked (ssl, http)."""
+        """Whether a request over the link takes at least ``least_ms``; True if none can be sent (ssl, http)."""
 
     def link_is_up(self, link: str) -> bool:
-        """The brokers at both its ends show that it is up."""
+        """Whether the brokers at both ends of the link show it as up."""
 
     def store_percent(self, broker: str) -> int | None:
-        """How much of the limit of its store is used; None if it does not say."""
+        """The used percentage of the broker's store limit; None if the broker does not report it."""
 
 
 @dataclass(frozen=True)
 class Fault(ABC):
-    """The base of faults. Raises ValueError for times that no load has.
+    """The base class of faults. Raises ValueError for times that are not valid in a load.
 
-    ``at_s`` and ``for_s`` lie on the load's clock: 0 is its start. ``for_s`` None: until the load is over, so it is
-    mended before the drain. FOREVER: it is never mended, if it ``may_stay``.
-    ``target``: a broker or, if it is ``of_link``, a link. In a scenario it may be a client group: any broker where the
-    group enters, the last one for a fault that ``joins``, or any link of such a broker.
+    ``at_s`` counts from the start of the load. If ``for_s`` is None, the fault lasts until the load is over, so it is
+    mended before the drain. If it is FOREVER, the fault is never mended; only faults that ``may_stay`` allow this.
+    ``target``: a broker or, if ``of_link``, a link. In a scenario it may also be a client group. It then stands for any
+    broker where the group enters (the last one for a fault that ``joins``), or for any link of such a broker.
 
-    ``kind``: its name. ``takes``: what stands first in its parentheses, as docs/options.md shows it. ``seconds``: the
-    settings beside ``at``, each with the field that it sets. ``texts``: settings that `fields_of` reads. ``does``: a
-    sentence for docs/options.md.
-    ``needs``: what a runtime has to make possible. ``through_proxy``: the links of the run have to go through proxies.
+    ``kind``: the fault's name. ``takes``: the first argument in its parentheses, as docs/options.md shows it.
+    ``seconds``: the settings besides ``at``, each with the field that it sets. ``texts``: settings that `fields_of`
+    reads. ``does``: a sentence for docs/options.md.
+    ``needs``: the capabilities that the runtime must have. ``through_proxy``: the links of the run must go through
+    proxies.
     ``takes_down``: the broker's process is expected to be gone from `begin` until the fault is mended.
-    ``joins``: the broker is absent at the start. It is expected to be gone until the fault has its effect, and again
+    ``joins``: the broker is absent at the start. It is expected to be gone until the fault is in effect, and again
     once it is mended.
-    ``may_stay``: it may last FOREVER.
-    ``effect_timeout_s``: how long after `begin` the effect may take. ``mended_timeout_s``: the same after `end`.
-    ``look_every_s``: how long between two looks at either. ``mended_as`` and ``not_mended_as`` say what is measured
-    after `end`, and what was not.
+    ``may_stay``: the fault may last FOREVER.
+    ``effect_timeout_s``: time limit for the effect after `begin`. ``mended_timeout_s``: time limit for recovery after
+    `end`. ``look_every_s``: time between two measurements of either. ``mended_as`` and ``not_mended_as`` describe the
+    measured state after `end`, for success and for failure.
     """
 
     kind: ClassVar[str]
@@ -118,7 +120,7 @@ class Fault(ABC):
 
     @classmethod
     def fields_of(cls, argument: str, texts: Mapping[str, str]) -> dict[str, Any]:
-        """The fields that are no times. ``argument``: what stands first. Raises ValueError."""
+        """Return the fields that are not times. ``argument``: the first one in the parentheses. Raises ValueError."""
         return {"target": argument}
 
     @property
@@ -127,79 +129,82 @@ class Fault(ABC):
 
     @property
     def lasts_s(self) -> float:
-        """How long it is in effect; infinite until the load is over, or for good."""
+        """The duration of the fault in seconds; infinite if it lasts until the load is over, or forever."""
         return math.inf if self.for_s is None else self.for_s
 
     @property
     def is_forever(self) -> bool:
-        """Whether it is never mended."""
+        """Whether the fault is never mended."""
         return self.for_s == FOREVER
 
     @property
     def has_end(self) -> bool:
-        """Whether there is something to mend then."""
+        """Whether there is something to mend after the fault."""
         return not self.is_forever
 
     @property
     def least_s(self) -> float:
-        """How long the load has to go on after it began."""
+        """The number of seconds that the load must continue after the fault began."""
         return 0.0 if self.for_s is None or self.is_forever else self.for_s
 
     @property
     def turn_pause_s(self) -> float | None:
-        """None, or it begins so many seconds after the fault before it in the plan is over, ``at_s`` at the earliest.
+        """The pause in seconds after the preceding fault in the plan; None if the fault does not wait for it.
 
-        It does not begin at all if that one failed.
+        With a pause, the fault begins at ``at_s`` at the earliest, and not at all if the preceding fault failed.
         """
         return None
 
     def aimed_at(self, target: str) -> Self:
-        """The same fault of this broker or link."""
+        """Return the same fault with ``target`` as its broker or link."""
         return replace(self, target=target)
 
     def later(self, by_s: float) -> Self:
-        """The same fault, so many seconds later."""
+        """Return the same fault, ``by_s`` seconds later."""
         return replace(self, at_s=self.at_s + by_s)
 
     def why_not_on(self, runtime: str) -> str:
-        """Why brokers of this runtime cannot have it, with the next step; '' if they can."""
+        """Return why the fault is impossible on this runtime, with the next step; '' if it is possible."""
         return next(filter(None, (why_not(runtime, capability) for capability in self.needs)), "")
 
     def why_not_in(self, topology: Topology, faults: Sequence["Fault"]) -> str:
-        """Why its target cannot have it beside the other faults of a run, with the next step; '' if it can. Pure."""
+        """Return why the target cannot have this fault in addition to the run's ``faults``, with the next step.
+
+        '' if it can. Pure.
+        """
         return ""
 
     @abstractmethod
     def begin(self, runtime: Runtime) -> None:
-        """Make it happen. Raises RuntimeFailed or ManagementFailed if it cannot be done: the run is then invalid."""
+        """Inject the fault. Raises RuntimeFailed or ManagementFailed if it cannot: the run is then invalid."""
 
     @abstractmethod
     def end(self, runtime: Runtime) -> None:
-        """Mend it. Raises RuntimeFailed or ManagementFailed."""
+        """Mend the fault. Raises RuntimeFailed or ManagementFailed."""
 
     @abstractmethod
     def in_effect(self, probe: Probe) -> bool:
-        """Whether it has taken effect, as measured."""
+        """Measure whether the fault has taken effect."""
 
     @abstractmethod
     def mended(self, probe: Probe) -> bool:
-        """Whether its effect is over after `end`, as measured."""
+        """Measure whether the effect is over after `end`."""
 
 
 class BrokerFault(Fault):
-    """The base of faults of a broker."""
+    """The base class of broker faults."""
 
     takes: ClassVar[str] = "BROKER"
     of_link: ClassVar[bool] = False
-    mended_as: ClassVar[str] = "takes logins again"
-    not_mended_as: ClassVar[str] = "took no login"
+    mended_as: ClassVar[str] = "accepts logins again"
+    not_mended_as: ClassVar[str] = "did not accept a login"
 
     def mended(self, probe: Probe) -> bool:
         return probe.serves(self.target)
 
 
 class BrokerTakenDown(BrokerFault):
-    """The base of faults that end a broker's process. It is started again on the store that it left."""
+    """The base class of faults that end a broker's process. The broker is started again with its old store."""
 
     takes_down: ClassVar[bool] = True
     may_stay: ClassVar[bool] = True
@@ -212,7 +217,7 @@ class BrokerTakenDown(BrokerFault):
 
 
 class LinkFault(Fault):
-    """The base of faults of a link. Unless it says otherwise, every link of the run goes through a proxy."""
+    """The base class of link faults. Every link of the run goes through a proxy, unless a subclass overrides that."""
 
     takes: ClassVar[str] = "LINK"
     of_link: ClassVar[bool] = True
@@ -222,9 +227,9 @@ class LinkFault(Fault):
     not_mended_as: ClassVar[str] = "was not up at both ends"
 
     def proxies(self, runtime: Runtime) -> LinkProxies:
-        """Raises RuntimeFailed where there are none."""
+        """Return the proxies of the run. Raises RuntimeFailed if it has none."""
         if (proxies := proxies_of(runtime)) is None:
-            raise RuntimeFailed(f"link {self.target!r} goes through no proxy, so nothing can be done to it")
+            raise RuntimeFailed(f"link {self.target!r} does not go through a proxy, so it cannot have a fault")
         return proxies
 
     def mended(self, probe: Probe) -> bool:
@@ -232,19 +237,19 @@ class LinkFault(Fault):
 
 
 def repeated(fault: Fault, every_s: float, times: int) -> tuple[Fault, ...]:
-    """``times`` faults in all, each beginning ``every_s`` seconds after the one before.
+    """Return the fault ``times`` times, each beginning ``every_s`` seconds after the previous one.
 
-    Of a fault that targets a client group, each is aimed anew. Raises ValueError if one would begin before the one
-    before it is over.
+    If the fault targets a client group, a target is chosen for each repetition. Raises ValueError if a repetition would
+    begin before the previous one is over.
     """
     if not 1 <= times <= MOST_TIMES:
         raise ValueError(f"fault {fault.kind} of {fault.target}: times={times} must be from 1 to {MOST_TIMES}")
     if times > 1 and math.isinf(fault.lasts_s):
-        raise ValueError(f"fault {fault.kind} of {fault.target}: to be repeated it has to end: give it for=SECONDS")
+        raise ValueError(f"fault {fault.kind} of {fault.target}: a repeated fault must have an end; add for=SECONDS")
     if times > 1 and not every_s > fault.lasts_s:
         raise ValueError(
-            f"fault {fault.kind} of {fault.target}: every={every_s:g} must be longer than it lasts, "
-            f"{fault.lasts_s:g} s: each is to be over before the next"
+            f"fault {fault.kind} of {fault.target}: every={every_s:g} must be longer than the fault lasts, "
+            f"{fault.lasts_s:g} s, as each must be over before the next begins"
         )
     return tuple(fault.later(number * every_s) for number in range(times))
 

@@ -1,6 +1,6 @@
 """Cuts a link between brokers, like an unplugged cable whose ends notice it. Later it is mended.
 
-broker ──► door of the link ✗ (its connections end, new ones are refused) ✗ broker          clients ──► both brokers
+broker ──► link's proxy ✗ (its connections are closed, new ones refused) ✗ broker          clients ──► both brokers
 """
 
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ class CutLink(LinkFault):
 
     kind: ClassVar[str] = "cut"
     does: ClassVar[str] = (
-        "the link's connections end and new ones are refused; after `for` seconds they are let through again"
+        "the link's connections are closed and new connections are refused; after `for` seconds they are accepted again"
     )
 
     def begin(self, runtime: Runtime) -> None:

@@ -1,6 +1,6 @@
-"""Ends the connections of all clients of a broker, like a firewall that was restarted. The broker itself goes on.
+"""Closes all client connections of a broker, like a firewall that was restarted. The broker keeps running.
 
-client ✗ broker          the clients connect again: to this broker or, as their failover URI says, to another
+client ✗ broker          the clients reconnect to this broker or to another one of their failover URI
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,10 +16,12 @@ from topologies.runtimes.own import operations_of
 
 @dataclass(frozen=True)
 class DisconnectClients(BrokerFault):
-    """By the broker's management. Nothing is left to mend."""
+    """Closes the connections through the broker's management interface. There is nothing to mend."""
 
     kind: ClassVar[str] = "disconnect"
-    does: ClassVar[str] = "the broker ends the connections of all its clients, by its management, and goes on"
+    does: ClassVar[str] = (
+        "the broker closes all client connections, through its management interface, and keeps running"
+    )
     seconds: ClassVar[Mapping[str, str]] = {}
     needs: ClassVar[tuple[Capability, ...]] = (Capability.OPERATES_BROKERS, Capability.MANAGES_BROKERS)
 
@@ -27,10 +29,10 @@ class DisconnectClients(BrokerFault):
 
     def why_not_in(self, topology: Topology, faults: Sequence[Fault]) -> str:
         entries = list(dict.fromkeys(broker.name for group in topology.groups for broker in group.enter_at))
-        return "" if self.target in entries else f"no client enters there; clients enter at {', '.join(entries)}"
+        return "" if self.target in entries else f"no client connects there; clients connect to {', '.join(entries)}"
 
     def begin(self, runtime: Runtime) -> None:
-        """Returns once the broker shows none of these connections any more."""
+        """Return once the broker no longer lists any of these connections."""
         operations_of(runtime).disconnect_clients(self.target)
 
     def end(self, runtime: Runtime) -> None:

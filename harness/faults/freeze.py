@@ -1,6 +1,6 @@
 """Freezes a broker for a while, like a broker that hangs.
 
-producer ──► broker (stopped where it stands: sockets open, nobody answers) ──► consumer
+producer ──► broker (process stopped: its sockets stay open, nothing answers) ──► consumer
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ class FreezeBroker(BrokerFault):
     """SIGSTOP for a while, then SIGCONT."""
 
     kind: ClassVar[str] = "freeze"
-    does: ClassVar[str] = "SIGSTOP, then SIGCONT: the sockets stay open and nobody answers"
+    does: ClassVar[str] = "SIGSTOP, then SIGCONT: the sockets stay open and the broker does not answer"
 
     def begin(self, runtime: Runtime) -> None:
         runtime.pause(self.target)

@@ -1,6 +1,6 @@
-"""Makes the store of a broker full for a while, like a disk that messages have filled. Later it has its room again.
+"""Makes a broker's store full for a while, like a disk that messages have filled. Later the old limit is restored.
 
-producer ──► broker (its store is over its limit: it takes no durable message, and holds producers back) ──► consumer
+producer ──► broker (its store is over its limit: it accepts no durable messages and blocks producers) ──► consumer
 """
 
 from collections.abc import Sequence
@@ -19,34 +19,34 @@ FULL_PERCENT = 100
 
 @dataclass(frozen=True)
 class FullStore(BrokerFault):
-    """Lowers the store's limit by management."""
+    """Lowers the store's limit through the broker's management interface."""
 
     kind: ClassVar[str] = "full-store"
     does: ClassVar[str] = (
-        "the limit of a Classic broker's store is lowered below what it holds, by management, and restored after "
-        "`for` seconds: producer flow control holds durable messages back"
+        "the limit of a Classic broker's store is lowered, through its management interface, below the size of its "
+        "content, and restored after `for` seconds: producer flow control holds durable messages back"
     )
     needs: ClassVar[tuple[Capability, ...]] = (Capability.OPERATES_BROKERS, Capability.MANAGES_BROKERS)
     mended_as: ClassVar[str] = "has room in its store again"
-    not_mended_as: ClassVar[str] = "had no room in its store"
+    not_mended_as: ClassVar[str] = "did not have room in its store"
 
     def why_not_in(self, topology: Topology, faults: Sequence[Fault]) -> str:
-        """A standby stores nothing until another fault has taken its active down."""
+        """Reject a standby, too: it stores nothing until another fault has taken its active broker down."""
         if management_of(topology).store_limit is None:
             return (
-                f"brokers of product {topology.product.name} take no other store limit while they run; use "
+                f"the store limit of {topology.product.name} brokers cannot be changed while they run; use "
                 "freeze, which holds producers back too, or a topology of another product"
             )
         broker = topology.broker(self.target)
         if broker.store is None:
             return (
-                "it keeps messages in memory only (persistence: null), so it has no store that could be full; "
+                "it keeps messages in memory only (persistence: null), so it has no store to fill; "
                 "leave persistence out"
             )
         active = broker.standby_of
         earlier = {fault.target for fault in faults if fault.takes_down and fault.at_s < self.at_s}
         if active and active not in earlier:
-            return f"it stands by, so it stores nothing; choose {active}, or kill that one before"
+            return f"it is a standby, so it stores nothing; choose {active}, or kill {active} before"
         return ""
 
     def begin(self, runtime: Runtime) -> None:

@@ -1,10 +1,10 @@
-"""Lets a broker join the network, like a machine that is added: until then it is absent. Later it may leave again.
+"""Lets an absent broker join the network, like a machine that is added. It may leave again later.
 
     broker-1 ---- broker-2              broker-1 ---- broker-2
                                  ──►           \\        /
       (broker-3 is absent)                      broker-3
 
-A second join of the same broker is a rejoin, on the store that it left.
+A second join of the same broker is a rejoin with its old store.
 """
 
 from collections.abc import Iterable, Sequence
@@ -17,20 +17,17 @@ from topologies.model.topology import Topology
 from topologies.runtimes.capabilities import Capability
 from topologies.runtimes.contract import Runtime
 
-JOIN_TIMEOUT_S = 60.0  # a link that another broker opens may try again as late as 30 s after the broker is there
+JOIN_TIMEOUT_S = 60.0  # another broker may wait 30 s before it retries its link to the new broker
 
 
 @dataclass(frozen=True)
 class JoinBroker(BrokerFault):
-    """A start; after ``for_s`` an orderly stop, or none.
-
-    ``for_s`` None: the broker stays.
-    """
+    """A start, followed by an orderly stop after ``for_s`` seconds. If ``for_s`` is None, the broker stays."""
 
     kind: ClassVar[str] = "join"
     does: ClassVar[str] = (
-        "until then the broker is absent: not started, not proven; after `for` seconds in the network it is asked "
-        "to shut down, without `for` it stays"
+        "until `at`, the broker is absent: it is not started, and its links are not proven; after `for` seconds in the "
+        "network it is asked to shut down, and without `for` it stays"
     )
     needs: ClassVar[tuple[Capability, ...]] = (Capability.OPERATES_BROKERS, Capability.LINKS_BROKERS)
     effect_timeout_s: ClassVar[float] = JOIN_TIMEOUT_S
@@ -39,7 +36,7 @@ class JoinBroker(BrokerFault):
 
     @property
     def lasts_s(self) -> float:
-        """A broker that stays leaves nothing to wait for: the fault is over once the broker has joined."""
+        """The duration in seconds; 0 for a broker that stays, as the fault is over once the broker has joined."""
         return 0.0 if self.for_s is None else self.for_s
 
     @property
@@ -49,13 +46,13 @@ class JoinBroker(BrokerFault):
     def why_not_in(self, topology: Topology, faults: Sequence[Fault]) -> str:
         if pair := partners(topology, self.target):
             return (
-                f"it is one of a pair with {', '.join(pair)}, and which of them serves is decided when they start; "
-                "choose a broker without a standby"
+                f"it is in a pair with {', '.join(pair)}, and brokers of a pair decide at their start which of them is "
+                "active; choose a broker without a standby"
             )
         for link in topology.links:
             if self.target in (link.opened_by.name, link.to.name) and not link.starts_by_itself:
                 return (
-                    f"its link {link.name} does not start by itself (auto_start=False), so nobody would start it then; "
+                    f"its link {link.name} does not start automatically (auto_start=False), so it would stay down; "
                     "leave auto_start out"
                 )
         return ""
@@ -74,5 +71,5 @@ class JoinBroker(BrokerFault):
 
 
 def absent_at_start(faults: Iterable[Fault]) -> frozenset[str]:
-    """The brokers that a fault lets join. Pure."""
+    """Return the brokers that join during the run. Pure."""
     return frozenset(fault.target for fault in faults if fault.joins)

@@ -1,4 +1,4 @@
-"""Kills a broker, like a crash: no goodbye to anyone. Later it is started again on the store that it left.
+"""Kills a broker, like a crash: it closes nothing in order. Later it is started again with its old store.
 
 producer ──✗ broker (its process is gone, its ports refuse) ✗── consumer
 """
@@ -16,7 +16,7 @@ class KillBroker(BrokerTakenDown):
 
     kind: ClassVar[str] = "kill"
     does: ClassVar[str] = (
-        "SIGKILL; after `for` seconds the broker is started again on the store that it left; with `for=forever` it "
+        "SIGKILL; after `for` seconds the broker is started again with its old store; with `for=forever` it "
         "never comes back"
     )
 

@@ -1,4 +1,4 @@
-"""Cuts the power of a broker's machine: its disk keeps what was flushed, and nothing else. Later it is switched on.
+"""Cuts the power of a broker's machine: its disk keeps only flushed data. Later the machine is switched on again.
 
 producer ──✗ broker (its process is gone) ──✗ disk (unwritten pages of the kernel are gone)
 """
@@ -22,18 +22,18 @@ AND = "+"
 class PowerLoss(BrokerTakenDown):
     """An abrupt end of the broker's file system and SIGKILL, then a mount and a start.
 
-    ``target``: in a scenario or in ``--fault`` also several brokers, such as ``broker-1+broker-2``: `each_broker` makes
-    a fault of each. ``again_s``: how long after it was switched on it loses power once more. ``at_once``: the brokers
-    that lose power at the same moment, with this one.
+    ``target``: in a scenario or in ``--fault``, it may also name several brokers (``broker-1+broker-2``); `each_broker`
+    makes one fault per broker. ``again_s``: the broker loses power once more this many seconds after it was switched
+    on. ``at_once``: the brokers that lose power at the same moment, including this one.
     """
 
     kind: ClassVar[str] = "power-loss"
     takes: ClassVar[str] = "BROKER"
     does: ClassVar[str] = (
-        "the broker's machine loses power: its disk keeps what was flushed to it, and the broker is killed; after "
-        "`for` seconds the disk is mounted again and the broker started. Several brokers at the same moment: "
+        "the broker's machine loses power: its disk keeps only flushed data, and the broker is killed; after "
+        "`for` seconds the disk is mounted again and the broker started. For several brokers at the same moment, write "
         "`power-loss(broker-1+broker-2, at=10, for=15)`. With `again=2` the power fails once more 2 s after the start "
-        "began, and returns at once. Every broker of the run then has a disk of its own, as with "
+        "began, and returns at once. Every broker of the run then has a separate disk, as with "
         "`--disks`. A store that a pair shares stays up, unless all brokers that use it lose power at the same moment"
     )
     needs: ClassVar[tuple[Capability, ...]] = (Capability.OPERATES_BROKERS, Capability.OWNS_DISKS)
@@ -45,24 +45,26 @@ class PowerLoss(BrokerTakenDown):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.again_s is not None and not 0 < self.again_s < math.inf:
-            raise ValueError(f"fault {self.kind} of {self.target}: again={self.again_s:g} must be more than 0 seconds")
+            raise ValueError(
+                f"fault {self.kind} of {self.target}: again={self.again_s:g} must be greater than 0 seconds"
+            )
         if self.again_s is not None and self.is_forever:
             raise ValueError(
-                f"fault {self.kind} of {self.target}: again={self.again_s:g} is for a broker that is started again; "
+                f"fault {self.kind} of {self.target}: again={self.again_s:g} needs a broker that is started again; "
                 "write for=SECONDS, or leave again out"
             )
 
     def why_not_in(self, topology: Topology, faults: Sequence[Fault]) -> str:
         if topology.broker(self.target).store is None:
             return (
-                "it keeps messages in memory only (persistence: null), so power-loss does the same as kill; write "
+                "it keeps messages in memory only (persistence: null), so power-loss has the same effect as kill; use "
                 "kill, or leave persistence out"
             )
         return ""
 
     def begin(self, runtime: Runtime) -> None:
         if not isinstance(runtime, ProcessRuntime):
-            raise RuntimeFailed(f"broker {self.target!r} has no disk of its own, so its power cannot be cut")
+            raise RuntimeFailed(f"broker {self.target!r} has no separate disk, so its power cannot be cut")
         runtime.lose_power(self.target, self.at_once)
 
     def end(self, runtime: Runtime) -> None:
@@ -74,7 +76,7 @@ class PowerLoss(BrokerTakenDown):
 
 
 def each_broker(faults: Iterable[Fault]) -> tuple[Fault, ...]:
-    """The faults, with one for each broker in place of a power loss of several. Pure."""
+    """Return the faults, with each power loss of several brokers split into one fault per broker. Pure."""
     return tuple(
         fault.aimed_at(target)
         for fault in faults
@@ -83,7 +85,7 @@ def each_broker(faults: Iterable[Fault]) -> tuple[Fault, ...]:
 
 
 def at_same_moment(faults: Sequence[Fault]) -> tuple[Fault, ...]:
-    """The faults, each power loss with the brokers that lose power at the same time. Pure."""
+    """Return the faults, with ``at_once`` set in each power loss. Pure."""
     return tuple(
         replace(fault, at_once=tuple(other.target for other in faults if _same_moment(fault, other)))
         if isinstance(fault, PowerLoss)

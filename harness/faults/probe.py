@@ -1,7 +1,7 @@
 """Measures the state of brokers and links for faults.
 
-Brokers: by their processes, their ports, logins as the clients make them, and their management. Links: by their
-proxies and both ends.
+The state of a broker comes from its process, its ports, logins like those of the clients, and its management interface.
+The state of a link comes from its proxy and the brokers at both ends.
 """
 
 import itertools
@@ -32,7 +32,7 @@ from topologies.runtimes.contract import Runtime
 from topologies.runtimes.own import proxies_of
 
 LOGIN_TIMEOUT_S = 3.0
-SILENT_AFTER_S = 1.0  # beyond the delay that the link has
+SILENT_AFTER_S = 1.0  # in addition to the link's delay
 ONE_ATTEMPT = "maxReconnectAttempts=1&updateURIsSupported=false"
 
 
@@ -47,7 +47,7 @@ class RuntimeProbe:
         return not self._runtime.alive(broker) and not any(map(_accepts, self._endpoints(broker)))
 
     def frozen(self, broker: str) -> bool:
-        """True where no process can be seen: the runtime's word is all that there is."""
+        """True if the process cannot be seen, as the runtime has confirmed the stop."""
         pid = self._runtime.pid(broker)
         try:
             return pid is None or psutil.Process(pid).status() == psutil.STATUS_STOPPED
@@ -58,7 +58,7 @@ class RuntimeProbe:
         return self._runtime.alive(broker) and any(map(self._all_log_in, (broker, *partners(self._topology, broker))))
 
     def joined(self, broker: str) -> bool:
-        """Links to brokers that do not run at this moment cannot be up, and are not asked for."""
+        """Skip links to brokers that are not running, as they cannot be up."""
         if not self.serves(broker):
             return False
         absent = {broker.name for broker in self._topology.brokers if not self._runtime.alive(broker.name)}
@@ -86,7 +86,7 @@ class RuntimeProbe:
         return duration is None or duration.median_ns >= least_ms * NS_PER_MS
 
     def _round_trip(self, name: str, timeout_s: float, times: int = TIMES) -> RoundTrip | None:
-        """Over the link of that name; None for one without a proxy. Raises OSError."""
+        """Measure a round trip over the link; None if it has no proxy. Raises OSError."""
         proxies, link = proxies_of(self._runtime), self._link(name)
         endpoint = proxies and proxies.proxy_endpoint_of(link)
         return round_trip(link, endpoint, timeout_s, times) if endpoint else None
@@ -108,7 +108,7 @@ class RuntimeProbe:
         return next(link for link in self._topology.links if link.name == name)
 
     def _are_up(self, links: Sequence[Link]) -> bool:
-        """False too where an end does not answer. Brokers without links have none that could be down."""
+        """Whether all links are up. False if the broker at an end does not answer; True without links."""
         if not can(self._runtime.name, Capability.LINKS_BROKERS):
             return True
         try:
@@ -120,7 +120,7 @@ class RuntimeProbe:
         return all(self._logs_in(endpoint) for endpoint in self._endpoints(broker))
 
     def _endpoints(self, broker: str) -> Iterator[Endpoint]:
-        """Where it listens for the clients' protocols; none for a broker that does not."""
+        """Yield the broker's endpoints for the clients' protocols; nothing if it has no listener for them."""
         for protocol in self._connectors:
             try:
                 yield self._runtime.endpoint(broker, protocol)
@@ -129,7 +129,7 @@ class RuntimeProbe:
 
     def _logs_in(self, endpoint: Endpoint) -> bool:
         if _port(endpoint) is not None and not _accepts(endpoint):
-            return False  # a login would only say so in the log
+            return False  # a login would only add an error to the log
         client = self._connectors[endpoint.protocol].client(
             number=next(self._numbers),
             group=f"fault-probe-{endpoint.broker}",
@@ -141,7 +141,7 @@ class RuntimeProbe:
             rng=Random(0),
             clock=time.perf_counter_ns,
         )
-        given_up = threading.Timer(LOGIN_TIMEOUT_S, client.close)  # it would wait for an answer for ever
+        given_up = threading.Timer(LOGIN_TIMEOUT_S, client.close)  # it would wait forever for an answer
         given_up.start()
         try:
             client.open()
@@ -154,7 +154,7 @@ class RuntimeProbe:
 
 
 def partners(topology: Topology, broker: str) -> Sequence[str]:
-    """The other brokers of its pair, which may serve in its place."""
+    """Return the other brokers of the pair, which may serve instead of this one."""
     active = topology.broker(broker).active
     return [b.name for b in topology.brokers if active in (b.name, b.standby_of) and b.name != broker]
 
@@ -165,5 +165,5 @@ def _accepts(endpoint: Endpoint) -> bool:
 
 
 def _port(endpoint: Endpoint) -> int | None:
-    """None for a broker in memory, which is reached by its name."""
+    """Return the endpoint's port; None for a broker in memory, which is addressed by its name."""
     return urlsplit(endpoint.uri).port

@@ -1,4 +1,4 @@
-"""Restarts a broker in order: it is stopped, and started again at once."""
+"""Restarts a broker in an orderly way: it is shut down, and started again at once."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from harness.faults.stop import StopBroker
 
 @dataclass(frozen=True)
 class RestartBroker(StopBroker):
-    """SIGTERM and a start. Only the broker decides how long."""
+    """SIGTERM, then a start. The duration depends on the broker alone."""
 
     kind: ClassVar[str] = "restart"
     does: ClassVar[str] = "the broker is asked to shut down, and started again at once"

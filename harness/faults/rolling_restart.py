@@ -1,8 +1,8 @@
-"""Restarts brokers in turn, like an administrator who installs an update: never two of them at once.
+"""Restarts brokers one after the other, like an administrator who installs an update.
 
     broker-1: stop, start, links up │ pause │ broker-2: stop, start, links up │ pause │ broker-3 …
 
-Each is a fault of its own, so that a run tells what each restart did.
+Each restart is a separate fault, so a run reports the effect of each.
 """
 
 import math
@@ -17,19 +17,19 @@ from topologies.model.topology import Topology
 ALL = "all"
 PAUSE_S = 5.0
 EXPECTED_S = 10.0
-"""A restart until the links are up; docs/scenarios.md has 6 to 30 s a broker, by topology."""
+"""Expected duration of one restart until the links are up; docs/scenarios.md has 6 to 30 s, by topology."""
 
 
 @dataclass(frozen=True)
 class RestartInTurn(RestartBroker):
-    """One restart of several.
+    """One of several restarts.
 
-    It is over once the broker takes logins and each of its links is up. ``after_s``: its `turn_pause_s`.
+    The restart is over once the broker accepts logins and all its links are up. ``after_s``: the `turn_pause_s`.
     """
 
-    look_every_s: ClassVar[float] = 0.25  # each look asks the brokers at both ends of its links
-    mended_as: ClassVar[str] = "takes logins again, and its links are up"
-    not_mended_as: ClassVar[str] = "did not take logins with all its links up"
+    look_every_s: ClassVar[float] = 0.25  # each look sends requests to the brokers at both ends of each link
+    mended_as: ClassVar[str] = "accepts logins again, and its links are up"
+    not_mended_as: ClassVar[str] = "did not accept logins with all its links up"
 
     after_s: float | None = None
 
@@ -43,17 +43,18 @@ class RestartInTurn(RestartBroker):
 
 @dataclass(frozen=True)
 class RollingRestart(RestartBroker):
-    """Stands for the restarts of every broker in a plan: `in_turn` makes them.
+    """Placeholder in a plan for the restarts of several brokers, which `in_turn` makes.
 
-    ``target``: ``all`` or a client group, of which it takes the brokers where the group enters. ``pause_s``: from the
-    end of one restart to the beginning of the next.
+    ``target``: ``all``, or a client group for the brokers where it enters. ``pause_s``: time from the end of one
+    restart to the beginning of the next.
     """
 
     kind: ClassVar[str] = "rolling-restart"
     does: ClassVar[str] = (
-        "every broker in turn is asked to shut down, and started again at once; each `pause` seconds (default 5) "
-        "after the one before takes logins again and has its links up. Each is a `restart` of its own in the "
-        "results. A client group in place of `all`: the brokers where it enters"
+        "every broker, one after the other, is asked to shut down and started again at once; each restart begins "
+        "`pause` seconds (default 5) after the previous broker accepts logins again and has its links up. The results "
+        "have one `restart` per broker. With a client group instead of `all`, the brokers where the group enters are "
+        "restarted"
     )
     takes: ClassVar[str] = "all"
     seconds: ClassVar[Mapping[str, str]] = {"pause": "pause_s"}
@@ -69,7 +70,7 @@ class RollingRestart(RestartBroker):
 
 
 def times_s(faults: Iterable[Fault], restart_s: float) -> Iterator[tuple[float, float]]:
-    """When each fault begins and is over, in seconds of the load, if each restart in turn takes ``restart_s``. Pure."""
+    """Yield the begin and end of each fault in seconds of the load, if each restart takes ``restart_s``. Pure."""
     over_s = 0.0
     for fault in faults:
         begins_s = fault.at_s if fault.turn_pause_s is None else max(fault.at_s, over_s + fault.turn_pause_s)
@@ -78,30 +79,30 @@ def times_s(faults: Iterable[Fault], restart_s: float) -> Iterator[tuple[float, 
 
 
 def earliest_s(faults: Iterable[Fault]) -> list[float]:
-    """When each fault begins at the earliest: restarts take no time, and the pauses between them do. Pure."""
+    """Return the earliest begin of each fault: restarts count as 0 s, and the pauses between them count fully. Pure."""
     return [begins_s for begins_s, _ in times_s(faults, 0.0)]
 
 
 def expected_s(faults: Iterable[Fault]) -> float:
-    """When the last of the faults will be over, in seconds of the load, if each restart takes `EXPECTED_S`. Pure."""
+    """Return the end of the last fault in seconds of the load, if each restart takes `EXPECTED_S`. Pure."""
     return max((over_s for _, over_s in times_s(faults, EXPECTED_S)), default=0.0)
 
 
 def too_long(faults: Sequence[Fault], load_s: float | None) -> str:
-    """Why restarts in turn are not expected to fit into the load; '' if they are. Pure."""
+    """Return why a rolling restart is not expected to fit into the load; '' if it is. Pure."""
     last_s = expected_s(fault for fault in faults if isinstance(fault, RestartInTurn))
     if load_s is None or last_s <= load_s:
         return ""
     return (
-        f"at about {EXPECTED_S:g} s for each restart the last one is over {last_s:g} s into the load, and the load is "
+        f"at about {EXPECTED_S:g} s per restart, the last one is over {last_s:g} s into the load, but the load ends "
         f"over after {load_s:g} s: the run is invalid if it ends before the last one's turn"
     )
 
 
 def in_turn(faults: Iterable[Fault], topology: Topology) -> tuple[Fault, ...]:
-    """The faults, with the restarts of each broker in place of a rolling restart. Pure.
+    """Return the faults, with each rolling restart replaced by one restart per broker. Pure.
 
-    A rolling restart of one broker, or of a name that is not there, stays as it is: a restart of that name.
+    A rolling restart of one broker, or of an unknown name, stays as it is: a restart of that name.
     """
     in_place: list[Fault] = []
     for fault in faults:
@@ -116,7 +117,7 @@ def in_turn(faults: Iterable[Fault], topology: Topology) -> tuple[Fault, ...]:
 
 
 def _brokers(target: str, topology: Topology) -> Sequence[str]:
-    """In the topology's order, each standby before its active: its restart moves no client."""
+    """Return the brokers in the topology's order, each standby before its active, as its restart moves no client."""
     groups = {group.name: {broker.name for broker in group.enter_at} for group in topology.groups}
     if target != ALL and target not in groups:
         return (target,)

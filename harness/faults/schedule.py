@@ -1,10 +1,10 @@
-"""Begins and ends each fault in time. Every fault has a thread of its own and leaves one row.
+"""Begins and ends each fault on time. Every fault runs in its own thread and records one row.
 
-A fault may not have begun, may have had no effect, may be cut short by the end of the load, or may not be mended. Then
-its row has the reason, and the run is invalid: it did not ask what it was meant to ask.
+If a fault did not begin, had no effect, was cut short by the end of the load, or was not mended, its row has the
+reason. The run is then invalid, as it did not test the scenario's question.
 
-The brokers that a fault has taken down are expected to be down, until they are measured to serve again. A broker that
-joins is expected to be down until it has joined, and after it has left. Only a broker that is down without a fault has
+Brokers that a fault has taken down are expected to be down until measurements show that they serve again. A broker that
+joins is expected to be down until it has joined, and after it has left. A broker that is down without a fault has
 crashed.
 """
 
@@ -29,7 +29,7 @@ FAILED = "failed"
 
 @dataclass
 class Moments:
-    """What has happened of one fault so far, in nanoseconds; None for what has not."""
+    """The times of one fault's stages in nanoseconds; None for a stage that has not happened yet."""
 
     requested_ns: int
     began_ns: int
@@ -39,7 +39,7 @@ class Moments:
 
 
 class FaultSchedule:
-    """The faults of one run. ``over``: set when the load ends; active faults then end at once."""
+    """Applies the faults of one run. Active faults end at once when the load ends."""
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class FaultSchedule:
         *,
         load_may_end_sooner: bool = False,
     ) -> None:
-        """``load_may_end_sooner``: than planned. Then a fault that was not due by then has not failed."""
+        """``load_may_end_sooner``: the load may end before its planned end; a fault not due by then did not fail."""
         self._load_may_end_sooner = load_may_end_sooner
         self._runtime = runtime
         self._recorder = recorder
@@ -60,10 +60,10 @@ class FaultSchedule:
             threading.Thread(target=self._apply, args=(index, fault), daemon=True) for index, fault in enumerate(faults)
         ]
         self.states = ["planned"] * len(faults)  # or: going on, over, failed: why
-        self.not_due: list[str] = []  # a sentence for each fault that the end of the load left out
+        self.not_due: list[str] = []  # a sentence for each fault that was not due before the load ended
         self._load_began_ns = 0
-        self._began_ns: list[int] = []  # each fault; of one that joins also when it began to leave
-        self._over_ns: list[int] = []  # each fault that is over, whatever came of it
+        self._began_ns: list[int] = []  # for each fault; for a broker that joins, also the time when it began to leave
+        self._over_ns: list[int] = []  # for each fault that is over, successful or not
         self._down = {*absent_at_start(faults)}
         self._not_joined, self._left = {*self._down}, set[str]()
         self._gone: set[str] = set()
@@ -75,9 +75,9 @@ class FaultSchedule:
             thread.start()
 
     def end(self) -> None:
-        """Mend what is still broken, and wait until all is recorded. Idempotent, also when never started.
+        """Mend all active faults, and wait until all are recorded. Idempotent, even if never started.
 
-        A broker that has left is started again, so that what it has stored can be counted.
+        A broker that has left is started again, so that the messages in its store can be counted.
         """
         self._over.set()
         for thread in self._threads:
@@ -87,37 +87,37 @@ class FaultSchedule:
             self._bring_back(self._left.pop())
 
     def expected_down(self) -> frozenset[str]:
-        """The brokers that a fault has taken down, or is about to, and that do not serve again yet.
+        """Return the brokers that a fault has taken down, or is about to, and that do not serve again yet.
 
-        Those too that have not joined yet, or have left.
+        Includes brokers that have not joined yet, or have left.
         """
         return frozenset(self._down)
 
     def not_joined(self) -> frozenset[str]:
-        """The brokers that are to join and have not been started yet."""
+        """Return the brokers that will join and have not been started yet."""
         return frozenset(self._not_joined)
 
     def gone_for_good(self) -> frozenset[str]:
-        """The brokers that a fault has taken down, and that never come back."""
+        """Return the brokers that a fault has taken down forever."""
         return frozenset(self._gone)
 
     def last_began_ns(self, by_ns: int) -> int | None:
-        """When the last fault that had begun by then began; None: none had. A broker that leaves counts as well."""
+        """Return the begin of the last fault that began by ``by_ns``; None without one. A leaving broker counts too."""
         return max((began_ns for began_ns in list(self._began_ns) if began_ns <= by_ns), default=None)
 
     def over_since_ns(self) -> int | None:
-        """When the last fault was over; None while one is still to come or going on, and without faults.
+        """Return the end of the last fault; None while a fault is pending or active, and without faults.
 
-        One that is never mended counts as over once it has its effect.
+        A fault that is never mended counts as over once it is in effect.
         """
         ended_ns = list(self._over_ns)
         return max(ended_ns) if ended_ns and len(ended_ns) == len(self._threads) else None
 
     def _bring_back(self, broker: str) -> None:
-        log.info("broker %s left during the load: it is started again, for what it has stored", broker)
+        log.info("broker %s left during the load: starting it again, to count the messages in its store", broker)
         try:
             self._runtime.start(broker)
-        except Exception as failed:  # whoever looks for messages there will not get an answer, and will say so
+        except Exception as failed:  # the search for messages there will get no answer, and will report that
             log.warning("broker %s was not started again: %s", broker, failed)
         else:
             self._down.discard(broker)
@@ -129,9 +129,11 @@ class FaultSchedule:
             moments.began_ns = time.perf_counter_ns()
         elif self._over.wait(max(0.0, (requested_ns - time.perf_counter_ns()) / NS_PER_S)):
             if self._load_may_end_sooner:
-                self.not_due.append(f"fault {fault.kind} of {fault.target} was left out: the load was over before")
+                self.not_due.append(
+                    f"fault {fault.kind} of {fault.target} was skipped: the load ended before it was due"
+                )
                 return
-            error = "the load was over before it was due"
+            error = "the load ended before it was due"
             moments.began_ns = time.perf_counter_ns()
         else:
             self.states[index] = "going on"
@@ -153,17 +155,17 @@ class FaultSchedule:
         self._over_ns.append(time.perf_counter_ns())
 
     def _turn(self, index: int, fault: Fault) -> tuple[int, str | None]:
-        """When it is due, and why it is not to begin at all, or None. Waits for the fault before it if it has to."""
+        """Return the due time, and the reason not to begin (or None). Waits for the preceding fault if needed."""
         due_ns = self._load_began_ns + round(fault.at_s * NS_PER_S)
         if fault.turn_pause_s is None:
             return due_ns, None
         self._threads[index - 1].join()
         failed = self.states[index - 1].startswith(FAILED)
         pause_ns = round(fault.turn_pause_s * NS_PER_S)
-        return max(due_ns, time.perf_counter_ns() + pause_ns), "the fault before it failed" if failed else None
+        return max(due_ns, time.perf_counter_ns() + pause_ns), "the preceding fault failed" if failed else None
 
     def _guarded(self, fault: Fault, moments: Moments) -> str | None:
-        """What went wrong, or None. A broker that could not be mended stays expected to be down."""
+        """Apply the fault, and return the error or None. A broker that could not be mended stays expected down."""
         moments.began_ns = time.perf_counter_ns()
         self._began_ns.append(moments.began_ns)
         if fault.takes_down:
@@ -198,12 +200,12 @@ class FaultSchedule:
         return (self._mended(fault, moments) if fault.has_end else None) or error
 
     def _wait(self, fault: Fault) -> str | None:
-        """Keep it up for as long as it lasts; why it lasted less, or None."""
+        """Wait until the fault is due to end. Returns why it ended early, or None."""
         if not fault.has_end:
             return None
         without_end = math.isinf(fault.lasts_s)
         cut_short = self._over.wait(None if without_end else fault.lasts_s)
-        return "the load was over before it was" if cut_short and not without_end else None
+        return "the load ended before the fault was over" if cut_short and not without_end else None
 
     def _mended(self, fault: Fault, moments: Moments) -> str | None:
         assert moments.ended_ns is not None
@@ -219,7 +221,7 @@ class FaultSchedule:
         return None
 
     def _measured(self, fault: Fault, holds: Callable[[Probe], bool], timeout_s: float) -> int | None:
-        """When it was seen to hold; None if it was not in time."""
+        """Wait until ``holds`` is true, and return the time; None after ``timeout_s``."""
         deadline_s = time.monotonic() + timeout_s
         while not holds(self._probe):
             if time.monotonic() >= deadline_s:

@@ -1,6 +1,6 @@
-"""Makes a link slow for a while, like a line that is full or goes the long way round. Later it is as before.
+"""Makes a link slow for a while, like a congested line or a longer route. Later the old settings are restored.
 
-broker ──► door of the link (every byte later, or fewer a second, both ways) ──► broker        clients ──► both brokers
+broker ──► link's proxy (adds delay or limits bandwidth, both ways) ──► broker        clients ──► both brokers
 """
 
 from collections.abc import Mapping
@@ -16,12 +16,13 @@ from topologies.runtimes.contract import Runtime
 class SlowLink(LinkFault):
     """Overrides the link's impairment of ``--link``.
 
-    ``impairment``: at least one of delay and bandwidth; ValueError if there is none.
+    ``impairment``: a delay, a bandwidth or both. Raises ValueError if it has neither.
     """
 
     kind: ClassVar[str] = "slow"
     does: ClassVar[str] = (
-        "the link is delayed, limited or both, in place of what `--link` set; also `jitter=5ms` and `bandwidth=500kB/s`"
+        "the link gets a delay, a bandwidth limit or both, instead of the settings of `--link`; also `jitter=5ms` and "
+        "`bandwidth=500kB/s`"
     )
     texts: ClassVar[tuple[str, ...]] = tuple(SETTINGS)
 
@@ -30,7 +31,10 @@ class SlowLink(LinkFault):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.impairment == Impairment():
-            raise ValueError(f"fault slow of {self.target}: how slow? Add delay=40ms or bandwidth=500kB/s, or both")
+            raise ValueError(
+                f"fault slow of {self.target}: it has neither a delay nor a bandwidth; add delay=40ms or "
+                "bandwidth=500kB/s, or both"
+            )
 
     @classmethod
     def usage(cls) -> str:
@@ -48,6 +52,6 @@ class SlowLink(LinkFault):
         self.proxies(runtime).shape(self.target, None)
 
     def in_effect(self, probe: Probe) -> bool:
-        """A delay is measured. A bandwidth counts once Toxiproxy has confirmed it: no short question shows it."""
+        """Measure the delay. A bandwidth counts once Toxiproxy has confirmed it, as a short request cannot show it."""
         least_ms = 2 * (self.impairment.delay_ms - self.impairment.jitter_ms)
         return least_ms == 0 or probe.link_delays(self.target, least_ms)

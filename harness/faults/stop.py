@@ -1,6 +1,6 @@
-"""Stops a broker in order, like an administrator: it says goodbye to its clients. Later it is started again.
+"""Shuts a broker down, like an administrator. It closes its client connections. Later it is started again.
 
-producer ◄── goodbye ── broker (then its process is gone, its ports refuse) ── goodbye ──► consumer
+producer ◄── close ── broker (then its process is gone, its ports refuse) ── close ──► consumer
 """
 
 from dataclasses import dataclass

@@ -1,6 +1,6 @@
 """Stops a network connector or a broker connection, as an operator does in the console, and starts it again.
 
-broker ──► connector (stopped: its bridge ends in order) ✗ broker          clients ──► both brokers
+broker ──► connector (stopped: its bridge shuts down) ✗ broker          clients ──► both brokers
 """
 
 from collections.abc import Sequence
@@ -16,12 +16,12 @@ from topologies.runtimes.own import operations_of
 
 @dataclass(frozen=True)
 class StopLink(LinkFault):
-    """By management of the broker that opens the link."""
+    """Stops and starts the link through the management interface of the broker that opens it."""
 
     kind: ClassVar[str] = "stop-link"
     does: ClassVar[str] = (
-        "the network connector or AMQP connection is stopped by management of the broker that opens it, and "
-        "started again after `for` seconds"
+        "the network connector or AMQP connection is stopped through the management interface of the broker that opens "
+        "it, and started again after `for` seconds"
     )
     needs: ClassVar[tuple[Capability, ...]] = (Capability.OPERATES_BROKERS, Capability.MANAGES_BROKERS)
     through_proxy: ClassVar[bool] = False
@@ -31,7 +31,7 @@ class StopLink(LinkFault):
         if not cluster:
             return ""
         return (
-            f"it is one of the links of cluster {cluster!r}, and a broker can only stop all of its links there "
+            f"it is a link of cluster {cluster!r}, and a broker can only stop all its links of a cluster "
             "together; use cut"
         )
 
