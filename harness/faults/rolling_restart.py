@@ -95,7 +95,7 @@ def too_long(faults: Sequence[Fault], load_s: float | None) -> str:
         return ""
     return (
         f"at about {EXPECTED_S:g} s per restart, the last one is over {last_s:g} s into the load, but the load ends "
-        f"over after {load_s:g} s: the run is invalid if it ends before the last one's turn"
+        f"after {load_s:g} s: the run is invalid if the load ends before the last restart begins"
     )
 
 

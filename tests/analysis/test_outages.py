@@ -340,7 +340,7 @@ def test_the_effects_of_a_fault_end_after_its_mending_or_when_the_next_one_of_it
         fault_row(1_000, 2_000, restored_ns=3_000 * MS),
         fault_row(2_500, None, target="b"),
         fault_row(20_000, 21_000, error="it had no effect within 10 s"),
-        fault_row(30_000, 31_000, error="the load was over before it was", effective_ns=30_001 * MS),
+        fault_row(30_000, 31_000, error="the load ended before the fault was over", effective_ns=30_001 * MS),
     ]
     spans = fault_spans(rows)
     assert [(span.number, span.target) for span in spans] == [(1, "a"), (2, "b"), (3, "a"), (5, "a")]

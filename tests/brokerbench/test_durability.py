@@ -132,7 +132,7 @@ def test_a_broker_that_did_not_start_is_an_answer() -> None:
     error = "broker 'broker-1' died while starting. Its log ends:\n  Artemis 2\n  an.IOException: version\n  stopped"
     dead = {"effective_ns": 1, "restored_ns": None, "error": error}
     assert str(outcome("invalid", [MENDED, dead])) == "round 1: did not start: an.IOException: version"
-    without_effect = {"effective_ns": None, "restored_ns": None, "error": "the load was over before it was due"}
+    without_effect = {"effective_ns": None, "restored_ns": None, "error": "the load ended before it was due"}
     assert outcome("invalid", [without_effect]).outcome == UNKNOWN
 
 

@@ -183,10 +183,10 @@ def test_a_load_that_ends_after_a_rolling_restart_is_expected_to_take_some_secon
 def test_a_rolling_restart_that_may_not_end_within_the_load_is_warned_of() -> None:
     def warnings(fault: str, topology: str) -> list[str]:
         plan = planned("--fault", fault, topology=topology)
-        return [warning for warning in plan.info.warnings if "for each restart" in warning]
+        return [warning for warning in plan.info.warnings if "per restart" in warning]
 
     (warning,) = warnings("rolling-restart(all, at=10, pause=5)", "mesh")
-    assert warning.startswith("at about 10 s for each restart the last one is over 50 s into the load, and the load is")
+    assert warning.startswith("at about 10 s per restart, the last one is over 50 s into the load, but the load")
     assert not warnings("rolling-restart(consumers, at=10)", "source-and-sink")
 
 

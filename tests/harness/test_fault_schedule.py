@@ -122,8 +122,8 @@ def test_a_command_of_the_users_own_takes_a_broker_down_that_comes_back_by_itsel
 @pytest.mark.parametrize(
     ("command", "error"),
     [
-        ("sh -c 'exit 3'", "the command \"sh -c 'exit 3'\" ended with status 3; what it said is above"),
-        ("/no/such/command", "the command '/no/such/command' ended with status 127; what it said is above"),
+        ("sh -c 'exit 3'", "command \"sh -c 'exit 3'\" exited with status 3; its output is above"),
+        ("/no/such/command", "command '/no/such/command' exited with status 127; its output is above"),
         ("true", "it had no effect within 0.1 s"),
     ],
 )
@@ -145,7 +145,7 @@ def test_what_is_still_broken_when_the_load_ends_is_mended_at_once() -> None:
         time.sleep(0.01)
     line.end()
     assert not brokers.is_frozen
-    assert [row[4] for row in notebook.rows] == ["the load was over before it was"]
+    assert [row[4] for row in notebook.rows] == ["the load ended before the fault was over"]
 
 
 def test_a_broker_killed_forever_is_never_started() -> None:
@@ -173,7 +173,7 @@ def test_a_kill_without_end_comes_back_for_the_drain() -> None:
 def test_a_fault_that_was_never_due_says_so() -> None:
     notebook = Notebook()
     timeline(Brokers(), notebook, at_s=60, for_s=1).end()
-    assert [(row[3], row[4]) for row in notebook.rows] == [(None, "the load was over before it was due")]
+    assert [(row[3], row[4]) for row in notebook.rows] == [(None, "the load ended before it was due")]
 
 
 def test_a_fault_of_our_own_is_a_fault_that_could_not_be_applied() -> None:
@@ -216,8 +216,8 @@ def test_a_fault_that_was_not_due_by_the_end_of_a_load_has_failed_unless_the_loa
     line = FaultSchedule((fault,), brokers, notebook, brokers, load_may_end_sooner=sooner)  # type: ignore[arg-type]
     line.start(time.perf_counter_ns())
     line.end()
-    assert [row[4] for row in notebook.rows] == ([] if sooner else ["the load was over before it was due"])
-    assert line.not_due == (["fault kill of b was left out: the load was over before"] if sooner else [])
+    assert [row[4] for row in notebook.rows] == ([] if sooner else ["the load ended before it was due"])
+    assert line.not_due == (["fault kill of b was skipped: the load ended before it was due"] if sooner else [])
     assert not brokers.down
 
 
@@ -273,7 +273,7 @@ def test_after_a_restart_that_failed_the_next_broker_is_left_alone() -> None:
     line.end()
     assert [(row[1], row[4]) for row in notebook.rows] == [
         ("a", "broker a died while starting"),
-        ("b", "the fault before it failed"),
+        ("b", "the preceding fault failed"),
     ]
     assert line.expected_down() == {"a"}
 
@@ -284,7 +284,7 @@ def test_a_restart_whose_turn_does_not_come_before_the_load_is_over_says_so() ->
     until(lambda: notebook.rows)
     assert line.over_since_ns() is None
     line.end()
-    assert [(row[1], row[4]) for row in notebook.rows] == [("a", None), ("b", "the load was over before it was due")]
+    assert [(row[1], row[4]) for row in notebook.rows] == [("a", None), ("b", "the load ended before it was due")]
     assert brokers.started == ["a"]
 
 
@@ -356,7 +356,7 @@ def test_a_broker_that_never_joined_is_not_started_after_the_load() -> None:
     line = joining(JoinBroker("b", at_s=60), brokers=brokers, notebook=notebook)
     line.end()
     assert (brokers.down, line.not_joined()) == (True, {"b"})
-    assert [row[4] for row in notebook.rows] == ["the load was over before it was due"]
+    assert [row[4] for row in notebook.rows] == ["the load ended before it was due"]
 
 
 def test_a_join_without_links_has_no_effect(monkeypatch: pytest.MonkeyPatch) -> None:

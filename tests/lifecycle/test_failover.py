@@ -51,7 +51,7 @@ def test_each_client_of_the_killed_broker_has_its_outage_and_came_back_elsewhere
 
 
 def test_the_terminal_and_the_report_say_what_the_fault_did(failover: Outcome) -> None:
-    for step in (r"requested", r"effective after \d+\.\d\d s", r"mended: takes logins again after \d+\.\d\d s"):
+    for step in (r"requested", r"effective after \d+\.\d\d s", r"mended: accepts logins again after \d+\.\d\d s"):
         assert re.search(rf"fault kill of broker-\d, \d+\.\d s into the load: {step}", failover.output), step
     (recovery,) = failover.summary["recovery"]["faults"]
     assert re.search(rf"clients: all {recovery['cut_off']} back \d+\.\d s after the fault began", failover.output)

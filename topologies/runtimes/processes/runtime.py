@@ -205,7 +205,7 @@ class ProcessRuntime(OwnBrokers[BrokerProcess]):
         cuts the power of all.
         """
         if self._disks is None:
-            raise RuntimeFailed(f"broker {broker!r} has no disk of its own, so its power cannot be cut; add --disks")
+            raise RuntimeFailed(f"broker {broker!r} has no separate disk, so its power cannot be cut; add --disks")
         if not self._disks.is_off(broker):
             failing = sorted({broker, *at_once})
             self._disks.cut_power(failing)
