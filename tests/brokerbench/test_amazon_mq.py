@@ -156,7 +156,7 @@ def test_a_group_that_enters_in_several_regions_is_told_whose_addresses_its_uri_
     templates_of_regions = read(build("cross-region-mesh"))
     west = templates_of_regions["cross-region-mesh-region-2.template.json"]["Outputs"]["ProducersFailoverUri"]
     assert west["Description"] == (
-        "Of broker-4; add broker-1, broker-2, broker-3, whose addresses other stacks have as outputs"
+        "Of broker-4; add broker-1, broker-2, broker-3, whose addresses are outputs of other stacks"
     )
     assert "Description" not in only("mesh-of-pairs")["Outputs"]["ProducersFailoverUri"]
 

@@ -52,7 +52,7 @@ def test_an_engine_killed_in_the_load_is_one_sentence_and_an_invalid_run_and_the
     engine.kill()
     outcome = run.outcome()
     assert (outcome.status, outcome.summary["verdict"]) == (3, "invalid"), outcome.output
-    sentence = f"the Docker engine at {engine.host} does not answer any more, and this run's brokers with it"
+    sentence = f"the Docker engine at {engine.host} no longer answers, so this run's brokers are lost"
     (problem,) = outcome.info["problems"]
     assert sentence in problem
     assert "ended unexpectedly" not in outcome.output
@@ -84,6 +84,6 @@ def test_an_engine_without_room_is_one_sentence_that_says_to_make_room(
             ContainerRuntime(build("single"), directory, image="brokerbench/empty:test").up(lambda _line: None)
         (engine.folder / "rest").unlink()
         assert "no space left on device" in str(failed.value)
-        assert "the engine's disk is full: make room; docker system df shows what takes it" in str(failed.value)
+        assert "the engine's disk is full: free some space; docker system df shows its use" in str(failed.value)
         assert "\n" not in str(failed.value)
         assert engine.docker("ps", "--all", "--quiet") == ""

@@ -23,7 +23,7 @@ def test_a_run_passes_and_leaves_nothing(tmp_path: Path) -> None:
     counts = outcome.summary["messages"]
     assert counts["sent"] == counts["received"] > 0
     assert outcome.info["runtime"] == "containers"
-    assert "asked for by --runtime" in outcome.info["runtime_reason"]
+    assert "chosen by --runtime" in outcome.info["runtime_reason"]
     assert outcome.info["versions"]["activemq"] == "5.18.3"
     sampled = {row["broker"] for row in outcome.events("samples") if row["metric"] == "rss_bytes" and row["broker"]}
     assert sampled == {"broker-1", "broker-2", "broker-3"}
@@ -101,7 +101,7 @@ def test_containers_that_cannot_be_had_are_one_error_and_status_2(tmp_path: Path
     assert outcome.status == 2, outcome.output
     (error,) = [line for line in outcome.output.splitlines() if "/ERROR/" in line]
     assert ("image localhost:1/no/such:image is not on" if image else "no Docker engine answers at") in error
-    assert error.endswith("or leave containers out: --runtime processes")
+    assert error.endswith("or use --runtime processes")
     assert "Traceback" not in outcome.output
     assert not (tmp_path / "runs").exists()
 
@@ -111,6 +111,6 @@ def test_without_an_engine_a_run_that_asks_for_no_runtime_takes_processes_and_sa
     run = LocustRun(
         STEADY, "--runtime", "", "--topology", "single", "-t", "60s", runs=tmp_path / "runs", env=environment
     )
-    run.wait_for(r"on processes: local JVMs, for containers are not to be had: no Docker engine answers at unix:")
+    run.wait_for(r"on processes: local JVMs, because containers are not available: no Docker engine answers at unix:")
     run.send(signal.SIGINT)
     assert run.outcome().status == 130

@@ -13,7 +13,7 @@ from records.writer import Recorder
 from topologies.catalogue.lookup import build
 from topologies.management.sampling import Reading, Row, Series
 
-GONE = "the Docker engine at unix:///engine.sock does not answer any more"
+GONE = "the Docker engine at unix:///engine.sock no longer answers"
 
 
 class Runtime:

@@ -88,7 +88,7 @@ def test_a_broker_has_joined_once_its_links_to_running_brokers_are_proven(monkey
 
 def test_a_broker_that_takes_no_login_or_cannot_be_asked_has_not_joined(monkeypatch: pytest.MonkeyPatch) -> None:
     def silent(*_: object) -> list[str]:
-        raise ManagementFailed("broker 'broker-1' has no agent that could be asked")
+        raise ManagementFailed("broker 'broker-1' has no management agent")
 
     monkeypatch.setattr(probe_module, "unproven", silent)
     probe = RuntimeProbe(Linked(), build("mesh"), {})  # type: ignore[arg-type]

@@ -135,7 +135,7 @@ def test_a_file_of_brokers_is_enough_to_run_on_them_and_no_password_is_recorded(
     options = read(namespace("--topology", "single", "--brokers-file", brokers_file(tmp_path)), scenario(), None)
     assert (options.runtime, options.runtime_reason) == (
         "external",
-        "brokers that run already, as --brokers-file tells",
+        "running brokers from --brokers-file",
     )
     assert "s3cret" not in repr(make(scenario(), options))
     assert options.as_record()["brokers_file"] == str(tmp_path / "brokers.yaml")
@@ -143,7 +143,7 @@ def test_a_file_of_brokers_is_enough_to_run_on_them_and_no_password_is_recorded(
 
 def test_a_version_of_the_brokers_is_that_of_local_processes_and_is_recorded() -> None:
     options = read(namespace("--broker-version", "5.16.6"), scenario(), None)
-    assert (options.runtime, options.runtime_reason) == ("processes", "local JVMs, asked for by --broker-version")
+    assert (options.runtime, options.runtime_reason) == ("processes", "local JVMs, chosen by --broker-version")
     assert options.as_record()["broker_version"] == "5.16.6"
     dry = would_run(make(scenario(), options))
     assert (dry["runtime"], dry["broker_version"], dry["distribution"]) == ("processes", "5.16.6", None)
@@ -333,6 +333,4 @@ def test_an_authority_is_for_brokers_that_are_not_ours(tmp_path: Path) -> None:
     file = tmp_path / "ca.pem"
     trustme.CA().cert_pem.write_to_path(str(file))
     sentence = message_of("--ca-file", str(file), "--runtime", "processes")
-    assert sentence.startswith(
-        f"--ca-file {file} --runtime processes: brokers of our own have an authority of their own"
-    )
+    assert sentence.startswith(f"--ca-file {file} --runtime processes: a run's own brokers have their own authority")

@@ -85,7 +85,7 @@ def test_a_certificate_of_somebody_else_is_told_with_what_to_name(theirs: Theirs
     with Relay(theirs.upstream, OURS.issue_cert("127.0.0.1")) as relay:
         refusal = theirs.refusal(relay.port, tls=True)
         assert f"broker broker-1 at 127.0.0.1:{relay.port}: its certificate is not to be trusted" in refusal
-    assert refusal.endswith("name that one's certificate by --ca-file")
+    assert refusal.endswith("pass its certificate with --ca-file")
 
 
 @spoken(stomp=CLASSIC, amqp=CLASSIC, openwire=ARTEMIS)
@@ -93,7 +93,7 @@ def test_a_certificate_of_another_name_is_told_with_both_ways_out(theirs: Theirs
     with Relay(theirs.upstream, OURS.issue_cert("localhost")) as relay:
         refusal = theirs.refusal(relay.port, "--ca-file", str(theirs.folder / "ours.pem"), tls=True)
         assert f"broker broker-1 at 127.0.0.1:{relay.port}: its certificate is not to be trusted" in refusal
-    assert "reach it by a name that its certificate has, or have a certificate made for this one" in refusal
+    assert "connect to a name that its certificate has, or issue a certificate for this name" in refusal
 
 
 @spoken(stomp=ARTEMIS, amqp=ARTEMIS, openwire=CLASSIC)

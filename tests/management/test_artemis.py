@@ -251,7 +251,7 @@ def test_two_members_that_send_and_listen_to_each_other_are_joined() -> None:
 def test_a_bridge_one_way_is_half_a_cluster() -> None:
     ends = {"broker-1": joined("broker-1", "broker-2"), "broker-2": ArtemisEnd("broker-2")}
     assert missing(ClusterLink(ONE, TWO), ends) == (
-        "broker-1 does not listen to what broker-2 tells of its consumers",
+        "broker-1 does not listen for the consumer notifications of broker-2",
         "broker-2 has no bridge to broker-1",
     )
 

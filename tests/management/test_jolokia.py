@@ -106,12 +106,12 @@ def test_a_broker_that_is_not_there_is_told() -> None:
 @pytest.mark.parametrize(
     ("status", "body", "sentence"),
     [
-        (401, b"", "refuses the user name or password of the run"),
-        (403, b"", "refuses the user name or password of the run"),
+        (401, b"", "rejects the user name or password of the run"),
+        (403, b"", "rejects the user name or password of the run"),
         (500, b"", "answers with HTTP status 500"),
-        (200, b"<html>", "does not answer as a Jolokia agent does"),
-        (200, b"{}", "the agent's answer does not fit the request"),
-        (200, b"[]", "the agent's answer does not fit the request"),
+        (200, b"<html>", "does not answer like a Jolokia agent"),
+        (200, b"{}", "the agent's answer does not match the request"),
+        (200, b"[]", "the agent's answer does not match the request"),
         (200, json.dumps({"error": "IllegalState : x", "status": 500}).encode(), "answers: IllegalState : x"),
         (
             200,
@@ -143,7 +143,7 @@ def test_loopback_is_localhost_where_its_address_is_rejected(monkeypatch: pytest
     agent = Jolokia(ManagementEndpoint("hub", "http://127.0.0.1:8161/console/jolokia/", "", ""))
     assert [agent.search("a:*"), agent.search("b:*")] == [[], []]
     assert seen == ["http://127.0.0.1:8161", "http://localhost:8161", "http://localhost:8161"]
-    with pytest.raises(ManagementFailed, match=r"rejects the origin http://10\.0\.0\.7:8161; write a host name"):
+    with pytest.raises(ManagementFailed, match=r"rejects the origin http://10\.0\.0\.7:8161; use a host name"):
         Jolokia(ManagementEndpoint("hub", "http://10.0.0.7:8161/console/jolokia/", "", "")).search("a:*")
 
 
@@ -177,6 +177,6 @@ def test_https_is_verified_and_a_stranger_is_told_with_the_next_step(tmp_path: P
             Jolokia(endpoint).bulk([search("a:*")])
     with (
         agent(200, b"", certificate=ours.issue_cert("localhost")) as (endpoint, _),
-        pytest.raises(ManagementFailed, match="reach it by a name that its certificate has"),
+        pytest.raises(ManagementFailed, match="connect to a name that its certificate has"),
     ):
         Jolokia(replace(endpoint, ca_file=str(file))).bulk([search("a:*")])

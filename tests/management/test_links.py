@@ -52,12 +52,12 @@ def test_a_link_with_bridges_and_demand_at_its_ends_is_proven(link: NetworkConne
 @pytest.mark.parametrize(("link", "ends"), [(ONE_WAY, ONE_WAY_ENDS), (DUPLEX, DUPLEX_ENDS)])
 def test_bridges_alone_prove_nothing(link: NetworkConnector, ends: dict[str, LinkEnd]) -> None:
     bare = {name: replace(end, subscriptions=()) for name, end in ends.items()}
-    assert "b has no subscription by which a would hear of its consumers" in missing(link, bare)
+    assert "b has no subscription that informs a of its consumers" in missing(link, bare)
 
 
 def test_a_duplex_link_is_proven_both_ways() -> None:
     ends = DUPLEX_ENDS | {"a": replace(DUPLEX_ENDS["a"], subscriptions=())}
-    assert missing(DUPLEX, ends) == ("a has no subscription by which b would hear of its consumers",)
+    assert missing(DUPLEX, ends) == ("a has no subscription that informs b of its consumers",)
 
 
 def test_a_bridge_to_nobody_is_none() -> None:
@@ -73,7 +73,7 @@ def test_the_bridge_of_another_link_does_not_count() -> None:
 def test_the_demand_of_another_link_does_not_count() -> None:
     end_of_another = replace(ONE_WAY_ENDS["b"], subscriptions=subscribed("other_a_outbound"))
     assert missing(ONE_WAY, ONE_WAY_ENDS | {"b": end_of_another}) == (
-        "b has no subscription by which a would hear of its consumers",
+        "b has no subscription that informs a of its consumers",
     )
 
 
@@ -171,7 +171,7 @@ def test_without_logs_the_error_says_what_to_check_once_for_all_links(tmp_path: 
     lines = str(failed.value).splitlines()
     assert [line.partition(":")[0] for line in lines[1:3]] == ["link 'ab' from a to b", "link 'ba' from b to a"]
     assert lines[3:] == [
-        "the logs of a, b cannot be read from here: check the user and password that each link logs in with and, over"
+        "the logs of a, b cannot be read from here: check the user and password of each link and, for"
         " TLS, the certificates that its opener trusts"
     ]
 

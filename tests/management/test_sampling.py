@@ -150,7 +150,7 @@ def test_an_mbean_that_goes_while_it_is_read_makes_a_sample_missing_and_not_wron
     values = (WHOLE, HEAP, {"q": half}, {}, OPENED, DUPLEX, CONNECTIONS)
     with (
         agent(200, answer(*({"status": 200, "value": value} for value in values))) as (endpoint, _),
-        pytest.raises(ManagementFailed, match=r"broker 'hub': its figures are not as .* \(TypeError"),
+        pytest.raises(ManagementFailed, match=r"broker 'hub': its figures are not in the format of .* \(TypeError"),
     ):
         sample(Jolokia(endpoint), LinkNames(frozenset(), {}))
 

@@ -180,7 +180,7 @@ def test_a_receiver_by_pattern_whose_queue_and_address_differ_is_warned_of_too()
     )
     link = BrokerConnection(here, B, receivers=(AddressMatch("orders.#"),))
     (warning,) = topology((here, B), link).warnings
-    assert warning.startswith("link 'a-to-b' receives into queue 'orders.in' of address 'orders.eu': it asks")
+    assert warning.startswith("link 'a-to-b' receives into queue 'orders.in' of address 'orders.eu': it requests")
 
 
 def test_a_receiver_without_its_queue_is_warned_of() -> None:
@@ -193,7 +193,7 @@ def test_a_receiver_whose_queue_and_address_differ_is_warned_of() -> None:
     here = ArtemisBroker("a", addresses=(Address("orders", queue="orders.in"),))
     link = BrokerConnection(here, B, receivers=(AddressMatch(queue_name="orders.in"),))
     (warning,) = topology((here, B), link).warnings
-    assert "it asks the other end for 'orders'" in warning
+    assert "it requests 'orders' from the other end" in warning
 
 
 def test_a_receiver_with_its_queue_is_not_warned_of() -> None:
@@ -204,13 +204,13 @@ def test_a_receiver_with_its_queue_is_not_warned_of() -> None:
 
 def test_a_peer_whose_queue_nobody_makes_is_warned_of() -> None:
     (warning,) = topology((A, ROUTER), BrokerConnection(A, ROUTER, peers=(AddressMatch("queue.#"),))).warnings
-    assert warning.startswith("link 'a-to-r' has a peer for 'queue.#', of which 'a' has no queue when it starts")
+    assert warning.startswith("link 'a-to-r' has a peer for 'queue.#', but 'a' has no such queue when it starts")
 
 
 def test_a_peer_whose_queue_is_no_waypoint_is_warned_of_and_one_that_is_is_not() -> None:
     here = ArtemisBroker("a", addresses=(Address("queue.in"), Address("queues.in")))
     (warning,) = topology((here, ROUTER), BrokerConnection(here, ROUTER, peers=(EVERYTHING,))).warnings
-    assert warning.startswith("link 'a-to-r' has a peer for 'queues.in', which is no waypoint of 'r'")
+    assert warning.startswith("link 'a-to-r' has a peer for 'queues.in', which is not a waypoint of 'r'")
 
 
 @pytest.mark.parametrize(
@@ -287,12 +287,12 @@ def test_connections_from_both_ends_that_carry_different_addresses_are_no_loop()
     assert len(topology((A, B), there, back).links) == 2
 
 
-@pytest.mark.parametrize(("auto_start", "step"), [(True, "write auto_start: false"), (False, "proven is 'b'")])
+@pytest.mark.parametrize(("auto_start", "step"), [(True, "write auto_start: false"), (False, "the link to 'b'")])
 def test_ends_that_are_no_pair_are_warned_of_and_the_first_is_predicted(auto_start: bool, step: str) -> None:
     link = BrokerConnection(A, B, senders=(EVERYTHING,), alternates=(C,), auto_start=auto_start)
     network = topology((A, B, C), link)
     (warning,) = network.warnings
-    assert warning.startswith("link 'a-to-b' may end at 'b' or 'c', which are no pair: it stays where")
+    assert warning.startswith("link 'a-to-b' may end at 'b' or 'c', which are not a pair: it stays with")
     assert step in warning
     assert [network.reaches("a", end, "queue://orders") for end in "bc"] == [True, False]
     assert ("a", "c") not in network.paths()
@@ -302,23 +302,35 @@ def test_ends_that_are_no_pair_are_warned_of_and_the_first_is_predicted(auto_sta
     ("link", "sentence"),
     [
         (pushing(A, B, "orders.>"), "has the address_match 'orders.>': '>' is Classic's wildcard"),
-        (pushing(A, B, "queue://orders.>"), "no queue:// or topic:// before it here; '>' is Classic's wildcard"),
+        (pushing(A, B, "queue://orders.>"), "no queue:// or topic:// prefix here; '>' is Classic's wildcard"),
         (pushing(A, B, "queue://orders.>"), "; write 'orders.#'"),
-        (pushing(A, B, "queue://orders"), "a name has no queue:// or topic:// before it here; write 'orders'"),
-        (BrokerConnection(A, B, senders=(AddressMatch(queue_name="o.#"),)), "it has no wildcards; write address_match"),
-        (BrokerConnection(A, B, senders=(AddressMatch(queue_name="o.>"),)), "it has no wildcards; write address_match"),
+        (pushing(A, B, "queue://orders"), "a name has no queue:// or topic:// prefix here; write 'orders'"),
+        (
+            BrokerConnection(A, B, senders=(AddressMatch(queue_name="o.#"),)),
+            "queue_name does not support wildcards; write address_match",
+        ),
+        (
+            BrokerConnection(A, B, senders=(AddressMatch(queue_name="o.>"),)),
+            "queue_name does not support wildcards; write address_match",
+        ),
         (
             BrokerConnection(A, B, senders=(AddressMatch(queue_name="topic://o.>"),)),
-            "it has no wildcards; write address",
+            "queue_name does not support wildcards; write address",
         ),
         (
             BrokerConnection(A, B, senders=(AddressMatch(queue_name="queue://o"),)),
-            "or topic:// before it here; write 'o'",
+            "or topic:// prefix here; write 'o'",
         ),
-        (BrokerConnection(A, B, mirror=Mirror(address_filter="!eu.#")), "it has no wildcards, but beginnings"),
-        (BrokerConnection(A, B, mirror=Mirror(address_filter="queue://eu")), "topic:// before it here; write 'eu'"),
-        (BrokerConnection(A, B, mirror=Mirror(address_filter="eu,!topic://eu.uk")), "it here; write 'eu,!eu.uk'"),
-        (BrokerConnection(A, B, mirror=Mirror(address_filter="eu, us")), "spaces belong to the names; leave them out"),
+        (
+            BrokerConnection(A, B, mirror=Mirror(address_filter="!eu.#")),
+            "it takes address prefixes instead of wildcards",
+        ),
+        (BrokerConnection(A, B, mirror=Mirror(address_filter="queue://eu")), "topic:// prefix here; write 'eu'"),
+        (BrokerConnection(A, B, mirror=Mirror(address_filter="eu,!topic://eu.uk")), "prefix here; write 'eu,!eu.uk'"),
+        (
+            BrokerConnection(A, B, mirror=Mirror(address_filter="eu, us")),
+            "spaces are part of the names; leave them out",
+        ),
     ],
 )
 def test_a_pattern_that_is_none_here_is_warned_of(link: Link, sentence: str) -> None:
@@ -330,14 +342,14 @@ def test_a_pattern_that_is_none_here_is_warned_of(link: Link, sentence: str) -> 
 def test_a_pattern_of_settings_that_is_none_here_is_warned_of() -> None:
     broker = ArtemisBroker("a", address_settings=(AddressSetting("orders.>"), AddressSetting("prices.#")))
     assert topology((broker,)).warnings == (
-        "broker 'a': address_settings have the match 'orders.>': '>' is Classic's wildcard, and a word like others"
+        "broker 'a': address_settings have the match 'orders.>': '>' is Classic's wildcard, and an ordinary word"
         " here; write 'orders.#'",
     )
 
 
 def test_addresses_and_queues_that_are_named_as_clients_write_destinations_are_warned_of() -> None:
     broker = ArtemisBroker("a", addresses=(Address("queue://eu", queue="queue://de"), Address("us")))
-    rule = "a name has no queue:// or topic:// before it here"
+    rule = "a name has no queue:// or topic:// prefix here"
     assert topology((broker,)).warnings == (
         f"broker 'a' has the address 'queue://eu': {rule}; write 'eu'",
         f"broker 'a' has the queue 'queue://de': {rule}; write 'de'",

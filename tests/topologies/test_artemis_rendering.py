@@ -136,7 +136,7 @@ def test_a_topology_that_sets_what_a_version_does_not_know_says_which_setting_an
         for link in built.links
         if isinstance(link, ClusterLink)
     )
-    refusals = ["cluster 'cluster' sets topology_scanner_attempts, which Artemis has since 2.41"]
+    refusals = ["cluster 'cluster' sets topology_scanner_attempts, which Artemis supports since 2.41"]
     assert list(lacks(replace(built, links=links), "2.40.0")) == refusals
     assert list(lacks(replace(built, links=links), "2.41.0")) == []
     assert list(lacks(built, "2.40.0")) == []

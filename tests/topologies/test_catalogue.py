@@ -185,9 +185,7 @@ def test_the_queues_of_a_replaying_mesh_give_messages_back_and_topics_do_not() -
             "queue": True,
             "topic": False,
         }
-    with pytest.raises(
-        TopologyInvalid, match="a message that goes back has crossed a link already: write message_ttl=2"
-    ):
+    with pytest.raises(TopologyInvalid, match="a message that returns has already crossed a link: write message_ttl=2"):
         build("mesh(replay=True)")
 
 

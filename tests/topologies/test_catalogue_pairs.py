@@ -53,7 +53,7 @@ VALUES: dict[str, tuple[object, ...]] = {
     "ring consumer_ttl": (0, 2, 3),
 }
 """Of each parameter that is not a flag, also of those that mean something else in one entry. A new one needs a row."""
-NEEDS_A_LONGER_WAY = "a message that goes back has crossed a link already: write message_ttl=2 or more"
+NEEDS_A_LONGER_WAY = "a message that returns has already crossed a link: write message_ttl=2 or more"
 
 
 class Producer(ProducerUser):

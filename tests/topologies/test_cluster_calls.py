@@ -83,9 +83,9 @@ def test_one_proxy_before_each_member_does_where_all_links_that_lead_there_are_a
 def test_one_proxy_before_each_member_does_not_where_links_that_lead_there_differ() -> None:
     topology = impaired(build("cluster"), "*:delay=5ms;broker-1<->broker-3:delay=40ms,jitter=2ms")
     assert no_shared_proxies(topology.links, topology.brokers) == (
-        "broker 'broker-1' tells its whole cluster one address, so in containers one proxy is before it, for every link"
-        " that leads to it: 'broker-1-to-broker-2' is to have delay=5ms and 'broker-1-to-broker-3'"
-        " delay=40ms,jitter=2ms; make them alike, or use --runtime processes, where each caller has a proxy of its own"
+        "broker 'broker-1' announces one address to its cluster, so in containers all links to it share one proxy:"
+        " 'broker-1-to-broker-2' needs delay=5ms and 'broker-1-to-broker-3' delay=40ms,jitter=2ms; make them equal, or"
+        " use --runtime processes, where each caller has a separate proxy"
     )
 
 
@@ -93,7 +93,7 @@ def test_a_store_that_is_copied_would_go_through_a_shared_proxy_too() -> None:
     shared, copied = pairs_in_a_cluster(), pairs_in_a_cluster(REPLICATION)
     assert no_shared_proxies(shared.links, shared.brokers) == ""
     assert no_shared_proxies(copied.links, copied.brokers).startswith(
-        "brokers 'one' and 'spare' copy a store to each other, which in containers would go through the proxy"
+        "brokers 'one' and 'spare' replicate a store, which in containers would also go through the proxy"
     )
 
 

@@ -238,38 +238,38 @@ REJECTED = [
     # producers
     ("classic", "stomp", "queue://orders.*", "", "* is a wildcard"),
     ("artemis", "stomp", "queue://orders.#", "", "# is a wildcard"),
-    ("classic", "stomp", "queue://a,,b", "", "a level of its name is empty"),
+    ("classic", "stomp", "queue://a,,b", "", "a level of the name is empty"),
     ("classic", "stomp", "queue://a,a", "", "names queue://a twice"),
-    ("classic", "stomp", "queue://a, b", "", "no space"),
+    ("classic", "stomp", "queue://a, b", "", "a name has no spaces"),
     ("classic", "openwire", "queue://a?consumer.priority=1", "", "producers of Classic have none"),
-    ("classic", "stomp", "topic://ActiveMQ.Advisory.Connection", "", "names that begin with ActiveMQ."),
-    ("classic", "stomp", "queue://brokerbench.canary.a", "", "names that begin with brokerbench.canary."),
-    ("artemis", "core", "queue://DLQ", "", "DLQ has dead letters"),
-    ("artemis", "core", "queue://orders::eu", "", ":: may not be in a name"),
-    ("artemis", "amqp", "queue://a,b", "", "would take the comma for a part of the name"),
+    ("classic", "stomp", "topic://ActiveMQ.Advisory.Connection", "", "the prefix ActiveMQ. is reserved"),
+    ("classic", "stomp", "queue://brokerbench.canary.a", "", "the prefix brokerbench.canary. is reserved"),
+    ("artemis", "core", "queue://DLQ", "", "DLQ is a dead-letter queue"),
+    ("artemis", "core", "queue://orders::eu", "", "a name cannot contain ::"),
+    ("artemis", "amqp", "queue://a,b", "", "would treat the comma as part of the name"),
     # consumers
     ("classic", "stomp", "", "queue://>", "a wildcard in the first level"),
-    ("classic", "stomp", "", "queue://orders.eu*", "a wildcard stands for a whole level"),
+    ("classic", "stomp", "", "queue://orders.eu*", "a wildcard replaces a whole level"),
     ("classic", "stomp", "", "queue://orders.>.eu", "it can only be the last one"),
     (
         "classic",
         "stomp",
         "",
         "queue://Consumer.shop.VirtualTopic.>",
-        "a virtual topic feeds the queue of this very name",
+        "a virtual topic also feeds the queue with exactly this name",
     ),
     ("classic", "stomp", "", "queue://orders?consumer.priority=7", "stomp consumers of Classic have none"),
     ("classic", "openwire", "", "queue://orders?consumer.retroactive=true", "consumer.priority, consumer.exclusive"),
     ("classic", "openwire", "", "queue://orders?consumer.selector=TRUE", "consumer.priority, consumer.exclusive"),
     ("classic", "openwire", "", "queue://orders?", "consumer.priority, consumer.exclusive"),
-    ("classic", "stomp", "", "queue://ActiveMQ.DLQ", "names that begin with ActiveMQ."),
-    ("artemis", "stomp", "", "queue://orders.#", "Artemis makes a queue of this very name"),
-    ("artemis", "openwire", "", "topic://orders.#", "# is no wildcard for openwire clients of Artemis; write >"),
-    ("artemis", "amqp", "", "topic://orders.>", "> is no wildcard for amqp clients of Artemis; write #"),
-    ("artemis", "core", "", "queue://ExpiryQueue", "ExpiryQueue has dead letters"),
-    ("classic", "openwire", "", "queue://a,topic://b", "a consumer of queues and topics together gets nothing"),
+    ("classic", "stomp", "", "queue://ActiveMQ.DLQ", "the prefix ActiveMQ. is reserved"),
+    ("artemis", "stomp", "", "queue://orders.#", "Artemis creates a queue with this name"),
+    ("artemis", "openwire", "", "topic://orders.#", "# is not a wildcard for openwire clients of Artemis; write >"),
+    ("artemis", "amqp", "", "topic://orders.>", "> is not a wildcard for amqp clients of Artemis; write #"),
+    ("artemis", "core", "", "queue://ExpiryQueue", "ExpiryQueue is a dead-letter queue"),
+    ("classic", "openwire", "", "queue://a,topic://b", "a consumer of both queues and topics misses messages"),
     # both
-    ("artemis", "amqp", "queue://a", "topic://a", "for Artemis it is one address with topic://a"),
+    ("artemis", "amqp", "queue://a", "topic://a", "Artemis treats it and topic://a as one address"),
     ("classic", "stomp", "queue://a,b", "queue://a,b", "twice, by queue://a and by queue://b"),
     ("classic", "stomp", "topic://a.x,a.y", "topic://a.*", "twice, by topic://a.x and by topic://a.y"),
 ]
@@ -285,6 +285,6 @@ def test_what_is_not_understood_is_rejected(product: str, protocol: str, sent: s
 def test_brokers_have_to_agree_on_virtual_topics() -> None:
     brokers = Broker("a"), Broker("b", use_virtual_topics=False)
     sent, shop = ("topic://VirtualTopic.orders",), ("queue://Consumer.shop.VirtualTopic.orders",)
-    with pytest.raises(ValueError, match="set it equally for all"):
+    with pytest.raises(ValueError, match="set it to the same value for all"):
         routes("classic", "stomp", sent, shop, brokers=brokers)
     routes("classic", "stomp", sent, (), brokers=brokers)

@@ -37,16 +37,16 @@ SECONDS = 2.0  # of the processor: a limit answers within one, on a machine that
     ("text", "refusal"),
     [
         (ROUND_AND_ROUND, "my.yaml:2:11: brokers[0]: '<<' must name a mapping that is anchored (&) above"),
-        (NAMES, "my.yaml: it has more than 1,000,000 characters; write less"),
+        (NAMES, "my.yaml: it has more than 1,000,000 characters; shorten it"),
         (MANY, "the file has more than 20,000 names and values; write fewer"),
         (DIGITS, "(5,003 characters) but it must be a whole number"),
         (SIXTEENS, "but a number has at most 64 bits; write less"),
-        (DEEP, "my.yaml:1:56: this lies inside more than 50 others; write it less deep"),
-        (ALIASES, "the file stands for more than 40,000 values; write fewer entries, or fewer aliases (*)"),
+        (DEEP, "my.yaml:1:56: this is nested more than 50 levels deep; nest it less"),
+        (ALIASES, "the file expands to more than 40,000 values; use fewer entries or fewer aliases (*)"),
         (f"name: m\nbrokers: [{', '.join(f'b{n}' for n in range(201))}]", "it has 201 brokers; write at most 200"),
-        (f"name: m\nbrokers: [{'b' * 300}]", "(303 characters) it has 300 letters; write at most 63"),
-        (f"name: m\nbrokers: [{'b' * 64}]", "it has 64 letters; write at most 63"),
-        (f"name: {'m' * 64}\nbrokers: [b]", "it has 64 letters; write at most 63"),
+        (f"name: m\nbrokers: [{'b' * 300}]", "(303 characters) it has 300 characters; use at most 63"),
+        (f"name: m\nbrokers: [{'b' * 64}]", "it has 64 characters; use at most 63"),
+        (f"name: {'m' * 64}\nbrokers: [b]", "it has 64 characters; use at most 63"),
         (BROKER.format("memory_limit_bytes: 9223372036854775808"), "it must be at most 9223372036854775807"),
         (BROKER.format("store_limit_bytes: 99999999999999999999999"), "a number has at most 64 bits; write less"),
         (
@@ -99,7 +99,7 @@ def test_a_merged_field_gives_way_to_ones_own_and_an_earlier_merge_to_none() -> 
 def test_every_file_in_yaml_has_these_limits(tmp_path: Path, read: Callable[[Path], object], text: str) -> None:
     (tmp_path / "my.yaml").write_text(text, encoding="utf-8")
     began_s = time.process_time()
-    with pytest.raises(ValueError, match=r"more than 1,000,000 char|more than 20,000 names|inside more than 50 others"):
+    with pytest.raises(ValueError, match=r"more than 1,000,000 char|more than 20,000 names|nested more than 50 levels"):
         read(tmp_path / "my.yaml")
     assert time.process_time() - began_s < SECONDS
 

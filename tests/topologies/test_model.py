@@ -128,7 +128,9 @@ def test_a_link_by_which_nobody_asks_for_a_message_is_warned_of() -> None:
     assert warning.startswith("link 'a-to-b' carries nothing: it is a static_bridge")
     mute = Broker("mute", advisory_support=False)
     (warning,) = topology((A, mute), (link(A, mute, duplex=True),)).warnings
-    assert warning.startswith("link 'a-to-mute' carries nothing to 'mute': without advisory_support that tells of no")
+    assert warning.startswith(
+        "link 'a-to-mute' carries nothing to 'mute': without advisory_support that broker announces no"
+    )
     (warning,) = topology((A, mute), (link(mute, A, duplex=True),)).warnings
     assert warning.startswith("link 'mute-to-a' carries nothing to 'mute'")
     assert topology((A, mute), (link(mute, A),)).warnings == (), "who only sends need not tell of consumers"
@@ -182,7 +184,9 @@ def test_a_group_makes_its_failover_uri_of_endpoints_and_of_names() -> None:
 def test_what_is_not_there_is_named_with_what_is() -> None:
     with pytest.raises(KeyError, match=r"no broker 'x'; it has a, b"):
         topology().broker("x")
-    with pytest.raises(KeyError, match=r"no client group 'x'; it has none. Name a group so in the topology, or"):
+    with pytest.raises(
+        KeyError, match=r"no client group 'x'; it has none. Add a group of this name to the topology, or"
+    ):
         topology().group("x")
 
 

@@ -238,7 +238,7 @@ def test_a_file_that_cannot_be_read_is_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(TopologyInvalid, match=r"gone\.yaml: No such file or directory; name a YAML file with settings"):
         overlay_named(str(tmp_path / "gone.yaml"))
     (tmp_path / "latin.yaml").write_bytes("brokers: {ä: 1}".encode("latin-1"))
-    with pytest.raises(TopologyInvalid, match=r"latin\.yaml: byte 11 is no UTF-8; save the file as UTF-8"):
+    with pytest.raises(TopologyInvalid, match=r"latin\.yaml: byte 11 is not valid UTF-8; save the file as UTF-8"):
         overlay_named(str(tmp_path / "latin.yaml"))
 
 

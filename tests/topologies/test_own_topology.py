@@ -212,7 +212,7 @@ def test_a_file_that_is_not_there_or_no_text_is_named(tmp_path: Path) -> None:
     with pytest.raises(TopologyInvalid, match=r"none\.yaml: No such file or directory; name a YAML file"):
         build(str(tmp_path / "none.yaml"))
     (tmp_path / "picture.yaml").write_bytes(b"name: \xff\xd8")
-    with pytest.raises(TopologyInvalid, match=r"picture\.yaml: byte 7 is no UTF-8"):
+    with pytest.raises(TopologyInvalid, match=r"picture\.yaml: byte 7 is not valid UTF-8"):
         build(str(tmp_path / "picture.yaml"))
 
 

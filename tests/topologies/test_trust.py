@@ -44,7 +44,7 @@ def test_a_certificate_of_the_authority_that_was_named_is_trusted(ours: Trust) -
 def test_another_authoritys_is_not(ours: Trust) -> None:
     refusal = shaken(ours, trustme.CA().issue_cert(NAME))
     assert refusal.startswith("its certificate is not to be trusted (")
-    assert refusal.endswith("; if its authority is your own, name that one's certificate by --ca-file")
+    assert refusal.endswith("; if you run your own certificate authority, pass its certificate with --ca-file")
 
 
 def test_without_a_file_our_own_authority_is_not_trusted() -> None:
@@ -55,12 +55,12 @@ def test_without_a_file_our_own_authority_is_not_trusted() -> None:
 def test_a_certificate_for_another_host_is_not_trusted(ours: Trust, made_for: str, host: str) -> None:
     refusal = shaken(ours, OURS.issue_cert(made_for), host)
     assert "ismatch, certificate is not valid for" in refusal
-    assert refusal.endswith("; reach it by a name that its certificate has, or have a certificate made for this one")
+    assert refusal.endswith("; connect to a name that its certificate has, or issue a certificate for this name")
 
 
 def test_an_expired_certificate_is_to_be_renewed(ours: Trust) -> None:
     refusal = shaken(ours, OURS.issue_cert(NAME, not_after=datetime(2020, 1, 1, tzinfo=UTC)))
-    assert refusal == "its certificate is not to be trusted (certificate has expired); have it renewed"
+    assert refusal == "its certificate is not to be trusted (certificate has expired); renew it"
 
 
 def test_a_matter_that_is_none_of_trust_is_left_to_others() -> None:
@@ -76,7 +76,11 @@ def test_the_reason_is_found_behind_the_errors_of_libraries() -> None:
 
 @pytest.mark.parametrize(
     ("content", "why"),
-    [(b"\n", "is empty"), (b"nothing", "holds no certificate"), (b"\xff", "is not in PEM")],
+    [
+        (b"\n", "the file is empty"),
+        (b"nothing", "the file has no readable certificate"),
+        (b"\xff", "the file is not PEM"),
+    ],
 )
 def test_a_file_that_holds_no_certificate_is_named(tmp_path: Path, content: bytes, why: str) -> None:
     path = tmp_path / "ca.pem"

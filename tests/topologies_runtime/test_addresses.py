@@ -21,7 +21,7 @@ def test_anything_else_is_refused_with_those_that_there_are(host: str) -> None:
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "*"])
 def test_all_addresses_are_none_that_a_client_could_be_told(host: str) -> None:
     refusal = no_address_to_bind(host, HERE)
-    assert refusal == "every address at once, which tells clients none; write one of 127.0.0.1, 10.0.0.5, 172.17.0.1"
+    assert refusal == "all addresses at once, so clients would get none; write one of 127.0.0.1, 10.0.0.5, 172.17.0.1"
 
 
 def test_loopback_is_the_first_of_those_that_are_here() -> None:

@@ -48,9 +48,9 @@ def test_a_router_that_is_not_there_is_told_before_anything_starts(
     with pytest.raises(RuntimeFailed) as refused:
         runtime.up(lambda _line: None)
     assert str(refused.value) == (
-        "topology 'router-peer': router 'router' needs qdrouterd (Qpid Dispatch 1.19.0), and there is none on PATH or"
-        f" in {tmp_path} (Skupper's skrouterd does not do: it has no waypoints); build it by bash .ci/build-router.sh"
-        " SOURCES, as docs/topologies.md says, or choose another topology"
+        "topology 'router-peer': router 'router' needs qdrouterd (Qpid Dispatch 1.19.0), which is not on PATH or"
+        f" in {tmp_path} (Skupper's skrouterd cannot be used: it has no waypoints); build it by bash"
+        " .ci/build-router.sh SOURCES, as docs/topologies.md says, or choose another topology"
     )
     assert not list(tmp_path.glob("run/brokers/*")), "no broker was prepared"
 

@@ -32,14 +32,14 @@ def never(_image: str | None) -> Seen:
 def test_containers_are_taken_where_engine_and_image_are_there() -> None:
     assert choose("", None, seeing(ALL_THERE)) == Choice(
         "containers",
-        "Docker engine 20.10.24, image apache/activemq-classic:5.18.3: the engine answers and the image can be had",
+        "Docker engine 20.10.24, image apache/activemq-classic:5.18.3: the engine answers and the image is available",
     )
 
 
 @pytest.mark.parametrize("means", [NO_ENGINE, NO_IMAGE])
 def test_processes_are_taken_where_something_lacks_and_the_reason_says_what(means: Seen) -> None:
     assert choose("", None, seeing(means)) == Choice(
-        "processes", f"local JVMs, for containers are not to be had: {means.problem}"
+        "processes", f"local JVMs, because containers are not available: {means.problem}"
     )
 
 
@@ -50,15 +50,15 @@ def test_no_engine_is_asked_where_containers_do_not_come_into_question(runtime: 
 
 def test_a_version_or_a_build_of_the_brokers_asks_for_processes() -> None:
     chosen = choose("", None, never, "--broker-version 5.16.6")
-    assert chosen == Choice("processes", "local JVMs, asked for by --broker-version")
+    assert chosen == Choice("processes", "local JVMs, chosen by --broker-version")
     assert choose("processes", None, never, "--distribution /mine").runtime == "processes"
 
 
 @pytest.mark.parametrize(
     ("runtime", "image", "refusal"),
     [
-        ("containers", None, "--runtime containers: brokers in containers are those of their image; use --image inst"),
-        ("external", None, "--runtime external: brokers that run already are as they are; leave it out"),
+        ("containers", None, "--runtime containers: brokers in containers come from their image; use --image inst"),
+        ("external", None, "--runtime external: external brokers keep their configuration; leave it out"),
         ("memory", None, "--runtime memory: no broker is started; leave it out"),
         ("", "a/b:1", "--image a/b:1: only containers have an image; leave one out"),
         ("processes", "a/b:1", "--image a/b:1: only containers have an image; leave one out"),
@@ -87,7 +87,7 @@ def test_containers_that_were_asked_for_are_never_replaced_by_something_else(
 
 
 def test_an_image_asks_for_containers() -> None:
-    assert choose("", "a/b:1", seeing(ALL_THERE)).reason.endswith("asked for by --image")
+    assert choose("", "a/b:1", seeing(ALL_THERE)).reason.endswith("chosen by --image")
 
 
 def test_an_image_and_processes_contradict_each_other() -> None:
@@ -120,22 +120,24 @@ def test_containers_are_not_looked_for_where_a_router_is_among_the_brokers() -> 
     looking = containers_for(build("router-peer"), never)
     chosen = choose("", None, looking)
     assert chosen.runtime == "processes"
-    assert "router 'router' has no image, only brokers have one" in chosen.reason
-    with pytest.raises(UserError, match="--runtime containers: router 'router' has no image"):
+    assert "router 'router' has no container image, only brokers have one" in chosen.reason
+    with pytest.raises(UserError, match="--runtime containers: router 'router' has no container image"):
         choose("containers", None, looking)
 
 
 IN_A_VIRTUAL_MACHINE = replace(ALL_THERE, engine="Docker engine 28.1.1", another_kernel="6.10.14-linuxkit")
 NO_LINKS = (
-    "link 'broker-1-to-broker-2' goes through Toxiproxy, for which containers have to share this machine's kernel, and"
-    " those of Docker engine 28.1.1 run on another one (6.10.14-linuxkit), as in a virtual machine; use --runtime"
-    " processes, or leave the links as they are"
+    "link 'broker-1-to-broker-2' goes through Toxiproxy, which requires that containers share this machine's kernel, "
+    "but the containers of Docker engine 28.1.1 run on another kernel (6.10.14-linuxkit), as in a virtual machine; use"
+    " --runtime processes, or set no impairments of links"
 )
 
 
 def test_links_through_proxies_are_not_for_containers_in_a_virtual_machine() -> None:
     looking = containers_for(impaired(build("mesh"), "broker-1-to-broker-3:delay=1ms"), lambda *_: IN_A_VIRTUAL_MACHINE)
-    assert choose("", None, looking) == Choice("processes", f"local JVMs, for containers are not to be had: {NO_LINKS}")
+    assert choose("", None, looking) == Choice(
+        "processes", f"local JVMs, because containers are not available: {NO_LINKS}"
+    )
     with pytest.raises(UserError) as refused:
         choose("containers", None, looking)
     assert str(refused.value) == f"--runtime containers: {NO_LINKS}"
@@ -159,7 +161,9 @@ def test_a_broker_that_tells_its_address_to_brokers_and_to_clients_has_none_for_
     brokers = tuple(replace(broker, connectors=(telling,)) for broker in topology.brokers if isinstance(broker, Broker))
     links = tuple(replace(link, opened_by=brokers[0], to=brokers[1]) for link in topology.links)
     refusal = no_containers(replace(topology, brokers=brokers, links=links, groups=()))
-    assert refusal.startswith("broker 'broker-2' is found by multicast and has update_cluster_clients: in a container")
+    assert refusal.startswith(
+        "broker 'broker-2' is discovered by multicast and has update_cluster_clients: in a container"
+    )
     assert refusal.endswith("use --runtime processes, or give the links that lead to it a static discovery")
     assert no_containers(topology) == ""
 
@@ -167,7 +171,7 @@ def test_a_broker_that_tells_its_address_to_brokers_and_to_clients_has_none_for_
 def test_a_clusters_links_that_differ_are_not_for_containers_whose_callers_share_its_doors() -> None:
     looking = containers_for(impaired(build("cluster"), "broker-1<->broker-2:delay=9ms"), lambda *_: ALL_THERE)
     assert choose("", None, looking).runtime == "processes"
-    with pytest.raises(UserError, match="--runtime containers: broker 'broker-1' tells its whole cluster one"):
+    with pytest.raises(UserError, match="--runtime containers: broker 'broker-1' announces one"):
         choose("containers", None, looking)
     alike = containers_for(impaired(build("cluster"), "*:delay=9ms"), lambda *_: ALL_THERE)
     assert choose("", None, alike).runtime == "containers"

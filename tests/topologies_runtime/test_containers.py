@@ -233,10 +233,10 @@ def test_an_engine_that_goes_away_is_told_and_what_runs_is_ended_without_it(
         assert runtime.outage()
         assert eventually(lambda: not runtime.alive("broker-1"))
         assert runtime.outage() == (
-            f"the Docker engine at unix://{engine.path} does not answer any more, and this run's brokers with it: "
-            "start it, run again"
+            f"the Docker engine at unix://{engine.path} no longer answers, so this run's brokers are lost: "
+            "start it, then run again"
         )
-        assert "does not answer any more" in runtime.log_tail("broker-1")[-1]
+        assert "no longer answers" in runtime.log_tail("broker-1")[-1]
         with pytest.raises(
             RuntimeFailed, match=r"'broker-1' cannot be started: the Docker engine at .* start it again"
         ):
@@ -246,7 +246,7 @@ def test_an_engine_that_goes_away_is_told_and_what_runs_is_ended_without_it(
         assert time.monotonic() - began < 2 * GONE_WITHIN_S
         assert eventually(lambda: not psutil.pid_exists(pid))
         assert "containers and network are left on the Docker engine at unix://" in caplog.text
-        assert "the next run in containers does it once the engine answers (docker ps --all --filter" in caplog.text
+        assert "the next run in containers removes them if the engine answers (docker ps --all --filter" in caplog.text
     assert len(on_engine(tmp_path) - before) >= 2, "without an engine nothing can be removed from it"
     remove_by_hand(f"run-{tmp_path.name}")
     assert on_engine(tmp_path) == before
@@ -265,7 +265,7 @@ def test_no_engine_is_one_sentence_with_the_next_step(tmp_path: Path, monkeypatc
         runtime_in(tmp_path).up(lambda _line: None)
     assert str(failed.value) == (
         f"no Docker engine answers at unix://{tmp_path}/nobody.sock (No such file or directory); "
-        "start one, or leave containers out: --runtime processes"
+        "start one, or use --runtime processes"
     )
 
 
@@ -275,7 +275,7 @@ def test_an_image_that_cannot_be_had_is_one_sentence_with_the_next_step(tmp_path
         runtime_in(tmp_path, image="localhost:1/no/such:image").up(lambda _line: None)
     message = str(failed.value)
     assert message.startswith("image localhost:1/no/such:image is not on the Docker engine and cannot be pulled (")
-    assert "or leave containers out: --runtime processes" in message
+    assert "or use --runtime processes" in message
     assert "\n" not in message
     assert on_engine(tmp_path) == before
 

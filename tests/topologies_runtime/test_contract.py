@@ -172,7 +172,7 @@ def test_operations_on_a_broker_that_is_not_there_name_those_that_are(mesh: Runt
         mesh.kill("hub")
     with pytest.raises(KeyError, match="broker 'broker-1' does not speak 'mqtt'; it speaks openwire, stomp, amqp"):
         mesh.endpoint("broker-1", "mqtt")
-    with pytest.raises(RuntimeFailed, match="broker 'broker-1' cannot be started: it is running already"):
+    with pytest.raises(RuntimeFailed, match="broker 'broker-1' cannot be started: it is already running"):
         mesh.start("broker-1")
 
 

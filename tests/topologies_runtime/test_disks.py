@@ -104,7 +104,7 @@ def test_a_machine_without_the_tools_has_no_disks() -> None:
 @pytest.mark.disks
 def test_users_without_root_have_no_disks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    assert disks.why_no_disks() == "loop devices are mounted for them, which needs root; run as root"
+    assert disks.why_no_disks() == "mounting loop devices requires root; run as root"
 
 
 # -- real disks --------------------------------------------------------------------------------------------------------
@@ -169,7 +169,7 @@ def test_an_image_is_as_large_as_its_contents(disk: Disk, tmp_path: Path) -> Non
 
 @pytest.mark.disks
 def test_a_second_disk_of_an_image_is_refused(disk: Disk, tmp_path: Path) -> None:
-    with pytest.raises(RuntimeFailed, match="cannot be made: File exists"):
+    with pytest.raises(RuntimeFailed, match="cannot be created: File exists"):
         Disk(tmp_path / IMAGE, tmp_path / "data", SMALL_MB).make()
 
 

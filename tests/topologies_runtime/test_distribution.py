@@ -149,7 +149,7 @@ def test_python_before_3_11_4_unpacks_too_and_writes_nothing_outside(
     monkeypatch.delattr(tarfile, "data_filter", raising=False)
     assert ensure(pin(GOOD), tmp_path / "good", fetching(GOOD)).is_dir()
     evil = archive({"broker-1.0/a": b"", "../escaped": b"!"})
-    with pytest.raises(DistributionUnavailable, match=r"cannot unpack.*\.\./escaped is no file or folder inside"):
+    with pytest.raises(DistributionUnavailable, match=r"cannot unpack.*\.\./escaped is not a file or folder inside"):
         ensure(pin(evil), tmp_path / "cache", fetching(evil))
     assert not list(tmp_path.rglob("escaped"))
 

@@ -36,14 +36,14 @@ def api_error(text: str) -> APIError:
 @pytest.mark.parametrize(
     ("text", "step"),
     [
-        ("write /var/lib/docker/tmp/x: no space left on device", "docker system df shows what takes it"),
+        ("write /var/lib/docker/tmp/x: no space left on device", "docker system df shows its use"),
         ("driver failed: Bind for 127.0.0.1:7 failed: port is already allocated", "choose other ports"),
         ("listen tcp4 127.0.0.1:7: bind: address already in use", "choose other ports"),
         ("could not find an available, non-overlapping IPv4 address pool", "docker network prune removes unused ones"),
         ('Conflict. The container name "/x" is already in use by container "12"', "docker rm --force that container"),
         ("network with name brokerbench-x already exists", "end that run, or remove it"),
         ('exec: "/bin/sh": stat /bin/sh: no such file or directory: unknown', "/bin/sh and java on its PATH"),
-        ("the moon is in the wrong phase", "see the engine's own log"),
+        ("the moon is in the wrong phase", "see the engine's log"),
     ],
 )
 def test_an_error_of_the_engine_is_told_in_its_own_words_and_with_a_next_step(text: str, step: str) -> None:
@@ -69,7 +69,7 @@ def lost_connection() -> Exception:
 def test_an_engine_that_is_gone_is_told_as_that() -> None:
     assert is_gone(lost_connection())
     assert explained(lost_connection(), "unix:///x.sock") == (
-        "the Docker engine at unix:///x.sock does not answer any more (No such file or directory): start it again"
+        "the Docker engine at unix:///x.sock no longer answers (No such file or directory): start it again"
     )
 
 
@@ -104,7 +104,7 @@ def test_in_a_rootless_engine_this_user_is_root() -> None:
 
 @pytest.mark.parametrize(
     ("kernel", "other_kernel"),
-    [("6.1.0-32-amd64", ""), ("6.10.14-linuxkit", "6.10.14-linuxkit"), ("", "it does not say which")],
+    [("6.1.0-32-amd64", ""), ("6.10.14-linuxkit", "6.10.14-linuxkit"), ("", "it does not report which")],
 )
 def test_an_engine_in_a_virtual_machine_is_known_by_its_kernel(kernel: str, other_kernel: str) -> None:
     assert Engine("unix:///x.sock", "28.1.1", "0:0", kernel=kernel).another_kernel("6.1.0-32-amd64") == other_kernel
@@ -146,7 +146,7 @@ def test_an_engine_without_room_for_an_image_is_told_to_make_room() -> None:
     sentence = cannot_be_had(PRODUCTS["classic"], "some/image:1", "write /docker/layer: no space left on device")
     assert sentence == (
         "image some/image:1 is not on the Docker engine and cannot be pulled: write /docker/layer: no space "
-        "left on device; the engine's disk is full: make room; docker system df shows what takes it"
+        "left on device; the engine's disk is full: free some space; docker system df shows its use"
     )
 
 

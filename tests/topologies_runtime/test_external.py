@@ -73,7 +73,7 @@ def test_a_broker_that_answers_is_up_and_where_the_file_says() -> None:
     with listener() as port, console("broker-1") as url:
         runtime = runtime_of(broker(port, management=url))
         runtime.up(progress.append)
-    assert progress == ["broker broker-1 answers; it is not ours, and stays as it is"]
+    assert progress == ["broker broker-1 answers; it is external and is not changed"]
     assert runtime.endpoint("broker-1", "stomp") == Endpoint("broker-1", "stomp", f"stomp://127.0.0.1:{port}")
     assert runtime.versions() == {"activemq": "5.16.7"}
     assert runtime.credentials() == WHO.client
@@ -83,7 +83,7 @@ def test_a_broker_that_answers_is_up_and_where_the_file_says() -> None:
 def test_a_broker_that_is_not_ours_cannot_be_absent() -> None:
     with (
         listener() as port,
-        pytest.raises(RuntimeFailed, match="broker 'broker-1' cannot be kept away: it is not ours"),
+        pytest.raises(RuntimeFailed, match="broker 'broker-1' cannot be left out: it is external"),
     ):
         runtime_of(broker(port)).up(lambda line: None, absent=["broker-1"])
 
@@ -110,7 +110,7 @@ def test_a_management_address_of_another_broker_is_refused_with_that_ones_name()
         listener() as port,
         console("localhost") as url,
         pytest.raises(
-            RuntimeFailed, match="tells of a broker named localhost; if that is the broker, write name: localhost"
+            RuntimeFailed, match="reports a broker named localhost; if that is the broker, write name: localhost"
         ),
     ):
         runtime_of(broker(port, management=url)).up(lambda line: None)
@@ -135,7 +135,7 @@ def test_a_management_address_where_nobody_answers_is_refused() -> None:
 @pytest.mark.parametrize("operation", ["start", "stop", "kill", "pause", "resume"])
 def test_nothing_can_be_done_to_a_broker_that_is_not_ours(operation: str) -> None:
     with pytest.raises(
-        RuntimeFailed, match=r"^broker 'broker-1' cannot be [\w ]+: it is not ours, and --runtime external"
+        RuntimeFailed, match=r"^broker 'broker-1' cannot be [\w ]+: it is external, and --runtime external"
     ):
         getattr(runtime_of(broker(1)), operation)("broker-1")
 
@@ -155,7 +155,7 @@ def test_links_of_brokers_that_cannot_be_asked_are_left_to_the_canaries() -> Non
     topology, lines = build("source-and-sink"), list[str]()
     runtime = runtime_of(broker(1, "source"), broker(2, "sink"), topology=topology.name)
     assert prove_links(runtime, topology, progress=lines.append) == 0
-    assert lines == ["links are left to the canaries to prove: no management address of source, sink"]
+    assert lines == ["canaries must prove the links: source, sink have no management address"]
 
 
 def test_names_and_protocols_that_are_not_there_name_those_that_are() -> None:

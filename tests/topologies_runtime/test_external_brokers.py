@@ -89,7 +89,7 @@ def test_brokers_of_an_authority_that_was_not_named_are_refused(theirs: Theirs) 
 
 
 def test_brokers_reached_by_another_name_than_their_certificates_are_refused(theirs: Theirs) -> None:
-    with pytest.raises(canary.PathsUnproven, match=r"Hostname mismatch.*reach it by a name that its certificate has"):
+    with pytest.raises(canary.PathsUnproven, match=r"Hostname mismatch.*connect to a name that its certificate has"):
         theirs.prove(theirs.external("localhost"), theirs.trust)
 
 

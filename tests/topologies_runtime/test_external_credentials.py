@@ -71,7 +71,7 @@ def test_a_file_that_is_not_there_or_no_text_is_named(tmp_path: Path) -> None:
     assert f"{tmp_path / 'none'}: cannot be read (No such file or directory)" in refused(tmp_path / "none")
     file = written_file(tmp_path, "")
     file.write_bytes(b"\xff\xfe")
-    assert "is no text in UTF-8" in refused(file)
+    assert "is not UTF-8 text" in refused(file)
 
 
 def test_a_credential_is_not_in_what_is_printed_of_it() -> None:
@@ -82,4 +82,4 @@ def test_the_user_is_the_one_whose_file_it_must_be(tmp_path: Path, monkeypatch: 
     file = written_file(tmp_path, "BROKERBENCH_USERNAME=anna\nBROKERBENCH_PASSWORD=s3cret\n")
     somebody = file.stat().st_uid + 1
     monkeypatch.setattr(os, "geteuid", lambda: somebody)
-    assert "it is somebody else's" in refused(file)
+    assert "it belongs to another user" in refused(file)

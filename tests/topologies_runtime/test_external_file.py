@@ -56,14 +56,14 @@ def test_a_file_says_of_each_broker_its_uris_by_protocol_and_its_management(tmp_
     [
         ("", ":1:1: nothing is written here, but it must be a mapping"),
         ("- a\n", ":1:1: a list, but it must be a mapping"),
-        ("brokers: [1\n", ":2:1: this is no YAML: "),
-        ("credentials_file: a\n", ":1:1: brokers: missing; write below it where each broker is"),
-        ("brokers: {}\n", ":1:10: brokers: empty; write below it where each broker is"),
+        ("brokers: [1\n", ":2:1: not valid YAML: "),
+        ("credentials_file: a\n", ":1:1: brokers: missing; list the address of each broker below it"),
+        ("brokers: {}\n", ":1:10: brokers: empty; list the address of each broker below it"),
         ("\nbrokers:\n  b:\n", ":3:5: brokers.b: nothing is written here, but it must be a mapping"),
-        ("brokers:\n  b: {}\n", ":2:3: brokers.b: no URI; write one for a protocol, of openwire, "),
+        ("brokers:\n  b: {}\n", ":2:3: brokers.b: no URI; write one for a protocol: openwire, "),
         ("brokers:\n  b:\n    management: http://h:1/\n", ":2:3: brokers.b: no URI"),
-        ("brokers:\n  b:\n    stmop: x\n", ":3:5: brokers.b: 'stmop' is not known here; did you mean 'stomp'?"),
-        ("brokers:\n  b:\n    web: x\n", ":3:5: brokers.b: 'web' is not known here; known are openwire, core, "),
+        ("brokers:\n  b:\n    stmop: x\n", ":3:5: brokers.b: unknown field 'stmop'; did you mean 'stomp'?"),
+        ("brokers:\n  b:\n    web: x\n", ":3:5: brokers.b: unknown field 'web'; known are openwire, core, "),
         ("brokers:\n  b:\n    stomp:\n", ":3:11: brokers.b.stomp: write one value on one line"),
         ("brokers:\n  b:\n    stomp: [x]\n", ":3:12: brokers.b.stomp: write one value on one line"),
         (
@@ -71,7 +71,7 @@ def test_a_file_says_of_each_broker_its_uris_by_protocol_and_its_management(tmp_
             ":3:12: brokers.b.stomp: 'tcp://h:1'; write stomp://HOST:PORT or stomp+ssl://HOST:PORT",
         ),
         ("brokers:\n  b:\n    stomp: stomp://h\n", ":3:12: brokers.b.stomp: 'stomp://h'; write stomp://HOST:PORT"),
-        ("brokers:\n  b:\n    stomp: stomp://h:70000\n", ":3:12: brokers.b.stomp: 'stomp://h:70000' is no URI ("),
+        ("brokers:\n  b:\n    stomp: stomp://h:70000\n", ":3:12: brokers.b.stomp: 'stomp://h:70000' is not a URI ("),
         ("brokers:\n  b:\n    stomp: stomp://h:1/x\n", ":3:12: brokers.b.stomp: 'stomp://h:1/x'; write"),
         (
             "brokers:\n  b:\n    stomp: stomp://h:1\n    management: h:8161\n",
@@ -80,12 +80,12 @@ def test_a_file_says_of_each_broker_its_uris_by_protocol_and_its_management(tmp_
         *(
             (
                 f"brokers:\n  b:\n    stomp: stomp://h:1\n    management: {url}\n",
-                f":4:17: brokers.b.management: '{url}' is no URL (",
+                f":4:17: brokers.b.management: '{url}' is not a URL (",
             )
             for url in ("https://[h/", "https://h:70000/")
         ),
         ("brokers:\n  b:\n    stomp: stomp://h:1\n  b:\n    stomp: x\n", ":4:3: brokers: 'b' is given twice, first in"),
-        ("broker:\n  b: 1\n", ":1:1: 'broker' is not known here; did you mean 'brokers'?"),
+        ("broker:\n  b: 1\n", ":1:1: unknown field 'broker'; did you mean 'brokers'?"),
     ],
 )
 def test_an_error_names_line_and_field_and_what_to_write(tmp_path: Path, text: str, message: str) -> None:
@@ -116,7 +116,7 @@ def test_a_file_that_is_not_there_or_no_text_is_named(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"nowhere\.yaml: cannot be read \(No such file or directory\)"):
         read(tmp_path / "nowhere.yaml")
     (tmp_path / "jar").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(UserError, match="jar: is no text in UTF-8"):
+    with pytest.raises(UserError, match="jar: is not UTF-8 text"):
         read(tmp_path / "jar")
 
 
@@ -135,12 +135,12 @@ def test_brokers_of_a_network_keep_their_names(tmp_path: Path) -> None:
 
 def test_a_broker_of_the_topology_that_the_file_lacks_is_named(tmp_path: Path) -> None:
     text = "brokers:\n  source:\n    stomp: stomp://h:1\n"
-    with pytest.raises(UserError, match=r"brokers: where is sink\? topology .* has source, sink"):
+    with pytest.raises(UserError, match=r"brokers: sink missing; topology .* has source, sink"):
         read(written(tmp_path, text)).check(build("source-and-sink"))
 
 
 def test_a_protocol_that_clients_are_to_speak_must_be_there_for_each_broker(tmp_path: Path) -> None:
     file = read(written(tmp_path, WHOLE))
     file.check(build("source-and-sink"), ["stomp"])
-    with pytest.raises(UserError, match=r":6: brokers\.sink: no openwire URI.*\(there is: stomp\)"):
+    with pytest.raises(UserError, match=r":6: brokers\.sink: no openwire URI.*\(it has: stomp\)"):
         file.check(build("source-and-sink"), ["stomp", "openwire"])

@@ -249,7 +249,7 @@ def test_a_toxiproxy_that_was_killed_is_told_for_as_long_as_the_run_goes_on(up: 
         assert proxies.loss() == ""
         assert proxies.pid is not None
         os.kill(proxies.pid, signal.SIGKILL)
-        until(lambda: "Toxiproxy, which every link goes through, ended though nobody stopped it" in proxies.loss())
+        until(lambda: "Toxiproxy, which every link goes through, ended unexpectedly" in proxies.loss())
     assert proxies.loss() == ""
 
 

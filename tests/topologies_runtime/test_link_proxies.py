@@ -95,7 +95,7 @@ def test_a_link_that_is_made_slow_gets_back_what_it_was_set_to() -> None:
     for wanted in (Impairment(delay_ms=40, jitter_ms=3), Impairment(bandwidth_kb_per_s=9), None):
         proxies.shape("a", wanted)
         assert list(there.values()) == toxics(wanted or planned.impairment)
-    with pytest.raises(RuntimeFailed, match="link 'b' goes through no proxy"):
+    with pytest.raises(RuntimeFailed, match="link 'b' has no proxy"):
         proxies.shape("b", None)
 
 
@@ -104,11 +104,11 @@ def test_a_link_that_shares_its_door_with_others_cannot_be_cut_alone() -> None:
     proxies, is_open_by_door = doors(
         PlannedProxy(ProxyEndpoint("", "west"), 2, "127.0.0.1:10", Impairment(), uses, "", True)
     )
-    with pytest.raises(RuntimeFailed, match="shares the door to a member of its cluster with north-west"):
+    with pytest.raises(RuntimeFailed, match="shares the proxy of a cluster member with north-west"):
         proxies.cut("east-west")
     with pytest.raises(RuntimeFailed, match="cannot have a fault alone"):
         proxies.swallow("east-west")
-    with pytest.raises(RuntimeFailed, match="link 'nowhere' goes through no proxy"):
+    with pytest.raises(RuntimeFailed, match="link 'nowhere' has no proxy"):
         proxies.cut("nowhere")
     assert is_open_by_door == {"west": True}
 
@@ -127,7 +127,7 @@ def test_a_door_that_cannot_be_set_is_told_once_and_keeps_no_other_shut(caplog: 
     for listening in ({10}, {10}, set[int](), {10}):
         proxies._set_doors(listening)
     assert settings == ["well~b", "well~b", "stuck~b", "well~b"]
-    assert caplog.messages == ["link stuck: its door to b cannot be set: its port is taken"]
+    assert caplog.messages == ["link stuck: its proxy to b cannot be set: its port is taken"]
 
 
 class Process:
@@ -150,7 +150,7 @@ def test_a_toxiproxy_that_ends_is_told_unless_it_was_stopped() -> None:
     proxies = LinkProxies(process, 1, [])  # type: ignore[arg-type]
     assert proxies.loss() == ""
     process.alive = False
-    assert proxies.loss().endswith("ended though nobody stopped it; its log toxiproxy.log ends: it was well | and then")
+    assert proxies.loss().endswith("ended unexpectedly; its log toxiproxy.log ends: it was well | and then")
     proxies.close()
     assert proxies.loss() == ""
 
@@ -217,15 +217,13 @@ def test_a_toxiproxy_beside_this_python_is_found(monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.parametrize(
     ("runtime", "brokers"),
-    [("external", "brokers that run already"), ("memory", "brokers in memory")],
+    [("external", "external brokers"), ("memory", "brokers in memory")],
 )
 def test_only_links_between_brokers_that_a_run_starts_go_through_proxies(runtime: str, brokers: str) -> None:
     refusal = no_proxies(impaired(build("mesh"), "*"), runtime)
-    assert refusal.startswith(
-        "link 'broker-1-to-broker-2' goes through Toxiproxy, which gets between brokers that a run"
-    )
+    assert refusal.startswith("link 'broker-1-to-broker-2' goes through Toxiproxy, which works with brokers that a run")
     assert refusal.endswith(
-        f"not between {brokers}; use --runtime containers or processes, or leave the links as they are"
+        f"not with {brokers}; use --runtime containers or processes, or set no impairments of links"
     )
 
 

@@ -78,7 +78,7 @@ def test_a_port_has_to_be_free_on_every_address_that_it_is_for() -> None:
 
 @pytest.mark.parametrize("base", [0, 80, 65_530, 70_000])
 def test_a_base_port_without_room_is_refused(base: int) -> None:
-    with pytest.raises(UserError, match=f"base port {base}: 9 ports"):
+    with pytest.raises(UserError, match=f"base port {base}: 9 consecutive ports"):
         choose_ports(range(9), base_port=base)
 
 

@@ -60,17 +60,16 @@ def test_a_known_version_is_that_of_the_topologys_product(entry: str, version: s
 @pytest.mark.parametrize(
     ("entry", "version", "versions"),
     [
-        ("mesh", "5.17.0", "classic brokers; write one of 5.18.3, 5.16.6"),
-        ("mesh", "2.44.0", "classic brokers; write one of 5.18.3, 5.16.6"),
-        ("cluster", "5.18.3", "artemis brokers; write one of 2.44.0, 2.40.0"),
+        ("mesh", "5.17.0", "classic brokers have no such version here; write one of 5.18.3, 5.16.6"),
+        ("mesh", "2.44.0", "classic brokers have no such version here; write one of 5.18.3, 5.16.6"),
+        ("cluster", "5.18.3", "artemis brokers have no such version here; write one of 2.44.0, 2.40.0"),
     ],
 )
 def test_another_version_is_refused_with_those_of_the_product(entry: str, version: str, versions: str) -> None:
     with pytest.raises(UserError) as refused:
         release_of(build(entry), version)
     assert str(refused.value) == (
-        f"--broker-version {version}: not known of {versions}, or name a distribution of another version by "
-        "--distribution"
+        f"--broker-version {version}: {versions}, or name a distribution of another version by --distribution"
     )
 
 
@@ -95,11 +94,11 @@ def test_a_setting_that_the_version_does_not_know_is_refused_before_the_start(tm
     with pytest.raises(UserError) as refused:
         release_of(scanning(), "2.40.0")
     assert str(refused.value) == (
-        "--broker-version 2.40.0: cluster 'cluster' sets topology_scanner_attempts, which Artemis has since 2.41, and "
-        "this is 2.40.0; leave the setting out, or choose a later version"
+        "--broker-version 2.40.0: cluster 'cluster' sets topology_scanner_attempts, which Artemis supports since 2.41, "
+        "but this is 2.40.0; leave the setting out, or choose a later version"
     )
     old_build = unpacked(tmp_path / "old", ARTEMIS, "Implementation-Version: 2.39.0")
-    with pytest.raises(UserError, match=r"^--distribution .*since 2\.41, and this is 2\.39\.0; leave the"):
+    with pytest.raises(UserError, match=r"^--distribution .*since 2\.41, but this is 2\.39\.0; leave the"):
         release_of(scanning(), path=old_build)
     assert release_of(scanning(), "2.44.0").version == "2.44.0"
 
@@ -192,9 +191,9 @@ def test_an_archive_beside_its_own_folder_or_without_one_is_told_so(
     tmp_path: Path, cache: Path, packaging: str
 ) -> None:
     above = packed(tmp_path / f"above.{packaging}", {f"../{name}": b"" for name in CLASSIC})
-    assert refusal(above).startswith("has files outside of its own folder (its first is in ..); name an unpacked")
+    assert refusal(above).startswith("has files outside its own folder (its first is in ..); name an unpacked")
     bare = packed(tmp_path / f"bare.{packaging}", jars(tmp_path))
-    assert refusal(bare).startswith("has no bin/activemq.jar in its folder bin, which classic brokers start from; ")
+    assert refusal(bare).startswith("has no bin/activemq.jar in its folder bin, which classic brokers need to start; ")
     empty = packed(tmp_path / f"empty.{packaging}", {"./": b""})
     assert refusal(empty).startswith("is empty; ")
     assert [path.name for path in cache.iterdir() if path.suffix != ".lock"] == []
@@ -206,7 +205,7 @@ def test_an_archive_beside_its_own_folder_or_without_one_is_told_so(
     [
         ("Built-By: me", CLASSIC, "bin/activemq.jar has no Implementation-Version in its manifest"),
         (MANIFEST, CLASSIC[:2], "has no lib/activemq-spring-*.jar in its folder broker"),
-        (MANIFEST, ARTEMIS, "has artemis brokers, but those of topology 'mesh-of-3' are classic"),
+        (MANIFEST, ARTEMIS, "has artemis brokers, but topology 'mesh-of-3' needs classic brokers"),
     ],
 )
 def test_nothing_of_a_refused_archive_stays_in_the_cache(
@@ -276,14 +275,14 @@ def test_what_is_not_there_or_another_kind_of_file_is_refused(tmp_path: Path) ->
 def test_a_folder_without_a_file_that_a_start_takes_is_refused(tmp_path: Path, lacking: str) -> None:
     unpacked(tmp_path, tuple(name for name in CLASSIC if name != lacking))
     pattern = lacking.replace("5.19.0", "*")
-    assert refusal(tmp_path).startswith(f"has no {pattern}, which classic brokers start from; name an unpacked")
+    assert refusal(tmp_path).startswith(f"has no {pattern}, which classic brokers need to start; name an unpacked")
 
 
 @pytest.mark.parametrize(
     ("topology", "files", "problem"),
     [
-        ("mesh", ARTEMIS, "has artemis brokers, but those of topology 'mesh-of-3' are classic; "),
-        ("cluster", CLASSIC, "has classic brokers, but those of topology 'cluster-of-3' are artemis; "),
+        ("mesh", ARTEMIS, "has artemis brokers, but topology 'mesh-of-3' needs classic brokers; "),
+        ("cluster", CLASSIC, "has classic brokers, but topology 'cluster-of-3' needs artemis brokers; "),
     ],
 )
 def test_a_distribution_of_the_other_product_is_refused(

@@ -1,6 +1,6 @@
 """Models an ActiveMQ Artemis broker: its acceptors, its store, its addresses and its standby.
 
-Defaults are those of Artemis 2.44.0 unless a comment says otherwise. Their sources are its schema and its
+Defaults are from Artemis 2.44.0 unless a comment says otherwise. Their sources are its schema and its
 ActiveMQDefaultConfiguration.
 """
 
@@ -23,8 +23,8 @@ from topologies.model.validity import (
 
 ALL = "all"  # one port for every protocol
 ACCEPTED = {"core": "CORE", "amqp": "AMQP", "stomp": "STOMP", "openwire": "OPENWIRE", "mqtt": "MQTT"}
-"""Protocol, as endpoints name it, to Artemis' own word for it."""
-# How clients of a protocol write queue and topic: so one destination string means the same to Classic and Artemis.
+"""Protocol, as endpoints name it, to Artemis' name for it."""
+# How clients of a protocol write queue and topic, so that one destination means the same to Classic and Artemis.
 PREFIXES = {
     "stomp": ("/queue/", "/topic/"),
     "amqp": ("queue://", "topic://"),
@@ -41,16 +41,16 @@ class Acceptor:
     protocol: str = choice(*ACCEPTED, ALL, default="core")
     name: str = ""  # default: the protocol's
     connections_allowed: int = limit(-1)
-    anycast_prefix: str = plain()  # default: as clients of this protocol write a queue; Artemis' own default is none
+    anycast_prefix: str = plain()  # default: how clients of this protocol write a queue; Artemis' default is none
     multicast_prefix: str = plain()
-    tcp_send_buffer_bytes: int = number(1 * MIB, least=1)  # as `artemis create` writes; 2.44.0's own is 32 KiB
+    tcp_send_buffer_bytes: int = number(1 * MIB, least=1)  # as `artemis create` writes; 2.44.0's default is 32 KiB
     tcp_receive_buffer_bytes: int = number(1 * MIB, least=1)
     amqp_credits: int = number(1000, least=1)
     amqp_low_credits: int = number(300, least=1)
     amqp_min_large_message_bytes: int = number(102_400, least=1)
     amqp_duplicate_detection: bool = True
-    stomp_window_bytes: int = number(10_240, least=-1)  # sent ahead to a STOMP consumer that does not say otherwise
-    # stomp: how many agreed heartbeat intervals may pass in silence
+    stomp_window_bytes: int = number(10_240, least=-1)  # sent ahead to a STOMP consumer that sets no window
+    # stomp: how many agreed heartbeat intervals may pass without traffic
     heartbeat_ttl_modifier: float = number(2.0, least=1, most=1000)
     supports_advisory: bool = True  # openwire
     suppress_internal_management_objects: bool = True  # openwire
@@ -72,22 +72,22 @@ DEFAULT_ACCEPTORS = (Acceptor("core"), Acceptor("amqp"), Acceptor("stomp"), Acce
 class Journal:
     """The file store of an Artemis broker."""
 
-    # Not 2.44.0's ASYNCIO: without libaio that silently becomes NIO, and two machines would measure different stores.
+    # Not 2.44.0's ASYNCIO: without libaio it silently becomes NIO, and two machines would measure different stores.
     kind: str = choice("NIO", "ASYNCIO", "MAPPED")
-    datasync: bool = True  # an acknowledged send is on the disk
+    datasync: bool = True  # an acknowledged send is on disk
     sync_transactional: bool = True
     sync_non_transactional: bool = True
     large_message_sync: bool = True
     file_size_bytes: int = number(10 * MIB, least=1)
     min_files: int = number(2, least=2)
-    pool_files: int = limit(10)  # as `artemis create` writes; 2.44.0 warns at its own default of -1
+    pool_files: int = limit(10)  # as `artemis create` writes; 2.44.0 warns about its default of -1
     compact_min_files: int = number(10, least=1)
     compact_percent: int = number(30, least=1, most=100)
     device_block_bytes: int = number(4096, least=1)
     buffer_bytes: int = number(490 * 1024, least=1)
-    # How long writes are gathered; 0: 2.44.0's, 3.33 ms for NIO, 0.5 ms for ASYNCIO.
+    # How long writes are collected; 0: 2.44.0's default, 3.33 ms for NIO, 0.5 ms for ASYNCIO.
     buffer_timeout_ns: int = number(0, least=0)
-    max_io: int = number(0, least=0)  # writes in flight; 0: 2.44.0's, 1 for NIO, 4096 for ASYNCIO
+    max_io: int = number(0, least=0)  # writes in flight; 0: 2.44.0's default, 1 for NIO, 4096 for ASYNCIO
     file_open_timeout_s: int = number(5, least=1)
     page_max_concurrent_io: int = number(5, least=1)
 
@@ -100,19 +100,19 @@ SHARED_STORE, REPLICATION = "shared-store", "replication"
 
 @dataclass(frozen=True)
 class HaPolicy:
-    """How a pair keeps one broker ready: the store is shared, or copied over the network (``replication``).
+    """How a pair keeps a backup ready: by a shared store, or by copying it over the network (``replication``).
 
-    Both brokers of a pair have the same policy. `AnyBroker.standby_of` says which one is the backup. Replication
-    decides by a vote of the cluster's other pairs. A single pair has no other pairs: if its network is cut, both
-    brokers may become active.
+    Both brokers of a pair have the same policy. `AnyBroker.standby_of` marks the backup. With replication, the other
+    pairs of the cluster vote. A single pair has no other pairs: if its network is cut, both brokers may become
+    active.
     """
 
     kind: str = choice(SHARED_STORE, REPLICATION)
-    failover_on_shutdown: bool = False  # shared store: whether an orderly stop hands over too
-    wait_for_activation: bool = True  # shared store: the active's start waits for the lock
-    allow_failback: bool = True  # the backup steps back once its active is there again
+    failover_on_shutdown: bool = False  # shared store: whether an orderly stop fails over too
+    wait_for_activation: bool = True  # shared store: the active broker's start waits for the lock
+    allow_failback: bool = True  # the backup hands back once its active broker has returned
     restart_backup: bool = True
-    group_name: str = plain()  # replication: pairs find each other by it; empty: any backup takes any active
+    group_name: str = plain()  # replication: groups pairs; empty: any backup pairs with any active broker
     check_for_active_server: bool = True  # replication, active: look for a broker that took over; 2.44.0's is false
     initial_replication_sync_timeout_ms: int = number(30_000, least=1)
     max_saved_replicated_journals: int = number(2, least=0)
@@ -130,19 +130,19 @@ class HaPolicy:
 
 @dataclass(frozen=True)
 class ArtemisBroker(AnyBroker):
-    """One Artemis broker. ``persistence`` None keeps messages in memory only."""
+    """An Artemis broker. ``persistence`` None keeps messages in memory only."""
 
     listener_called: ClassVar[str] = "an acceptor"
 
     acceptors: tuple[Acceptor, ...] = DEFAULT_ACCEPTORS
     address_settings: tuple[AddressSetting, ...] = DEFAULT_ADDRESS_SETTINGS
-    addresses: tuple[Address, ...] = ()  # made when the broker starts; others when they are first used
+    addresses: tuple[Address, ...] = ()  # created when the broker starts; others are created on first use
     persistence: Journal | None = field(default_factory=Journal)
     ha: HaPolicy | None = None
-    memory_percent_of_heap: int = number(50, least=1, most=100)  # of messages in memory; beyond it they are paged
-    memory_limit_bytes: int = number(0, least=0)  # instead of a share of the heap; 0: the share holds
+    memory_percent_of_heap: int = number(50, least=1, most=100)  # for messages in memory; beyond it they are paged
+    memory_limit_bytes: int = number(0, least=0)  # instead of a share of the heap; 0: the share applies
     memory_limit_messages: int = limit(-1)
-    # Not 2.44.0's 90: on a machine with a fuller disk every producer would be blocked.
+    # Not 2.44.0's 90: on a machine with a fuller disk all producers would be blocked.
     max_disk_usage_percent: int = number(100, least=1, most=100)
     disk_scan_period_ms: int = number(5000, least=1)
     thread_pool_max_size: int = limit(30)
@@ -152,7 +152,7 @@ class ArtemisBroker(AnyBroker):
     message_expiry_scan_period_ms: int = number(30_000, least=1)
     address_queue_scan_period_ms: int = number(30_000, least=1)
     transaction_timeout_ms: int = number(300_000, least=1)
-    id_cache_size: int = number(20_000, least=0)  # duplicate ids remembered, an address
+    id_cache_size: int = number(20_000, least=0)  # duplicate ids remembered per address
     persist_id_cache: bool = True
     persist_delivery_count_before_delivery: bool = False
     graceful_shutdown: bool = False
@@ -160,7 +160,7 @@ class ArtemisBroker(AnyBroker):
     critical_analyzer_timeout_ms: int = number(120_000, least=1)
     critical_analyzer_policy: str = choice("LOG", "SHUTDOWN", "HALT")
     wildcard_routing: bool = True
-    # mirrors, at the target: how often an acknowledgement is looked for that came before its message
+    # mirrors, at the target: how often to look for the message of an acknowledgement that arrived first
     mirror_ack_queue_attempts: int = number(5, least=1)
     mirror_ack_page_attempts: int = number(2, least=1)
     mirror_ack_retry_delay_ms: int = number(100, least=1)
@@ -171,7 +171,7 @@ class ArtemisBroker(AnyBroker):
         super().__post_init__()
         subject = f"broker {self.name!r}"
         if not self.acceptors:
-            raise TopologyInvalid(f"{subject} has no acceptor: give it one, e.g. core")
+            raise TopologyInvalid(f"{subject} has no acceptor: add at least one, e.g. core")
         parts = {
             "acceptors of name": [acceptor.name for acceptor in self.acceptors],
             "acceptors of protocol": [acceptor.protocol for acceptor in self.acceptors],
@@ -182,7 +182,7 @@ class ArtemisBroker(AnyBroker):
 
     @property
     def protocols(self) -> tuple[str, ...]:
-        """Its protocols, in the order of its acceptors. `ALL` stands for itself, because it is one port."""
+        """Its protocols, in the order of its acceptors. `ALL` is one entry, because it is one port."""
         return tuple(acceptor.protocol for acceptor in self.acceptors)
 
     @property

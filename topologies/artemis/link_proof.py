@@ -1,9 +1,9 @@
-"""Proves that a link between Artemis brokers is really up, by what the brokers at its ends show.
+"""Proves that a link between Artemis brokers is up, from the MBeans of the brokers at its ends.
 
-Two members of a cluster are joined when each has two consumers from the other. One (the bridge) is on its queue for the
-other. The second listens to its notifications, by which the other learns of consumers. An AMQP connection is up when it
-is connected and its mirror's queue has a consumer. Its senders and receivers appear and disappear with queues, so only
-canaries can prove them.
+Two members A and B of a cluster are connected when each has two consumers from the other. At A these are the bridge,
+which consumes A's queue for B, and a listener to A's notifications, which informs B of A's consumers. An AMQP
+connection is up when it is connected and its mirror's queue has a consumer. Its senders and receivers appear and
+disappear with queues, so only canaries can prove them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,23 +15,23 @@ from topologies.management.contract import value_of
 from topologies.management.jolokia import Answer, Jolokia, ManagementFailed, Request, read
 from topologies.model.link import Link
 
-NOTIFICATIONS = "notif."  # then a number, then the name of the broker that listens
+NOTIFICATIONS = "notif."  # followed by a number, then the name of the listening broker
 
 
 @dataclass(frozen=True)
 class ArtemisEnd:
-    """One broker's data on all links that begin or end there."""
+    """A broker's data on all links that begin or end there."""
 
     broker: str
-    sends_to: frozenset[str] = frozenset()  # members of its clusters, by name, with a reading bridge from here
+    sends_to: frozenset[str] = frozenset()  # cluster members, by name, with an active bridge from this broker
     heard_by: frozenset[str] = frozenset()  # brokers that listen to its notifications
     connected: frozenset[str] = frozenset()  # links with an open AMQP connection
-    mirroring: frozenset[str] = frozenset()  # links with a reading mirror
-    failure: str = ""  # why it shows nothing
+    mirroring: frozenset[str] = frozenset()  # links with an active mirror
+    failure: str = ""  # why there is no data
 
 
 def end_of(agent: Jolokia) -> ArtemisEnd:
-    """One request; a broker that does not answer is an end with a failure."""
+    """The broker's data, by one request; a broker that does not answer has a ``failure``."""
     try:
         return link_end(agent.broker, agent.bulk(ends_asked(agent.broker)))
     except ManagementFailed as error:
@@ -48,7 +48,7 @@ def ends_asked(broker: str) -> tuple[Request, ...]:
 
 
 def link_end(broker: str, answers: Sequence[Answer]) -> ArtemisEnd:
-    """The answers to `ends_asked` as values. Raises ManagementFailed when one is an error."""
+    """Parse the answers to `ends_asked`. Raises ManagementFailed if one is an error."""
     queues, clusters, connections = (value_of(broker, answer) for answer in answers)
     read_now = {str(queue["Name"]) for queue in queues.values() if queue["ConsumerCount"]}
     nodes = {node: name for cluster in clusters.values() for node, name in members(cluster["Topology"]).items()}
@@ -63,7 +63,7 @@ def link_end(broker: str, answers: Sequence[Answer]) -> ArtemisEnd:
 
 
 def missing(link: Link, ends: Mapping[str, ArtemisEnd]) -> tuple[str, ...]:
-    """A sentence for each missing proof; empty if the link is proven. ``ends``: of all brokers except routers. Pure."""
+    """One sentence per missing proof; empty if the link is proven. ``ends``: of all brokers except routers. Pure."""
     link_ends = [ends[name] for name in (link.opened_by.name, link.to.name) if name in ends]
     if failures := tuple(end.failure for end in link_ends if end.failure):
         return failures
@@ -81,7 +81,7 @@ def _half_missing(sender: ArtemisEnd, receiver: ArtemisEnd) -> tuple[str, ...]:
     if receiver.broker not in sender.sends_to:
         problems.append(f"{sender.broker} has no bridge to {receiver.broker}")
     if sender.broker not in receiver.heard_by:
-        problems.append(f"{sender.broker} does not listen to what {receiver.broker} tells of its consumers")
+        problems.append(f"{sender.broker} does not listen for the consumer notifications of {receiver.broker}")
     return tuple(problems)
 
 

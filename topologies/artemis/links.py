@@ -1,6 +1,6 @@
-"""Models what joins two Artemis brokers: a cluster, or an AMQP connection that one of them opens.
+"""Links between two Artemis brokers: a cluster, or an AMQP connection that one of them opens.
 
-Defaults are those of Artemis 2.44.0.
+Defaults are from Artemis 2.44.0.
 """
 
 from collections.abc import Iterable, Iterator
@@ -29,10 +29,10 @@ BALANCING = ("ON_DEMAND", "STRICT", "OFF", "OFF_WITH_REDISTRIBUTION")
 
 @dataclass(frozen=True)
 class ClusterConnection:
-    """The configuration of every member of one cluster. All links of the members have the same."""
+    """The cluster settings of every member. All links of one cluster have the same settings."""
 
     name: str = "cluster"
-    # OFF: nothing crosses. OFF_WITH_REDISTRIBUTION: only messages that lost their consumers, after
+    # OFF: no message crosses. OFF_WITH_REDISTRIBUTION: only messages that lost their consumers cross, after
     # redistribution_delay_ms.
     message_load_balancing: str = choice(*BALANCING)
     max_hops: int = number(1, least=1)
@@ -60,7 +60,7 @@ class ClusterConnection:
 
 @dataclass(frozen=True)
 class ClusterLink(Link):
-    """Two members of a cluster: each opens a bridge to the other, so it is the same from both ends."""
+    """Two members of a cluster: each opens a bridge to the other, so the link is symmetric."""
 
     kind: ClassVar[str] = "clusterConnection"
     carried_by: ClassVar[str] = "core"
@@ -70,8 +70,8 @@ class ClusterLink(Link):
     def __post_init__(self) -> None:
         super().__post_init__()
         hops = self.cluster.max_hops
-        _follows(self, "members of a cluster are joined both ways", duplex=True)
-        _follows(self, f"here the cluster's max_hops={hops} says how far", message_ttl=hops, consumer_ttl=hops)
+        _follows(self, "cluster members are connected both ways", duplex=True)
+        _follows(self, f"the cluster's max_hops={hops} sets this limit", message_ttl=hops, consumer_ttl=hops)
 
     @property
     def cluster_name(self) -> str:
@@ -79,7 +79,7 @@ class ClusterLink(Link):
 
     @property
     def limits(self) -> dict[str, int]:
-        """A cluster counts its own links."""
+        """A cluster counts only its own links."""
         return {"max_hops": self.cluster.max_hops}
 
     @property
@@ -89,7 +89,7 @@ class ClusterLink(Link):
 
 @dataclass(frozen=True)
 class AddressMatch:
-    """The addresses of a sender, a receiver or a peer: by pattern (``#``, ``*``), or one queue by its name."""
+    """The addresses of a sender, a receiver or a peer: a pattern (``#``, ``*``), or the name of one queue."""
 
     address_match: str = plain()
     queue_name: str = plain()
@@ -110,17 +110,17 @@ class AddressMatch:
 
 @dataclass(frozen=True)
 class Mirror:
-    """The events of a broker that another one repeats: every send, and by default acknowledgements and queues.
+    """The broker events that a mirror repeats: every send, and by default acknowledgements and queues.
 
-    Messages older than the mirror are not repeated. With ``sync`` a send waits for the target too.
+    Messages older than the mirror are not repeated. With ``sync`` a send also waits for the target.
     """
 
     message_acknowledgements: bool = True
     queue_creation: bool = True
     queue_removal: bool = True
-    durable: bool = True  # whether messages that wait for the target survive a restart
+    durable: bool = True  # whether messages waiting for the target survive a restart
     sync: bool = False
-    # "orders,prices,!prices.eu": prefixes of addresses, those with ! left out; empty: all
+    # "orders,prices,!prices.eu": address prefixes, excluded with !; empty: all
     address_filter: str = plain()
     properties: tuple[tuple[str, str], ...] = ()
 
@@ -133,12 +133,12 @@ class Mirror:
 
 @dataclass(frozen=True)
 class BrokerConnection(Link):
-    """An AMQP connection (``amqp-connection``) and the links on it. Unlike a bridge it does not wait for demand.
+    """An AMQP connection (``amqp-connection``) and its links. Unlike a bridge it does not wait for demand.
 
-    ``senders`` push messages from a queue here to the other end. ``receivers`` pull from there into a queue that must
-    exist here. ``peers`` do both with a router's waypoint. A ``mirror`` repeats this broker there. ``alternates`` are
-    tried in turn after the other end. The connection keeps the first that listens. With a mirror they must be a pair
-    with one store.
+    ``senders`` push messages from a local queue to the other end. ``receivers`` pull from there into a local queue,
+    which must exist. ``peers`` do both with a router's waypoint. A ``mirror`` repeats this broker's events there.
+    ``alternates`` are tried one after another after the other end. The connection stays with the first that listens.
+    With a mirror, the end and its alternates must be a pair with one store.
     """
 
     kind: ClassVar[str] = "amqpConnection"
@@ -149,23 +149,23 @@ class BrokerConnection(Link):
     receivers: tuple[AddressMatch, ...] = ()
     peers: tuple[AddressMatch, ...] = ()
     mirror: Mirror | None = None
-    alternates: tuple[AnyBroker, ...] = ()  # behind # in its URI
+    alternates: tuple[AnyBroker, ...] = ()  # written after # in its URI
     retry_interval_ms: int = number(5000, least=1)
     reconnect_attempts: int = limit(-1)
-    auto_start: bool = True  # else by management: startBrokerConnection
+    auto_start: bool = True  # otherwise management starts it: startBrokerConnection
 
     def __post_init__(self) -> None:
         super().__post_init__()
         back = bool(self.receivers or self.peers)
-        ways = "senders and a mirror lead there, receivers lead back, and peers both ways"
+        ways = "senders and a mirror go forward, receivers go back, and peers go both ways"
         _follows(self, ways, duplex=back and self._forth)
-        _follows(self, "nothing counts hops here", message_ttl=UNLIMITED, consumer_ttl=UNLIMITED)
+        _follows(self, "AMQP connections do not count hops", message_ttl=UNLIMITED, consumer_ttl=UNLIMITED)
         if not (back or self._forth):
-            raise TopologyInvalid(f"link {self.name!r} carries nothing: give it senders, receivers, peers or a mirror")
+            raise TopologyInvalid(f"link {self.name!r} carries nothing: add senders, receivers, peers or a mirror")
 
     @property
     def limits(self) -> dict[str, int]:
-        """Nothing counts hops here."""
+        """Empty: AMQP connections do not count hops."""
         return {}
 
     @property
@@ -180,7 +180,7 @@ class BrokerConnection(Link):
         return tuple(dict.fromkeys((self.to, *self.alternates)))
 
     def between(self, opened_by: AnyBroker, to: AnyBroker) -> Link:
-        """Without the alternates: they belong to the other end."""
+        """Without the alternates, because they belong to the other end."""
         return changed(self, name="", opened_by=opened_by, to=to, alternates=())
 
     @property
@@ -196,7 +196,7 @@ class BrokerConnection(Link):
 
 
 def _follows(link: Link, why: str, **derived: int) -> None:
-    """Set what follows from the rest of a link. A given value has to be equal to it, or to the default of links."""
+    """Set derived fields. A given value must be equal to the derived value, or to the default of `Link`."""
     usual = {field.name: field.default for field in fields(Link)}
     for name, value in derived.items():
         stated = getattr(link, name)
@@ -206,7 +206,7 @@ def _follows(link: Link, why: str, **derived: int) -> None:
 
 
 def cluster_links(members: Iterable[AnyBroker], cluster: ClusterConnection) -> tuple[ClusterLink, ...]:
-    """Each pair of ``members`` joined: a symmetric cluster."""
+    """A link between each pair of ``members``: a symmetric cluster."""
     all_members = tuple(members)
     return tuple(
         ClusterLink(opened_by=earlier, to=later, cluster=cluster)
@@ -219,10 +219,10 @@ TOPOLOGY_SCANNER = (2, 41)  # ARTEMIS-5382
 
 
 def lacks(topology: Topology, version: str) -> Iterator[str]:
-    """A sentence for each setting that a topology uses and that version does not know."""
+    """One sentence per setting that a topology uses and that ``version`` does not support."""
     if not is_before(version, TOPOLOGY_SCANNER):
         return
     clusters = dict.fromkeys(link.cluster for link in topology.links if isinstance(link, ClusterLink))
     for cluster in clusters:
         if cluster.topology_scanner_attempts != ClusterConnection.topology_scanner_attempts:
-            yield f"cluster {cluster.name!r} sets topology_scanner_attempts, which Artemis has since 2.41"
+            yield f"cluster {cluster.name!r} sets topology_scanner_attempts, which Artemis supports since 2.41"

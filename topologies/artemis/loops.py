@@ -1,8 +1,8 @@
-"""Finds messages that AMQP connections push, pull and repeat come round to where they were, and so go round for ever.
+"""Finds loops of AMQP connections, where messages would circulate for ever.
 
 AMQP connections do not count hops, and senders and receivers do not wait for demand, so the manual warns of loops.
 Mirrors alone make no loop: each mirror knows which broker a message came from. But a sender or a receiver delivers a
-new message. If it comes back, it is mirrored again, and the mirror's own copy stays at its broker.
+new message. If it returns, it is mirrored again, and the mirrored copy stays at its broker.
 """
 
 from collections import defaultdict, deque
@@ -18,15 +18,15 @@ from topologies.model.broker import AnyBroker
 
 MOST_TOLD = 8
 # Patterns that overlap in part, such as a.*.* and *.b.*, can lead to a broker with a different set of possible next
-# flows for each path. Loops through a broker with more sets than this are not reported.
+# flows for each path. Loops through a broker with more than 16 sets are not reported.
 MOST_SETS = 16
 
 
 @dataclass(frozen=True)
 class Flow:
-    """One direction in which a link moves messages without demand. ``matching``: a pattern, or a mirror's filter.
+    """One direction of a link that moves messages without demand. ``matching``: a pattern, or a mirror's filter.
 
-    ``instead_of``: the end of the link that this one is an alternate of.
+    ``instead_of``: the link's end, if ``begin`` or ``end`` is an alternate for it.
     """
 
     link: str
@@ -46,22 +46,22 @@ class Flow:
 
 
 Kind = tuple[bool, str]
-"""What a flow moves: whether a mirror does it, and what it matches."""
+"""Whether a mirror moves the messages, and the pattern that it matches."""
 
 FlowPath = tuple[Flow, ...]
 
 
 def loop_problems(links: Sequence[BrokerConnection]) -> Iterator[str]:
-    """A sentence for each loop, at most the first few.
+    """One sentence per loop, for the first few loops only.
 
-    Without that limit each direction on a loop would be in a sentence.
+    Otherwise each direction in a loop would get its own sentence.
     """
     loops = _ways_round(_going_on([flow for link in links for flow in flows_of(link)]))
     yield from islice(map(_described, loops), MOST_TOLD)
 
 
 def flows_of(link: BrokerConnection) -> Iterator[Flow]:
-    """The flows of a link with its end and with each alternate. A standby counts as its active broker."""
+    """The flows between a link's opener and its end and alternates. A standby counts as its active broker."""
     here, there = link.opened_by.name, link.to.name
     for end in dict.fromkeys(broker.active for broker in (link.to, *link.alternates)):
         instead_of = "" if end == there else there
@@ -74,9 +74,9 @@ def flows_of(link: BrokerConnection) -> Iterator[Flow]:
 
 
 def _going_on(flows: Sequence[Flow]) -> Sequence[Flow]:
-    """The flows that can be on a loop.
+    """The flows that can be part of a loop.
 
-    Other flows move some of the same messages to their beginning and from their end.
+    Each of them has flows with matching messages that end at its beginning, and others that begin at its end.
     """
     meets = cache(_meet)
     before = -1
@@ -92,7 +92,7 @@ def _going_on(flows: Sequence[Flow]) -> Sequence[Flow]:
 
 
 def _kinds(flows: Sequence[Flow], end: str) -> dict[str, dict[Kind, None]]:
-    """For each broker the kinds that leave it ("begin") or come to it ("end"), each once, in the order of the links."""
+    """The kinds of flows that leave each broker ("begin") or arrive at it ("end"), in the order of the links."""
     kinds_by_broker: dict[str, dict[Kind, None]] = defaultdict(dict)
     for flow in flows:
         kinds_by_broker[getattr(flow, end)][flow.kind] = None
@@ -100,7 +100,7 @@ def _kinds(flows: Sequence[Flow], end: str) -> dict[str, dict[Kind, None]]:
 
 
 def _ways_round(flows: Sequence[Flow]) -> Iterator[FlowPath]:
-    """For each flow except mirrors' the shortest loop that it begins, unless another loop has it already."""
+    """For each flow except mirrors, the shortest loop that begins with it, unless an earlier loop includes the flow."""
     paths_on, shown = cache(_Search(flows).paths_on), set[Flow]()
     for flow in flows:
         if not flow.mirrors and flow not in shown:
@@ -111,11 +111,11 @@ def _ways_round(flows: Sequence[Flow]) -> Iterator[FlowPath]:
 
 
 class _Search:
-    """Breadth first.
+    """Breadth-first search.
 
-    A path is identified by its end and by the kinds that may follow: those that overlap with all its flows.
+    A path is identified by its end and by the kinds that may follow, because they overlap with all its flows.
 
-    A path is dropped if an earlier path to the same end had all its kinds: it cannot lead further.
+    A path is dropped if an earlier path to the same end has all its kinds: it cannot lead any further.
     """
 
     def __init__(self, flows: Sequence[Flow]) -> None:
@@ -126,11 +126,11 @@ class _Search:
         self._followers = cache(self._followed_by)
 
     def _followed_by(self, kind: Kind) -> int:
-        """The kinds that some address has in common with this one, a bit each."""
+        """The kinds that share an address with this kind, as a bit mask."""
         return sum(bit for follower, bit in self._bit.items() if _meet(kind, follower))
 
     def paths_on(self, start: str, kind: Kind) -> dict[str, FlowPath]:
-        """The shortest path to each broker for messages that a flow of ``kind`` has brought to ``start``."""
+        """The shortest path to each broker for messages that arrived at ``start`` by a flow of ``kind``."""
         paths: dict[str, FlowPath] = {}
         kinds_by_broker: dict[str, list[int]] = defaultdict(list)
         waiting: deque[tuple[str, int, FlowPath]] = deque([(start, self._followers(kind), ())])
@@ -149,7 +149,7 @@ class _Search:
 
 
 def _meet(kind: Kind, other_kind: Kind) -> bool:
-    """Whether some address is moved by both."""
+    """Whether both kinds can move messages of the same address."""
     (one_mirrors, one_matching), (other_mirrors, other_matching) = kind, other_kind
     if one_mirrors and other_mirrors:
         return filters_overlap(one_matching, other_matching)
@@ -165,7 +165,7 @@ def _described(path: FlowPath) -> str:
     then = "".join(f", {flow.content} on to {flow.end!r}{_alternate(flow)}" for flow in between)
     return (
         f"{where}: {start.content} goes from {start.begin!r} to {start.end!r}{_alternate(start)}{then} and"
-        f" {last.content} comes back{_alternate(last)}, so messages go round for ever; let them match different"
+        f" {last.content} comes back{_alternate(last)}, so messages circulate for ever; let them match different"
         " addresses"
     )
 
@@ -175,7 +175,7 @@ def _alternate(flow: Flow) -> str:
 
 
 def _pattern(match: AddressMatch, opener: AnyBroker) -> str:
-    """A queue given by name is requested and forwarded by its address. The opener may have another name for it."""
+    """The pattern of addresses. A queue is requested and forwarded by its address, which may have another name."""
     addresses = opener.addresses if isinstance(opener, ArtemisBroker) else ()
     of_queues = {queue: address.name for address in addresses for queue in address.queues}
     return match.address_match or of_queues.get(match.queue_name, match.queue_name)

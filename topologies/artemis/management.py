@@ -1,11 +1,11 @@
 """Reads an Artemis broker's MBeans as values.
 
-One bulk request asks for everything that is sampled (`figures_asked`); the answers become values here. Only the
-functions with an agent send requests; all others are pure.
+One bulk request fetches all sampled figures (`figures_asked`), and this module parses the answers. Only functions that
+take an agent send requests; all others are pure.
 
-Links are identified by the queues that Artemis keeps for them: one for each member of a cluster, one for each mirror.
-Senders and receivers are consumers, so their figures are in the list of consumers. A mirror's queue holds events
-(sends, acknowledgements, queues made), so its figures are events and not messages.
+Links are identified by the queues that Artemis keeps for them: one for each cluster member and one for each mirror.
+Senders and receivers are consumers, so their figures come from the list of consumers. A mirror's queue holds events
+(sends, acknowledgements, created queues), so its figures count events, not messages.
 """
 
 import json
@@ -22,8 +22,8 @@ from topologies.model.site import BRIDGE_USER
 from topologies.model.topology import Topology
 
 DOMAIN = "org.apache.activemq.artemis"
-CLUSTER_QUEUE = "$.artemis.internal.sf."  # and the cluster's name, a dot, the node id of the other member
-MIRROR_QUEUE = "$ACTIVEMQ_ARTEMIS_MIRROR_"  # and the link's name
+CLUSTER_QUEUE = "$.artemis.internal.sf."  # followed by the cluster's name, a dot and the other member's node id
+MIRROR_QUEUE = "$ACTIVEMQ_ARTEMIS_MIRROR_"  # followed by the link's name
 MOST_LISTED = 100_000
 QUEUE_FIGURES = {
     "depth": "MessageCount",
@@ -34,7 +34,7 @@ QUEUE_FIGURES = {
     "consumers": "ConsumerCount",
 }
 BROKER_FIGURES = {
-    "connections": "ConnectionCount",  # those of links included
+    "connections": "ConnectionCount",  # including links
     "memory_percent": "AddressMemoryUsagePercentage",
     "total_messages": "TotalMessageCount",
     "pending_mirror_acks": "PendingMirrorAcks",
@@ -48,10 +48,10 @@ _AMQP_ONLY = json.dumps({"field": "protocol", "operation": "EQUALS", "value": "A
 
 @dataclass(frozen=True)
 class LinksOfBroker:
-    """The topology's data on the links of one broker that are not in its MBeans.
+    """Data from the topology about a broker's links that its MBeans lack.
 
-    ``members``: other member of a cluster to the link between; ``sends_on``, ``sent_from``: links by which messages
-    leave a queue here, by a sender of ours or a receiver of the other end's, to that other end.
+    ``members``: other members of its clusters, with the link to each; ``sends_on``, ``sent_from``: links, with their
+    other ends, that take messages from a queue of this broker by its sender or by the other end's receiver.
     """
 
     members: Mapping[str, str] = field(default_factory=dict)
@@ -81,29 +81,30 @@ def broker_mbean(broker: str) -> str:
 
 
 def queue_mbean(broker: str, address: str, queue: str, routing: str = "anycast") -> str:
-    """``*`` stands for any address, queue or routing. A queue's name may hold any character: it is quoted."""
+    """The name of a queue's MBean; ``*`` matches any address, queue or routing. Special characters are quoted."""
     name = queue if queue == "*" else quoted(queue)
     of_queue = f'address="{address}",subcomponent=queues,routing-type="{routing}",queue="{name}"'
     return f"{broker_mbean(broker)},component=addresses,{of_queue}"
 
 
 def quoted(name: str) -> str:
-    """A name between quotation marks in an MBean's name, as Java's ``ObjectName.quote`` writes it.
+    """Quote a name for use inside an MBean's name, like Java's ``ObjectName.quote``.
 
-    Without it ``*`` and ``?`` would match other queues, and a backslash (of a durable subscription) none.
+    Without quoting, ``*`` and ``?`` would match other queues, and a backslash (in durable subscriptions) would match
+    none.
     """
     return re.sub(r'([\\"*?])', r"\\\1", name).replace("\n", "\\n")
 
 
 def figures_of(agent: Jolokia, links: LinksOfBroker) -> Figures:
-    """One request. Raises ManagementFailed."""
+    """The broker's current figures, by one request. Raises ManagementFailed."""
     answers = agent.bulk(figures_asked(agent.calls_itself, links))
     try:
         return figures(agent.broker, answers, links)
-    except (KeyError, TypeError, ValueError) as error:  # an MBean may be going while it is read
+    except (KeyError, TypeError, ValueError) as error:  # an MBean may disappear while it is read
         reason = f"{type(error).__name__}: {error}"
         raise ManagementFailed(
-            f"broker {agent.broker!r}: its figures are not as 2.44.0 gives them ({reason})"
+            f"broker {agent.broker!r}: its figures are not in the format of 2.44.0 ({reason})"
         ) from None
 
 
@@ -122,7 +123,7 @@ def figures_asked(broker: str, links: LinksOfBroker) -> tuple[Request, ...]:
 
 
 def figures(broker: str, answers: Sequence[Answer], links: LinksOfBroker) -> Figures:
-    """The answers to `figures_asked` as values. Raises ManagementFailed when one is an error."""
+    """Parse the answers to `figures_asked`. Raises ManagementFailed if one is an error."""
     whole, heap, queues, clusters, connections, *consumers = (value_of(broker, answer) for answer in answers)
     internal = [queue for queue in queues.values() if queue["InternalQueue"]]
     nodes = {node: name for cluster in clusters.values() for node, name in members(cluster["Topology"]).items()}
@@ -139,17 +140,21 @@ def figures(broker: str, answers: Sequence[Answer], links: LinksOfBroker) -> Fig
 
 
 def members(topology: str) -> dict[str, str]:
-    """Node id to broker, out of a cluster connection's attribute Topology: connectors are named after brokers."""
+    """Node ids with broker names, from a cluster connection's Topology: connectors are named after brokers."""
     return dict(_MEMBER.findall(topology))
 
 
 def _holds_messages(queue: Mapping[str, Any]) -> bool:
-    """Whether messages of clients may be on it. This includes messages on their way to another member of a cluster."""
+    """Whether a queue may hold clients' messages, including messages on their way to another cluster member."""
     return not queue["InternalQueue"] or str(queue["Name"]).startswith(CLUSTER_QUEUE)
 
 
 def _queued(queues: Sequence[Mapping[str, Any]], nodes: Mapping[str, str], links: LinksOfBroker) -> Iterator[Bridge]:
-    """A cluster forgets a member that is gone, and keeps its queue: one such queue is that of the one such member."""
+    """Figures of links with queues.
+
+    A cluster forgets a member that is down, but keeps its queue. If exactly one member and one
+    queue are left over, they belong together.
+    """
     gone = [member for member in links.members if member not in nodes.values()]
     names = [str(queue["Name"]) for queue in queues]
     of_gone = [name for name in names if name.startswith(CLUSTER_QUEUE) and _node(name) not in nodes]
@@ -178,9 +183,9 @@ def _depths(queues: Iterable[Mapping[str, Any]]) -> Counter[str]:
 
 
 def _carried(listed: Sequence[str], links: LinksOfBroker, depths: Counter[str]) -> Iterator[Bridge]:
-    """``queue_backlog``: what lies on the queues that the link reads. There is none while the link is down.
+    """Figures of senders and receivers. ``queue_backlog``: messages on the queues a link reads; none if it is down.
 
-    If several links have one direction, none gets the row's figures: it is not known which link carried what.
+    If several links have the same direction, none has figures: the broker does not show which link carried what.
     """
     consumers = [consumer for text in listed for consumer in json.loads(text)["data"]]
     for of_links, user in ((links.sends_on, ""), (links.sent_from, BRIDGE_USER)):
@@ -198,12 +203,12 @@ def _carried(listed: Sequence[str], links: LinksOfBroker, depths: Counter[str]) 
 
 
 def _clients(connections: Sequence[Mapping[str, Any]]) -> dict[str, int]:
-    """The number of clients by protocol."""
+    """Number of clients per protocol."""
     return dict(Counter(str(connection["protocol"]).lower() for connection in of_clients(connections)))
 
 
 def of_clients(connections: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
-    """Connections that have logged in and are no broker's. A connection to another broker has no user."""
+    """The connections that have logged in and do not belong to brokers. A connection to another broker has no user."""
     return [connection for connection in connections if connection["users"] not in ("", BRIDGE_USER)]
 
 
@@ -213,14 +218,14 @@ def start_connection(agent: Jolokia, link: str) -> None:
 
 
 def stop_connection(agent: Jolokia, link: str) -> None:
-    """Stop an AMQP connection; it does not come back by itself. Raises ManagementFailed."""
+    """Stop an AMQP connection; it does not restart automatically. Raises ManagementFailed."""
     agent.execute(broker_mbean(agent.calls_itself), "stopBrokerConnection(java.lang.String)", link)
 
 
 def browse(agent: Jolokia, queue: str, *, page_messages: int = 500) -> list[LyingMessage]:
-    """Every message on a queue. It serves clients that cannot browse. Raises ManagementFailed.
+    """Return every message on a queue, for protocols whose clients cannot browse. Raises ManagementFailed.
 
-    It raises for a large message too: Artemis shows nothing of its body, so nobody could tell which message it is.
+    It also raises for a large message: Artemis does not return its body, so the message cannot be identified.
     """
     pattern = queue_mbean(agent.calls_itself, "*", queue, "*")
     messages: list[LyingMessage] = []
@@ -237,15 +242,15 @@ def _lying(broker: str, queue: str, shown: Mapping[str, Any]) -> LyingMessage:
     if shown.get("largeMessage") and not body:
         raise ManagementFailed(
             f"broker {broker!r}, queue {queue}: management shows no body of a large message (100 KiB and more); "
-            "AMQP consumers browse such messages too (--protocol)"
+            "AMQP consumers can browse large messages too (--protocol)"
         )
     return LyingMessage(body, sent_ms_of(shown))
 
 
 def body_of(message: Mapping[str, Any]) -> bytes:
-    """The beginning of a body; empty where management shows none.
+    """The beginning of a body; empty if management returns none.
 
-    A message that an AMQP link brought is shown as text: ``Data{bb\\x00…}``, with each odd byte and each backslash as
+    Artemis shows a message from an AMQP link as text: ``Data{bb\\x00…}``, with each odd byte and each backslash as
     ``\\xNN``.
     """
     text = str(message.get("text", ""))
@@ -256,6 +261,6 @@ def body_of(message: Mapping[str, Any]) -> bytes:
 
 
 def sent_ms_of(message: Mapping[str, Any]) -> int:
-    """The send time of a message, as its sender set it; 0 if it is not known."""
+    """The time at which the sender says it sent the message, in ms; 0 if unknown."""
     created = (message.get("LongProperties") or {}).get("properties.creationTime", 0)
     return int(message.get("timestamp") or created)

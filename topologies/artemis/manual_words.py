@@ -1,16 +1,16 @@
-"""Lists words of Artemis' manual, and of ActiveMQ Classic's, with what to write instead in an Artemis topology.
+"""Words from the manuals of Artemis and ActiveMQ Classic, with their replacements in an Artemis topology.
 
-The words are listed by section of a YAML file and apply to that section's own entries; '' stands for any section.
+The words are grouped by section of a YAML file and apply to entries in that section; '' applies to any section.
 """
 
 from collections.abc import Mapping
 
 HOPS = (
-    "networkTTL, messageTTL and consumerTTL are of ActiveMQ Classic's network connectors; of Artemis only a cluster"
+    "networkTTL, messageTTL and consumerTTL belong to ActiveMQ Classic's network connectors; in Artemis only a cluster"
     " counts hops: write max_hops within cluster of a link of kind clusterConnection"
 )
 ADDRESSES = (
-    "it is of ActiveMQ Classic's network connectors; of Artemis write address_match of senders or receivers, or"
+    "it belongs to ActiveMQ Classic's network connectors; for Artemis write address_match of senders or receivers, or"
     " address_filter of a mirror"
 )
 ARTEMIS_WORDS: Mapping[str, Mapping[str, str]] = {
@@ -19,33 +19,33 @@ ARTEMIS_WORDS: Mapping[str, Mapping[str, str]] = {
         "ttl": HOPS,
         "messagettl": HOPS,
         "consumerttl": HOPS,
-        "federation": "federation is not modelled; write senders, receivers, peers or mirror",
-        "bridge": "bridges are not modelled; write senders, receivers, peers or mirror",
-        "bridges": "bridges are not modelled; write links of kind amqpConnection",
+        "federation": "federation is not supported; write senders, receivers, peers or mirror",
+        "bridge": "bridges are not supported; write senders, receivers, peers or mirror",
+        "bridges": "bridges are not supported; write links of kind amqpConnection",
         "journaltype": "write kind within persistence",
     },
     "links": {
-        "uri": "write the other broker's name in to, and those that a URI has after # in alternates",
-        "discovery": "it is of ActiveMQ Classic's network connectors; of Artemis write retry_interval_ms and"
+        "uri": "write the other broker's name in to, and the brokers after # in the URI in alternates",
+        "discovery": "it belongs to ActiveMQ Classic's network connectors; for Artemis write retry_interval_ms and"
         " reconnect_attempts",
         "dynamicallyincludeddestinations": ADDRESSES,
         "staticallyincludeddestinations": ADDRESSES,
         "destinationfilter": ADDRESSES,
-        "excludeddestinations": ADDRESSES + ", where ! leaves out",
+        "excludeddestinations": ADDRESSES + ", in which ! excludes",
     },
     "brokers": {
         "clusterconnections": "write links of kind clusterConnection",
         "brokerconnections": "write links of kind amqpConnection",
         "amqpconnections": "write links of kind amqpConnection",
-        "networkconnectors": "it is of ActiveMQ Classic; of Artemis write links",
-        "connectors": "it is of ActiveMQ Classic; of Artemis write acceptors",
-        "transportconnectors": "it is of ActiveMQ Classic; of Artemis write acceptors",
-        "policies": "it is of ActiveMQ Classic; of Artemis write address_settings",
-        "policyentries": "it is of ActiveMQ Classic; of Artemis write address_settings",
-        "destinationpolicy": "it is of ActiveMQ Classic; of Artemis write address_settings",
-        "kahadb": "it is of ActiveMQ Classic; of Artemis write persistence, a journal",
+        "networkconnectors": "it belongs to ActiveMQ Classic; for Artemis write links",
+        "connectors": "it belongs to ActiveMQ Classic; for Artemis write acceptors",
+        "transportconnectors": "it belongs to ActiveMQ Classic; for Artemis write acceptors",
+        "policies": "it belongs to ActiveMQ Classic; for Artemis write address_settings",
+        "policyentries": "it belongs to ActiveMQ Classic; for Artemis write address_settings",
+        "destinationpolicy": "it belongs to ActiveMQ Classic; for Artemis write address_settings",
+        "kahadb": "it belongs to ActiveMQ Classic; for Artemis write persistence, a journal",
         "persistenceenabled": "write persistence: null for a broker that keeps messages in memory only",
         "hapolicy": "write ha",
-        "queues": "write addresses, each with a queue of its own name",
+        "queues": "write addresses, each of which has a queue of the same name",
     },
 }

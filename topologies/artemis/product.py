@@ -1,4 +1,4 @@
-"""Puts ActiveMQ Artemis, with the routers beside it, together as the project's `BrokerProduct`."""
+"""The `BrokerProduct` for ActiveMQ Artemis and its routers."""
 
 from collections.abc import Sequence
 from itertools import chain, count
@@ -23,7 +23,7 @@ from topologies.model.topology import BrokerProduct, Topology
 
 
 def _join(opened_by: AnyBroker, to: AnyBroker, links: Sequence[Link]) -> Link:
-    """A cluster of its own: links of one cluster have to have the same settings."""
+    """A link in a separate cluster, because all links of one cluster must have the same settings."""
     taken = {link.cluster_name for link in links}
     name = next(
         candidate for candidate in chain(["cluster"], map("cluster-{}".format, count(2))) if candidate not in taken
@@ -40,7 +40,7 @@ def _render(topology: Topology, broker: AnyBroker, site: Site) -> dict[str, str]
 
 def _no_container(topology: Topology, broker: AnyBroker) -> str:
     if isinstance(broker, router.Router):
-        return f"router {broker.name!r} has no image, only brokers have one; use --runtime processes"
+        return f"router {broker.name!r} has no container image, only brokers have one; use --runtime processes"
     return ""
 
 
@@ -61,7 +61,7 @@ ARTEMIS = BrokerProduct(
     lacks=lacks,
     needs_tls=lambda topology, broker: False,  # its acceptors have no TLS
     no_container=_no_container,
-    in_container=lambda topology, broker: broker,  # its cluster's connector is also what it tells clients
+    in_container=lambda topology, broker: broker,  # clients too get the address of its cluster connector
     for_topics=lambda broker: broker,
     amazon_mq=None,
     launch=ProductLaunch(
@@ -80,7 +80,7 @@ ARTEMIS = BrokerProduct(
         variable="ARTEMIS_IMAGE",
         called="ActiveMQ Artemis 2.44",
         data=DATA,
-        standby_writes=True,  # a lock, and as whatever user its image has
+        standby_writes=True,  # a lock file, with the permissions of its image's user
         start_script=start_script,
     ),
     management=ProductManagement(

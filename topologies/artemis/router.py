@@ -1,7 +1,7 @@
-"""Models a router beside Artemis brokers, renders its configuration, and finds and starts its program.
+"""Models a router between Artemis brokers and their clients, renders its configuration, and starts its program.
 
-It stores nothing: brokers are its waypoints, clients see only it. Its program is the Qpid Dispatch router on PATH, for
-no Java package brings one.
+It stores nothing: brokers are its waypoints, and clients connect only to it. Its program is the Qpid Dispatch router on
+PATH, because no Java package contains one.
 """
 
 import shutil
@@ -21,7 +21,7 @@ from topologies.model.validity import TopologyInvalid, require_plain
 
 @dataclass(frozen=True)
 class Router(AnyBroker):
-    """A Qpid Dispatch router. Addresses that begin with one of ``waypoints`` go through a queue of a broker."""
+    """A Qpid Dispatch router. Addresses that begin with one of ``waypoints`` pass through a broker's queue."""
 
     has_agent: ClassVar[bool] = False
     keeps_messages: ClassVar[bool] = False
@@ -31,9 +31,7 @@ class Router(AnyBroker):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.waypoints:
-            raise TopologyInvalid(
-                f"router {self.name!r} has no waypoints: give it the prefix of an address, e.g. queue"
-            )
+            raise TopologyInvalid(f"router {self.name!r} has no waypoints: add the prefix of an address, e.g. queue")
         for prefix in self.waypoints:
             require_plain(f"router {self.name!r}", waypoints=prefix)
 
@@ -49,9 +47,9 @@ QDROUTERD_CONF = "qdrouterd.conf"
 
 
 def render(router: Router, site: Site) -> dict[str, str]:
-    """qdrouterd.conf. One listener serves clients and brokers: a broker's peer says itself what it is.
+    """Render qdrouterd.conf. One listener serves clients and brokers: a broker's peer declares itself.
 
-    The router asks no client for a password, so it is for loopback only.
+    The router requires no password from clients, so it may listen on loopback only.
     """
     waypoints = "".join(f"\naddress {{\n    prefix: {prefix}\n    waypoint: yes\n}}\n" for prefix in router.waypoints)
     return {
@@ -79,21 +77,21 @@ NEXT_STEP = "build it by bash .ci/build-router.sh SOURCES, as docs/topologies.md
 
 
 def _find(topology: str, router: str) -> Path:
-    """On PATH, or beside this Python."""
+    """Find the program on PATH, or next to this Python."""
     beside = str(Path(sys.executable).parent)
     executable = shutil.which(QDROUTERD) or shutil.which(QDROUTERD, path=beside)
     if executable is None:
         raise UserError(
-            f"topology {topology!r}: router {router!r} needs {QDROUTERD} (Qpid Dispatch {VERSION}), and there is none"
-            f" on PATH or in {beside} (Skupper's skrouterd does not do: it has no waypoints); {NEXT_STEP}"
+            f"topology {topology!r}: router {router!r} needs {QDROUTERD} (Qpid Dispatch {VERSION}), which is not on"
+            f" PATH or in {beside} (Skupper's skrouterd cannot be used: it has no waypoints); {NEXT_STEP}"
         )
     return Path(executable)
 
 
 def version_of(executable: Path) -> str:
-    """The version that it prints.
+    """The version that the program prints.
 
-    Raises UserError if it does not run, for example because a library is missing.
+    Raises UserError if it does not run, for example because of a missing library.
     """
     try:
         answer = subprocess.run([executable, "--version"], capture_output=True, text=True, timeout=ASK_TIMEOUT_S)
@@ -106,7 +104,7 @@ def version_of(executable: Path) -> str:
 
 
 def listens(lines: Iterable[str]) -> bool:
-    """Whether it says so in its log: a port that answers may belong to another process. Pure."""
+    """Whether the router's log shows that it listens: an open port may belong to another process. Pure."""
     return any(" (notice) Listening on " in line for line in lines)
 
 
@@ -118,7 +116,7 @@ class Routers(Executables):
         routers = [broker.name for broker in brokers if isinstance(broker, Router)]
         if routers and bind_host != LOOPBACK:
             raise UserError(
-                f"topology {topology!r}: router {routers[0]!r} asks nobody for a password, so it listens on {LOOPBACK}"
+                f"topology {topology!r}: router {routers[0]!r} requires no password, so it listens on {LOOPBACK}"
                 f" and not on {bind_host}; leave --bind-host out"
             )
         return {router: _find(topology, router) for router in routers}

@@ -1,6 +1,6 @@
-"""Checks Artemis brokers and their links, beside the rules that hold for every product.
+"""Checks Artemis brokers and their links, in addition to the rules for every product.
 
-Each rule yields a sentence a breach.
+Each rule yields one sentence per violation.
 """
 
 import re
@@ -15,7 +15,7 @@ from topologies.artemis.router import Router
 from topologies.model.broker import AnyBroker
 from topologies.model.link import Link
 
-NO_KIND = "a name has no queue:// or topic:// before it here"
+NO_KIND = "a name has no queue:// or topic:// prefix here"
 KIND = re.compile(r"^(\s*!?)(queue|topic)://")
 
 
@@ -29,7 +29,7 @@ def artemis_problems(brokers: Sequence[AnyBroker], links: Sequence[Link]) -> Ite
 
 
 def artemis_warnings(brokers: Sequence[AnyBroker], links: Sequence[Link]) -> Iterator[str]:
-    """Warns of allowed settings that leave messages in unexpected places."""
+    """Warn about valid settings that leave messages in unexpected places."""
     for broker in brokers:
         for setting in broker.address_settings if isinstance(broker, ArtemisBroker) else ():
             yield from _no_pattern(f"broker {broker.name!r}: address_settings have the match", setting.match)
@@ -52,7 +52,7 @@ def _pairs(brokers: Sequence[AnyBroker]) -> Iterator[str]:
         if isinstance(broker, ArtemisBroker) and isinstance(active, ArtemisBroker):
             if broker.ha is None or broker.ha != active.ha:
                 yield (
-                    f"broker {broker.name!r} stands by for {active.name!r}; give both the same ha, e.g. kind:"
+                    f"broker {broker.name!r} is a standby for {active.name!r}; give both the same ha, e.g. kind:"
                     " shared-store"
                 )
             if "core" not in active.spoken or "core" not in broker.spoken:
@@ -65,8 +65,8 @@ def _clusters(links: Sequence[ClusterLink]) -> Iterator[str]:
         earlier = settings.setdefault(link.cluster.name, link)
         if link.cluster != earlier.cluster:
             yield (
-                f"links {earlier.name!r} and {link.name!r} are of cluster {link.cluster.name!r} but differ in its"
-                " settings; give both the same"
+                f"links {earlier.name!r} and {link.name!r} belong to cluster {link.cluster.name!r} but have different"
+                " cluster settings; give both the same"
             )
         for end in (link.opened_by, link.to):
             if "core" not in end.spoken:
@@ -75,7 +75,7 @@ def _clusters(links: Sequence[ClusterLink]) -> Iterator[str]:
 
 def _ends(link: BrokerConnection, brokers: Sequence[AnyBroker]) -> Iterator[str]:
     if isinstance(link.opened_by, Router):
-        yield f"link {link.name!r} is opened by {link.opened_by.name!r}, a Router: have a broker open it to the router"
+        yield f"link {link.name!r} is opened by {link.opened_by.name!r}, a Router: let a broker open it to the router"
     for end in (link.to, *link.alternates):
         if end not in brokers:
             yield f"link {link.name!r} has the alternate {end.name!r}, which is not among the topology's brokers"
@@ -83,14 +83,14 @@ def _ends(link: BrokerConnection, brokers: Sequence[AnyBroker]) -> Iterator[str]
             yield f"link {link.name!r} needs an amqp acceptor on {end.name!r}; add one"
     if link.peers and not isinstance(link.to, Router):
         yield (
-            f"link {link.name!r} has a peer but ends at broker {link.to.name!r}: messages would go round between the"
+            f"link {link.name!r} has a peer but ends at broker {link.to.name!r}: messages would circulate between the"
             " two for ever; a peer is for a Router, use senders or receivers between brokers"
         )
     yield from _alternates(link)
 
 
 def _alternates(link: BrokerConnection) -> Iterator[str]:
-    """A link continues at its alternates when its end is gone. An alternate is neither its end nor its beginning."""
+    """Alternates take over when the link's end is gone. They must differ from its end and its opener."""
     opener = link.opened_by.name
     for name, times in Counter(end.name for end in (link.to, *link.alternates)).items():
         if times > 1:
@@ -98,30 +98,30 @@ def _alternates(link: BrokerConnection) -> Iterator[str]:
     for end in link.alternates:
         if opener in (end.name, end.standby_of):
             yield (
-                f"link {link.name!r} has the alternate {end.name!r}, by which {opener!r} would call itself; name"
+                f"link {link.name!r} has the alternate {end.name!r}, so {opener!r} would connect to itself; name"
                 " another broker"
             )
     strangers = _strangers(link)
     if link.mirror and strangers:
         yield (
-            f"link {link.name!r} mirrors to {link.to.name!r} or {strangers[0]!r}, two brokers with stores of their own:"
-            " each would get a part; alternates of a mirror are the standbys of its end"
+            f"link {link.name!r} mirrors to {link.to.name!r} or {strangers[0]!r}, two brokers with separate stores:"
+            " each would get only a part; the alternates of a mirror must be standbys of its end"
         )
 
 
 def _strangers(link: BrokerConnection) -> list[str]:
-    """Alternates with stores of their own."""
+    """Alternates with separate stores."""
     own_ends = (link.to.name, link.opened_by.name)
     return [end.name for end in link.alternates if end.standby_of != link.to.name and end.name not in own_ends]
 
 
 def _wildcards(link: BrokerConnection) -> Iterator[str]:
-    """Text that Classic, or another field, would read as a pattern, but 2.44.0 reads as a name."""
+    """Warn about text that Classic, or another field, would read as a pattern, but 2.44.0 reads as a name."""
     for match in (*link.senders, *link.receivers, *link.peers):
         yield from _no_pattern(f"link {link.name!r} has the address_match", match.address_match)
         subject = f"link {link.name!r} has the queue_name {match.queue_name!r}"
         if {"*", "#", ">"} & {*_bare(match.queue_name).split(".")}:
-            yield f"{subject}: it has no wildcards; write address_match"
+            yield f"{subject}: queue_name does not support wildcards; write address_match"
         else:
             yield from _without_kind(subject, match.queue_name)
     if link.mirror:
@@ -129,43 +129,43 @@ def _wildcards(link: BrokerConnection) -> Iterator[str]:
 
 
 def _no_pattern(subject: str, pattern: str) -> Iterator[str]:
-    """One sentence with what to write for all of it."""
+    """One sentence with all problems and the corrected pattern."""
     name = _bare(pattern)
     words = ["#" if word == ">" else word for word in name.split(".")]
     wrong = [NO_KIND] if name != pattern else []
-    wrong += ["'>' is Classic's wildcard, and a word like others here"] if words != name.split(".") else []
+    wrong += ["'>' is Classic's wildcard, and an ordinary word here"] if words != name.split(".") else []
     if wrong:
         yield f"{subject} {pattern!r}: {'; '.join(wrong)}; write {'.'.join(words)!r}"
 
 
 def _without_kind(subject: str, *names: str) -> Iterator[str]:
-    """``subject``: the field with the names. They have the form of a client's destination."""
+    """A sentence if a name has the form of a client's destination. ``subject``: the field with the names."""
     if any(_bare(name) != name for name in names):
         yield f"{subject}: {NO_KIND}; write {','.join(map(_bare, names))!r}"
 
 
 def _bare(name: str) -> str:
-    """Without the ``queue://`` of a destination, also behind the ``!`` of a filter."""
+    """Remove the ``queue://`` of a destination, also after the ``!`` of a filter."""
     return KIND.sub(r"\1", name)
 
 
 def _prefixes(link: str, address_filter: str) -> Iterator[str]:
     subject, parts = f"link {link!r} has the address_filter {address_filter!r}", address_filter.split(",")
     if any({"*", "#", ">"} & {*_bare(part).lstrip("!").split(".")} for part in parts):
-        yield f"{subject}: it has no wildcards, but beginnings of addresses, such as 'eu.' for 'eu.#'; write those"
+        yield f"{subject}: it takes address prefixes instead of wildcards, such as 'eu.' for 'eu.#'; write prefixes"
     if any(part != part.strip() for part in parts):
-        yield f"{subject}: spaces belong to the names; leave them out"
+        yield f"{subject}: spaces are part of the names; leave them out"
     yield from _without_kind(subject, *parts)
 
 
 def _other_ends(link: BrokerConnection) -> Iterator[str]:
-    """2.44.0 tries them in turn, from the first when it starts, and stays with the one that listens when it tries."""
+    """2.44.0 tries the ends one after another when it starts, and stays with the first that listens."""
     strangers = _strangers(link)
     if strangers:
-        begins = "; write auto_start: false, and a run starts it there once all listen" if link.auto_start else ""
+        begins = "; write auto_start: false to let a run start it there once all listen" if link.auto_start else ""
         yield (
-            f"link {link.name!r} may end at {link.to.name!r} or {' or '.join(map(repr, strangers))}, which are no pair:"
-            f" it stays where somebody listened when it tried, while what is predicted and proven is"
+            f"link {link.name!r} may end at {link.to.name!r} or {' or '.join(map(repr, strangers))}, which are not a"
+            " pair: it stays with the first that listens, but a run predicts and checks the link to"
             f" {link.to.name!r}{begins}"
         )
 
@@ -176,13 +176,13 @@ def _receivers_queues(link: BrokerConnection, opener: ArtemisBroker) -> Iterator
         if receiver.queue_name and receiver.queue_name not in queues:
             yield (
                 f"link {link.name!r} receives into queue {receiver.queue_name!r}, which {opener.name!r} does not have"
-                " when it starts: nothing comes until somebody makes it; name it in its addresses"
+                " when it starts: nothing arrives until a client creates the queue; list it in the broker's addresses"
             )
         for address, queue in _received_into(receiver, opener):
             if address != queue:
                 yield (
-                    f"link {link.name!r} receives into queue {queue!r} of address {address!r}: it asks"
-                    f" the other end for {address!r}, where a queue of that name has to be; name both alike"
+                    f"link {link.name!r} receives into queue {queue!r} of address {address!r}: it requests"
+                    f" {address!r} from the other end, which needs a queue of that name; give both the same name"
                 )
 
 
@@ -191,20 +191,20 @@ def _peers_queues(link: BrokerConnection, opener: ArtemisBroker, router: Router)
         addresses = [address for address, _ in _received_into(peer, opener)]
         if not addresses:
             yield (
-                f"link {link.name!r} has a peer for {peer.address_match or peer.queue_name!r}, of which {opener.name!r}"
-                f" has no queue when it starts: what is sent at {router.name!r} waits until somebody makes one; name it"
-                " in its addresses"
+                f"link {link.name!r} has a peer for {peer.address_match or peer.queue_name!r}, but {opener.name!r}"
+                f" has no such queue when it starts: messages sent to {router.name!r} wait until a client creates one;"
+                " list it in the broker's addresses"
             )
         for address in addresses:
             if not router.is_waypoint(address):
                 yield (
-                    f"link {link.name!r} has a peer for {address!r}, which is no waypoint of {router.name!r}: messages"
-                    f" would stay on {opener.name!r}; give the router the waypoint {address!r}"
+                    f"link {link.name!r} has a peer for {address!r}, which is not a waypoint of {router.name!r}:"
+                    f" messages would stay on {opener.name!r}; give the router the waypoint {address!r}"
                 )
 
 
 def _received_into(receiver: AddressMatch, opener: ArtemisBroker) -> Iterator[tuple[str, str]]:
-    """(address, queue) for queues made with the broker: one queue by its name, or those of all matching addresses."""
+    """(address, queue) for predefined queues: the queue with the given name, or those of all matching addresses."""
     for address in opener.addresses:
         for queue in address.queues:
             by_name = bool(receiver.queue_name) and queue == receiver.queue_name

@@ -1,6 +1,6 @@
-"""Finds the topology that a text names: ``build("mesh(brokers=5)")`` or a file; `entries` lists the catalogue.
+"""Finds the topology for a text such as ``mesh(brokers=5)`` or a file name; `entries` lists the catalogue.
 
-Arguments are Python's plain values. Nothing is ever evaluated.
+Arguments are plain Python values. Nothing is ever evaluated.
 """
 
 import ast
@@ -56,19 +56,19 @@ MEANT = {
     "consumerttl": ("ttl", "max_hops"),
     "ttl": ("message_ttl", "max_hops"),
 }
-"""A word of the manuals, without capitals, to the parameters that it may mean."""
+"""A manual's word, in lowercase, to the parameters that it may mean."""
 OF_LINKS = {"conduit": "conduit_subscriptions", "ttl": "consumer_ttl"}
-"""A parameter of entries to the links' field that it sets, if that has another name."""
+"""An entry's parameter to the link field that it sets, if the field's name differs."""
 NEARLY_THE_SAME = 0.85
 HOW = "write NAME or NAME(PARAMETER=VALUE, …), e.g. mesh or mesh(brokers=5)"
 IN_BRACKETS = re.compile(r"=\s*[\[({]")
 NOT_PYTHON = (SyntaxError, ValueError, TypeError, RecursionError, MemoryError)
-"""What Python raises for a text that it cannot read."""
+"""The exceptions that Python raises for text that it cannot parse."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """One line of ``brokerbench topologies``: ``mesh``, its broker product, what it is, and its picture."""
+    """One line of ``brokerbench topologies``: the name (``mesh``), broker product, summary and picture."""
 
     name: str
     product: str
@@ -90,7 +90,7 @@ def entries() -> tuple[Entry, ...]:
 
 
 def build(text: str) -> Topology:
-    """The topology that ``text`` names: ``mesh(brokers=5)`` or ``my-network.yaml``. Raises `TopologyInvalid`."""
+    """Build the topology ``text`` names: ``mesh(brokers=5)`` or ``my-network.yaml``. Raises `TopologyInvalid`."""
     if is_file(text):
         return read_topology(Path(text.strip()))
     call = entry_call(text)
@@ -101,20 +101,20 @@ def build(text: str) -> Topology:
         topology = function(**call.arguments)
     except TopologyInvalid as error:
         raise TopologyInvalid(*(f"topology {text!r}: {problem}" for problem in error.problems)) from error
-    for link in topology.links:  # made anew by the function, so no other topology has them
+    for link in topology.links:  # the function has just created them, so no other topology shares them
         mark_stated_below(link, {OF_LINKS.get(name, name) for name in call.arguments}, stop=AnyBroker)
     return topology
 
 
 def arguments(text: str) -> dict[str, object]:
-    """Every parameter of an entry with the value that ``text`` gives it, defaults included."""
+    """Every parameter of an entry with its value in ``text``, including defaults."""
     call = entry_call(text)
     parameters = inspect.signature(_function(call)).parameters.values()
     return {parameter.name: parameter.default for parameter in parameters} | call.arguments
 
 
 def entry_call(text: str) -> EntryCall:
-    """Raises `TopologyInvalid` for anything but a name with keyword arguments that are plain values."""
+    """Parse a name with keyword arguments that are plain values. Raises `TopologyInvalid` for any other text."""
     try:
         call = parse_call(text)
     except ValueError as error:
@@ -130,7 +130,7 @@ def _value(text: str, name: str, written: str) -> object:
     except NOT_PYTHON as error:
         how = "write a number, True, False or a 'text'"
         if value := before_missing_comma(written):
-            how = f"write a comma behind {value}"
+            how = f"write a comma after {value}"
         elif written.isidentifier():
             word = written.capitalize()
             how = f"write {word if word in ('True', 'False') else repr(written)}"
@@ -141,7 +141,7 @@ def _malformed(text: str) -> TopologyInvalid:
     name, _, arguments = text.partition("(")
     hint = "; or name a file, which ends in .yaml" if {"/", "."} & {*name} else ""
     if IN_BRACKETS.search(arguments):
-        hint = "; a value has commas and brackets only in quotes, as in receivers(queues='a,b')"
+        hint = "; put a value with commas or brackets in quotes, as in receivers(queues='a,b')"
     return TopologyInvalid(f"topology {text!r} cannot be read; {HOW}{hint}")
 
 
@@ -166,7 +166,7 @@ def _parameter(text: str, call: EntryCall, name: str) -> inspect.Parameter:
 
 
 def _meant(call: EntryCall, name: str, parameters: list[str]) -> str:
-    """A parameter in another spelling; else the entry that has it, or a file's replacement for it; else the nearest."""
+    """Hint for an unknown parameter: another spelling, else an entry or YAML field that has it, else the nearest."""
     same = [
         parameter
         for parameter in parameters
@@ -194,7 +194,7 @@ def _listed(names: Iterable[str]) -> str:
 
 
 def _require_fitting(text: str, parameter: inspect.Parameter, value: object) -> None:
-    """A value fits if it is of its default's own type: True is no number here."""
+    """A value fits if it has exactly the type of the default: True is not accepted as a number."""
     wanted = type(parameter.default)
     if type(value) is not wanted:
         kind = {bool: "True or False", int: "a whole number", float: "a number", str: "a 'text'"}[wanted]

@@ -1,4 +1,4 @@
-"""Lists the topologies that join everyone with everyone: meshes, meshes of pairs and meshes over regions."""
+"""Topologies that link every broker with every other: meshes, meshes of pairs and meshes across regions."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -13,14 +13,15 @@ from topologies.model.topology import Topology
 from topologies.model.validity import TopologyInvalid, require_between, require_choice
 
 # A mesh has a direct link between any two brokers, so one hop reaches every consumer.
-# consumer_ttl 1 (AMQ-4607): told further, each consumer would be known over several ways, and messages go in circles.
-# message_ttl 1: on a second hop a topic's message comes to brokers that have it already. Their subscribers' audit hides
-# that from 64 producers at most: with 120 producers on 5.18.3 and message_ttl 2, 6 to 9 % of 7,200 messages came twice.
-# The price: a queue's message whose broker lost its consumers to another waits there until one returns. Scenarios that
-# look at this can ask for mesh(message_ttl=2), or give the queue a BridgeFilter that replays.
+# consumer_ttl 1 (AMQ-4607): if demand travelled further, each consumer would be known by several routes, and messages
+# would circulate.
+# message_ttl 1: on a second hop a topic's message reaches brokers that already have it. Their subscribers' audit hides
+# this for at most 64 producers: with 120 producers on 5.18.3 and message_ttl 2, 6 to 9 % of 7,200 messages came twice.
+# The price: a queue's message waits on its broker if the consumers moved to another broker, until one returns.
+# Scenarios that study this can use mesh(message_ttl=2), or give the queue a BridgeFilter that replays.
 MESH_HOPS = 1
-MOST_IN_A_MESH = 50  # brokers; already 1,225 links
-# What people set as networkTTL between regions; the longest way that visits no broker twice has five links.
+MOST_IN_A_MESH = 50  # brokers; these already have 1,225 links
+# A common networkTTL between regions; the longest route that visits no broker twice has five links.
 REGION_HOPS = 5
 DISCOVERIES: dict[str, StaticDiscovery | MulticastDiscovery] = {
     "static": StaticDiscovery(),
@@ -28,7 +29,7 @@ DISCOVERIES: dict[str, StaticDiscovery | MulticastDiscovery] = {
 }
 
 
-# Brokers tell their OpenWire clients of each other, and ask them to spread, when a broker joins and when one leaves.
+# Brokers send their OpenWire clients the list of brokers, and rebalance them when a broker joins or leaves.
 REBALANCING = tuple(
     replace(
         connector,
@@ -42,7 +43,7 @@ REBALANCING = tuple(
 )
 
 
-# A queue's messages may go back to the broker that they came from, once no consumer is left where they are.
+# A queue's messages may return to the broker that they came from, once no consumer is left where they are.
 REPLAYING = tuple(
     replace(policy, bridge_filter=BridgeFilter(replay_when_no_consumers=True)) if policy.kind == "queue" else policy
     for policy in DEFAULT_POLICIES
@@ -58,7 +59,7 @@ def mesh(
     replay: bool = False,
     conduit: bool = True,
 ) -> Topology:
-    """Each pair of brokers shares one duplex link, opened by the earlier one; all clients enter anywhere.
+    """Each pair of brokers shares one duplex link, opened by the earlier broker; clients connect to any broker.
 
     broker-1 ---- broker-2
           \\        /
@@ -67,7 +68,7 @@ def mesh(
     require_between("mesh", 2, MOST_IN_A_MESH, brokers=brokers)
     require_choice("mesh", tuple(DISCOVERIES), discovery=discovery)
     if replay and message_ttl == 1:
-        rule = "a message that goes back has crossed a link already: write message_ttl=2 or more"
+        rule = "a message that returns has already crossed a link: write message_ttl=2 or more"
         raise TopologyInvalid(f"mesh: replay=True with message_ttl=1, but {rule}", field="replay")
     connectors = REBALANCING if rebalance else DEFAULT_CONNECTORS
     policies = REPLAYING if replay else DEFAULT_POLICIES
@@ -86,7 +87,7 @@ def mesh(
 
 
 def mesh_of_pairs(pairs: int = 3) -> Topology:
-    """A mesh whose every corner is an active broker with its standby; links try the one, then the other.
+    """A mesh of active/standby pairs; each link tries the active broker, then the standby.
 
     broker-1 (+ standby) ---- broker-2 (+ standby)
                     \\        /
@@ -100,7 +101,7 @@ def mesh_of_pairs(pairs: int = 3) -> Topology:
 
 
 def cross_region_mesh() -> Topology:
-    """Four brokers, the last in another region, each joined with each by a duplex link; all clients enter anywhere.
+    """Four brokers, the last in another region, with a duplex link between any two; clients connect to any broker.
 
     region-1                    |  region-2
     broker-1 ---- broker-2 -----|-.
@@ -120,7 +121,7 @@ def cross_region_mesh() -> Topology:
 
 
 def two_regions(brokers_each: int = 3, ttl: int = REGION_HOPS) -> Topology:
-    """A mesh in each of two regions and one duplex link between them: what is sent in one is received in the other.
+    """A mesh in each of two regions, joined by one duplex link: producers are in one region, consumers in the other.
 
     producers --> east-1 ---- east-2       west-1 ---- west-2 --> consumers
                       \\        /               \\        /
@@ -129,7 +130,7 @@ def two_regions(brokers_each: int = 3, ttl: int = REGION_HOPS) -> Topology:
     require_between("two regions", 1, MOST_IN_A_MESH // 2, brokers_each=brokers_each)
     east, west = (numbered(region, brokers_each, region) for region in ("east", "west"))
     within = (*_between_all(east, ttl, ttl), *_between_all(west, ttl, ttl))
-    # The younger region's broker opens the link, as one that joins later would.
+    # The newer region's broker opens the link, as a broker that joins later would.
     across = NetworkConnector(opened_by=west[-1], to=east[-1], duplex=True, message_ttl=ttl, consumer_ttl=ttl)
     return Topology(f"two-regions-of-{brokers_each}", (*east, *west), (*within, across), clients(east, west), CLASSIC)
 
@@ -137,7 +138,7 @@ def two_regions(brokers_each: int = 3, ttl: int = REGION_HOPS) -> Topology:
 def _between_all(
     members: Sequence[Broker], message_ttl: int, consumer_ttl: int, *, conduit: bool = True
 ) -> Iterator[NetworkConnector]:
-    """One duplex link between any two, opened by the earlier one."""
+    """One duplex link between any two brokers, opened by the earlier broker."""
     for index, earlier in enumerate(members):
         for later in members[index + 1 :]:
             yield NetworkConnector(

@@ -1,4 +1,4 @@
-"""Lays the settings of a user's YAML file over the brokers and links of any topology of one product.
+"""Applies the settings in a user's YAML file to the brokers and links of any topology.
 
     brokers:
       all:
@@ -8,7 +8,7 @@
     links:
       all: {prefetch_size: 100}
 
-Field names are those of topology files. Each error names the file, the line and the field.
+Fields have the same names as in topology files. Each error names the file, the line and the field.
 """
 
 import dataclasses
@@ -34,27 +34,27 @@ from topologies.model.validity import TopologyInvalid
 ALL, NONE = "all", "none"
 FIXED_OF_BROKERS = ("name", "region", "standby_of")
 FIXED_OF_LINKS = ("name", "opened_by", "to", "alternates", "impairment")
-"""Fields that make the topology what it is; delays are those of ``--link``."""
+"""Fields that define the topology itself; delays are set by ``--link``."""
 HOW = "write brokers: or links:, and below it all: or a name, with the settings below that"
 
 Found = dict[str, Any]
-"""Parts of a topology by name."""
+"""Brokers or links by name."""
 
 
 @dataclass(frozen=True)
 class Overlay:
-    """A file as it was when the run was asked for. ``path``: as it was asked for."""
+    """The content of an overlay file at the start of the run. ``path``: as the user wrote it."""
 
     path: Path
     text: str
 
     @property
     def digest(self) -> str:
-        """Runs with equal digests had equal settings, wherever their files were."""
+        """Identifies the content: runs with equal digests had equal settings, regardless of the file's path."""
         return hashlib.sha256(self.text.encode()).hexdigest()[:12]
 
     def over(self, topology: Topology) -> Topology:
-        """``topology`` with the settings of the file. Raises `TopologyInvalid`."""
+        """Return ``topology`` with the settings of the file. Raises `TopologyInvalid`."""
         document = Document(str(self.path), self.text)
         if document.root is None:
             raise document.wrong(None, "", f"the file is empty; {HOW}")
@@ -77,7 +77,7 @@ class Overlay:
 
 
 def overlaid(topology: Topology, option: str | None) -> tuple[Topology, Overlay | None]:
-    """``topology`` as ``--overlay`` asks for it. Raises `TopologyInvalid`, each of its problems with the option."""
+    """Apply ``--overlay`` to ``topology``. Raises `TopologyInvalid`, each problem prefixed with the option."""
     try:
         overlay = overlay_named(option or "")
         return (overlay.over(topology), overlay) if overlay else (topology, None)
@@ -86,7 +86,7 @@ def overlaid(topology: Topology, option: str | None) -> tuple[Topology, Overlay 
 
 
 def overlay_named(text: str) -> Overlay | None:
-    """The overlay of an option ``--overlay``; None for '' and `NONE`. Raises `TopologyInvalid`."""
+    """The overlay for the value of ``--overlay``; None for '' and `NONE`. Raises `TopologyInvalid`."""
     if text.strip() in ("", NONE):
         return None
     path = Path(text.strip())
@@ -97,7 +97,7 @@ def _sections(document: Document) -> dict[str, tuple[Node, Node]]:
     sections = document.mapping(document.root, "")
     for name, (key, _) in sections.items():
         if name not in ("brokers", "links"):
-            raise document.wrong(key, "", f"{name!r} is not known here{nearest(name, ['brokers', 'links'])}; {HOW}")
+            raise document.wrong(key, "", f"unknown section {name!r}{nearest(name, ['brokers', 'links'])}; {HOW}")
     return sections
 
 
@@ -109,7 +109,7 @@ def _lay(
     meant: Callable[[str], Collection[str]],
     fixed: Collection[str],
 ) -> None:
-    """Changes ``parts``. A later entry of the file is laid over an earlier one."""
+    """Update ``parts`` in place. Later entries of the file override earlier entries."""
     for selector, (key, settings) in reader.document.mapping(node, section).items():
         path = f"{section}[{selector}]"
         try:
@@ -129,7 +129,7 @@ def _brokers_meant(topology: Topology) -> Callable[[str], Collection[str]]:
     def meant(selector: str) -> Collection[str]:
         if selector not in names_by_selector:
             names = f"(brokers: {', '.join(broker.name for broker in topology.brokers)}; groups: {', '.join(groups)})"
-            problem = f"{selector!r} is no broker of topology {topology.name!r}, no client group, and not {ALL!r}"
+            problem = f"{selector!r} is not a broker of topology {topology.name!r}, a client group or {ALL!r}"
             raise TopologyInvalid(f"{problem}{nearest(selector, list(names_by_selector))} {names}")
         return names_by_selector[selector]
 
@@ -141,7 +141,7 @@ def _links_meant(topology: Topology) -> Callable[[str], Collection[str]]:
 
 
 def _with_brokers(part: Any, brokers: Mapping[str, AnyBroker]) -> Any:
-    """A link or a client group with the changed brokers in the place of those that it names."""
+    """Replace the brokers that a link or a client group refers to with the changed brokers of the same names."""
     return changed(part, **dict(_named(part, brokers)))
 
 
@@ -155,7 +155,7 @@ def _named(part: Link, brokers: Mapping[str, AnyBroker]) -> Iterator[tuple[str, 
 
 
 def _reader(document: Document, flavour: str, kinds: Mapping[str, Mapping[str, type]]) -> Reader:
-    """A reader whose errors know the words of other places, of the other product and of the manuals."""
+    """A reader whose errors recognize words from other sections, the other product and the manuals."""
 
     def advise(word: str, path: str, is_spelt_otherwise: bool) -> str:
         return "" if is_spelt_otherwise else hint(word, path, flavour, kinds, chosen_here=False)

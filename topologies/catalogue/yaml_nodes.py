@@ -1,7 +1,7 @@
-"""Reads YAML as the frozen values of the model, by their fields' own types; each error has a line and a field.
+"""Reads YAML as the frozen dataclasses of the model, by their field types; each error has a line and a field.
 
-YAML itself constructs no values. It composes the text to nodes, which know their places in the file. Each node is read
-as the type that the model has there. Therefore this module knows nothing of brokers or links.
+YAML itself constructs no objects. It parses the text to nodes, which have their positions in the file. Each node is
+read as the type that the model declares there. Therefore this module does not depend on brokers or links.
 """
 
 import dataclasses
@@ -27,9 +27,9 @@ TAG = "tag:yaml.org,2002:"
 FINITE = sys.float_info.max
 MOST_CHARACTERS = 1_000_000
 MOST_NODES = 20_000
-"""Texts, lists and mappings of a file. A mesh of 50 brokers has 9,000."""
+"""Texts, lists and mappings in a file. A mesh of 50 brokers has 9,000."""
 MOST_READ = 2 * MOST_NODES
-"""Entries that are read, those again that an alias (``*``) stands for."""
+"""Entries that are read; an entry that is reached again through an alias (``*``) counts again."""
 DEEPEST = 50
 BITS = 64
 FAST_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # ten times faster, where PyYAML has it
@@ -40,24 +40,24 @@ def text_of(path: Path) -> str:
     with path.open(encoding="utf-8") as file:
         text = file.read(MOST_CHARACTERS + 1)
     if len(text) > MOST_CHARACTERS:
-        raise TopologyInvalid(f"{path}: it has more than {MOST_CHARACTERS:,} characters; write less")
+        raise TopologyInvalid(f"{path}: it has more than {MOST_CHARACTERS:,} characters; shorten it")
     return text
 
 
 def read_text(path: Path, next_step: str) -> str:
-    """Raises `TopologyInvalid`. ``next_step``: what to do about a file that cannot be read."""
+    """Return the text of a file. Raises `TopologyInvalid`. ``next_step``: advice if the file cannot be read."""
     try:
         return text_of(path)
     except OSError as error:
         raise TopologyInvalid(f"{path}: {error.strerror}; {next_step}") from error
     except UnicodeDecodeError as error:
-        raise TopologyInvalid(f"{path}: byte {error.start + 1} is no UTF-8; save the file as UTF-8") from error
+        raise TopologyInvalid(f"{path}: byte {error.start + 1} is not valid UTF-8; save the file as UTF-8") from error
 
 
 class TextInvalid(TopologyInvalid):
-    """The text of a file breaks a rule, and the problems may quote it. ``place``: file, line and column, and no text.
+    """The text of a file breaks a rule; the problems may quote the text. ``place``: file, line and column only.
 
-    A web page shows ``place`` only: whoever may name a file there may not read it there.
+    A web page shows only ``place``, because a user who may name a file there must not be able to read it there.
     """
 
     def __init__(self, place: str, *problems: str) -> None:
@@ -66,14 +66,14 @@ class TextInvalid(TopologyInvalid):
 
 
 class Document:
-    """One YAML file that is being read. ``name`` stands in errors."""
+    """A YAML file. ``name``: its name in error messages."""
 
     def __init__(self, name: str, text: str) -> None:
         self.name = name
         self._mappings: dict[int, dict[str, tuple[Node, Node]]] = {}
         self._read_count = 0
         try:
-            with suppress(yaml.YAMLError, UnicodeEncodeError):  # told below, in the words of one loader
+            with suppress(yaml.YAMLError, UnicodeEncodeError):  # reported below, in the words of one loader
                 self._require_few(text)
             self._loader = yaml.SafeLoader(text)
             self.root = self._loader.get_single_node()
@@ -81,12 +81,12 @@ class Document:
             at = error.problem_mark or error.context_mark
             where = f"{name}:{at.line + 1}:{at.column + 1}" if at else name
             reason = " ".join(filter(None, (error.context, error.problem)))
-            raise TextInvalid(where, f"{where}: this is no YAML: {reason}") from error
+            raise TextInvalid(where, f"{where}: not valid YAML: {reason}") from error
         except yaml.YAMLError as error:
-            raise TextInvalid(name, f"{name}: this is no YAML: {' '.join(str(error).split())}") from error
+            raise TextInvalid(name, f"{name}: not valid YAML: {' '.join(str(error).split())}") from error
 
     def _require_few(self, text: str) -> None:
-        """No more and no deeper values than a network can need. Looks at them without composing nodes."""
+        """Reject more values, or deeper values, than a network can need, before any node is composed."""
         count = depth = 0
         for event in yaml.parse(text, Loader=FAST_LOADER):
             count += isinstance(event, yaml.NodeEvent)
@@ -94,7 +94,7 @@ class Document:
             if count > MOST_NODES:
                 raise self.wrong(event, "", f"the file has more than {MOST_NODES:,} names and values; write fewer")
             if depth > DEEPEST:
-                raise self.wrong(event, "", f"this lies inside more than {DEEPEST} others; write it less deep")
+                raise self.wrong(event, "", f"this is nested more than {DEEPEST} levels deep; nest it less")
 
     def wrong(self, node: Node | yaml.Event | None, path: str, sentence: str) -> TextInvalid:
         """``file:line:column: path: sentence``."""
@@ -104,29 +104,29 @@ class Document:
         return TextInvalid(place, f"{place}: {path + ': ' if path else ''}{sentence}")
 
     def scalar(self, node: Node) -> Any:
-        """The value that YAML reads; None also for unreadable text: a thirteenth month, an unknown tag, ``!!int x``."""
+        """The value in YAML; None for an unreadable value such as a thirteenth month, an unknown tag or ``!!int x``."""
         try:
             return self._loader.construct_object(node, deep=True)
         except (ValueError, LookupError, AttributeError, ArithmeticError, yaml.YAMLError):
-            return None  # PyYAML lets all of them out
+            return None  # PyYAML raises any of these
 
     def mapping(self, node: Node | None, path: str) -> dict[str, tuple[Node, Node]]:
-        """Key to its own node and its value's; ``<<`` is merged in."""
+        """Map each key to its node and its value's node; ``<<`` is merged in."""
         fields = self._merged(node, path, ())
         self._count(len(fields) + 1, node, path)
         return dict(fields)
 
     def _merged(self, node: Node | None, path: str, around: tuple[Node, ...]) -> dict[str, tuple[Node, Node]]:
-        """``around``: the mappings into which it is merged. Each is read once, however often it is merged."""
+        """``around``: the mappings that this one is merged into. Each mapping is read once, even if merged often."""
         if id(node) in self._mappings:
             return self._mappings[id(node)]
         if not isinstance(node, MappingNode):
-            raise self.wrong(node, path, f"{_shown(node)}, but it must be a mapping, i.e. lines of FIELD: VALUE")
+            raise self.wrong(node, path, f"{_shown(node)}, but it must be a mapping: lines of FIELD: VALUE")
         own: dict[str, tuple[Node, Node]] = {}
         merged: dict[str, tuple[Node, Node]] = {}
         for key, value in node.value:
             if not isinstance(key, ScalarNode):
-                raise self.wrong(key, path, "a field's name must be a plain text")
+                raise self.wrong(key, path, "a field name must be plain text")
             if key.tag == f"{TAG}merge":
                 for part in reversed(value.value if isinstance(value, SequenceNode) else [value]):
                     if not isinstance(part, MappingNode) or part in (node, *around) or len(around) > DEEPEST:
@@ -142,23 +142,24 @@ class Document:
     def _count(self, entries: int, node: Node | None, path: str) -> None:
         self._read_count += entries
         if self._read_count > MOST_READ:
-            rule = f"the file stands for more than {MOST_READ:,} values; write fewer entries, or fewer aliases (*)"
+            rule = f"the file expands to more than {MOST_READ:,} values; use fewer entries or fewer aliases (*)"
             raise self.wrong(node, path, rule)
 
     def items(self, node: Node | None, path: str) -> list[tuple[Node, str]]:
-        """The entries of a list, each with its path: ``links[0]``."""
+        """The entries of a list, each with its path, e.g. ``links[0]``."""
         if not isinstance(node, SequenceNode):
-            raise self.wrong(node, path, f"{_shown(node)}, but it must be a list, i.e. lines that begin with '- '")
+            raise self.wrong(node, path, f"{_shown(node)}, but it must be a list: lines that begin with '- '")
         self._count(len(node.value), node, path)
         return [(item, f"{path}[{n}]") for n, item in enumerate(node.value)]
 
 
 @dataclasses.dataclass(frozen=True)
 class Reader:
-    """``references``: for a type that a file names instead of writing it out, the function that finds it by name.
+    """Reads nodes of a document as values of given types.
 
-    ``hint``: advice about an unknown word at a path; it gets whether a field has the word in another spelling.
-    ``last_hint``: advice if there is no other.
+    ``references``: for a type whose values the file refers to by name, the function that looks them up.
+    ``hint``: advice about an unknown word at a path; its last argument is whether a known field has that word in
+    another spelling. ``last_hint``: advice if there is no other.
     """
 
     document: Document
@@ -169,7 +170,7 @@ class Reader:
     def read(self, node: Node, wanted: Any, path: str, over: Any = None) -> Any:
         """The value of ``node`` as type ``wanted``. Raises `TopologyInvalid`.
 
-        ``over``: a value over which that of ``node`` is laid: see `laid_over`.
+        ``over``: a value that the fields of ``node`` override: see `laid_over`.
         """
         if wanted in self.references:
             return self.references[wanted](node, path)
@@ -183,10 +184,10 @@ class Reader:
             return self._either(node, typing.get_args(wanted), path, over)
         if typing.get_origin(wanted) is tuple:
             return self._several(node, typing.get_args(wanted)[0], path, over or ())
-        raise TypeError(f"{path}: nothing here reads a {wanted}")
+        raise TypeError(f"{path}: no reader for {wanted}")
 
     def part(self, node: Node, kinds: Mapping[str, type], path: str) -> Any:
-        """One of several kinds of values. ``kind`` in the file says which; the first is the default."""
+        """Read one of several kinds of values. ``kind`` in the file selects it; the first is the default."""
         usual = next(iter(kinds.values()))
         if isinstance(node, ScalarNode) and node.tag == f"{TAG}str" and _required(usual) == ["name"]:
             return self._build(usual, {"name": (node, node)}, node, path)
@@ -203,10 +204,10 @@ class Reader:
         return self._build(kind, fields, node, path)
 
     def laid_over(self, base: Any, node: Node, path: str, fixed: Collection[str] = ()) -> Any:
-        """``base`` with the fields that ``node`` has; parts within it are laid over its own parts in the same way.
+        """Return ``base`` with its fields overridden by the fields of ``node``, recursively.
 
-        In a list an entry is laid over the one with the same `KEY`, and else added. A list of plain values takes the
-        place of the other. ``fixed``: fields that cannot be changed.
+        In a list, an entry overrides the existing entry with the same `KEY`; otherwise it is appended. A list of plain
+        values replaces the existing list. ``fixed``: fields that cannot be changed.
         """
         fields = self.document.mapping(node, path)
         self._require_known(type(base), fields, path, fixed)
@@ -218,10 +219,10 @@ class Reader:
         names = [field.name for field in dataclasses.fields(kind) if field.name not in fixed]
         for name, (key, _) in fields.items():
             if name in fixed:
-                rule = f"{name!r} is what a topology is made of; change it there, and leave it out here"
+                rule = f"{name!r} is part of the topology itself; change it there, and leave it out here"
                 raise self.document.wrong(key, path, rule)
             if name not in names:
-                raise self.document.wrong(key, path, f"{name!r} is not known here{self._hint(name, names, path)}")
+                raise self.document.wrong(key, path, f"unknown field {name!r}{self._hint(name, names, path)}")
 
     def _kind(self, fields: dict[str, tuple[Node, Node]], kinds: Mapping[str, type], path: str) -> type:
         usual = next(iter(kinds.values()))
@@ -241,7 +242,7 @@ class Reader:
     def _build(
         self, kind: type, fields: Mapping[str, tuple[Node, Node]], node: Node, path: str, base: Any = None
     ) -> Any:
-        """A value of the given fields; those of ``base`` where it has others."""
+        """Build a value from the given fields; the other fields come from ``base``."""
         hints = _field_types(kind)
         at = {name: value for name, (_, value) in fields.items()}
         values = {
@@ -256,7 +257,7 @@ class Reader:
             raise self.document.wrong(at.get(error.field, node), named, problem) from error
         for name, value in values.items():
             if (followed := getattr(part, name)) != value:
-                rule = f"{value!r}, but it follows from the other fields that it is {followed!r}; leave it out"
+                rule = f"{value!r}, but the other fields make it {followed!r}; leave it out"
                 raise self.document.wrong(at.get(name, node), f"{path}.{name}", rule)
         mark_stated(part, values)
         return part
@@ -275,7 +276,7 @@ class Reader:
         return value
 
     def _either(self, node: Node, wanted: tuple[Any, ...], path: str, over: Any) -> Any:
-        """A value or null, or one of several kinds. ``over``: as `read` has it."""
+        """Read an optional value, or one of several kinds. ``over``: as for `read`."""
         kinds = [kind for kind in wanted if kind is not type(None)]
         if isinstance(node, ScalarNode) and node.tag == f"{TAG}null" and len(kinds) < len(wanted):
             return None
@@ -304,12 +305,12 @@ class Reader:
         return tuple(parts_by_key.values())
 
     def _key(self, node: Node, wanted: type, key: Sequence[str], path: str) -> tuple[Any, ...]:
-        """By which an entry of a list is found again; a field that is left out has its default."""
+        """The key of a list entry; fields that are left out have their defaults."""
         if not isinstance(node, MappingNode):
             return ()
         fields = self.document.mapping(node, path)
         if not all(isinstance(fields[name][1], ScalarNode) for name in key if name in fields):
-            return ()  # it is refused when it is read
+            return ()  # reading it raises the error
         usual = {field.name: field.default for field in dataclasses.fields(wanted)}
         return tuple(self.document.scalar(fields[name][1]) if name in fields else usual[name] for name in key)
 
@@ -335,21 +336,21 @@ def _required(kind: type) -> list[str]:
 
 
 def _how(node: Node, wanted: type, path: str) -> str:
-    """What else the rule of a field holds, and what to write instead."""
+    """Details of a field's rule, such as its unit, and what to write instead."""
     if wanted is int:
         return unit_and_number(path, node.value if isinstance(node, ScalarNode) else "")
     return _as_a_text(node) if wanted is str else ""
 
 
 def _as_a_text(node: Node) -> str:
-    """How what YAML reads as something else becomes a text."""
+    """How to write a value as text if YAML reads it as another type."""
     if not isinstance(node, ScalarNode) or node.tag == f"{TAG}null":
         return ""
-    return "; put it in quotes" if node.tag.startswith(TAG) else f"; leave out {node.tag}, a tag that is not known here"
+    return "; put it in quotes" if node.tag.startswith(TAG) else f"; remove the unknown tag {node.tag}"
 
 
 def _as_a_part(node: ScalarNode, kinds: Mapping[str, type]) -> str:
-    """How a text that stands for a whole part is to be written: as its kind, or as its first field."""
+    """How to write a part that the file gives as plain text: by its kind, or by its first field."""
     usual = next(iter(kinds.values()))
     first_field = dataclasses.fields(usual)[0]
     if node.value in kinds:
@@ -358,7 +359,7 @@ def _as_a_part(node: ScalarNode, kinds: Mapping[str, type]) -> str:
         return f"e.g. {{{first_field.name}: {node.value!r}}}"
     if node.tag != f"{TAG}null" and _required(usual) == ["name"]:
         return f"or a name{_as_a_text(node)}"
-    return "i.e. lines of FIELD: VALUE" + ("" if _required(usual) else ", or {} for one with all defaults")
+    return "as lines of FIELD: VALUE" + ("" if _required(usual) else ", or {} for all defaults")
 
 
 def _shown(node: Node | None) -> str:

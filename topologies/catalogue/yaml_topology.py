@@ -1,4 +1,4 @@
-"""Reads a topology from a user's YAML file: the same model as the catalogue's, field by field.
+"""Reads a topology from a user's YAML file into the same model that the catalogue uses.
 
     name: branch-offices
     brokers: [head-office, {name: branch-1, region: north}]
@@ -8,8 +8,8 @@
       - {name: producers, enter_at: [branch-1]}
       - {name: consumers, enter_at: [head-office]}
 
-Field names are those of `topologies.model`. A link's ``kind`` may be left out, as may ``flavour: classic``. Each error
-names the file, the line and the field.
+Field names are those of `topologies.model`. A link's ``kind`` and ``flavour: classic`` are optional. Each error names
+the file, the line and the field.
 """
 
 import re
@@ -32,33 +32,33 @@ from topologies.products import DEFAULT, PRODUCTS
 SUFFIXES = (".yaml", ".yml")
 SECTIONS = ("name", "flavour", "brokers", "links", "groups")
 IMPAIRMENTS = "impairments"
-"""What several links are like at once, as ``--link`` has it: ``- east<->west:delay=40ms``."""
+"""Impairments of several links at once, in the syntax of ``--link``: ``- east<->west:delay=40ms``."""
 BROKERS = {name: product.brokers for name, product in PRODUCTS.items()}
 LINKS = {name: product.links for name, product in PRODUCTS.items()}
 MOST_PLACES = 2
 COMMON = ("kind", "name")
-"""Words that stand in many places, and mean something else in each."""
+"""Words that occur in many sections, with a different meaning in each."""
 PART = re.compile(r"(broker|link|client group|cluster)s?(?: are named)? '([^']+)'")
-"""How the model's sentences name a part."""
+"""Matches the name of a part in the model's error messages."""
 
 Places = dict[tuple[str, str], tuple[Node, str]]
-"""(what, its name) to where it stands and its path."""
+"""(kind, name) to the node and its path."""
 
 
 def is_file(text: str) -> bool:
-    """Whether ``--topology`` names a file and no entry of the catalogue."""
+    """Whether ``--topology`` names a file rather than a catalogue entry."""
     return text.strip().endswith(SUFFIXES)
 
 
 def read_topology(path: Path) -> Topology:
-    """Raises `TopologyInvalid`. Each of its problems begins with ``file:line:column``."""
+    """Read a YAML file. Raises `TopologyInvalid`; each problem begins with ``file:line:column``."""
     return parse_topology(read_text(path, "name a YAML file, or an entry of the catalogue"), str(path))
 
 
 def place_of(topology: str, group: str, field: str) -> str:
-    """The place of a client group's field in the file that ``topology`` names, for the beginning of an error; else ''.
+    """The position of a client group's field in the file ``topology``, as the beginning of an error message.
 
-    This is for rules that are not part of topologies.
+    Empty if ``topology`` is not a file. Used by rules outside the topologies package.
     """
     if not is_file(topology):
         return ""
@@ -73,13 +73,13 @@ def place_of(topology: str, group: str, field: str) -> str:
 
 
 def parse_topology(text: str, name: str) -> Topology:
-    """``name``: what errors call the text."""
+    """Parse a topology. ``name``: the text's name in error messages."""
     document = Document(name, text)
     sections = document.mapping(document.root, "")
     for section, (key, _) in sections.items():
         if section not in (known_sections := (*SECTIONS, IMPAIRMENTS)):
             hint = nearest(section, list(known_sections)) or f"; known are {', '.join(known_sections)}"
-            raise document.wrong(key, "", f"{section!r} is not known here{hint}")
+            raise document.wrong(key, "", f"unknown section {section!r}{hint}")
     for needed in ("name", "brokers"):
         if needed not in sections:
             raise document.wrong(document.root, "", f"{needed} is missing; add a line {needed}: …")
@@ -101,7 +101,7 @@ def _topology(document: Document, sections: dict[str, Node]) -> Topology:
         if name not in named:
             hint = f"{nearest(name, list(named))} (brokers: {', '.join(named)})"
             raise document.wrong(
-                node, path, f"{name!r} is none of the brokers above{hint}" if name else f"name a broker{hint}"
+                node, path, f"{name!r} is not one of the brokers above{hint}" if name else f"name a broker{hint}"
             )
         return named[name]
 
@@ -124,7 +124,7 @@ def _topology(document: Document, sections: dict[str, Node]) -> Topology:
 
 
 def _impaired(plain: Reader, sections: dict[str, Node], topology: Topology) -> Topology:
-    """Settings for several links override a link's own settings."""
+    """Apply the settings for several links, which override a link's own settings."""
     if IMPAIRMENTS not in sections:
         return topology
     for node, path in plain.document.items(sections[IMPAIRMENTS], IMPAIRMENTS):
@@ -141,20 +141,20 @@ def _impaired(plain: Reader, sections: dict[str, Node], topology: Topology) -> T
 def _parts(
     reader: Reader, sections: dict[str, Node], section: str, kinds: Mapping[str, type], places_by_part: Places
 ) -> list[Any]:
-    """The values of one section; a section that is left out has none."""
+    """The values of one section; empty if the section is missing."""
     if section not in sections:
         return []
     kind = {"brokers": "broker", "links": "link", "groups": "client group"}[section]
     parts = []
     for node, path in reader.document.items(sections[section], section):
         part = reader.part(node, kinds, path)
-        places_by_part[kind, part.name] = (node, path)  # of two with one name, the second is the one too many
+        places_by_part[kind, part.name] = (node, path)  # if two have one name, the second is the duplicate
         parts.append(part)
     return parts
 
 
 def _placed(document: Document, problem: str, places_by_part: Places) -> str:
-    """A sentence about the whole, at the line of the first part that it names."""
+    """A problem of the whole topology, at the line of the first part that it names."""
     sentence = problem.partition(": ")[2]
     for kind, name in PART.findall(sentence):
         if (kind, name) in places_by_part:
@@ -168,7 +168,7 @@ def _reader(
     kinds: Mapping[str, Mapping[str, type]],
     references: Mapping[type, Callable[[Node, str], object]] | None = None,
 ) -> Reader:
-    """A reader for a section with parts of those kinds. It knows words of other sections and of the manuals."""
+    """A reader for a section with parts of these kinds; it recognizes words from other sections and the manuals."""
 
     def advise(word: str, path: str, is_spelt_otherwise: bool) -> str:
         if is_spelt_otherwise:
@@ -179,9 +179,9 @@ def _reader(
 
 
 def hint(word: str, path: str, flavour: str, kinds: Mapping[str, Mapping[str, type]], chosen_here: bool = True) -> str:
-    """The advice about an unknown word at ``path`` of a section with parts of those kinds; '' if there is none.
+    """The advice about an unknown word at ``path`` in a section with parts of these kinds; '' if there is none.
 
-    ``chosen_here``: whether the file itself says of which flavour it is.
+    ``chosen_here``: whether the file itself sets the flavour.
     """
     of_another_kind = bool(spellings(word) & words_at(path, kinds[flavour]))
     return (
@@ -192,7 +192,7 @@ def hint(word: str, path: str, flavour: str, kinds: Mapping[str, Mapping[str, ty
 
 
 def known_elsewhere(word: str, flavour: str, path: str = ANYWHERE) -> str:
-    """The advice about a word of the manuals, or the place where this flavour has it; '' if it has many places."""
+    """The advice about a manual's word, or where this flavour has the word; '' if that is in many places."""
     return instead(flavour, word, path) or _elsewhere(word, flavour)
 
 
@@ -203,7 +203,7 @@ def _elsewhere(word: str, flavour: str) -> str:
 
 
 def known_to_the_other(word: str, flavour: str, chosen_here: bool = True) -> str:
-    """A sentence if topologies of the other flavour have this word; '' otherwise."""
+    """A sentence if topologies of another flavour have this word; '' otherwise."""
     hints = (_other_flavours(word, ANYWHERE, flavour, kinds, chosen_here) for kinds in (BROKERS, LINKS))
     return next(filter(None, hints), "")
 
@@ -211,7 +211,7 @@ def known_to_the_other(word: str, flavour: str, chosen_here: bool = True) -> str
 def _other_flavours(
     word: str, path: str, flavour: str, kinds: Mapping[str, Mapping[str, type]], chosen_here: bool
 ) -> str:
-    """A sentence if brokers or links of the other flavour have this word and ours do not; '' otherwise."""
+    """A sentence if brokers or links of another flavour have this word and this flavour's do not; '' otherwise."""
     for other_flavour, classes in kinds.items():
         if other_flavour != flavour and (spellings(word) & words_at(path, classes)) - words_at(path, kinds[flavour]):
             or_else = f", or write flavour: {other_flavour}" if chosen_here else ""

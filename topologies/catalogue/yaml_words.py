@@ -1,8 +1,8 @@
-"""Finds which words may stand at one place of a YAML file, and what to write for a word of the brokers' manuals.
+"""Finds the words allowed at a place in a YAML file, and the replacement for a word of the brokers' manuals.
 
-Words are fields and kinds, spelt as in the model or a manual. Some words of a manual stand for several fields, and the
-model expresses some in another way. Some belong to another product: then the advice names that product and the
-replacement. The advice here is the same for every product.
+Words are field and kind names, spelled as in the model or in a manual. Some manual words correspond to several fields,
+and some settings have another form in the model. Some words belong to another product: then the advice names that
+product and the replacement. The advice in this module applies to every product.
 """
 
 import dataclasses
@@ -16,15 +16,14 @@ from topologies.model.spelling import plainly
 from topologies.products import PRODUCTS
 
 ANYWHERE = ""
-UNITS = ("_ms", "_bytes")  # what our names carry, and the manuals' do not
+UNITS = ("_ms", "_bytes")  # suffixes in our field names that the manuals' names lack
 INDEX = re.compile(r"\[[^\]]*\]")
 
 
 def words_at(path: str, kinds: Mapping[str, type]) -> frozenset[str]:
-    """The words allowed at a path such as ``links[0].discovery``, in every spelling, if the section has parts of those
-    kinds.
+    """The words allowed at a path such as ``links[0].discovery``, in every spelling.
 
-    `ANYWHERE`: what may stand in any of its places.
+    ``kinds``: the kinds of parts in the section. `ANYWHERE`: the words allowed at any place in them.
     """
     _, *fields = INDEX.sub("", path).split(".")
     parts = list(kinds.values())
@@ -35,9 +34,9 @@ def words_at(path: str, kinds: Mapping[str, type]) -> frozenset[str]:
 
 
 def places(word: str, sections: Mapping[str, Mapping[str, type]]) -> list[str]:
-    """Where a word stands: ``in cluster of a link of kind clusterConnection``, ``in discovery of kind static of a …``.
+    """Where a word is allowed: ``in cluster of a link of kind clusterConnection``, ``in discovery of kind static …``.
 
-    ``sections``: "link" to its kinds.
+    ``sections``: "link" or "broker" to its kinds.
     """
     descriptions: dict[str, None] = {}
     for part, kinds in sections.items():
@@ -52,7 +51,7 @@ def places(word: str, sections: Mapping[str, Mapping[str, type]]) -> list[str]:
 
 
 def _trails(kind: type, above: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Every field with those in which it stands, the outermost first, each with its kind if it has several."""
+    """Every field with its enclosing fields, outermost first; a field with several kinds is named with the kind."""
     for field, parts in fields_within(kind).items():
         yield above, field
         for part in parts:
@@ -61,7 +60,7 @@ def _trails(kind: type, above: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...
 
 
 def spellings(word: str) -> frozenset[str]:
-    """``messageTTL``, ``message-ttl`` and ``message_ttl`` are one; so are those with and without a unit."""
+    """Normalized spellings: ``messageTTL``, ``message-ttl`` and ``message_ttl`` are equal, with or without a unit."""
     bare = next((word.removesuffix(unit) for unit in UNITS if word.endswith(unit)), word)
     return frozenset({plainly(word), plainly(bare)})
 
@@ -69,7 +68,7 @@ def spellings(word: str) -> frozenset[str]:
 def _words(kinds: list[type]) -> Iterator[str]:
     for kind in kinds:
         yield from fields_within(kind)
-        if "kind" not in fields_within(kind):  # else it is a field like any other
+        if "kind" not in fields_within(kind):  # otherwise it is a regular field
             yield getattr(kind, "kind", "")
 
 
@@ -80,7 +79,7 @@ def _all_words(kinds: list[type]) -> Iterator[str]:
 
 
 def fields_within(kind: type) -> dict[str, list[type]]:
-    """Field to what is written out in it. Brokers within a link are only named there."""
+    """Each field with the dataclasses nested in it. Brokers are not nested in a link: it refers to them by name."""
     hints = typing.get_type_hints(kind)
     return {
         field.name: [part for part in _dataclasses_in(hints[field.name]) if not issubclass(part, AnyBroker)]
@@ -101,12 +100,12 @@ MULTIPLES: dict[str, tuple[str, dict[str, int]]] = {
     "mb": ("MiB", {"": 1, "m": 1, "g": KIB}),
     "ms": ("milliseconds", {"": 1, "ms": 1, "s": 1_000, "sec": 1_000, "min": 60_000, "h": 3_600_000}),
 }
-"""By the last word of a field: its unit, and how many of it others are. As for the brokers, 1 kb is 1,024 bytes."""
+"""By the last word of a field: its unit, and the multiples of that unit. As in the brokers, 1 kb is 1,024 bytes."""
 QUANTITY = re.compile(r"(\d+) *([a-z]*)")
 
 
 def unit_and_number(field: str, text: str) -> str:
-    """`` of bytes: write 33554432`` for the text ``32mb`` of a field that ends in ``_bytes``; '' without a unit."""
+    """Return `` of bytes: write 33554432`` for ``32mb`` in a field that ends in ``_bytes``; '' without a unit."""
     last = field.rpartition("_")[2]
     if last not in MULTIPLES:
         return ""
@@ -116,11 +115,11 @@ def unit_and_number(field: str, text: str) -> str:
     return f" of {unit}: write {int(quantity[1]) * multiple}" if quantity and multiple else f" of {unit}"
 
 
-ALMOST = 0.88  # a letter of ten is another; of short words every letter counts
+ALMOST = 0.88  # one letter in ten differs; short words must match exactly
 HOPS_OF_LINKS = ("networkttl", "messagettl", "consumerttl")
-"""Two are fields of every link, which those of some products do not let anybody choose."""
-CREDENTIALS = "brokers get the user and the passwords of the run; leave it out"
-PLACES = "a run chooses where brokers listen (--base-port, --bind-host), or a --brokers-file says so; leave it out"
+"""Two of them are fields of every link, but some products do not let users choose them."""
+CREDENTIALS = "a run creates the brokers' users and passwords; leave it out"
+PLACES = "a run chooses where brokers listen (--base-port, --bind-host), or --brokers-file names them; leave it out"
 Words = dict[str, str]
 EVERYWHERE: Words = {
     "username": CREDENTIALS,
@@ -128,7 +127,7 @@ EVERYWHERE: Words = {
     "password": CREDENTIALS,
     "remoteusername": CREDENTIALS,
     "remotepassword": CREDENTIALS,
-    "datadirectory": "a run keeps its stores where it is told to; leave it out",
+    "datadirectory": "a run chooses where brokers keep their stores; leave it out",
     "host": PLACES,
     "port": PLACES,
     "uri": PLACES,
@@ -151,14 +150,16 @@ INSTEAD: Mapping[str, Mapping[str, Words]] = {
     name: {section: words | dict(product.manual_words.get(section, {})) for section, words in COMMON.items()}
     for name, product in PRODUCTS.items()
 }
-"""Product to a section, whose own entries it is told of alone, or `ANYWHERE`, to a word, without its hyphens and
-capitals, to the next step."""
+"""Product to section to word (lowercase, without hyphens) to the next step.
+
+A section's own words apply only to its entries; words under `ANYWHERE` apply to every section.
+"""
 
 
 def instead(product: str, word: str, path: str) -> str:
-    """The replacement at ``path`` for a word, or for a nearly equal one; '' if the manuals do not have it.
+    """The replacement at ``path`` for a word, or for a similar word; '' if the manuals do not have it.
 
-    `ANYWHERE`: as in an entry of any section.
+    `ANYWHERE`: search the entries of all sections.
     """
     words_by_section = INSTEAD[product]
     sections = ("brokers", "links") if path == ANYWHERE else (INDEX.sub("", path),)

@@ -32,7 +32,7 @@ PASSWORD = {
     "MinLength": 12,
     "MaxLength": 250,
     "AllowedPattern": "[^,:=]+",
-    "ConstraintDescription": "12 to 250 characters, of which at least 4 differ, without comma, colon and equals sign",
+    "ConstraintDescription": "12 to 250 characters, at least 4 of them different, without comma, colon and equals sign",
 }
 USERNAME = {"Type": "String", "MinLength": 2, "MaxLength": 100, "AllowedPattern": "[A-Za-z0-9_.~-]+"}
 PARAMETERS: Json = {
@@ -43,17 +43,17 @@ PARAMETERS: Json = {
     "HostInstanceType": {"Type": "String", "Default": "mq.m5.large"},
     "SubnetIds": {
         "Type": "List<AWS::EC2::Subnet::Id>",
-        "Description": "At least two, in different availability zones, where the topology has pairs; else one",
+        "Description": "At least two, in different availability zones, if the topology has pairs; otherwise one",
     },
     "SecurityGroupIds": {
         "Type": "List<AWS::EC2::SecurityGroup::Id>",
-        "Description": "They must let 61617 through between the brokers, and the clients' ports",
+        "Description": "They must allow port 61617 between the brokers, and the clients' ports",
     },
 }
 
 
 def templates(topology: Topology) -> dict[str, str]:
-    """File name to template, one a region. Raises `TopologyInvalid` for settings that Amazon MQ does not offer."""
+    """Map file names to templates, one per region. Raises `TopologyInvalid` for settings that Amazon MQ lacks."""
     require_permitted(topology)
     _require_distinct(topology)
     regions = sorted({broker.region for broker in topology.brokers})
@@ -80,7 +80,7 @@ def _template(topology: Topology, region: str) -> Json:
 
 
 def _resources(topology: Topology, broker: Broker) -> Json:
-    """The broker and its configuration. If brokers open links in a circle, an association joins the two."""
+    """The broker and its configuration, joined by an association if its links form a circle with other brokers."""
     name = logical(broker.name)
     resources: Json = {name: {"Type": "AWS::AmazonMQ::Broker", "Properties": _broker(topology, broker)}}
     links = topology.opened_by(broker.name)
@@ -97,7 +97,7 @@ def _resources(topology: Topology, broker: Broker) -> Json:
         "Id": {"Ref": f"{name}Configuration"},
         "Revision": {"Fn::GetAtt": [f"{name}Configuration", "Revision"]},
     }
-    if _is_in_a_circle(topology, broker):  # the broker must be there before the configurations of the others can be
+    if _is_in_a_circle(topology, broker):  # the broker must exist before the configurations of the others can
         association = {"Broker": {"Ref": name}, "Configuration": reference}
         resources[f"{name}Association"] = {"Type": "AWS::AmazonMQ::ConfigurationAssociation", "Properties": association}
     else:
@@ -129,7 +129,7 @@ def _user(role: str) -> Json:
 
 
 def _endpoints(topology: Topology, broker: Broker, link: Link) -> Endpoints:
-    """A link's end as an expression of the template: by the other's attribute, or by a parameter from another stack."""
+    """A link's end as a template expression: an attribute of the other broker, or a parameter from another stack."""
     paired = is_paired(topology, link.to)
     if link.to.region == broker.region:
         return Endpoints({"Fn::Join": [",", {"Fn::GetAtt": [logical(link.to.name), "OpenWireEndpoints"]}]}, paired)
@@ -151,28 +151,28 @@ def _outputs(topology: Topology, here: list[Broker]) -> Iterator[tuple[str, Json
     if circular:
         yield (
             "RebootNeeded",
-            {"Description": "They have their configuration after a reboot", "Value": ",".join(circular)},
+            {"Description": "They use their configuration only after a reboot", "Value": ",".join(circular)},
         )
 
 
 def _description(group: ClientGroup, entries: list[Broker]) -> Json:
-    """Said of a group that enters in several regions: a template knows the addresses of its own."""
+    """A description for a group with brokers in several regions: a template has only the addresses of its region."""
     missing = [broker.name for broker in group.enter_at if broker not in entries and not broker.standby_of]
     if not missing:
         return {}
     own = ", ".join(broker.name for broker in entries)
-    return {"Description": f"Of {own}; add {', '.join(missing)}, whose addresses other stacks have as outputs"}
+    return {"Description": f"Of {own}; add {', '.join(missing)}, whose addresses are outputs of other stacks"}
 
 
 def _failover_uri(group: ClientGroup, entries: list[Broker]) -> Json:
-    """``failover:(ssl://…:61617,…)?…``, with both addresses of a pair."""
+    """``failover:(ssl://…:61617,…)?…``, with both addresses of each pair."""
     uris = [{"Fn::Join": [",", {"Fn::GetAtt": [logical(broker.name), "OpenWireEndpoints"]}]} for broker in entries]
     query = f"?{group.failover}" if group.failover else ""
     return {"Fn::Join": ["", ["failover:(", {"Fn::Join": [",", uris]}, f"){query}"]]}
 
 
 def _called_elsewhere(topology: Topology, region: str) -> list[Broker]:
-    """Brokers of other regions that brokers of this one open links to."""
+    """Brokers in other regions to which brokers of this region open links."""
     called = (link.to for link in topology.links if link.opened_by.region == region != link.to.region)
     return [broker for broker in dict.fromkeys(called) if isinstance(broker, Broker)]
 
@@ -180,7 +180,7 @@ def _called_elsewhere(topology: Topology, region: str) -> list[Broker]:
 def _endpoints_declared(broker: Broker) -> Json:
     description = (
         f"OpenWire endpoints of {broker.name} in {broker.region or 'the other region'}: the output"
-        f" {logical(broker.name)}OpenWireEndpoints of its stack. Empty while that does not exist; then update this one"
+        f" {logical(broker.name)}OpenWireEndpoints of its stack. Leave it empty until that stack exists, then update"
     )
     return {"Type": "String", "Default": "", "Description": description}
 
@@ -190,7 +190,7 @@ def _is_given(broker: Broker) -> Json:
 
 
 def _is_in_a_circle(topology: Topology, broker: Broker) -> bool:
-    """Whether links that are opened within its region lead from it back to it."""
+    """Whether links that are opened within its region lead back to it."""
     reached: set[str] = set()
     waiting = [broker.name]
     while waiting:
@@ -202,7 +202,7 @@ def _is_in_a_circle(topology: Topology, broker: Broker) -> bool:
 
 
 def _require_distinct(topology: Topology) -> None:
-    """Names that differ in signs only would be one there; a pair is one broker, so it is in one region."""
+    """Names must differ in more than punctuation; a pair is one broker there, so both must be in the same region."""
     names_by_resource: dict[str, str] = {}
     for broker in topology.brokers:
         earlier = names_by_resource.setdefault(logical(broker.name), broker.name)
@@ -212,8 +212,8 @@ def _require_distinct(topology: Topology) -> None:
             )
         if broker.standby_of and topology.broker(broker.standby_of).region != broker.region:
             raise TopologyInvalid(
-                f"broker {broker.name!r} stands by in {broker.region!r} for {broker.standby_of!r} of another region;"
-                " Amazon MQ's pairs share one, so give both the same"
+                f"broker {broker.name!r} in {broker.region!r} is a standby for {broker.standby_of!r} of another region;"
+                " a pair of Amazon MQ is in one region, so give both the same"
             )
 
 
@@ -222,7 +222,7 @@ def is_paired(topology: Topology, broker: AnyBroker) -> bool:
 
 
 def logical(name: str) -> str:
-    """``broker-1`` as CloudFormation names what it makes: ``Broker1``."""
+    """The CloudFormation name of a resource: ``Broker1`` for ``broker-1``."""
     return "".join(part[:1].upper() + part[1:] for part in name.replace("_", "-").replace(".", "-").split("-"))
 
 

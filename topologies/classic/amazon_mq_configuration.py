@@ -162,7 +162,7 @@ def _parts(topology: Topology) -> Iterator[Part]:
             )
         yield subject, broker.persistence, KahaDb(), KAHADB
         for connector in broker.connectors:
-            # Amazon MQ listens by TLS for all its protocols, regardless of their transport elsewhere.
+            # Amazon MQ uses TLS for all protocols, regardless of their transport in the topology.
             usual = TransportConnector(connector.protocol, connector.name)
             yield f"{subject}: connector {connector.name!r}", connector, usual, ("transport", *CONNECTOR)
         yield from _parts_of_policies(subject, broker.policies)
@@ -171,8 +171,8 @@ def _parts(topology: Topology) -> Iterator[Part]:
             yield f"link {link.name!r}", link, _usual_link(link), (*LINK, *names.NETWORK_CONNECTOR_LISTS)
             if link.discovery != StaticDiscovery():
                 raise TopologyInvalid(
-                    f"link {link.name!r}: discovery of kind {link.discovery.kind} with settings of its own, but Amazon"
-                    " MQ's brokers are linked by static: and masterslave: as those are; leave it out"
+                    f"link {link.name!r}: discovery of kind {link.discovery.kind} with custom settings, but Amazon MQ's"
+                    " brokers are linked by static: and masterslave: with defaults; leave it out"
                 )
 
 
@@ -191,7 +191,7 @@ def _rejected(subject: str, value: object, usual: object, permitted_fields: Iter
         stated, default = getattr(value, field.name), getattr(usual, field.name)
         if stated != default and field.name not in permitted_fields:
             plain = isinstance(stated, bool | int | float | str)
-            setting, instead = (f"={stated!r}", f"at {default!r}") if plain else (" with settings of its own", "out")
+            setting, instead = (f"={stated!r}", f"at {default!r}") if plain else (" with custom settings", "out")
             yield f"{subject}: {field.name}{setting}, but Amazon MQ does not permit it; leave it {instead}"
 
 

@@ -1,4 +1,4 @@
-"""Models a Classic broker: its name, its limits, what it stores and where it listens."""
+"""Models a Classic broker: its name, its limits, its store and its listening ports."""
 
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -19,7 +19,7 @@ class KahaDb:
     journal_max_write_batch_size_bytes: int = number(4 * MIB, least=1)
     # When an acknowledged send is on disk.
     journal_disk_sync_strategy: str = choice("always", "periodic", "never")
-    journal_disk_sync_interval_ms: int = number(1000, least=1)  # of periodic
+    journal_disk_sync_interval_ms: int = number(1000, least=1)  # for periodic
     enable_index_disk_syncs: bool = True
     enable_index_recovery_file: bool = True
     enable_index_write_async: bool = False
@@ -39,22 +39,22 @@ class KahaDb:
     check_for_corrupt_journal_files: bool = False
     max_failover_producers_to_track: int = number(64, least=1)
     failover_producers_audit_depth: int = number(2048, least=1)
-    # The lock by which one of several brokers has the store: how often a standby tries, how often the active looks
-    # whether it still has it (0: never).
+    # The lock that decides which of several brokers has the store: how often a standby tries to get it, and how often
+    # the active broker checks that it still has it (0: never).
     lock_acquire_sleep_interval_ms: int = number(10_000, least=1)
     lock_keep_alive_period_ms: int = number(0, least=0)
 
     def __post_init__(self) -> None:
         subject = "KahaDB"
         require_rules(subject, self)
-        # Below a write batch, one batch would not fit in a journal file.
+        # Otherwise a write batch would not fit into a journal file.
         least = self.journal_max_write_batch_size_bytes
         require_at_least(subject, least, journal_max_file_length_bytes=self.journal_max_file_length_bytes)
 
 
 @dataclass(frozen=True)
 class Broker(AnyBroker):
-    """One ActiveMQ Classic broker. ``persistence`` None keeps messages in memory only."""
+    """An ActiveMQ Classic broker. ``persistence`` None keeps messages in memory only."""
 
     listener_called: ClassVar[str] = "a transport connector"
 
@@ -62,22 +62,22 @@ class Broker(AnyBroker):
     policies: tuple[DestinationPolicy, ...] = DEFAULT_POLICIES
     persistence: KahaDb | None = field(default_factory=KahaDb)
     memory_percent_of_heap: int = number(70, least=1, most=100)
-    memory_limit_bytes: int = number(0, least=0)  # instead of a share of the heap; 0: the share holds
+    memory_limit_bytes: int = number(0, least=0)  # instead of a share of the heap; 0: the share applies
     store_limit_bytes: int = number(4 * GIB, least=MIB)
     temp_limit_bytes: int = number(1 * GIB, least=MIB)
     send_fail_if_no_space: bool = False
     send_fail_if_no_space_after_timeout_ms: int = number(0, least=0)
-    advisory_support: bool = True  # bridges learn of consumers by advisories
+    advisory_support: bool = True  # bridges learn about consumers from advisories
     use_jmx: bool = True
     scheduler_support: bool = False
-    dedicated_task_runner: bool = False  # a thread a destination instead of a pool
-    trace_broker_path: bool = True  # stamp the brokers crossed on every message, so that hops are known to clients
+    dedicated_task_runner: bool = False  # a thread per destination instead of a pool
+    trace_broker_path: bool = True  # stamp the crossed brokers on every message, so that clients know the hops
     network_connector_start_async: bool = False
     keep_durable_subs_active: bool = True
     use_virtual_topics: bool = True
     use_virtual_dest_subs: bool = False
     use_virtual_dest_subs_on_creation: bool = False
-    split_system_usage: bool = False  # producers and consumers get shares of their own
+    split_system_usage: bool = False  # producers and consumers get separate shares
     producer_system_usage_percent: int = number(60, least=1, most=100)
     consumer_system_usage_percent: int = number(40, least=1, most=100)
     jvm: Jvm = field(default_factory=Jvm)
@@ -86,7 +86,7 @@ class Broker(AnyBroker):
         super().__post_init__()
         subject = f"broker {self.name!r}"
         if not self.connectors:
-            raise TopologyInvalid(f"{subject} has no transport connector: give it one, e.g. openwire")
+            raise TopologyInvalid(f"{subject} has no transport connector: add at least one, e.g. openwire")
         parts = {
             "transport connectors of name": [connector.name for connector in self.connectors],
             "transport connectors of protocol": [connector.protocol for connector in self.connectors],
@@ -94,7 +94,7 @@ class Broker(AnyBroker):
         require_distinct(subject, parts)
 
     def connector(self, protocol: str) -> TransportConnector:
-        """The connector of a protocol. Raises KeyError, which names the existing ones."""
+        """The connector for a protocol. Raises KeyError, which lists the valid protocols."""
         for connector in self.connectors:
             if connector.protocol == protocol:
                 return connector
@@ -108,12 +108,12 @@ class Broker(AnyBroker):
 
     @property
     def spoken(self) -> tuple[str, ...]:
-        """Without OpenWire by http, which only links use."""
+        """Excludes OpenWire over HTTP, which only links use."""
         return tuple(connector.protocol for connector in self.connectors if not connector.is_http)
 
     @property
     def dead_letter_queues(self) -> tuple[str, ...]:
-        """Expired messages go there too."""
+        """These queues also receive expired messages."""
         return tuple(dict.fromkeys(policy.dead_letters.queue for policy in self.policies))
 
     @property
@@ -128,14 +128,16 @@ class Broker(AnyBroker):
         return self.connector(protocol).called_by_clients
 
     def largest_frame_bytes(self, protocol: str) -> int | None:
-        """As the protocol's transport connector has it, in ``max_frame_size_bytes``."""
+        """``max_frame_size_bytes`` of the protocol's transport connector."""
         return next(
             (connector.max_frame_size_bytes for connector in self.connectors if connector.protocol == protocol), None
         )
 
 
 def without_broker_path(broker: AnyBroker) -> AnyBroker:
-    """For topics. The plugin that stamps the path changes a message while it is being written to other subscribers:
-    such a frame is too short or too long, and that connection hangs (Classic 5.18.3)."""
-    assert isinstance(broker, Broker)  # a Topology of Classic has no other
+    """For topics: the plugin that stamps the path changes a message while it is being written to other subscribers.
+
+    Such a frame is too short or too long, and that connection hangs (Classic 5.18.3).
+    """
+    assert isinstance(broker, Broker)  # a Classic topology has no other kind
     return changed(broker, trace_broker_path=False)

@@ -1,12 +1,12 @@
-"""Finds the consumers that messages are owed to on ActiveMQ Classic.
+"""Finds the consumers that should receive a message on ActiveMQ Classic.
 
-* ``*`` is one level of a name, ``>`` all levels that follow, none included. A consumer of ``queue://orders.>`` competes
-  for each queue that it matches.
-* Commas separate destinations, of producers and consumers.
+* ``*`` matches one level of a name, ``>`` any number of following levels, including none. A consumer of
+  ``queue://orders.>`` competes for messages on each queue that matches.
+* Commas separate destinations, for producers and consumers.
 * Virtual topics: a message to ``topic://VirtualTopic.NAME`` is also copied to each queue
   ``queue://Consumer.SUBSCRIBER.VirtualTopic.NAME`` that exists. These are the broker's defaults, which the harness does
   not change.
-* Options behind ``?``: OpenWire and AMQP clients' consumers have them, STOMP ignores them without a word.
+* Options after ``?``: consumers of OpenWire and AMQP clients support them, STOMP silently ignores them.
 """
 
 from collections.abc import Iterable, Sequence
@@ -26,7 +26,7 @@ PROTOCOLS = ("stomp", "amqp", "openwire")
 def routes(
     brokers: Sequence[AnyBroker], sent: Iterable[ClientDestination], consumed: Iterable[ClientDestination]
 ) -> tuple[Route, ...]:
-    """One route for each destination in ``sent``. ValueError for a destination that is not understood."""
+    """Return one route per destination in ``sent``. Raises ValueError for a destination that is not understood."""
     sent, consumed = [*sent], [*consumed]
     virtual = {broker.use_virtual_topics for broker in brokers if isinstance(broker, Broker)}
     dialect = Dialect(
@@ -45,8 +45,8 @@ def routes(
     fed = [route for route in found if any(copy.once_subscribed for copy in route.copies)]
     if fed and len(virtual) > 1:
         raise ValueError(
-            f"destination {fed[0].destination!r}: some brokers have use_virtual_topics and some do not; set it equally "
-            "for all"
+            f"destination {fed[0].destination!r}: some brokers have use_virtual_topics and some do not; set it to the "
+            "same value for all"
         )
     return found
 
@@ -57,10 +57,10 @@ def _feeds(topic: str, queue: str) -> bool:
 
 
 def _require_no_virtual_pattern(dialect: Dialect, address: ClientDestination) -> None:
-    """A consumer with wildcards has a queue of that very name too, which a virtual topic feeds like any other."""
+    """A consumer with wildcards also has a queue with exactly that name, which a virtual topic feeds."""
     for place in places(dialect, address, consumes=True):
         if place.startswith(f"{QUEUE}{CONSUMER}.") and is_pattern(place):
             raise ValueError(
-                f"destination {address.destination!r}: a virtual topic feeds the queue of this very name, beside the "
-                "queues that it matches; write the whole name of one queue"
+                f"destination {address.destination!r}: a virtual topic also feeds the queue with exactly this name, "
+                "besides the queues that match it; write the full name of one queue"
             )

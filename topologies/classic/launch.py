@@ -1,8 +1,8 @@
-"""Makes the command line that starts a Classic broker as a Java process, and says how one is started in its image.
+"""Builds the command line that starts a Classic broker as a Java process, and the start script for its image.
 
-The command is that of the distribution's own ``bin/activemq`` script, without the script: same jar, same exports. Left
-out are its JMX switches (Jolokia's agent reads the MBeans from inside), added is only what keeps a run to itself. No
-password is among the arguments: they name files.
+The command matches the distribution's ``bin/activemq`` script, without the script: same jar, same exports. Its JMX
+switches are left out (Jolokia's agent reads the MBeans from inside the JVM), and only options that isolate a run are
+added. The arguments contain no password: they name files.
 """
 
 from pathlib import Path, PurePosixPath
@@ -49,8 +49,10 @@ OPENED = (
 
 
 def command(launch: Launch, folders: BrokerFolders, agent_file: Path, store: Path | None = None) -> list[str]:
-    """The argument list of one broker. ``agent_file``: as `agent_properties` has it; ``store``: of a pair, the active's
-    data folder."""
+    """The arguments for one broker.
+
+    ``agent_file``: see `agent_properties`. ``store``: for a standby, the active's data folder.
+    """
     home = launch.distribution
     return [
         *jvm(launch, folders, agent_file),
@@ -61,7 +63,7 @@ def command(launch: Launch, folders: BrokerFolders, agent_file: Path, store: Pat
         f"-Dactivemq.conf={folders.conf}",
         f"-D{DATA_PROPERTY}={folders.data}",
         *([f"-D{STORE_PROPERTY}={store}"] if store else []),
-        f"-D{LOG_CONFIG_PROPERTY}={folders.conf}/{LOG4J2_PROPERTIES}",  # log4j 1, of 5.16, does not read it
+        f"-D{LOG_CONFIG_PROPERTY}={folders.conf}/{LOG4J2_PROPERTIES}",  # ignored by log4j 1, in 5.16
         f"-D{SECRETS_PROPERTY}={launch.secrets_file}",
         *([f"-D{KEYSTORE_PROPERTY}={launch.stores.keys}"] if launch.stores else []),
         *([f"-D{TRUSTSTORE_PROPERTY}={launch.stores.trusted}"] if launch.stores else []),
@@ -95,17 +97,18 @@ def no_container(topology: Topology, broker: AnyBroker) -> str:
     """Why a broker cannot run in a container, with the next step; '' if it can. Pure."""
     if isinstance(broker, Broker) and looked_for(topology, broker) and _tells_clients(broker):
         return (
-            f"broker {broker.name!r} is found by multicast and has update_cluster_clients: in a container it has"
-            " one address for brokers and another for clients, and tells both the same; use --runtime processes, or"
+            f"broker {broker.name!r} is discovered by multicast and has update_cluster_clients: in a container it has"
+            " different addresses for brokers and clients, but announces only one; use --runtime processes, or"
             " give the links that lead to it a static discovery"
         )
     return ""
 
 
 def in_container(topology: Topology, broker: AnyBroker) -> AnyBroker:
-    """It announces its address to clients. This machine publishes it at that address.
+    """A broker in a container announces its IP address to clients; this machine publishes its ports at that address.
 
-    One that others find by multicast publishes its name, by which they reach it: it tells everyone the same.
+    A broker that others discover by multicast announces its host name, at which they reach it, because it announces
+    the same address to everyone.
     """
     if not isinstance(broker, Broker):
         return broker

@@ -1,12 +1,12 @@
-"""Proves that a network connector is really up, by what the brokers at its ends show.
+"""Proves that a network connector is up, from the MBeans of the brokers at its ends.
 
-A bridge's MBean is registered before the far side is ready and before its subscriptions exist, so it proves nothing by
-itself. A link counts as proven when
+A bridge's MBean is registered before the far side is ready and before its subscriptions exist, so it proves nothing
+alone. A link counts as proven when
 
 * the opening broker shows the bridge, with the right broker at its far end;
 * the far broker shows its end: the duplex bridge, or the opener's login;
-* the broker that receives the messages holds this link's subscription to its consumer advisories. By these advisories
-  the other broker learns of consumers. For a duplex link both brokers hold one.
+* the broker that receives the messages has this link's subscription to its consumer advisories. From these advisories
+  the other broker learns about consumers. For a duplex link both brokers have one.
 """
 
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ DEMAND = "ActiveMQ.Advisory.Consumer."
 
 
 def missing(link: Link, ends: Mapping[str, LinkEnd]) -> tuple[str, ...]:
-    """A sentence for each missing proof of a link; empty if the link is proven. ``ends``: by broker. Pure."""
+    """One sentence per missing proof of a link; empty if the link is proven. ``ends``: by broker. Pure."""
     if not isinstance(link, NetworkConnector):
         return ()
     opener, far = ends[link.opened_by.name], ends[link.to.name]
@@ -53,18 +53,18 @@ def _far_end_missing(link: NetworkConnector, far: LinkEnd, opener: str) -> str:
 
 
 def _demand_missing(link: NetworkConnector, holder: LinkEnd, listener: LinkEnd) -> str:
-    """The subscription at ``holder`` by which ``listener`` hears of its consumers; static bridges need none."""
+    """Check the subscription at ``holder`` for its consumer advisories to ``listener``; static bridges need none."""
     if link.static_bridge:
         return ""
     client_id = _demand_client_id(link, holder.broker, listener.broker)
     for subscription in holder.subscriptions:
         if subscription.client_id == client_id and subscription.destination.startswith(DEMAND):
             return ""
-    return f"{holder.broker} has no subscription by which {listener.broker} would hear of its consumers"
+    return f"{holder.broker} has no subscription that informs {listener.broker} of its consumers"
 
 
 def _demand_client_id(link: NetworkConnector, holder: str, listener: str) -> str:
-    """One-way: the opener's own login. Duplex: each end subscribes for the other, within its own broker."""
+    """One-way: the opener's login. Duplex: each end subscribes for the other, within its own broker."""
     if not link.duplex:
         return bridge_client_id(link.name, listener, link.client_id_token)
     return link.client_id_token.join((link.name, listener, "inbound", holder))

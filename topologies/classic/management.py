@@ -1,10 +1,10 @@
-"""Reads what a Classic broker tells of itself: its MBeans as values.
+"""Reads a Classic broker's MBeans.
 
-One bulk request asks for everything that is sampled (`figures_asked`), another for all that proves a link
-(`ends_asked`); the answers become values here. Functions that take an agent send requests; all others are pure.
+One bulk request fetches all sampled figures (`figures_asked`), and another everything that proves a link
+(`ends_asked`); this module parses the answers. Only functions that take an agent send requests; all others are pure.
 
-Bridges are told apart from clients by their client id, ``<link>_<opener>_outbound``: the attribute NetworkConnection is
-false for the connection of a duplex bridge (seen on 5.18.3), and one read a connection would cost the broker more.
+Bridges are distinguished from clients by their client id, ``<link>_<opener>_outbound``: the attribute NetworkConnection
+is false for the connection of a duplex bridge (seen on 5.18.3), and a read per connection would cost the broker more.
 """
 
 import re
@@ -51,14 +51,14 @@ BRIDGE_FIGURES = {
     "received_count": "ReceivedCounter",
 }
 BROKER_FIGURES = {
-    "connections": "CurrentConnectionsCount",  # bridges included
+    "connections": "CurrentConnectionsCount",  # including bridges
     "memory_percent": "MemoryPercentUsage",
     "store_percent": "StorePercentUsage",
     "total_messages": "TotalMessageCount",
-    "total_enqueues": "TotalEnqueueCount",  # of all destinations, advisories included
+    "total_enqueues": "TotalEnqueueCount",  # of all destinations, including advisories
 }
 WAITING = ("DispatchedQueueSize", "PendingQueueSize")
-"""Of a subscription: messages that it has and did not acknowledge, and those (of topics) that are kept for it."""
+"""A subscription's dispatched but unacknowledged messages, and messages (of topics) that are stored for it."""
 _CONSUMERS = "destinationName=*,endpoint=Consumer,clientId=*"
 _BRIDGES_CONSUMERS = "destinationName=*,endpoint=Consumer,clientId=*inbound*,consumerId=*"
 BROKERS = "org.apache.activemq:type=Broker,brokerName=*"  # every broker of a JVM
@@ -69,15 +69,15 @@ def broker_mbean(broker: str) -> str:
 
 
 def bridge_client_id(link: str, opened_by: str, token: str = "_") -> str:
-    """The client id with which a link's opening broker logs in at the other end."""
+    """The client id that a link's opening broker uses to log in at the other end."""
     return token.join((link, opened_by, "outbound"))
 
 
 def started_connectors(agent: Jolokia) -> int:
-    """How many transport connectors the broker has started; raises ManagementFailed while it has none.
+    """Number of transport connectors that the broker has started. Raises ManagementFailed while there are none.
 
-    Those of 5.16 do not say that they are started: each counts from when it has its port. Every version has an
-    attribute by which they are found.
+    Connectors of 5.16 do not show whether they are started, so each counts once it has its port. Every version has an
+    attribute that finds them.
     """
     connectors = f"{broker_mbean(agent.calls_itself)},connector=clientConnectors,connectorName=*"
     answers = agent.read(connectors, "Started", "StatisticsEnabled")
@@ -85,19 +85,19 @@ def started_connectors(agent: Jolokia) -> int:
 
 
 def figures_of(agent: Jolokia, bridge_client_ids: Collection[str]) -> Figures:
-    """One request. Raises ManagementFailed."""
+    """The broker's current figures, by one request. Raises ManagementFailed."""
     answers = agent.bulk(figures_asked(agent.calls_itself))
     try:
         return figures(agent.broker, answers, bridge_client_ids)
-    except (KeyError, TypeError, ValueError) as error:  # an MBean may be going while it is read
+    except (KeyError, TypeError, ValueError) as error:  # an MBean may disappear while it is read
         reason = f"{type(error).__name__}: {error}"
         raise ManagementFailed(
-            f"broker {agent.broker!r}: its figures are not as 5.18.3 gives them ({reason})"
+            f"broker {agent.broker!r}: its figures are not in the format of 5.18.3 ({reason})"
         ) from None
 
 
 def end_of(agent: Jolokia) -> LinkEnd:
-    """One request; a broker that does not answer is an end with a failure."""
+    """The broker's data on its links, by one request; a broker that does not answer has a ``failure``."""
     try:
         return link_end(agent.broker, agent.bulk(ends_asked(agent.broker)))
     except ManagementFailed as error:
@@ -117,7 +117,7 @@ def figures_asked(broker: str) -> tuple[Request, ...]:
 
 
 def figures(broker: str, answers: Sequence[Answer], bridge_client_ids: Collection[str]) -> Figures:
-    """The answers to `figures_asked` as values. Raises ManagementFailed when one is an error."""
+    """Parse the answers to `figures_asked`. Raises ManagementFailed if one is an error."""
     whole, heap, queues, subscriptions, *bridges, connections = (value_of(broker, answer) for answer in answers)
     return Figures(
         broker=named_figures(BROKER_FIGURES, whole) | heap_figures(heap),
@@ -130,9 +130,9 @@ def figures(broker: str, answers: Sequence[Answer], bridge_client_ids: Collectio
 def _with_unconfirmed(
     broker: str, bridges: Sequence[Bridge], subscriptions: Mapping[str, Mapping[str, Any]]
 ) -> tuple[Bridge, ...]:
-    """With ``unconfirmed``: messages that the bridge's subscriptions have, and the other broker has not confirmed.
+    """Add ``unconfirmed``: messages in the bridge's subscriptions that the other broker has not confirmed.
 
-    A bridge's own counters cannot tell: they count advisories that it takes, and not that they were sent on.
+    A bridge's own counters cannot show this: they count received advisories, and not whether messages were forwarded.
     """
     held = Counter[str]()  # by client id
     for name, waiting in subscriptions.items():
@@ -153,7 +153,7 @@ def _held_by(broker: str, bridge: Bridge, held: Mapping[str, int]) -> int:
 
 
 def durable_subscriptions(agent: Jolokia) -> list[DurableSubscription]:
-    """Those of clients and of links. Raises ManagementFailed."""
+    """The durable subscriptions of clients and links. Raises ManagementFailed."""
     mbeans = f"{broker_mbean(agent.calls_itself)},destinationType=Topic,{_CONSUMERS},consumerId=Durable*"
     attributes = ("ClientId", "SubscriptionName", "DestinationName", "Selector", "Active", "PendingQueueSize")
     (answer,) = agent.bulk([read(mbeans, *attributes)])
@@ -184,7 +184,7 @@ def ends_asked(broker: str) -> tuple[Request, ...]:
 
 
 def link_end(broker: str, answers: Sequence[Answer]) -> LinkEnd:
-    """The answers to `ends_asked` as values. Raises ManagementFailed when one is an error."""
+    """Parse the answers to `ends_asked`. Raises ManagementFailed if one is an error."""
     *bridges, connections, subscriptions = (value_of(broker, answer) for answer in answers)
     names = (object_name(name) for name in subscriptions)
     return LinkEnd(
@@ -196,7 +196,7 @@ def link_end(broker: str, answers: Sequence[Answer]) -> LinkEnd:
 
 
 def _bridges_asked(mbean: str) -> tuple[Request, ...]:
-    """Of both kinds: those that this broker opened, and the far ends of duplex links."""
+    """Requests for bridges that this broker opened, and for the far ends of duplex links."""
     attributes = ("RemoteBrokerName", "CreatedByDuplex", *BRIDGE_FIGURES.values())
     return tuple(
         read(f"{mbean},connector={kind},networkConnectorName=*,networkBridge=*", *attributes)
@@ -205,7 +205,7 @@ def _bridges_asked(mbean: str) -> tuple[Request, ...]:
 
 
 def connections_asked(mbean: str) -> Request:
-    """Names only: the one view of a connection that exists once it has logged in."""
+    """Request only the names of connections, from the only view that exists as soon as a connection has logged in."""
     return search(f"{mbean},connector=clientConnectors,connectorName=*,connectionViewType=clientId,connectionName=*")
 
 
@@ -232,12 +232,12 @@ def of_clients(connections: Sequence[str], bridge_client_ids: Collection[str]) -
 
 
 def start_connector(agent: Jolokia, link: str) -> None:
-    """Starts a network connector. Raises ManagementFailed."""
+    """Start a network connector. Raises ManagementFailed."""
     agent.execute(_connector_mbean(agent.calls_itself, link), "start")
 
 
 def stop_connector(agent: Jolokia, link: str) -> None:
-    """Stops a network connector, and with it its bridge. Raises ManagementFailed."""
+    """Stop a network connector and its bridge. Raises ManagementFailed."""
     agent.execute(_connector_mbean(agent.calls_itself, link), "stop")
 
 
@@ -246,24 +246,24 @@ def _connector_mbean(broker: str, link: str) -> str:
 
 
 LIMIT, PERCENT = "StoreLimit", "StorePercentUsage"
-# Less than an empty KahaDB holds (12 KiB in 5.18.3). Not 1 byte: the percentage is a 32-bit number, which a store of
-# 21 MiB would then overflow. The broker takes a negative percentage for room. With this limit 80 GiB can be told.
+# Less than an empty KahaDB holds (12 KiB in 5.18.3). Not 1 byte: the percentage is a 32-bit number, and with 1 byte a
+# store of 21 MiB overflows it. The broker treats a negative percentage as free space. This limit works up to 80 GiB.
 LOW_LIMIT_BYTES = 4096
 
 
 def lower_store_limit(agent: Jolokia) -> int:
-    """Lowers the limit of the store below what it holds. Producer flow control then holds durable messages back.
+    """Lower the store limit below its current content. Producer flow control then blocks durable messages.
 
-    Returns the limit before, in bytes. Raises ManagementFailed.
+    Returns the previous limit in bytes. Raises ManagementFailed.
     """
     return int(agent.write(broker_mbean(agent.calls_itself), LIMIT, LOW_LIMIT_BYTES))
 
 
 def restore_store_limit(agent: Jolokia, limit_bytes: int) -> None:
-    """Raises ManagementFailed."""
+    """Set the store limit back. Raises ManagementFailed."""
     agent.write(broker_mbean(agent.calls_itself), LIMIT, limit_bytes)
 
 
 def store_percent(agent: Jolokia) -> int:
-    """How much of the limit is used; the broker's store is full from 100 on. Raises ManagementFailed."""
+    """The percentage of the limit that is used; the store is full at 100. Raises ManagementFailed."""
     return int(agent.read(broker_mbean(agent.calls_itself), PERCENT)[PERCENT])

@@ -1,8 +1,8 @@
-"""Models Classic's network connectors, each a link from the broker that opens it, and how they find their end.
+"""Models Classic's network connectors, which are links, and how each finds the broker at its end.
 
-Defaults of `NetworkConnector` are those of ActiveMQ Classic 5.18.3, as its own beans have them. Older manuals differ on
-``decrease_network_consumer_priority`` (AMQ-5137) and ``always_sync_send`` (AMQ-3331). networkTTL is left out on
-purpose: it overwrites the two TTLs that it stands for. The properties that take a Java object are also left out
+Defaults of `NetworkConnector` are from the beans of ActiveMQ Classic 5.18.3. Older manuals differ on
+``decrease_network_consumer_priority`` (AMQ-5137) and ``always_sync_send`` (AMQ-3331). networkTTL is omitted on purpose,
+because it overwrites the two TTLs that it stands for. Properties that take a Java object are also omitted
 (bridgeFactory, connectionFilter, sslContext).
 """
 
@@ -21,7 +21,7 @@ PLAIN = ("tcp", "nio")
 
 @dataclass(frozen=True)
 class StaticDiscovery:
-    """The opening broker knows the address, and retries with these settings. Defaults are 5.18.3's ``static:``.
+    """The opening broker has the address, and retries with these settings. Defaults are from 5.18.3's ``static:``.
 
     There is no jitter.
 
@@ -35,7 +35,7 @@ class StaticDiscovery:
     use_exponential_back_off: bool = True
     back_off_multiplier: int = number(2, least=1)
     max_reconnect_attempts: int = number(0, least=0)  # 0: for ever
-    # A bridge that lived this long starts from the initial delay again.
+    # A bridge that was up for this long restarts with the initial delay.
     min_connect_time_ms: int = number(5000, least=0)
 
     def __post_init__(self) -> None:
@@ -46,11 +46,11 @@ class StaticDiscovery:
 
 @dataclass(frozen=True)
 class MulticastDiscovery:
-    """The far broker announces itself by multicast, and listeners open the bridge. Defaults of 5.18.3.
+    """The far broker announces itself by multicast; brokers that listen open the bridge. Defaults are from 5.18.3.
 
-    Every broker announces itself in a group of its own, so a link has exactly the end in the topology.
-    ``time_to_live``: the number of routers that its packets may pass. Silence of ten keep-alive intervals means that
-    the broker is gone.
+    Every broker announces itself in a separate group, so a link has exactly the end in the topology. ``time_to_live``:
+    the number of routers that its packets may pass. A broker that is silent for ten keep-alive intervals counts as
+    gone.
     """
 
     kind: ClassVar[str] = "multicast"
@@ -69,7 +69,7 @@ class MulticastDiscovery:
         subject = "multicast discovery"
         if not _is_multicast(self.address):
             raise TopologyInvalid(
-                f"{subject}: address={self.address!r}, but it must be an address of multicast, e.g. 239.255.2.3",
+                f"{subject}: address={self.address!r}, but it must be a multicast address, e.g. 239.255.2.3",
                 field="address",
             )
         require_rules(subject, self)
@@ -85,12 +85,12 @@ def _is_multicast(address: str) -> bool:
 
 @dataclass(frozen=True)
 class NetworkConnector(Link):
-    """One Classic bridge: messages go from ``opened_by`` to ``to`` on demand; ``duplex`` sends them back too."""
+    """A Classic bridge: messages go from ``opened_by`` to ``to`` on demand, and with ``duplex`` also back."""
 
     kind: ClassVar[str] = "networkConnector"
 
     # demand
-    conduit_subscriptions: bool = True  # a remote broker's consumers of one destination count as one
+    conduit_subscriptions: bool = True  # a remote broker's consumers of a destination count as one
     conduit_network_queue_subscriptions: bool = False
     dynamic_only: bool = False
     static_bridge: bool = False
@@ -107,7 +107,7 @@ class NetworkConnector(Link):
     decrease_network_consumer_priority: bool = True
     consumer_priority_base: int = number(-5, least=-128, most=127)
     prefetch_size: int = number(1000, least=1)
-    advisory_prefetch_size: int = number(0, least=0)  # 0: as prefetch_size
+    advisory_prefetch_size: int = number(0, least=0)  # 0: same as prefetch_size
     advisory_ack_percentage: int = number(75, least=1, most=100)
     dispatch_async: bool = True
     always_sync_send: bool = True
@@ -120,7 +120,7 @@ class NetworkConnector(Link):
     gc_destination_views: bool = True
     gc_sweep_time_ms: int = number(60_000, least=1)
     # connection
-    # Silence after which the bridge is given up; the smaller of both ends holds.
+    # Silence after which the bridge is closed; the smaller value of both ends applies.
     max_inactivity_ms: int = number(30_000, least=0)
     discovery: StaticDiscovery | MulticastDiscovery = field(default_factory=StaticDiscovery)
 
@@ -130,5 +130,5 @@ class NetworkConnector(Link):
         return self.carried_by if plain else ""
 
     def called(self, brokers: Iterable[AnyBroker]) -> tuple[AnyBroker, ...]:
-        """A standby of its end too."""
+        """The end of the link and its standby."""
         return (self.to, *(broker for broker in brokers if broker.standby_of == self.to.name))

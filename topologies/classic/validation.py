@@ -1,6 +1,6 @@
-"""Checks Classic brokers and their links, beside the rules that hold for every product.
+"""Checks Classic brokers and their links, in addition to the rules for every product.
 
-Each rule yields a sentence a breach.
+Each rule yields one sentence per violation.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,29 +21,29 @@ def classic_problems(brokers: Sequence[AnyBroker], links: Sequence[Link]) -> Ite
 
 
 def classic_warnings(brokers: Sequence[AnyBroker], links: Sequence[Link]) -> Iterator[str]:
-    """Warnings about settings that are allowed, and sometimes meant."""
+    """Warnings about settings that are valid, and sometimes intended."""
     yield from _unasked(links)
     yield from _wildcards(links)
     yield from _wildcards_of_policies(brokers)
 
 
 def _unasked(links: Sequence[Link]) -> Iterator[str]:
-    """Links without demand for any message: consumers are not heard of, and nothing is named instead."""
+    """Links that never have demand: they learn of no consumers, and include no destinations statically."""
     for link in links:
         if not isinstance(link, NetworkConnector) or link.statically_included_destinations:
             continue
         if link.static_bridge:
             yield (
-                f"link {link.name!r} carries nothing: it is a static_bridge, which hears of no consumers; name what it"
-                " shall carry in statically_included_destinations"
+                f"link {link.name!r} carries nothing: it is a static_bridge, which ignores consumers; list its"
+                " destinations in statically_included_destinations"
             )
             continue
         for _, end in link.directions:
             far = link.to if end == link.to.name else link.opened_by
             if isinstance(far, Broker) and not far.advisory_support:
                 yield (
-                    f"link {link.name!r} carries nothing to {end!r}: without advisory_support that tells of no"
-                    " consumers; leave it on there, or name what shall cross in statically_included_destinations"
+                    f"link {link.name!r} carries nothing to {end!r}: without advisory_support that broker announces no"
+                    " consumers; turn it on there, or list destinations in statically_included_destinations"
                 )
 
 
@@ -53,24 +53,24 @@ def _wildcards_of_policies(brokers: Sequence[AnyBroker]) -> Iterator[str]:
             if "#" in policy.pattern.split("."):
                 yield (
                     f"broker {broker.name!r}: policies have the pattern {policy.pattern!r}: '#' is Artemis' wildcard,"
-                    " and a word like others here; write '>'"
+                    " and an ordinary word here; write '>'"
                 )
 
 
 def _wildcards(links: Sequence[Link]) -> Iterator[str]:
-    """Text that Artemis would read as a pattern, but Classic reads as a name."""
+    """Warn about text that Artemis would read as a pattern, but Classic reads as a name."""
     for link in links:
         for field in DESTINATIONS if isinstance(link, NetworkConnector) else ():
             for destination in getattr(link, field):
                 if "#" in destination.partition("://")[2].split("."):
                     yield (
-                        f"link {link.name!r}: {field} has {destination!r}: '#' is Artemis' wildcard, and a word like"
-                        " others here; write '>'"
+                        f"link {link.name!r}: {field} has {destination!r}: '#' is Artemis' wildcard, and an ordinary"
+                        " word here; write '>'"
                     )
 
 
 def _told_apart(links: Sequence[Link]) -> Iterator[str]:
-    """A broker tells where it is in one way only, so all that look for it by multicast must look there."""
+    """A broker announces itself in only one way, so all links that discover it by multicast must look there."""
     discoveries: dict[str, tuple[str, MulticastDiscovery]] = {}
     for link in links:
         if isinstance(link, NetworkConnector) and isinstance(link.discovery, MulticastDiscovery):

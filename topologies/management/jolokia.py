@@ -1,4 +1,4 @@
-"""Asks a broker about itself by Jolokia: MBeans over HTTP, many questions in one request."""
+"""Queries a broker through Jolokia: MBeans over HTTP, with many queries in one request."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ from topologies.model.trust import untrusted
 TIMEOUT_S = 5.0
 ORIGIN_REJECTED = re.compile(r"Origin .* is not allowed")
 ORIGIN_HELP = (
-    "{0} rejects the origin {1}; write a host name that the broker's jolokia-access.xml allows (allow-origin), or add "
+    "{0} rejects the origin {1}; use a host name that the broker's jolokia-access.xml allows (allow-origin), or add "
     "{1} there"
 )
 LOOPBACK = ("127.0.0.1", "::1")
@@ -23,12 +23,12 @@ Request = Mapping[str, object]
 
 
 class ManagementFailed(Exception):
-    """A broker did not answer about itself: names the broker, the MBean and why. Never holds a password."""
+    """A management request failed: names the broker, the MBean and the reason. Never contains a password."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """One answer of a bulk request: ``status`` 200 and a value, or another status and an error text."""
+    """One answer in a bulk request: status 200 with a value, or another ``status`` with an error text."""
 
     mbean: str
     status: int
@@ -37,12 +37,12 @@ class Answer:
 
 
 def read(mbean: str, *attributes: str) -> Request:
-    """Attributes of one MBean, or of all that a pattern matches (then the value is a dict by MBean name)."""
+    """Request attributes of an MBean, or of all MBeans that a pattern matches (the value is a dict by MBean name)."""
     return {"type": "read", "mbean": mbean, "attribute": list(attributes)}
 
 
 def search(mbean: str) -> Request:
-    """The names of all MBeans that a pattern matches."""
+    """Request the names of all MBeans that a pattern matches."""
     return {"type": "search", "mbean": mbean}
 
 
@@ -55,7 +55,7 @@ def write(mbean: str, attribute: str, value: object) -> Request:
 
 
 def object_name(name: str) -> dict[str, str]:
-    """The key properties of an MBean's name. Brokers allow no commas and equals signs in them.
+    """The key properties of an MBean's name. Brokers do not allow commas or equals signs in them.
 
     ``org.apache.activemq:type=Broker,brokerName=b`` gives ``{"type": "Broker", "brokerName": "b"}``.
     """
@@ -64,7 +64,7 @@ def object_name(name: str) -> dict[str, str]:
 
 
 class Jolokia:
-    """The agent of one broker. One at a time may use it: a thread or greenlet that asks makes its own."""
+    """The agent of a broker. Not thread-safe: each thread or greenlet creates its own."""
 
     def __init__(self, endpoint: ManagementEndpoint, timeout_s: float = TIMEOUT_S) -> None:
         self.broker, self._url, self._timeout_s = endpoint.broker, endpoint.url, timeout_s
@@ -73,16 +73,16 @@ class Jolokia:
         self._session.trust_env = False  # no proxy, no .netrc between us and a broker
         self._session.auth = (endpoint.username, endpoint.password)
         self._session.verify = endpoint.ca_file or True
-        self._session.headers["Origin"] = _origin(endpoint.url)  # without it a web console refuses all questions
+        self._session.headers["Origin"] = _origin(endpoint.url)  # without it a web console rejects all requests
         host, port = urlsplit(endpoint.url).hostname, urlsplit(endpoint.url).port
         localhost = f"{urlsplit(endpoint.url).scheme}://localhost" + (f":{port}" if port else "")
-        self._origin_on_loopback = localhost if host in LOOPBACK else ""  # a stock Artemis allows this name only
+        self._origin_on_loopback = localhost if host in LOOPBACK else ""  # the only name that a stock Artemis allows
 
     def __repr__(self) -> str:
         return f"<Jolokia of {self.broker} at {self._url}>"
 
     def bulk(self, requests_: Sequence[Request]) -> list[Answer]:
-        """Answers in the order asked; an MBean that is not there is an answer with status 404, not an error."""
+        """Return the answers in the order of the requests. A missing MBean gives an answer with status 404."""
         about = str(requests_[0]["mbean"]) + (f" and {len(requests_) - 1} more" if len(requests_) > 1 else "")
         answers = self._post(list(requests_), about)
         if _origin_is_rejected(answers) and self._origin_on_loopback:
@@ -90,14 +90,14 @@ class Jolokia:
             answers = self._post(list(requests_), about)
         if _origin_is_rejected(answers):
             raise self._failed(about, ORIGIN_HELP.format(self._url, self._session.headers["Origin"]))
-        if isinstance(answers, dict) and "error" in answers:  # of the whole request
+        if isinstance(answers, dict) and "error" in answers:  # for the whole request
             raise self._failed(about, f"{self._url} answers: {answers['error']}")
         if not isinstance(answers, list) or len(answers) != len(requests_):
-            raise self._failed(about, "the agent's answer does not fit the request")
+            raise self._failed(about, "the agent's answer does not match the request")
         return [_answer(request, answer) for request, answer in zip(requests_, answers, strict=True)]
 
     def read(self, mbean: str, *attributes: str) -> Any:
-        """The attributes by name (by MBean and name, for a pattern). Raises ManagementFailed, also if none is there."""
+        """The attributes by name (by MBean and name, for a pattern). Raises ManagementFailed, also if none exists."""
         return self._single(read(mbean, *attributes))
 
     def search(self, mbean: str) -> list[str]:
@@ -108,7 +108,7 @@ class Jolokia:
         return self._single(execute(mbean, operation, *arguments))
 
     def write(self, mbean: str, attribute: str, value: object) -> Any:
-        """Sets an attribute. Its value before. Raises ManagementFailed."""
+        """Set an attribute, and return its previous value. Raises ManagementFailed."""
         return self._single(write(mbean, attribute, value))
 
     def close(self) -> None:
@@ -130,13 +130,13 @@ class Jolokia:
             why = f": {doubt}" if doubt else f" cannot be reached ({type(error).__name__})"
             raise self._failed(about, f"{self._url}{why}") from None
         if response.status_code in (requests.codes.unauthorized, requests.codes.forbidden):
-            raise self._failed(about, f"{self._url} refuses the user name or password of the run")
+            raise self._failed(about, f"{self._url} rejects the user name or password of the run")
         if response.status_code != requests.codes.ok:
             raise self._failed(about, f"{self._url} answers with HTTP status {response.status_code}")
         try:
             return response.json()
         except requests.JSONDecodeError:
-            raise self._failed(about, f"{self._url} does not answer as a Jolokia agent does") from None
+            raise self._failed(about, f"{self._url} does not answer like a Jolokia agent") from None
 
     def _failed(self, about: str, why: str) -> ManagementFailed:
         return ManagementFailed(f"broker {self.broker!r}, MBean {about}: {why}")
@@ -148,7 +148,7 @@ def _origin(url: str) -> str:
 
 
 def _origin_is_rejected(answers: Any) -> bool:
-    """Whether a web console answers no page of that origin. The HTTP status is 200 all the same."""
+    """Whether a web console rejects requests from this origin. The HTTP status is 200 even then."""
     return isinstance(answers, dict) and bool(ORIGIN_REJECTED.search(str(answers.get("error", ""))))
 
 

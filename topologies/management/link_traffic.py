@@ -1,11 +1,11 @@
-"""Measures what links carry, and how long a round trip over each takes: rows of the samples table.
+"""Measures the traffic and round trips of links, as rows of the samples table.
 
-They are of links that go through proxies, and have no broker. Each is there once. Before the load: the least, median
-and most of a link's round trips. At the end: the bytes of the whole run, from the link's opener and to it.
+The rows are for links through proxies, and have no broker. Each row occurs once. Before the load: the minimum, median
+and maximum of a link's round trips. At the end: the bytes of the whole run, from the link's opener and to it.
 
-A round trip is measured by a short question through the link's own proxy, five times. The questions need no login: a
-broker repeats an OpenWire keep-alive or a Core ping at once, and answers an AMQP header by its own. Answers come from
-the broker's transport, so they do not wait for its messages. Links over ssl or http are not asked.
+A round trip is measured five times, by a short exchange through the link's own proxy. The exchange needs no login: a
+broker answers an OpenWire keep-alive or a Core ping at once, and an AMQP header with its own header. Answers come from
+the broker's transport, so they do not wait for its messages. Links over ssl or http are not measured.
 """
 
 import socket
@@ -28,13 +28,13 @@ KEEP_ALIVE_WANTED = struct.pack(
 AMQP_SASL = b"AMQP\x03\x01\x00\x00"
 CORE_MAGIC = b"ARTEMIS"
 PING, CHANNEL_OF_PINGS, CORE_TTL_MS = 10, 0, 60_000
-CORE_PING = struct.pack(">IBqq", 17, PING, CHANNEL_OF_PINGS, CORE_TTL_MS)  # its length first, as of any Core packet
+CORE_PING = struct.pack(">IBqq", 17, PING, CHANNEL_OF_PINGS, CORE_TTL_MS)  # begins with its length, like Core packets
 
 Exchange = Callable[[tuple[str, int], float, int], list[int]]
 
 
 class RoundTrip(NamedTuple):
-    """Nanoseconds over the exchanges, `TIMES` if nothing else is said."""
+    """Nanoseconds over several exchanges, by default `TIMES`."""
 
     least_ns: int
     median_ns: int
@@ -42,9 +42,9 @@ class RoundTrip(NamedTuple):
 
 
 def round_trip(link: Link, door: tuple[str, int], slack_s: float = SLACK_S, times: int = TIMES) -> RoundTrip | None:
-    """``door``: host and port by which the link calls its end. ``times``: how many exchanges.
+    """Measure the round trip of a link. ``times``: the number of exchanges.
 
-    None if it speaks no protocol with a question.
+    ``door``: host and port at which the link connects to its end. Returns None for a protocol without an exchange.
 
     Raises OSError, also if an answer takes longer than the link's set delay and jitter both ways plus ``slack_s``.
     """
@@ -57,21 +57,21 @@ def round_trip(link: Link, door: tuple[str, int], slack_s: float = SLACK_S, time
 
 
 def _by_openwire(door: tuple[str, int], timeout_s: float, times: int) -> list[int]:
-    """One connection: the broker greets, and then repeats."""
+    """Use one connection: the broker sends its greeting, then echoes."""
     with _connection(door, timeout_s) as link:
         _command(link)
         return [_timed(link, KEEP_ALIVE_WANTED, _command) for _ in range(times)]
 
 
 def _by_core(door: tuple[str, int], timeout_s: float, times: int) -> list[int]:
-    """One connection. Its first bytes identify Core among the acceptor's protocols."""
+    """Use one connection. Its first bytes select Core among the acceptor's protocols."""
     with _connection(door, timeout_s) as link:
         _timed(link, CORE_MAGIC + CORE_PING, _command)
         return [_timed(link, CORE_PING, _command) for _ in range(times)]
 
 
 def _by_amqp(door: tuple[str, int], timeout_s: float, times: int) -> list[int]:
-    """A connection each: there is one header at the beginning. To connect takes no way over the link."""
+    """Use one connection per exchange, because each has one header. Connecting itself does not cross the link."""
     durations_ns = []
     for _ in range(times):
         with _connection(door, timeout_s) as link:
@@ -102,13 +102,13 @@ def _exactly(link: socket.socket, size: int) -> bytes:
     while len(received) < size:
         chunk = link.recv(size - len(received))
         if not chunk:
-            raise ConnectionResetError("the broker hung up instead of answering")
+            raise ConnectionResetError("the broker closed the connection instead of answering")
         received += chunk
     return received
 
 
 EXCHANGES: Mapping[str, Exchange] = {"openwire": _by_openwire, "core": _by_core, "amqp": _by_amqp}
-"""By the protocol that a link speaks."""
+"""Exchanges by the protocol of a link."""
 
 
 KIND = "link"
@@ -116,7 +116,7 @@ AT_ONCE = 16
 
 
 class Counted(Protocol):
-    """Bytes each way."""
+    """Bytes in each direction."""
 
     @property
     def forth_bytes(self) -> int: ...
@@ -125,7 +125,7 @@ class Counted(Protocol):
 
 
 class Proxies(Protocol):
-    """What is needed of topologies.runtimes.proxies.link_proxies.LinkProxies."""
+    """The part of topologies.runtimes.proxies.link_proxies.LinkProxies that is needed here."""
 
     def proxy_endpoint_of(self, link: Link) -> tuple[str, int] | None: ...
 
@@ -140,9 +140,9 @@ def whole_run_rows(carried: Mapping[str, Counted], clock: Callable[[], int] = ti
 
 
 def round_trips(proxies: Proxies, links: Iterable[Link]) -> tuple[dict[str, RoundTrip], list[str]]:
-    """The round trips by link, for links that can be asked.
+    """The round trips by link, and one sentence for each link without an answer.
 
-    The second value has a sentence for each link without an answer. All links are asked at the same time.
+    All links are measured at the same time.
     """
     doors = [(link, door) for link in links if (door := proxies.proxy_endpoint_of(link))]
     trips: dict[str, RoundTrip] = {}
@@ -162,7 +162,7 @@ def round_trips(proxies: Proxies, links: Iterable[Link]) -> tuple[dict[str, Roun
 
 
 def tell_round_trips(proxies: Proxies, links: Iterable[Link], progress: Callable[[str], None]) -> list[Row]:
-    """Measure them, tell in a line what came out and in one each what did not, and return their rows."""
+    """Measure the round trips, report the results and any failures to ``progress``, and return the rows."""
     trips, silent = round_trips(proxies, links)
     for line in ([describe(trips)] if trips else []) + silent:
         progress(line)
@@ -179,7 +179,7 @@ def round_trip_rows(trips: Mapping[str, RoundTrip], clock: Callable[[], int] = t
 
 
 def describe(trips: Mapping[str, RoundTrip]) -> str:
-    """One line for all links; there is at least one."""
+    """One line for all links; ``trips`` must not be empty."""
     medians_ms = sorted(trip.median_ns / 1e6 for trip in trips.values())
     span = f"{medians_ms[0]:.1f}" + (f" to {medians_ms[-1]:.1f}" if len(medians_ms) > 1 else "")
     return f"round trips over links measured: {len(medians_ms)}, of {span} ms"

@@ -1,7 +1,7 @@
-"""Proves that every link of a topology is really up, or says what is missing where.
+"""Proves that every link of a topology is up, or reports what is missing.
 
-Each product defines the proof of a link (``link_proof.py`` in the product's folder). Only a canary message, sent after
-this, shows whether messages really cross.
+Each product defines the proof of a link (``link_proof.py`` in the product's folder). Only a canary message, sent
+afterwards, shows whether messages really cross.
 """
 
 import time
@@ -20,7 +20,7 @@ TIMEOUT_S = 60.0
 POLL_S = 0.25
 ANSWER_TIMEOUT_S = 3.0
 LOG_LINES = 5
-LINE_LIMIT = 600  # the reason stands at the end, after long names of threads
+LINE_LIMIT = 600  # the reason is at the end, after long thread names
 TELLING = (" WARN ", " ERROR ", "Exception", "stopped", "shutdown", "denied", "invalid")
 
 
@@ -28,7 +28,7 @@ AnEnd = TypeVar("AnEnd")
 
 
 class LinksNotProven(Exception):
-    """Links that did not come up in time: names each, what its ends lack, and what their logs say."""
+    """Links that did not come up in time: names each, with what is missing at its ends and what their logs say."""
 
 
 @dataclass(frozen=True)
@@ -49,14 +49,14 @@ def prove_links(
 ) -> float:
     """Wait until every link is proven; return the seconds it took. Raises LinksNotProven after ``timeout_s``.
 
-    ``links``: only these of the topology. If one broker at a link's end cannot be asked, no link is proven here. Then
-    only messages can show that they are up.
+    ``links``: only these links of the topology. If a broker at a link's end has no management address, no link is
+    proven here. Then only messages can show that the links are up.
     """
     began = time.monotonic()
     wanted = topology.links if links is None else links
     if silent := _without_management(runtime, wanted):
         if progress:
-            progress(f"links are left to the canaries to prove: no management address of {', '.join(silent)}")
+            progress(f"canaries must prove the links: {', '.join(silent)} have no management address")
         return 0.0
     _start_links(runtime, topology, wanted)
     while doubts := unproven(runtime, topology, wanted):
@@ -70,7 +70,7 @@ def prove_links(
 
 
 def unproven(runtime: ManagedBrokers, topology: Topology, links: Sequence[Link]) -> list[Doubt]:
-    """Those of ``links`` that are not proven at this moment. Raises ManagementFailed for a broker without an agent."""
+    """The ``links`` that are not proven now. Raises ManagementFailed for a broker without an agent."""
     management = management_of(topology)
     ends = _ends(runtime, topology, links, management.link_end)
     return doubtful(links, ends, management.missing)
@@ -84,7 +84,7 @@ def doubtful(
 
 
 def _start_links(runtime: ManagedBrokers, topology: Topology, links: Iterable[Link]) -> None:
-    """Those that do not start by themselves. Raises ManagementFailed."""
+    """Start the links that do not start automatically. Raises ManagementFailed."""
     start = management_of(topology).start_link
     for link in links:
         if not link.starts_by_itself:
@@ -93,7 +93,7 @@ def _start_links(runtime: ManagedBrokers, topology: Topology, links: Iterable[Li
 
 
 def _at_ends(links: Iterable[Link]) -> dict[str, None]:
-    """The brokers at an end of a link, in the order of the links. One without an agent is not asked."""
+    """The brokers at the ends of links, in the order of the links. Brokers without an agent are left out."""
     ends = (end for link in links for end in (link.opened_by, link.to))
     return dict.fromkeys(end.name for end in ends if end.has_agent)
 
@@ -111,9 +111,9 @@ def _without_management(runtime: ManagedBrokers, links: Iterable[Link]) -> list[
 def _ends(
     runtime: ManagedBrokers, topology: Topology, links: Iterable[Link], end: Callable[[Jolokia], AnEnd]
 ) -> dict[str, AnEnd]:
-    """The present data of each broker at an end of a link.
+    """The current data of each broker at an end of a link.
 
-    For a pair: the broker that serves, or the active if none does.
+    For a pair: the broker that serves, or the active broker if none does.
     """
     ends = {}
     for broker in _at_ends(links):
@@ -138,18 +138,18 @@ def _describe(doubts: Sequence[Doubt], timeout_s: float, runtime: ManagedBrokers
 
 
 def _unread(doubts: Sequence[Doubt], runtime: ManagedBrokers) -> list[str]:
-    """The logs to look at by hand: the logs of brokers that are not ours cannot be read here."""
+    """Which logs to check by hand: logs of brokers that we did not start cannot be read here."""
     ends = dict.fromkeys(name for doubt in doubts for name in (doubt.link.opened_by.name, doubt.link.to.name))
     if unread := [broker for broker in ends if runtime.log_path(broker) is None]:
         return [
-            f"the logs of {', '.join(unread)} cannot be read from here: check the user and password that each link logs"
-            " in with and, over TLS, the certificates that its opener trusts"
+            f"the logs of {', '.join(unread)} cannot be read from here: check the user and password of each link and,"
+            " for TLS, the certificates that its opener trusts"
         ]
     return []
 
 
 def relevant(log: Sequence[str], link: Link) -> list[str]:
-    """The last log lines that name the link or report a problem of a bridge, each line once. Pure."""
+    """The last log lines that name the link or report a problem of a bridge, without duplicates. Pure."""
     about = (link.name, "bridge", "Network connection", "Security")
     lines = [line for line in log if any(word in line for word in about) and any(sign in line for sign in TELLING)]
     named = [line for line in lines if link.name in line]

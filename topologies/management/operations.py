@@ -1,6 +1,6 @@
-"""Does to running brokers what an operator does by management: ends connections, stops links, fills a store.
+"""Operates running brokers through management: closes connections, stops links, fills a store.
 
-No runtime is needed for it, only an address where each broker is asked.
+It needs no runtime, only the management address of each broker.
 """
 
 import time
@@ -22,12 +22,12 @@ class ManagedOperations:
 
     def __init__(self, brokers: ManagedBrokers, topology: Topology) -> None:
         self._brokers, self._topology = brokers, topology
-        self._store_limits_bytes: dict[str, int] = {}  # of brokers whose limit is lowered, as it was before
+        self._store_limits_bytes: dict[str, int] = {}  # previous limits of brokers with a lowered limit
 
     def disconnect_clients(self, broker: str) -> int:
-        """End the connections of all its clients; how many. It is a failure if it has none.
+        """End all client connections; return their number. Raises ManagementFailed if there are none.
 
-        Returns once the broker shows none of these connections any more.
+        Returns once the broker shows none of these connections.
         """
         queries = management_of(self._topology).queries(self._topology, broker)
         try:
@@ -42,23 +42,23 @@ class ManagedOperations:
         except ManagementFailed as error:
             raise ManagementFailed(f"broker {broker!r} did not end its clients' connections: {error}") from error
         if not connections:
-            raise ManagementFailed(f"broker {broker!r} has no client whose connection could be ended")
+            raise ManagementFailed(f"broker {broker!r} has no client connection that could be closed")
         return len(connections)
 
     def stop_link(self, link: str) -> None:
-        """Stop what opens a link."""
+        """Stop a link at its opener."""
         self._ask_opener(link, management_of(self._topology).stop_link)
 
     def start_link(self, link: str) -> None:
-        """Start what `stop_link` stopped."""
+        """Start a link that `stop_link` stopped."""
         self._ask_opener(link, management_of(self._topology).start_link)
 
     def lower_store_limit(self, broker: str) -> None:
-        """Lower the limit of its store below what it holds."""
+        """Lower the broker's store limit below its current content."""
         self._store_limits_bytes[broker] = self._with_store_limit(broker, lambda limit, agent: limit.lower(agent))
 
     def restore_store_limit(self, broker: str) -> None:
-        """Restore the limit that it had before `lower_store_limit`."""
+        """Restore the limit from before `lower_store_limit`."""
         limit_bytes = self._store_limits_bytes.pop(broker)
         self._with_store_limit(broker, lambda limit, agent: limit.restore(agent, limit_bytes))
 
@@ -72,7 +72,7 @@ class ManagedOperations:
 
     def _with_store_limit(self, broker: str, change: Callable[[StoreLimit, Jolokia], AnAnswer]) -> AnAnswer:
         if (limit := management_of(self._topology).store_limit) is None:
-            raise ManagementFailed(f"broker {broker!r} takes no other store limit while it runs")
+            raise ManagementFailed(f"broker {broker!r} cannot change its store limit while it runs")
         try:
             with closing(Jolokia(self._brokers.management(broker))) as agent:
                 return change(limit, agent)

@@ -1,4 +1,4 @@
-"""Models where clients enter a topology: scenarios name a group, the topology says which brokers that means."""
+"""Client groups: scenarios name a group, and the topology maps it to the brokers that its clients connect to."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,12 +21,12 @@ class ClientGroup:
     def __post_init__(self) -> None:
         require_name("client group", self.name)
         if not self.enter_at:
-            raise TopologyInvalid(f"client group {self.name!r} enters nowhere: give it at least one broker in enter_at")
+            raise TopologyInvalid(f"client group {self.name!r} has no broker: list at least one broker in enter_at")
         require_rules(f"client group {self.name!r}", self)
         if self.failover.startswith("?"):
             bare = self.failover.lstrip("?")
             raise TopologyInvalid(
-                f"client group {self.name!r}: failover={self.failover!r}, but '?' goes without saying; write {bare!r}",
+                f"client group {self.name!r}: failover={self.failover!r}, but '?' is added for you; write {bare!r}",
                 field="failover",
             )
 
@@ -36,5 +36,5 @@ class ClientGroup:
         return f"failover:({','.join(uris[broker.name] for broker in self.enter_at)}){query}"
 
     def failover_uri_by_name(self, protocol: str) -> str:
-        """The same with broker names in place of hosts, for people: ``failover:(stomp://broker-1,…)?…``."""
+        """The failover URI with broker names in place of hosts, for people: ``failover:(stomp://broker-1,…)?…``."""
         return self.failover_uri({broker.name: f"{protocol}://{broker.name}" for broker in self.enter_at})

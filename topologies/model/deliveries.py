@@ -1,10 +1,10 @@
-"""Finds the consumers that messages are owed to, by the names of destinations. Pure.
+"""Finds which consumers should receive a message, from the names of destinations. Pure.
 
-    routes(dialect, [producers' addresses], [consumers' addresses])  ->  a `Route` for each destination of producers
+    routes(dialect, [producers' addresses], [consumers' addresses])  ->  one `Route` per destination of producers
 
-A product's ``deliveries.py`` has its `Dialect`: what its brokers read in the text of a destination. A text that is not
-understood is rejected, as nobody could tell then which messages are lost. `tests/topologies/test_deliveries.py`
-compares this with real brokers.
+A product's ``deliveries.py`` has its `Dialect`: how its brokers interpret the text of a destination. Text that is not
+understood is rejected, because losses could not be determined for it. `tests/topologies/test_deliveries.py` compares
+these rules with real brokers.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -18,7 +18,7 @@ KINDS = (QUEUE, TOPIC)
 
 @dataclass(frozen=True)
 class ClientDestination:
-    """A destination as a user class writes it, and the protocol of its clients."""
+    """A destination as written in a user class, and the protocol of its clients."""
 
     destination: str
     protocol: str
@@ -26,13 +26,13 @@ class ClientDestination:
 
 @dataclass(frozen=True)
 class Dialect:
-    """What the brokers of a product read in a destination.
+    """How a product's brokers interpret a destination.
 
     ``rest``: the wildcard for any number of levels, by protocol; ``*`` is one level. ``no_wildcards``: why destinations
-    of a kind (`QUEUE`, `TOPIC`) may have none. ``lists_by``: protocols in which commas separate destinations.
-    ``options``: the options behind ``?`` that consumers may have, by protocol. ``reserved``: beginnings of the brokers'
-    own names. ``dead_letters``: their dead-letter queues. ``feeds``: whether a message to a topic (a name) also goes to
-    a queue (a name), once that exists.
+    of a kind (`QUEUE`, `TOPIC`) cannot have wildcards. ``lists_by``: protocols in which commas separate destinations.
+    ``options``: the options that consumers may write after ``?``, by protocol. ``reserved``: name prefixes that the
+    brokers use themselves. ``dead_letters``: their dead-letter queues. ``feeds``: whether a message to a topic (a name)
+    also goes to a queue (a name), once that queue exists.
     """
 
     brokers: str
@@ -52,7 +52,7 @@ class Dialect:
 def routes(
     dialect: Dialect, sent: Iterable[ClientDestination], consumed: Iterable[ClientDestination]
 ) -> tuple[Route, ...]:
-    """One route for each destination in ``sent``. ValueError for a destination, or a pair, that is not understood."""
+    """Return one route per destination in ``sent``. Raises ValueError for text, or a pair, that is not understood."""
     taking = {address.destination: places(dialect, address, consumes=True) for address in dict.fromkeys(consumed)}
     exact: dict[str, list[str]] = {}
     patterns: list[tuple[str, str, str]] = []
@@ -83,23 +83,23 @@ def routes(
 
 
 def _require_distinct(destination: str, copies: Sequence[Copy]) -> None:
-    """ValueError if two copies of one message go to one queue or consumer: nobody could tell the copies apart."""
+    """Raise ValueError if a queue or consumer receives a message twice: the copies could not be told apart."""
     seen: dict[str, str] = {}
     for copy in copies:
         for taker in (copy.place, *(consumer for consumer in copy.consumers if consumer != copy.place)):
             if taker in seen:
                 ways = f"by {seen[taker]} and by {copy.place}" if seen[taker] != copy.place else f"to {copy.place}"
                 raise ValueError(
-                    f"destination {destination!r}: a message to it comes to {taker} twice, {ways}, and nobody could "
-                    "tell the two copies from a duplicate; send to fewer destinations, or consume narrower ones"
+                    f"destination {destination!r}: a message to it reaches {taker} twice, {ways}, and the two copies"
+                    " look like a duplicate; send to fewer destinations, or consume narrower ones"
                 )
             seen[taker] = copy.place
 
 
 def places(dialect: Dialect, address: ClientDestination, *, consumes: bool) -> tuple[str, ...]:
-    """The ``queue://NAME`` and ``topic://NAME`` that a destination stands for; of a consumer they may be patterns.
+    """The ``queue://NAME`` and ``topic://NAME`` of a destination; for a consumer these may be patterns.
 
-    ValueError for a text that is not understood.
+    Raises ValueError for text that is not understood.
     """
     subject = f"destination {address.destination!r}"
     text, mark, options = address.destination.partition("?")
@@ -108,16 +108,15 @@ def places(dialect: Dialect, address: ClientDestination, *, consumes: bool) -> t
     first_kind = _split(text)[0]
     parts = text.split(",")
     if parts[1:] and address.protocol not in dialect.lists_by:
-        only = (
-            f"only {' and '.join(dialect.lists_by)} clients of {dialect.brokers} have lists" if dialect.lists_by else ""
-        )
-        rule = f"{address.protocol} clients of {dialect.brokers} would take the comma for a part of the name"
+        able = " and ".join(dialect.lists_by)
+        only = f"only {able} clients of {dialect.brokers} support lists" if able else ""
+        rule = f"{address.protocol} clients of {dialect.brokers} would treat the comma as part of the name"
         raise ValueError(f"{subject}: {rule}{only and f', {only}'}; write one destination")
     read = tuple(part if part.startswith(KINDS) else f"{first_kind}{part}" for part in parts)
     for place in read:
         _require_name(subject, dialect, address.protocol, place, consumes=consumes)
     if consumes and len({_split(place)[0] for place in read}) > 1:
-        rule = "a consumer of queues and topics together gets nothing of some of them"
+        rule = "a consumer of both queues and topics misses messages from some of them"
         raise ValueError(f"{subject}: {rule}; write a class for each kind")
     if len({*read}) < len(read):
         raise ValueError(f"{subject}: it names {next(p for p in read if read.count(p) > 1)} twice; write it once")
@@ -131,67 +130,67 @@ def _require_options(
     allowed = dialect.options.get(address.protocol, ()) if consumes else ()
     if not allowed:
         who = f"{address.protocol} consumers" if consumes else "producers"
-        raise ValueError(f"{subject}: ? begins options, and {who} of {dialect.brokers} have none; leave them out")
+        raise ValueError(f"{subject}: ? begins options, but {who} of {dialect.brokers} have none; leave them out")
     for option in options.split("&"):
         name, equals, value = option.partition("=")
         if name not in allowed or not (equals and value) or "," in value:
-            rule = f"of the options of a destination, {', '.join(allowed)} can be used here"
+            rule = f"the supported destination options are {', '.join(allowed)}"
             raise ValueError(f"{subject}: {option!r}: {rule}; write {allowed[0]}=VALUE, or leave it out")
 
 
 def _require_name(subject: str, dialect: Dialect, protocol: str, place: str, *, consumes: bool) -> None:
-    """ValueError for a name that a broker would change, or read otherwise than it is written."""
+    """Raise ValueError for a name that a broker would change, or interpret differently."""
     kind, name = _split(place)
     if not consumes and (wild := next((letter for letter in name if letter in {"*", *dialect.rest.values()}), "")):
-        rule = f"{wild} is a wildcard for several destinations, and a message is sent to one; write its whole name"
+        rule = f"{wild} is a wildcard for several destinations, and a message has one destination; write the full name"
         raise ValueError(f"{subject}: {rule}")
     if any(letter.isspace() for letter in name):
-        rule = "no space may be in it, as brokers strip or refuse it; write - or . instead"
+        rule = "a name has no spaces, because brokers strip or reject them; write - or . instead"
         raise ValueError(f"{subject}: {rule}")
     if mark := next((mark for mark in ("://", "::") if mark in name), ""):
-        raise ValueError(f"{subject}: {mark} may not be in a name; write queue://NAME or topic://NAME")
+        raise ValueError(f"{subject}: a name cannot contain {mark}; write queue://NAME or topic://NAME")
     if "" in name.split("."):
-        raise ValueError(f"{subject}: a level of its name is empty; write a name before and after each dot")
+        raise ValueError(f"{subject}: a level of the name is empty; write a name before and after each dot")
     if own := next((own for own in (*dialect.reserved, CANARY_PREFIX) if name.startswith(own)), ""):
-        raise ValueError(f"{subject}: names that begin with {own} are not for users; choose another name")
+        raise ValueError(f"{subject}: the prefix {own} is reserved; choose another name")
     if consumes:
         _require_pattern(subject, dialect, protocol, place)
     pattern = name.replace(dialect.rest_of(protocol), ">") if consumes else name
     if kind == QUEUE and (dead := next((dead for dead in dialect.dead_letters if matches(pattern, dead)), "")):
-        rule = f"{dead} has dead letters, which could not be told from other messages then"
+        rule = f"{dead} is a dead-letter queue, and dead letters would be mixed with other messages"
         raise ValueError(f"{subject}: {rule}; choose another name")
 
 
 def _require_pattern(subject: str, dialect: Dialect, protocol: str, place: str) -> None:
-    """ValueError for wildcards that a consumer cannot have."""
+    """Raise ValueError for wildcards that a consumer cannot use."""
     rest = dialect.rest_of(protocol)
     kind, name = _split(place)
     levels = name.split(".")
     if foreign := next((letter for letter in name if letter in {*dialect.rest.values()} - {rest}), ""):
         raise ValueError(
-            f"{subject}: {foreign} is no wildcard for {protocol} clients of {dialect.brokers}; write {rest}"
+            f"{subject}: {foreign} is not a wildcard for {protocol} clients of {dialect.brokers}; write {rest}"
         )
     wild = [level for level in levels if "*" in level or rest in level]
     if not wild:
         return
     if partial := next((level for level in wild if len(level) > 1), ""):
-        raise ValueError(f"{subject}: a wildcard stands for a whole level, and {partial!r} has more; write * alone")
+        raise ValueError(f"{subject}: a wildcard replaces a whole level, but {partial!r} is longer; write * alone")
     if rest in levels[:-1]:
-        raise ValueError(f"{subject}: {rest} stands for all levels that follow, so it can only be the last one")
+        raise ValueError(f"{subject}: {rest} matches all following levels, so it can only be the last one")
     if levels[0] in wild:
-        rule = "a wildcard in the first level would match the brokers' own destinations too"
+        rule = "a wildcard in the first level would also match the brokers' internal destinations"
         raise ValueError(f"{subject}: {rule}; begin it with a name")
     if why := dialect.no_wildcards.get(kind, ""):
         raise ValueError(f"{subject}: {why}")
 
 
 def is_pattern(place: str) -> bool:
-    """Whether a place of a consumer has wildcards: ``*`` for one level, ``>`` for all that follow."""
+    """Whether a consumer's place has wildcards: ``*`` for one level, ``>`` for all following levels."""
     return any(level in ("*", ">") for level in _split(place)[1].split("."))
 
 
 def matches(pattern: str, name: str) -> bool:
-    """By levels, which dots part: ``orders.>`` means ``orders`` and all below it, ``orders.*`` what is one below."""
+    """Compare dot-separated levels: ``orders.>`` matches ``orders`` and all below it, ``orders.*`` one level below."""
     wanted, levels = pattern.split("."), name.split(".")
     for at, part in enumerate(wanted):
         if part == ">" and at == len(wanted) - 1:
@@ -202,6 +201,6 @@ def matches(pattern: str, name: str) -> bool:
 
 
 def _split(place: str) -> tuple[str, str]:
-    """The kind, with ``://``, and the name."""
+    """The kind, including ``://``, and the name."""
     kind, separator, name = place.partition("://")
     return f"{kind}{separator}", name

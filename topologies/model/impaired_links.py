@@ -1,11 +1,11 @@
-"""Reads the links that a user names, and their impairment: ``--link 'east<->west:delay=40ms'`` put upon a topology.
+"""Applies ``--link`` to a topology: ``east<->west:delay=40ms`` selects links and sets their impairment.
 
-    NAME        the link of that name
-    A<->B       every link between the two brokers, or the two regions, of these names, whoever opens it
+    NAME        the link with that name
+    A<->B       every link between the two brokers, or the two regions, regardless of which end opens it
     regions     every link between two regions
     *           every link
 
-Several are separated by ``;``. If two of them name the same link, the later one applies.
+Separate several with ``;``. If two select the same link, the later one applies.
 """
 
 from dataclasses import replace
@@ -22,12 +22,12 @@ HOW = "write LINK:delay=40ms,jitter=5ms,bandwidth=10MB/s, where LINK is a link's
 
 
 def impaired(topology: Topology, text: str | None) -> Topology:
-    """The topology with its links as ``text`` says. Raises `TopologyInvalid`."""
+    """Return the topology with the impairments in ``text``. Raises `TopologyInvalid`."""
     wanted = {link.name: link.impairment for link in topology.links}
     for part in filter(None, map(str.strip, (text or "").split(";"))):
         selector, _, settings = (piece.strip() for piece in part.partition(":"))
         if not selector:
-            raise TopologyInvalid(f"{part!r} names no link; {HOW}")
+            raise TopologyInvalid(f"{part!r} does not name a link; {HOW}")
         impairment = _read(part, settings)
         for link in links_meant(topology, selector):
             wanted[link.name] = impairment
@@ -36,14 +36,14 @@ def impaired(topology: Topology, text: str | None) -> Topology:
 
 
 def through_proxies(topology: Topology) -> Topology:
-    """The same with every link through a proxy, which delays nothing where the topology sets no delay."""
+    """Return the topology with a proxy in every link; it adds no delay where the topology sets none."""
     return replace(
         topology, links=tuple(changed(link, impairment=link.impairment or Impairment()) for link in topology.links)
     )
 
 
 def as_they_come(topology: Topology) -> Topology:
-    """The same with no link delayed, narrowed or measured."""
+    """Return the topology without any delay, bandwidth limit or measurement of links."""
     return replace(topology, links=tuple(changed(link, impairment=None) for link in topology.links))
 
 
@@ -55,7 +55,7 @@ def _read(part: str, settings: str) -> Impairment:
 
 
 def links_meant(topology: Topology, selector: str) -> list[Link]:
-    """At least one."""
+    """The links that ``selector`` matches, at least one. Raises `TopologyInvalid`."""
     if not topology.links:
         raise TopologyInvalid(
             f"{selector!r}: topology {topology.name!r} has no links; choose a topology with links, or name none"
@@ -69,7 +69,7 @@ def links_meant(topology: Topology, selector: str) -> list[Link]:
     links = [link for link in topology.links if link.name == selector]
     if not links:
         names = [link.name for link in topology.links]
-        raise TopologyInvalid(f"{selector!r}: there is no such link{nearest(selector, names)} (links: {_few(names)})")
+        raise TopologyInvalid(f"{selector!r}: no link has this name{nearest(selector, names)} (links: {_few(names)})")
     return links
 
 
@@ -79,12 +79,12 @@ def _between(topology: Topology, selector: str) -> list[Link]:
     for name in (begin, end):
         if name not in brokers_by_place:
             hint = f"{nearest(name, list(brokers_by_place))} (known: {_few(list(brokers_by_place))})"
-            raise TopologyInvalid(f"{selector!r}: no broker or region is called {name!r}{hint}")
+            raise TopologyInvalid(f"{selector!r}: no broker or region is named {name!r}{hint}")
     ends = {frozenset((a, b)) for a in brokers_by_place[begin] for b in brokers_by_place[end]}
     links = [link for link in topology.links if frozenset((link.opened_by.name, link.to.name)) in ends]
     if not links:
         joined = [f"{link.opened_by.name}{BETWEEN}{link.to.name}" for link in topology.links]
-        raise TopologyInvalid(f"{selector!r}: no link joins these two; there are {_few(joined)}")
+        raise TopologyInvalid(f"{selector!r}: no link joins these two; the links are {_few(joined)}")
     return links
 
 
@@ -99,7 +99,7 @@ def _between_regions(topology: Topology) -> list[Link]:
 
 
 def _places(topology: Topology) -> dict[str, set[str]]:
-    """The names that can be used, each with its brokers. A broker of a region's name means itself."""
+    """Broker and region names that can be used, each with its brokers. A broker's name takes precedence."""
     places: dict[str, set[str]] = {}
     for broker in topology.brokers:
         if broker.region:

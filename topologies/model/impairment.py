@@ -1,9 +1,9 @@
-"""Models a link's effect on its traffic: delay, jitter and bandwidth, each way alike.
+"""A link's effect on its traffic: delay, jitter and bandwidth, the same in both directions.
 
     Impairment(delay_ms=40)    opener ──── 40 ms ───► end      a round trip over the link takes 80 ms
                                opener ◄─── 40 ms ──── end
 
-On the command line one is written ``delay=40ms,jitter=5ms,bandwidth=10MB/s``.
+On the command line: ``delay=40ms,jitter=5ms,bandwidth=10MB/s``.
 """
 
 import re
@@ -13,7 +13,7 @@ from fractions import Fraction
 from topologies.model.spelling import nearest
 from topologies.model.validity import TopologyInvalid, number, require_rules
 
-LONGEST_DELAY_MS = 2_000  # the moon is 1,300 ms away; brokers that greet each other by far slower links give up
+LONGEST_DELAY_MS = 2_000  # the moon is 1,300 ms away; brokers time out in the handshake over far slower links
 MOST_KB_PER_S = 100_000_000
 MS = {"ms": Fraction(1), "s": Fraction(1000)}
 KB_PER_S = {
@@ -30,13 +30,13 @@ AMOUNT = re.compile(r"(\d+(?:\.\d+)?)\s*(\S+)")
 
 @dataclass(frozen=True)
 class Impairment:
-    """What a slow link does to traffic: delay, jitter and bandwidth.
+    """A link's delay, jitter and bandwidth.
 
-    ``delay_ms``: one way, both ways alike.
+    ``delay_ms``: one way; the same in both directions.
 
-    ``jitter_ms``: each piece of data takes up to that much more or less, but never overtakes another.
-    ``bandwidth_kb_per_s``: thousands of bytes a second, of each connection, each way; 0: all that the machine gives.
-    With nothing set a link is only measured.
+    ``jitter_ms``: each chunk of data takes up to this much more or less, but never overtakes another.
+    ``bandwidth_kb_per_s``: thousands of bytes per second for each connection and direction; 0: no limit.
+    With nothing set, the link is only measured.
     """
 
     delay_ms: int = number(0, least=0, most=LONGEST_DELAY_MS)
@@ -47,7 +47,7 @@ class Impairment:
         subject = "impairment"
         require_rules(subject, self)
         if self.jitter_ms > self.delay_ms:
-            rule = f"it must be at most delay_ms ({self.delay_ms}): nothing arrives before it was sent"
+            rule = f"it must be at most delay_ms ({self.delay_ms}): nothing can arrive before it was sent"
             raise TopologyInvalid(f"{subject}: jitter_ms={self.jitter_ms}, but {rule}", field="jitter_ms")
 
     def __str__(self) -> str:
@@ -58,13 +58,13 @@ class Impairment:
 
 
 def parse_impairment(text: str) -> Impairment:
-    """``delay=40ms,bandwidth=80Mbit/s``; '' sets nothing. Raises `TopologyInvalid`."""
+    """Parse ``delay=40ms,bandwidth=80Mbit/s``; '' sets nothing. Raises `TopologyInvalid`."""
     values: dict[str, int] = {}
     for setting in filter(None, map(str.strip, text.split(","))):
         name, equals, amount = (part.strip() for part in setting.partition("="))
         if name not in SETTINGS:
             hint = nearest(name, list(SETTINGS)) or f"; known are {', '.join(SETTINGS)}"
-            raise TopologyInvalid(f"{name!r} is nothing that a link can be given{hint}")
+            raise TopologyInvalid(f"links have no setting {name!r}{hint}")
         field, units, example = SETTINGS[name]
         if field in values:
             raise TopologyInvalid(f"{name} is given twice; keep one")
@@ -75,7 +75,7 @@ def parse_impairment(text: str) -> Impairment:
 
 
 def _amount(name: str, text: str, units: dict[str, Fraction], example: str) -> int:
-    """In the field's own unit, whole numbers only: so Toxiproxy has it."""
+    """An amount in the unit of its field. Toxiproxy accepts only whole numbers."""
     match = AMOUNT.fullmatch(text)
     if match is None or match[2] not in units:
         rule = f"it must be a number with a unit ({', '.join(units)}), e.g. {name}={example}"

@@ -1,4 +1,4 @@
-"""Models the Java virtual machine of one broker: its heap and further options."""
+"""The Java virtual machine of a broker: its heap and further options."""
 
 from dataclasses import dataclass
 
@@ -6,8 +6,8 @@ from topologies.model.validity import TopologyInvalid, require_plain
 
 LEAST_HEAP_MB = 64
 KINDS = ("-X", "-D")
-HEAP = "the heap is heap_mb; leave it out"
-OURS = "a run sets that itself; leave it out"
+HEAP = "set the heap by heap_mb; leave it out"
+OURS = "a run sets this option itself; leave it out"
 REFUSED = {
     "-Xms": HEAP,
     "-Xmx": HEAP,
@@ -33,24 +33,24 @@ REFUSED = {
     "-Djdk.net.hosts.file": OURS,
     "-Dlog4j2.configurationFile": OURS,
 }
-"""How an option begins to why a broker cannot have it, with the next step."""
+"""The beginning of an option to the reason why it is rejected, with the next step."""
 
 
 @dataclass(frozen=True)
 class Jvm:
-    """``heap_mb``: as much from the start as at most; 0: as ``--broker-memory`` says."""
+    """A JVM. ``heap_mb``: initial and maximum heap size; 0: the value of ``--broker-memory``."""
 
     heap_mb: int = 0
     options: tuple[str, ...] = ()  # -XX:+UseZGC
 
     @property
     def arguments(self) -> list[str]:
-        """What a Java is told by it."""
+        """The arguments for the Java command."""
         return [*([f"-Xms{self.heap_mb}m", f"-Xmx{self.heap_mb}m"] if self.heap_mb else []), *self.options]
 
     def __post_init__(self) -> None:
         if self.heap_mb and self.heap_mb < LEAST_HEAP_MB:
-            rule = f"it must be at least {LEAST_HEAP_MB}, or 0 for that of --broker-memory"
+            rule = f"it must be at least {LEAST_HEAP_MB}, or 0 for the value of --broker-memory"
             raise TopologyInvalid(f"jvm: heap_mb={self.heap_mb}, but {rule}", field="heap_mb")
         for option in self.options:
             require_plain("jvm", options=option)
@@ -62,5 +62,5 @@ def _why_refused(option: str) -> str:
     if not option.startswith(KINDS) or any(letter.isspace() for letter in option):
         return "it must be one option that begins with -XX:, -X or -D, e.g. -XX:+UseParallelGC"
     if option.startswith("-D") and "password" in option.partition("=")[0].lower():
-        return "anyone on the machine can read an argument, so no password can be one; leave it out"
+        return "every user of this machine can read a process's arguments, so a password cannot be one; leave it out"
     return next((why for begin, why in REFUSED.items() if option.startswith(begin)), "")

@@ -1,11 +1,11 @@
-"""Says which links go through a proxy, and which members of a cluster call which.
+"""Determines which links go through a proxy, and which cluster members connect to which.
 
-All links go through proxies if one link of a topology has a delay, a bandwidth limit or a measurement: else the proxy's
-own cost would be taken for a difference of the links.
+If one link of a topology has a delay, a bandwidth limit or a measurement, all its links go through proxies: otherwise
+the proxy's own cost would look like a difference between links.
 
-A link of a cluster is two bridges: each member opens one. A member announces one address to all callers. A proxy for
-one caller alone therefore needs a way to distinguish that caller. Without one, a shared proxy is before each member,
-and the links to that member have to be alike.
+A link of a cluster is two bridges: each member opens one. A member announces one address to all its callers. A separate
+proxy for each caller therefore needs a way to distinguish the callers. Without one, each member has a shared proxy, and
+all links to that member need the same impairment.
 """
 
 from collections.abc import Iterable, Iterator
@@ -20,7 +20,10 @@ AS_IT_COMES = Impairment()
 
 @dataclass(frozen=True)
 class MemberConnection:
-    """``link``: None between the two of a pair: they have one connector for each other and for the cluster."""
+    """A connection of one cluster member to another.
+
+    ``link``: None within a pair, which has one connector for each other and for the cluster.
+    """
 
     caller: AnyBroker
     called: AnyBroker
@@ -36,12 +39,12 @@ class MemberConnection:
 
     @property
     def is_back(self) -> bool:
-        """Whether the link's opener is called by its end."""
+        """Whether the link's end connects to the link's opener."""
         return self.link is not None and self.link.opened_by.name in (self.called.name, self.called.standby_of)
 
 
 def cluster_connections(links: Iterable[Link], brokers: Iterable[AnyBroker]) -> tuple[MemberConnection, ...]:
-    """Each connection once, including standbys'; the links' connections come first."""
+    """Each connection once, including those of standbys; the connections of links come first."""
     everyone = tuple(brokers)
     connections: list[MemberConnection] = []
     members: list[AnyBroker] = []
@@ -60,7 +63,7 @@ def cluster_connections(links: Iterable[Link], brokers: Iterable[AnyBroker]) -> 
 
 
 def called_twice(links: Iterable[Link]) -> Iterator[tuple[Link, Link]]:
-    """Two links of clusters that join the same two brokers: by one connector of each."""
+    """Pairs of cluster links that join the same two brokers, and so share their connectors."""
     link_by_ends: dict[frozenset[str], Link] = {}
     for link in links:
         if link.cluster_name:
@@ -70,26 +73,26 @@ def called_twice(links: Iterable[Link]) -> Iterator[tuple[Link, Link]]:
 
 
 def no_shared_proxies(links: Iterable[Link], brokers: Iterable[AnyBroker]) -> str:
-    """Why one proxy before each member cannot make all links as they are set, with the next step; '' if it can.
+    """Why a shared proxy per member cannot apply all impairments, with the next step; '' if it can.
 
-    This applies to containers: there callers cannot be distinguished.
+    This applies to containers, where callers cannot be distinguished.
     """
-    instead = "use --runtime processes, where each caller has a proxy of its own"
+    instead = "use --runtime processes, where each caller has a separate proxy"
     first_calls: dict[str, MemberConnection] = {}
     for call in cluster_connections(links, brokers):
         if call.link is None:
             if call.called.copies_store:
                 return (
-                    f"brokers {call.caller.name!r} and {call.called.name!r} copy a store to each other, which in"
-                    f" containers would go through the proxy of their cluster's links too; {instead}"
+                    f"brokers {call.caller.name!r} and {call.called.name!r} replicate a store, which in containers"
+                    f" would also go through the proxy of their cluster's links; {instead}"
                 )
             continue
         earlier = first_calls.setdefault(call.called.name, call)
         if earlier.impairment != call.impairment:
             return (
-                f"broker {call.called.name!r} tells its whole cluster one address, so in containers one proxy is before"
-                f" it, for every link that leads to it: {earlier.link_name!r} is to have {earlier.impairment} and"
-                f" {call.link_name!r} {call.impairment}; make them alike, or {instead}"
+                f"broker {call.called.name!r} announces one address to its cluster, so in containers all links to it"
+                f" share one proxy: {earlier.link_name!r} needs {earlier.impairment} and"
+                f" {call.link_name!r} {call.impairment}; make them equal, or {instead}"
             )
     return ""
 
@@ -99,16 +102,16 @@ def _pair(active: AnyBroker, brokers: Iterable[AnyBroker]) -> tuple[AnyBroker, .
 
 
 def proxied(links: Iterable[Link]) -> tuple[Link, ...]:
-    """All; none unless at least one has an impairment."""
+    """All links if at least one has an impairment; otherwise none."""
     every = tuple(links)
     return every if any(link.impairment is not None for link in every) else ()
 
 
 def impairment_problems(links: Iterable[Link]) -> Iterator[str]:
-    """Why links cannot be as they are asked to be."""
+    """Why the impairments of links cannot be applied."""
     for link, duplicate in called_twice(proxied(links)):
         yield (
             f"links {link.name!r} and {duplicate.name!r} both join {link.opened_by.name!r} and {link.to.name!r}, each"
-            " of which has one address for all its clusters, so no proxy can tell them apart; keep one, or leave both"
-            " as they are"
+            " of which has one address for all its clusters, so no proxy can tell them apart; keep one link, or set no"
+            " impairments"
         )

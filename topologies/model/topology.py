@@ -1,8 +1,8 @@
-"""Models a topology: brokers of one product, the links between them and the groups of clients that enter it.
+"""Models a topology: brokers of one product, the links between them, and the client groups.
 
-Frozen values, checked when they are made: a `Topology` that exists is valid (`TopologyInvalid` otherwise).
-`Topology.warnings` has legal settings that are perhaps not meant. Rules that depend on the product are in its
-`BrokerProduct`.
+Topologies are frozen and validated on creation: a `Topology` that exists is valid (otherwise it raises
+`TopologyInvalid`). `Topology.warnings` lists legal settings that may be unintended. Rules that depend on the product
+are in its `BrokerProduct`.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -22,31 +22,31 @@ from topologies.model.validation import active, kind_problems, part_problems, re
 from topologies.model.validity import TopologyInvalid, require_destinations, require_name
 
 MOST_BROKERS, MOST_LINKS = 200, 2_000
-"""More than one machine runs, and as many as are checked within a few seconds."""
+"""More than one machine can run, and few enough to validate within a few seconds."""
 Rule = Callable[[Sequence[AnyBroker], Sequence[Link]], Iterator[str]]
-"""(brokers, links) -> a sentence a breach."""
+"""(brokers, links) -> one sentence per violation."""
 
 
 @dataclass(frozen=True, eq=False)
 class BrokerProduct:
-    """All that the rest of the project asks of a broker product. `topologies.products` has the table of products.
+    """Everything that the rest of the project needs from a broker product. `topologies.products` lists the products.
 
-    * model: ``brokers`` and ``links`` are its kinds, by their names in a YAML file, the usual kind first.
-      ``manual_words`` are words of its manual by section of a YAML file, each with its replacement. ``join`` makes a
-      link between two brokers that no link joins yet; the first broker opens it. ``join`` also gets the existing links.
+    * model: ``brokers`` and ``links`` are its kinds, by their names in a YAML file, the default kind first.
+      ``manual_words`` are words from its manual by section of a YAML file, each with its replacement. ``join`` makes a
+      link between two brokers that have none yet; the first broker opens it. ``join`` also gets the existing links.
     * validate: ``problems`` and ``warnings``.
     * reach: ``reaches`` predicts whether a message to a destination gets from one broker to another, both by name;
-      ``carries_all``: whether it is known that every link carries that destination.
-    * deliver: ``routes`` finds the consumers that messages are owed to: (brokers, where producers send, what consumers
-      name). ValueError for a destination that is not understood.
-    * requests: ``temporary_queues_by`` are the protocols by which a client has temporary queues, for replies;
-      ``unanswered``: which of them (requesters', repliers') do not go together.
-    * render: ``render`` makes a broker's files, name to text. ``lacks`` has a sentence for each setting of a topology
-      that a version of the product does not know. ``amazon_mq`` makes CloudFormation templates; it is None if Amazon MQ
-      has no such brokers. ``needs_tls``: whether a broker needs certificates.
-    * launch: ``launch``, ``executables`` and ``compose``; ``no_container`` says why a broker cannot run in a container
-      ('' if it can), ``in_container`` is the broker with what it tells clients there.
-      ``for_topics`` is the broker without settings that break messages which several subscribers of a topic get.
+      ``carries_all``: whether every link certainly carries that destination.
+    * deliver: ``routes`` finds the consumers that should receive messages: (brokers, producers' destinations,
+      consumers' destinations). ValueError for a destination that is not understood.
+    * requests: ``temporary_queues_by`` are the protocols with temporary queues, for replies; ``unanswered``: the pairs
+      of them (requesters', repliers') that do not work together.
+    * render: ``render`` makes a broker's files, name to text. ``lacks`` yields a sentence for each topology setting
+      that a version of the product does not support. ``amazon_mq`` makes CloudFormation templates; it is None if
+      Amazon MQ does not offer these brokers. ``needs_tls``: whether a broker needs certificates.
+    * launch: ``launch``, ``executables`` and ``compose``; ``no_container`` explains why a broker cannot run in a
+      container ('' if it can), ``in_container`` is the broker with the addresses that it announces to clients there.
+      ``for_topics`` is the broker without settings that break messages with several subscribers.
     * manage and prove: ``management`` is a `topologies.management.contract.ProductManagement`.
     """
 
@@ -77,7 +77,7 @@ class BrokerProduct:
 
 @dataclass(frozen=True)
 class Topology:
-    """Brokers and links are all of one ``product``."""
+    """A network of brokers and links, all of one ``product``."""
 
     name: str
     brokers: tuple[AnyBroker, ...]
@@ -93,7 +93,7 @@ class Topology:
                 raise TopologyInvalid(f"topology {self.name!r}: {rule}")
         parts, kinds = (self.brokers, self.links), self.product
         problems = (
-            # Of links, the special kinds are named before the one that goes without saying.
+            # Special kinds of links are listed before the default kind.
             *kind_problems(kinds.name, *parts, kinds.brokers.values(), tuple(kinds.links.values())[::-1]),
             *part_problems(*parts, self.groups),
             *kinds.problems(*parts),
@@ -109,27 +109,27 @@ class Topology:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Settings that are allowed, but perhaps not meant."""
+        """Settings that are allowed, but may be unintended."""
         return (
             *reach_warnings(self.brokers, self.links, self.groups),
             *self.product.warnings(self.brokers, self.links),
         )
 
     def broker(self, name: str) -> AnyBroker:
-        """Raises KeyError, naming the brokers there are."""
+        """The broker with this name. Raises KeyError, which lists the brokers."""
         for broker in self.brokers:
             if broker.name == name:
                 return broker
         raise KeyError(f"topology {self.name!r} has no broker {name!r}; it has {_names(self.brokers)}")
 
     def group(self, name: str) -> ClientGroup:
-        """Raises KeyError, naming the groups there are."""
+        """The client group with this name. Raises KeyError, which lists the groups."""
         for group in self.groups:
             if group.name == name:
                 return group
         raise KeyError(
             f"topology {self.name!r} has no client group {name!r}; it has {_names(self.groups)}. "
-            "Name a group so in the topology, or another group in the user class"
+            "Add a group of this name to the topology, or choose another group in the user class"
         )
 
     def opened_by(self, broker: str) -> tuple[Link, ...]:
@@ -137,10 +137,10 @@ class Topology:
         return tuple(link for link in self.links if link.opened_by.name == broker)
 
     def reaches(self, producer: str, consumer: str, destination: str) -> bool:
-        """Whether a message to ``queue://NAME`` or ``topic://NAME`` can get from broker to broker, by name.
+        """Whether a message to ``queue://NAME`` or ``topic://NAME`` can get from one broker to another, by name.
 
-        A prediction: the product's ``reachability.py`` says what it knows of. KeyError for a broker,
-        `TopologyInvalid` for a destination that is none.
+        This is a prediction: the product's ``reachability.py`` lists what it takes into account. Raises KeyError for an
+        unknown broker, and `TopologyInvalid` for an invalid destination.
         """
         require_destinations(f"topology {self.name!r}", destination=(destination,))
         begin, end = self.broker(producer), self.broker(consumer)
@@ -148,20 +148,20 @@ class Topology:
         return self.product.reaches(self.brokers, self.links, active_at_begin, active_at_end, destination)
 
     def stopped(self, paths: Iterable[Path], destination: str) -> tuple[Path, ...]:
-        """Those of ``paths`` that a message to ``destination`` cannot take, by prediction: their links carry others."""
+        """The ``paths`` that a message to ``destination`` cannot take: by prediction, their links do not carry it."""
         if self.product.carries_all(self.brokers, self.links, destination):
-            return ()  # else a large mesh would be asked for each of its thousands of pairs
+            return ()  # otherwise each of the thousands of pairs in a large mesh would be checked
         return tuple(path for path in paths if not self.reaches(path.begin, path.end, destination))
 
     def paths(self) -> dict[tuple[str, str], Path]:
-        """The shortest path for every (producer's broker, consumer's broker) that the links and TTLs connect.
+        """The shortest path for every (producer's broker, consumer's broker) that links and TTLs connect.
 
-        Standbys have none of their own: the one that takes its active's place has its active's.
+        Standbys have no separate paths: a standby that takes over has the paths of its active broker.
         """
         return shortest_paths((broker.name for broker in active(self.brokers)), self.links)
 
     def paths_between(self, producers: str, consumers: str) -> tuple[Path, ...]:
-        """The paths that clients of two groups may use, by group name, in the order the brokers are listed."""
+        """The paths that clients of two groups may use, by group name, in the order of the listed brokers."""
         paths = self.paths()
         begins, ends = self.group(producers).enter_at, self.group(consumers).enter_at
         pairs = ((begin.name, end.name) for begin in begins for end in ends)
@@ -173,19 +173,19 @@ def _names(parts: tuple[AnyBroker, ...] | tuple[ClientGroup, ...]) -> str:
 
 
 def opened_by_joining(topology: Topology, joining: Collection[str]) -> Topology:
-    """The topology in which ``joining`` brokers open their duplex links to the others. ``joining``: names. Pure.
+    """Return the topology with duplex links to ``joining`` brokers (names) opened by those brokers instead. Pure.
 
-    A broker that opens a link to an absent one tries again after 1, 2, 4 … 30 s. The join would take effect as late as
-    30 s after the broker is there. A joining broker opens at once, as a machine that is added brings its own links.
+    A broker that opens a link to an absent broker retries after 1, 2, 4 … 30 s. So the join could take effect up to
+    30 s after the broker starts. A joining broker opens its links at once, like a newly added machine.
 
-    One-way links keep their opener, as it decides which way messages go. Members of a cluster call each other anyway.
+    One-way links keep their opener, because it determines the direction. Cluster members connect to each other anyway.
     """
     links = tuple(_turned(link) if _is_opened_to_one(link, joining) else link for link in topology.links)
     return topology if links == topology.links else replace(topology, links=links)
 
 
 def present_links(topology: Topology, absent: Collection[str]) -> tuple[Link, ...]:
-    """The links between brokers that are there. ``absent``: names. Pure."""
+    """The links between brokers that are not ``absent`` (names). Pure."""
     return tuple(link for link in topology.links if not {link.opened_by.name, link.to.name} & {*absent})
 
 
@@ -195,7 +195,7 @@ def _is_opened_to_one(link: Link, joining: Collection[str]) -> bool:
 
 
 def _turned(link: Link) -> Link:
-    """Under its own name, if it was given one."""
+    """A link with its opener and its end swapped; it keeps its name if one was given."""
     turned = link.between(link.to, link.opened_by)
     is_named = link.name != link.between(link.opened_by, link.to).name
     return changed(turned, name=link.name) if is_named else turned

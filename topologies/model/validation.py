@@ -1,6 +1,6 @@
-"""Checks whether brokers, links and groups make a topology together. Each rule yields a sentence a breach.
+"""Checks whether brokers, links and groups form a valid topology. Each rule yields one sentence per violation.
 
-The rules of one product alone are in its own ``validation.py``.
+Rules for a single product are in its own ``validation.py``.
 """
 
 from collections import Counter
@@ -21,7 +21,7 @@ MOST_TOLD = 4
 def kind_problems(
     product: str, brokers: Brokers, links: Links, of_brokers: Iterable[type], of_links: Iterable[type]
 ) -> Iterator[str]:
-    """Parts of another product's."""
+    """Parts that belong to another product."""
     for part_name, parts, kinds in (("broker", brokers, tuple(of_brokers)), ("link", links, tuple(of_links))):
         for part in parts:
             if not isinstance(part, kinds):
@@ -33,7 +33,7 @@ def kind_problems(
 
 
 def part_problems(brokers: Brokers, links: Links, groups: Groups) -> Iterator[str]:
-    """The problems of the parts, regardless of paths."""
+    """Problems of the parts themselves, regardless of paths."""
     yield from (*_brokers(brokers), *_standbys(brokers), *_links(brokers, links), *_groups(brokers, groups))
 
 
@@ -60,12 +60,12 @@ def reach_problems(brokers: Brokers, links: Links, groups: Groups) -> Iterator[s
 
 
 def reach_warnings(brokers: Brokers, links: Links, groups: Groups) -> Iterator[str]:
-    """Names consumers that some producers do not reach. This is allowed, and sometimes meant."""
+    """Consumers that some producers do not reach. This is allowed, and sometimes intended."""
     return out_of_reach(_needed(groups), brokers, links)
 
 
 def out_of_reach(needed: Iterable[tuple[str, str]], brokers: Brokers, links: Links) -> Iterator[str]:
-    """A sentence for each (from, to) of brokers between which no message can pass. Often a TTL is too small."""
+    """A sentence for each (from, to) of brokers between which no message can pass, often because of a small TTL."""
     names = tuple(broker.name for broker in brokers)
     paths, edges = shortest_paths(names, links), joined(names, links)
     for begin, end in needed:
@@ -90,13 +90,13 @@ def _standbys(brokers: Brokers) -> Iterator[str]:
         active = by_name.get(broker.standby_of)
         if active is None:
             unknown = _unknown(brokers, AnyBroker(broker.standby_of))
-            yield f"broker {broker.name!r} stands by for {broker.standby_of!r}, {unknown}"
+            yield f"broker {broker.name!r} is a standby for {broker.standby_of!r}, {unknown}"
         elif active is broker or active.standby_of:
-            yield f"broker {broker.name!r} stands by for {active.name!r}; it must be another, active broker"
+            yield f"broker {broker.name!r} is a standby for {active.name!r}; it must be another, active broker"
         elif broker.store is None or broker.store != active.store:
             yield (
-                f"broker {broker.name!r} stands by for {active.name!r} but has another persistence; the two share one"
-                " store, so give both the same"
+                f"broker {broker.name!r} is a standby for {active.name!r} but has different persistence; the two share"
+                " one store, so give both the same settings"
             )
 
 
@@ -109,18 +109,18 @@ def _links(brokers: Brokers, links: Links) -> Iterator[str]:
                 yield f"link {link.name!r} ends at {end.name!r}, {_unknown(brokers, end)}"
             elif end.standby_of:
                 yield (
-                    f"link {link.name!r} ends at {end.name!r}, which stands by for {end.standby_of!r}; name the active"
-                    " broker, the standby takes its links over with its store"
+                    f"link {link.name!r} ends at {end.name!r}, a standby for {end.standby_of!r}; name the active"
+                    " broker: the standby takes over its links with its store"
                 )
         if link.opened_by.name == link.to.name:
-            yield f"link {link.name!r} joins {link.to.name!r} to itself; a link joins two brokers, name another in to"
+            yield f"link {link.name!r} joins {link.to.name!r} to itself; name a different broker in to"
     yield from _twice(links)
 
 
 def _twice(links: Links) -> Iterator[str]:
-    """Two duplex links the same way may be meant (more throughput); one from each end makes every message loop.
+    """Two duplex links in one direction may be intended, for throughput; with one from each end every message loops.
 
-    Not those that carry what they match without being asked: their product looks at that.
+    Links that forward without demand are excluded: their product checks them.
     """
     duplex = [link for link in links if link.duplex and link.on_demand]
     opened = {(link.opened_by.name, link.to.name): link.name for link in duplex}
@@ -142,9 +142,9 @@ def _groups(brokers: Brokers, groups: Groups) -> Iterator[str]:
 
 
 def _to_raise(begin: str, end: str, links: Links) -> str:
-    """The next step, by the shortest way.
+    """The next step, along the shortest path.
 
-    Links of one cluster have one limit: the limit that the furthest of them needs.
+    Links of a cluster share one limit: the value that the farthest of them needs.
     """
     least_of: dict[tuple[str, str], int] = {}
     for limit, link, least in too_near(begin, end, links):
@@ -158,7 +158,7 @@ def _to_raise(begin: str, end: str, links: Links) -> str:
 
 
 def _needed(groups: Groups) -> Iterator[tuple[str, str]]:
-    """(from, to) for the two groups of agreed names; a topology without them promises nothing."""
+    """(from, to) for the groups ``producers`` and ``consumers``; a topology without them has no required paths."""
     by_name = {group.name: group for group in groups}
     if PRODUCERS in by_name and CONSUMERS in by_name:
         for begin in active(by_name[PRODUCERS].enter_at):
@@ -167,7 +167,7 @@ def _needed(groups: Groups) -> Iterator[tuple[str, str]]:
 
 
 def active(brokers: Brokers) -> Brokers:
-    """Those that messages pass through: a standby does nothing until it takes its active's place."""
+    """The brokers that messages pass through: a standby is idle until it takes over from its active broker."""
     return tuple(broker for broker in brokers if not broker.standby_of)
 
 
@@ -178,5 +178,5 @@ def _repeated(names: Iterable[str]) -> list[str]:
 def _unknown(brokers: Brokers, broker: AnyBroker) -> str:
     names = [member.name for member in brokers]
     if broker.name in names:
-        return "but the topology's broker of that name has other settings; use one and the same value"
+        return "but the topology's broker of that name has other settings; use the same value in both places"
     return f"which is not among its brokers ({', '.join(names) or 'none'})"

@@ -1,8 +1,8 @@
-"""Chooses where the brokers run, checks that the user's choices go together, and makes the runtime.
+"""Chooses where the brokers run, checks that the user's choices are compatible, and creates the runtime.
 
-Brokers run in containers, as processes, or run already. As asked for; else in containers if possible.
+Brokers run in containers or as processes, or they are external. The default is containers if possible.
 
-`choose` is pure but for asking `look`, and asks only where containers come into question.
+`choose` is pure except for calls of `look`, which it makes only if containers are possible.
 """
 
 import os
@@ -32,18 +32,18 @@ from topologies.runtimes.processes.disks import no_disks
 from topologies.runtimes.processes.runtime import ProcessRuntime
 from topologies.runtimes.release import release_of
 
-ASKED = "asked for by --runtime"
+ASKED = "chosen by --runtime"
 
 
 @dataclass(frozen=True)
 class Seen:
-    """What there is for containers. A problem is a sentence for the user; '' if there is none."""
+    """What this machine offers for containers. A problem is a sentence for the user; '' if there is none."""
 
     engine: str = ""  # "Docker engine 20.10.24"
     engine_problem: str = ""
     image: str = ""
     image_problem: str = ""
-    another_kernel: str = ""  # on which containers run, where it is not this machine's
+    another_kernel: str = ""  # the kernel of the containers, if it differs from this machine's
 
     @property
     def problem(self) -> str:
@@ -51,42 +51,41 @@ class Seen:
 
 
 Look = Callable[[str, str | None], Seen]
-"""(flavour of the brokers, the image that was asked for) -> what there is."""
+"""(flavour of the brokers, the image that the user chose) -> what this machine offers."""
 
 
 @dataclass(frozen=True)
 class Choice:
-    """``reason`` is printed, and is in the report."""
+    """A runtime and the ``reason`` for it, which is printed and shown in the report."""
 
     runtime: str
     reason: str
 
 
 def choose(wanted: str, image: str | None, look: Callable[[str | None], Seen], release: str = "") -> Choice:
-    """``wanted``: a runtime, or '' for the best there is; ``image``: what was asked for. Raises UserError.
+    """Choose a runtime. Raises UserError.
 
-    ``release``: the option, with its value, that says what processes are started from; '' if none does.
+    ``wanted``: a runtime, or '' for the best available; ``image``: the user's image.
+    ``release``: the option, with its value, that selects what processes are started from; '' for the default.
     """
     if release:
         return _processes(wanted, image, release)
     if wanted == "memory":
-        return Choice("memory", "no broker at all: for testing the harness")
+        return Choice("memory", "no real brokers: only for tests of the harness")
     if image and wanted in ("processes", "external"):
         raise UserError(f"--image {image} --runtime {wanted}: only containers have an image; leave one out")
     if wanted == "external":
-        return Choice("external", "brokers that run already, as --brokers-file tells")
+        return Choice("external", "running brokers from --brokers-file")
     if wanted == "processes":
         return Choice("processes", f"local JVMs, {ASKED}")
     means = look(image)
     if not means.problem:
-        because = (
-            ASKED if wanted else "asked for by --image" if image else "the engine answers and the image can be had"
-        )
+        because = ASKED if wanted else "chosen by --image" if image else "the engine answers and the image is available"
         return Choice("containers", f"{means.engine}, image {means.image}: {because}")
     if wanted or image:
         option = "--runtime containers" if wanted else f"--image {image}"
         raise UserError(f"{option}: {means.problem}")
-    return Choice("processes", f"local JVMs, for containers are not to be had: {means.problem}")
+    return Choice("processes", f"local JVMs, because containers are not available: {means.problem}")
 
 
 def _processes(wanted: str, image: str | None, release: str) -> Choice:
@@ -94,11 +93,11 @@ def _processes(wanted: str, image: str | None, release: str) -> Choice:
         raise UserError(f"{release} --image {image}: only containers have an image; leave one out")
     if wanted and (why := why_not(wanted, Capability.CHOOSES_RELEASE)):
         raise UserError(f"{release} --runtime {wanted}: {why}")
-    return Choice("processes", f"local JVMs, asked for by {release.partition(' ')[0]}")
+    return Choice("processes", f"local JVMs, chosen by {release.partition(' ')[0]}")
 
 
 def containers_for(topology: Topology | None, look: Look) -> Callable[[str | None], Seen]:
-    """How to look for what a topology needs; None is one that will be refused anyway."""
+    """Return the check of this machine for a topology; None is a topology that will be rejected anyway."""
     if topology is None:
         return lambda image: look(DEFAULT.name, image)
     if problem := no_containers(topology):
@@ -110,24 +109,24 @@ def containers_for(topology: Topology | None, look: Look) -> Callable[[str | Non
 
 
 def _with_links(means: Seen, link: str) -> Seen:
-    """This machine's kernel provides the data on the proxies' sockets, so containers have to share it."""
+    """Require this machine's kernel for containers, because it provides the data on the proxies' sockets."""
     if means.engine_problem or not means.another_kernel:
         return means
     return replace(means, engine_problem=links_need_this_kernel(link, means.engine, means.another_kernel))
 
 
 def links_need_this_kernel(link: str, engine: str, kernel: str) -> str:
-    """``link``: a link that goes through a proxy. ``kernel``: what containers run on instead of this machine's."""
+    """The problem. ``link``: a link through a proxy. ``kernel``: the kernel of the containers."""
     return (
-        f"link {link!r} goes through Toxiproxy, for which containers have to share this machine's kernel, and those of"
-        f" {engine} run on another one ({kernel}), as in a virtual machine; use --runtime processes, or leave the links"
-        " as they are"
+        f"link {link!r} goes through Toxiproxy, which requires that containers share this machine's kernel, but the"
+        f" containers of {engine} run on another kernel ({kernel}), as in a virtual machine; use --runtime processes,"
+        " or set no impairments of links"
     )
 
 
 def look_here(flavour: str, image: str | None) -> Seen:
-    """This machine's means for containers of such brokers."""
-    from topologies.runtimes.containers import engine as docker_engine  # takes a second, which other runs need not wait
+    """What this machine offers for containers with brokers of this flavour."""
+    from topologies.runtimes.containers import engine as docker_engine  # imported here because it takes a second
     from topologies.runtimes.containers import image as container_image
 
     try:
@@ -146,7 +145,7 @@ def look_here(flavour: str, image: str | None) -> Seen:
 
 @dataclass(frozen=True)
 class Wanted:
-    """The choices for the brokers of one run; ``runtime``: containers | processes | external."""
+    """The user's choices for the brokers of a run; ``runtime``: containers | processes | external."""
 
     runtime: str
     image: str | None = None
@@ -158,7 +157,7 @@ class Wanted:
     trust: Trust = field(default_factory=Trust)
     broker_version: str | None = None
     distribution: Path | None = None
-    overlay: Path | None = None  # that the topology has already
+    overlay: Path | None = None  # already applied to the topology
     unset_defaults: bool = False
     start_timeout_s: float = START_TIMEOUT_S
     disk_mb: int | None = None
@@ -166,13 +165,13 @@ class Wanted:
 
     @property
     def release(self) -> str:
-        """The option that says what processes are started from, with its value; '' for the default version."""
+        """The option that selects what processes are started from, with its value; '' for the default version."""
         if self.distribution:
             return f"--distribution {self.distribution}"
         return f"--broker-version {self.broker_version}" if self.broker_version else ""
 
     def check(self, topology: Topology) -> None:
-        """Raises UserError."""
+        """Check the choices for a topology. Raises UserError."""
         if can(self.runtime, Capability.CHOOSES_RELEASE):
             release_of(topology, self.broker_version, self.distribution)
             for options, broker in {broker.java.options: broker.name for broker in topology.brokers[::-1]}.items():
@@ -184,13 +183,13 @@ class Wanted:
             raise UserError(f"--disks {self.disk_mb}: {why}")
         if unreached := why_not(self.runtime, Capability.REACHES_RUNNING_BROKERS):
             if self.trust.file:
-                rule = "brokers of our own have an authority of their own, which clients believe; leave it out"
+                rule = "a run's own brokers have their own authority, which clients trust; leave it out"
                 raise UserError(f"--ca-file {self.trust.file} --runtime {self.runtime}: {rule}")
             if self.brokers_file is not None:
                 raise UserError(f"--brokers-file {self.brokers_file} --runtime {self.runtime}: {unreached}")
             return
         if self.brokers_file is None:
-            raise UserError(f"--runtime {self.runtime}: say by --brokers-file FILE where the brokers are")
+            raise UserError(f"--runtime {self.runtime}: name the addresses of the brokers by --brokers-file FILE")
         for option, is_given in (
             ("--base-port", self.base_port is not None),
             ("--bind-host", self.bind_host != LOOPBACK),
@@ -202,23 +201,23 @@ class Wanted:
                 raise UserError(f"{option} with --runtime {self.runtime}: {why}")
 
     def heap_mb(self, broker: AnyBroker) -> int:
-        """Of a broker that is started here, in a Java virtual machine."""
+        """The heap of a broker that is started here, in a Java virtual machine."""
         return broker.java.heap_mb or self.broker_memory_mb
 
     def warnings(self, topology: Topology, memory_bytes: float) -> Iterator[str]:
-        """What this machine may not bear. ``memory_bytes``: what it has."""
+        """Warn about settings that overload this machine. ``memory_bytes``: its memory."""
         if not can(self.runtime, Capability.CONFIGURES_BROKERS):
             return
         heaps_mb = [self.heap_mb(broker) for broker in topology.brokers if broker.keeps_messages]
         if sum(heaps_mb) * MIB > memory_bytes:
             yield (
                 f"the heaps of {len(heaps_mb)} brokers take {sum(heaps_mb):,} MiB, and this machine has "
-                f"{memory_bytes / MIB:,.0f} MiB: brokers that swap are slow, and the system may kill them; write less "
-                "for --broker-memory or heap_mb, or use fewer brokers"
+                f"{memory_bytes / MIB:,.0f} MiB: brokers that swap are slow, and the system may kill them; use less "
+                "for --broker-memory or heap_mb, or fewer brokers"
             )
 
     def _check_memory(self, topology: Topology) -> None:
-        """A broker sets a limit beyond its heap back to a share of it, and the run would not be what it says."""
+        """A broker replaces a limit beyond its heap with a share of the heap, contrary to the run's settings."""
         for broker in topology.brokers if can(self.runtime, Capability.CONFIGURES_BROKERS) else ():
             limit_bytes = getattr(broker, "memory_limit_bytes", 0)
             if limit_bytes > self.heap_mb(broker) * MIB:
@@ -241,7 +240,7 @@ class Wanted:
 
 
 def runtime_of(wanted: Wanted, topology: Topology, directory: RunDirectory, *, topics: bool = False) -> Runtime:
-    """The runtime of real brokers; nothing is started yet. Raises ValueError for what cannot be made.
+    """Create the runtime of real brokers; nothing is started yet. Raises ValueError if it cannot be created.
 
     ``topics``: whether clients will subscribe to topics.
     """
@@ -258,7 +257,7 @@ def runtime_of(wanted: Wanted, topology: Topology, directory: RunDirectory, *, t
     }
     if wanted.runtime == "containers":
         from topologies.runtimes.containers.runtime import (
-            ContainerRuntime,  # half a second that other runs need not wait
+            ContainerRuntime,  # imported here because it takes half a second
         )
 
         return ContainerRuntime(topology, directory, image=wanted.image, **wishes)
@@ -267,12 +266,13 @@ def runtime_of(wanted: Wanted, topology: Topology, directory: RunDirectory, *, t
 
 
 def trust_in(runtime: Runtime, chosen: Trust) -> Trust:
-    """Whom clients believe to be a broker of it: brokers of our own have an authority of their own."""
+    """The certificates that clients trust: a run's own brokers have their own authority."""
     return Trust(runtime.trusted_pem) if runtime.trusted_pem else chosen
 
 
 def external_of(wanted: Wanted, topology: Topology, protocols: Iterable[str] = ()) -> ExternalRuntime:
-    """Brokers that run already; ``protocols``: what each must speak. Raises ValueError, naming file, line and field."""
+    """A runtime for external brokers; ``protocols``: protocols that each must speak. Raises ValueError with file, line
+    and field."""
     assert wanted.brokers_file is not None, "checked by Wanted.check"
     file = external_file.read(wanted.brokers_file)
     file.check(topology, protocols)

@@ -1,11 +1,11 @@
-"""Fetches the brokers' own distributions, once, and keeps them in a cache.
+"""Downloads the brokers' distributions once, and keeps them in a cache.
 
-From Maven's central repository, by coordinate, with no Maven on the machine (jgo fetches them). Each is pinned by its
-SHA-512 and unpacked once into a folder of the user's cache; from then on no network is needed.
+They come from Maven's central repository, by coordinate; Maven itself is not needed (jgo downloads them). Each is
+pinned by its SHA-512 and unpacked once into a folder in the user's cache; from then on no network is needed.
 
-Disks fail and people edit, so every use checks all files that a start may read. A jar or archive is compared with its
-pin. An unpacked folder is compared with the digests that were listed when it was unpacked: 60 MB, about a tenth of a
-second. What differs is fetched again.
+Disks fail and people edit files, so every use checks all files that a start may read. A jar or archive is compared with
+its pin. An unpacked folder is compared with the digests that were listed when it was unpacked: 60 MB, about a tenth of
+a second. Files that differ are downloaded again.
 """
 
 import errno
@@ -32,16 +32,16 @@ SCRATCH = "fetch-"
 NETWORK_TIMEOUT_S = 30
 NAMED_AT_MOST = 3  # files
 OF_THE_CACHE = (errno.ENOSPC, errno.EDQUOT, errno.EACCES, errno.EROFS)
-"""Errors of the cache's folder; any other is one of what was fetched."""
+"""Errors of the cache folder; any other error is about the downloaded file."""
 
 
 class DistributionUnavailable(UserError):
-    """A distribution could not be fetched, checked or unpacked; names it, the folder, and the next step."""
+    """A distribution could not be fetched, checked or unpacked; names it, the folder and the next step."""
 
 
 @dataclass(frozen=True)
 class Distribution:
-    """One pinned artifact: ``name`` is the callers' name for it, ``folder`` the archive's top folder ('' for a jar)."""
+    """A pinned artifact: ``name`` is what callers use, ``folder`` the archive's top folder ('' for a jar)."""
 
     name: str
     group: str
@@ -62,7 +62,7 @@ class Distribution:
 
 
 def _archive(name: str, artifact: str, version: str, sha512: str) -> Distribution:
-    """A broker's own, as Apache publishes it."""
+    """A broker distribution as published by Apache."""
     folder = f"{artifact}-{version}"
     return Distribution(name, "org.apache.activemq", artifact, version, "tar.gz", "bin", sha512, folder)
 
@@ -119,20 +119,20 @@ PINNED = (
 )
 
 Fetch = Callable[[Distribution, Path], Path]
-"""(distribution, empty folder) -> the file, somewhere below that folder. Any exception says why there is none."""
+"""(distribution, empty folder) -> the file, somewhere below that folder. Any exception explains why there is none."""
 
 
 def pinned(name: str, version: str | None = None) -> Distribution:
-    """The pinned distribution of that name (the first listed, or that version); KeyError names those there are."""
+    """The pinned distribution of that name (the first listed, or that version). Raises KeyError, which lists them."""
     for distribution in PINNED:
         if distribution.name == name and version in (None, distribution.version):
             return distribution
     versions = ", ".join(f"{d.name} {d.version}" for d in PINNED)
-    raise KeyError(f"no pinned distribution {name} {version or ''}: there are {versions}")
+    raise KeyError(f"no pinned distribution {name} {version or ''}: the pinned versions are {versions}")
 
 
 def pinned_versions(name: str) -> tuple[str, ...]:
-    """The default version first."""
+    """All pinned versions; the default is the first."""
     return tuple(distribution.version for distribution in PINNED if distribution.name == name)
 
 
@@ -140,12 +140,12 @@ def cache_folder() -> Path:
     """BROKERBENCH_CACHE, else ``brokerbench`` in XDG_CACHE_HOME or ~/.cache."""
     if chosen := os.environ.get(CACHE_VARIABLE):
         return Path(chosen).expanduser().absolute()
-    xdg = os.environ.get("XDG_CACHE_HOME", "")  # the specification has relative values ignored
+    xdg = os.environ.get("XDG_CACHE_HOME", "")  # the specification requires that relative values are ignored
     return (Path(xdg) if xdg.startswith("/") else Path.home() / ".cache") / "brokerbench"
 
 
 def fetch_by_maven(distribution: Distribution, folder: Path) -> Path:
-    """Download by coordinate. The empty local repository keeps a half download of another tool from being taken."""
+    """Download by coordinate, to an empty local repository, so that no partial download of another tool is used."""
     component = MavenContext(repo_cache=folder, timeout=NETWORK_TIMEOUT_S).project(
         distribution.group, distribution.artifact
     )
@@ -163,10 +163,10 @@ def ensure(
     check: Callable[[Path], object] = lambda _folder: None,
     progress: Callable[[str], None] = lambda _line: None,
 ) -> Path:
-    """The unpacked folder (or the jar) of ``distribution``, fetched first where it is not whole in the cache.
+    """The unpacked folder (or the jar) of ``distribution``, fetched first if the cached copy is missing or damaged.
 
-    ``check`` may raise for what was just unpacked: nothing of it is kept then. ``progress`` is told of a fetch.
-    Safe for several processes at once: one fetches, the others wait. Raises DistributionUnavailable.
+    ``check`` may raise for a newly unpacked folder, which is then removed. ``progress`` is called before a download.
+    Safe for concurrent processes: one downloads, the others wait. Raises DistributionUnavailable.
     """
     cache = cache_folder() if cache is None else cache
     final = _place(distribution, cache)
@@ -184,7 +184,7 @@ def ensure(
 
 
 def _flaw(distribution: Distribution, final: Path) -> str:
-    """Why the cache's copy cannot be used; '' if it can."""
+    """Why the cached copy cannot be used; '' if it can."""
     if not final.exists():
         return f"is not cached in {final.parent.parent}"
     if not distribution.folder:
@@ -206,13 +206,13 @@ def _list_of(folder: Path) -> Path:
 
 
 def _place(distribution: Distribution, cache: Path) -> Path:
-    """The folder's name has the checksum, so a changed pin never gets the old files."""
+    """The cache path. It contains the checksum, so a changed pin never gets the old files."""
     return cache / distribution.sha512[:16] / (distribution.folder or distribution.filename)
 
 
 @contextmanager
 def _scratch(cache: Path, distribution: Distribution) -> Iterator[Path]:
-    """A folder beside the final place. Leftovers of a killed process are removed first (we hold the lock)."""
+    """A folder next to the final place. Leftovers of a killed process are removed first (we hold the lock)."""
     prefix = f"{SCRATCH}{distribution.filename}-"
     for stale in cache.glob(f"{prefix}*"):
         shutil.rmtree(stale, ignore_errors=True)
@@ -223,7 +223,7 @@ def _scratch(cache: Path, distribution: Distribution) -> Iterator[Path]:
 def _install(
     distribution: Distribution, scratch: Path, final: Path, fetch: Fetch, check: Callable[[Path], object]
 ) -> None:
-    """Everything happens in ``scratch``; one rename makes it visible, whole. Takes the place of a damaged copy."""
+    """Work in ``scratch``; one rename makes the result visible. Replaces a damaged copy."""
     archive = _fetched(distribution, scratch / "repository", final, fetch)
     _verify(distribution, archive)
     ready = archive
@@ -231,7 +231,7 @@ def _install(
         ready = _unpacked(distribution, archive, scratch / "unpacked")
         check(ready)
     final.parent.mkdir(parents=True, exist_ok=True)
-    if final.is_dir() or (distribution.folder and final.exists()):  # a folder takes the place of nothing
+    if final.is_dir() or (distribution.folder and final.exists()):  # a folder cannot replace anything
         final.rename(scratch / "damaged")
     if distribution.folder:
         write_list(_list_of(final), digests(ready, (path for path in ready.rglob("*") if path.is_file())))
@@ -242,7 +242,7 @@ def _fetched(distribution: Distribution, folder: Path, final: Path, fetch: Fetch
     folder.mkdir()
     try:
         return fetch(distribution, folder)
-    except Exception as error:  # jgo raises its own, requests' and urllib3's: each means that there is no file
+    except Exception as error:  # jgo raises its own, requests' and urllib3's errors: each means that there is no file
         if isinstance(error, OSError) and error.errno in OF_THE_CACHE:
             raise
         raise DistributionUnavailable(
@@ -258,8 +258,8 @@ def _verify(distribution: Distribution, archive: Path) -> None:
         archive.unlink()
         raise DistributionUnavailable(
             f"{distribution.coordinate}: the file {archive.name} has SHA-512 {actual} but {distribution.sha512} is "
-            "pinned. It was removed, nothing of it is used. Try again; if it differs again, somebody between here and "
-            "the repository changes files"
+            "pinned. It was removed and not used. Try again; if it differs again, the file was changed between the "
+            "repository and this machine"
         )
 
 
@@ -286,14 +286,14 @@ def _unpacked(distribution: Distribution, archive: Path, folder: Path) -> Path:
 
 
 def _extract(tar: tarfile.TarFile, folder: Path) -> None:
-    """Nothing outside the folder. Python before 3.11.4, which some Linux distributions have, has no filter for that."""
+    """Extract only inside the folder. Python before 3.11.4, still in some Linux distributions, has no filter for it."""
     if hasattr(tarfile, "data_filter"):
         tar.extractall(folder, filter="data")
         return
     for member in tar.getmembers():
         inside = (folder / member.name).resolve().is_relative_to(folder.resolve())
         if not inside or not (member.isfile() or member.isdir()):
-            raise tarfile.TarError(f"{member.name} is no file or folder inside the archive's own")
+            raise tarfile.TarError(f"{member.name} is not a file or folder inside the archive's own folder")
     tar.extractall(folder)
 
 

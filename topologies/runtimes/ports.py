@@ -1,10 +1,10 @@
-"""Chooses the ports that a topology gets, on this machine's addresses.
+"""Chooses the ports for a topology on this machine's addresses.
 
-It chooses all ports at once, and holds each open until the last is chosen. Thus no two brokers get the same port. Free
-ports are taken from *below* the range that the kernel hands to outgoing connections: while a broker is down, a client's
-own connection could otherwise sit on its port, and the broker could not come back.
+It chooses all ports at once, and holds each open until the last is chosen, so no two brokers get the same port. Free
+ports are taken from *below* the kernel's range for outgoing connections: otherwise, while a broker is down, a client's
+own connection could take its port, and the broker could not come back.
 
-Brokers listen at one address, no host name and not "all": they announce it to clients, who must reach them there.
+Brokers listen at one address, not at a host name or all addresses: they announce it to clients, who must reach it.
 """
 
 import random
@@ -30,13 +30,13 @@ Key = TypeVar("Key", bound=Hashable)
 def choose_ports(
     wanted: Sequence[Key], base_port: int | None = None, addresses: Sequence[str] = (LOOPBACK,)
 ) -> dict[Key, int]:
-    """A port for each key of ``wanted``: ``base_port``, ``base_port + 1``, … in that order, or any that are free.
+    """Choose a port for each key of ``wanted``: ``base_port``, ``base_port + 1``, … in that order, or any free ports.
 
-    Each is free on all of ``addresses``. Raises UserError.
+    Each port is free on all ``addresses``. Raises UserError.
     """
     if base_port is not None and not 1024 <= base_port <= HIGHEST - len(wanted) + 1:
         raise UserError(
-            f"base port {base_port}: {len(wanted)} ports are needed from there on, all between 1024 and {HIGHEST}"
+            f"base port {base_port}: {len(wanted)} consecutive ports are needed, all between 1024 and {HIGHEST}"
         )
     with ExitStack() as held:
         if base_port is not None:
@@ -46,23 +46,23 @@ def choose_ports(
 
 
 def holder_of(port: int) -> str:
-    """``pid 123 (java)`` if the system shows it; else an empty string."""
+    """``pid 123 (java)`` if the system shows it; otherwise empty."""
     try:
         listening = [c for c in psutil.net_connections("tcp") if c.laddr and c.laddr.port == port and c.pid]
         listening.sort(key=lambda c: c.status != psutil.CONN_LISTEN)
         return f"pid {listening[0].pid} ({psutil.Process(listening[0].pid).name()})" if listening else ""
-    except (psutil.Error, OSError):  # not ours to see
+    except (psutil.Error, OSError):  # not visible to this user
         return ""
 
 
 def taken(port: int, address: str = LOOPBACK) -> str:
-    """The sentence for a port that another process holds."""
+    """The sentence about a port that another process holds."""
     holder = holder_of(port)
     return f"port {port} of {address} is already in use" + (f" by {holder}" if holder else "")
 
 
 def first_ephemeral_port() -> int:
-    """The lowest port that the kernel gives to outgoing connections."""
+    """The lowest port that the kernel uses for outgoing connections."""
     try:
         return int(EPHEMERAL_RANGE.read_text(encoding="ascii").split()[0])
     except (OSError, ValueError, IndexError):
@@ -81,7 +81,7 @@ def _hold_any(held: ExitStack, candidates: Iterator[int], addresses: Sequence[st
         if all(_hold(held, port, address) for address in addresses):
             return port
     raise UserError(
-        f"no free port found on {' and '.join(addresses)}: end what holds them (ss -ltn), or fix a range by a base port"
+        f"no free port found on {' and '.join(addresses)}: end processes that hold ports (ss -ltn), or set a base port"
     )
 
 
@@ -95,12 +95,12 @@ def _hold_fixed(held: ExitStack, port: int, addresses: Sequence[str]) -> int:
 
 
 def _hold(held: ExitStack, port: int, address: str) -> bool:
-    """Bind without listening. Like the brokers (Java sets it) with SO_REUSEADDR: a port in TIME_WAIT is free."""
+    """Bind and listen with SO_REUSEADDR, as the brokers do (Java sets it): a port in TIME_WAIT is free."""
     holder = held.enter_context(socket.socket(socket.AF_INET, socket.SOCK_STREAM))
     holder.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         holder.bind((address, port))
-        holder.listen(1)  # with SO_REUSEADDR only this tells whether the port is ours alone
+        holder.listen(1)  # with SO_REUSEADDR only this shows whether no other process uses the port
     except OSError:
         return False
     return True
@@ -110,7 +110,7 @@ ALL = ("0.0.0.0", "::", "*")
 
 
 def addresses_here() -> list[str]:
-    """The present IPv4 addresses of this machine's interfaces; loopback first."""
+    """The current IPv4 addresses of this machine's interfaces; loopback first."""
     interfaces = psutil.net_if_addrs().values()
     present = {address.address for addresses in interfaces for address in addresses if address.family == socket.AF_INET}
     return sorted(present, key=lambda address: (not IPv4Address(address).is_loopback, IPv4Address(address)))
@@ -121,6 +121,6 @@ def no_address_to_bind(host: str, here: Sequence[str]) -> str:
     if host in here:
         return ""
     problem = (
-        "every address at once, which tells clients none" if host in ALL else "not an IPv4 address of this machine"
+        "all addresses at once, so clients would get none" if host in ALL else "not an IPv4 address of this machine"
     )
     return f"{problem}; write one of {', '.join(here)}"

@@ -1,10 +1,10 @@
-"""Keeps a run's passwords and certificates in a folder outside the run's, for its owner only, and gone with the run.
+"""Keeps a run's passwords and certificates in a separate folder that only its owner can read, until the run ends.
 
-Passwords are new for every run. Brokers and agents are told the path of a file, never a password. If the harness is
-killed, the guards of its brokers remove the folder. At the latest the next run removes it when it makes its own.
+Passwords are new for every run. Brokers and agents get the path of a file, never a password. If the harness is killed,
+the guards of its brokers remove the folder. At the latest the next run removes it when it creates its own.
 
-Certificates are by an authority that lives as long as the run. Its key is never written anywhere. Brokers get the two
-stores that `topologies.classic.render.broker_xml` names. Clients and bridges verify certificates and host names.
+Certificates are signed by an authority that lives as long as the run. Its key is never written to disk. Brokers get the
+two stores that `topologies.classic.render.broker_xml` names. Clients and bridges verify certificates and host names.
 """
 
 import os
@@ -23,20 +23,20 @@ from topologies.model.launch import KEY_STORE, TRUST_STORE, Stores
 PREFIX = "brokerbench-private-"
 PASSWORD_BYTES = 24
 OTHERS = 0o077
-"""The bits of a file's mode that let its group and all others use it."""
+"""The mode bits of a file that let its group and all others use it."""
 
 
 def new_password() -> str:
-    """Letters, digits, '-' and '_' only: it means the same in a properties file, in XML and in a STOMP header."""
+    """Only letters, digits, '-' and '_', which need no escaping in a properties file, in XML or in a STOMP header."""
     return secrets.token_urlsafe(PASSWORD_BYTES)
 
 
 def exposure(state: os.stat_result, file: Path) -> str:
-    """Return why other users can read or exchange a file of that state, and the next step; '' if they cannot."""
+    """Return why other users can read or replace a file with this state, and the next step; '' if they cannot."""
     if not state.st_mode & OTHERS and state.st_uid == os.geteuid():
         return ""
     mode = f"{state.st_mode & 0o777:o}"
-    problem = f"mode {mode} lets others read it" if state.st_mode & OTHERS else "it is somebody else's"
+    problem = f"mode {mode} lets others read it" if state.st_mode & OTHERS else "it belongs to another user"
     return f"{problem}; own it, and chmod 600 {file}"
 
 
@@ -48,11 +48,11 @@ class PrivateFolder:
 
     @classmethod
     def create(cls, parent: Path | None = None) -> "PrivateFolder":
-        """Make a new one in the system's folder for temporary files. First remove those of dead processes."""
+        """Create a folder in the system's folder for temporary files. First remove those of dead processes."""
         return cls(make_folder(PREFIX, parent))
 
     def write(self, name: str, content: str | bytes) -> Path:
-        """Write a file that only its owner can open at any time. ``name`` may begin with a folder of its own."""
+        """Write a file that only its owner can open at any time. ``name`` may include a subfolder."""
         path = self.path / name
         path.parent.mkdir(mode=0o700, exist_ok=True)
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
@@ -65,14 +65,14 @@ class PrivateFolder:
 
 
 class Authority:
-    """``pem``: its certificate, for those who are to believe it."""
+    """A run's certificate authority. ``pem``: its certificate, for clients to trust."""
 
     def __init__(self) -> None:
         self._ca = trustme.CA(organization_name="brokerbench, for one run")
         self.pem = self._ca.cert_pem.bytes().decode("ascii")
 
     def write_stores(self, private: PrivateFolder, hosts: Iterable[str], password: str) -> Stores:
-        """One certificate for all brokers. ``hosts``: every name and address by which one of them is reached."""
+        """One certificate for all brokers. ``hosts``: every name and address at which a broker is reached."""
         locked, leaf = BestAvailableEncryption(password.encode("ascii")), self._ca.issue_cert(*hosts)
         key = load_pem_private_key(leaf.private_key_pem.bytes(), None)
         shown, *above = [x509.load_pem_x509_certificate(pem.bytes()) for pem in leaf.cert_chain_pems]

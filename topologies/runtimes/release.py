@@ -1,7 +1,7 @@
-"""Chooses what processes of brokers are started from: a pinned version of their product, or a build of one's own.
+"""Chooses what broker processes are started from: a pinned version of their product, or the user's own build.
 
-A build is an unpacked distribution or its archive. An archive is unpacked into the cache, once. No checksum is asked
-of it, but it must be of the topology's product, and have the files that a start takes.
+A build is an unpacked distribution or its archive. An archive is unpacked into the cache, once. Its checksum is not
+checked, but it must be of the topology's product, and contain the files that a start requires.
 """
 
 import hashlib
@@ -32,7 +32,7 @@ NAME_ONE = "name an unpacked distribution, or its .tar.gz or .zip"
 
 @dataclass(frozen=True)
 class OwnBuild:
-    """``path``: as it was asked for; ``home``: the unpacked folder; ``version``: as its jar says."""
+    """A user's build. ``path``: as the user wrote it; ``home``: the unpacked folder; ``version``: from its jar."""
 
     path: Path
     home: Path
@@ -40,7 +40,7 @@ class OwnBuild:
 
     @property
     def digest(self) -> str:
-        """Of its jars: two builds of one version, in one place, are not alike."""
+        """A digest of its jars, which distinguishes builds of one version at the same path."""
         digest = hashlib.sha256()
         for jar in sorted(self.home.rglob("*.jar")):
             digest.update(str(jar.relative_to(self.home)).encode())
@@ -48,7 +48,7 @@ class OwnBuild:
         return digest.hexdigest()[:12]
 
     def recorded(self, product: str) -> dict[str, str]:
-        """What run.json has of it beside the version; ``product``: under which it has the version."""
+        """The entries of run.json in addition to the version; ``product``: the version's name there."""
         return {f"{product}-distribution": str(self.path), f"{product}-build": self.digest}
 
 
@@ -56,14 +56,14 @@ Release = Distribution | OwnBuild
 
 
 def release_of(topology: Topology, version: str | None = None, path: Path | None = None) -> Release:
-    """``version``: of those that are pinned, the default if None; ``path``: a build. Raises UserError."""
+    """Choose the release. ``version``: a pinned version, None for the default; ``path``: a build. Raises UserError."""
     if version and path:
         rule = "a distribution has its own version; leave one out"
         raise UserError(f"--broker-version {version} --distribution {path}: {rule}")
     release = _own_build(path, topology) if path else _pinned(version, topology.product)
     if lacking := list(topology.product.lacks(topology, release.version)):
         raise UserError(
-            f"{f'--distribution {path}' if path else f'--broker-version {version}'}: {'; '.join(lacking)}, and this is "
+            f"{f'--distribution {path}' if path else f'--broker-version {version}'}: {'; '.join(lacking)}, but this is "
             f"{release.version}; leave the setting out, or choose a later version"
         )
     return release
@@ -73,31 +73,31 @@ def _pinned(version: str | None, product: BrokerProduct) -> Distribution:
     versions = pinned_versions(product.launch.distribution)
     if version and version not in versions:
         raise UserError(
-            f"--broker-version {version}: not known of {product.name} brokers; write one of {', '.join(versions)}, or "
-            "name a distribution of another version by --distribution"
+            f"--broker-version {version}: {product.name} brokers have no such version here; write one of "
+            f"{', '.join(versions)}, or name a distribution of another version by --distribution"
         )
     return pinned(product.launch.distribution, version)
 
 
 def _own_build(path: Path, topology: Topology) -> OwnBuild:
-    """Of an archive that is refused, nothing stays in the cache."""
+    """A rejected archive leaves nothing in the cache."""
     home = _home_of(path, lambda unpacked: _version_of(unpacked, path, topology))
     return OwnBuild(path, home, _version_of(home, path, topology))
 
 
 def _version_of(home: Path, path: Path, topology: Topology) -> str:
-    """What the unpacked folder ``home`` of ``path`` says of itself. Raises UserError if it is no such build."""
+    """The version of the unpacked folder ``home`` of ``path``. Raises UserError if the build cannot be used."""
     product, launch = topology.product, topology.product.launch
     for other_product in PRODUCTS.values():
         if other_product is not product and (home / other_product.launch.jar).is_file():
-            own_brokers = f"those of topology {topology.name!r} are {product.name}"
+            own_brokers = f"topology {topology.name!r} needs {product.name} brokers"
             raise _refused(
                 path, f"has {other_product.name} brokers, but {own_brokers}; choose another topology or distribution"
             )
     for pattern in (launch.jar, *launch.needs):
         if not any(home.glob(pattern)):
             where = "" if path.is_dir() else f" in its folder {home.name}"
-            raise _refused(path, f"has no {pattern}{where}, which {product.name} brokers start from; {NAME_ONE}")
+            raise _refused(path, f"has no {pattern}{where}, which {product.name} brokers need to start; {NAME_ONE}")
     version = _manifest_version(home / launch.jar)
     if not version:
         raise _refused(path, f"{launch.jar} has no Implementation-Version in its manifest; build it with Maven")
@@ -105,7 +105,7 @@ def _version_of(home: Path, path: Path, topology: Topology) -> str:
 
 
 def _home_of(path: Path, check: Callable[[Path], object]) -> Path:
-    """The folder of a build; that of an archive is in the cache, if ``check`` does not raise."""
+    """The folder of a build; an archive's is in the cache, if ``check`` does not raise."""
     try:
         if path.is_dir():
             return path.absolute()
@@ -113,7 +113,7 @@ def _home_of(path: Path, check: Callable[[Path], object]) -> Path:
             raise _refused(path, f"there is no such file or folder; {NAME_ONE}")
         return _unpacked(path, check)
     except DistributionUnavailable as error:
-        cause = error.__cause__  # of the archive itself, or of the cache, about which the error says more
+        cause = error.__cause__  # from the archive itself, or from the cache, about which the error says more
         why = error if cause is None or getattr(cause, "errno", None) else cause
         raise _refused(path, f"cannot be unpacked: {why}; {NAME_ONE}") from error
     except (tarfile.TarError, zipfile.BadZipFile, EOFError, zlib.error, OSError) as error:
@@ -121,7 +121,7 @@ def _home_of(path: Path, check: Callable[[Path], object]) -> Path:
 
 
 def _unpacked(path: Path, check: Callable[[Path], object]) -> Path:
-    """Into the cache, in a folder that is named by the archive's digest."""
+    """Unpack into the cache, in a folder named by the archive's digest."""
     packaging = next((ending for ending in ARCHIVES if path.name.endswith(f".{ending}")), None)
     if packaging is None:
         raise _refused(path, f"is neither a folder nor a .tar.gz or .zip; {NAME_ONE}")
@@ -143,9 +143,9 @@ def _unpacked(path: Path, check: Callable[[Path], object]) -> Path:
 
 
 def _top_folder(archive: Path, packaging: str) -> str:
-    """The folder that its first entry is in: a distribution has one folder, with everything below it.
+    """The folder of the archive's first entry: a distribution has one folder with everything below it.
 
-    A leading "/" or "./" counts for nothing, as it does when an archive is unpacked.
+    A leading "/" or "./" is ignored, as it is when an archive is unpacked.
     """
     if packaging == "zip":
         with zipfile.ZipFile(archive) as file:
@@ -156,18 +156,18 @@ def _top_folder(archive: Path, packaging: str) -> str:
     if not name:
         raise _refused(archive, f"is empty; {NAME_ONE}")
     if name == "..":
-        raise _refused(archive, f"has files outside of its own folder (its first is in ..); {NAME_ONE}")
+        raise _refused(archive, f"has files outside its own folder (its first is in ..); {NAME_ONE}")
     return name
 
 
 def _first_below(names: Iterable[str]) -> str:
-    """The first part of the first name that has one; '' if none has."""
+    """The first part of the first name that has any; '' if none has."""
     parts = (PurePosixPath(name.lstrip("/")).parts for name in names)
     return next((part for part, *_ in filter(None, parts)), "")
 
 
 def _manifest_version(jar: Path) -> str:
-    """Implementation-Version of a jar, '' where it has none."""
+    """Implementation-Version of a jar; '' if it has none."""
     try:
         with zipfile.ZipFile(jar) as archive:
             lines = archive.read(MANIFEST).decode("utf-8").splitlines()

@@ -101,9 +101,9 @@ def test_a_port_that_is_no_broker_of_the_protocol_is_named_with_the_next_step(
 
 
 CERTIFICATES = [
-    (ELSEWHERE, TRUST, "reach it by a name that its certificate has, or have a certificate made for this one"),
-    (STRANGER, TRUST, "if its authority is your own, name that one's certificate by --ca-file"),
-    (HERE, Trust(), "if its authority is your own, name that one's certificate by --ca-file"),
+    (ELSEWHERE, TRUST, "connect to a name that its certificate has, or issue a certificate for this name"),
+    (STRANGER, TRUST, "if you run your own certificate authority, pass its certificate with --ca-file"),
+    (HERE, Trust(), "if you run your own certificate authority, pass its certificate with --ca-file"),
 ]
 
 

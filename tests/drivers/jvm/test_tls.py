@@ -79,9 +79,9 @@ def test_messages_cross_by_tls_and_a_body_larger_than_its_records_too(broker: Br
 @pytest.mark.parametrize(
     ("certificate", "trust", "says"),
     [
-        (OURS.issue_cert("localhost"), TRUST, "reach it by a name that its certificate has"),
-        (STRANGER, TRUST, "name that one's certificate by --ca-file"),
-        (HERE, Trust(), "name that one's certificate by --ca-file"),
+        (OURS.issue_cert("localhost"), TRUST, "connect to a name that its certificate has"),
+        (STRANGER, TRUST, "pass its certificate with --ca-file"),
+        (HERE, Trust(), "pass its certificate with --ca-file"),
     ],
     ids=["another name", "a stranger", "nobody's authority"],
 )

@@ -1,4 +1,4 @@
-"""Handles one broker in a container: Testcontainers creates it once; later the engine sends it signals."""
+"""Controls a broker in a container: Testcontainers creates it once; later the engine sends it signals."""
 
 import re
 import time
@@ -26,46 +26,46 @@ EVERYWHERE = "0.0.0.0"  # inside a container; its ports are published only on ch
 
 @dataclass(frozen=True)
 class ContainerContext:
-    """``labels``: by which a run's guard finds what it has to remove."""
+    """What all containers of a run share. ``labels``: the run's guard finds by them what to remove."""
 
     engine: Engine
     image: Image
     launch: ProductLaunch
     agent: Path  # Jolokia's jar
     network: Network
-    names: Mapping[str, str]  # broker -> its name on the network
+    names: Mapping[str, str]  # broker -> its host name on the network
     labels: Mapping[str, str]
 
     def options(self, log_file: Path, *labels: tuple[str, str]) -> dict[str, Any]:
-        """The settings with which every container is created. ``log_file``: in there. ``labels``: labels."""
+        """The settings of every container. ``log_file``: its path inside. ``labels``: additional labels."""
         return {
             "entrypoint": ["/bin/sh", "-c", into_the_log(log_file), "broker"],
             "labels": {**self.labels, **dict(labels)},
             "user": self.engine.user,
             "userns_mode": self.engine.userns_mode,
-            "security_opt": ["label=disable"],  # files are mounted from folders that SELinux has labelled for others
+            "security_opt": ["label=disable"],  # files are mounted from folders with SELinux labels of other programs
         }
 
 
 def into_the_log(log_file: Path) -> str:
-    """By the container's own process: complete whatever becomes of us."""
+    """The shell line with which the container itself writes its log, so that the log is complete if we die."""
     return f'exec "$@" >>{log_file} 2>&1'
 
 
 ASK_AGAIN_S = 1.0
-NOTICE_LIMIT_S = 5.0  # within which the engine knows what happened to a process
+NOTICE_LIMIT_S = 5.0  # time for the engine to notice what happened to a process
 
 CONTAINER_INIT = "init"
-"""What `runc init` and its like end with, before they become what the container is to run."""
+"""The last argument of `runc init` and similar programs, before they become the container's command."""
 
 PORT_REFUSED = re.compile(r"(\d+\.\d+\.\d+\.\d+):(\d+).*(?:already in use|already allocated)")
 
 
 class BrokerContainer:
-    """One broker of a run; each start is the same container again, with its ports, data and log.
+    """A broker of a run; each start reuses the same container, with its ports, data and log.
 
-    ``what`` is its name in errors. ``command`` is the end of its process's command line. It confirms that a pid on this
-    machine is the right one.
+    ``description`` is its name in errors. ``command`` is the end of its process's command line, which confirms that a
+    pid on this machine is the right process.
     """
 
     def __init__(
@@ -73,7 +73,7 @@ class BrokerContainer:
     ) -> None:
         self._description, self._container, self._command, self._host = description, container, list(command), host
         self._created = self._asked_to_end = False
-        self._process: psutil.Process | None = None  # None where the engine's processes cannot be seen from here
+        self._process: psutil.Process | None = None  # None if the engine's processes are not visible from here
         self._asked_s, self._answered = 0.0, True
         self._log = BrokerLog(log)
         self.log = log
@@ -82,7 +82,7 @@ class BrokerContainer:
         return f"<{type(self).__name__} of {self._description} pid={self.pid} alive={self.alive}>"
 
     def start(self) -> None:
-        """Return once the engine has started it; the log and `alive` tell what becomes of the broker."""
+        """Return once the engine has started it; the log and `alive` show what happens to the broker."""
         self._log.mark_start()
         self._asked_to_end = False
         try:
@@ -100,7 +100,7 @@ class BrokerContainer:
 
     @property
     def alive(self) -> bool:
-        """False also when the engine is gone, so that the state is unknown."""
+        """False also if the engine is gone, so that the state is unknown."""
         if not self._created or not self.engine_answers:
             return False
         if self._process is not None:
@@ -109,7 +109,7 @@ class BrokerContainer:
 
     @property
     def engine_answers(self) -> bool:
-        """Asked once a second at most, for `alive` is asked all the time."""
+        """Checked at most once per second, because `alive` is called often."""
         if time.monotonic() - self._asked_s >= ASK_AGAIN_S:
             self._asked_s = time.monotonic()
             self._answered = docker_engine.answers(self._host)
@@ -117,7 +117,7 @@ class BrokerContainer:
 
     @property
     def pid(self) -> int | None:
-        """Its pid on this machine, if the engine runs processes of this machine."""
+        """Its pid on this machine, if the engine runs its processes here."""
         return self._process.pid if self._process is not None and _runs(self._process) else None
 
     @property
@@ -128,24 +128,24 @@ class BrokerContainer:
 
     @property
     def is_leaving(self) -> bool:
-        """It was asked to shut down, and has not been started since."""
+        """Whether it was asked to shut down and has not been started since."""
         return self._asked_to_end
 
     def terminate(self) -> None:
-        """Ask it to shut down; a frozen one is thawed, or it would not hear."""
+        """Ask it to shut down; a frozen broker is thawed first, so that it receives the signal."""
         if self.thaw():
             self._asked_to_end = True
             self._signal("SIGTERM")
 
     def kill(self) -> None:
-        """SIGKILL, for a frozen one too. Does not wait."""
+        """Send SIGKILL, also to a frozen broker. Does not wait."""
         if self._created:
             self._signal("SIGKILL")
 
     def freeze(self) -> bool:
-        """False when it does not run.
+        """Freeze the broker; False if it is not running.
 
-        Sends a signal to its one process: the engine's own pause fails on busy machines.
+        Sends a signal to its only process, because the engine's own pause fails on busy machines.
         """
         return self.alive and self._signal("SIGSTOP")
 
@@ -153,7 +153,7 @@ class BrokerContainer:
         return self.alive and self._signal("SIGCONT")
 
     def wait(self, timeout_s: float) -> bool:
-        """Wait until it is gone, by the engine's knowledge too; False when it still is there after ``timeout_s``."""
+        """Wait until it is gone, also for the engine; False if it is still there after ``timeout_s``."""
         end = time.monotonic() + timeout_s
         while self.alive or self._state().get("Running"):
             if time.monotonic() >= end:
@@ -162,12 +162,12 @@ class BrokerContainer:
         return True
 
     def discard(self) -> None:
-        """Remove the container at once, be it running, half made, or gone already."""
+        """Remove the container at once, whether it is running, incomplete or already gone."""
         with suppress(*FAILURES, ContainerStartException):
             self._container.get_wrapped_container().remove(force=True, v=True)
 
     def kill_process(self) -> None:
-        """Without the engine, where that is possible: its processes are this user's."""
+        """Kill it without the engine if possible: its processes belong to this user."""
         if self._process is not None:
             with suppress(psutil.Error):
                 self._process.kill()
@@ -175,7 +175,7 @@ class BrokerContainer:
     def log_lines(self, *, of_this_start: bool = False) -> list[str]:
         lines = self._log.lines(of_this_start=of_this_start)
         if not self._answered:
-            lines.append(f"the Docker engine at {self._host} does not answer any more: start it again, then run again")
+            lines.append(f"the Docker engine at {self._host} no longer answers: start it again, then repeat the run")
         return lines
 
     @property
@@ -191,7 +191,7 @@ class BrokerContainer:
         return dict(self._engine_container.attrs["State"])
 
     def _process_here(self) -> psutil.Process | None:
-        """The engine tells of a process that may not be the broker's yet: for a moment it still is the engine's own."""
+        """The broker's process. At first the engine may report a process of its own instead, so this waits."""
         end = time.monotonic() + NOTICE_LIMIT_S
         with suppress(psutil.Error):
             process = psutil.Process(int(self._state().get("Pid") or 0))
@@ -205,7 +205,7 @@ class BrokerContainer:
         return None
 
     def _await_engine(self) -> None:
-        """The engine learns of a process's end a little later than we do, and starts nothing that it thinks runs."""
+        """Wait until the engine has noticed the end of the process; until then it does not start it again."""
         end = time.monotonic() + NOTICE_LIMIT_S
         while not self.alive and self._state().get("Running") and time.monotonic() < end:
             pause()
@@ -216,7 +216,7 @@ class BrokerContainer:
         return explained(error, self._host)
 
     def _signal(self, name: str) -> bool:
-        """False when there is no process any more. Raises EngineTrouble when the engine does not do it."""
+        """Send a signal; False if there is no process. Raises EngineTrouble if the engine fails."""
         try:
             self._engine_container.kill(name)
         except FAILURES as error:
@@ -227,7 +227,7 @@ class BrokerContainer:
 
 
 def _runs(process: psutil.Process) -> bool:
-    """Not another process of the same number, nor what is left of one."""
+    """Whether it is still the same process, and not a zombie."""
     try:
         return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
     except psutil.Error:

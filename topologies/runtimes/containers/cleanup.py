@@ -1,8 +1,8 @@
-"""Removes containers and networks: a run's own guard removes its own, the next run removes those of a dead harness.
+"""Removes containers and networks: a run's guard removes its own, the next run removes those of a dead harness.
 
-Everything that a run creates on the engine is labelled with the run and with the process that made it. A process is
-known by the machine's boot, its namespace of process numbers, its number, and when it started in clock ticks since the
-boot: unlike a time of day, that stays the same when the clock is set.
+Everything that a run creates on the engine is labelled with the run and with the process that created it. A process is
+identified by the machine's boot id, its pid namespace, its pid, and its start time in clock ticks since the boot:
+unlike a time of day, this does not change when the clock is set.
 """
 
 import os
@@ -20,12 +20,12 @@ from topologies.runtimes.contract import Progress
 from topologies.runtimes.handle import has_ended, pause
 
 PROC = Path("/proc")
-START_FIELD = 19  # of /proc/PID/stat after the name: its 22nd field in all
+START_FIELD = 19  # in /proc/PID/stat after the name: the 22nd field of the line
 
 
 @dataclass(frozen=True)
 class Owner:
-    """``boot`` and ``namespace`` say on which machine, and where on it, the number ``pid`` means this process."""
+    """A process. ``boot`` and ``namespace`` identify the machine and the namespace in which ``pid`` is valid."""
 
     boot: str
     namespace: str
@@ -37,7 +37,7 @@ class Owner:
 
     @classmethod
     def parse(cls, text: str) -> "Owner":
-        """ValueError if it is not one's text."""
+        """Parse the text of an owner. Raises ValueError."""
         boot, namespace, pid, started = text.split("/")
         return cls(boot, namespace, int(pid), int(started))
 
@@ -52,15 +52,15 @@ def started_ticks(pid: int, proc: Path = PROC) -> int | None:
     """The start time of a process; None if no process has that pid, or if it is a zombie."""
     with suppress(OSError, ValueError, IndexError):
         stat = (proc / str(pid) / "stat").read_text(encoding="utf-8", errors="replace")
-        fields = stat.rpartition(")")[2].split()  # the name before may hold anything
+        fields = stat.rpartition(")")[2].split()  # the name before it may contain anything
         return None if fields[0] in "ZX" else int(fields[START_FIELD])
     return None
 
 
 def is_dead(owner: Owner, here: Owner, proc: Path = PROC) -> bool:
-    """Whether ``owner`` is known to be gone, asked by the process ``here`` on the same engine's machine.
+    """Whether ``owner`` has certainly ended, seen from the process ``here`` on the engine's machine.
 
-    After a boot all are gone. Another namespace's processes cannot be seen from here: they are taken to live.
+    After a reboot every owner has ended. Processes in another namespace are not visible, so they count as alive.
     """
     if owner.boot != here.boot:
         return True
@@ -75,12 +75,12 @@ STATUS_LIMIT_S = 1.0
 
 
 def labels(token: str, run_id: str) -> dict[str, str]:
-    """``token`` is the run's own on every engine; ``run_id`` names its folder."""
+    """The labels of a run's objects. ``token`` is unique on every engine; ``run_id`` names the run folder."""
     return {RUN_LABEL: token, RUN_ID_LABEL: run_id, OWNER_LABEL: str(this_process())}
 
 
 class Guard:
-    """The watchdog process of one run's containers. It listens already. ``remove``: folders that go with the run."""
+    """The watchdog process of a run's containers, ready on return. ``remove``: folders to remove after the run."""
 
     def __init__(self, engine: Engine, token: str, *, stop_first: bool, remove: Sequence[Path]) -> None:
         self.engine, self.token = engine, token
@@ -93,50 +93,50 @@ class Guard:
             start_new_session=True,
         )
         assert self._process.stdout is not None
-        self._process.stdout.readline()  # before this line it would not see a request to remove anything
+        self._process.stdout.readline()  # before this line it would miss a request to remove anything
         self._process.stdout.close()
 
     def finish(self) -> bool:
-        """Remove everything and wait for that; False if the engine refuses.
+        """Remove everything and wait for it; False if the engine does not do it.
 
         May be called again, from any thread or handler.
         """
         if not has_ended(self._process.pid):
             with suppress(ProcessLookupError):
                 self._process.terminate()
-        while not has_ended(self._process.pid):  # it has a time limit of its own
+        while not has_ended(self._process.pid):  # it has its own time limit
             pause()
         end = time.monotonic() + STATUS_LIMIT_S
         while self._process.poll() is None and time.monotonic() < end:
             pause()
         if self._process.returncode in (0, None, LEFT_OVER):  # None: in a signal handler the status is unknown
             return self._process.returncode != LEFT_OVER
-        own = Removal(self.engine.host, self.token)  # the guard was killed: its work is done here
+        own = Removal(self.engine.host, self.token)  # the guard was killed: do its work here
         return own.until_nothing_is_left(quiet_s=0, refusal_limit_s=ENGINE_GONE_LIMIT_S)
 
 
 def lost_with(host: str) -> str:
-    """The sentence for an engine that goes away while its brokers are in use."""
-    return f"the Docker engine at {host} does not answer any more, and this run's brokers with it: start it, run again"
+    """The sentence about an engine that went away while its brokers were in use."""
+    return f"the Docker engine at {host} no longer answers, so this run's brokers are lost: start it, then run again"
 
 
 def left_behind(host: str, token: str) -> str:
-    """The sentence for containers and networks that the engine did not remove."""
+    """The sentence about containers and networks that the engine did not remove."""
     label = f"label={RUN_LABEL}={token}"
     return (
-        f"this run's containers and network are left on the Docker engine at {host}, which did not let them go: "
-        f"the next run in containers does it once the engine answers (docker ps --all --filter {label} shows them)"
+        f"this run's containers and network are left on the Docker engine at {host}, which did not remove them: "
+        f"the next run in containers removes them if the engine answers (docker ps --all --filter {label} lists them)"
     )
 
 
 def remove_leftovers(engine: Engine, progress: Progress) -> None:
-    """Remove the containers and networks of harnesses that no longer live. Raises EngineTrouble."""
+    """Remove the containers and networks of dead harnesses. Raises EngineTrouble."""
     for token in sorted(abandoned(_labels_on(engine), this_process())):
         progress(f"removing the containers that run {token} left when its harness was killed")
         if not Removal(engine.host, token).until_nothing_is_left(quiet_s=0, refusal_limit_s=ENGINE_GONE_LIMIT_S):
             raise EngineTrouble(
-                f"what an earlier run left on the Docker engine cannot be removed; "
-                f"docker ps --all --filter label={RUN_LABEL}={token} shows it: remove it by hand"
+                f"containers of an earlier run on the Docker engine cannot be removed; "
+                f"docker ps --all --filter label={RUN_LABEL}={token} lists them: remove them by hand"
             )
 
 
@@ -144,7 +144,7 @@ def abandoned(all_labels: Iterable[Mapping[str, str]], here: Owner) -> set[str]:
     """The tokens of runs with a dead harness, from the labels of containers and networks on the engine."""
     tokens = set()
     for labels in all_labels:
-        with suppress(KeyError, ValueError):  # not ours after all, or of a version with other labels
+        with suppress(KeyError, ValueError):  # not ours, or from a version with other labels
             token, owner = labels[RUN_LABEL], Owner.parse(labels[OWNER_LABEL])
             if is_dead(owner, here):
                 tokens.add(token)
@@ -152,7 +152,7 @@ def abandoned(all_labels: Iterable[Mapping[str, str]], here: Owner) -> set[str]:
 
 
 def _labels_on(engine: Engine) -> list[dict[str, str]]:
-    """The labels of every container and network that one of our runs made."""
+    """The labels of every container and network that one of our runs created."""
     ours = {"label": [OWNER_LABEL]}
     try:
         with client_of(engine.host) as client:

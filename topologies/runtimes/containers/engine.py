@@ -1,6 +1,6 @@
-"""Finds the Docker engine that answers, and explains its refusals.
+"""Finds the Docker engine, and explains its errors.
 
-Only an engine of this machine will do: containers mount the run's files and publish on this machine's loopback.
+Only a local engine works: containers mount the run's files and publish ports on this machine's loopback.
 """
 
 import os
@@ -26,13 +26,13 @@ LOOPBACKS = ("127.0.0.1", "localhost", "::1")
 CONNECTION_FAILURES = (requests.ConnectionError, ConnectionError, FileNotFoundError)
 FAILURES = (DockerException, requests.RequestException, OSError)
 
-SIGNS = (  # an engine's message in small letters, and the next step
-    ("no space left on device", "the engine's disk is full: make room; docker system df shows what takes it"),
-    ("port is already allocated", "end what holds the port, or choose other ports"),
-    ("address already in use", "end what holds the port, or choose other ports"),
+SIGNS = (  # part of an engine's message in lowercase, and the next step
+    ("no space left on device", "the engine's disk is full: free some space; docker system df shows its use"),
+    ("port is already allocated", "end the process that holds the port, or choose other ports"),
+    ("address already in use", "end the process that holds the port, or choose other ports"),
     ("address pool", "the engine has no subnet left for one more network: docker network prune removes unused ones"),
-    ("already in use by container", "another run still has it: end that run, or docker rm --force that container"),
-    ("already exists", "another run still has it: end that run, or remove it"),
+    ("already in use by container", "another run still uses it: end that run, or docker rm --force that container"),
+    ("already exists", "another run still uses it: end that run, or remove it"),
     ("permission denied", "this user may not use the engine: join its group (docker), or use a rootless engine"),
     ("executable file not found", "the image lacks what a broker needs: /bin/sh and java on its PATH"),
     ("no such file or directory: unknown", "the image lacks what a broker needs: /bin/sh and java on its PATH"),
@@ -40,12 +40,12 @@ SIGNS = (  # an engine's message in small letters, and the next step
 
 
 class EngineTrouble(RuntimeFailed):
-    """The engine is not there, not usable, or refused something: what, why, and the next step, in one sentence."""
+    """The engine is missing, unusable, or rejected a request: one sentence with the object, reason and next step."""
 
 
 @dataclass(frozen=True)
 class Engine:
-    """An engine that answered. ``user``: the user with which a container can read and write this user's files."""
+    """An engine that answered. ``user``: the user as whom a container can read and write this user's files."""
 
     host: str  # unix:///var/run/docker.sock
     version: str
@@ -54,12 +54,12 @@ class Engine:
     kernel: str = ""  # "6.1.0-32-amd64": the kernel of its containers
 
     def another_kernel(self, here: str) -> str:
-        """The kernel of its containers if it is not this machine's, for example in a virtual machine; else ''. Pure."""
-        return "" if self.kernel == here else self.kernel or "it does not say which"
+        """The kernel of its containers if it differs from this machine's, as in a virtual machine; else ''. Pure."""
+        return "" if self.kernel == here else self.kernel or "it does not report which"
 
 
 def find() -> Engine:
-    """The engine that DOCKER_HOST, the docker context or the default socket names. Raises EngineTrouble."""
+    """The engine from DOCKER_HOST, the docker context or the default socket. Raises EngineTrouble."""
     host = get_docker_host() or os.environ.get("DOCKER_HOST") or DEFAULT_HOST
     if why := _not_local(host):
         raise EngineTrouble(f"the Docker engine at {host} cannot be used: {why}")
@@ -74,7 +74,7 @@ def find() -> Engine:
 
 @contextmanager
 def client_of(host: str, timeout_s: float = OPERATE_TIMEOUT_S) -> Iterator[docker.DockerClient]:
-    """A client of its own, closed at the end."""
+    """A separate client, which is closed at the end."""
     client = docker.DockerClient(base_url=host, timeout=timeout_s, version="auto")
     try:
         yield client
@@ -83,7 +83,7 @@ def client_of(host: str, timeout_s: float = OPERATE_TIMEOUT_S) -> Iterator[docke
 
 
 def answers(host: str) -> bool:
-    """False only for an engine that is gone: a slow one is busy."""
+    """Whether the engine is reachable; a slow engine counts as busy, not as gone."""
     try:
         with closing(connection_to(host, ASK_TIMEOUT_S)) as connection:
             connection.request("GET", "/_ping")
@@ -108,12 +108,12 @@ def is_gone(error: BaseException) -> bool:
 def explained(error: Exception, host: str = "") -> str:
     """One sentence that explains an engine's error, with the next step. Pure."""
     if not isinstance(error, APIError) and is_gone(error):
-        return f"the Docker engine at {host} does not answer any more ({reason(error)}): start it again"
+        return f"the Docker engine at {host} no longer answers ({reason(error)}): start it again"
     return f"{reason(error)}; {_step(error)}"
 
 
 def reason(error: BaseException) -> str:
-    """The engine's own words, or the innermost cause of a failed connection, on one line."""
+    """The engine's message, or the innermost cause of a failed connection, on one line."""
     if isinstance(error, APIError):
         text = str(error.explanation or error)
     else:
@@ -128,27 +128,27 @@ def _step(error: BaseException) -> str:
     if step := step_for(reason(error)):
         return step
     if is_gone(error):
-        return "start one, or leave containers out: --runtime processes"
-    return "see the engine's own log"
+        return "start one, or use --runtime processes"
+    return "see the engine's log"
 
 
 def step_for(message: str) -> str:
-    """The next step after an engine's error; '' if it is not known. Pure."""
+    """The next step after an engine's error; '' if it is unknown. Pure."""
     return next((step for sign, step in SIGNS if sign in message.lower()), "")
 
 
 def _not_local(host: str) -> str:
-    """Why the engine is not of this machine ('' if it is). Pure."""
+    """Why the engine is not on this machine ('' if it is). Pure."""
     where = urlsplit(host)
     if where.scheme == "unix":
         return ""
     if where.scheme in ("tcp", "http") and where.hostname in LOOPBACKS and not os.environ.get("DOCKER_TLS_VERIFY"):
         return ""
-    return "brokers mount files of this machine, so it takes a local one (unix://…), or --runtime processes"
+    return "brokers mount files of this machine, so use a local engine (unix://…), or --runtime processes"
 
 
 def _user(options: Any) -> tuple[str, str | None]:
-    """In a rootless engine this user is root. Elsewhere a container runs as this user, who owns its files."""
+    """The user for containers: root in a rootless engine, which maps it to this user; otherwise this user."""
     names = {part for option in options for part in str(option).split(",")}
     if "name=rootless" in names:
         return "0:0", None

@@ -1,7 +1,7 @@
-"""Finds the image that brokers run from, pulls it, and builds one where none can be pulled.
+"""Finds the brokers' image, pulls it, and builds one if none can be pulled.
 
-The default is upstream's image. Without a registry, an image that was built here takes its place automatically.
-``python -m topologies.runtimes.containers.image --base IMAGE --of classic`` (or artemis) builds one from a folder of
+The default is upstream's image. Without a registry, an image that was built here replaces it automatically.
+``python -m topologies.runtimes.containers.image --base IMAGE --of classic`` (or artemis) builds one from a folder in
 docker-compose/images.
 """
 
@@ -40,7 +40,7 @@ Progress = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Image:
-    """An image on the engine. ``home``: where it has the brokers' distribution."""
+    """An image on the engine. ``home``: the path of the brokers' distribution in it."""
 
     name: str
     id: str
@@ -48,9 +48,9 @@ class Image:
 
 
 def wanted(product: BrokerProduct, name: str | None, is_here: Callable[[str], bool]) -> str:
-    """The requested image; else upstream's, or the one built here if only that is on the engine.
+    """The requested image; otherwise upstream's, or the one built here if only that is on the engine.
 
-    Pure but for asking.
+    Pure except for calls of ``is_here``.
     """
     if name:
         return name
@@ -59,7 +59,7 @@ def wanted(product: BrokerProduct, name: str | None, is_here: Callable[[str], bo
 
 
 def look(engine: Engine, product: BrokerProduct, wanted_name: str | None) -> tuple[str, str]:
-    """(name, '' if the image is on the engine or a registry has it, else why it cannot be had)."""
+    """(name, '' if the image is on the engine or in a registry, otherwise why it is not available)."""
     with client_of(engine.host, REGISTRY_TIMEOUT_S) as client:
         name = wanted(product, wanted_name, lambda image: is_here(client, image))
         if is_here(client, name):
@@ -72,7 +72,7 @@ def look(engine: Engine, product: BrokerProduct, wanted_name: str | None) -> tup
 
 
 def obtain(engine: Engine, product: BrokerProduct, wanted_name: str | None, progress: Progress) -> Image:
-    """The image, pulled first where the engine does not have it. Raises EngineTrouble."""
+    """The image, pulled first if the engine does not have it. Raises EngineTrouble."""
     with client_of(engine.host, PULL_TIMEOUT_S) as client:
         try:
             name = wanted(product, wanted_name, lambda image: is_here(client, image))
@@ -91,13 +91,13 @@ def obtain(engine: Engine, product: BrokerProduct, wanted_name: str | None, prog
 
 
 def cannot_be_had(product: BrokerProduct, name: str, why: str) -> str:
-    """The sentence for an image that is neither on the engine nor to be pulled. Pure."""
+    """The sentence about an image that is not on the engine and cannot be pulled. Pure."""
     if step := step_for(why):
         return f"image {name} is not on the Docker engine and cannot be pulled: {why}; {step}"
     return (
-        f"image {name} is not on the Docker engine and cannot be pulled ({why}); load it (docker load), name one "
-        "that is there by --image, build one (python -m topologies.runtimes.containers.image --base IMAGE --of "
-        f"{product.name}), or leave containers out: --runtime processes"
+        f"image {name} is not on the Docker engine and cannot be pulled ({why}); load it (docker load), name an "
+        "existing image by --image, build one (python -m topologies.runtimes.containers.image --base IMAGE --of "
+        f"{product.name}), or use --runtime processes"
     )
 
 
@@ -110,7 +110,7 @@ def is_here(client: docker.DockerClient, name: str) -> bool:
 
 
 def use_reaper_if_it_can_be_had(engine: Engine, progress: Progress) -> None:
-    """Testcontainers' own clean-up (Ryuk) is a container too; without its image ours does it alone."""
+    """Testcontainers' clean-up (Ryuk) is a container too; without its image only our own guard cleans up."""
     if testcontainers_config.ryuk_disabled:
         return
     name = testcontainers_config.ryuk_image
@@ -120,18 +120,18 @@ def use_reaper_if_it_can_be_had(engine: Engine, progress: Progress) -> None:
                 client.images.pull(_with_prefix(name))
     except FAILURES as error:
         testcontainers_config.ryuk_disabled = True
-        progress(f"without Testcontainers' Ryuk, whose image cannot be had ({reason(error)}): our own guard cleans up")
+        progress(f"Testcontainers' Ryuk image is not available ({reason(error)}): only our own guard cleans up")
 
 
 def _with_prefix(name: str) -> str:
-    """As Testcontainers names images where TESTCONTAINERS_HUB_IMAGE_NAME_PREFIX is set."""
+    """The image name as used by Testcontainers if TESTCONTAINERS_HUB_IMAGE_NAME_PREFIX is set."""
     return testcontainers_config.hub_image_name_prefix + name
 
 
 def build(engine: Engine, base: str, product: BrokerProduct, tag: str) -> str:
-    """Build a product's image from ``base``, which needs Java 17 or newer; returns its id.
+    """Build a product's image from ``base``, which needs Java 17 or newer; return its id.
 
-    It needs the network only for the distribution, which the cache keeps. Raises EngineTrouble or
+    Only the distribution needs the network, and the cache keeps it. Raises EngineTrouble or
     DistributionUnavailable.
     """
     distribution = pinned(product.launch.distribution)
@@ -152,10 +152,10 @@ def build(engine: Engine, base: str, product: BrokerProduct, tag: str) -> str:
 
 
 def main(arguments: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(description="Build the broker image where upstream's cannot be pulled.")
+    parser = argparse.ArgumentParser(description="Build the broker image if upstream's cannot be pulled.")
     parser.add_argument("--base", required=True, help="image with Java 17 or newer on its PATH")
-    parser.add_argument("--of", choices=PRODUCTS, default=DEFAULT.name, help="which brokers it is for")
-    parser.add_argument("--tag", help="what it is called, by default as it is then found")
+    parser.add_argument("--of", choices=PRODUCTS, default=DEFAULT.name, help="broker product of the image")
+    parser.add_argument("--tag", help="name of the image; by default the name that runs look for")
     options = parser.parse_args(arguments)
     product = PRODUCTS[options.of]
     tag = options.tag or product.launch.image.built

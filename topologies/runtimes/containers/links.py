@@ -1,12 +1,12 @@
-"""Leads links between containers through proxies, by a Toxiproxy in a container of its own, on their network.
+"""Puts proxies into links between containers, by a Toxiproxy in a separate container on their network.
 
-    opener ──► toxiproxy.links:port ──► broker:port          harness ──► 127.0.0.1:port, where doors are published too
+    opener ──► toxiproxy.links:port ──► broker:port       harness ──► 127.0.0.1:port, where proxies are published too
 
-The server is this machine's Toxiproxy. Its one file is mounted read-only into a container of the brokers' image. So
-links in containers and in processes go through the same version, and no further image is pulled.
+The server is this machine's Toxiproxy. Its single file is mounted read-only into a container of the brokers' image. So
+links in containers and between processes use the same version, and no further image is pulled.
 
-A door is open while its broker listens. The ports that have a listener in the brokers' containers are read from /proc.
-Each read takes the kernel milliseconds, so it is done seldom.
+A proxy is open while its broker listens. The listening ports in the brokers' containers are read from /proc. Each read
+costs the kernel milliseconds, so it is done rarely.
 """
 
 import time
@@ -24,7 +24,7 @@ from topologies.runtimes.proxies.toxiproxy import INSTALL, LOG_LEVEL, ToxiproxyU
 from topologies.runtimes.proxies.toxiproxy import command as toxiproxy_line
 
 LINKS_HOST = "toxiproxy.links"
-"""On the brokers' network, where no broker has a name with a dot."""
+"""Host name on the brokers' network, where no broker's name has a dot."""
 
 INSIDE = Path("/brokerbench")
 SERVER_INSIDE = INSIDE / "toxiproxy-server"
@@ -33,23 +33,24 @@ LOG_LINES = 3
 
 
 class ProxyContainer(BrokerContainer):
-    """Toxiproxy's container. The run's guard removes it with the brokers': to end it, the engine is not asked."""
+    """Toxiproxy's container. The run's guard removes it with the brokers, so ending it does not involve the engine."""
 
     def start(self) -> None:
         super().start()
         if self.pid is None:
-            lines = " | ".join(self.log_lines()[-LOG_LINES:]) or "it has said nothing"
+            lines = " | ".join(self.log_lines()[-LOG_LINES:]) or "the log is empty"
             raise ToxiproxyUnavailable(
-                "Toxiproxy's container has no process that can be seen from here. It takes an engine whose containers"
-                " share this machine's kernel, and a server that runs in the brokers' image, as a statically linked one"
-                f" does: build it by {INSTALL}, or use --runtime processes; its log {self.log} ends: {lines}"
+                "Toxiproxy's container has no process that is visible from here. This requires an engine whose"
+                " containers share this machine's kernel, and a server that runs in the brokers' image, such as a"
+                f" statically linked one: build it by {INSTALL}, or use --runtime processes; its log {self.log} ends:"
+                f" {lines}"
             )
 
     def kill(self) -> None:
         self.kill_process()
 
     def wait(self, timeout_s: float) -> bool:
-        """The guard has waited."""
+        """Always True: the guard has already waited."""
         return True
 
 
@@ -61,7 +62,7 @@ def links_in_containers(
     brokers: Mapping[str, BrokerContainer],
     log: Path,
 ) -> LinkProxies:
-    """Toxiproxy with its doors. Its container is not created yet. ``brokers``: may be filled until it starts."""
+    """Toxiproxy with its proxies. Its container is not created yet. ``brokers``: may be filled until it starts."""
     line = toxiproxy_line(SERVER_INSIDE, api_port, EVERYWHERE)
     container = DockerContainer(context.image.name, network=context.network, network_aliases=[LINKS_HOST])
     container.with_name(f"{context.network.name}-{LINKS_HOST}")
@@ -78,7 +79,7 @@ def links_in_containers(
 
 
 def listeners(proxies: tuple[PlannedProxy, ...]) -> dict[str, frozenset[int]]:
-    """The ports by which links call each broker that they call. Pure."""
+    """Each broker that links call, with the ports at which they call it. Pure."""
     called = {proxy.door.broker for proxy in proxies}
     return {name: frozenset(proxy.upstream_port for proxy in proxies if proxy.door.broker == name) for name in called}
 
@@ -89,7 +90,7 @@ LISTENS = "0A"
 
 
 def listening_in(pid: int, wanted: frozenset[int], proc: Path = Path("/proc")) -> frozenset[int]:
-    """Those of these ports with a listener in the network namespace of a process; none once the process has ended."""
+    """The ``wanted`` ports with a listener in a process's network namespace; empty once the process has ended."""
     ports: set[int] = set()
     for table in TABLES:
         if not wanted <= ports:
@@ -108,7 +109,7 @@ def listening_among(lines: Iterable[str]) -> set[int]:
 
 @dataclass(frozen=True)
 class Look:
-    """At which ports the process of a broker was seen to listen, and when."""
+    """The ports at which a broker's process was listening at a given time."""
 
     pid: int
     ports: frozenset[int]
@@ -116,7 +117,7 @@ class Look:
 
 
 class BrokerListeners:
-    """The ports at which brokers take connections now. ``wanted``: each broker's ports once it is up."""
+    """The ports at which brokers currently accept connections. ``wanted``: each broker's ports once it is up."""
 
     def __init__(
         self,
@@ -130,7 +131,7 @@ class BrokerListeners:
         self._looks: dict[str, Look] = {}
 
     def listening(self) -> frozenset[int]:
-        """Every port of a topology is another one, in containers too."""
+        """All listening ports. Ports are unique within a topology, in containers too."""
         return frozenset(port for broker in self._wanted for port in self._ports_of(broker))
 
     def _ports_of(self, broker: str) -> frozenset[int]:
@@ -144,7 +145,7 @@ class BrokerListeners:
         return latest.ports
 
     def _holds_s(self, broker: str, handle: BrokerContainer, latest: Look) -> float:
-        """For how many seconds a look stays valid: a broker that is up stays up as long as its process lives."""
+        """How many seconds a look stays valid: a broker that is up stays up while its process lives."""
         if handle.is_leaving:
             return LEAVING_S
         return SETTLED_S if latest.ports >= self._wanted[broker] else UNSETTLED_S

@@ -1,9 +1,9 @@
-"""Runs brokers in containers, by Testcontainers on a local Docker engine, one network a topology.
+"""Runs brokers in containers, with Testcontainers on a local Docker engine and one network per topology.
 
-Each broker is found on the network by its own name. Its files are mounted: configuration, passwords and Jolokia's agent
-read-only; data and log from the run's folder. The container runs as the owner of these files. It is the same Java
-process as in `processes.runtime`. Its port is published only on this machine's loopback, with the same number as
-inside. A guard (topologies.runtimes.containers.guard) removes everything by label, however the run ends.
+Each broker has its own host name on the network. Its files are mounted: configuration, passwords and Jolokia's agent
+read-only; data and log from the run folder. The container runs as the owner of these files. It runs the same Java
+process as `processes.runtime`. Its port is published only on this machine's loopback, with the same number as inside. A
+guard (topologies.runtimes.containers.guard) removes everything by label, however the run ends.
 """
 
 import logging
@@ -77,10 +77,10 @@ def prepare(
     asked_image: str | None,
     progress: Progress,
 ) -> ContainersPrepared:
-    """Raises EngineTrouble, ToxiproxyUnavailable, UserError or OSError; leaves nothing behind then."""
-    logging.getLogger("testcontainers").setLevel(logging.WARNING)  # it tells each step, as we do in our own words
+    """Prepare a run. Raises EngineTrouble, ToxiproxyUnavailable, UserError or OSError, and cleans up then."""
+    logging.getLogger("testcontainers").setLevel(logging.WARNING)  # we report each step ourselves
     toxiproxy, engine = find_for(topology), find()
-    progress(f"asking Docker engine {engine.version} for the image")
+    progress(f"looking for the image on Docker engine {engine.version}")
     product = topology.product
     image = obtain(engine, product, asked_image, progress)
     use_reaper_if_it_can_be_had(engine, progress)
@@ -89,7 +89,7 @@ def prepare(
     folders = {
         broker.name: BrokerFolders(directory.broker_folder(broker.name).absolute()) for broker in topology.brokers
     }
-    progress(f"containers to be made from {image.name}: {len(topology.brokers)}")
+    progress(f"creating containers from {image.name}: {len(topology.brokers)}")
     token, private = secrets.token_hex(4), PrivateFolder.create()
     try:
         going = [private.path, *([] if wishes.keep_data else [folder.data for folder in folders.values()])]
@@ -109,7 +109,7 @@ def prepare(
 
 
 def host_names(topology: Topology) -> dict[str, str]:
-    """A name on the network for each broker: its own, as far as host names allow. Pure."""
+    """A host name for each broker: its own name, as far as host names allow. Pure."""
     host_by_broker: dict[str, str] = {}
     for broker in topology.brokers:
         name = plain(broker.name)[:60]
@@ -118,7 +118,7 @@ def host_names(topology: Topology) -> dict[str, str]:
 
 
 def plain(name: str) -> str:
-    """Small letters, digits and '-' only, beginning and ending with none of the latter."""
+    """Only lowercase letters, digits and '-', without '-' at either end."""
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-") or "broker"
 
 
@@ -197,13 +197,13 @@ def _network(engine: Engine, name: str, run_labels: Mapping[str, str]) -> Networ
     try:
         return network.create()
     except FAILURES as error:
-        raise EngineTrouble(f"network {name} cannot be made: {explained(error, engine.host)}") from error
+        raise EngineTrouble(f"network {name} cannot be created: {explained(error, engine.host)}") from error
 
 
 def command_inside(
     product: ProductLaunch, home: Path, broker: AnyBroker, memory_mb: int, *, tls: bool, shares_store: bool
 ) -> list[str]:
-    """The argument list of a broker's Java, by the places inside its container. ``home``: the distribution's. Pure."""
+    """The arguments of a broker's Java, with paths inside its container. ``home``: the distribution. Pure."""
     stores = STORES_INSIDE if tls else None
     launch = Launch(Path("java"), home, AGENT_INSIDE, SECRETS_INSIDE, memory_mb, stores, jvm=broker.java)
     return product.command(launch, INSIDE, AGENT_FILE_INSIDE, STORE_INSIDE if shares_store else None)
@@ -222,8 +222,8 @@ def _container(
 ) -> BrokerContainer:
     """The container, not yet created.
 
-    Inside, the broker's own host name resolves to the address at which it is published. The broker announces that
-    address to clients. The ports are the same inside and outside.
+    Inside, the broker's host name resolves to the address at which it is published. The broker announces that address
+    to clients. The ports are the same inside and outside.
     """
     host, agent_file = context.names[broker.name], private.path / f"agent-{plain(broker.name)}-{len(broker.name)}"
     inside = ManagementEndpoint(
@@ -246,7 +246,7 @@ def _container(
         (agent_file, AGENT_FILE_INSIDE, "ro"),
         (context.agent, AGENT_INSIDE, "ro"),
         *([(private.path / path.name, path, "ro") for path in astuple(STORES_INSIDE)] if tls else []),
-        *([(store, STORE_INSIDE, "rw")] if store else []),  # one kernel, so the lock on it holds between containers
+        *([(store, STORE_INSIDE, "rw")] if store else []),  # one kernel, so its lock works across containers
     ):
         container.with_volume_mapping(outside, str(place), mode)
     container.with_kwargs(
@@ -262,7 +262,7 @@ log = logging.getLogger("brokerbench")
 
 
 class ContainerRuntime(OwnBrokers[BrokerContainer]):
-    """Brokers in containers. ``image``: upstream's where None; further options as `OwnBrokers` has them."""
+    """Brokers in containers. ``image``: upstream's if None; other options as for `OwnBrokers`."""
 
     name = "containers"
 
@@ -286,7 +286,7 @@ class ContainerRuntime(OwnBrokers[BrokerContainer]):
         return {**super().versions(), **self._reported_versions}
 
     def outage(self) -> str:
-        """By the engine: containers cannot be asked about without it. It is asked now, as handles ask it rarely."""
+        """Report a dead engine, because containers are unreachable without it. Checked now: handles check rarely."""
         if self._prepared is None:
             return ""
         assert isinstance(self._prepared, ContainersPrepared)
@@ -297,7 +297,7 @@ class ContainerRuntime(OwnBrokers[BrokerContainer]):
         return prepare(self._topology, self._directory, self._wishes, self._authority, self._image, progress)
 
     def _end(self, prepared: Prepared[BrokerContainer]) -> None:
-        """The guard does it, from outside: so it can be waited for in a signal handler too."""
+        """The guard ends them from outside, so that this also works in a signal handler."""
         assert isinstance(prepared, ContainersPrepared)
         if not prepared.guard.finish():
             for handle in prepared.handles.values():
@@ -307,7 +307,7 @@ class ContainerRuntime(OwnBrokers[BrokerContainer]):
             self._told_what_is_left = True
 
     def _versions_told(self, broker: str) -> dict[str, str]:
-        """The version in the image, as the broker itself prints it."""
+        """The versions in the image, as the broker reports them."""
         with closing(Jolokia(self.management(broker), ASK_TIMEOUT_S)) as agent, suppress(ManagementFailed):
             version = queries_of(self._topology, broker).version(agent)
             java = str(agent.read("java.lang:type=Runtime", "VmVersion")["VmVersion"])

@@ -1,6 +1,6 @@
-"""Finds the users and passwords for brokers that are not ours: by the environment, or by a private file.
+"""Finds the users and passwords for external brokers, in the environment or in a private file.
 
-The same names in both; in the file, one ``NAME=value`` a line.
+Both use the same names; the file has one ``NAME=value`` per line.
 """
 
 import os
@@ -18,31 +18,31 @@ NAMES = (USERNAME, PASSWORD, MANAGEMENT_USERNAME, MANAGEMENT_PASSWORD)
 
 
 class CredentialsUnusable(UserError):
-    """Names the file or the variable, the rule and the next step; never a password, nor the brokers' file."""
+    """Names the file or the variable, the rule and the next step; never a password or the brokers file."""
 
 
 @dataclass(frozen=True)
 class ExternalCredentials:
-    """``management``: by default the clients' own."""
+    """Users and passwords. ``management``: the clients' by default."""
 
     client: Credentials
     management: Credentials
 
     def as_file(self) -> str:
-        """The text of a file that `find` reads."""
+        """The text of a file that `find` can read."""
         values = (self.client.username, self.client.password, self.management.username, self.management.password)
         return "".join(f"{name}={value}\n" for name, value in zip(NAMES, values, strict=True))
 
 
 def find(file: Path | None, environment: Mapping[str, str]) -> ExternalCredentials:
-    """From ``file`` where there is one, else from the environment. Raises CredentialsUnusable."""
+    """Read ``file`` if given, otherwise the environment. Raises CredentialsUnusable."""
     values = environment if file is None else _read(file)
     place = "in the environment" if file is None else f"in {file}"
     missing = [name for name in (USERNAME, PASSWORD) if name not in values]
     if missing:
         raise CredentialsUnusable(
             f"credentials of the brokers: no {' and no '.join(missing)} {place}; set both there, or name another file "
-            "of mode 600 with both by credentials_file in the brokers' file"
+            "of mode 600 with both as credentials_file in the brokers file"
         )
     client = Credentials(values[USERNAME], values[PASSWORD])
     management = Credentials(
@@ -54,7 +54,7 @@ def find(file: Path | None, environment: Mapping[str, str]) -> ExternalCredentia
 def _read(file: Path) -> dict[str, str]:
     """Read the file.
 
-    The owner and mode are those of the opened file, so nobody can exchange the file between check and read.
+    The owner and mode are checked on the opened file, so that it cannot be replaced between check and read.
     """
     try:
         with file.open(encoding="utf-8") as opened:
@@ -67,7 +67,7 @@ def _read(file: Path) -> dict[str, str]:
         ) from None
     except UnicodeDecodeError:
         raise CredentialsUnusable(
-            f"credentials_file {file}: is no text in UTF-8; write {USERNAME}=NAME and so on in it"
+            f"credentials_file {file}: is not UTF-8 text; write lines such as {USERNAME}=NAME"
         ) from None
     return dict(_pair(file, number, line) for number, line in enumerate(lines, start=1) if _tells(line))
 
@@ -77,7 +77,7 @@ def _tells(line: str) -> bool:
 
 
 def _pair(file: Path, number: int, line: str) -> tuple[str, str]:
-    """The line itself is not repeated in an error: it may hold a password."""
+    """Parse a line. Errors do not repeat the line, because it may contain a password."""
     name, equals, value = line.partition("=")
     if not equals or name.strip() not in NAMES:
         raise CredentialsUnusable(

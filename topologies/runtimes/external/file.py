@@ -1,13 +1,13 @@
-"""Reads where the brokers run that are not ours to start: the file of ``--brokers-file``, as values.
+"""Reads the addresses of external brokers from the file of ``--brokers-file``.
 
     brokers:
       broker-1:                                      # a broker of the topology
-        stomp: stomp+ssl://b-1.example.com:61614     # one line a protocol
-        management: https://b-1.example.com:8162/api/jolokia/    # may be left out
-        name: localhost                              # as the broker calls itself, if it is not broker-1
-    credentials_file: credentials.env                # may be left out: then they come from the environment
+        stomp: stomp+ssl://b-1.example.com:61614     # one line per protocol
+        management: https://b-1.example.com:8162/api/jolokia/    # optional
+        name: localhost                              # the broker's own name, if it is not broker-1
+    credentials_file: credentials.env                # optional: by default they come from the environment
 
-Every error names the file, the line, the field and what to write instead. It holds no password, and refuses one.
+Every error names the file, the line, the field and what to write instead. Passwords in the file are rejected.
 """
 
 from collections.abc import Iterable, Mapping
@@ -30,7 +30,7 @@ SCHEMES: Mapping[str, tuple[str, ...]] = {
     "amqp": ("amqp", "amqp+ssl", "amqps"),
     "mqtt": ("mqtt", "mqtt+ssl"),
 }
-"""Protocol to what its URIs may begin with."""
+"""Protocol to the schemes of its URIs."""
 MANAGEMENT, MANAGEMENT_SCHEMES, NAME = "management", ("http", "https"), "name"
 BROKERS, CREDENTIALS_FILE = "brokers", "credentials_file"
 SECRETS = ("password", "passcode", "username", "user", "credentials")
@@ -38,9 +38,9 @@ SECRETS = ("password", "passcode", "username", "user", "credentials")
 
 @dataclass(frozen=True)
 class ExternalBroker:
-    """``uris`` by protocol; ``management``: its Jolokia, '' where it has none that can be reached.
+    """An external broker. ``uris``: by protocol; ``management``: its Jolokia URL, '' if none is reachable.
 
-    ``calls_itself``: its name in its own configuration; '' if that is its name in the topology.
+    ``calls_itself``: its name in its own configuration; '' if it is the name in the topology.
     """
 
     name: str
@@ -57,7 +57,7 @@ class BrokersFile:
     credentials_file: Path | None = None
 
     def check(self, topology: Topology, protocols: Iterable[str] = ()) -> None:
-        """That it tells of exactly the topology's brokers, each with all ``protocols``. Raises UserError."""
+        """Check that it has exactly the topology's brokers, each with all ``protocols``. Raises UserError."""
         names = [broker.name for broker in topology.brokers]
         brokers_there = f"topology {topology.name!r} has {', '.join(names)}"
         for broker in self.brokers.values():
@@ -65,7 +65,7 @@ class BrokersFile:
                 raise _invalid(self.path, broker.line, f"{BROKERS}.{broker.name}", f"no such broker: {brokers_there}")
         if missing := [name for name in names if name not in self.brokers]:
             raise UserError(
-                f"{self.path}: {BROKERS}: where is {', '.join(missing)}? {brokers_there}: say where each one is"
+                f"{self.path}: {BROKERS}: {', '.join(missing)} missing; {brokers_there}: add the address of each"
             )
         for broker in self.brokers.values():
             for protocol in protocols:
@@ -76,37 +76,37 @@ class BrokersFile:
 
     def _require(self, broker: ExternalBroker, protocol: str) -> None:
         if protocol not in broker.uris:
-            problem = f"no {protocol} URI, and the clients are to speak it; add one, or choose another --protocol"
+            problem = f"no {protocol} URI, which the clients need; add one, or choose another --protocol"
             protocols = ", ".join(broker.uris)
-            raise _invalid(self.path, broker.line, f"{BROKERS}.{broker.name}", f"{problem} (there is: {protocols})")
+            raise _invalid(self.path, broker.line, f"{BROKERS}.{broker.name}", f"{problem} (it has: {protocols})")
 
 
 def read(path: Path) -> BrokersFile:
-    """What the file says. Raises UserError."""
+    """Read a brokers file. Raises UserError."""
     try:
         document = Document(str(path), text_of(path))
         return _Reader(document).file(path)
     except OSError as error:
         raise UserError(f"{path}: cannot be read ({error.strerror}); give the path of a YAML file") from None
     except UnicodeDecodeError:
-        raise UserError(f"{path}: is no text in UTF-8; give the path of a YAML file") from None
+        raise UserError(f"{path}: is not UTF-8 text; give the path of a YAML file") from None
     except TopologyInvalid as error:
         raise UserError(str(error)) from None
 
 
 @dataclass(frozen=True)
 class _Reader:
-    """Goes through the nodes of one file. Raises TopologyInvalid, with line and field."""
+    """Reads the nodes of a file. Raises TopologyInvalid, with line and field."""
 
     document: Document
 
     def file(self, path: Path) -> BrokersFile:
         fields = self._fields(self.document.root, "", (BROKERS, CREDENTIALS_FILE))
         if BROKERS not in fields:
-            raise self.document.wrong(self.document.root, BROKERS, "missing; write below it where each broker is")
+            raise self.document.wrong(self.document.root, BROKERS, "missing; list the address of each broker below it")
         named = self.document.mapping(fields[BROKERS], BROKERS)
         if not named:
-            raise self.document.wrong(fields[BROKERS], BROKERS, "empty; write below it where each broker is")
+            raise self.document.wrong(fields[BROKERS], BROKERS, "empty; list the address of each broker below it")
         brokers = {name: self._broker(name, key, value) for name, (key, value) in named.items()}
         secrets = fields.get(CREDENTIALS_FILE)
         name = None if secrets is None else self._text(secrets, CREDENTIALS_FILE)
@@ -118,21 +118,21 @@ class _Reader:
         management, own_name = fields.pop(MANAGEMENT, None), fields.pop(NAME, None)
         uris = {spoken: self._uri(uri, f"{where}.{spoken}", SCHEMES[spoken]) for spoken, uri in fields.items()}
         if not uris:
-            raise self.document.wrong(key, where, f"no URI; write one for a protocol, of {', '.join(SCHEMES)}")
+            raise self.document.wrong(key, where, f"no URI; write one for a protocol: {', '.join(SCHEMES)}")
         url = "" if management is None else self._url(management, f"{where}.{MANAGEMENT}")
         calls_itself = "" if own_name is None else self._text(own_name, f"{where}.{NAME}")
         return ExternalBroker(name, key.start_mark.line + 1, uris, url, calls_itself)
 
     def _fields(self, node: Node | None, where: str, allowed: tuple[str, ...]) -> dict[str, Node]:
-        """Values by name; no other than the ``allowed``."""
+        """Values by name; names other than ``allowed`` are rejected."""
         fields = self.document.mapping(node, where)
         for name, (key, _) in fields.items():
             if name in SECRETS:
-                rule = f"no credentials in this file; put them into the environment, or into the {CREDENTIALS_FILE}"
+                rule = f"no credentials are allowed here; put them into the environment or the {CREDENTIALS_FILE}"
                 raise self.document.wrong(key, f"{where}.{name}".strip("."), rule)
             if name not in allowed:
                 hint = nearest(name, [*allowed]) or f"; known are {', '.join(allowed)}"
-                raise self.document.wrong(key, where, f"{name!r} is not known here{hint}")
+                raise self.document.wrong(key, where, f"unknown field {name!r}{hint}")
         return {name: value for name, (_, value) in fields.items()}
 
     def _uri(self, node: Node, where: str, schemes: tuple[str, ...]) -> str:
@@ -142,7 +142,7 @@ class _Reader:
             fits = parts.scheme in schemes and parts.hostname and parts.port and not parts.path.strip("/")
         except ValueError as error:
             why = "its port has thousands of digits" if "set_int_max_str_digits" in str(error) else error
-            raise self.document.wrong(node, where, f"{text!r} is no URI ({why}); {rule}") from None
+            raise self.document.wrong(node, where, f"{text!r} is not a URI ({why}); {rule}") from None
         self._require_no_login(parts, node, where, rule)
         if not fits:
             raise self.document.wrong(node, where, f"{text!r}; {rule}")
@@ -154,7 +154,7 @@ class _Reader:
             parts = urlsplit(text)
             fits = parts.scheme in MANAGEMENT_SCHEMES and parts.hostname and parts.port != 0
         except ValueError as error:
-            raise self.document.wrong(node, where, f"{text!r} is no URL ({error}); {rule}") from None
+            raise self.document.wrong(node, where, f"{text!r} is not a URL ({error}); {rule}") from None
         self._require_no_login(parts, node, where, rule)
         if not fits:
             raise self.document.wrong(node, where, f"{text!r}; {rule}")
@@ -162,7 +162,7 @@ class _Reader:
 
     def _require_no_login(self, parts: SplitResult, node: Node, where: str, rule: str) -> None:
         if parts.username is not None or parts.password is not None:
-            problem = f"holds a user name or password; {rule}, and the credentials elsewhere"
+            problem = f"has a user name or password; {rule}, and the credentials elsewhere"
             raise self.document.wrong(node, where, problem)
 
     def _text(self, node: Node, where: str) -> str:
@@ -172,7 +172,7 @@ class _Reader:
 
 
 def _address(parts: SplitResult) -> str:
-    """As connections are told apart: a host's name has no capital letters."""
+    """The address in a normal form: host names are lowercase."""
     host = str(parts.hostname)
     return f"[{host}]:{parts.port}" if ":" in host else f"{host}:{parts.port}"
 

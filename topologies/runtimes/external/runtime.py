@@ -1,7 +1,7 @@
-"""Makes a run on brokers that already run, Amazon MQ's or the user's: they are reached, and never touched.
+"""Runs on external brokers, such as Amazon MQ's or the user's: a run connects to them, but does not change them.
 
-Nothing can be done to such a broker: it is neither started nor stopped, and what only its host knows (its process, its
-log, its configuration) is not to be had. Without a management address it tells nothing of itself either.
+External brokers cannot be started or stopped, and data that only their host has (process, log, configuration) is not
+available. Without a management address there are no management figures either.
 """
 
 import socket
@@ -24,7 +24,7 @@ CONNECT_TIMEOUT_S = 5.0
 
 
 class ExternalRuntime:
-    """See topologies.runtimes.contract. ``ca_file``: the trusted certificates for https; '' for this machine's own."""
+    """See topologies.runtimes.contract. ``ca_file``: certificates to trust for https; '' for this machine's."""
 
     name = "external"
     trusted_pem = ""  # the user chooses the trusted certificates
@@ -32,7 +32,7 @@ class ExternalRuntime:
     def __init__(
         self, topology: Topology, file: BrokersFile, credentials: ExternalCredentials, *, ca_file: str = ""
     ) -> None:
-        """Raises UserError when the file is not about this topology."""
+        """Raises UserError if the file does not match the topology."""
         file.check(topology)
         self._topology, self._file, self._credentials, self._ca_file = topology, file, credentials, ca_file
         self._versions: dict[str, str] = {}
@@ -41,9 +41,9 @@ class ExternalRuntime:
         return f"<ExternalRuntime of {self._topology.name} by {self._file.path}>"
 
     def up(self, progress: Progress, absent: Collection[str] = ()) -> None:
-        """Every broker answers where it is said to be; a standby may keep silent. Raises RuntimeFailed."""
+        """Check that every broker answers at its address, except standbys. Raises RuntimeFailed."""
         for name in absent:
-            self._refuse("kept away", name)
+            self._refuse("left out", name)
         standby = {broker.name for broker in self._topology.brokers if broker.standby_of}
         for broker in self._file.brokers.values():
             try:
@@ -54,9 +54,9 @@ class ExternalRuntime:
             except RuntimeFailed:
                 if broker.name not in standby:
                     raise
-                progress(f"broker {broker.name} does not answer, as a standby does not")
+                progress(f"broker {broker.name} does not answer, which is normal for a standby")
                 continue
-            progress(f"broker {broker.name} answers; it is not ours, and stays as it is")
+            progress(f"broker {broker.name} answers; it is external and is not changed")
 
     def start(self, broker: str) -> None:
         self._refuse("started", broker)
@@ -74,8 +74,8 @@ class ExternalRuntime:
         self._refuse("resumed", broker)
 
     def alive(self, broker: str) -> bool:
-        """Always true: nothing here knows; the clients' connections tell when one goes."""
-        self._topology.broker(broker)  # KeyError, naming those there are
+        """Always True: nothing here knows; the clients' connections show when a broker goes away."""
+        self._topology.broker(broker)  # raises KeyError, which lists the brokers
         return True
 
     def outage(self) -> str:
@@ -89,7 +89,7 @@ class ExternalRuntime:
         return Endpoint(broker, protocol, uris[protocol])
 
     def management(self, broker: str) -> ManagementEndpoint:
-        """Raises ManagementFailed when it has none."""
+        """Raises ManagementFailed if the broker has no management address."""
         self._topology.broker(broker)
         url, login = self._file.brokers[broker].management, self._credentials.management
         if not url:
@@ -123,10 +123,10 @@ class ExternalRuntime:
     def _refuse(self, operation: str, broker: str) -> NoReturn:
         self._topology.broker(broker)
         why = why_not(self.name, Capability.OPERATES_BROKERS)
-        raise RuntimeFailed(f"broker {broker!r} cannot be {operation}: it is not ours, and {why}")
+        raise RuntimeFailed(f"broker {broker!r} cannot be {operation}: it is external, and {why}")
 
     def _reach(self, broker: str, protocol: str, uri: str) -> None:
-        """That something listens there. The canaries check its identity, TLS and the login."""
+        """Check that a process listens there. Canaries check its identity, TLS and the login."""
         parts = urlsplit(uri)
         try:
             socket.create_connection((parts.hostname, parts.port), CONNECT_TIMEOUT_S).close()
@@ -136,7 +136,7 @@ class ExternalRuntime:
             raise RuntimeFailed(f"{problem}; start it, or correct its URI in {self._file.path}") from None
 
     def _identify(self, broker: str) -> None:
-        """That the broker behind the management address has the name by which its MBeans will be asked for."""
+        """Check that the broker behind the management address has the name that is used for its MBeans."""
         try:
             with closing(Jolokia(self.management(broker), CONNECT_TIMEOUT_S)) as agent:
                 queries = queries_of(self._topology, broker)
@@ -148,9 +148,9 @@ class ExternalRuntime:
             step = f"correct the management address of {broker!r} in {self._file.path}, or leave it out"
             raise RuntimeFailed(f"{error}; {step}") from None
         listed = ", ".join(names) or "none at all"
-        step = "call the brokers in the topology as they call themselves, or leave the address out"
+        step = "use the brokers' own names in the topology, or leave the address out"
         if len(names) == 1 and not self._topology.links:
             step = f"if that is the broker, write name: {names[0]} below {broker}"
         raise RuntimeFailed(
-            f"broker {broker!r}: its management address in {self._file.path} tells of a broker named {listed}; {step}"
+            f"broker {broker!r}: its management address in {self._file.path} reports a broker named {listed}; {step}"
         )

@@ -1,13 +1,13 @@
-"""Gives brokers disks of their own, whose power can be cut: ext4 file systems on loop devices.
+"""Gives each broker a separate disk whose power can be cut: an ext4 file system on a loop device.
 
     brokers/<name>/disk.img ──► /dev/loopN ──► ext4, mounted at brokers/<name>/data
 
 A killed process loses nothing that it has written: the kernel still writes its page cache to the disk. If the power of
-a disk is cut, only what was flushed to it is there afterwards. The loop device keeps what it was given, so a disk whose
-own write cache loses unflushed writes is not simulated.
+a disk is cut, only flushed data survives. The loop device keeps all data that it receives, so disks that lose unflushed
+writes of their own write cache are not simulated.
 
-Each image is locked while its run lives (flock). A later run clears what runs that were killed, and whose guards were
-killed too, left behind.
+Each image is locked while its run lives (flock). A later run cleans up after runs that were killed together with their
+guards.
 """
 
 import fcntl
@@ -36,7 +36,7 @@ PROGRAMS = "mkfs.ext4", "mount"
 
 
 def mkfs_line(image: Path) -> list[str]:
-    """The command that makes the file system. Everything is written at once: no kernel thread writes meanwhile."""
+    """The command that makes the file system. It writes everything at once, so that no kernel thread writes later."""
     settings = "lazy_itable_init=0,lazy_journal_init=0"
     return ["mkfs.ext4", "-q", "-F", "-E", settings, "-i", "65536", str(image)]
 
@@ -46,47 +46,47 @@ def mount_line(image: Path, at: Path) -> list[str]:
 
 
 class Disk:
-    """One file system in a sparse file."""
+    """A file system in a sparse file."""
 
     def __init__(self, image: Path, at: Path, size_mb: int) -> None:
-        self._image = image.parent.resolve() / image.name  # as the kernel names it
+        self._image = image.parent.resolve() / image.name  # the kernel's name for it
         self._at, self._size_mb = at, size_mb
         self._lock: int | None = None
         self.mounted = False
 
     def make(self) -> None:
-        """Raises RuntimeFailed."""
+        """Create and mount the disk. Raises RuntimeFailed."""
         try:
             self._lock = os.open(self._image, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             os.ftruncate(self._lock, self._size_mb * MIB)
         except OSError as error:
             raise RuntimeFailed(
-                f"disk {self._image} cannot be made: {error.strerror}; choose another --runs"
+                f"disk {self._image} cannot be created: {error.strerror}; choose another --runs"
             ) from error
         _run(mkfs_line(self._image))
         self.mount()
 
     def mount(self) -> None:
-        """Raises RuntimeFailed. The journal of the file system is replayed, as after a power failure."""
+        """Mount the disk. The file system's journal is replayed, as after a power failure. Raises RuntimeFailed."""
         if not self.mounted:
             self._await_release()
             _run(mount_line(self._image, self._at))
             self.mounted = True
 
     def cut_power(self) -> None:
-        """Raises OSError."""
+        """Cut the power of the disk. Raises OSError."""
         if self.mounted:
             mounts.cut_power(self._at)
 
     def unmount(self) -> None:
-        """Raises OSError if processes still hold it. May be called from anywhere."""
+        """Unmount the disk. Safe to call from anywhere. Raises OSError if processes still use it."""
         if self.mounted:
             mounts.unmount(self._at, UNMOUNT_TIMEOUT_S, pause)
             self.mounted = False
 
     def remove(self, keep: bool) -> None:
-        """Unmount it; what it holds is lost unless ``keep``. May be called from anywhere. Raises OSError."""
+        """Unmount the disk; its content is lost unless ``keep``. Safe to call from anywhere. Raises OSError."""
         if not keep:
             with suppress(OSError):
                 self.cut_power()
@@ -98,7 +98,7 @@ class Disk:
             self._lock = None
 
     def _await_release(self) -> None:
-        """The kernel releases the loop device of an unmounted image a moment later."""
+        """Wait until the kernel has released the loop device of an unmounted image, which takes a moment."""
         for _ in range(round(UNMOUNT_TIMEOUT_S / mounts.POLL_S)):
             if self._image not in {loop.image for loop in mounts.current_loops()}:
                 return
@@ -106,7 +106,7 @@ class Disk:
 
 
 class Disks:
-    """The disks of a run's brokers, by broker. ``stores``: of the standbys that share the store of their active."""
+    """The disks of a run's brokers, by broker. ``stores``: standbys that share a store, with their active broker."""
 
     def __init__(
         self, folders: Mapping[str, BrokerFolders], stores: Mapping[str, str], *, size_mb: int, keep: bool
@@ -122,7 +122,7 @@ class Disks:
         self._guard: subprocess.Popen[bytes] | None = None
 
     def make(self) -> None:
-        """Make and mount all disks, guarded against the end of this process. Raises RuntimeFailed."""
+        """Create and mount all disks; a guard removes them if this process ends. Raises RuntimeFailed."""
         clear_dead()
         below = next(iter(self._folders.values())).root.parent
         self._guard = subprocess.Popen(
@@ -130,15 +130,15 @@ class Disks:
         )
         for name, disk in self._disks.items():
             disk.make()
-            self._folders[name].make()  # what was there is hidden
+            self._folders[name].make()  # the mount hides what was there
 
     def is_off(self, broker: str) -> bool:
         return broker in self._off
 
     def cut_power(self, brokers: Collection[str]) -> None:
-        """Cut the power of the machines of these brokers at once. Raises RuntimeFailed.
+        """Cut the power of these brokers' machines at the same time. Raises RuntimeFailed.
 
-        A shared store is on a machine of its own. It stays up unless all brokers that use it lose their power.
+        A shared store is on a separate machine. It stays up unless all brokers that use it lose their power.
         """
         with self._changing:
             self._off.update(brokers)
@@ -149,7 +149,7 @@ class Disks:
                 raise RuntimeFailed(f"the power of {', '.join(brokers)} cannot be cut: {error.strerror}") from error
 
     def unmount(self, broker: str) -> None:
-        """Unmount the disks of a broker that have no power. No process may hold them. Raises RuntimeFailed."""
+        """Unmount the disks of a broker that have no power. No process may be using them. Raises RuntimeFailed."""
         with self._changing:
             for name in disks_without_power(self._off, self._stores):
                 if name == broker or name == self._stores.get(broker):
@@ -159,7 +159,7 @@ class Disks:
                         raise RuntimeFailed(f"the disk of {name!r} cannot be unmounted: {error.strerror}") from error
 
     def power_on(self, broker: str) -> None:
-        """Mount what the broker needs. Does nothing to disks that are mounted. Raises RuntimeFailed."""
+        """Mount the disks that the broker needs; mounted disks are left alone. Raises RuntimeFailed."""
         with self._changing:
             for name in {broker, self._stores.get(broker, broker)}:
                 if not self._closed:
@@ -167,7 +167,7 @@ class Disks:
             self._off.discard(broker)
 
     def close(self) -> None:
-        """Unmount and remove all disks, unless they are kept. Brokers have ended. May be called from anywhere."""
+        """Unmount all disks, and remove those that are not kept. Brokers have ended. Safe to call from anywhere."""
         self._closed = True
         for disk in self._disks.values():
             with suppress(OSError):  # the guard tries again
@@ -178,23 +178,23 @@ class Disks:
 
 
 def disks_without_power(brokers: Collection[str], stores: Mapping[str, str]) -> list[str]:
-    """The disks that fail with the machines of these brokers, by the brokers that they are named after. Pure.
+    """The disks that fail with the machines of these brokers, identified by broker name. Pure.
 
-    ``stores``: by standby, the active whose store it shares.
+    ``stores``: each standby that shares a store, with its active broker.
     """
     sharing = {active: {active, *(b for b, store in stores.items() if store == active)} for active in stores.values()}
     return sorted(broker for broker in brokers if sharing.get(broker, {broker}) <= {*brokers})
 
 
 def shared_stores(topology: Topology) -> dict[str, str]:
-    """By standby: the active whose store it shares. Pairs that copy their store share none. Pure."""
+    """Each standby that shares a store, with its active broker. Pairs with replication share none. Pure."""
     return {
         broker.name: broker.standby_of for broker in topology.brokers if broker.standby_of and not broker.copies_store
     }
 
 
 def clear_dead() -> None:
-    """Unmount the disks of runs that are gone, and remove them. Disks in use by another run are left alone."""
+    """Unmount and remove the disks of dead runs. Disks in use by another run are left alone."""
     for device, image in dead_loops():
         for mount in reversed(mounts.current_mounts()):
             if mount.device == device:
@@ -205,12 +205,12 @@ def clear_dead() -> None:
 
 
 def dead_loops() -> list[Loop]:
-    """The loop devices of disks whose run is gone."""
+    """The loop devices of disks whose run has ended."""
     return [loop for loop in mounts.current_loops() if loop.image.name in (IMAGE, KEPT_IMAGE) and _is_free(loop.image)]
 
 
 def _is_free(image: Path) -> bool:
-    """Whether nobody holds the lock of an image; True if the file is gone."""
+    """Whether no process holds the lock of an image; True if the file is gone."""
     try:
         file = os.open(image, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -227,20 +227,20 @@ def _is_free(image: Path) -> bool:
 
 
 def no_disks(runtime: str) -> str:
-    """Why brokers of a runtime cannot have disks here, with the next step; empty if they can."""
+    """Why brokers of a runtime cannot have disks on this machine, with the next step; '' if they can."""
     return why_not(runtime, Capability.OWNS_DISKS) or why_no_disks()
 
 
 def why_no_disks() -> str:
-    """Why brokers cannot have disks on this machine, with the next step; empty if they can.
+    """Why brokers cannot have disks on this machine, with the next step; '' if they can.
 
-    Makes a small disk, cuts its power and mounts it again, which takes some hundredths of a second.
+    Creates a small disk, cuts its power and mounts it again, which takes some hundredths of a second.
     """
     for program in PROGRAMS:
         if shutil.which(program) is None:
             return f"{program} is not on PATH; install the packages e2fsprogs and mount"
     if os.geteuid() != 0:
-        return "loop devices are mounted for them, which needs root; run as root"
+        return "mounting loop devices requires root; run as root"
     folder = Path(tempfile.mkdtemp(prefix="brokerbench-disk-"))
     disk = Disk(folder / IMAGE, folder / "data", TRIAL_MB)
     try:
@@ -250,7 +250,7 @@ def why_no_disks() -> str:
         disk.unmount()
         disk.mount()
     except (RuntimeFailed, OSError) as error:
-        return f"no ext4 file system on a loop device here ({error}); use a machine or a container that permits mounts"
+        return f"cannot mount ext4 on a loop device here ({error}); use a machine or a container that permits mounts"
     finally:
         with suppress(OSError):
             disk.remove(keep=False)
@@ -259,7 +259,7 @@ def why_no_disks() -> str:
 
 
 def _run(line: Sequence[str]) -> None:
-    """Raises RuntimeFailed, with what the command printed."""
+    """Run a command. Raises RuntimeFailed, with the command's output."""
     try:
         finished = subprocess.run(line, capture_output=True, text=True, check=False, timeout=60)
     except (OSError, subprocess.SubprocessError) as error:

@@ -1,13 +1,13 @@
-"""Sees to it that nothing outlives its run: a watchdog between a process that we start and its child.
+"""Ensures that nothing outlives its run: a watchdog between the harness and a process that it starts.
 
-    harness ──starts──► guard ──starts──► broker (a session of its own) ──► whatever the broker starts
+    harness ──starts──► guard ──starts──► broker (in a separate session) ──► the broker's own children
                           │ the harness is gone: kill everything below with SIGKILL
 
 ``python guard.py --parent PID [--pid-file FILE] [--remove FOLDER]... -- COMMAND...`` must be started by process PID
-itself. It passes SIGTERM on to the command, ends with the command's exit status (128 + N when signal N ended it), and
+itself. It forwards SIGTERM to the command, exits with the command's exit status (128 + N if signal N ended it), and
 ignores Ctrl-C and hang-ups. Once process PID is gone, it kills the command and all its descendants. This includes
-stopped processes (SIGSTOP) and those that moved to a process group of their own. It then removes the folders named by
-``--remove``. Should the guard itself be killed, Linux kills the command (PR_SET_PDEATHSIG).
+stopped processes (SIGSTOP) and processes that moved to another process group. It then removes the folders named by
+``--remove``. If the guard itself is killed, Linux kills the command (PR_SET_PDEATHSIG).
 
 Standard library only, and no gevent: it starts in a few hundredths of a second and must not depend on what it guards.
 """
@@ -26,8 +26,8 @@ from pathlib import Path
 from types import FrameType
 
 POLL_S = 0.2
-SIGNAL_EXIT_BASE = 128  # as shells have it
-KILL_PASSES = 25  # of POLL_S / 10 each: a process killed in one pass may uncover its children for the next
+SIGNAL_EXIT_BASE = 128  # as in shells
+KILL_PASSES = 25  # of POLL_S / 10 each: a process killed in one pass may reveal its children in the next
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 
@@ -35,9 +35,9 @@ PR_SET_CHILD_SUBREAPER = 36
 def command_line(
     command: Sequence[str | Path], *, pid_file: Path | None = None, remove: Sequence[Path] = ()
 ) -> list[str]:
-    """The argument list that runs ``command`` under a guard of the calling process.
+    """The arguments that run ``command`` under a guard of the calling process.
 
-    Start it with ``start_new_session=True``: the terminal's Ctrl-C is for the harness, never for what it guards.
+    Start it with ``start_new_session=True``: the terminal's Ctrl-C is for the harness, never for the command.
     """
     guard = [sys.executable, "-I", "-S", str(Path(__file__).resolve()), "--parent", str(os.getpid())]
     if pid_file is not None:
@@ -66,9 +66,9 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _parse(arguments: Sequence[str]) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="guard", description="Run a command that may not outlive its parent.")
+    parser = argparse.ArgumentParser(prog="guard", description="Run a command that must not outlive its parent.")
     parser.add_argument("--parent", type=int, required=True, metavar="PID", help="the process that starts this guard")
-    parser.add_argument("--pid-file", type=Path, metavar="FILE", help="where to write the command's own pid")
+    parser.add_argument("--pid-file", type=Path, metavar="FILE", help="where to write the command's pid")
     parser.add_argument("--remove", type=Path, action="append", default=[], metavar="FOLDER")
     parser.add_argument("command", nargs="+")
     return parser.parse_args(arguments)
@@ -84,14 +84,14 @@ def _ignore_the_terminal() -> None:
     """Install handlers that do nothing. The child would inherit SIG_IGN."""
 
     def nothing(_number: int, _frame: FrameType | None) -> None:
-        """A handler of ours is reset to the default by exec."""
+        """Unlike SIG_IGN, a handler is reset to the default by exec."""
 
     for number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
         signal.signal(number, nothing)
 
 
 def _prctl() -> Callable[[int, int], None]:
-    """Linux's prctl, or a call that does nothing elsewhere: there only the polling guards."""
+    """Linux's prctl, or a call without effect on other systems, where only the polling protects."""
     if not sys.platform.startswith("linux"):
         return lambda _option, _value: None
     libc = ctypes.CDLL(None, use_errno=True)
@@ -103,19 +103,19 @@ def _prctl() -> Callable[[int, int], None]:
 
 
 def _start(command: Sequence[str], prctl: Callable[[int, int], None]) -> subprocess.Popen[bytes]:
-    """The command in a session of its own. One thread here, so a preexec_fn is safe."""
+    """Start the command in a new session. There is only one thread here, so a preexec_fn is safe."""
     guard = os.getpid()
 
     def die_with_the_guard() -> None:
         prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != guard:  # it went before the line above
+        if os.getppid() != guard:  # the guard ended before the line above
             os.kill(os.getpid(), signal.SIGKILL)
 
     return subprocess.Popen(command, start_new_session=True, preexec_fn=die_with_the_guard)
 
 
 def _write_pid(path: Path, pid: int) -> None:
-    """Whole or not at all. A folder that went meanwhile belongs to a run that is closing: the parent's end tells."""
+    """Write the pid atomically. If the folder is gone, the run is closing: the end of the parent shows that."""
     with suppress(OSError):
         draft = path.with_name(f"{path.name}.{os.getpid()}")
         draft.write_text(f"{pid}\n", encoding="ascii")
@@ -124,7 +124,7 @@ def _write_pid(path: Path, pid: int) -> None:
 
 def _watch(child: subprocess.Popen[bytes], parent: int, remove: Sequence[Path]) -> int:
     while True:
-        if os.getppid() != parent:  # a process without its parent is given another at once
+        if os.getppid() != parent:  # a process without its parent gets another one at once
             _kill_all(child)
             _remove(remove)
             return SIGNAL_EXIT_BASE + signal.SIGKILL
@@ -139,7 +139,7 @@ def _watch(child: subprocess.Popen[bytes], parent: int, remove: Sequence[Path]) 
 def _kill_all(child: subprocess.Popen[bytes]) -> None:
     """SIGKILL the command's process group, then all remaining child processes.
 
-    Orphans of the command become our children (subreaper), so those that changed group or session are found too.
+    Orphans of the command become our children (subreaper), so processes that changed group or session are found too.
     """
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(child.pid, signal.SIGKILL)
@@ -160,7 +160,7 @@ def _children() -> list[int]:
     for entry in Path("/proc").glob("[0-9]*"):
         with suppress(OSError, ValueError, IndexError):
             stat = (entry / "stat").read_text(encoding="utf-8", errors="replace")
-            if int(stat.rpartition(")")[2].split()[1]) == me:  # pid (name, may hold anything) state ppid …
+            if int(stat.rpartition(")")[2].split()[1]) == me:  # pid (name with any characters) state ppid …
                 children.append(int(entry.name))
     return children
 
@@ -172,7 +172,7 @@ def _reap() -> None:
 
 
 def _remove(folders: Sequence[Path]) -> None:
-    """Other guards of the same run may be at it too."""
+    """Remove folders. Other guards of the run may be doing so too."""
     for folder in folders:
         shutil.rmtree(folder, ignore_errors=True)
 

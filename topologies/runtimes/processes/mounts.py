@@ -1,11 +1,11 @@
-"""Ends mounts of brokers' disks: cuts their power, unmounts them, and guards them against the end of the harness.
+"""Unmounts brokers' disks, cuts their power, and guards them against the end of the harness.
 
 ``python mounts.py --parent PID [--keep] FOLDER`` must be started by process PID itself. Once PID is gone, or on SIGTERM
-it unmounts everything below FOLDER and removes the images there, then ends. A mount that another process is still
-making at that moment is found too: the guard ends only after two looks, `SETTLED_S` apart, found nothing.
+it unmounts everything below FOLDER and removes the images there, then exits. It also finds a mount that another process
+is just making: it exits only after two checks, `SETTLED_S` apart, have found nothing.
 
-Standard library only, and system calls instead of commands: no other process is waited for, so that a run can be closed
-from anywhere, and the guard does not depend on the harness that it guards.
+Standard library only, and system calls instead of commands: it waits for no other process, so that a run can be closed
+from anywhere, and it does not depend on the harness that it guards.
 """
 
 import argparse
@@ -25,14 +25,14 @@ from types import FrameType
 from typing import NamedTuple
 
 IMAGE, KEPT_IMAGE = "disk.img", "kept-disk.img"
-"""File name of an image next to the folder where it is mounted. A kept image stays after its run."""
+"""File name of an image next to the folder where it is mounted. A kept image is not removed after its run."""
 
 EXT4_IOC_SHUTDOWN = 0x8004587D
 NO_LOG_FLUSH = struct.pack("I", 2)
 MNT_DETACH = 2
 POLL_S = 0.1
 SETTLED_S = 1.0
-BUSY_FOR_S = 30.0  # a killed JVM still holds its files for a moment
+BUSY_FOR_S = 30.0  # a killed JVM still has its files open for a moment
 MOUNTS, LOOPS = Path("/proc/self/mounts"), Path("/sys/block")
 
 
@@ -51,7 +51,7 @@ class Loop(NamedTuple):
 
 
 def parse_mounts(text: str) -> list[Mount]:
-    """Parse the text of /proc/self/mounts, which writes blanks in paths as octal numbers. Pure."""
+    """Parse the text of /proc/self/mounts, which escapes blanks in paths as octal numbers. Pure."""
     fields = [line.split(" ") for line in text.splitlines()]
     return [Mount(_unescaped(line[0]), Path(_unescaped(line[1]))) for line in fields if len(line) >= 2]
 
@@ -61,7 +61,7 @@ def _unescaped(word: str) -> str:
 
 
 def mounts_below(folder: Path, mounts: Iterable[Mount]) -> list[Mount]:
-    """The mounts in a folder, the latest first: one may hide another. Pure."""
+    """The mounts in a folder, the latest first, because one may hide another. Pure."""
     return [mount for mount in mounts if mount.at.is_relative_to(folder)][::-1]
 
 
@@ -75,16 +75,16 @@ def current_loops() -> list[Loop]:
     """The loop devices in use."""
     loops = []
     for entry in LOOPS.glob("loop*/loop/backing_file"):
-        with suppress(OSError):  # released meanwhile
+        with suppress(OSError):  # released in between
             backing_file = entry.read_text(encoding="utf-8", errors="surrogateescape").rstrip("\n")
             loops.append(Loop(f"/dev/{entry.parts[-3]}", Path(backing_file.removesuffix(" (deleted)"))))
     return loops
 
 
 def cut_power(at: Path) -> None:
-    """End an ext4 file system as a power failure does: nothing more reaches its device. Raises OSError.
+    """Shut down an ext4 file system like a power failure: nothing more reaches its device. Raises OSError.
 
-    Takes some milliseconds. Does nothing to a file system without power.
+    Takes some milliseconds. Has no effect on a file system without power.
     """
     folder = os.open(at, os.O_RDONLY)
     try:
@@ -103,25 +103,25 @@ def unmount(at: Path, timeout_s: float, pause: Callable[[float], None] = time.sl
 
 
 def _umount2(at: Path, flags: int) -> int:
-    """The error number; 0 if it worked."""
+    """The error number; 0 on success."""
     libc = ctypes.CDLL(None, use_errno=True)
     return ctypes.get_errno() if libc.umount2(os.fsencode(at), flags) else 0
 
 
 def clear(folder: Path, keep: bool) -> bool:
-    """Unmount everything in a folder, and remove its images. Returns whether there was anything.
+    """Unmount everything in a folder, and remove its images. Returns whether anything was found.
 
-    ``keep``: what is in the page cache is written to the disks first, and kept images stay.
+    ``keep``: write the page cache to the disks first, and keep kept images.
     """
     mounts = mounts_below(folder, current_mounts())
     for mount in mounts:
         with suppress(OSError):
             if not keep:
-                cut_power(mount.at)  # nothing is written any more for nobody
+                cut_power(mount.at)  # its data is discarded anyway
         try:
             unmount(mount.at, BUSY_FOR_S)
         except OSError:
-            _umount2(mount.at, MNT_DETACH)  # it goes with the last process that holds it
+            _umount2(mount.at, MNT_DETACH)  # unmounted when the last process closes it
     images = [image for image in folder.glob(f"*/{IMAGE}") if image.is_file()]
     for image in images:
         image.unlink(missing_ok=True)
@@ -129,7 +129,7 @@ def clear(folder: Path, keep: bool) -> bool:
 
 
 def command_line(folder: Path, keep: bool) -> list[str]:
-    """The argument list of a guard of the calling process. Start it with ``start_new_session=True``."""
+    """The arguments of a guard for the calling process. Start it with ``start_new_session=True``."""
     line = [sys.executable, "-I", "-S", str(Path(__file__).resolve()), "--parent", str(os.getpid())]
     return [*line, *(["--keep"] if keep else []), str(folder.resolve())]
 
@@ -137,7 +137,7 @@ def command_line(folder: Path, keep: bool) -> list[str]:
 def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="mounts", description="Unmount disks once the parent process is gone.")
     parser.add_argument("--parent", type=int, required=True, metavar="PID", help="the process that starts this guard")
-    parser.add_argument("--keep", action="store_true", help="keep what the disks hold")
+    parser.add_argument("--keep", action="store_true", help="keep the content of the disks")
     parser.add_argument("folder", type=Path)
     options = parser.parse_args(arguments)
     asked: list[int] = []

@@ -1,7 +1,7 @@
-"""Runs brokers as plain processes on this machine: local JVMs on loopback ports, no Docker.
+"""Runs brokers as processes on this machine: local JVMs on loopback ports, without Docker.
 
-Each broker runs below a guard of its own (processes.guard) in a session of its own: neither the terminal's Ctrl-C nor
-the death of the harness leaves it in an unintended state.
+Each broker runs below a separate guard (processes.guard) in a separate session: neither the terminal's Ctrl-C nor the
+death of the harness leaves it in an unintended state.
 """
 
 import time
@@ -59,7 +59,7 @@ def prepare(
     release: Release,
     progress: Progress,
 ) -> Prepared[BrokerProcess]:
-    """Raises UserError or OSError; leaves no secret then."""
+    """Prepare a run. Raises UserError or OSError, and then leaves no secret behind."""
     executables = topology.product.executables
     executable_by_broker = executables.find(topology.name, topology.brokers, wishes.bind_host)
     their_versions = executables.versions(executable_by_broker)
@@ -109,7 +109,7 @@ def prepare(
 
 
 def _and_hosts(renderer: Render) -> Render:
-    """The same, with the names that a broker takes for others where links need it."""
+    """The renderer plus a hosts file for brokers whose links need one."""
 
     def rendered(topology: Topology, broker: AnyBroker, site: Site) -> Mapping[str, str]:
         hosts = hosts_file(topology, broker.name)
@@ -138,7 +138,7 @@ def _links(
     directory: RunDirectory,
     private: PrivateFolder,
 ) -> LinkProxies:
-    """Toxiproxy with its doors, not yet started; it writes into the run's folder ``links``."""
+    """Toxiproxy with its proxies, not yet started; its log goes into ``links`` in the run folder."""
     log = directory.path.absolute() / "links" / "toxiproxy.log"
     log.parent.mkdir(exist_ok=True)
     at = {key: port for key, port in chosen.items() if isinstance(key, ProxyEndpoint)}
@@ -147,7 +147,7 @@ def _links(
     process = BrokerProcess(line, environment() | LOG_LEVEL, log=log, pid_file=pid_file, remove=[private.path])
     upstream = {(broker, listener): site.address(broker, listener) for broker, listener in site.ports}
     proxies = proxy_plan(topology, at, upstream)
-    doors_at = frozenset(proxy.address for proxy in proxies if proxy.address)  # doors there have the ports of brokers
+    doors_at = frozenset(proxy.address for proxy in proxies if proxy.address)  # proxies there use brokers' port numbers
     return LinkProxies(process, at[API], proxies, Place(partial(listening_ports, doors_at)))
 
 
@@ -162,7 +162,7 @@ def _versions(java: Java, product: str, release: Release) -> dict[str, str]:
 
 
 class ProcessRuntime(OwnBrokers[BrokerProcess]):
-    """Brokers as local JVMs. ``release``: the default version if None; further options as `OwnBrokers` has them."""
+    """Brokers as local JVMs. ``release``: the default version if None; other options as for `OwnBrokers`."""
 
     name = "processes"
 
@@ -187,19 +187,19 @@ class ProcessRuntime(OwnBrokers[BrokerProcess]):
         return prepared
 
     def start(self, broker: str) -> None:
-        """Start a broker that does not run, on its disk if it has one, whose power is switched on again."""
+        """Start a broker that is not running; if it has a disk, its power is switched on first."""
         if self._disks:
             self._disks.power_on(broker)
         super().start(broker)
 
     def begin_start(self, broker: str) -> None:
-        """Begin to start a broker as `start` does, and return at once. Raises RuntimeFailed."""
+        """Start a broker like `start`, but return at once. Raises RuntimeFailed."""
         if self._disks:
             self._disks.power_on(broker)
         self._spawn(broker)
 
     def lose_power(self, broker: str, at_once: Sequence[str] = ()) -> None:
-        """End the disk and the process of a broker like a power failure. Raises RuntimeFailed.
+        """Simulate a power failure of a broker: end its disk and its process. Raises RuntimeFailed.
 
         ``at_once``: all brokers whose power fails at the same moment. This is called for each of them; the first call
         cuts the power of all.
@@ -224,7 +224,7 @@ class ProcessRuntime(OwnBrokers[BrokerProcess]):
 
 
 def _end_all(processes: Iterable[BrokerProcess], how: Callable[[BrokerProcess], None], timeout_s: float) -> None:
-    """All at once, then wait for all within one time limit."""
+    """End all at once, then wait for all within one time limit."""
     ending = list(processes)
     for process in ending:
         how(process)

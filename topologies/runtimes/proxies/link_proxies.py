@@ -1,11 +1,11 @@
-"""Leads links through proxies: one Toxiproxy a run, with a proxy for each broker that each link may call.
+"""Puts proxies into links: one Toxiproxy per run, with a proxy for each broker that each link may call.
 
-    opener ──► door ──► broker          clients ──► broker: never through a door
+    opener ──► proxy ──► broker          clients ──► broker: never through a proxy
 
-Doors, the addresses of the proxies, are on loopback for local processes, and on the brokers' network for containers;
+A proxy's listening address, its *door*, is on loopback for local processes, and on the brokers' network for containers;
 `proxy_plan` lists them. A door is open while its broker listens. If a proxy accepted callers without a broker and then
-closed their connections, some would believe in a connection that never existed, and not try again (AMQP connections of
-Artemis 2.44.0, ``masterslave:`` of Classic 5.18.3).
+closed their connections, some would assume a connection that never existed, and not retry (AMQP connections of Artemis
+2.44.0, ``masterslave:`` of Classic 5.18.3).
 """
 
 import logging
@@ -50,7 +50,7 @@ log = logging.getLogger("brokerbench")
 class Carried(NamedTuple):
     """Bytes that reached the other end of a link: from its opener, and to it.
 
-    They are TCP's payload, without TCP's own headers.
+    They are TCP payload, without TCP headers.
     """
 
     forth_bytes: int
@@ -59,9 +59,9 @@ class Carried(NamedTuple):
 
 @dataclass(frozen=True)
 class Place:
-    """Where the doors are. ``host``: as links call it; ``address``: where each listens there.
+    """Where the doors are. ``host``: the host name that links use; ``address``: the listening address there.
 
-    ``listening``: the ports at which brokers take connections now; raises OSError.
+    ``listening``: returns the ports at which brokers currently accept connections; raises OSError.
     """
 
     listening: Callable[[], Collection[int]] = listening_ports
@@ -76,8 +76,8 @@ def no_proxies(topology: Topology, runtime: str) -> str:
         return ""
     if brokers := why_not(runtime, Capability.PROXIES_LINKS):
         return (
-            f"link {through[0].name!r} goes through Toxiproxy, which gets between brokers that a run starts, not"
-            f" between {brokers}; use --runtime containers or processes, or leave the links as they are"
+            f"link {through[0].name!r} goes through Toxiproxy, which works with brokers that a run starts, not with"
+            f" {brokers}; use --runtime containers or processes, or set no impairments of links"
         )
     try:
         find_toxiproxy(through[0].name)
@@ -87,25 +87,25 @@ def no_proxies(topology: Topology, runtime: str) -> str:
 
 
 def find_for(topology: Topology) -> Path | None:
-    """Toxiproxy's server, None where no link needs it. Raises ToxiproxyUnavailable."""
+    """Toxiproxy's server; None if no link needs it. Raises ToxiproxyUnavailable."""
     through = proxied(topology.links)
     return find_toxiproxy(through[0].name) if through else None
 
 
 class LinkProxies:
-    """The proxies of one run. `close` may be called at any moment and more than once."""
+    """The proxies of a run. `close` may be called at any time and repeatedly."""
 
     def __init__(
         self, server: Handle, api_port: int, proxies: Sequence[PlannedProxy], place: Place | None = None
     ) -> None:
-        """``server``: Toxiproxy below a guard, not yet started. ``place``: loopback, if it is not told."""
+        """``server``: Toxiproxy below a guard, not yet started. ``place``: loopback by default."""
         self._server, self._proxies = server, tuple(proxies)
         self._place = place or Place()
         self._api = Api(api_port)
         self._open: set[str] = set()
         self._cut: set[str] = set()  # links whose doors stay closed
-        self._shaped: dict[str, Impairment] = {}  # by door: what it was set to during the load
-        self._setting = threading.Lock()  # of the doors: by the thread that keeps them, and by whoever cuts
+        self._shaped: dict[str, Impairment] = {}  # by door: the impairment set during the load
+        self._setting = threading.Lock()  # protects the doors: the background thread and cuts both set them
         self._shut: dict[str, str] = {}  # why a door cannot be set, by its name
         self._closed = threading.Event()
 
@@ -123,7 +123,7 @@ class LinkProxies:
 
     @property
     def announced(self) -> dict[str, str]:
-        """The addresses that members of a cluster announce to each other and to clients."""
+        """The addresses that cluster members announce to each other and to clients."""
         return {
             proxy.door.broker: f"{LOCALHOST if proxy.door.caller else self._place.host}:{proxy.port}"
             for proxy in self._proxies
@@ -135,7 +135,7 @@ class LinkProxies:
         return self._server.pid
 
     def proxy_endpoint_of(self, link: Link) -> tuple[str, int] | None:
-        """Host and port at which this machine finds the door to a link's end; None for one that goes straight there."""
+        """Host and port of the door to a link's end, as seen from this machine; None for a direct link."""
         end = link.to.name
         wanted = [ProxyEndpoint(link.name, end), ProxyEndpoint(link.name, end, link.opened_by.name)]
         wanted += [ProxyEndpoint("", end)] if link.cluster_name else []
@@ -145,11 +145,11 @@ class LinkProxies:
         return places[0] if places else None
 
     def start(self) -> None:
-        """Returns when all proxies are there. Raises ToxiproxyUnavailable or OSError."""
+        """Return when all proxies exist. Raises ToxiproxyUnavailable or OSError."""
         self._server.start()
-        if self._closed.is_set():  # meanwhile, by a signal handler or another greenlet, which may have missed it
+        if self._closed.is_set():  # in between, by a signal handler or another greenlet, which may have missed it
             self._server.discard()
-            raise ToxiproxyUnavailable("Toxiproxy is not started any more: the run is closed")
+            raise ToxiproxyUnavailable("Toxiproxy is not started: the run is closed")
         end = time.monotonic() + START_TIMEOUT_S
         while not self._api.answers():
             if not self._server.alive or time.monotonic() > end:
@@ -160,17 +160,17 @@ class LinkProxies:
             self._api.add_proxy(proxy.name, listen, proxy.upstream, enabled=False)
             for toxic in toxics(proxy.impairment):
                 self._api.add_toxic(proxy.name, toxic)
-        self._place.listening()  # where the kernel does not tell, no door would ever open
+        self._place.listening()  # raises if the kernel gives no answer: no door would ever open
         threading.Thread(target=self._keep_proxies, name="link-doors", daemon=True).start()
 
     def _keep_proxies(self) -> None:
-        """Until it is closed; a door that could not be set is tried again."""
+        """Set the doors until closed; a door that could not be set is retried."""
         while not self._closed.wait(LOOK_EVERY_S):
             with suppress(OSError):
                 self._set_doors(self._place.listening())
 
     def cut(self, link: str) -> None:
-        """Close the link's doors: its connections end, and new ones are refused. Raises RuntimeFailed or OSError."""
+        """Close the link's doors: its connections end, new ones are rejected. Raises RuntimeFailed or OSError."""
         self._own_proxies(link)
         self._cut.add(link)
         self._set_doors(self._place.listening())
@@ -181,13 +181,13 @@ class LinkProxies:
         self._set_doors(self._place.listening())
 
     def swallow(self, link: str) -> None:
-        """Discard all that the link's connections carry, both ways; they stay open. Raises RuntimeFailed."""
+        """Discard everything that the link's connections carry, both ways; they stay open. Raises RuntimeFailed."""
         for proxy in self._own_proxies(link):
             for toxic in swallowing():
                 self._api.add_toxic(proxy.name, toxic)
 
     def swallow_no_more(self, link: str) -> None:
-        """Let the link carry again. Its connections, which have lost bytes, end. Raises RuntimeFailed or OSError."""
+        """Stop discarding. The link's connections, which have lost bytes, end. Raises RuntimeFailed or OSError."""
         self.cut(link)
         for proxy in self._own_proxies(link):
             for toxic in swallowing():
@@ -195,7 +195,7 @@ class LinkProxies:
         self.mend(link)
 
     def shape(self, link: str, impairment: Impairment | None) -> None:
-        """Delay and limit what the link carries, in place of what it was set to; None: as it was set.
+        """Replace the impairment of a link; None restores its original impairment.
 
         Connections stay open. Raises RuntimeFailed or ToxiproxyUnavailable.
         """
@@ -204,25 +204,25 @@ class LinkProxies:
             wanted = proxy.impairment if impairment is None else impairment
             for toxic in toxics(before):
                 self._api.remove_toxic(proxy.name, toxic)
-            self._shaped[proxy.name] = Impairment()  # should the next step fail, there is nothing to take away
+            self._shaped[proxy.name] = Impairment()  # if the next step fails, there is nothing to remove
             for toxic in toxics(wanted):
                 self._api.add_toxic(proxy.name, toxic)
             self._shaped[proxy.name] = wanted
 
     def _own_proxies(self, link: str) -> list[PlannedProxy]:
-        """At least one, used by no other link. Raises RuntimeFailed."""
+        """The proxies of the link, at least one, used by no other link. Raises RuntimeFailed."""
         own_proxies = [proxy for proxy in self._proxies if link in proxy.links]
         if not own_proxies:
-            raise RuntimeFailed(f"link {link!r} goes through no proxy, so it stays as it is: use --link '*:delay=0ms'")
+            raise RuntimeFailed(f"link {link!r} has no proxy, so it cannot have a fault: add --link '*:delay=0ms'")
         if shared := sorted({name for proxy in own_proxies for name in proxy.links} - {link}):
             raise RuntimeFailed(
-                f"link {link!r} cannot have a fault alone: it shares the door to a member of its cluster with"
-                f" {', '.join(shared)}; use --runtime processes, where each has its own"
+                f"link {link!r} cannot have a fault alone: it shares the proxy of a cluster member with"
+                f" {', '.join(shared)}; use --runtime processes, where each link has a separate proxy"
             )
         return own_proxies
 
     def is_shut(self, link: str) -> bool:
-        """Whether every door of the link refuses callers."""
+        """Whether all doors of the link are closed."""
         return all(proxy.name not in self._open for proxy in self._proxies if link in proxy.links)
 
     def _set_doors(self, listening: Collection[int]) -> None:
@@ -234,30 +234,30 @@ class LinkProxies:
                     self._set_door(proxy, wanted)
 
     def _set_door(self, proxy: PlannedProxy, wanted: bool) -> None:
-        """One that cannot be set keeps no other from it; each new reason is told once."""
+        """Set one door. A failure does not affect other doors, and each new reason is logged once."""
         try:
             self._api.enable(proxy.name, wanted)
         except ToxiproxyUnavailable as error:
             if not self._closed.is_set() and self._shut.get(proxy.name) != str(error):
                 self._shut[proxy.name] = str(error)
                 links = ", ".join(dict.fromkeys(proxy.links)) or "of a pair"
-                log.warning("link %s: its door to %s cannot be set: %s", links, proxy.door.broker, error)
+                log.warning("link %s: its proxy to %s cannot be set: %s", links, proxy.door.broker, error)
             return
         (self._open.add if wanted else self._open.discard)(proxy.name)
         self._shut.pop(proxy.name, None)
 
     def loss(self) -> str:
-        """A sentence if Toxiproxy ended though nobody stopped it, with the end of its log; '' while it runs."""
+        """A sentence with the end of its log if Toxiproxy ended unexpectedly; '' while it runs."""
         if self._closed.is_set() or self._server.alive:
             return ""
-        return f"Toxiproxy, which every link goes through, ended though nobody stopped it; {self._log_end()}"
+        return f"Toxiproxy, which every link goes through, ended unexpectedly; {self._log_end()}"
 
     def _log_end(self) -> str:
-        lines = " | ".join(self._server.log_lines()[-LOG_LINES:]) or "it has said nothing"
+        lines = " | ".join(self._server.log_lines()[-LOG_LINES:]) or "it is empty"
         return f"its log {self._server.log} ends: {lines}"
 
     def carried_at_end(self) -> dict[str, Carried]:
-        """Close every door for good; return the bytes that each link has carried since it exists.
+        """Close every door for good; return the bytes that each link has carried in total.
 
         A link is left out if others share its door, or if one of its connections does not end in time. Raises
         ToxiproxyUnavailable or OSError.
@@ -279,11 +279,11 @@ class LinkProxies:
         return {link: carried for link, carried in totals.items() if link not in unknown}
 
     def _whole_log(self) -> list[str]:
-        """Without a line that is still being written. Raises OSError."""
+        """All complete lines of the log. Raises OSError."""
         return self._server.log.read_text(encoding="utf-8", errors="replace").split("\n")[:-1]
 
     def leave(self) -> None:
-        """From here on processes end because the run ends."""
+        """Mark the run as ending, so that ending processes are expected."""
         self._closed.set()
 
     def close(self) -> None:

@@ -1,16 +1,16 @@
-"""Plans the proxies of a topology's links: where each listens and where it leads. Values; nothing is opened here.
+"""Plans the proxies of a topology's links: where each listens and where it leads. Pure; nothing is opened here.
 
-A link that may call several brokers (a pair behind its end, alternates) has a door to each, all of them alike. Each
-member of an Artemis cluster announces one address to the others and to clients. `Members` says which doors they have:
+A link that may call several brokers (a pair at its end, alternates) has a door to each, all with the same impairment.
+Each member of an Artemis cluster announces one address to the others and to clients. `Members` selects their doors:
 
-    CALLERS     processes: a broker announces localhost:PORT, which is its own to everyone but the other members. To
-                the JVM of each of those, localhost is an address of loopback for it alone, with its doors:
+    CALLERS     processes: a broker announces localhost:PORT, which is itself for everyone except the other members. In
+                the JVM of each other member, localhost is a loopback address that only it uses, with its doors:
 
                     broker-1: localhost = 127.0.2.1 ──► 127.0.2.1:PORT (door) ──► 127.0.0.1:PORT (broker-2)
                     broker-3: localhost = 127.0.2.3 ──► 127.0.2.3:PORT (door) ──► 127.0.0.1:PORT (broker-2)
                     a client: localhost ────────────────────────────────────────► 127.0.0.1:PORT (broker-2)
 
-    SHARED      containers: a broker announces the one door before it
+    SHARED      containers: a broker announces its single door
 """
 
 import socket
@@ -33,16 +33,16 @@ FIRST_OF_CALLERS = IPv4Address("127.0.2.1")
 class Members(Enum):
     """Who uses a door between members of a cluster."""
 
-    CALLERS = "each caller has a door of its own to each member"
+    CALLERS = "each caller has a separate door to each member"
     SHARED = "each member has one door, for all callers"
 
 
 @dataclass(frozen=True)
 class ProxyEndpoint:
-    """A place that needs a port: where a link calls one of its brokers.
+    """A door, which needs a port: where a link calls one of its brokers.
 
     ``caller``: the only broker that can use it; '' if any caller can. ``link`` is '' for a cluster's shared door, and
-    for the door inside a live-backup pair.
+    for the door within a live-backup pair.
     """
 
     link: str
@@ -51,7 +51,7 @@ class ProxyEndpoint:
 
 
 API = ProxyEndpoint("", "")
-"""Toxiproxy's own port."""
+"""The port of Toxiproxy's API."""
 
 
 class Use(NamedTuple):
@@ -63,10 +63,10 @@ class Use(NamedTuple):
 
 @dataclass(frozen=True)
 class PlannedProxy:
-    """One planned proxy. ``address``: where it listens; '' for the address of all the others.
+    """A planned proxy. ``address``: where it listens; '' for the common address.
 
-    ``uses``: one for each link, none for the door inside a live-backup pair. ``is_announced``: the broker behind it, a
-    member of a cluster, announces it. ``is_shared``: several brokers call it.
+    ``uses``: one per link, none for the door within a live-backup pair. ``is_announced``: the cluster member behind it
+    announces it. ``is_shared``: several brokers call it.
     """
 
     door: ProxyEndpoint
@@ -80,7 +80,7 @@ class PlannedProxy:
 
     @property
     def name(self) -> str:
-        """None of its parts has a '~', and a path of the API takes it."""
+        """None of its parts contains a '~', and it is valid in a path of the API."""
         return "~".join(filter(None, (self.door.caller, self.door.link, self.door.broker)))
 
     @property
@@ -93,9 +93,9 @@ class PlannedProxy:
 
 
 def proxy_endpoints(topology: Topology, members: Members = Members.CALLERS) -> list[ProxyEndpoint]:
-    """The places that need a port for a topology's links: none, or Toxiproxy and each door. Pure.
+    """The ports that a topology's links need: none, or Toxiproxy's and one per door. Pure.
 
-    A caller's own door has the port of the broker behind it, at another address.
+    A caller's separate door has the port number of the broker behind it, at another address.
     """
     proxied_links = proxied(topology.links)
     endpoints = [
@@ -115,7 +115,7 @@ def proxy_plan(
     upstream: Mapping[tuple[str, str], str],
     members: Members = Members.CALLERS,
 ) -> tuple[PlannedProxy, ...]:
-    """``upstream``: address by (broker, listener). Pure."""
+    """The proxies of a topology's links. ``upstream``: address by (broker, listener). Pure."""
     proxied_links = proxied(topology.links)
     plain = (
         PlannedProxy(
@@ -135,9 +135,9 @@ def proxy_plan(
 
 
 def hosts_file(topology: Topology, broker: str) -> str:
-    """The hosts file for the JVM of a broker with doors of its own; '' for any other broker.
+    """The hosts file for the JVM of a broker with separate doors; '' for any other broker.
 
-    Pure, except that it reads this machine's name, because programs look that up too.
+    Pure, except that it reads this machine's name, because programs also look that up.
     """
     calls = cluster_connections(proxied(topology.links), topology.brokers)
     if broker not in {call.caller.name for call in calls}:
@@ -146,12 +146,12 @@ def hosts_file(topology: Topology, broker: str) -> str:
 
 
 def callers_address(topology: Topology, broker: str) -> str:
-    """Where the doors of one caller are."""
+    """The address of one caller's doors."""
     return str(FIRST_OF_CALLERS + [member.name for member in topology.brokers].index(broker))
 
 
 def _with_addresses(links: tuple[Link, ...]) -> list[Link]:
-    """The links with an address that the opener is given. It may differ for each link."""
+    """The links whose opener gets an address, which may differ for each link."""
     return [link for link in links if not link.cluster_name]
 
 

@@ -1,16 +1,16 @@
-"""Finds Toxiproxy, tells it what to do, and counts the bytes that it carried. One server a run, by its API on loopback.
+"""Finds Toxiproxy, controls it, and counts the bytes that it carried. One server per run, with its API on loopback.
 
 A *proxy* is between two brokers. A *toxic* changes the data in one direction:
 
     caller ──► listen │ latency │ bandwidth │ ──► upstream
            ◄── ───────│ bandwidth │ latency │ ◄──
 
-Data is delayed before it is narrowed: the other way round Toxiproxy takes the time that data waited for its turn off
-its delay.
+The delay comes before the bandwidth limit: in the other order, Toxiproxy subtracts the time that data waited for
+bandwidth from its delay.
 
-Its metrics and its log count a connection's bytes when it ends, in each direction: the metrics if all of it was sent
-on, the log if a write failed. The metric of received bytes lacks some of the latter: a reader that waits for such a
-write never ends.
+Its metrics and its log count a connection's bytes per direction when it ends: the metrics if everything was forwarded,
+the log if a write failed. The metric of received bytes lacks some bytes of failed writes, because a reader that waits
+for such a write never ends.
 """
 
 import json
@@ -34,23 +34,23 @@ INSTALL = (
     f" github.com/Shopify/toxiproxy/v2/cmd/server@v{VERSION}, as {SERVER})"
 )
 TIMEOUT_S = 5.0
-LOG_LEVEL = {"LOG_LEVEL": "trace"}  # an environment: the log tells of each connection when it begins and ends
+LOG_LEVEL = {"LOG_LEVEL": "trace"}  # environment: log the beginning and the end of each connection
 
 Toxic = dict[str, object]
 
 
 class ToxiproxyUnavailable(RuntimeFailed):
-    """There is no Toxiproxy, or it does not do as told: names what for, what was looked for and the next step."""
+    """Toxiproxy is missing or fails: names what needs it, what was tried and the next step."""
 
 
 def find_toxiproxy(link: str) -> Path:
-    """On PATH, or beside this Python. ``link``: what needs it. Raises ToxiproxyUnavailable."""
+    """Find it on PATH, or next to this Python. ``link``: the link that needs it. Raises ToxiproxyUnavailable."""
     beside = str(Path(sys.executable).parent)
     executable = shutil.which(SERVER) or shutil.which(SERVER, path=beside)
     if executable is None:
         raise ToxiproxyUnavailable(
-            f"link {link!r} is to go through Toxiproxy, and there is no {SERVER} on PATH or in {beside}: install it by"
-            f" {INSTALL}, or leave the links as they are"
+            f"link {link!r} needs Toxiproxy, but there is no {SERVER} on PATH or in {beside}: install it by {INSTALL},"
+            " or set no impairments of links"
         )
     return Path(executable)
 
@@ -60,7 +60,7 @@ def command(executable: Path, port: int, address: str = LOOPBACK) -> list[str]:
 
 
 def toxics(impairment: Impairment) -> list[Toxic]:
-    """The toxics that give a proxy this impairment, in the order in which they are added. Pure."""
+    """The toxics for an impairment, in the order in which they are added. Pure."""
     wanted: list[Toxic] = []
     for stream in STREAMS:
         if impairment.delay_ms:
@@ -72,7 +72,7 @@ def toxics(impairment: Impairment) -> list[Toxic]:
 
 
 def swallowing() -> list[Toxic]:
-    """The toxics that let no byte through either way, while connections stay open and new ones are taken. Pure."""
+    """Toxics that discard all bytes both ways, while connections stay open and new ones are accepted. Pure."""
     return [_toxic("timeout", stream, {"timeout": 0}) for stream in STREAMS]
 
 
@@ -82,7 +82,7 @@ class Api:
     def __init__(self, port: int) -> None:
         self._url = f"http://{LOOPBACK}:{port}"
         self._session = requests.Session()
-        self._session.trust_env = False  # no proxy before the proxy
+        self._session.trust_env = False  # no HTTP proxy in between
 
     def answers(self) -> bool:
         try:
@@ -94,7 +94,7 @@ class Api:
         self._post("/proxies", {"name": name, "listen": listen, "upstream": upstream, "enabled": enabled})
 
     def enable(self, proxy: str, enabled: bool) -> None:
-        """One that is not enabled does not listen, and has no connections."""
+        """Enable or disable a proxy. A disabled proxy does not listen, and has no connections."""
         self._post(f"/proxies/{proxy}", {"enabled": enabled})
 
     def add_toxic(self, proxy: str, toxic: Toxic) -> None:
@@ -121,7 +121,7 @@ class Api:
             ) from None
         if not response.ok:
             raise ToxiproxyUnavailable(
-                f"Toxiproxy refuses {method} {path} {body or ''}: {response.text.strip()}; is it {VERSION} or newer?"
+                f"Toxiproxy rejects {method} {path} {body or ''}: {response.text.strip()}; is it {VERSION} or newer?"
             )
         return response.text
 
@@ -130,7 +130,7 @@ def _toxic(kind: str, stream: str, attributes: dict[str, int]) -> Toxic:
     return {"name": f"{kind}-{stream}", "type": kind, "stream": stream, "toxicity": 1.0, "attributes": attributes}
 
 
-STREAMS = ("upstream", "downstream")  # towards the broker that is called, and back from it
+STREAMS = ("upstream", "downstream")  # towards the called broker, and back
 SENT = re.compile(
     r'^toxiproxy_proxy_sent_bytes_total\{direction="(\w+)",.*,proxy="(.*)",upstream=".*"\} (\S+)$', re.MULTILINE
 )
