@@ -1,4 +1,4 @@
-"""Brings brokers up and proves them, for a run and for ``brokerbench up`` alike; it needs nothing of Locust.
+"""Starts brokers and proves their links and paths, for a run and for ``brokerbench up``. Does not need Locust.
 
 start every broker ──► prove every link ──► measure round trips ──► one canary over every path
 """
@@ -18,16 +18,16 @@ from topologies.runtimes.contract import Progress, Runtime
 from topologies.runtimes.own import proxies_of
 
 PROOF_TIMEOUT_S = 30.0
-"""How long the links get to show that they are up, and then the canaries to arrive."""
+"""Time limit for the links to show that they are up, and then for the canaries to arrive."""
 
 
 Crossing = tuple[Sequence[Path], tuple[canary.Side, canary.Side]]
-"""Paths, and how clients connect at their beginnings and ends."""
+"""Paths, and how clients connect at both ends of these paths."""
 
 
 @dataclass(frozen=True)
 class Proof:
-    """``unproven``: how many paths let no canary pass; ``round_trips``: rows of the samples table, by link."""
+    """``unproven``: number of paths that no canary can take; ``round_trips``: rows of the samples table, by link."""
 
     unproven: int
     round_trips: tuple[Row, ...]
@@ -41,14 +41,13 @@ def bring_up(
     started: Callable[[], None] = lambda: None,
     absent: Collection[str] = frozenset(),
 ) -> Proof:
-    """Start every broker and prove every link and path; returns what the proof left open.
+    """Start every broker, and prove every link and path.
 
-    ``crossings``: the paths that clients will use, by how their producers and consumers connect. ``started``: called
-    once all brokers run, before the proof. ``absent``: brokers, by name, that join later. They are not started, and
-    neither their links nor paths over them are proven.
+    ``crossings``: the paths that clients will use, grouped by how their producers and consumers connect. ``started``:
+    called once all brokers run, before the proof. ``absent``: names of brokers that join later. They are not started,
+    and neither their links nor the paths over them are proven.
 
-    Raises RuntimeFailed, LinksNotProven or PathsUnproven. Brokers that were started stay up then: taking them down is
-    the caller's.
+    Raises RuntimeFailed, LinksNotProven or PathsUnproven. The caller then has to take down the started brokers.
     """
     runtime.up(progress, absent)
     if absent:
@@ -67,10 +66,7 @@ def bring_up(
 
 
 def _prove_links(runtime: Runtime, topology: Topology, progress: Progress, links: Sequence[Link]) -> tuple[Row, ...]:
-    """Each of ``links`` carries messages, by what both its ends say.
-
-    Returns the round trips of those through proxies.
-    """
+    """Prove that both ends of each link show it as up, and return the round trips of the links through proxies."""
     if not can(runtime.name, Capability.LINKS_BROKERS):
         progress("brokers in memory: no links to prove")
         return ()

@@ -1,6 +1,6 @@
-"""The checks of a run: texts such as ``messages.lost <= 0``, and names for those that scenarios often demand.
+"""The checks of a run: texts such as ``messages.lost <= 0``, and functions for the most common ones.
 
-``--check``, ``Scenario(checks=…, premises=…)`` and the gates of nightly plans take the texts.
+``--check``, ``Scenario(checks=…, premises=…)`` and the gates of nightly plans accept the texts.
 """
 
 import math
@@ -41,102 +41,105 @@ __all__ = [
 HOW = "write FIGURE < NUMBER, with <, <=, >, >= or ==, such as 'latency_ms.due_to_received.p99 < 50'"
 DEMAND = re.compile(r"\s*([\w.]+)\s*(<=|>=|==|<|>)\s*(\S+)\s*")
 BOUNDS = {"<": ["below"], ">": ["above"], "<=": ["at_most"], ">=": ["at_least"], "==": ["at_most", "at_least"]}
-"""The fields of `Check` that a sign sets."""
+"""The fields of `Check` that each sign sets."""
 
 
 # -- by name -----------------------------------------------------------------------------------------------------------
 
 
 def no_acked_send_lost() -> Check:
-    """Every message that a broker confirmed was received, or found where it waits."""
+    """Every message that a broker confirmed was received, or was found on a queue."""
     return parse_check("messages.lost <= 0", name="no acked send lost")
 
 
 def each_delivered(kind: str) -> Check:
-    """Every message of a kind, such as ``"queue_persistent"``, that a subscription was owed has reached it."""
+    """Every message of a kind, such as ``"queue_persistent"``, reached each subscription that had to receive it."""
     if kind not in KINDS:
         raise ValueError(
-            f"each_delivered({kind!r}): no kind of messages has this name"
+            f"each_delivered({kind!r}): not a kind of messages"
             + (nearest(str(kind), list(KINDS)) or f"; write one of {', '.join(KINDS)}")
         )
     return parse_check(f"kinds.{kind}.undelivered <= 0", name=f"each delivered: {kind.replace('_', ' ')}")
 
 
 def none_stranded() -> Check:
-    """After the drain nothing of ours is left on a queue or a dead-letter queue, not even what no selector matches."""
+    """After the drain, no message of the run is left on a queue or a dead-letter queue.
+
+    This includes messages that no selector matches.
+    """
     return parse_check("leftovers <= 0", name="none stranded")
 
 
 def duplicates_at_most(count: int) -> Check:
-    """No more than ``count`` deliveries beyond the first that the broker did not announce as redelivered."""
+    """At most ``count`` repeated deliveries that the broker did not mark as redelivered."""
     _require_count("duplicates_at_most", count)
     return parse_check(f"messages.duplicated <= {count}", name=f"duplicates at most {count}")
 
 
 def somebody_cut_off() -> Check:
-    """A premise: a client lost its connection by a fault. One that only waited for its broker does not count.
+    """A premise: a fault made a client lose its connection. A client that only waited for its broker does not count.
 
-    A short ``freeze`` cuts nobody off: a client first has to notice the silence.
+    A short ``freeze`` does not cut off any client, as clients need time to notice the silence.
     """
     return parse_check("recovery.cut_off >= 1", name="a client that a fault cut off")
 
 
 def sends_in_flight() -> Check:
-    """A premise: a client lost its connection while a send was not answered yet."""
+    """A premise: a client lost its connection while one of its sends was unanswered."""
     return parse_check("recovery.in_flight >= 1", name="a send in flight")
 
 
 def none_expired() -> Check:
-    """No message's time to live was over before a consumer got it."""
+    """No message expired before a consumer received it."""
     return expired_at_most(0)
 
 
 def expired_at_most(count: int) -> Check:
-    """No more than ``count`` messages expired, by what the brokers keep or count."""
+    """At most ``count`` messages expired, according to the brokers' dead-letter queues and counters."""
     _require_count("expired_at_most", count)
     return parse_check(f"messages.expired <= {count}", name=f"expired at most {count}")
 
 
 def none_after_its_time_to_live() -> Check:
-    """No consumer got a message after its time to live. What it waited in the consumer's prefetch counts.
+    """No consumer received a message after its time to live. The wait in the consumer's prefetch buffer counts.
 
-    With ``work_ms``, or if the load generator stood still, it may be too late though the broker was in time.
+    With ``work_ms``, or if the load generator paused, a message may be late although the broker sent it in time.
     """
     return parse_check("messages.expired_yet_received <= 0", name="none after its time to live")
 
 
 def every_selected_message_received() -> Check:
-    """No acknowledged message is left on a queue that the selector of one of its consumers matches."""
+    """No confirmed message is left on a queue if the selector of one of the queue's consumers matches it."""
     return parse_check("messages.stranded <= 0", name="every selected message received")
 
 
 def none_against_a_selector() -> Check:
-    """No consumer got a message that its selector does not match."""
+    """No consumer received a message that its selector does not match."""
     return parse_check("messages.unselected_yet_received <= 0", name="none against a selector")
 
 
 def every_client_back() -> Check:
-    """Every client that a fault cut off sent or received again, or was ready again and had nothing due."""
+    """Every client that a fault cut off sent or received again, or was connected again with no message due."""
     return parse_check("recovery.never_back <= 0", name="every client back")
 
 
 def none_corrupted() -> Check:
-    """Every body arrived as it was sent."""
+    """Every message body arrived unchanged."""
     return parse_check("messages.corrupted <= 0", name="none corrupted")
 
 
 def no_send_refused() -> Check:
-    """No broker refused a durable send. A send that was lost with its connection does not count."""
+    """No broker rejected a durable send. A send that was lost with its connection does not count."""
     return parse_check("messages.failed <= 0", name="no send refused")
 
 
 def every_send_answered() -> Check:
-    """Every durable send was answered at last, in one of its attempts."""
+    """Every durable send was answered in the end, in one of its attempts."""
     return parse_check("messages.in_doubt <= 0", name="every send answered")
 
 
 def none_withheld() -> Check:
-    """Brokers took every message that was due: no producer waited for them at the end with messages still to send."""
+    """Brokers accepted every message that was due: at the end, no producer was still waiting to send."""
     return parse_check("messages.withheld <= 0", name="none withheld")
 
 
@@ -151,43 +154,43 @@ def some_rate_held() -> Check:
 
 
 def some_clients_held() -> Check:
-    """At least one step of a load with more and more clients was held.
+    """At least one step of a load with a growing number of clients was held.
 
-    In such a step all clients were connected, and messages came in time.
+    In this step all clients were connected, and messages arrived in time.
     """
     return parse_check("connections.held >= 1", name="some clients held")
 
 
 def _require_count(check: str, count: object) -> None:
     if not fits(count, int) or not count >= 0:  # type: ignore[operator]
-        raise ValueError(f"{check}({count!r}): must be a whole number, 0 or more; write {check}(0), for instance")
+        raise ValueError(f"{check}({count!r}): must be a whole number, 0 or more, such as {check}(0)")
 
 
 # -- by text -----------------------------------------------------------------------------------------------------------
 
 
 def read_checks(checks: Iterable[Check | str]) -> tuple[Check, ...]:
-    """The checks of a scenario, whose texts are parsed. Raises UserError."""
+    """Return the checks of a scenario, with texts parsed. Raises UserError."""
     return tuple(chain.from_iterable(parse_checks(check) if isinstance(check, str) else (check,) for check in checks))
 
 
 def parse_checks(text: str, *, present: Collection[Need] = NEEDS) -> tuple[Check, ...]:
-    """The checks of a text such as ``messages.lost == 0; messages.duplicated <= 10``. Raises UserError.
+    """Parse a text such as ``messages.lost == 0; messages.duplicated <= 10``. Raises UserError.
 
-    ``present``: what the run has, of NEEDS. Without it some figures are not there.
+    ``present``: the members of NEEDS that the run has. Some figures are missing without them.
     """
     return tuple(parse_check(demand.strip(), present=present) for demand in text.split(";") if demand.strip())
 
 
 def parse_check(text: str, *, name: str = "", present: Collection[Need] = NEEDS) -> Check:
-    """The check of one text. ``name``: '' for the text itself. Raises UserError."""
+    """Parse one check. ``name``: '' for the text itself. Raises UserError."""
     demand = DEMAND.fullmatch(text)
     if not demand:
         raise UserError(f"{text!r}: cannot be read; {HOW}")
     metric, sign, number = demand.groups()
     if metric in RENAMED:
         raise UserError(
-            f"{text!r}: the summary has no figure {metric!r} any more, as stranded means confirmed messages only; "
+            f"{text!r}: the summary no longer has a figure {metric!r}, as stranded means confirmed messages only; "
             f"write {RENAMED[metric]!r}"
         )
     if metric not in FIGURES:
@@ -200,13 +203,16 @@ def parse_check(text: str, *, name: str = "", present: Collection[Need] = NEEDS)
 
 
 def _lacking(metric: str, present: Collection[Need]) -> str:
-    """Why a run has no such figure, with the next step; '' if it has."""
+    """Return why the run does not have this figure, with the next step; '' if it does."""
     need = FIGURES[metric].figure.needs
     return need.refusal if need and need not in present else ""
 
 
 def _nearest(metric: str, figures: Sequence[str]) -> str:
-    """``; did you mean 'latency_ms.due_to_received.p99'?`` for ``latency.p99``: the first one with all its parts."""
+    """Return ``; did you mean 'latency_ms.due_to_received.p99'?`` for ``latency.p99``: the first figure that matches.
+
+    A figure matches if its parts begin with those of ``metric``, in the same order.
+    """
     wanted = [plainly(part) for part in metric.split(".")]
     for figure in figures:
         parts = iter(plainly(part) for part in figure.split("."))
@@ -216,11 +222,11 @@ def _nearest(metric: str, figures: Sequence[str]) -> str:
 
 
 def _number(text: str, number: str) -> float:
-    """A whole number stays whole, so that run.json has 0 and not 0.0."""
+    """Parse the number. A whole number becomes an int, so that run.json has 0 and not 0.0."""
     try:
         bound = float(number)
     except ValueError:
         bound = math.nan
     if not math.isfinite(bound):
-        raise UserError(f"{text!r}: {number!r} is no number; {HOW}")
+        raise UserError(f"{text!r}: {number!r} is not a number; {HOW}")
     return int(number) if re.fullmatch(r"\d{1,15}", number) else bound

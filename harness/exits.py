@@ -1,9 +1,9 @@
-"""Keeps a greenlet of the users from ending the process: `sys.exit()` there would end it with status 0 and no verdict.
+"""Keeps user code from ending the process, as `sys.exit()` there would end it with status 0 and no verdict.
 
-gevent hands SystemExit and KeyboardInterrupt of any greenlet to the main one. Of a greenlet they are a problem of the
-run instead, which ends and says so. Those of the main greenlet and of signal handlers end the process as ever.
+gevent passes SystemExit and KeyboardInterrupt from any greenlet to the main greenlet. During a run they are reported as
+a problem instead, which ends the run. From the main greenlet and from signal handlers they still end the process.
 
-Nor does a listener of Locust's last events make a run that failed end with status 0: see `keep_status`.
+`keep_status` also keeps listeners of Locust's last events from ending a failed run with status 0.
 """
 
 import logging
@@ -24,9 +24,9 @@ log = logging.getLogger("brokerbench")
 
 
 def report_exits(environment: Any) -> None:
-    """From now on, in this process: while it takes part in a run, a greenlet that wants to end it is a problem."""
+    """From now on, while this process takes part in a run, report greenlets that try to end the process."""
     hub = gevent.get_hub()
-    as_ever = hub.handle_error
+    handle_error_of_gevent = hub.handle_error
 
     def handle_error(
         context: Any, kind: type[BaseException], error: BaseException | None, trace: TracebackType | None
@@ -34,7 +34,7 @@ def report_exits(environment: Any) -> None:
         session = session_of(environment)
         is_exit = isinstance(context, gevent.Greenlet) and issubclass(kind, SystemExit | KeyboardInterrupt)
         if session is None or not is_exit:
-            as_ever(context, kind, error, trace)
+            handle_error_of_gevent(context, kind, error, trace)
             return
         session.report(exit_problem(error if isinstance(error, BaseException) else kind(), trace))
 
@@ -42,7 +42,7 @@ def report_exits(environment: Any) -> None:
 
 
 def exit_problem(error: BaseException, trace: TracebackType | None) -> str:
-    """The sentence on a greenlet that raised SystemExit or KeyboardInterrupt, and on the user it was part of."""
+    """Return the sentence about a greenlet that raised SystemExit or KeyboardInterrupt, with its user class."""
     frames = list(traceback.walk_tb(trace))
     callers = (value for frame, _ in frames for value in frame.f_locals.values() if isinstance(value, User))
     user = next(callers, None)
@@ -55,9 +55,10 @@ def exit_problem(error: BaseException, trace: TracebackType | None) -> str:
 
 
 def keep_status(environment: Any, status: Callable[[], int | None]) -> None:
-    """From now on the process ends with ``status``, unless that is 0 or None (no run) and the user's code has another.
+    """From now on, end the process with ``status`` if it is neither 0 nor None (no run).
 
-    For listeners of `quitting` and `quit`: they come after the run, so what they set or raise would have the last word.
+    Otherwise a status from the user's code stays. Listeners of `quitting` and `quit` run after the run is over, so a
+    status that they set or raise would override the status of the run.
     """
     quitting, quit_hook = environment.events.quitting, environment.events.quit
 
@@ -66,7 +67,7 @@ def keep_status(environment: Any, status: Callable[[], int | None]) -> None:
         theirs = environment.process_exit_code if asked is None else asked
         own = status()
         if own and theirs != own:
-            log.warning("a listener asks for exit status %s: it stays %s, which is the run's", theirs, own)
+            log.warning("a listener set exit status %s, which is ignored: the run's status is %s", theirs, own)
         environment.process_exit_code = own or (own if theirs is None else theirs)
 
     def fire_quit(*, reverse: bool = False, **arguments: Any) -> None:
@@ -78,10 +79,10 @@ def keep_status(environment: Any, status: Callable[[], int | None]) -> None:
 
 
 def _fire_all(hook: EventHook, name: str, arguments: Mapping[str, Any], *, reverse: bool) -> int | None:
-    """Call every listener, also after one that raised SystemExit; the status of the last of these, None without one."""
+    """Call every listener, also after one that raised SystemExit. Returns the last status that was raised, or None."""
     asked = None
     for listener in list(reversed(hook._handlers) if reverse else hook._handlers):
-        alone = EventHook()  # for Locust's own way with other exceptions
+        alone = EventHook()  # Locust's hook handles other exceptions
         alone.add_listener(listener)
         try:
             alone.fire(**arguments)

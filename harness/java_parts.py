@@ -1,7 +1,8 @@
-"""Finds the Java, the compiler and the brokers' own clients that a process's Java clients consist of.
+"""Finds the parts of a process's Java clients: a Java runtime, a compiler, and the jars of the brokers' clients.
 
-Each client comes from the pinned distribution of the brokers: OpenWire's is ActiveMQ Classic's, to brokers of either
-kind, Core's is Artemis'. The Eclipse compiler needs no JDK. It is pinned and fetched like the distributions.
+Each client comes from a pinned broker distribution. The OpenWire client is from ActiveMQ Classic, for brokers of both
+products, and the Core client is from Artemis. The Eclipse compiler does not need a JDK. It is pinned and downloaded
+like the distributions.
 """
 
 from collections.abc import Collection, Iterable
@@ -22,8 +23,8 @@ from topologies.runtimes.distribution import (
 from topologies.runtimes.java import NoJava, find_java
 
 COMPILER = "eclipse-compiler"
-CLASSES = "java-classes"  # the folder of the cache for compiled classes
-# The logging's jars too, so that what the clients log has somewhere to go: nowhere.
+CLASSES = "java-classes"  # the cache folder of the compiled classes
+# The logging jars are included, so that the clients' log lines are discarded without warnings.
 CLIENTS = {
     "openwire": ("activemq-classic", ("*.jar", "optional/log4j-*.jar")),
     "core": (
@@ -35,38 +36,41 @@ CLIENTS = {
         ),
     ),
 }
-"""By protocol: the distribution's name, and the patterns of what is needed out of its ``lib``."""
+"""By protocol: the distribution's name, and the patterns of the jars that are needed from its ``lib``."""
 
 
 def use_java_clients(version: str = "") -> None:
-    """Have this process's Java clients come from here. ``version``: of those that have it; '' for the defaults."""
+    """Let this process find its Java clients here.
+
+    ``version``: used for each client that has it; '' for the default versions.
+    """
     vm.use(partial(find_java_parts, version=version), version)
 
 
 def why_no_client(version: str, protocols: Collection[str]) -> str:
-    """Why none of these protocols has Java clients of that version, with the next step; '' if one has."""
+    """Return why none of these protocols has a Java client of that version, with the next step; '' if one has."""
     versions_by_protocol = {name: pinned_versions(CLIENTS[name][0]) for name in protocols if name in CLIENTS}
     if not versions_by_protocol:
-        return f"clients of {' and '.join(protocols)} have no version; choose --protocol {' or '.join(CLIENTS)}"
+        return f"{' and '.join(protocols)} clients have no version; choose --protocol {' or '.join(CLIENTS)}"
     if version in {pinned_version for versions in versions_by_protocol.values() for pinned_version in versions}:
         return ""
     choices = "; ".join(f"{name} {', '.join(versions)}" for name, versions in versions_by_protocol.items())
-    return f"not known of these clients; write one of {choices}"
+    return f"these clients have no such version; write one of {choices}"
 
 
 def java_client_versions(protocols: Iterable[str], version: str = "") -> dict[str, str]:
-    """The version of each Java client among these protocols: ``openwire client`` to ``5.18.3``."""
+    """Return the version of each Java client among these protocols: ``openwire client`` to ``5.18.3``."""
     return {f"{name} client": _distribution(name, version).version for name in protocols if name in CLIENTS}
 
 
 def _distribution(protocol: str, version: str) -> Distribution:
-    """Of two protocols only one may have clients of that version: the other has its default."""
+    """Return the protocol's distribution in this version, or in its default version if there is none."""
     name = CLIENTS[protocol][0]
     return pinned(name, version if version in pinned_versions(name) else None)
 
 
 def find_java_parts(protocol: str, version: str = "") -> JavaParts:
-    """The Java and the jars of this machine; fetches those that are not cached. Raises DriverError."""
+    """Return the Java runtime and the jars of this machine, after downloading missing ones. Raises DriverError."""
     patterns = CLIENTS[protocol][1]
     try:
         java = find_java()

@@ -1,14 +1,14 @@
-"""Turns Locust's own events into the steps of a run, so that one `locust -f` line does the whole job.
+"""Turns Locust's events into the steps of a run, so that one `locust -f` line does the whole job.
 
-    init           options checked: a wrong one ends the process with status 2 before anything starts
+    init           options checked: an invalid one ends the process with status 2 before anything starts
     test_start     a run begins: brokers up and proven, before any user is spawned
-    test_stopping  the load is over (time, count, Ctrl-C, the web UI): producers are silent, consumers drain
+    test_stopping  the load is over (time, count, Ctrl-C, the web UI): producers stop, consumers drain
     test_stop      the users are gone: browse, down, analysis, report
-    quitting       whatever is still there goes
+    quitting       everything that is left is taken down
 
-Each event is handed to the run controller. Without a LoadTestShape Locust's ``-t`` clock runs while ``test_start`` is
-still busy, so the run controller keeps that clock instead. A web UI has many runs in one process: one run controller
-each. Its Start and Stop buttons come here (`harness.web`).
+The run controller handles each event. Locust's ``-t`` clock would already run during ``test_start``, so the run
+controller keeps the time instead. With a web UI, one process makes many runs, each with its own run controller. The
+Start and Stop buttons call this module (`harness.web`).
 """
 
 import atexit
@@ -64,22 +64,22 @@ FAILED_LISTENER = (
 
 
 def run(scenario: Scenario, *, reroute: Reroute | None = None) -> None:
-    """Hand a scenario over: the last line of a locustfile. Registers with Locust's events and returns.
+    """Register a scenario with Locust's events, and return. This is the last line of a locustfile.
 
-    ``reroute``: where clients go instead of a broker's own listener, for a proxy in between. Raises ValueError if this
-    process has a scenario already, or if ``scenario`` is none.
+    ``reroute``: addresses for clients instead of a broker's listener, for a proxy in between. Raises ValueError if this
+    process already has a scenario, or if ``scenario`` is not a `Scenario`.
     """
     if problem := misfit("run: scenario", scenario, Scenario):
         raise ValueError(f"{problem}; write run(Scenario(…))")
     if any(isinstance(getattr(handler, "__self__", None), Lifecycle) for handler in events.init._handlers):
         raise ValueError(
-            f"run(…) of scenario {scenario.name}: this process has a scenario already; call it once in a locustfile, "
-            "and name one locustfile by -f"
+            f"run(…) of scenario {scenario.name}: this process already has a scenario; call run once per locustfile, "
+            "and give one locustfile with -f"
         )
     escape_unprintable()
     use_java_clients()
     lifecycle = Lifecycle(scenario, reroute)
-    atexit.register(lifecycle.say_last)  # so early that it comes after Locust's own, which ends the workers
+    atexit.register(lifecycle.print_last)  # registered early, so it runs after Locust's handler that ends the workers
     distributed.secure(lifecycle.reject)
     events.init_command_line_parser.add_listener(lifecycle.on_parser)
     events.init.add_listener(lifecycle.on_init)
@@ -93,14 +93,14 @@ class Lifecycle:
         self._reroute = reroute
         self._environment: Any = None
         self._parser: Any = None
-        self._plan: plan.Plan | None = None  # what `check` made last: the next run
+        self._plan: plan.Plan | None = None  # the next run, as `check` planned it last
         self._controller: RunController | None = None
-        self._last: RunController | None = None  # the last one that came to its end
-        self._shown: RunController | None = None  # the last one that began
+        self._last: RunController | None = None  # of the last run that ended
+        self._shown: RunController | None = None  # of the last run that began
         self._idle = Event()
         self._idle.set()
         self._starting = False
-        self._ender: Any = None  # the greenlet that ends the users of the present run
+        self._ender: Any = None  # the greenlet that ends the users of the current run
         self._own = user_settings.remember(scenario)
         self._web: web.Web | None = None
         self._live = LiveModel(self.snapshot)
@@ -108,7 +108,7 @@ class Lifecycle:
         self.refusal = ""
         self._last_line = ""
         self._signals = 0
-        self._status: int | None = None  # of this process, by its last run
+        self._status: int | None = None  # exit status of this process, from its last run
 
     # -- Locust starts -------------------------------------------------------------------------------------------------
 
@@ -124,7 +124,7 @@ class Lifecycle:
             distributed.WorkerDuty(environment, runner).register()
             return
         guard_runner(runner, self._may_end_users, self._cut_short)
-        _keep_locust_from_saying("No run time limit set")  # the limit is the run controller's, so Locust knows of none
+        _silence_locust("No run time limit set")  # the run controller keeps the limit, so Locust has none
         namespace = environment.parsed_options
         try:
             self._count_users(namespace)
@@ -152,15 +152,15 @@ class Lifecycle:
         gevent.signal_handler(signal.SIGINT, self.on_ctrl_c)
 
     def reject(self, error: UserError, forked_workers: int | None) -> NoReturn:
-        """End this process, which has no run; the reason is its last line also if forked workers end after it."""
+        """End this process without a run. The reason is its last line, even if forked workers end later."""
         refusal = shortened(str(error))
         log.error("%s", refusal)
         if forked_workers:
-            self._tell_last(_failed(refusal))
+            self._print_at_exit(_failed(refusal))
         raise SystemExit(CANNOT_RUN) from error
 
     def _count_users(self, namespace: Any) -> None:
-        """Locust has to know how many users there are: all that the scenario counts, at once."""
+        """Set the number of users that Locust spawns: all users of the scenario, at once."""
         refuse_first(selection_refusals(namespace, self._environment.shape_class))
         require_all_named(self._environment.user_classes, self._scenario.users)
         counts = self.check(namespace)
@@ -169,21 +169,21 @@ class Lifecycle:
             raise UserError(
                 f"--users {namespace.num_users}: {self._scenario.name} has {wanted} users "
                 f"({', '.join(f'{count} {name}' for name, count in counts.items())}); "
-                "leave --users out, and use --producers and --consumers to change how many there are"
+                "leave --users out, and use --producers and --consumers to change their number"
             )
         namespace.num_users = wanted
         assert self._plan is not None, "check has made it"
-        # Users that connect later only wait: all have to be there in time for their steps.
+        # Users that connect in a later step wait for it, so all have to be spawned in time for their steps.
         namespace.spawn_rate = namespace.spawn_rate or (max(100, wanted // 4) if self._plan.options.clients else 100)
 
     def _serve_live(self, namespace: Any) -> None:
-        """Start the page and the metrics that the options ask for. Ends the process if a port is taken."""
+        """Start serving the page and the metrics, as the options say. Ends the process if a port is taken."""
         assert self._plan is not None, "`check` has made it"
         options = self._plan.options
         try:
             if options.live_port and self._environment.web_ui:
                 raise UserError(
-                    f"--live {options.live_port}: the web UI has this page already, at /brokerbench; leave --live out, "
+                    f"--live {options.live_port}: the web UI already has this page, at /brokerbench; leave --live out, "
                     "or add --headless"
                 )
             if options.live_port:
@@ -210,7 +210,7 @@ class Lifecycle:
         return self._shown.snapshot() if self._shown else None
 
     def check(self, namespace: Namespace) -> Mapping[str, int]:
-        """The user classes are as the scenario has them before, and as the options ask for after."""
+        """Reset the user classes to the scenario's values, and apply the options to them."""
         chosen = options.read(namespace, self._scenario, namespace.run_time)
         user_settings.restore(self._own)
         self._plan = plan.make(self._scenario, chosen)
@@ -221,7 +221,7 @@ class Lifecycle:
         command = (*self._plan.info.command, *arguments.given_elsewhere(self._parser, self._plan.info.command))
         self._plan = replace(self._plan, info=replace(self._plan.info, command=command))
         if none := [name for name, count in self._plan.counts.items() if not count]:
-            raise UserError(f"{none[0]}: fixed_count = 0: write how many users of this class there are")
+            raise UserError(f"{none[0]}: fixed_count = 0: set the number of users of this class")
         return self._plan.counts
 
     def start(self, namespace: Namespace, users: int) -> None:
@@ -247,7 +247,7 @@ class Lifecycle:
     # -- one run -------------------------------------------------------------------------------------------------------
 
     def on_test_start(self, environment: Any, **_: Any) -> None:
-        self._idle.wait()  # in the web UI the run before may still be writing its report
+        self._idle.wait()  # in the web UI, the previous run may still be writing its report
         self._idle.clear()
         self._starting = False
         locust_log.unhandled_greenlet_exception = False
@@ -266,9 +266,9 @@ class Lifecycle:
             if self._controller and self._controller.interrupted:
                 self._end_with(EXIT_STATUS["interrupted"])
             self._call_off(environment)
-        except Exception as error:  # Locust would swallow it, and spawn users that have no run
-            log.exception("this run cannot be made, by a fault of brokerbench's own")
-            self.refusal = f"a fault of brokerbench's own: {error!r}; see the log"
+        except Exception as error:  # Locust would swallow it, and spawn users without a run
+            log.exception("this run cannot be made, because of a bug in brokerbench")
+            self.refusal = f"a bug in brokerbench: {error!r}; see the log"
             self._call_off(environment)
         except BaseException:
             self._idle.set()
@@ -292,7 +292,7 @@ class Lifecycle:
         return RunController(run_plan, load_generators, process, self._reroute, watched=self._watched)
 
     def _call_off(self, environment: Any) -> None:
-        """No user is spawned: the greenlet that would do it ends here, and a headless Locust ends."""
+        """Spawn no users: end the greenlet that would spawn them, and a headless Locust."""
         self._controller = None
         gevent.spawn(self._end_users).link(lambda _: self._idle.set())
         raise gevent.GreenletExit
@@ -321,7 +321,7 @@ class Lifecycle:
                 self._environment.web_ui.stop()
 
     def _may_end_users(self) -> bool:
-        """Whether the greenlet that asks may: no run goes on, or it is the one that ends this run."""
+        """Whether the calling greenlet may end the users: no run is active, or this greenlet ends the run."""
         controller = self._controller
         return controller is None or controller.abandoned or gevent.getcurrent() is self._ender
 
@@ -332,7 +332,7 @@ class Lifecycle:
     def on_test_stopping(self, environment: Any, **_: Any) -> None:
         if not self._may_end_users():
             self._cut_short("an event test_stopping")
-            if not isinstance(environment.runner, MasterRunner):  # which may have to read what its workers send
+            if not isinstance(environment.runner, MasterRunner):  # a master may have to read messages of its workers
                 self._idle.wait()
             return
         if self._controller:
@@ -361,21 +361,21 @@ class Lifecycle:
     # -- the end -------------------------------------------------------------------------------------------------------
 
     def on_ctrl_c(self) -> None:
-        """The first one ends the load and still reports; the second one tears everything down at once."""
+        """End the load and report it on the first Ctrl-C; take everything down at once on the second."""
         self._signals += 1
         controller = self._controller
         if controller is None:
             if self._web:
-                self._end_with(0)  # its runs have told their verdicts
+                self._end_with(0)  # its runs have reported their verdicts
             raise KeyboardInterrupt  # reaches Locust's main greenlet
         if self._signals == 1 and controller.over:
-            log.warning("Ctrl-C: the load is over and the run is being reported; again to tear everything down at once")
+            log.warning("Ctrl-C: the load is over and the run is being reported; press again to take everything down")
             return
         if self._signals == 1:
-            log.warning("Ctrl-C: the load ends, what was measured is reported; again to tear everything down at once")
+            log.warning("Ctrl-C: ending the load and reporting the results so far; press again to take everything down")
             gevent.spawn(controller.interrupt)  # taking brokers down blocks, a signal handler must not
             return
-        log.warning("Ctrl-C again: everything is torn down")
+        log.warning("Ctrl-C again: taking everything down")
         self._end_with(EXIT_STATUS["interrupted"])
         controller.abandon()
         raise SystemExit(EXIT_STATUS["interrupted"])
@@ -386,23 +386,23 @@ class Lifecycle:
             self._end_with(EXIT_STATUS["interrupted"])
 
     def on_quit(self, **_: Any) -> None:
-        """The last lines on the terminal, after Locust's own tables."""
+        """Print the last lines on the terminal, after Locust's tables."""
         reported = self._last or (self._shown if self._shown and self._shown.info.phases.load_began_ns else None)
-        if reported:  # or stopped while it was analysed: how to go on
+        if reported:  # or stopped during the analysis; the lines then say how to continue
             for line in jobs.last_words(reported.directory):
                 print(line)
         failure = self._last.failure if self._last else self.refusal
         if failure and not self._web:  # the web UI has shown why
-            self._tell_last(_failed(failure))
+            self._print_at_exit(_failed(failure))
         if not self._environment.parsed_options.processes:
-            self.say_last()
+            self.print_last()
 
-    def _tell_last(self, line: str) -> None:
-        """Say it once the workers that `--processes` forked have ended, as they say something at their end too."""
+    def _print_at_exit(self, line: str) -> None:
+        """Print the line once the workers that `--processes` forked have ended, after their last lines."""
         self._last_line = line
-        _keep_locust_from_saying("Bad response code from worker children", logger="root")
+        _silence_locust("Bad response code from worker children", logger="root")
 
-    def say_last(self) -> None:
+    def print_last(self) -> None:
         if self._last_line:
             print(self._last_line, flush=True)
         self._last_line = ""
@@ -413,5 +413,5 @@ def _failed(failure: str) -> str:
     return f"Failed:  {first_line.rstrip(':')}{'; the lines above have more' if more_lines else ''}"
 
 
-def _keep_locust_from_saying(words: str, logger: str = "locust.main") -> None:
+def _silence_locust(words: str, logger: str = "locust.main") -> None:
     logging.getLogger(logger).addFilter(lambda record: words not in record.getMessage())

@@ -1,8 +1,8 @@
-"""Ends a process whose locustfile has an error with status 2, and in one sentence where a rule of ours is broken.
+"""Ends a process whose locustfile has an error with status 2. A broken rule of brokerbench is reported in one sentence.
 
-A call of ours with missing or unknown arguments is told so too.
+This includes calls of the brokerbench API with missing or unknown arguments.
 
-Locust imports a locustfile before it calls any of our code, and lets its exceptions through: Python would show a stack
+Locust imports a locustfile before it calls our code, and does not catch its exceptions. Python would print a stack
 trace and end with status 1, which means that a check failed.
 """
 
@@ -18,7 +18,7 @@ from topologies.model.spelling import nearest, shortened
 
 CANNOT_RUN = 2
 WRONG_CALL = re.compile(r"(?P<name>\w+)(\.__init__)?\(\) (?P<problem>(missing|got|takes) .*)", re.DOTALL)
-"""How Python refuses the arguments of a call."""
+"""Python's message for wrong arguments of a call."""
 PROJECT = Path(__file__).resolve().parents[1]
 OURS = tuple(str(PROJECT / name) for name in ("brokerbench", "drivers", "harness", "records", "topologies"))
 API = "brokerbench.api"
@@ -27,12 +27,12 @@ LIBRARIES = tuple(sysconfig.get_paths()[name] for name in ("purelib", "platlib",
 
 
 def use_status_of_a_run_that_cannot_be_made() -> None:
-    """For all exceptions that nobody catches, from now on."""
+    """Handle all uncaught exceptions from now on."""
     sys.excepthook = _end
 
 
 def sentence(error: BaseException, trace: TracebackType | None) -> str:
-    """``my.py:30: load Hold(for_s=-5): …``; '' for an error that is not about a rule of ours."""
+    """Return ``my.py:30: load Hold(for_s=-5): …``; '' for an error that is not about a rule of brokerbench."""
     frames = [frame for frame in traceback.extract_tb(trace) if not frame.filename.startswith("<")]
     if not frames:
         return ""
@@ -46,7 +46,7 @@ def sentence(error: BaseException, trace: TracebackType | None) -> str:
 
 
 def _wrong_call(error: BaseException) -> str:
-    """Which arguments are wrong in a call of the API, and which it takes; '' for any other error."""
+    """Return which arguments of an API call are wrong, and which are accepted; '' for any other error."""
     call = WRONG_CALL.match(str(error)) if isinstance(error, TypeError) else None
     called = vars(sys.modules[API]).get(call["name"]) if call and API in sys.modules else None
     if call is None or called is None:
@@ -54,12 +54,12 @@ def _wrong_call(error: BaseException) -> str:
     parameters = inspect.signature(called).parameters.values()
     needed = [parameter.name for parameter in parameters if parameter.default is inspect.Parameter.empty]
     optional = [parameter.name for parameter in parameters if parameter.default is not inspect.Parameter.empty]
-    takes = f"it takes {', '.join(needed) or 'nothing'}" + (f", and may have {', '.join(optional)}" if optional else "")
+    takes = f"required: {', '.join(needed) or 'nothing'}" + (f"; optional: {', '.join(optional)}" if optional else "")
     return f"{call['name']}(…): {call['problem']}; {takes}"
 
 
 def _wrong_import(error: BaseException) -> str:
-    """The name that the API does not have, and the nearest one that it has; '' for any other error."""
+    """Return the unknown API name and the nearest known one; '' for any other error."""
     unknown = UNKNOWN_NAME.match(str(error)) if isinstance(error, ImportError) else None
     if unknown is None or API not in sys.modules:
         return ""
@@ -73,4 +73,4 @@ def _end(kind: type[BaseException], error: BaseException, trace: TracebackType |
     else:
         sys.__excepthook__(kind, error, trace)
     if not isinstance(error, KeyboardInterrupt):
-        raise SystemExit(CANNOT_RUN)  # Python takes this status if a hook ends so
+        raise SystemExit(CANNOT_RUN)  # Python exits with this status if a hook raises it

@@ -1,4 +1,4 @@
-"""Describes the machine and the software that made the numbers, and says what the machine lacks for a run.
+"""Describes the machine and the software of a run, and reports what the machine lacks for it.
 
 The description is recorded with every run.
 """
@@ -22,13 +22,13 @@ CPU_LIMIT, MEMORY_LIMIT = Path("/sys/fs/cgroup/cpu.max"), Path("/sys/fs/cgroup/m
 
 
 LEAST_OPEN_FILES = 512
-"""The JVM of the analysis, and that of a broker, have 200 to 300 files open."""
+"""The JVM of the analysis and the JVM of a broker each have 200 to 300 files open."""
 FILES_BESIDE_CLIENTS = 256
 LOCALHOST = "localhost"
 
 
 def describe() -> dict[str, str | int | float]:
-    """The machine: processor, cores, memory, kernel. No host name: a report may be published."""
+    """Return the machine's processor, cores, memory and kernel, but no host name, as reports may be published."""
     return {
         "processor": _processor(),
         "cores": os.cpu_count() or 0,
@@ -42,12 +42,12 @@ def describe() -> dict[str, str | int | float]:
 
 
 def memory_bytes() -> float:
-    """What processes may use here: the machine's memory, or less if a control group says so."""
+    """Return the memory that processes may use: the machine's memory, or a lower limit of the control group."""
     return min(float(psutil.virtual_memory().total), float(_limits().get("memory_limit_bytes", math.inf)))
 
 
 def versions() -> dict[str, str]:
-    """Python, the packages that carry the load and the analysis, and the commit of this harness if git knows it."""
+    """Return the versions of Python and the main packages, and the commit of this harness if it is a git clone."""
     version_by_package = {"python": platform.python_version(), **({"commit": commit} if (commit := _commit()) else {})}
     for package in PACKAGES:
         try:
@@ -58,23 +58,23 @@ def versions() -> dict[str, str]:
 
 
 def why_too_few_files(clients: int = 0) -> str:
-    """Why a run of so many clients, its brokers or its analysis may run out of open files; '' if they do not.
+    """Return why a run with this many clients, its brokers or its analysis may run out of open files; '' if not.
 
-    Locust raises the soft limit to 10,000 where the hard one allows that.
+    Locust raises the soft limit to 10,000 if the hard limit allows it.
     """
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     needed = max(LEAST_OPEN_FILES, clients + FILES_BESIDE_CLIENTS)
     if most == resource.RLIM_INFINITY or most >= needed:
         return ""
-    whose = f"a run of {clients:,} clients" if clients else "a run"
+    whose = f"a run with {clients:,} clients" if clients else "a run"
     return (
-        f"open files: a process may open at most {most:,} here (ulimit -Hn), and {whose} needs {needed:,}; raise the "
-        "limit, for example by ulimit -n 4096 in a new shell, LimitNOFILE= of a service, or --ulimit of docker run"
+        f"open files: a process may open at most {most:,} here (ulimit -Hn), but {whose} needs {needed:,}; raise the "
+        "limit, for example with ulimit -n 4096 in a new shell, LimitNOFILE= of a service, or --ulimit of docker run"
     )
 
 
 def why_no_names() -> str:
-    """Why Java and Spark cannot resolve names on this machine; '' if they can."""
+    """Return why Java and Spark cannot resolve names on this machine; '' if they can."""
     try:
         socket.getaddrinfo(LOCALHOST, None)
     except OSError as error:
@@ -84,12 +84,12 @@ def why_no_names() -> str:
 
 
 def why_no_temporary_files() -> str:
-    """Why no temporary file can be written; '' if one can."""
+    """Return why temporary files cannot be written; '' if they can."""
     try:
         with tempfile.TemporaryFile() as file:
             file.write(b"1")
     except OSError as error:
-        return f"temporary files: cannot be written ({error}); free some space, or name a folder by TMPDIR"
+        return f"temporary files: cannot be written ({error}); free some space, or set TMPDIR to another folder"
     return ""
 
 
@@ -109,7 +109,7 @@ def _open_files_limit() -> int:
 
 
 def _commit() -> str:
-    """``c17e4d8``, or ``c17e4d8, changed`` where files differ from it; '' outside a git clone."""
+    """Return ``c17e4d8``, or ``c17e4d8, changed`` if files differ from the commit; '' outside a git clone."""
     if _git("rev-parse", "--show-toplevel") != str(CLONE):
         return ""  # installed elsewhere, perhaps inside another repository
     commit, changes = _git("rev-parse", "--short=12", "HEAD"), _git("status", "--porcelain", "--untracked-files=no")
@@ -129,7 +129,7 @@ def _git(*arguments: str) -> str | None:
 
 
 def _limits() -> dict[str, str | float]:
-    """What a container or a service grants of the machine, as its control group says; nothing where it has no limit."""
+    """Return the limits of the control group (of a container or a service); empty if it has no limits."""
     limits: dict[str, str | float] = {}
     quota, _, period = " ".join(_words(CPU_LIMIT)).partition(" ")
     if quota.isdecimal() and period.isdecimal():
@@ -144,7 +144,7 @@ def _first_word(path: Path) -> str:
 
 
 def _words(path: Path) -> list[str]:
-    """Of a file of the kernel; none where there is no such file."""
+    """Return the words in a kernel file; none if the file does not exist."""
     try:
         return path.read_text(encoding="utf-8").split()
     except OSError:

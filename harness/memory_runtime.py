@@ -66,7 +66,7 @@ class MemoryRuntime:
         return NOBODY
 
     def queue_depths(self, broker: str) -> dict[str, int]:
-        """All brokers share the network's queues: reported as the first one's, so that nothing is counted twice."""
+        """Report the queues, which all brokers share, for the first broker only, so that they are counted once."""
         return self.network.depths() if broker == self._first else {}
 
     def pid(self, broker: str) -> int | None:

@@ -1,7 +1,7 @@
-"""Guards Locust's runner during a run: only the harness ends a load early, and its users are those of the plan.
+"""Guards Locust's runner during a run: only the harness may end a load early or change the number of users.
 
-A locustfile, a listener or a library may call the runner too. Locust would then stop users or start more, and nothing
-would show that the load was cut short, or was another one. Such a call is reported instead, with its place in the code.
+A locustfile, a listener or a library may call the runner, too. Locust would then stop or start users, and no result
+would show that the load was cut short or changed. These calls are skipped and reported instead, with their location.
 """
 
 import inspect
@@ -14,27 +14,27 @@ import gevent
 from locust import runners
 
 CHANGE_USERS = ("start", "spawn_users", "stop_users")
-"""Methods of the runner that it calls itself, to begin a run and to end it."""
+"""Methods that the runner calls itself to begin and to end a run."""
 
 
 def cut_short_by(what: str, load_s: float = -1.0, of_s: float | None = None) -> str:
-    """The sentence on a load that ended before its time.
+    """Return the sentence about a load that ended early.
 
-    ``load_s``: seconds of the load by then, negative before it. ``of_s``: how many it has; None if that is not fixed.
+    ``load_s``: seconds into the load, negative before it began. ``of_s``: the planned length; None if it is not fixed.
     """
     when = "before it began" if load_s < 0 else f"after {load_s:.1f} s" + (f" of {of_s:g} s" if of_s else "")
     return (
-        f"the load was ended {when} by {what}, and the scenario did not ask for that: find out what calls it, and run "
-        "again"
+        f"the load was ended {when} by {what}, which is not part of the scenario: find the caller, remove the call, "
+        "and run again"
     )
 
 
 def guard_runner(runner: Any, is_own: Callable[[], bool], report: Callable[[str], None]) -> None:
-    """Report each call of the runner that ends or changes its users, and is not the harness' own, and skip it.
+    """Skip and report each call, other than the harness's, that ends or changes the runner's users.
 
-    ``report`` gets the call, such as ``environment.runner.quit() (orders.py:31)``.
+    ``report`` receives the call, such as ``environment.runner.quit() (orders.py:31)``.
     """
-    stopping: set[gevent.Greenlet] = set()  # greenlets inside the runner's own `stop`
+    stopping: set[gevent.Greenlet] = set()  # greenlets inside the runner's `stop`
 
     def guarded(name: str) -> Callable[..., None]:
         act = getattr(runner, name)
@@ -79,6 +79,6 @@ def _is_locusts(guarded: FrameType | None) -> bool:
 
 
 def _place(guarded: FrameType | None) -> str:
-    """Where a guarded call comes from; empty if a greenlet does nothing else."""
+    """Return the location of a guarded call; '' if the call is the greenlet's entry function."""
     caller = guarded.f_back if guarded else None
     return f" ({Path(caller.f_code.co_filename).name}:{caller.f_lineno})" if caller else ""

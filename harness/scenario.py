@@ -1,6 +1,6 @@
-"""`Scenario`: one frozen value that says who sends and receives, for how long, and what must hold.
+"""`Scenario`: a frozen value with the users, the load, the faults and the checks of a run.
 
-A scenario names client groups, never brokers, so that one scenario runs on every topology.
+A scenario names client groups, never brokers, so it runs on every topology.
 """
 
 from collections.abc import Callable, Mapping
@@ -25,7 +25,7 @@ SEARCH_AT_MOST_S = 900.0
 
 
 def _require_types(subject: str, value: object) -> None:
-    """Raise ValueError where a field is not what it is declared as."""
+    """Raise ValueError if a field's value does not have its declared type."""
     if problem := misfits(value):
         raise ValueError(f"{subject}: {problem}")
 
@@ -34,7 +34,7 @@ def _require_types(subject: str, value: object) -> None:
 class Hold:
     """A steady load for a time; ``-t`` on the command line overrides it.
 
-    ``after_faults_s``: it ends sooner if all faults have been over for so long. None: it does not.
+    ``after_faults_s``: the load ends early once all faults have been over for this long. None: it does not.
     """
 
     for_s: float
@@ -43,7 +43,7 @@ class Hold:
     def __post_init__(self) -> None:
         _require_types("load Hold", self)
         if not 0 < self.for_s <= MOST_S:
-            rule = f"must last longer than 0 s, and at most {MOST_S:,} s; write Hold(for_s=30), for instance"
+            rule = f"must be greater than 0 s, and at most {MOST_S:,} s, such as Hold(for_s=30)"
             raise ValueError(f"load Hold(for_s={self.for_s}): {rule}")
         if self.after_faults_s is not None and not 0 <= self.after_faults_s <= MOST_S:
             rule = f"must be 0 s or more, and at most {MOST_S:,} s, or None"
@@ -51,7 +51,7 @@ class Hold:
 
     @property
     def steps(self) -> tuple[RateStep, ...]:
-        """None: every producer keeps its own rate."""
+        """Empty: every producer keeps its rate."""
         return ()
 
 
@@ -68,18 +68,18 @@ class Search:
     def __post_init__(self) -> None:
         _require_types("load Search", self)
         if not 0 < self.for_s <= MOST_S:
-            rule = f"must last longer than 0 s, and at most {MOST_S:,} s; leave it out for {SEARCH_AT_MOST_S:g} s"
+            rule = f"must be greater than 0 s, and at most {MOST_S:,} s; leave it out for {SEARCH_AT_MOST_S:g} s"
             raise ValueError(f"load Search(for_s={self.for_s}): {rule}")
 
     @property
     def steps(self) -> tuple[RateStep, ...]:
-        """None: they are chosen while it runs."""
+        """Empty: the rates are chosen while the load runs."""
         return ()
 
 
 @dataclass(frozen=True)
 class Steps:
-    """A load whose rate changes, of all producers together: ``100,200,400@20s``. See `records.rate_steps`.
+    """A load whose total rate of all producers changes in steps: ``100,200,400@20s``. See `records.rate_steps`.
 
     ``--rate`` on the command line overrides it. Raises UserError.
     """
@@ -88,52 +88,52 @@ class Steps:
 
     def __post_init__(self) -> None:
         _require_types("load Steps", self)
-        assert self.steps  # a text that is none is refused here
+        assert self.steps  # raises UserError for an invalid text
 
     @cached_property
     def steps(self) -> tuple[RateStep, ...]:
-        """The steps in their order."""
+        """The steps in order."""
         return parse_steps(self.text)
 
     @property
     def for_s(self) -> float:
-        """How long they last together."""
+        """The total duration of the steps."""
         return float(ends_s(self.steps)[-1])
 
 
 @dataclass(frozen=True)
 class AddClients:
-    """A load whose clients become more, in steps: ``50,100,200@10s``. See `records.client_steps`.
+    """A load with a growing number of clients, in steps: ``50,100,200@10s``. See `records.client_steps`.
 
-    ``--clients`` on the command line overrides it. The steps say how many users of each class there are, so
-    ``fixed_count`` does not count. Raises UserError.
+    ``--clients`` on the command line overrides it. The steps set the number of users of each class, so ``fixed_count``
+    is ignored. Raises UserError.
     """
 
     text: str
 
     def __post_init__(self) -> None:
         _require_types("load AddClients", self)
-        assert self.clients  # a text that is none is refused here
+        assert self.clients  # raises UserError for an invalid text
 
     @cached_property
     def clients(self) -> ClientSteps:
-        """Of all users together."""
+        """The steps of all users together."""
         return parse_client_steps(self.text)
 
     @property
     def steps(self) -> tuple[RateStep, ...]:
-        """None: every producer keeps its own rate."""
+        """Empty: every producer keeps its rate."""
         return ()
 
     @property
     def for_s(self) -> float:
-        """How long the steps last together."""
+        """The total duration of the steps."""
         return float(self.clients.for_s)
 
 
 @dataclass(frozen=True)
 class NeededLink:
-    """A link without which a topology cannot answer a scenario's question. ``what`` names it in an error."""
+    """A kind of link that a topology needs to answer a scenario's question. ``what`` is its name in errors."""
 
     what: str
     is_one: Callable[[Topology, Link], bool]
@@ -150,35 +150,35 @@ TO_A_PAIR = NeededLink("link to a pair of brokers", lambda topology, link: len(l
 
 
 def _leads_to_far_consumers(topology: Topology, link: Link) -> bool:
-    """Whether all producers and the first consumers are at its beginning, and the next consumers at its end."""
+    """Whether all producers and the first consumers are at one end of the link, and the next consumers at the other."""
     entered = {group.name: group.enter_at for group in topology.groups}
     producers, consumers = entered.get(PRODUCERS, ()), entered.get(CONSUMERS, ())
     return producers == consumers[:1] and tuple(broker.name for broker in consumers[:2]) in link.directions
 
 
 TO_FAR_CONSUMERS = NeededLink(
-    "link from a broker with all producers and the first consumers to the one with the next consumers",
+    "link from a broker with all producers and the first consumers to the broker with the next consumers",
     _leads_to_far_consumers,
 )
 
 
 @dataclass(frozen=True)
 class Scenario:
-    """A question to ask a topology: who sends and receives, for how long, and what must hold.
+    """A question about a topology: its users, the load, the faults and the checks.
 
-    ``users``: every class of the locustfile's that is not abstract, as Locust makes users of all of them.
+    ``users``: every class of the locustfile that is not abstract, as Locust makes users of all of them.
 
-    ``checks``: texts as ``--check`` has them, or what the functions of `harness.checks` return.
-    ``premises``: such checks, too: what ``faults`` must have brought about for the run to have asked its question;
-    without it the run is invalid. They are left out with the scenario's faults (``--fault``).
-    ``question``: the locustfile's docstring, shown at the top of the report; None where Python runs without docstrings
-    (-OO). ``entries``: the least number of brokers where a client group has to enter, by its name; a topology with
-    fewer cannot answer the question. ``brokers``: the least number of brokers in all. ``link``: one that the topology
-    needs. ``pair``: the client group that has to enter
-    at an active broker with a standby; '' if none has to. ``default_link``: what links are like in a
-    run without ``--link``. ``limited_on_purpose``: why messages that wait are what the scenario asks about, if they
-    are: then it is not judged whether the offered rate was held. ``answered_by``: of `records.run.ANSWERS`, what
-    answers the question: the report then begins with that, and so do its charts.
+    ``checks``: texts as in ``--check``, or results of the functions in `harness.checks`.
+    ``premises``: checks of the effects that ``faults`` must have for the run to test its question. If one fails, the
+    run is invalid. ``--fault``, which replaces the scenario's faults, leaves the premises out, too.
+    ``question``: the locustfile's docstring, shown at the top of the report; None if Python runs without docstrings
+    (-OO). ``entries``: the minimum number of brokers where a client group enters, by its name; a topology with fewer
+    cannot answer the question. ``brokers``: the minimum number of brokers. ``link``: a kind of link that the topology
+    needs. ``pair``: the client group that has to enter at an active broker with a standby; '' for no such requirement.
+    ``default_link``: the impairment of the links in a run without ``--link``. ``limited_on_purpose``: the reason if
+    waiting messages are the subject of the scenario; the run then does not assess whether the offered rate was held.
+    ``answered_by``: the members of `records.run.ANSWERS` that answer the question; the report and its charts begin with
+    them.
     """
 
     users: tuple[type[BrokerUser], ...]
@@ -202,13 +202,15 @@ class Scenario:
         _require_types("scenario", self)
         if strange := [user.__name__ for user in self.users if not issubclass(user, BrokerUser)]:
             raise ValueError(
-                f"scenario: users has {strange[0]}, which is no ProducerUser or ConsumerUser; leave it out"
+                f"scenario: users has {strange[0]}, which is not a ProducerUser or ConsumerUser; leave it out"
             )
         if not {"producer", "consumer"} <= {user.role for user in self.users}:
             raise ValueError("scenario: needs at least one ProducerUser and one ConsumerUser in users=(…)")
         if strange := [name for name in self.answered_by if name not in ANSWERS]:
             known = ", ".join(ANSWERS)
-            raise ValueError(f"scenario: answered_by has {strange[0]!r}, which no report tells; take some of {known}")
+            raise ValueError(
+                f"scenario: answered_by has {strange[0]!r}, which is not in any report; use some of {known}"
+            )
         for field_name, checks in {"checks": self.checks, "premises": self.premises}.items():
             with about(f"scenario {self.name}: {field_name} has "):
                 read_checks(checks)
@@ -219,5 +221,5 @@ class Scenario:
         return self.users[0].__module__.rpartition(".")[2]
 
     def another_topology(self, which: str) -> str:
-        """What to do about a topology that cannot answer the question. ``which``: ``that has a link``."""
+        """Return the next step for a topology that cannot answer the question. ``which``: ``that has a link``."""
         return f"leave --topology out for {self.default_topology}, or choose one {which}"

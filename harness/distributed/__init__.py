@@ -1,21 +1,21 @@
-"""Spreads one run over several processes: the master leads, the workers drive clients, over Locust's own channel.
+"""Spreads a run over several processes: the master controls it, and the workers run clients, over Locust's channel.
 
     master                                worker
-    equip        ── clock ──────────────►  what time is it with you? (a few times: the quickest answer counts)
+    equip        ── clock ──────────────►  requests the worker's time (several times; the quickest answer counts)
                  ◄──────────────── clock ─
-                 ── equip ──────────────►  is it of the same build, does it reach the brokers? Then a session
-                 ◄───────────── equipped ─  and a recorder of its own (or why not)
-                 ── call_off ───────────►  one of the others could not be equipped, so there is no run
-    tally        ◄──────────────── tally ─  twice a second, problems included
+                 ── equip ──────────────►  checks the build and that it reaches the brokers, then opens a session
+                 ◄───────────── equipped ─  and a recorder (or sends the reason why it cannot)
+                 ── call_off ───────────►  another worker could not be equipped, so there is no run
+    tally        ◄──────────────── tally ─  twice per second, with problems
     gathering    ◄─────────────── events ─  stream messages, from a worker that does not share the run's folder
     go           ── go ─────────────────►  schedules begin
-    settle       ── settle ─────────────►  the warm-up is over: when the load begins and ends
-    stop         ── stop_producing ─────►  producers fall silent, consumers go on
-    dismiss      ◄─────────────── closed ─  when Locust has stopped its users: streams are complete
+    settle       ── settle ─────────────►  the warm-up is over: begin and end of the load
+    stop         ── stop_producing ─────►  producers stop, consumers continue
+    dismiss      ◄─────────────── closed ─  Locust has stopped the users: streams are complete
 
-Credentials travel in these messages, encrypted, to processes that hold the run's secret
-(`harness.distributed.channel`), and are never written to the run folder. A worker that shares the run's
-folder writes its events there; the events of any other come over the channel.
+These messages carry credentials, encrypted, to processes that hold the run's secret (`harness.distributed.channel`).
+Credentials are never written to the run folder. A worker that shares the run's folder writes its events there; other
+workers send theirs over the channel.
 """
 
 from harness.distributed.master import DistributedLoadGenerators, one_process_refusals

@@ -1,10 +1,10 @@
-"""Sockets for Locust's channel that are encrypted, and that only processes with the run's secret can use.
+"""Encrypted sockets for Locust's channel, which only processes with the run's secret can use.
 
-Locust's own sockets are plain ZeroMQ: the master answers any peer that says that it is a worker. These use ZeroMQ's
-CURVE mechanism instead. In its handshake the master proves that it has the master's key, and a worker that it has the
-workers' key (`harness.distributed.secret`). All that follows is encrypted with keys that exist only for that
-connection, so a recorded message cannot be read or sent again. A peer that fails in the handshake gets no message, and
-none of its messages reaches Locust.
+Locust's sockets are plain ZeroMQ: the master answers any peer that claims to be a worker. The sockets here use ZeroMQ's
+CURVE mechanism instead. In the handshake, the master proves that it has the master's key, and a worker that it has the
+workers' key (`harness.distributed.secret`). All further messages are encrypted with keys that exist only for that
+connection, so a recorded message cannot be read or replayed. A peer that fails in the handshake receives no messages,
+and none of its messages reach Locust.
 """
 
 import logging
@@ -31,7 +31,10 @@ FAILED = zmq.EVENT_HANDSHAKE_FAILED_NO_DETAIL | zmq.EVENT_HANDSHAKE_FAILED_PROTO
 
 
 class MasterSocket(zmqrpc.Server):
-    """The master's socket. ``refused`` gets the address of a peer that failed in the handshake, '' if it is unknown."""
+    """The master's socket.
+
+    ``refused`` is called with the address of each peer that failed in the handshake, or '' if it is unknown.
+    """
 
     def __init__(self, host: str, port: int, *, keys: Keys, refused: Callable[[str], None]) -> None:
         zmqrpc.BaseSocket.__init__(self, zmq.ROUTER, self.ipv4_only(host, port))
@@ -40,7 +43,7 @@ class MasterSocket(zmqrpc.Server):
         self.socket.curve_server = True
         self.socket.curve_secretkey = keys.master.private
         self.socket.zap_domain = ZAP_DOMAIN
-        self.socket.setsockopt(zmq.ZAP_ENFORCE_DOMAIN, 1)  # if nobody checks keys, nobody is let in
+        self.socket.setsockopt(zmq.ZAP_ENFORCE_DOMAIN, 1)  # without a key check, no peer is accepted
         self._key_checks = self.socket.context.socket(zmq.REP)
         self._key_checks.bind(ZAP_ADDRESS)
         self._watch = _watching(self.socket, zmq.EVENT_ACCEPTED | FAILED, self._on_event)
@@ -62,7 +65,7 @@ class MasterSocket(zmqrpc.Server):
         super().close(linger)  # type: ignore[no-untyped-call]
 
     def _check_keys(self) -> None:
-        """Answer ZeroMQ's question (RFC 27, ZAP) whether a peer's key is the workers'."""
+        """Answer ZeroMQ's authentication requests (RFC 27, ZAP): accept the workers' key, and reject all others."""
         while True:
             version, request, _domain, _address, _identity, *credentials = self._key_checks.recv_multipart()
             known = credentials == [b"CURVE", self._worker_key]
@@ -76,7 +79,7 @@ class MasterSocket(zmqrpc.Server):
 
 
 class WorkerSocket(zmqrpc.Client):
-    """A worker's socket. ``handshake`` gets True for each handshake that succeeded, and False for each that failed."""
+    """A worker's socket. ``handshake`` is called with True for each successful handshake, and with False otherwise."""
 
     def __init__(self, host: str, port: int, identity: str, *, keys: Keys, handshake: Callable[[bool], None]) -> None:
         zmqrpc.BaseSocket.__init__(self, zmq.DEALER, self.ipv4_only(host, port))
@@ -98,7 +101,7 @@ class WorkerSocket(zmqrpc.Client):
 
 
 def _watching(watched: Any, events: int, listener: Callable[[dict[str, Any]], None]) -> gevent.Greenlet:
-    """Call ``listener`` with each of these ``events`` of a socket, in a greenlet that ends with the socket."""
+    """Call ``listener`` with each of the socket's ``events``, in a greenlet that ends with the socket."""
     monitor = watched.get_monitor_socket(events | zmq.EVENT_MONITOR_STOPPED)
 
     def watch() -> None:
@@ -117,14 +120,14 @@ def _events(monitor: Any) -> Iterator[dict[str, Any]]:
 
 
 def _peer_of(descriptor: int) -> str:
-    """Return the peer's address of an accepted connection; '' if ZeroMQ has closed it meanwhile."""
+    """Return the peer's address of an accepted connection; '' if ZeroMQ has already closed it."""
     try:
         copy = os.dup(descriptor)
     except OSError:
         return ""
     try:
         connection = socket.socket(fileno=copy)
-    except OSError:  # the number belongs to a file by now
+    except OSError:  # the descriptor number now belongs to a file
         os.close(copy)
         return ""
     with connection:

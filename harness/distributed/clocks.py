@@ -1,8 +1,8 @@
-"""Estimates how far another process's clock is from ours, and how wrong that may be.
+"""Estimates the offset between another process's clock and ours, and the error of the estimate.
 
-One question and its answer bound it: theirs was read somewhere between our two readings. The quickest of several
-answers is the best one. Clocks are asked again and again during a run: between two answers the offset of a clock that
-runs faster or slower changes evenly. One that moved by more than any clock drifts is doubted.
+One request and its answer bound the offset, as the other clock was read between our two readings. The quickest of
+several answers is the most exact. Clocks are read repeatedly during a run. Between two readings, the offset of a clock
+that runs too fast or too slow changes linearly. A clock that moved by more than any clock drifts is in doubt.
 """
 
 from collections.abc import Sequence
@@ -13,15 +13,15 @@ from records.run import ClockReading
 from records.units import NS_PER_MS
 
 MOST_DRIFT = 500e-6
-"""A clock that keeps worse time than that against another is set by somebody: NTP slews by so much at most."""
+"""A clock that drifts more than this was set during the run, as NTP slews a clock by at most this rate."""
 MOST_READINGS = 64
 
 
 @dataclass(frozen=True)
 class Offset:
-    """A clock against the master's when it showed ``at_ns``, and how wrong that may be: half of the round trip.
+    """A clock's offset from the master's clock when it showed ``at_ns``.
 
-    ``bound``: None when it did not answer.
+    ``bound``: the maximum error, half of the round trip; None if the clock did not answer.
     """
 
     offset_ns: int
@@ -34,15 +34,15 @@ class Offset:
 
     @property
     def uncertainty(self) -> float:
-        """The bound of the error. The best of several answers has the smallest."""
+        """The maximum error; infinite if the clock did not answer."""
         return float("inf") if self.bound is None else self.bound
 
 
 @dataclass(frozen=True)
-class ClockCourse:
-    """A clock against the master's during a run. ``readings``: none if its offset did not change.
+class ClockAssessment:
+    """A clock compared with the master's during a run. ``readings``: empty if its offset did not change.
 
-    ``doubt``: why its times cannot be set beside ours; ''.
+    ``doubt``: why its times cannot be compared with ours; '' if they can.
     """
 
     offset_ns: int
@@ -51,38 +51,38 @@ class ClockCourse:
     doubt: str = ""
 
 
-def course(answers: Sequence[Offset], *, one_host: bool) -> ClockCourse:
-    """What became of a clock, by its answers in order of time, the first before the run and the last after it.
+def assess_clock(answers: Sequence[Offset], *, one_host: bool) -> ClockAssessment:
+    """Assess a clock by its answers in order of time, the first before the run and the last after it.
 
-    On one host the monotonic clock is one: an offset within its bound is the noise of asking, and so none.
+    Processes on one host share the monotonic clock, so an offset within its error bound is noise and counts as 0.
     """
     first, last = answers[0], answers[-1]
     bounded = [(answer, answer.bound) for answer in answers if answer.bound is not None]
     if first.bound is None or last.bound is None:
-        silence = "its clock did not answer, so its times cannot be set beside the others'"
-        return ClockCourse(first.offset_ns, first.bound or 0, doubt=silence)
+        silence = "its clock did not answer, so its times cannot be compared with the others'"
+        return ClockAssessment(first.offset_ns, first.bound or 0, doubt=silence)
     doubt = next((jump for answer, next_answer in pairwise(bounded) if (jump := _jump(*answer, *next_answer))), "")
     if one_host and abs(first.offset_ns) <= first.bound:
-        return ClockCourse(0, 0, doubt=doubt)
+        return ClockAssessment(0, 0, doubt=doubt)
     if doubt or all(abs(answer.offset_ns - first.offset_ns) <= bound + first.bound for answer, bound in bounded):
-        return ClockCourse(first.offset_ns, first.bound, doubt=doubt)
+        return ClockAssessment(first.offset_ns, first.bound, doubt=doubt)
     bound_ns = max(bound for _, bound in bounded) + _residual_ns([answer for answer, _ in bounded])
-    return ClockCourse(first.offset_ns, bound_ns, tuple(ClockReading(a.at_ns, a.offset_ns) for a, _ in bounded))
+    return ClockAssessment(first.offset_ns, bound_ns, tuple(ClockReading(a.at_ns, a.offset_ns) for a, _ in bounded))
 
 
 def _jump(before: Offset, bound_before: int, after: Offset, bound_after: int) -> str:
-    """Why a clock cannot have gone evenly from one answer to the next; '' if it can."""
+    """Return why a clock cannot have drifted linearly from one answer to the next; '' if it can."""
     moved_ns, passed_ns = after.offset_ns - before.offset_ns, max(0, after.at_ns - before.at_ns)
     if abs(moved_ns) <= bound_before + bound_after + MOST_DRIFT * passed_ns:
         return ""
     return (
         f"its clock moved by {moved_ns / NS_PER_MS:+.1f} ms against the master's during the run: "
-        "latencies between processes are wrong by up to as much"
+        "latencies between processes are wrong by up to this amount"
     )
 
 
 def _residual_ns(answers: Sequence[Offset]) -> int:
-    """How far an answer is at most from the line between the one before it and the one after it."""
+    """Return the largest distance of an answer from the line between the previous and the next answer."""
     residual_ns = 0.0
     for before, here, after in zip(answers, answers[1:], answers[2:], strict=False):
         share = (here.at_ns - before.at_ns) / max(1, after.at_ns - before.at_ns)
@@ -91,6 +91,6 @@ def _residual_ns(answers: Sequence[Offset]) -> int:
     return round(residual_ns)
 
 
-def thinned(answers: Sequence[Offset]) -> list[Offset]:
-    """The same, or every second one of very many; the first stays."""
+def thin_out(answers: Sequence[Offset]) -> list[Offset]:
+    """Return the answers, or every second one if there are too many; the first stays."""
     return list(answers if len(answers) <= MOST_READINGS else answers[::2])

@@ -1,4 +1,4 @@
-"""The master's side: equips the workers, adds up what they tell, and gathers what they recorded."""
+"""The master's side: equips the workers, adds up their counts, and collects their events."""
 
 import threading
 import time
@@ -13,7 +13,7 @@ from locust.runners import STATE_MISSING, MasterRunner
 from drivers.client.contract import SpokenProtocols
 from drivers.users.session import Go, RateChange, Tally, Window
 from harness.distributed import messages
-from harness.distributed.clocks import Offset, course, thinned
+from harness.distributed.clocks import Offset, assess_clock, thin_out
 from harness.distributed.messages import another_build, build_id
 from harness.options import user_settings
 from harness.run.load_generators import Equipment, process_info
@@ -34,18 +34,18 @@ Locust's default of three is too few for a busy machine, where a worker can paus
 
 
 def one_process_refusals(spoken: SpokenProtocols, users: Sequence[type[User]]) -> Iterator[str]:
-    """Each reason why a run cannot have workers."""
+    """Yield each reason why a run cannot have workers."""
     if "memory" in spoken.distinct:
         yield "brokers in memory are in one process: leave --processes, --master and --worker out"
     if several := [user.__name__ for user in users if getattr(user, "destinations", 1) > 1]:
         yield (
-            f"{', '.join(several)}: which user has which of several destinations is known in one process only: "
-            "leave --processes, --master and --worker out, or --destinations"
+            f"{', '.join(several)}: several destinations per class work in one process only, as it assigns them to "
+            "users; leave --processes, --master and --worker out, or --destinations"
         )
     if any(getattr(user, "joins", "") for user in users):
         yield (
-            "which user connects in which step is known in one process only: leave --processes, --master and "
-            "--worker out"
+            "steps of clients work in one process only, as it assigns users to steps; leave --processes, --master "
+            "and --worker out"
         )
 
 
@@ -71,19 +71,22 @@ class DistributedLoadGenerators:
         self._listen("bb_events", self._take_events)
 
     def _answers(self, message: str) -> dict[str, dict[str, Any]]:
-        """The last message of a kind from each worker, by its id; fills as they come."""
+        """Return a dict of the last ``message`` from each worker, by its id, which fills as messages arrive."""
         answers: dict[str, dict[str, Any]] = {}
         self._listen(message, lambda environment, msg: answers.update({msg.node_id: msg.data}))
         return answers
 
     def _listen(self, message: str, listener: Callable[[Any, Any], None]) -> None:
-        """Hear a message of this run's workers. One of an earlier run may still be there, and write into this one."""
+        """Call ``listener`` for messages of this run's workers only.
+
+        A worker of an earlier run may still be connected, and its messages must not reach this run.
+        """
 
         def of_our_workers(environment: Any, msg: Any) -> None:
             if msg.node_id in self._workers:
                 listener(environment, msg)
 
-        self._runner.custom_messages.pop(message, None)  # that of the run before, in the web UI
+        self._runner.custom_messages.pop(message, None)  # the previous run's, in the web UI
         self._runner.register_message(message, of_our_workers)
 
     def _take_events(self, environment: Any, msg: Any) -> None:
@@ -107,7 +110,7 @@ class DistributedLoadGenerators:
             raise UserError("; ".join(refusals))
 
     def _refusals(self) -> list[str]:
-        """Why there can be no run with these workers: one sentence for each that cannot take part."""
+        """Return one sentence for each worker that cannot take part in the run."""
         refusals = []
         for worker in self._workers:
             answer = self._equipped.get(worker)
@@ -157,7 +160,7 @@ class DistributedLoadGenerators:
         for worker in self._workers:
             problems += self._tallies.get(worker, {}).get("problems", ())
             if worker not in self._closed and self._is_lost(worker):
-                problems.append(f"worker {worker} was lost: what it had not yet written is missing")
+                problems.append(f"worker {worker} was lost: the events that it had not yet written are missing")
         return problems
 
     def doubts(self) -> list[str]:
@@ -171,18 +174,18 @@ class DistributedLoadGenerators:
         infos = [self._info]
         for worker, report in self._closed.items():
             answers = [*self._answers_of.get(worker, [self._offsets[worker]]), self._probe(worker)]
-            went = course(answers, one_host=report["process"]["host"] == self._info.host)
+            went = assess_clock(answers, one_host=report["process"]["host"] == self._info.host)
             self._doubts += [f"worker {worker}: {went.doubt}"] if went.doubt else []
             info = ProcessInfo(**report["process"])
             infos.append(replace(info, offset_ns=went.offset_ns, error_bound_ns=went.bound_ns, clock=went.readings))
         return tuple(sorted(infos, key=lambda info: info.index))
 
     def _keep_asking(self) -> None:
-        """Ask every worker for its clock from time to time, as clocks drift apart in a long run."""
+        """Read every worker's clock from time to time, as clocks drift apart in a long run."""
         while not self._over.wait(ASK_AGAIN_S):
             for worker in self._workers:
                 if not self._is_lost(worker):
-                    self._answers_of[worker] = thinned([*self._answers_of[worker], self._probe(worker)])
+                    self._answers_of[worker] = thin_out([*self._answers_of[worker], self._probe(worker)])
 
     def _stop_asking(self) -> None:
         self._over.set()
@@ -190,7 +193,7 @@ class DistributedLoadGenerators:
             self._asking.join()
 
     def _probe(self, worker: str) -> Offset:
-        """How far a worker's clock is from ours, by the quickest of a few questions."""
+        """Measure the offset of a worker's clock, as the quickest of several answers."""
         best = Offset(0, None)
         for _ in range(CLOCK_PROBES):
             self._clocks.pop(worker, None)

@@ -1,4 +1,4 @@
-"""The messages between master and worker: plain values, for Locust's channel; and the id of the build on both sides."""
+"""The messages between master and worker, as plain values for Locust's channel, and the build id of both sides."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -22,9 +22,10 @@ from topologies.model.trust import Trust
 def equip(
     equipment: Equipment, index: int, settings: Mapping[str, Any], own: Mapping[str, Any], build_id: str
 ) -> dict[str, Any]:
-    """Everything that worker number ``index`` needs.
+    """Return the ``equip`` message for worker number ``index``.
 
-    ``settings``, ``own``: of user classes, those that options change and the others. ``build_id``: the master's.
+    ``settings``: attributes of user classes that options change. ``own``: their other attributes. ``build_id``: of the
+    master.
     """
     network = equipment.network
     return {
@@ -49,7 +50,7 @@ def equip(
 
 
 def network_in(data: Mapping[str, Any]) -> Network:
-    """The network of an ``equip``."""
+    """Return the network of an ``equip`` message."""
     network = data["network"]
     return Network(
         spoken=Spoken.parse(network["spoken"]),
@@ -86,7 +87,7 @@ def change_rate_in(data: Mapping[str, Any]) -> RateChange:
 
 
 def progress_of(session: Session) -> dict[str, Any]:
-    """A worker's counts so far, and its errors."""
+    """Return a worker's counts so far, and its errors."""
     tally = {
         **vars(session.tally),
         "ready": dict(session.tally.ready),
@@ -103,7 +104,7 @@ def progress_of(session: Session) -> dict[str, Any]:
 
 
 def tally_in(reports: Iterable[Mapping[str, Any]], ahead_ns: Iterable[int] = repeat(0)) -> Tally:
-    """The sums of all workers' latest counts. ``ahead_ns``: by how much the clock of each worker is ahead of ours."""
+    """Add up the latest counts of all workers. ``ahead_ns``: how far each worker's clock is ahead of ours."""
     total = Tally()
     for report, of_worker_ns in zip(reports, ahead_ns, strict=False):
         tally = report["tally"]
@@ -122,7 +123,7 @@ def tally_in(reports: Iterable[Mapping[str, Any]], ahead_ns: Iterable[int] = rep
 
 
 def connected_in(reports: Iterable[Mapping[str, Any]]) -> Counter[tuple[str, str]]:
-    """Clients of each (group, broker) that are connected, in all workers."""
+    """Count the connected clients of each (group, broker) in all workers."""
     total: Counter[tuple[str, str]] = Counter()
     for report in reports:
         total.update({(group, broker): count for group, broker, count in report["connected"]})
@@ -135,7 +136,7 @@ RUN_BY_WORKERS = ("records", "topologies", "drivers", "harness")
 
 @cache
 def build_id() -> str:
-    """``0.1.0 (events 1, source 3f2a9c01)``."""
+    """Return an id such as ``0.1.0 (events 1, source 3f2a9c01)``."""
     try:
         released = version("brokerbench")
     except PackageNotFoundError:
@@ -144,14 +145,14 @@ def build_id() -> str:
 
 
 def another_build(theirs: str, ours: str) -> str:
-    """The sentence for a worker that runs ``theirs`` where the master runs ``ours``; nothing if they are the same."""
+    """Return the sentence for a worker with build ``theirs`` and a master with ``ours``; '' if they are equal."""
     if theirs == ours:
         return ""
     return f"it runs brokerbench {theirs}, the master runs {ours}; check out the same commit on both hosts"
 
 
 def _source(root: Path) -> str:
-    """A checksum of the Python files that a worker runs, in eight digits."""
+    """Return a checksum of the Python files that a worker runs, in eight digits."""
     checksum = sha256()
     for path in sorted(path for folder in RUN_BY_WORKERS for path in (root / folder).rglob("*.py")):
         checksum.update(str(path.relative_to(root)).encode() + b"\0" + path.read_bytes() + b"\0")

@@ -1,8 +1,8 @@
-"""Locust's runners of master and workers on a secured channel, which listens on loopback unless the user asks for more.
+"""Locust's master and worker runners on a secured channel, which listens on loopback by default.
 
-`--processes` forks the workers before Locust makes a runner. Therefore a page of memory that is shared with them, and a
-secret that they inherit, exist before the fork: the master takes a free port and writes it there. Workers that are
-started on their own get their master's address from the user, and the secret from the environment or a file.
+`--processes` forks the workers before Locust makes a runner. So before the fork we create a secret, which the workers
+inherit, and a page of shared memory. The master takes a free port and writes it to this page. Workers that are started
+separately get the master's address from the user, and the secret from the environment or a file.
 """
 
 import errno
@@ -37,7 +37,7 @@ DEFAULT_PORT, MOST_PORTS = 5557, 65_535
 ASKED = "--worker"
 """The value of ``worker`` in Locust's namespace if the user gave the option: a forked worker has True."""
 HANDSHAKES = 3
-"""So many failed handshakes end a worker: with one, the master may just have been about to end."""
+"""Number of failed handshakes that end a worker. A single failure may mean that the master is just ending."""
 SAME_SECRET = f"give master and worker the same {SECRET_FILE} or {SECRET}"
 PORT_STRUCT = struct.Struct("i")
 NO_MASTER = -1
@@ -47,7 +47,7 @@ LOOK_EVERY_S = 0.02
 
 
 class ForkedRun:
-    """What a master shares with the workers that are forked from its process: a secret, and the port of the master."""
+    """The secret and the port that a master shares with the workers that are forked from its process."""
 
     def __init__(self) -> None:
         self.keys = Keys.of(secrets.token_bytes(32))
@@ -63,7 +63,7 @@ class ForkedRun:
         with suppress(KeyboardInterrupt):
             while not (port := int(PORT_STRUCT.unpack_from(self._page)[0])) and os.getppid() == self._parent:
                 gevent.sleep(LOOK_EVERY_S)
-        if port <= 0:  # the master has said why
+        if port <= 0:  # the master has logged why
             raise SystemExit(0)
         return port
 
@@ -100,7 +100,7 @@ def secure(reject: Reject) -> None:
 def _create_master(
     environment: Environment, forked_run: ForkedRun, reject: Reject, master_bind_host: str, master_bind_port: int | None
 ) -> "SecuredMaster":
-    """Stands for `Environment.create_master_runner`."""
+    """Replacement for `Environment.create_master_runner`."""
     processes = _options(environment).processes
     try:
         if master_bind_port is not None and not 0 < master_bind_port <= MOST_PORTS:
@@ -121,7 +121,7 @@ def _create_master(
 def _create_worker(
     environment: Environment, forked_run: ForkedRun, reject: Reject, master_host: str, master_port: int
 ) -> "SecuredWorker":
-    """Stands for `Environment.create_worker_runner`."""
+    """Replacement for `Environment.create_worker_runner`."""
     options = _options(environment)
     environment.stats = RequestStats(use_response_times_cache=False)  # as Locust's own does
     try:
@@ -150,25 +150,25 @@ class SecuredMaster(MasterRunner):
         self._refused_peers: set[str] = set()
         zmqrpc.Server = partial(MasterSocket, keys=keys, refused=self._refuse)  # type: ignore[misc, assignment]
         super().__init__(environment, master_bind_host, master_bind_port)
-        self.master_bind_port = self.server.port  # where it listens again if Locust resets the connection
+        self.master_bind_port = self.server.port  # listens there again if Locust resets the connection
 
     def _refuse(self, peer: str) -> None:
-        """Name each host once whose processes were refused."""
+        """Log a rejected process, once per host."""
         if peer in self._refused_peers:
             return
         self._refused_peers.add(peer)
-        advice = "the workers of this run are those that it forked" if self._forks else SAME_SECRET
+        advice = "this run uses only the workers that it forked" if self._forks else SAME_SECRET
         log.warning(
-            "a process on %s without this run's secret tried to connect as a worker, was refused and got nothing; %s",
+            "a process on %s without this run's secret tried to connect as a worker, and was rejected; %s",
             peer or "an unknown host",
             advice,
         )
 
     def handle_message(self, client_id: str, msg: Any) -> None:
-        """Reject a worker that connects after the run began, as it has no part in it; else as Locust does."""
+        """Reject a worker that connects after the run began. Locust handles all other messages."""
         late = msg.type == "client_ready" and client_id not in self.clients
         if late and self.state in (STATE_SPAWNING, STATE_RUNNING):
-            log.warning("worker %s connected after the run began, and is rejected; start workers before", client_id)
+            log.warning("worker %s connected after the run began, and is rejected; start workers before it", client_id)
             self.send_message(TOO_LATE, client_id=client_id)
             return
         super().handle_message(client_id, msg)
@@ -206,17 +206,17 @@ class SecuredWorker(WorkerRunner):
         if msg.type == TOO_LATE:
             self._end_connecting(
                 f"--master-host {self.master_host}, --master-port {self.master_port}: the run there began before this "
-                "worker connected; start each worker before its run, and name as many by --expect-workers"
+                "worker connected; start all workers before the run, and give their number with --expect-workers"
             )
         else:
             super().handle_message(msg)
 
     def _end_connecting(self, rejection: str) -> None:
         self._rejection = rejection
-        self.connection_event.set()  # what `connect_to_master` waits for
+        self.connection_event.set()  # `connect_to_master` waits for this event
 
     def _on_handshake(self, succeeded: bool) -> None:
-        """Count failures in a row. Enough of them end a worker without a master, and are logged by one that had one."""
+        """Count successive failures. After HANDSHAKES, a worker that never had a master ends; others log it."""
         self._failed_handshakes = 0 if succeeded else self._failed_handshakes + 1
         if self._failed_handshakes != HANDSHAKES:
             return

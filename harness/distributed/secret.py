@@ -1,8 +1,8 @@
 """The secret of a distributed run, and the keys that both sides of Locust's channel derive from it.
 
-The master and its workers hold the same secret. From it each side derives a key pair for the master and one for the
+The master and its workers hold the same secret. From it each side derives one key pair for the master and one for the
 workers, so that neither the secret nor a key has to be sent. A run that forks its workers draws a new secret. Workers
-that are started on their own need the secret of their master's run, from the environment or a private file.
+that are started separately need the secret of the master's run, from the environment or a private file.
 """
 
 import hmac
@@ -19,7 +19,7 @@ from topologies.runtimes.private import exposure
 
 SECRET, SECRET_FILE = "BROKERBENCH_WORKER_SECRET", "BROKERBENCH_WORKER_SECRET_FILE"
 LEAST_LETTERS = 32
-"""An eavesdropper can try guesses on a recorded handshake, so the secret has to be a random one, not a word."""
+"""An eavesdropper can try guesses on a recorded handshake, so the secret must be random, not a word."""
 
 
 @dataclass(frozen=True)
@@ -48,25 +48,25 @@ def _pair(secret: bytes, side: bytes) -> KeyPair:
 
 
 def find_secret(environment: Mapping[str, str]) -> bytes:
-    """Return the secret that the environment holds, or that the file holds which it names.
+    """Return the secret from the environment, or from the file that the environment names.
 
     Raises:
-        UserError: There is no secret, there are two, or it can be read by others or guessed. No error repeats it.
+        UserError: There is no secret or more than one, or others can read or guess it. No error repeats the secret.
     """
     text, file = environment.get(SECRET, ""), environment.get(SECRET_FILE, "")
     if text and file:
         raise UserError(f"{SECRET} and {SECRET_FILE} are both set; unset one of them")
     if not text and not file:
         raise UserError(
-            f"--master and --worker: a master and its workers need a secret in common, and neither {SECRET_FILE} nor "
+            f"--master and --worker: a master and its workers need a common secret, but neither {SECRET_FILE} nor "
             f"{SECRET} is set; set one of them, to the same secret on each host: docs/running.md"
         )
     place = SECRET_FILE + f"={file}" if file else SECRET
     secret = (_read(Path(file), place) if file else text).strip()
     if len(secret) < LEAST_LETTERS:
         raise UserError(
-            f"{place}: the secret has {len(secret)} characters; use at least {LEAST_LETTERS} random ones, such as "
-            "those of: head -c 32 /dev/urandom | base64"
+            f"{place}: the secret has {len(secret)} characters; use at least {LEAST_LETTERS} random characters, for "
+            "example from: head -c 32 /dev/urandom | base64"
         )
     return secret.encode()
 

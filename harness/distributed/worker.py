@@ -1,4 +1,4 @@
-"""The worker's side: takes its equipment from the master, and tells what it does."""
+"""The worker's side: gets its equipment from the master, and reports its progress."""
 
 import logging
 import os
@@ -75,13 +75,13 @@ class WorkerDuty:
             gevent.spawn(_end_with_the_parent, os.getppid())
 
     def _may_end_users(self) -> bool:
-        """Whether the greenlet that asks may: no run goes on, or it is one of Locust's own, which obey the master."""
+        """Whether the calling greenlet may end the users: no run is active, or it belongs to Locust."""
         return self._session is None or self._quitting or gevent.getcurrent() in self._runner.greenlet
 
     def _cut_short(self, call: str) -> None:
         session, name = self._session, self._info.name if self._info else "a worker"
         if session is None or not session.producing:
-            log.warning("%s changes nothing: the load is over", call)
+            log.warning("%s has no effect: the load is over", call)
             return
         session.report(cut_short_by(f"{call} in {name}", session.load_s()))
 
@@ -98,7 +98,7 @@ class WorkerDuty:
             refusal = f"it could not be equipped: {error!r}"
             log.exception("this worker could not be equipped")
         if refusal:
-            log.error("the master's run cannot be taken part in: %s", refusal)
+            log.error("this worker cannot take part in the master's run: %s", refusal)
             self._environment.process_exit_code = CANNOT_TAKE_PART
         self._runner.send_message("bb_equipped", {"refusal": refusal, "build_id": self._build_id})
 
@@ -136,35 +136,35 @@ class WorkerDuty:
         self._runner.send_message("bb_events", {"process": process, "table": table, "messages": messages})
 
     def _in_session(self, act: Callable[[Session, Any], None]) -> Callable[[Any], None]:
-        """A listener that does nothing while there is no session."""
+        """Return a listener that does nothing while there is no session."""
         return lambda data: act(self._session, data) if self._session else None
 
     def _keep_telling(self, session: Session) -> None:
         while self._session is session:
-            self._tell(session)
+            self._report(session)
             time.sleep(TALLY_EVERY_S)
 
     def _keep_sampling(self, session: Session) -> None:
-        """The CPU of this process, and its waits for a core, are a part of the load generator's."""
+        """Sample the CPU time of this process and its waits for a core, which are part of the load generator's."""
         own, waits = session.recorder.process, CoreWaits(os.getpid())
         while self._session is session:
             for row in process_rows("", os.getpid(), own) + core_wait_rows("", waits, own):
                 session.recorder.sample(*row)
             time.sleep(PERIOD_S)
 
-    def _tell(self, session: Session) -> None:
+    def _report(self, session: Session) -> None:
         self._runner.send_message("bb_tally", messages.progress_of(session))
 
     def _on_test_stop(self, **_: Any) -> None:
         session = self._let_go()
         if session is None or self._info is None:
             return
-        self._tell(session)
+        self._report(session)
         info = with_rows(with_tally(self._info, session.tally), session.recorder)
         self._runner.send_message("bb_closed", {"process": asdict(info)})
 
     def _let_go(self) -> Session | None:
-        """The session has ended, its streams are complete."""
+        """End the session, if there is one, and return it with complete streams."""
         session, self._session = self._session, None
         if session:
             detach(self._environment)
@@ -177,7 +177,7 @@ class WorkerDuty:
 
 
 def _shared(run: dict[str, str]) -> RunDirectory | None:
-    """The run's folder, if this process sees it: the same path may be another folder on another host."""
+    """Return the run's folder, if this process sees it: on another host, the path may be a different folder."""
     try:
         directory = RunDirectory.open(Path(run["path"]))
         return directory if directory.read_run().run_id == run["id"] else None
@@ -186,14 +186,14 @@ def _shared(run: dict[str, str]) -> RunDirectory | None:
 
 
 def _end_with_the_parent(parent: int) -> None:
-    """`--processes` forks the workers; without their parent they would wait for a minute."""
+    """End this forked worker with its parent, as it would otherwise wait for a minute (`--processes`)."""
     while os.getppid() == parent:
         time.sleep(ORPHAN_LOOK_EVERY_S)
     os._exit(1)
 
 
 def _unreached(data: Mapping[str, Any]) -> str:
-    """Why this worker's clients could not reach a broker, and the next step; nothing if they can reach them all."""
+    """Return why this worker's clients cannot reach a broker, with the next step; '' if they reach all brokers."""
     for address, broker in data["network"]["broker_names"].items():
         host, _, port = address.rpartition(":")
         try:
@@ -201,7 +201,7 @@ def _unreached(data: Mapping[str, Any]) -> str:
         except OSError as error:
             return (
                 f"broker {broker} at {address} cannot be reached from host {socket.gethostname()} "
-                f"({error.strerror or error}); those that the master starts listen at its --bind-host: "
-                "name an address there that every worker reaches"
+                f"({error.strerror or error}); brokers that the master starts listen at its --bind-host: "
+                "set it to an address that every worker reaches"
             )
     return ""

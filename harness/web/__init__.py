@@ -1,14 +1,14 @@
-"""Adds brokerbench to Locust's web UI: a tab, a page of its own, and care for Start and Stop.
+"""Adds brokerbench to Locust's web UI: a tab, a separate page, and the handlers of Start and Stop.
 
     GET  /brokerbench, /brokerbench/…      the page, its data and the reports (`harness.live.pages`)
-    POST /swarm, /stop                     Locust's own buttons, answered here while they concern a run of ours
-    POST /user                             Locust's settings of user classes: refused
+    POST /swarm, /stop                     Locust's buttons, handled here while they concern a run
+    POST /user                             Locust's settings of user classes: rejected
 
-Locust's tab can show one table of text and is not refreshed while a run is analysed, so a small script puts the page
-below that table. This module answers Start itself. Locust would accept a wrong value or a field that its form does not
-show, convert a part of it or show an error page, and it would start its clock while brokers come up. This module also
-answers Stop, because a run must not be ended twice at the same time. It refuses to change user classes (/user), because
-they are the scenario's. Requests from pages of other sites do not get here (`harness.live.guard`).
+Locust's tab can show one table of text and is not refreshed while a run is analysed, so a small script adds the page
+below that table. This module handles Start, because Locust would accept an invalid value or a field that its form does
+not show, convert a part of the values or show an error page, and start its clock while brokers come up. It also handles
+Stop, because a run must not be ended twice at the same time. It rejects changes of user classes (/user), because the
+scenario defines them. Requests from pages of other sites do not get here (`harness.live.guard`).
 """
 
 from argparse import Namespace
@@ -38,20 +38,20 @@ class Bench(Protocol):
 
     @property
     def busy(self) -> bool:
-        """From the start of a run until its report is written."""
+        """Whether a run is active: from its start until its report is written."""
 
     def check(self, namespace: Namespace) -> Mapping[str, int]:
-        """The users that a run of these options has, by class. Raises UserError."""
+        """Return the number of users by class for a run with these options. Raises UserError."""
 
     def start(self, namespace: Namespace, users: int) -> None:
         """Begin a run and return at once."""
 
     def stop(self) -> None:
-        """End the load, or the coming up of brokers; returns when the run is over, its report written."""
+        """End the load or the start of brokers. Returns when the run is over and its report is written."""
 
 
 class Web:
-    """Our part of one Locust web UI."""
+    """The additions to one Locust web UI."""
 
     def __init__(self, environment: Any, bench: Bench, live: LiveModel) -> None:
         self._environment = environment
@@ -59,16 +59,16 @@ class Web:
         self._live = live
         self._base: Namespace = copy(environment.parsed_options)
         self._shown = form.OWN_FIELDS | {*environment.web_ui.template_args["extra_options"]}
-        self._fields: frozenset[str] = frozenset()  # the form's values of the present run
+        self._fields: frozenset[str] = frozenset()  # names of the form's fields in the current run
 
     def command(self, command: tuple[str, ...]) -> tuple[str, ...]:
-        """The line that makes the present run again, the form's fields included."""
+        """Return the command line that repeats the current run, with the form's fields."""
         return form.again(command, self._base, self._environment.parsed_options, self._fields)
 
     # -- Locust's own buttons --------------------------------------------------------------------------------------
 
     def swarm(self) -> Response:
-        """Start, or the reason why not; nothing has changed then. Edit and Start are refused during a run."""
+        """Start a run, or return the reason why not, with nothing changed. During a run, Start is rejected."""
         if self._bench.busy:
             return self._answer(False, self._under_way())
         try:
@@ -97,27 +97,27 @@ class Web:
     def _under_way(self) -> str:
         snapshot = self._live.snapshot()
         doing = phase(snapshot) if snapshot and not snapshot.over else "it begins"
-        return f"a run is under way ({doing}) and cannot be changed: stop it, or wait for its end, then start another"
+        return f"a run is active ({doing}) and cannot be changed: stop it or wait for its end, then start another"
 
     def _answer(self, success: bool, message: str) -> Response:
         return jsonify({"success": success, "message": message, "host": self._environment.host})
 
     def stop(self) -> Response | None:
-        """Stop; None, for Locust's own answer, when no run is under way."""
+        """Stop the run. Returns None if no run is active, so that Locust answers."""
         if not self._bench.busy:
             return None
         self._bench.stop()
         return jsonify({"success": True, "message": "Test stopped"})
 
     def user(self) -> Response:
-        """Locust would set any attribute of a user class, here and in all workers."""
-        refusal = "user classes are as the scenario has them; change their number and messages by the form's fields"
+        """Reject the request, as Locust would set any attribute of a user class, here and in all workers."""
+        refusal = "the scenario defines the user classes; use the form's fields to change their number and messages"
         return Response(f"{refusal}\n", 400, content_type="text/plain; charset=utf-8")
 
     # -- what is shown ---------------------------------------------------------------------------------------------
 
     def statistics(self, response: Response) -> Response:
-        """Locust's own answer with our rows, and busy as long as a run is: its page stops asking otherwise."""
+        """Add our rows to Locust's answer, and report a running state during a run, so that its page keeps polling."""
         report = response.get_json()
         shown = self._live.shown(self._bench.refusal)
         report["extended_stats"] = [{"key": PREFIX, "data": summary_rows(shown)}]
@@ -126,17 +126,19 @@ class Web:
         return jsonify(report)
 
     def index(self, response: Response) -> Response:
-        """Locust's page with our script, and without its advice to fill in a host: the topology says where to go."""
+        """Add our script to Locust's page, and remove its advice to set a host, as the topology has the addresses."""
         page = response.get_data().replace(b'"missing_host_warning": true', b'"missing_host_warning": false')
         response.set_data(page.replace(b"</body>", SCRIPT, 1))
         return response
 
 
 def register(environment: Any, bench: Bench, live: LiveModel, runs: Path) -> Web:
-    """Add all of it to the web UI of a Locust environment, before that begins to serve."""
+    """Extend the web UI of a Locust environment, before it begins to serve."""
     web_ui = environment.web_ui
     web = Web(environment, bench, live)
-    web_ui.app.jinja_env.policies["json.dumps_kwargs"] = {"sort_keys": False}  # the form has options as declared
+    web_ui.app.jinja_env.policies["json.dumps_kwargs"] = {
+        "sort_keys": False
+    }  # the form has options in their declared order
     guarded = web_ui.auth_required_if_enabled
     web_ui.template_args |= {
         "extended_tabs": [{"title": "Brokers", "key": PREFIX}],
@@ -147,7 +149,7 @@ def register(environment: Any, bench: Bench, live: LiveModel, runs: Path) -> Web
     }
     blueprint = pages(live, runs, guarded=guarded, refusal=lambda: bench.refusal)
     web_ui.app.register_blueprint(blueprint, url_prefix=f"{environment.parsed_options.web_base_path}/{PREFIX}")
-    buttons: dict[str, Callable[[], Response | None]] = {  # by POST: a browser asks by OPTIONS whether it may
+    buttons: dict[str, Callable[[], Response | None]] = {  # for POST only: a browser sends OPTIONS first
         "locust.swarm": web.swarm,
         "locust.stop": web.stop,
         "locust.update_user": web.user,

@@ -1,7 +1,7 @@
-"""Turns Locust's form into options: its fields put onto the options of the command line, anew for each run.
+"""Turns Locust's form into options: for each run, the form's fields replace options of the command line.
 
-A field that the form leaves out has the command line's value, not that of the run before. Nothing is converted here but
-the fields of Locust's own: `run_options.read` reads text as it reads what the command line gave.
+A field that the form leaves out has the command line's value, not the value of the previous run. Only Locust's fields
+are converted here; `run_options.read` reads all others as text, like values of the command line.
 """
 
 import math
@@ -15,19 +15,19 @@ from records.errors import UserError
 
 FASTEST_SPAWN_RATE = 100.0  # beyond it Locust warns
 OWN_FIELDS = {"user_count", "spawn_rate", "run_time", "host", "profile", "user_classes", "shape_class"}
-"""Fields that Locust's form has beside those of options."""
+"""Fields in Locust's form that are not options."""
 
 
 def require_shown(fields: Iterable[str], shown: Container[str], base: Namespace) -> None:
-    """No field sets an option that the form does not show, such as the folder of the runs. Raises UserError."""
+    """Raise UserError if a field sets an option that the form does not show, such as the folder of the runs."""
     for name in fields:
         if name in vars(base) and name not in shown:
             option = f"--{name.replace('_', '-')}"
-            raise UserError(f"field {name}: the form has no such field; give {option} when you start Locust")
+            raise UserError(f"field {name}: not a field of the form; use {option} when you start Locust")
 
 
 def namespace_of(form: Mapping[str, str], base: Namespace) -> Namespace:
-    """The options of the next run: ``base``, the command line's, with the form's fields. Raises UserError."""
+    """Return the next run's options: those of the command line (``base``) with the form's fields. Raises UserError."""
     values = dict(vars(base))
     for name, text in form.items():
         if name == "run_time":
@@ -53,25 +53,25 @@ def _spawn_rate(text: str) -> float:
         rate = float(text)
     except ValueError:
         rate = math.nan
-    if not 0 < rate <= FASTEST_SPAWN_RATE:  # false for no number at all, too
-        raise UserError(f"ramp up {text!r}: must be a number of users a second, at most {FASTEST_SPAWN_RATE:g}")
+    if not 0 < rate <= FASTEST_SPAWN_RATE:  # also true for NaN
+        raise UserError(f"ramp up {text!r}: must be a number of users per second, at most {FASTEST_SPAWN_RATE:g}")
     return rate
 
 
 def check_users(text: str | None, shown: Iterable[int], counts: Mapping[str, int]) -> None:
-    """The form's number of users has to be one that it showed by itself, or the right one. Raises UserError."""
+    """Raise UserError unless the form's number of users is a number that it showed, or the right one."""
     wanted = sum(counts.values())
     if text is None or text in {str(count) for count in (*shown, wanted)}:
         return
     counts_by_class = ", ".join(f"{count} {name}" for name, count in counts.items())
     raise UserError(
         f"number of users {text!r}: this run has {wanted} ({counts_by_class}); leave it at {wanted}, "
-        "and use the fields producers and consumers to change how many there are"
+        "and use the fields producers and consumers to change it"
     )
 
 
 def again(command: Iterable[str], base: Namespace, chosen: Namespace, fields: Iterable[str]) -> tuple[str, ...]:
-    """The command line that makes a run of the form again, without the form; the last of two equal options holds."""
+    """Return the command line that repeats a run of the form; of two equal options, the last one counts."""
     arguments = [*command, "--headless"]
     for name in sorted(fields):
         value = getattr(chosen, name, None)

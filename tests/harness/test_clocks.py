@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.distributed.clocks import MOST_READINGS, ClockCourse, Offset, course, thinned
+from harness.distributed.clocks import MOST_READINGS, ClockAssessment, Offset, assess_clock, thin_out
 from records.run import ProcessInfo
 
 MS, S = 1_000_000, 1_000_000_000
@@ -21,61 +21,61 @@ def test_the_true_offset_lies_within_the_bound_however_the_round_trip_is_split(
     assert abs(answer.offset_ns - offset) <= answer.bound
 
 
-def still(offset_ns: int, bound_ns: int, *, one_host: bool) -> ClockCourse:
+def still(offset_ns: int, bound_ns: int, *, one_host: bool) -> ClockAssessment:
     """Of a clock that shows the same offset before and after a run of ten seconds."""
-    return course([Offset(offset_ns, bound_ns, at_s * S) for at_s in (0, 10)], one_host=one_host)
+    return assess_clock([Offset(offset_ns, bound_ns, at_s * S) for at_s in (0, 10)], one_host=one_host)
 
 
 def test_on_one_host_an_offset_within_its_bound_is_none() -> None:
-    assert still(300, 500, one_host=True) == ClockCourse(0, 0)
+    assert still(300, 500, one_host=True) == ClockAssessment(0, 0)
 
 
 def test_on_one_host_an_offset_beyond_its_bound_is_another_clock() -> None:
-    assert still(2_000 * MS, 500, one_host=True) == ClockCourse(2_000 * MS, 500)
+    assert still(2_000 * MS, 500, one_host=True) == ClockAssessment(2_000 * MS, 500)
 
 
 def test_on_two_hosts_the_offset_stays_with_its_bound() -> None:
-    assert still(300, 500, one_host=False) == ClockCourse(300, 500)
+    assert still(300, 500, one_host=False) == ClockAssessment(300, 500)
 
 
 def test_a_clock_that_stood_still_against_ours_has_no_readings() -> None:
-    went = course([Offset(10 * MS, MS, 0), Offset(11 * MS, MS, 10 * S)], one_host=False)
-    assert went == ClockCourse(10 * MS, MS)
+    went = assess_clock([Offset(10 * MS, MS, 0), Offset(11 * MS, MS, 10 * S)], one_host=False)
+    assert went == ClockAssessment(10 * MS, MS)
 
 
 @pytest.mark.parametrize("one_host", [False, True])
 def test_a_clock_that_was_set_is_doubted_by_how_much(one_host: bool) -> None:
-    went = course([Offset(0, MS, 0), Offset(-2_000 * MS, MS, 10 * S)], one_host=one_host)
+    went = assess_clock([Offset(0, MS, 0), Offset(-2_000 * MS, MS, 10 * S)], one_host=one_host)
     assert "its clock moved by -2000.0 ms against the master's during the run" in went.doubt
 
 
 def test_a_clock_that_was_set_and_set_back_is_doubted() -> None:
     answers = [Offset(offset_ns, MS, at_s * S) for offset_ns, at_s in ((0, 0), (50 * MS, 20), (0, 40))]
-    assert "+50.0 ms" in course(answers, one_host=False).doubt
+    assert "+50.0 ms" in assess_clock(answers, one_host=False).doubt
 
 
 @pytest.mark.parametrize("silent", [0, -1])
 def test_a_clock_that_never_answered_before_or_after_the_run_is_doubted(silent: int) -> None:
     answers = [Offset(0, MS, at_s * S) for at_s in (0, 20, 40)]
     answers[silent] = Offset(0, None)
-    assert "did not answer" in course(answers, one_host=False).doubt
+    assert "did not answer" in assess_clock(answers, one_host=False).doubt
 
 
 def test_an_answer_that_did_not_come_during_the_run_is_left_out() -> None:
     answers = [Offset(0, MS, 0), Offset(0, None), Offset(0, MS, 40 * S)]
-    assert course(answers, one_host=False) == ClockCourse(0, MS)
+    assert assess_clock(answers, one_host=False) == ClockAssessment(0, MS)
 
 
-def after_an_hour(ppm: float, wobble_ns: int = 0) -> ClockCourse:
+def after_an_hour(ppm: float, wobble_ns: int = 0) -> ClockAssessment:
     """Of a clock that runs so much faster and is asked every minute. ``wobble_ns``: beside the line, by turns."""
     answers = [
         Offset(round(at_s * S * ppm / 1e6) + (wobble_ns if number % 2 else 0), MS // 10, at_s * S)
         for number, at_s in enumerate(range(0, HOUR_S + 1, 60))
     ]
-    return course(answers, one_host=False)
+    return assess_clock(answers, one_host=False)
 
 
-def process(went: ClockCourse) -> ProcessInfo:
+def process(went: ClockAssessment) -> ProcessInfo:
     return ProcessInfo("w", 1, "w", 0, 0, offset_ns=went.offset_ns, clock=went.readings)
 
 
@@ -97,11 +97,11 @@ def test_how_unevenly_a_clock_runs_is_in_its_bound() -> None:
 
 
 def test_before_its_first_reading_and_after_its_last_a_clock_is_as_it_was_then() -> None:
-    clock = process(course([Offset(0, 10, 0), Offset(2 * MS, 10, 100 * S)], one_host=False))
+    clock = process(assess_clock([Offset(0, 10, 0), Offset(2 * MS, 10, 100 * S)], one_host=False))
     assert [clock.offset_at(at_ns) for at_ns in (-S, 0, 50 * S, 100 * S, 900 * S)] == [0, 0, MS, 2 * MS, 2 * MS]
 
 
 def test_of_very_many_answers_every_second_is_kept_with_the_first() -> None:
     answers = [Offset(0, 1, at_ns) for at_ns in range(MOST_READINGS + 1)]
-    assert [reading.at_ns for reading in thinned(answers)] == list(range(0, MOST_READINGS + 1, 2))
-    assert thinned(answers[:3]) == answers[:3]
+    assert [reading.at_ns for reading in thin_out(answers)] == list(range(0, MOST_READINGS + 1, 2))
+    assert thin_out(answers[:3]) == answers[:3]
