@@ -49,7 +49,7 @@ def test_master_and_worker_need_a_secret(tmp_path: Path) -> None:
         run = LocustRun(STEADY, mode, runs=tmp_path / mode.strip("-"), headless=False)
         outcome = run.outcome()
         assert outcome.status == CANNOT_RUN, outcome.output
-        assert "a master and its workers need a secret in common" in outcome.output
+        assert "a master and its workers need a common secret" in outcome.output
         assert "Traceback" not in outcome.output
 
 

@@ -125,7 +125,7 @@ def test_workers_that_cannot_take_part_are_refused_with_the_reason_and_nothing_i
     (error,) = (line for line in outcome.output.splitlines() if "/ERROR/" in line)
     assert re.search(r"worker bb-\S+: it runs brokerbench .*, the master runs .*; check out the same commit on", error)
     assert re.search(r"worker bb-\S+: broker broker-1 at 127\.0\.0\.1:\d+ cannot be reached from host bb-\S+-2", error)
-    assert "listen at its --bind-host: name an address there that every worker reaches" in error
+    assert "listen at its --bind-host: set it to an address that every worker reaches" in error
     assert "Traceback" not in outcome.output + "".join(worker.output for worker in workers)
     assert outcome.info["state"] == "failed"
     assert nothing_left(tmp_path)

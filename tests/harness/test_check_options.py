@@ -82,7 +82,7 @@ def test_a_figure_by_its_old_name_is_refused_with_the_new_one(kind: str) -> None
     with pytest.raises(UserError) as refusal:
         parse_checks(f"kinds.{kind}.stranded <= 0", present=NEEDS)
     assert str(refusal.value) == (
-        f"'kinds.{kind}.stranded <= 0': the summary has no figure 'kinds.{kind}.stranded' any more, "
+        f"'kinds.{kind}.stranded <= 0': the summary no longer has a figure 'kinds.{kind}.stranded', "
         f"as stranded means confirmed messages only; write 'kinds.{kind}.pending'"
     )
     assert parse_checks(f"kinds.{kind}.pending <= 0", present=NEEDS)[0].metric == f"kinds.{kind}.pending"

@@ -34,7 +34,7 @@ def test_a_scenario_without_a_consumer_is_refused() -> None:
 
 
 def test_a_load_of_no_length_is_refused() -> None:
-    with pytest.raises(ValueError, match="must last longer than 0 s"):
+    with pytest.raises(ValueError, match="must be greater than 0 s"):
         Hold(for_s=0)
 
 

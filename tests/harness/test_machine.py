@@ -61,14 +61,14 @@ def test_a_version_that_one_of_two_clients_has_leaves_the_other_its_default() ->
 def test_too_few_open_files_are_named(hard: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machine.resource, "getrlimit", lambda _: (hard, hard))
     assert machine.why_too_few_files(12).startswith(
-        f"open files: a process may open at most {hard} here (ulimit -Hn), and a run of 12 clients needs 512; raise"
+        f"open files: a process may open at most {hard} here (ulimit -Hn), but a run with 12 clients needs 512; raise"
     )
 
 
 def test_each_client_needs_an_open_file(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(machine.resource, "getrlimit", lambda _: (64, 1_024))
     assert machine.why_too_few_files(700) == ""
-    assert "a run of 1,000 clients needs 1,256" in machine.why_too_few_files(1_000)
+    assert "a run with 1,000 clients needs 1,256" in machine.why_too_few_files(1_000)
     monkeypatch.setattr(machine.resource, "getrlimit", lambda _: (64, machine.resource.RLIM_INFINITY))
     assert machine.why_too_few_files(100_000) == ""
 

@@ -91,5 +91,5 @@ def test_too_few_open_files_end_a_run_at_once(tmp_path: Path) -> None:
     limited = ["sh", "-c", 'ulimit -n 256 && exec "$0" "$@"', sys.executable, *run, "--runs", str(tmp_path / "runs")]
     ended = subprocess.run(limited, cwd=REPOSITORY, capture_output=True, text=True, timeout=120, check=False)
     assert ended.returncode == 2, ended.stderr
-    assert "Failed:  open files: a process may open at most 256 here (ulimit -Hn), and a run of " in ended.stdout
+    assert "Failed:  open files: a process may open at most 256 here (ulimit -Hn), but a run with " in ended.stdout
     assert not (tmp_path / "runs").exists()

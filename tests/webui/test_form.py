@@ -48,7 +48,7 @@ def test_a_run_time_that_is_no_time_is_refused() -> None:
 
 @pytest.mark.parametrize("rate", ["", "many", "0", "-1", "nan", "inf", "101"])
 def test_a_ramp_up_that_cannot_be_is_refused(rate: str) -> None:
-    assert refusal(spawn_rate=rate) == f"ramp up '{rate}': must be a number of users a second, at most 100"
+    assert refusal(spawn_rate=rate) == f"ramp up '{rate}': must be a number of users per second, at most 100"
 
 
 @pytest.mark.parametrize("users", [None, "8", "5"])
@@ -62,7 +62,7 @@ def test_another_number_of_users_is_refused_with_the_right_one(users: str) -> No
         check_users(users, (5,), COUNTS)
     assert str(raised.value) == (
         f"number of users '{users}': this run has 8 (6 Producer, 2 Consumer); leave it at 8, "
-        "and use the fields producers and consumers to change how many there are"
+        "and use the fields producers and consumers to change it"
     )
 
 

@@ -149,7 +149,7 @@ def test_only_fields_that_the_form_shows_are_taken(ui: Ui, tmp_path: Path) -> No
     for name in hidden:
         answer = start(ui, **{name: str(tmp_path / "mine")})
         option = name.replace("_", "-")
-        refusal = f"field {name}: the form has no such field; give --{option} when you start Locust"
+        refusal = f"field {name}: not a field of the form; use --{option} when you start Locust"
         assert (answer["success"], answer["message"]) == (False, refusal)
     assert (ui.bench.started, [*tmp_path.iterdir()]) == ([], [])
 
@@ -162,7 +162,7 @@ def test_all_fields_that_the_form_shows_are_taken(ui: Ui) -> None:
 
 def test_user_classes_are_not_changed_by_a_request(ui: Ui) -> None:
     answer = ui.client.post("/user", json={"user_class_name": "Consumer", "on_start": "mine"})
-    assert (answer.status_code, answer.text.partition(";")[0]) == (400, "user classes are as the scenario has them")
+    assert (answer.status_code, answer.text.partition(";")[0]) == (400, "the scenario defines the user classes")
 
 
 def read_options(namespace: Namespace) -> Mapping[str, int]:

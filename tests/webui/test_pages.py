@@ -41,7 +41,7 @@ def test_another_number_of_users_is_refused(ui: Ui) -> None:
 
 def test_a_run_that_goes_on_cannot_be_started_over_or_edited(ui: Ui) -> None:
     ui.bench.busy, ui.bench.shown = True, snapshot()
-    assert start(ui)["message"].startswith("a run is under way (load, 7 s of 30 s)")
+    assert start(ui)["message"].startswith("a run is active (load, 7 s of 30 s)")
     assert (ui.bench.started, ui.bench.refusal) == ([], "")
 
 
