@@ -142,8 +142,8 @@ NEXT_STEP = "; give both the same locustfile and the same environment"
         ([user_class("Orders", destination="queue://x")], "Orders.destination is 'queue://x' here, and 'queue://or"),
         ([user_class("Orders", resend_in_doubt=False, may_fail=True)], "Orders.may_fail is True here, and False in"),
         ([user_class("Orders", ConsumerUser)], "Orders.role is 'consumer' here, and 'producer' in the master; "),
-        ([], "the master has a user class Orders, and this worker has none"),
-        ([user_class("Orders"), user_class("More")], "this worker has a user class More, and the master has none"),
+        ([], "the master has a user class Orders, but this worker does not"),
+        ([user_class("Orders"), user_class("More")], "this worker has a user class More, but the master does not"),
     ],
 )
 def test_a_worker_with_other_user_classes_is_refused(tmp_path: Path, own: Sequence[type], refusal: str) -> None:
