@@ -8,7 +8,7 @@ from locust import runners
 
 from harness.runner_calls import cut_short_by, guard_runner
 
-NOT_IN_SCENARIO = "which is not part of the scenario: find the caller, remove the call, and run again"
+ADVICE = "which is not part of the scenario: find the caller, remove the call, and run again"
 
 
 class Runner:
@@ -107,4 +107,4 @@ def test_a_listener_of_the_stop_ends_nothing_twice(listener: str) -> None:
     ],
 )
 def test_the_sentence_says_when_the_load_ended(when: tuple[float, float | None], sentence: str) -> None:
-    assert cut_short_by("x", *when) == sentence + NOT_IN_SCENARIO
+    assert cut_short_by("x", *when) == sentence + ADVICE

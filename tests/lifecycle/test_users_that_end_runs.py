@@ -13,13 +13,13 @@ from tests.support.locust_run import make_run
 
 CANNOT_RUN, INVALID = 2, 3
 AFTER, BEFORE = r"the load was ended after \d\.\d s of 5 s", "the load was ended before it began"
-NOT_IN_SCENARIO = "which is not part of the scenario: find the caller, remove the call, and run again"
+ADVICE = "which is not part of the scenario: find the caller, remove the call, and run again"
 HERE = r"\(ending_users\.py:\d+\)"
 
 
 def by_a_call(method: str) -> str:
     """The problem of a load that the locustfile ended by a method of the runner, as a regular expression."""
-    return rf"{AFTER} by environment\.runner\.{method}\(\) {HERE}, {NOT_IN_SCENARIO}"
+    return rf"{AFTER} by environment\.runner\.{method}\(\) {HERE}, {ADVICE}"
 
 
 @pytest.mark.parametrize(
@@ -34,12 +34,12 @@ def by_a_call(method: str) -> str:
         pytest.param("more by a start", INVALID, by_a_call("start"), marks=pytest.mark.nightly),
         pytest.param("users stopped", INVALID, by_a_call("stop_users"), marks=pytest.mark.nightly),
         pytest.param(
-            "stop by its class", INVALID, rf"{AFTER} by an event test_stopping, {NOT_IN_SCENARIO}", marks=pytest.mark.nightly
+            "stop by its class", INVALID, rf"{AFTER} by an event test_stopping, {ADVICE}", marks=pytest.mark.nightly
         ),
         pytest.param(
-            "test_stop fired", INVALID, rf"{AFTER} by an event test_stop, {NOT_IN_SCENARIO}", marks=pytest.mark.nightly
+            "test_stop fired", INVALID, rf"{AFTER} by an event test_stop, {ADVICE}", marks=pytest.mark.nightly
         ),
-        ("quit in on_start", CANNOT_RUN, rf"{BEFORE} by environment\.runner\.quit\(\) {HERE}, {NOT_IN_SCENARIO}"),
+        ("quit in on_start", CANNOT_RUN, rf"{BEFORE} by environment\.runner\.quit\(\) {HERE}, {ADVICE}"),
         pytest.param(
             "error in on_stop",
             INVALID,
@@ -73,8 +73,8 @@ def test_a_listener_that_fails_is_a_warning(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("how", "reason"),
     [
-        ("quit in the master", rf"{AFTER} by environment\.runner\.quit\(\) {HERE}, {NOT_IN_SCENARIO}"),
-        ("quit by a user", rf"the load was ended .* by environment\.runner\.quit\(\) {HERE} in worker-\d, {NOT_IN_SCENARIO}"),
+        ("quit in the master", rf"{AFTER} by environment\.runner\.quit\(\) {HERE}, {ADVICE}"),
+        ("quit by a user", rf"the load was ended .* by environment\.runner\.quit\(\) {HERE} in worker-\d, {ADVICE}"),
     ],
 )
 def test_a_run_of_several_processes_says_so_too(tmp_path: Path, how: str, reason: str) -> None:
