@@ -57,14 +57,14 @@ class BrokerUser(User, metaclass=SettingsMeta):
     """`"stomp"`, `"amqp"`, `"openwire"` or `"core"`; empty: the [`--protocol`](options.md) option. See [several
     protocols](drivers.md#several-protocols-in-one-run)"""
     may_fail: ClassVar[bool] = False
-    """whether an error ends only the user in which it occurs: see [drivers.md](drivers.md#what-becomes-of-a-send)"""
+    """whether an error ends only the user in which it occurs: see [drivers.md](drivers.md#outcomes-of-a-send)"""
     connections: ClassVar[str] = ONE
     """or `"pooled"`, `"per-message"`: see [drivers.md](drivers.md#connections)"""
     pool_size: ClassVar[int] = 1
     """connections that the users of a group share in each process, if they share"""
     joins: ClassVar[str] = ""
     uris: ClassVar[str] = ALL_URIS
-    """or `"one"`: see [drivers.md](drivers.md#clients-that-are-told-of-one-broker)"""
+    """or `"one"`: see [drivers.md](drivers.md#clients-with-one-broker-in-their-uri)"""
     _ready = False
     _failed_to_start = False
     _index: int | None = None

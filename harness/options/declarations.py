@@ -413,7 +413,7 @@ class Options:
         sets="producers.transaction_size",
     )
     """number of messages per transaction: a producer sends this number, commits, and waits for the broker; see
-    [drivers.md](drivers.md#what-becomes-of-a-send). Default: the scenario's value, which is no transactions.
+    [drivers.md](drivers.md#outcomes-of-a-send). Default: the scenario's value, which is no transactions.
     """
     time_to_live_s: float | None = option(
         "--ttl",
@@ -456,7 +456,7 @@ class Options:
         sets="users.uris",
     )
     """brokers in each client's failover URI: `all` brokers of its group, or `one`; see
-    [drivers.md](drivers.md#clients-that-are-told-of-one-broker). Default: the scenario's value, which is `all`.
+    [drivers.md](drivers.md#clients-with-one-broker-in-their-uri). Default: the scenario's value, which is `all`.
     """
     failover: str | None = option(
         "--failover",
