@@ -57,7 +57,7 @@ class Takers(ConsumerUser):
 
 
 class Bench:
-    """A run on two brokers, of which one has the guests."""
+    """A run on two brokers; one of them has the guests."""
 
     def __init__(self, runs: Path, users: tuple[type[BrokerUser], ...]) -> None:
         scenario = Scenario(users, "wide", Hold(for_s=60), (no_acked_send_lost(),))

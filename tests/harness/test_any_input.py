@@ -1,6 +1,6 @@
 """Checks that any text in an option, a YAML file, a plan or a run folder is read, or refused in a sentence within 2 s.
 
-Hypothesis damages what is valid, and puts in what is not.
+Hypothesis damages valid input, and inserts invalid input.
 """
 
 import copy
@@ -58,7 +58,7 @@ SCENARIO = Scenario((Producer, Consumer), "mesh", Hold(for_s=30), (no_acked_send
 
 
 def read_or_refused(reading: Callable[[], object], *refusals: type[Exception]) -> None:
-    """Every other exception fails the test, and so does a sentence that is none."""
+    """Every other exception fails the test, and so does an error message that is not a sentence."""
     began_s = time.process_time()
     try:
         reading()

@@ -1,4 +1,4 @@
-"""Checks that two processes can tell whether they run the same build of brokerbench."""
+"""Checks that two processes can detect whether they run the same build of brokerbench."""
 
 import shutil
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Checks that texts of checks are read as written, and that a figure that no summary has is refused."""
+"""Checks that texts of checks are parsed correctly, and that unknown figures are rejected."""
 
 import pytest
 

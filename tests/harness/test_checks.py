@@ -1,4 +1,4 @@
-"""Checks that invalid scenarios are refused, and that scenarios take checks as texts."""
+"""Checks that invalid scenarios are rejected, and that scenarios accept checks as texts."""
 
 import inspect
 import re

@@ -1,4 +1,4 @@
-"""Checks the lines that tell how many clients are off, and when all of them are back."""
+"""Checks the log lines about disconnected clients, and about the return of all clients."""
 
 from types import SimpleNamespace
 

@@ -1,4 +1,4 @@
-"""Checks what a load whose clients become more makes of a run, and what does not go with it."""
+"""Checks the plan of a run with a growing number of clients, and the options that exclude it."""
 
 from argparse import ArgumentParser, Namespace
 from collections import Counter

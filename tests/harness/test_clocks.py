@@ -22,7 +22,7 @@ def test_the_true_offset_lies_within_the_bound_however_the_round_trip_is_split(
 
 
 def still(offset_ns: int, bound_ns: int, *, one_host: bool) -> ClockAssessment:
-    """Of a clock that shows the same offset before and after a run of ten seconds."""
+    """Assess a clock that shows the same offset before and after a run of ten seconds."""
     return assess_clock([Offset(offset_ns, bound_ns, at_s * S) for at_s in (0, 10)], one_host=one_host)
 
 

@@ -17,7 +17,7 @@ GONE = "the Docker engine at unix:///engine.sock no longer answers"
 
 
 class Runtime:
-    """Tells of brokers that are not there."""
+    """Reports that its brokers do not exist."""
 
     def __init__(self, dead: Collection[str], outage: str) -> None:
         self._dead, self._outage = dead, outage

@@ -1,4 +1,4 @@
-"""Checks several destinations of a class: what a run knows of them, and what is refused before anything starts."""
+"""Checks several destinations of a class: the records of a run, and the values that are rejected before it."""
 
 from argparse import ArgumentParser
 from typing import Any

@@ -1,4 +1,4 @@
-"""The drain ends exactly when nothing can come any more, and what it left unknown is put down."""
+"""Checks that the drain ends exactly when no message can arrive any longer, and that unknown facts are recorded."""
 
 from types import SimpleNamespace
 from typing import Any, cast
@@ -33,7 +33,7 @@ def test_queues_that_were_empty_at_one_look_only_may_still_hold_a_message_betwee
 
 
 def test_queues_that_do_not_hold_every_backlog_have_to_be_empty_for_longer() -> None:
-    """What waits for a durable subscription may be on no queue: only the receipts tell that it still comes."""
+    """What waits for a durable subscription may be on no queue: only the receipts show that it still arrives."""
     assert decide(looks(*[(0, 9, 0)] * 10), DrainLimits(60, empty_for_s=5)) == "wait"
     assert decide(looks(*[(0, 9, 0)] * 11), DrainLimits(60, empty_for_s=5)) == "drained"
     assert decide(looks(*[(0, received, 0) for received in range(30)]), DrainLimits(60, empty_for_s=5)) == "wait"

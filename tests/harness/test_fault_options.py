@@ -1,4 +1,4 @@
-"""Checks that --fault is read as written, and that faults that cannot be are refused before anything starts."""
+"""Checks that --fault is parsed correctly, and that impossible faults are rejected before anything starts."""
 
 import math
 from argparse import ArgumentParser
@@ -316,7 +316,7 @@ def test_premises_are_about_the_scenarios_own_faults() -> None:
 
 
 def test_power_of_several_brokers_fails_at_one_moment() -> None:
-    """Each has a fault of its own, and faults of the same time know each other."""
+    """Each broker has a separate fault, and faults at the same time list each other."""
     faults = at_same_moment(
         each_broker(parse_faults("power-loss(a+b, at=3, for=2); power-loss(c, at=4); kill(a, at=9)"))
     )

@@ -1,4 +1,4 @@
-"""Checks what a probe measures of brokers: gone, frozen, serving, or standing by behind a partner that serves."""
+"""Checks the measurements of a probe: gone, frozen, serving, or standing by behind a partner that serves."""
 
 import os
 import signal
@@ -105,7 +105,7 @@ def test_partners_are_the_other_brokers_of_a_pair() -> None:
 
 
 class Listening:
-    """A runtime of one broker whose process has ended, with a port that somebody may still hold."""
+    """A runtime with one broker whose process has ended, with a port that another process may still hold."""
 
     def __init__(self, port: int, pid: int | None = None) -> None:
         self._port, self._pid = port, pid

@@ -31,10 +31,10 @@ class Notebook:
 
 @dataclass
 class Brokers:
-    """A runtime of one broker, and what a probe sees of it. ``deaf``: nothing that is done to it has an effect.
+    """A runtime with one broker, and a probe of it. ``deaf``: nothing that is done to it has an effect.
 
     ``lame``: it cannot be started. ``unlinked``: its links are not up. ``turns``: how often it may be killed, stopped
-    or started from now on; whoever does it waits for a turn.
+    or started from now on; the caller waits for its turn.
     """
 
     is_frozen: bool = False

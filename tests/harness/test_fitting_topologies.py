@@ -1,4 +1,4 @@
-"""Checks each scenario with topologies that cannot answer its question, and with every command of its page."""
+"""Checks each scenario with topologies that cannot answer its question, and with all commands on its page."""
 
 import re
 import runpy
@@ -25,7 +25,7 @@ DOCUMENTED = [
 
 
 def planned(name: str, *arguments: str) -> Plan:
-    """Of the scenario in the file of that name."""
+    """Return the commands of the scenario in this file."""
     handed: list[Scenario] = []
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(api, "run", handed.append)

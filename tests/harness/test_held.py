@@ -48,7 +48,7 @@ def test_consumers_of_queues_and_of_plain_topics_have_no_durable_subscriptions()
 
 
 class Bench:
-    """A broker in memory that holds three messages for a durable subscription that nobody uses."""
+    """A broker in memory that holds three messages for an unused durable subscription."""
 
     def __init__(self, parent: Path) -> None:
         self.directory = RunDirectory.create(parent, "run")

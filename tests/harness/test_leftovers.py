@@ -34,7 +34,7 @@ class Shelves:
 def browse(
     shelves: Shelves, depths: dict[str, int], after: dict[str, int] | None = None
 ) -> tuple[list[str], list[Leftover]]:
-    """The doubts, and what was found."""
+    """Return the doubts, and the messages that were found."""
     looks = list(browse_broker(HERE, depths, shelves, NOBODY, RUN, DeadLetterQueues(), lambda: after or depths))
     return [look.doubt for look in looks if look.doubt], [
         leftover for look in looks for leftover in look.leftovers or ()

@@ -1,4 +1,4 @@
-"""Checks that a run records the bytes of its links once, and that it ends well where nobody knows them."""
+"""Checks that a run records the bytes of its links once, and that it ends normally if they are not known."""
 
 from pathlib import Path
 from types import SimpleNamespace

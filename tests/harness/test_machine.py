@@ -1,4 +1,4 @@
-"""Checks what a run records of the machine and of the versions that made its figures."""
+"""Checks the machine and the versions that a run records."""
 
 import subprocess
 from pathlib import Path

@@ -122,7 +122,7 @@ class Network:
 
 
 def search(network: Network, **how: Any) -> tuple[list[str], list[Leftover]]:
-    """What could not be established, and what was found."""
+    """Return the doubts, and the messages that were found."""
     how = {"linked": True, "pause_s": 0.0, **how}
     leftover_search = LeftoverSearch(network.brokers, network.depths, network.look, DeadLetterQueues(), **how)
     return leftover_search.run(), list(leftover_search.leftovers())
@@ -133,7 +133,7 @@ def places(leftovers: Sequence[Leftover]) -> Counter[tuple[str, str, int]]:
 
 
 def account(sent: Iterable[int], unknowns: Sequence[str], leftovers: Sequence[Leftover]) -> dict[str, int]:
-    """What becomes of acked messages that nobody received, as the analysis counts them."""
+    """Count the outcomes of acked messages that were not received, as the analysis does."""
     sends, leftovers = [send(seq, producer=PRODUCER) for seq in sent], [leftover._asdict() for leftover in leftovers]
     counts = oracle.accounting(sends, [], [], leftovers, searched=not unknowns)[QUEUE, ORDERS]
     return {name: counts[name] for name in ("lost", "stranded", "dead_lettered", "unaccounted") if counts[name]}

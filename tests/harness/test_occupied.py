@@ -67,7 +67,7 @@ def test_the_queue_of_a_durable_subscription_is_known_by_its_whole_name(name: st
 
 
 def test_a_queue_that_producers_send_to_holds_no_dead_letters() -> None:
-    """Whatever its name: the drain waits for it, and what is left there is stranded."""
+    """Its name does not matter: the drain waits for it, and messages left there are stranded."""
     topology = build("single")
     named = DeadLetterQueues.of(topology, ["queue://DLQ.shop", "topic://DLQ.prices"])
     assert (named.has("DLQ.shop"), named.has("DLQ.prices"), named.has("ActiveMQ.DLQ")) == (False, True, True)
@@ -85,7 +85,7 @@ def test_names_in_artemis_mbeans_are_quoted_as_java_does() -> None:
 @pytest.mark.brokers
 @pytest.mark.parametrize("entry", ["single", "artemis-single"])
 def test_brokers_report_consumers_and_messages_of_own_queues_only(entry: str, tmp_path: Path) -> None:
-    """The queues are emptied only where that is permitted. Those of others keep their messages."""
+    """The queues are emptied only where that is permitted. The queues of others keep their messages."""
     topology, told = build(entry), list[str]()
     with running(topology, tmp_path, memory_mb=200) as broker:
         where, credentials = broker.endpoint("broker-1", "stomp"), broker.credentials()

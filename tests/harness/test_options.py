@@ -1,4 +1,4 @@
-"""Checks that invalid options are refused before anything starts, with one sentence that says what to write instead."""
+"""Checks that invalid options are rejected before anything starts, with one sentence that names the next step."""
 
 from argparse import ArgumentParser, Namespace
 from dataclasses import replace

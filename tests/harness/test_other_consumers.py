@@ -1,4 +1,4 @@
-"""Checks that consumers of other clients on the run's queues are told from the run's own while it goes on."""
+"""Checks that, during a run, consumers of other clients on its queues are distinguished from the run's consumers."""
 
 from pathlib import Path
 
@@ -50,7 +50,7 @@ class Samples(list[tuple[object, ...]]):
 @pytest.mark.brokers
 @pytest.mark.parametrize("entry", ["single", "artemis-single"])
 def test_a_consumer_of_another_client_is_found_within_seconds(entry: str, tmp_path: Path) -> None:
-    """Neither the run's own consumers are found, nor those of other queues."""
+    """It finds neither the run's consumers nor the consumers of other queues."""
     topology, taken = build(entry), Samples()
     with running(topology, tmp_path, memory_mb=200) as broker:
         where, credentials, ours = broker.endpoint("broker-1", "stomp"), broker.credentials(), queue("ours")

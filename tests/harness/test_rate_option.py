@@ -1,4 +1,4 @@
-"""Checks what a load in steps makes of a run: its length, its warm-up, and what does not go with it."""
+"""Checks the plan of a run with a load in steps: its length, its warm-up, and the options that exclude it."""
 
 from argparse import ArgumentParser, Namespace
 

@@ -74,7 +74,7 @@ def tally(received: dict[int, int], took_ms: int | None = 5) -> Tally:
 
 
 def counts_of(noted: Tally, per_s: float = 100.0, for_s: int = 20) -> StepCounts:
-    """Of one step by one producer, without a warm-up."""
+    """One step by one producer, without a warm-up."""
     return step_counts(noted, [RateStep(per_s, per_s, for_s)], 0.0, 1, 1.0)
 
 
@@ -92,13 +92,13 @@ def test_a_rate_whose_p99_is_over_the_limit_is_not_held(took_ms: int | None, hel
 
 
 def test_the_first_fifth_of_a_step_is_not_judged() -> None:
-    """A far broker's messages arrive late, and there are as many at each moment all the same."""
+    """A far broker's messages arrive late, but their number at each moment is the same."""
     late = counts_of(tally({0: 0, 1: 50} | dict.fromkeys(range(2, 10), 100)), for_s=10)
     assert (late.received, late.latencies) == (800, {bucket_of(5 * MS): 800})
 
 
 def test_messages_are_timed_by_their_due_second() -> None:
-    """Those that were due in the step and came after it count; the analysis counts by due time too."""
+    """Messages that were due in the step and arrived after it count; the analysis counts by due time too."""
     noted = tally(dict.fromkeys(range(20), 100))
     for late in range(12):
         noted.live.received(20 * NS_PER_S + late, 2_000 * MS)
@@ -107,7 +107,7 @@ def test_messages_are_timed_by_their_due_second() -> None:
 
 
 class Planted:
-    """A search by one producer, over a topology that serves so many messages a second, second by second."""
+    """A search by one producer, over a topology with the given capacity in messages per second for each second."""
 
     def __init__(self, settings: SearchSettings, serves_per_s: int, took_ms: int = 1, timed: float = 1.0) -> None:
         self._took_ms, self._timed = took_ms, timed
@@ -185,7 +185,7 @@ def test_a_step_that_would_not_end_within_the_load_is_not_begun() -> None:
 
 
 def test_a_backlog_that_does_not_drain_ends_the_search_and_is_told() -> None:
-    """What is lost on the way never arrives."""
+    """Messages that are lost in transit never arrive."""
     lossy = Planted(SearchSettings(1_000, step_s=10), serves_per_s=0)
     assert lossy.run() < 110
     assert "its backlog had not drained" in lossy.warnings[0]
@@ -211,7 +211,7 @@ def test_an_unknown_rate_is_tried_longer_once() -> None:
 
 
 def test_what_the_search_found_is_recorded_by_step(planted: Planted) -> None:
-    """For the analysis, which compares its own judgement with it."""
+    """For the analysis, which compares its result with it."""
     begins = [0, *ends_s(planted.steps)]
     assert [found.from_s for found in planted.found] == begins[:-1:2]
     assert all(

@@ -1,4 +1,4 @@
-"""Checks the warning before a run if links do not carry what its scenario sends, and the refusal if nobody gets it."""
+"""Checks the warning about links that do not carry the scenario's messages, and the error if no consumer gets them."""
 
 from argparse import ArgumentParser
 

@@ -1,4 +1,4 @@
-"""Checks that what the end of a run needs is looked for before its load."""
+"""Checks that a run looks for everything that its end needs before the load begins."""
 
 from types import SimpleNamespace
 from typing import Any, cast

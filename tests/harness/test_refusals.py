@@ -1,4 +1,4 @@
-"""Checks that what no run can have is refused before anything starts, with the sentence of the golden tables.
+"""Checks that invalid input is rejected before anything starts, with the sentences of the golden tables.
 
 A case names a scenario: a file of the table, of ``locustfiles/`` or of ``scenarios/``. Settings before it are of its
 user classes, ``Producer.in_flight = 0``, or of its `Scenario`, ``entries = {'consumers': 2}``.
@@ -36,7 +36,7 @@ LONGEST = 1_500  # characters of a sentence
 
 @pytest.fixture(autouse=True)
 def known_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every machine refuses the same: one address beside loopback, Toxiproxy, and credentials of brokers."""
+    """All machines reject the same input: one address besides loopback, Toxiproxy, and credentials of brokers."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(run_options, "addresses_here", lambda: ["127.0.0.1", "192.0.2.1"])
     monkeypatch.setattr(link_proxies, "find_toxiproxy", lambda link: Path("toxiproxy-server"))

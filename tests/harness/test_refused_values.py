@@ -1,4 +1,4 @@
-"""Checks that values which no run can have are refused in one sentence: of options, of locustfiles and of the form."""
+"""Checks that invalid values are rejected in one sentence: of options, of locustfiles and of the form."""
 
 import sys
 from argparse import ArgumentParser

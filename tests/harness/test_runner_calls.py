@@ -1,4 +1,4 @@
-"""Checks that calls of Locust's runner during a run are reported with their place, and skipped."""
+"""Checks that calls of Locust's runner during a run are skipped, and reported with their location."""
 
 from typing import Any
 

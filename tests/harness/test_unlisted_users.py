@@ -1,4 +1,4 @@
-"""Checks that user classes that the scenario does not list are refused, with the next step."""
+"""Checks that user classes outside the scenario's list are rejected, with the next step."""
 
 import pytest
 from locust import User

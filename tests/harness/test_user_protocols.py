@@ -17,7 +17,7 @@ PROTOCOLS = ("stomp", "amqp", "openwire", "core")
 
 
 def scenario(producers: list[str], consumers: list[str]) -> Scenario:
-    """A scenario with a class for each protocol; '': a class without one of its own."""
+    """A scenario with a class for each protocol; '': a class without the attribute."""
     classes = [
         type(f"{base.__name__}{number}", (base,), {"protocol": protocol, "group": base.role})
         for base, protocols in ((ProducerUser, producers), (ConsumerUser, consumers))

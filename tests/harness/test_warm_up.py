@@ -1,4 +1,4 @@
-"""Checks when a warm-up ends and by which latencies, in one process and over several."""
+"""Checks when a warm-up ends, from the latencies of one or several processes."""
 
 from collections import Counter
 
@@ -31,7 +31,7 @@ latencies = st.integers(-(10**9), 10**11)
 
 
 def live(medians_ms: list[float], kind: str = RECEIVED, per_s: int = FEWEST, received: int = 0) -> LiveLatency:
-    """So many latencies in each second from 0 on. ``received``: further messages, of other processes' producers."""
+    """Add ``per_s`` latencies in each second. ``received``: more messages, of other processes' producers."""
     latencies = LiveLatency()
     latencies.add((kind, at_s, bucket_of(round(ms * MS)), per_s) for at_s, ms in enumerate(medians_ms))
     latencies.add((UNTIMED, at_s, 0, received) for at_s in range(len(medians_ms)) if received)

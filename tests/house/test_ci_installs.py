@@ -1,4 +1,4 @@
-"""Checks that CI's steps for Chromium, iproute2 and Compose install only what is missing, and try twice."""
+"""Checks that CI's steps for Chromium, iproute2 and Compose install only missing packages, and try twice."""
 
 import os
 import shutil
@@ -25,7 +25,7 @@ def with_only(folder: Path, names: Iterable[str]) -> Path:
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """A PATH that has nothing: only what the script itself needs, and a sleep that does not wait."""
+    """A PATH that has nothing: only the programs that the script needs, and a sleep that does not wait."""
     folder = with_only(tmp_path / "bin", NEEDED)
     for name, body in (("sleep", "exit 0"), ("sudo", 'shift; exec "$@"')):
         tool(folder, name, body)

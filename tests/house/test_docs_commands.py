@@ -40,14 +40,14 @@ def commands(page: Path) -> Iterator[str]:
 
 
 def runs_of(page: Path) -> list[str]:
-    """The commands that start brokers, but for nightly plans, which have options of their own."""
+    """The commands that start brokers, except nightly plans, which have separate options."""
     starts = re.compile(r"locust -f |brokerbench up |brokerbench compare .*--scenario ")
     return [line for line in commands(page) if starts.search(line) and not any(word in line for word in START_NOTHING)]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_command_says_where_its_brokers_run(page: Path) -> None:
-    """Without it a run takes containers on one machine and processes on another."""
+    """Without it, a run uses containers on one machine and processes on another."""
     named = ("--runtime processes", *IMPLY_A_RUNTIME, *ARMS_BY_RUNTIME)
     assert [line for line in runs_of(page) if not any(word in line for word in named)] == []
 
@@ -90,7 +90,7 @@ def test_every_comparison_can_be_planned_and_its_topologies_are_equal_in_brokers
 
 @pytest.fixture
 def readers_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The current folder, with the files that the pages tell the reader to write."""
+    """The current folder, with the files that the pages ask the reader to write."""
     write_files(tmp_path)
     monkeypatch.chdir(tmp_path)
     stop_before_runs(monkeypatch)
@@ -98,7 +98,7 @@ def readers_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def needs_of(command: DocsCommand) -> tuple[pytest.MarkDecorator, ...]:
-    """A run whose brokers have disks is refused where there can be none."""
+    """A run with disks is rejected on machines that cannot have them."""
     return (pytest.mark.disks,) if "scenarios/durability.py" in str(command) else ()
 
 

@@ -13,7 +13,7 @@ LINK = re.compile(r"\]\(([^)\s]+)\)")
 
 
 def anchor(heading: str) -> str:
-    """What a heading is called in a link: small letters, without signs, dashes for spaces."""
+    """The anchor of a heading in a link: small letters, without signs, dashes for spaces."""
     return re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
 
 

@@ -1,4 +1,4 @@
-"""Checks that each room and each folder of topologies/ imports only what it may, and that no imports go in a circle."""
+"""Checks that each folder of the project and of topologies/ has only allowed imports, and that there are no cycles."""
 
 import ast
 from collections.abc import Iterable, Iterator, Mapping
@@ -94,7 +94,7 @@ def module_of(path: Path) -> str:
 
 
 def import_graph(rooms: Iterable[str]) -> dict[str, set[str]]:
-    """Module to the modules of ours that it imports, wherever the import stands."""
+    """Module to the modules of this project that it imports, at any place in the file."""
     paths = {module_of(path): path for room in rooms for path in python_files(room)}
     imports: dict[str, set[str]] = {}
     for module, path in paths.items():

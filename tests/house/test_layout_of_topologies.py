@@ -15,7 +15,7 @@ def question(tree: ast.Module) -> str:
 
 
 def repeated(trees: list[ast.Module]) -> list[str]:
-    """Names of classes that more than one module has."""
+    """Class names that occur in several modules."""
     names = [{node.name for node in tree.body if isinstance(node, ast.ClassDef)} for tree in trees]
     return sorted(
         name for name, times in Counter(name for class_names in names for name in class_names).items() if times > 1

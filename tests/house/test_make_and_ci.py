@@ -85,7 +85,7 @@ def test_who_only_runs_installs_nothing_for_development(tmp_path: Path) -> None:
 
 
 def build_amqp(folder: Path, compiler: str) -> subprocess.CompletedProcess[str]:
-    """The script that builds AMQP's library, with a pip that only says what it is asked for."""
+    """The script that builds AMQP's library, with a pip that only prints its arguments."""
     (folder / "bin").mkdir()
     executable(folder / "bin" / "python", f'case "$1" in -c) echo cc;; *) echo "$@" >>{folder}/asked;; esac')
     environment = {**os.environ, "CC": str(executable(folder / "compiler", compiler))}

@@ -1,4 +1,4 @@
-"""Checks that two sets of outputs are told apart by what differs, and by nothing that differs by itself."""
+"""Checks that comparing two sets of outputs finds real differences, and ignores values that differ in every run."""
 
 from pathlib import Path
 from typing import Any

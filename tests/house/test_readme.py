@@ -1,4 +1,4 @@
-"""Checks that the README opens with what a newcomer types, and names things as they are."""
+"""Checks that the README begins with the commands of a newcomer, and uses the right names."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Checks which tests a tier runs, that its last lines and its exit status say what ran, and what a test may see."""
+"""Checks which tests a tier runs, its last lines and exit status, and which tools a test can use."""
 
 import argparse
 import importlib.util

@@ -15,7 +15,7 @@ SERVER = "toxiproxy-server"
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """A PATH with what the script itself needs, and a sleep that does not wait."""
+    """A PATH with the programs that the script needs, and a sleep that does not wait."""
     folder = tmp_path / "bin"
     folder.mkdir()
     for name in ("bash", "mkdir", "mktemp", "mv", "rm"):

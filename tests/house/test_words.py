@@ -1,4 +1,4 @@
-"""Checks that no file names somebody's home folder."""
+"""Checks that no file names a home folder of a user."""
 
 import re
 

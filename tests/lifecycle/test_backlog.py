@@ -49,7 +49,7 @@ def test_nothing_is_received_meanwhile_and_afterwards_all_but_what_the_network_k
 
 
 def test_what_piled_up_and_how_fast_it_came_is_told_as_of_a_fault(mesh: Outcome) -> None:
-    """120 messages a second for 15 s; what had crossed to the old broker may stay there."""
+    """120 messages a second for 15 s; messages that had crossed to the old broker may stay there."""
     (away,) = mesh.summary["recovery"]["faults"]
     assert (away["kind"], away["target"], round(away["began_s"]), round(away["restored_s"])) == (
         "away",

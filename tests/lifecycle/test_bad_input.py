@@ -77,7 +77,7 @@ def test_a_class_of_users_that_the_scenario_leaves_out_is_refused_with_what_to_d
 
 @contextmanager
 def taken_port() -> Iterator[int]:
-    """One that somebody listens on, while nobody has the two before it."""
+    """A port in use, after two free ports."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = int(taken.getsockname()[1])
         if any(_taken(port - below) for below in (1, 2)):

@@ -1,4 +1,4 @@
-"""Checks whole runs that add clients: a limit that is set at a broker is found, and the broker is named."""
+"""Checks whole runs that add clients: a run finds the limit that is set at a broker, and names the broker."""
 
 from pathlib import Path
 
@@ -19,7 +19,7 @@ BROKER = """
 
 
 def full(folder: Path, names: list[str], limit: int = LIMIT) -> str:
-    """A topology of brokers that take so many connections each, joined with the first one."""
+    """A topology of brokers with these limits of connections, each linked to the first broker."""
     brokers = "".join(BROKER.format(name=name, limit=limit) for name in names)
     links = "".join(f"  - {{opened_by: {name}, to: {names[0]}, duplex: true}}\n" for name in names[1:])
     entries = ", ".join(names)

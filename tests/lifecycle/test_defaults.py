@@ -1,4 +1,4 @@
-"""Checks that every scenario ends by itself with its defaults, passes, and has the figures that it is made for."""
+"""Checks that every scenario with its defaults ends on its own, passes, and has the figures of its question."""
 
 from itertools import chain
 from pathlib import Path

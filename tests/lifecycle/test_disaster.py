@@ -1,4 +1,4 @@
-"""Checks whole runs in which a mirrored broker is killed: clients move, and what the mirror lacked is lost or late."""
+"""Checks whole runs with a mirrored broker that is killed: clients move, and messages not mirrored are lost or late."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ FAR = ("--link", "*:delay=500ms", "--seed", "7")
 
 
 def test_what_the_mirror_lacked_is_lost_with_the_broker(tmp_path: Path) -> None:
-    """Nobody starts the broker again or searches its store, and the run still ends with a verdict."""
+    """The broker is not started again and its store is not searched, and the run still ends with a verdict."""
     outcome = make_run("scenarios/disaster.py", *FAR, "-t", "25s", runs=tmp_path / "runs")
     assert (outcome.summary["verdict"], outcome.status) == ("fail", 1), outcome.output
     (fault,) = outcome.summary["recovery"]["faults"]

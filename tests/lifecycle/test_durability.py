@@ -1,4 +1,4 @@
-"""Checks on real brokers that a power failure loses what was not synced, and that nothing of a disk is left behind."""
+"""Checks on real brokers that a power failure loses unsynced data, and that no part of a disk is left behind."""
 
 import time
 from pathlib import Path
@@ -80,7 +80,7 @@ def test_a_killed_process_loses_no_unsynced_write(tmp_path: Path) -> None:
 
 @pytest.mark.timeout(TIMEOUT_S + 60)
 def test_no_disk_is_left_of_a_killed_harness(tmp_path: Path) -> None:
-    """The harness is killed while its broker is without power, which is when the broker has no guard of its own."""
+    """The harness is killed while its broker is without power. At this time the broker does not have a guard."""
     run = classic(tmp_path / "runs", "never")
     run.wait_for(r"fault power-loss of broker-1.*effective", TIMEOUT_S)
     assert left_in(tmp_path) != []

@@ -24,7 +24,7 @@ SHORT = ("-t", "3s", "--warm-up", "0", "--producers", "4", "--consumers", "4", "
 
 
 def told_of(runtime: Runtime, topology: Topology, folder: Path) -> Path:
-    """The brokers' file, with the credentials beside it."""
+    """The brokers' file, with the credentials next to it."""
     agent = runtime.management(topology.brokers[0].name)
     secrets = ExternalCredentials(runtime.credentials(), Credentials(agent.username, agent.password))
     (folder / "credentials.env").touch(mode=0o600)
@@ -49,7 +49,7 @@ class OnTheirs:
 
 @pytest.fixture(scope="module")
 def on_theirs(tmp_path_factory: pytest.TempPathFactory) -> OnTheirs:
-    """The broker stands still for 3 s by nobody's plan."""
+    """The broker is suspended for 3 s, outside the plan."""
     folder = tmp_path_factory.mktemp("external")
     with running("single", folder, memory_mb=128) as theirs:
 

@@ -1,4 +1,4 @@
-"""Checks whole runs with a broker that is killed and comes back: what is recorded, summed up and reported."""
+"""Checks whole runs with a broker that is killed and comes back: the records, the summary and the report."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Checks whole runs in which a broker hangs up on its clients, a link is slow, and a link's connector is stopped."""
+"""Checks whole runs with a broker that disconnects its clients, a slow link, and a link whose connector is stopped."""
 
 from pathlib import Path
 
@@ -40,7 +40,7 @@ def fault(run: Outcome, kind: str) -> dict[str, int]:
 
 
 def crossed_meanwhile(run: Outcome, fault: dict[str, int]) -> list[dict[str, int]]:
-    """What was received while the link was down. One second is for what the far broker had already: it is read late."""
+    """Return the messages received while the link was down, except those that the far broker already had (1 s)."""
     since_ns = fault["effective_ns"] + NS_PER_S
     return [row for row in run.events("receipts") if since_ns < row["received_ns"] < fault["ended_ns"]]
 

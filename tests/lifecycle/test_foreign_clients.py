@@ -1,4 +1,4 @@
-"""Checks what a run says of clients that are not its own, planted with stomp.py on brokers that run already."""
+"""Checks the report about clients outside the run, planted with stomp.py on brokers that run already."""
 
 import threading
 import time

@@ -1,4 +1,4 @@
-"""Checks a whole run in which a link loses its end to a kill and goes on to the standby."""
+"""Checks a whole run where a link's end is killed, and the link moves to the standby."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Checks what a headless run shows while it goes on: the Brokers page and the metrics, on real brokers."""
+"""Checks the page and the metrics of a headless run: the Brokers page and the metrics, on real brokers."""
 
 import socket
 from pathlib import Path
@@ -22,7 +22,7 @@ def scrape(port: int) -> dict[tuple[str, str], float]:
 @pytest.mark.brokers
 @pytest.mark.spark
 def test_a_headless_run_is_watched_by_page_and_prometheus(tmp_path: Path) -> None:
-    """The broker that a fault froze is not up. What a page could change is refused."""
+    """The broker that a fault froze is not up. Requests that change something are rejected."""
     page, metrics = free_port(), free_port()
     frozen = ("--fault", "freeze(broker-1, at=3, for=4)", "-t", "9s", "--warm-up", "1", "--topology", "mesh(brokers=2)")
     run = LocustRun(STEADY, *frozen, "--live", str(page), "--metrics-port", str(metrics), runs=tmp_path / "runs")

@@ -12,7 +12,7 @@ pytestmark = [pytest.mark.brokers, pytest.mark.spark, pytest.mark.nightly]
 SCENARIO = "scenarios/many_destinations.py"
 SIZE = ("--destinations", "7", "--producers", "3", "--consumers", "2", "--messages", "42", "--rate", "42")
 SENT = {1: 5, 4: 5, 7: 4, 2: 7, 5: 7, 3: 7, 6: 7}
-"""Messages of each destination: three producers send 14 each to (1, 4, 7), (2, 5) and (3, 6) in turn."""
+"""Messages of each destination: three producers send 14 each to (1, 4, 7), (2, 5) and (3, 6), round robin."""
 
 
 def check(outcome: Outcome) -> None:

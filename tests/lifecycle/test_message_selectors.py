@@ -1,4 +1,4 @@
-"""Checks what the links of a mesh do to consumers with selectors, and that one setting undoes it."""
+"""Checks the effect of a mesh's links on consumers with selectors, and that one setting prevents it."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Checks that two connections between brokers carry what one cannot, and that only one keeps messages in order."""
+"""Checks that two connections between brokers carry more than one, and that only one keeps the message order."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Checks whole runs with a link that is cut and mended: no client notices, what waited arrives, all is told."""
+"""Checks whole runs with a link that is cut and mended: no client notices, and waiting messages arrive."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Checks that a run with real-time priority has it where clients send and receive, and nowhere else."""
+"""Checks that real-time priority applies to the threads that send and receive, and to no others."""
 
 import os
 import re

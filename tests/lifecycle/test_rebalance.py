@@ -1,4 +1,4 @@
-"""Checks a whole run with a broker that joins, leaves and joins again: where its clients were, and what it recorded."""
+"""Checks a whole run with a broker that joins, leaves and joins again: where its clients were, and its records."""
 
 import re
 from collections import Counter

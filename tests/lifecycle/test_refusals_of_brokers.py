@@ -30,7 +30,7 @@ def spoken(stomp: str, amqp: str, openwire: str) -> pytest.MarkDecorator:
 
 
 class Theirs:
-    """A broker that runs already, spoken to by one protocol, and the file that tells of it."""
+    """A broker that runs already, a protocol for it, and the brokers file."""
 
     def __init__(self, entry: str, protocol: str, runtime: Runtime, folder: Path) -> None:
         self.entry, self.protocol, self.folder = entry, protocol, folder
@@ -41,7 +41,7 @@ class Theirs:
         OURS.cert_pem.write_to_path(folder / "ours.pem")
 
     def refusal(self, port: int, *arguments: str, tls: bool = False, password: str = "") -> str:
-        """The one error of a run that is told that the broker is behind this port."""
+        """Return the only error of a run whose brokers file names this port."""
         credentials = Credentials(self.credentials.username, password or self.credentials.password)
         (self.folder / "credentials.env").touch(mode=0o600)
         (self.folder / "credentials.env").write_text(

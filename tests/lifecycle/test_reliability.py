@@ -1,4 +1,4 @@
-"""Checks on real brokers what each kind of messages loses when a broker is killed, and where the lost ones are."""
+"""Checks on real brokers which kinds of messages are lost when a broker is killed, and where."""
 
 from pathlib import Path
 

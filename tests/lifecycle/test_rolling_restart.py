@@ -1,4 +1,4 @@
-"""Checks a whole run in which every broker is restarted in turn: one after the other, and nothing is lost."""
+"""Checks a whole run that restarts one broker after the other: one after the other, and nothing is lost."""
 
 from itertools import pairwise
 

@@ -1,6 +1,6 @@
 """Checks that the same scenario passes on every topology of the catalogue, with each message once.
 
-Where an option changes nothing for a whole run, tests/topologies/ checks what it does.
+If an option does not affect a whole run, tests/topologies/ checks its effect.
 """
 
 from pathlib import Path

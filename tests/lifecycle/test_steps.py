@@ -1,4 +1,4 @@
-"""Checks whole runs whose rate changes: each step has as many due messages as asked for, and the report tells it."""
+"""Checks whole runs whose rate changes: each step has the requested number of due messages, and the report shows it."""
 
 from pathlib import Path
 

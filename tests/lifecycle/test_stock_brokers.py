@@ -1,4 +1,4 @@
-"""Checks that runs pass on brokers as they come out of their archives, reached as docs/own-broker.md says."""
+"""Checks that runs pass on unchanged brokers from their archives, with the commands of docs/own-broker.md."""
 
 from collections.abc import Iterator
 
@@ -37,7 +37,7 @@ def passes(broker: StockBroker, topology: str, protocol: str) -> None:
 
 
 def test_a_stock_artemis_delivers_each_message_once(artemis: StockBroker) -> None:
-    """By STOMP, though its acceptor has no prefix that tells queues from topics."""
+    """By STOMP, although its acceptor has no prefixes that distinguish queues from topics."""
     passes(artemis, "artemis-single", "stomp")
 
 

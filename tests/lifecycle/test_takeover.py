@@ -1,4 +1,4 @@
-"""Checks a whole run in which a standby takes over from its killed active: who served the clients, what was kept."""
+"""Checks a whole run with a standby that takes over from its killed active broker."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Checks that a link with a rate limit forwards no more than that, and that the local consumer gets the rest."""
+"""Checks that a link with a rate limit keeps to it, and that the local consumer gets the remaining messages."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Checks whole runs on every version of the brokers that can be chosen, and on a build of one's own."""
+"""Checks whole runs on every available broker version, and on a custom build."""
 
 import re
 from pathlib import Path

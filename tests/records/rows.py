@@ -1,4 +1,4 @@
-"""Rows for the tests of this folder: any that a table can hold, and simple ones that tell their place."""
+"""Rows for the tests of this folder: arbitrary rows that a table can hold, and simple rows that show their position."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""Checks what a process leaves in the run folder when it is killed or its disk is full."""
+"""Checks the files in the run folder after a process is killed or its disk is full."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Checks the lists of digests: what they hold, and which files they tell as changed."""
+"""Checks the lists of digests: their content, and the files that they report as changed."""
 
 import shutil
 import subprocess

@@ -20,11 +20,11 @@ from records.writer import Recorder
 
 QUEUE = "queue://orders"
 PRODUCERS, SEQS = 9, 3
-"""Of each producer some messages of several blocks."""
+"""Some messages in several blocks for each producer."""
 
 
 def recorded(parent: Path) -> RunDirectory:
-    """Of two processes: each message is sent by the one and received by the other; some have no known identity."""
+    """For two processes: each message is sent by the one and received by the other; some have no known identity."""
     directory = RunDirectory.create(parent, "run")
     directory.write_run(RunInfo("run", "steady", "mesh", "memory", "memory"))
     sending, receiving = Recorder(directory, "sending"), Recorder(directory, "receiving")
@@ -45,7 +45,7 @@ def messages(rows: pa.Table) -> Counter[tuple[int, int]]:
 
 @pytest.fixture(params=[1, 4, 16])
 def sealed(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunDirectory:
-    """A run whose files are divided into so many parts, a few rows at a time."""
+    """A run whose files have this number of parts, a few rows at a time."""
     monkeypatch.setattr(reader, "parts_for", lambda rows: request.param)
     monkeypatch.setattr(sealed_files, "ROWS_DIVIDED_AT_ONCE", 20)
     directory = recorded(tmp_path)

@@ -1,4 +1,4 @@
-"""Checks that run folders are read back as written, and that invalid ones are refused with one sentence."""
+"""Checks that run folders are read back as written, and that invalid folders are rejected with one sentence."""
 
 import dataclasses
 import json

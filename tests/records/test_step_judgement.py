@@ -1,4 +1,4 @@
-"""Checks the one rule by which the live search and the analysis decide whether a step of a load was held."""
+"""Checks the rule that decides, in the live search and the analysis, whether a step of a load was held."""
 
 from dataclasses import replace
 
@@ -18,7 +18,7 @@ VERDICTS = st.sampled_from([True, False, None])
 
 
 def counts(fast: int = 1_000, slow: int = 0, due: int | None = None, **others: float) -> StepCounts:
-    """A step whose messages took 5 or 80 ms; those that are due beyond these never came."""
+    """A step whose messages took 5 or 80 ms; messages that are due after these never arrived."""
     due = fast + slow if due is None else due
     known = StepCounts(due, fast + slow, 0, 250, {FAST: fast, SLOW: slow}, due)
     return replace(known, **others)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Checks that temporary folders go with their processes, and that nothing else goes with them."""
+"""Checks that temporary folders are deleted with their processes, and nothing else is."""
 
 import errno
 import os

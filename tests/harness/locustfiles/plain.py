@@ -1,4 +1,4 @@
-"""Producers and consumers of one queue: what the tables of refusals mean by ``plain``."""
+"""Producers and consumers of one queue: the meaning in the tables of rejected input of ``plain``."""
 
 from brokerbench import ConsumerUser, Hold, ProducerUser, Scenario, no_acked_send_lost, run
 

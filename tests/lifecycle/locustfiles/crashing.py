@@ -1,4 +1,4 @@
-"""Makes a run in which a producer or the run controller raises an error.
+"""Makes a run where a producer or the run controller raises an error.
 
 Asks: is the error reported, and is everything taken down?
 """

@@ -1,4 +1,4 @@
-"""Makes a run in which some users have a wrong password and some ask for what the broker refuses.
+"""Makes a run with some users that have a wrong password, and some that send requests that the broker rejects.
 
 Asks: does the load continue without them?
 """
