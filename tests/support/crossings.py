@@ -28,19 +28,19 @@ def pairs_of(topology: Topology) -> list[Pair]:
 
 
 def destination_of(pair: Pair, kind: str = "queue", prefix: str = "") -> Destination:
-    """One of this pair's own, so that a message can come from nowhere else."""
+    """Return a destination for this pair only, so that a message can come from nowhere else."""
     return Destination(kind, f"{prefix}from-{pair[0]}-to-{pair[1]}")
 
 
 def predicted(topology: Topology, kind: str = "queue", prefix: str = "") -> set[Pair]:
-    """What the model says."""
+    """Return the pairs that the model predicts."""
     return {pair for pair in pairs_of(topology) if topology.reaches(*pair, str(destination_of(pair, kind, prefix)))}
 
 
 def observed(runtime: Runtime, topology: Topology, kind: str = "queue", prefix: str = "") -> set[Pair]:
-    """What messages show, the brokers being up.
+    """Return the pairs whose messages arrive, on running brokers.
 
-    All that is predicted is waited for, and then a while for what is not. A topic keeps nothing for demand that is
+    Waits for all predicted messages, and then for a while for others. A topic keeps nothing for demand that is
     still on its way, so there each message is sent again until it has come.
     """
     wanted, awaited = pairs_of(topology), predicted(topology, kind, prefix)

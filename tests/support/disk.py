@@ -1,4 +1,4 @@
-"""Provides a disk that is soon full: a small file system in memory. It takes root, or sudo without a password."""
+"""Provides a disk that is soon full: a small file system in memory. It needs root, or sudo without a password."""
 
 import subprocess
 from collections.abc import Iterator

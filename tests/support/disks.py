@@ -1,4 +1,4 @@
-"""Looks for what brokers' disks leave on a machine: mounts, loop devices and images."""
+"""Finds remains of brokers' disks on a machine: mounts, loop devices and images."""
 
 from pathlib import Path
 

@@ -16,9 +16,9 @@ REAPER = "testcontainers-ryuk-"  # Testcontainers' own clean-up: one a process, 
 
 
 def on_engine(runs: Path | None = None, *, reapers: bool = False) -> set[str]:
-    """Names of all containers and networks, but for those of runs that have nothing to do with this test.
+    """Return the names of all containers and networks, except those of runs outside this test.
 
-    ``runs``: the folder of the runs that have. ``reapers``: those of Testcontainers too.
+    ``runs``: the folder of this test's runs. ``reapers``: include Testcontainers' reapers.
     """
     own = {folder.name for folder in runs.iterdir()} if runs and runs.exists() else set()
     with client_of(find().host) as client:
@@ -33,7 +33,7 @@ def on_engine(runs: Path | None = None, *, reapers: bool = False) -> set[str]:
 
 @contextmanager
 def severable_engine(folder: Path) -> Iterator["SeverableEngine"]:
-    """The engine behind a socket file of our own, which can be taken away."""
+    """Provide the engine behind a separate socket file, which can be removed."""
     engine = SeverableEngine(folder / "engine.sock", urlsplit(find().host).path)
     before = os.environ.get("DOCKER_HOST")
     os.environ["DOCKER_HOST"] = f"unix://{engine.path}"
@@ -47,7 +47,7 @@ def severable_engine(folder: Path) -> Iterator["SeverableEngine"]:
 
 
 class SeverableEngine:
-    """Passes bytes on between a socket file and the engine's, until severed: then nobody listens any more."""
+    """Passes bytes on between a socket file and the engine's, until severed: then no process listens there."""
 
     def __init__(self, path: Path, engine: str) -> None:
         self.path = path
@@ -92,6 +92,6 @@ def _copy(source: socket.socket, target: socket.socket) -> None:
 
 
 def docker(*arguments: str, stdin: bytes = b"") -> str:
-    """Docker's own command line."""
+    """Run the docker command."""
     process = subprocess.run(["docker", *arguments], input=stdin, capture_output=True, check=True)
     return process.stdout.decode().strip()

@@ -44,7 +44,7 @@ OTHER_PROGRAMS = ("export", "git", "head", "install", "spark-submit", "test")
 """First words of the lines that call no program of this project, or call it on another machine."""
 TOOL = re.compile(r"^(?:brokerbench/)?(?:\.venv/bin/)?(locust|brokerbench|python)$")
 ONLY_PARSED = ("analyse", "report", "export", "doctor")
-"""Commands that need a finished run, or that report what a machine lacks."""
+"""Commands that need a finished run, or that report the missing tools of a machine."""
 STEADY = "scenarios/steady.py"
 VERSIONS, DESCRIPTION = cache(machine.versions), cache(machine.describe)
 
@@ -82,7 +82,7 @@ def _lines(text: str) -> Iterator[str]:
 
 
 def _ci_runs(node: Any) -> Iterator[str]:
-    """Yield what the steps of a CI file run."""
+    """Yield the commands in the steps of a CI file."""
     if isinstance(node, dict):
         if isinstance(node.get("run"), str):
             yield node["run"]
@@ -94,7 +94,7 @@ def _ci_runs(node: Any) -> Iterator[str]:
 
 
 def block_after(page: str, sentence: str) -> str:
-    """Return the code block that follows a sentence of a page: a file that the reader is told to write."""
+    """Return the code block that follows a sentence of a page: a file that the page asks the reader to write."""
     text = (ROOT / page).read_text(encoding="utf-8")
     assert sentence in text, f"{page}: no sentence {sentence!r}"
     match = re.search(r"```\w+\n(.*?)```", text[text.index(sentence) :], re.DOTALL)
@@ -140,7 +140,7 @@ PLANNED = 77
 
 def stop_before_runs(patch: pytest.MonkeyPatch) -> None:
     """Plan the runs of comparisons and nights in this process, and exit instead of making them. Every machine accepts
-    the same: nothing is connected, so what a run needs beside Python may be missing."""
+    the same: nothing is connected, so tools that a run needs besides Python may be missing."""
 
     def planned(*_: object) -> NoReturn:
         raise SystemExit(PLANNED)
@@ -199,7 +199,7 @@ def _scenario(locustfile: Path) -> Scenario:
 
 
 def try_command(command: DocsCommand) -> str:
-    """Do what the command does without starting anything. Returns how it was tried. Raises for what is not accepted."""
+    """Carry the command out without starting anything. Returns how it was tried. Raises if it is not accepted."""
     words = list(command.words[1:])
     match command.tool:
         case "locust":

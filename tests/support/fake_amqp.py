@@ -26,7 +26,7 @@ LOOK_EVERY_S = 0.01
 
 
 class Script(MessagingHandler):  # type: ignore[misc]  # proton is optional, and its types are not looked at
-    """Opens what it is asked to open, gives ``credit`` to senders and answers nothing. Override what shall differ."""
+    """Opens requested links and connections, gives ``credit`` to senders and does not answer."""
 
     def __init__(self, credit: int = 100) -> None:
         super().__init__(prefetch=0, auto_accept=False, auto_settle=False, peer_close_is_error=False)
@@ -57,7 +57,7 @@ class Script(MessagingHandler):  # type: ignore[misc]  # proton is optional, and
             link.flow(self.credit)
 
     def end(self, endpoint: Any, name: str, description: str) -> None:
-        """Close a link or a connection with a reason; after opening it, if that was not done: as brokers refuse."""
+        """Close a link or a connection with a reason, as brokers reject it: after opening it, if it is not open."""
         endpoint.open()
 
         def close() -> None:

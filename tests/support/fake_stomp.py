@@ -25,7 +25,7 @@ class Session:
         self._pieces = deque[bytes]()
 
     def read(self) -> StompFrame:
-        """The client's next frame, heart-beats passed over. Raises EOFError when it has gone."""
+        """Return the client's next frame, without heart-beats. Raises EOFError if the client has disconnected."""
         while True:
             while self._pieces:
                 piece = self._pieces.popleft()
@@ -40,7 +40,7 @@ class Session:
         self._sock.sendall(data)
 
     def welcome(self, connected: bytes = CONNECTED) -> StompFrame:
-        """Take the client's first frame and let it in."""
+        """Read the client's first frame and accept the connection."""
         hello = self.read()
         self.write(connected)
         return hello
@@ -49,7 +49,7 @@ class Session:
         self.write(f"RECEIPT\nreceipt-id:{frame.headers['receipt']}\n\n\0\n".encode())
 
     def until_gone(self) -> None:
-        """Answer what asks for a receipt, until the client leaves."""
+        """Answer requests for receipts until the client disconnects."""
         with contextlib.suppress(EOFError, OSError):
             while True:
                 frame = self.read()
@@ -60,8 +60,8 @@ class Session:
 class FakeBroker:
     """Plays ``script`` to each connection, then closes it. With a ``certificate`` it speaks TLS.
 
-    ``receive_bytes``: the size of its receive buffer. It is set before a client connects: where it shrinks later, Linux
-    drops segments that were sent for the larger one, and both sides wait for ever longer retransmission timeouts.
+    ``receive_bytes``: the receive buffer's size. It is set before a client connects: if it shrinks later, Linux drops
+    segments that were sent for the larger buffer, and both sides wait for longer and longer retransmission timeouts.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class FakeBroker:
         self._thread.join(60)
 
     def show(self, certificate: trustme.LeafCert) -> None:
-        """From now on: whoever connects again sees this one."""
+        """Show this certificate to all new connections."""
         self._tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         certificate.configure_cert(self._tls)
 

@@ -1,6 +1,6 @@
-"""Says how many tests of each group a run must have passed: each broker product, each protocol, each planted truth.
+"""Declares the minimum number of passed tests for each broker product, protocol and kind of planted truth.
 
-A tier with fewer of them proves less than it says, so it fails.
+A tier with fewer passed tests fails, as it proves less than it claims.
 """
 
 import re
@@ -12,8 +12,8 @@ from dataclasses import dataclass
 class Group:
     """Tests whose id matches ``pattern`` and which have one of ``markers`` (any test if there are none).
 
-    ``least``: so many must pass, in ``make test`` and ``make test-all``, or only in that ``tier``. ``need``: the group
-    is left out where this is.
+    ``least``: the number that must pass, in ``make test`` and ``make test-all``, or only in ``tier``. ``need``:
+    without it, the group is left out.
     """
 
     name: str
@@ -42,7 +42,7 @@ GROUPS: tuple[Group, ...] = (
     Group("planted truths, analysis", r"^tests/analysis/", frozenset({"spark"}), 40),
     Group("report", r"^tests/reports/", ANY, 85),
 )
-"""The numbers are about nine tenths of what the tier ran as they were written down."""
+"""The numbers are about nine tenths of the tests that the tier ran at the time of writing."""
 
 
 def groups_of(nodeid: str, markers: Collection[str]) -> list[str]:
@@ -50,7 +50,7 @@ def groups_of(nodeid: str, markers: Collection[str]) -> list[str]:
 
 
 def shortfalls(tier: str, passed: Mapping[str, int], left_out: Collection[str]) -> list[str]:
-    """One sentence for each group of this tier of which too few passed."""
+    """Return one sentence for each group of this tier with too few passed tests."""
     return [
         f"{group.name}: {passed.get(group.name, 0)} tests passed, at least {group.least} must"
         for group in GROUPS

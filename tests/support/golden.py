@@ -1,4 +1,4 @@
-"""Says whether golden files are written anew: BROKERBENCH_REGENERATE=1 makes pytest do so. Then read the diff."""
+"""Tells tests to write golden files again if BROKERBENCH_REGENERATE=1 is set. Then read the diff."""
 
 import os
 

@@ -1,8 +1,8 @@
-"""Shows a test only what its markers name: a plugin of pytest.
+"""Hides tools from a test unless its markers name them: a pytest plugin.
 
 Without the marker ``amqp`` a test cannot import proton. Without ``links``, ``containers``, ``browser``,
 ``namespaces`` and ``disks`` it finds none of their programs, nor a Docker engine. So a missing marker fails on the
-machine of the test's author, who has all of them. What a test starts sees no more than the test.
+machine of the test's author, who has all of them. Processes that a test starts have the same limits.
 """
 
 import os
@@ -29,7 +29,7 @@ FOLDERS = tempfile.TemporaryDirectory(prefix="brokerbench-tests-path-")
 
 @contextmanager
 def only(markers: Collection[str]) -> Iterator[None]:
-    """Inside, what the other needs bring is not there."""
+    """Hide the tools of all other needs inside the block."""
     hidden = MARKERS - set(markers)
     variables = environment(hidden)
     before = {name: os.environ.get(name) for name in variables}
@@ -43,7 +43,7 @@ def only(markers: Collection[str]) -> Iterator[None]:
 
 @cache
 def environment(hidden: frozenset[str]) -> dict[str, str | None]:
-    """The variables of a test from which the programs of these markers are hidden. None: not set."""
+    """Return the environment that hides the programs of these markers. None: the variable is not set."""
     pattern = re.compile("|".join(PROGRAMS[marker] for marker in sorted(hidden)) or "(?!)")
     beside = [str(program) for program in BESIDE.iterdir() if pattern.fullmatch(program.name)]
     folder = str(Path(sitecustomize.__file__).parent)
@@ -67,7 +67,7 @@ def set_variables(values: dict[str, str | None]) -> None:
 
 @contextmanager
 def without_modules(packages: Collection[str]) -> Iterator[None]:
-    """Inside, an import of one of these packages says that there is none."""
+    """Make imports of these packages fail inside the block."""
     imported = {name: module for name, module in sys.modules.items() if name.partition(".")[0] in packages}
     for name in imported:
         del sys.modules[name]
@@ -98,6 +98,6 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 
 @pytest.hookimpl(wrapper=True)
 def pytest_make_collect_report(collector: pytest.Collector) -> Iterator[None]:
-    """A file is read as its tests are run: only one whose every test is of AMQP may import proton."""
+    """Hide tools while a file is read, too: it may import proton only if all its tests need AMQP."""
     with only(MARKERS if is_file_of(collector.nodeid, "amqp") else MARKERS - {"amqp"}):
         return (yield)

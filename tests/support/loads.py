@@ -33,7 +33,7 @@ def address_of(runtime: Runtime, broker: str, protocol: str) -> str:
 
 
 class Load:
-    """Clients of one session; the failover URI leads to ``enter_at``, the broker names are those of all ``brokers``."""
+    """Clients of one session; the failover URI has ``enter_at``, and the broker names include all ``brokers``."""
 
     def __init__(
         self,
@@ -81,7 +81,7 @@ class Load:
     def produce(
         self, client: PooledClient, place: Destination, messages: int, body_bytes: int = 64, *, durable: bool = True
     ) -> threading.Thread:
-        """A thread that sends a thousand messages a second, as far as the broker takes them."""
+        """Start a thread that sends a thousand messages per second, as far as the broker accepts them."""
         args = (client, place, messages, body_bytes)
         sending = threading.Thread(target=self.send, args=args, kwargs={"durable": durable}, daemon=True)
         sending.start()

@@ -1,4 +1,4 @@
-"""Makes a real run as a user does: starts `locust` as a process of its own, then reads the run folder."""
+"""Makes a real run as a user does: starts `locust` as a separate process, then reads the run folder."""
 
 import json
 import os
@@ -90,7 +90,7 @@ class LocustRun:
         return self._log.read_text(encoding="utf-8", errors="replace")
 
     def wait_for(self, pattern: str, timeout_s: float = 120) -> None:
-        """Until a line of its output matches."""
+        """Wait until a line of the output matches."""
         deadline_s = time.monotonic() + timeout_s
         while not re.search(pattern, self.output):
             assert self.process.poll() is None, f"ended before {pattern!r} was printed:\n{self.output}"
@@ -112,7 +112,7 @@ class LocustRun:
 
 
 def as_a_user_has_it() -> dict[str, str]:
-    """Without what tests/conftest.py sets for the tests' own process; modules come from this repository."""
+    """Return the environment without the settings of tests/conftest.py; modules come from this repository."""
     environment = {name: value for name, value in os.environ.items() if name != "LOCUST_SKIP_MONKEY_PATCH"}
     return {**environment, "PYTHONPATH": os.pathsep.join(filter(None, (str(REPOSITORY), os.environ.get("PYTHONPATH"))))}
 
@@ -123,13 +123,13 @@ def make_run(locustfile: str, *arguments: str, runs: Path, env: Mapping[str, str
 
 
 def free_port() -> int:
-    """A loopback port that nobody listens on."""
+    """Return a free loopback port."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         return int(listener.getsockname()[1])
 
 
 def processes_of(runs: Path) -> list[str]:
-    """Command lines of all processes that have to do with a folder of runs: brokers, guards, analysis, Locust."""
+    """Return the command lines of all processes for a folder of runs: brokers, guards, analysis, Locust."""
     command_lines = []
     for process in psutil.process_iter(["cmdline", "pid"]):
         line = " ".join(process.info["cmdline"] or ())
@@ -139,7 +139,7 @@ def processes_of(runs: Path) -> list[str]:
 
 
 def nothing_left(runs: Path, within_s: float = 30.0) -> bool:
-    """Whether all of them are gone in time."""
+    """Whether all processes of the runs are gone in time."""
     deadline_s = time.monotonic() + within_s
     while processes_of(runs):
         if time.monotonic() > deadline_s:

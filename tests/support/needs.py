@@ -1,7 +1,6 @@
-"""Says what a test needs beside Python and Java, and whether this machine has it.
+"""Declares the requirements of tests besides Python and Java, and detects which of them this machine has.
 
-A need is a marker. A test has it by ``pytest.mark``, or by a rule below: from its file, a fixture that it takes
-or a parameter that it is given.
+A need is a marker. A test gets it from ``pytest.mark``, or from a rule below: by its file, a fixture or a parameter.
 """
 
 import importlib.util
@@ -25,7 +24,7 @@ ENGINE_TIMEOUT_S = 10
 
 @dataclass(frozen=True)
 class Need:
-    """``missing``: what a machine without it lacks. ``there``: looks for it, and leaves nothing behind."""
+    """``missing``: describes what is missing without it. ``there``: detects it, without side effects."""
 
     marker: str
     missing: str
@@ -54,7 +53,7 @@ def _toxiproxy() -> bool:
 
 
 def _namespaces() -> bool:
-    """iproute2 and root, or a sudo that asks nothing."""
+    """Whether there is iproute2, and root or a sudo without a password."""
     if shutil.which("ip") is None:
         return False
     if os.geteuid() == 0:
@@ -84,17 +83,17 @@ FILES = {
     "tests/lifecycle/test_bad_input.py::test_a_full_disk": "namespaces",
     "tests/lifecycle/test_durability.py": "disks",
 }
-"""What every test of a file or folder needs."""
+"""Needs of all tests in a file or folder."""
 
 FIXTURES = {"up": "links", "lan": "namespaces"}
-"""What a fixture needs. `tests/topologies_runtime/conftest.py` and `tests/distributed/test_workers.py` have them."""
+"""Needs of fixtures. `tests/topologies_runtime/conftest.py` and `tests/distributed/test_workers.py` have them."""
 
 PARAMETERS = {"amqp": "amqp"}
-"""What a test needs if one of its parameters is, or is made of, this word."""
+"""Needs of tests with this word in one of their parameters."""
 
 
 def needs_of(item: pytest.Item) -> set[str]:
-    """The markers that the rules give a test, beside those that it has."""
+    """Return the markers that the rules give a test, in addition to its explicit markers."""
     by_file = {need for start, need in FILES.items() if item.nodeid.startswith(start)}
     by_fixture = {FIXTURES[name] for name in getattr(item, "fixturenames", ()) if name in FIXTURES}
     return by_file | by_fixture | {PARAMETERS[word] for word in _words(item) if word in PARAMETERS}
@@ -107,10 +106,10 @@ def _words(item: pytest.Item) -> set[str]:
 
 
 def is_file_of(path: str, need: str) -> bool:
-    """Whether every test of a file has the need: a file that imports what is not there cannot even be read."""
+    """Whether every test of a file has the need. If it is missing, the file's imports fail."""
     return any(path.startswith(start) for start, marker in FILES.items() if marker == need and "::" not in start)
 
 
 def missing_here() -> list[Need]:
-    """What this machine lacks."""
+    """Return the needs that this machine lacks."""
     return [need for need in NEEDS if not need.there()]

@@ -21,7 +21,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 
 @dataclass(frozen=True)
 class Host:
-    """A network namespace, named as the host that it stands for."""
+    """A network namespace with the name of its host."""
 
     name: str
     link: str  # our end of its cable
@@ -46,7 +46,7 @@ class Bridged:
 
 @contextmanager
 def other_hosts(count: int) -> Iterator[Bridged]:
-    """So many hosts beside this one; afterwards nothing of them is left, whatever happened meanwhile."""
+    """Provide ``count`` other hosts, and remove them afterwards, even after errors."""
     unique = os.getpid() % 50_000  # of this test process, so that several can do it at once
     subnet, bridge = f"10.{200 + unique // 250 % 50}.{unique % 250}", f"bb{unique}"
     hosts = tuple(Host(f"bb-{unique}-{n}", f"bb{unique}v{n}") for n in range(1, count + 1))
@@ -68,19 +68,19 @@ def other_hosts(count: int) -> Iterator[Bridged]:
 
 
 def running_on(host: Host) -> list[str]:
-    """The pids of what runs there, and does not merely begin to."""
+    """Return the pids of the processes on the host, except those that are just starting."""
     return _ip("netns", "pids", host.name).split()
 
 
 def left_of(bridged: Bridged) -> list[str]:
-    """Which of their names the system still knows."""
+    """Return the names of hosts and links that the system still has."""
     listing = _ip("-brief", "link", "show") + _ip("netns", "list")
     names = [bridged.bridge, *(name for host in bridged.hosts for name in (host.name, host.link))]
     return [name for name in names if name in listing]
 
 
 def _remove(host: Host) -> None:
-    """Its processes too: they would keep the namespace, without its name."""
+    """Remove the host with its processes, which would otherwise keep the unnamed namespace."""
     if pids := running_on(host):
         subprocess.run([*AS_ROOT, "kill", "-KILL", *pids], check=False)
     _ip("netns", "del", host.name)

@@ -1,10 +1,10 @@
-"""Makes every output of a set of runs with this checkout's code, and compares what two checkouts made of them.
+"""Makes every output of a set of runs with this checkout's code, and compares the outputs of two checkouts.
 
     python -m tests.support.outputs make SET OUT        python -m tests.support.outputs compare ONE OTHER
 
-SET has a folder for each run. Those of a comparison lie below a folder `compare-…`. A folder `night-…` has a
+SET has a folder for each run. The runs of a comparison are below a folder `compare-…`. A folder `night-…` has a
 `plan.yaml` and, below `runs/`, the nights that were made of it. All is copied, and SET is left as it is. The commands
-run inside OUT, so that no path in an output tells where that is. Whatever they answer is kept, refusals too.
+run inside OUT, so that no output contains its path. All their answers are kept, including errors.
 ``compare`` exits with status 1 if anything differs beyond `NORMALISED`.
 """
 
@@ -46,11 +46,11 @@ MOST_LINES, MOST_LETTERS = 5, 300  # of what differs in a JSON file; of a line t
 NORMALISED: tuple[tuple[str, str], ...] = (
     (r"^analysis: started Spark \(\d+\.\d s\)$", "analysis: started Spark (TIME)"),
 )
-"""What differs by itself, as a pattern of a line and what it counts as."""
+"""Text that differs in every run: the pattern of a line, and its replacement."""
 
 
 def make(run_folders: Path, out: Path) -> None:
-    """Every output of the set, below ``out``, which must not be there yet."""
+    """Make every output of the set below ``out``, which must not exist yet."""
     shutil.copytree(run_folders, out / "runs", ignore=shutil.ignore_patterns(*MADE_AGAIN))
     with chdir(out):
         runs = sorted(path.parent for path in Path("runs").glob("**/run.json"))
@@ -70,7 +70,7 @@ def make(run_folders: Path, out: Path) -> None:
 
 
 def _analyse(number: int, runs: Sequence[Path]) -> None:
-    """In a Spark session of their own. One that is refused is told, and stops no other."""
+    """Analyse the runs in a separate Spark session. A rejected run is reported, and the others continue."""
     _process(f"analysis-{number}", "analyse", *map(str, runs))
 
 
@@ -91,7 +91,7 @@ def _command(name: str, *arguments: str) -> None:
 
 
 BESIDE = {"junit": "junit.xml", "markdown": "run.md"}
-"""What files beside a report are called here; others by their options."""
+"""The names of files next to a report; other files are named by their options."""
 
 
 def _of_run(run: Path) -> None:
@@ -105,7 +105,7 @@ def _of_run(run: Path) -> None:
 
 
 def _of_comparison(folder: Path) -> None:
-    """By the figures that are judged unless one says otherwise, and by two others: the first verdicts stand."""
+    """Compare by the default figures, and by two others: the first verdicts stay."""
     runs = [str(path.parent) for path in sorted(folder.glob("*/run.json"))]
     primaries = ("--primary", "throughput.received_per_s", "--primary", "latency_ms.due_to_received.p50")
     into = Path("groups", folder.name)
@@ -120,7 +120,7 @@ def _of_comparison(folder: Path) -> None:
 
 
 def _of_all(runs: Sequence[Path]) -> None:
-    """Comparisons of runs that were not made for one, all together and by scenario; most are refused."""
+    """Compare runs that were not made for a comparison, all together and by scenario; most are rejected."""
     by_scenario: dict[str, list[str]] = {}
     for run in runs:
         by_scenario.setdefault(json.loads((run / "run.json").read_text("utf-8"))["scenario"], []).append(str(run))
@@ -200,7 +200,7 @@ def _answer(validator: Draft202012Validator, document: Any) -> str:
 
 @dataclass
 class Count:
-    """What was compared of ``kind``, and how much of it differs."""
+    """The number of compared outputs of ``kind``, and of those that differ."""
 
     compared: int = 0
     differ: int = 0
@@ -208,7 +208,7 @@ class Count:
 
 @dataclass
 class Comparison:
-    """Compares two folders of outputs. ``lines``: what differs, a line each."""
+    """Compares two folders of outputs. ``lines``: one line per difference."""
 
     before: Path
     after: Path
@@ -256,7 +256,7 @@ class Comparison:
         return next(([f"line {at}: {_beside(a, b)}"] for at, (a, b) in pairs if a != b), [])
 
     def _table(self, name: str) -> list[str]:
-        """Schemas with what they say beside the columns, then rows in their order."""
+        """Compare schemas with their metadata, then rows in order."""
         try:
             before, after = (pq.ParquetFile(top / name).read() for top in (self.before, self.after))
         except (pa.ArrowException, OSError):  # one that was damaged on purpose
@@ -302,7 +302,7 @@ def _json_differences(before: Any, after: Any, place: tuple[Any, ...]) -> Iterat
 
 
 def _beside(before: str, after: str) -> str:
-    """Both from a little before the first difference on."""
+    """Return both texts from shortly before their first difference."""
     pairs = enumerate(zip(before, after, strict=False))
     at = max(0, next((at for at, (a, b) in pairs if a != b), min(len(before), len(after))) - 30)
     return f"{before[at : at + 120]!r} | {after[at : at + 120]!r}"

@@ -1,6 +1,6 @@
-"""Starts a Docker engine of the test's own, so that the test may kill it or fill its disk.
+"""Starts a separate Docker engine for a test, so that the test can kill it or fill its disk.
 
-It has a network namespace with its own firewall rules and bridges. It takes root, or sudo without a password.
+It has a network namespace with separate firewall rules and bridges. It needs root, or sudo without a password.
 """
 
 import os
@@ -50,7 +50,7 @@ class OwnEngine:
         assert self._process.poll() is None, (self.folder / "log").read_text(encoding="utf-8")[-2_000:]
 
     def kill(self) -> None:
-        """SIGKILL for the engine itself; what it has started lives on."""
+        """Kill the engine (SIGKILL); the processes that it has started keep running."""
         self._signal((self.folder / "pid").read_text(encoding="ascii"), signal.SIGKILL)
         if self._process is not None:
             self._process.wait(END_LIMIT_S)
@@ -90,7 +90,7 @@ def own_engine(disk_mb: int = 0) -> Iterator[OwnEngine]:
 
 
 def _remove(folder: Path) -> None:
-    """With what a killed engine has left mounted there."""
+    """Remove the folder with everything that a killed engine left mounted there."""
     mounts = (line.split()[1] for line in Path("/proc/self/mounts").read_text(encoding="utf-8").splitlines())
     for place in sorted((place for place in mounts if Path(place).is_relative_to(folder)), reverse=True):
         subprocess.run([*AS_ROOT, "umount", "--lazy", place], check=True)

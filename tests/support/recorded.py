@@ -1,4 +1,4 @@
-"""Plants rows in a run that is sealed already, as if a process had recorded them."""
+"""Plants rows in a sealed run, as if a process had recorded them."""
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -10,7 +10,7 @@ from records.streams import SUFFIX, StreamFile, described
 
 
 def record_instead(directory: RunDirectory, table: str, process: str, rows: pa.Table) -> None:
-    """Replace all rows of one table of a process, or add those of a new process, and seal the run anew.
+    """Replace all rows of one table of a process, or add rows of a new process, and seal the run again.
 
     All sealed files become streams again, as a seal takes no other streams.
     """

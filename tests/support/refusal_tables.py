@@ -1,4 +1,4 @@
-"""Reads golden tables of refusals: what a user writes, and below it the sentence that he gets.
+"""Reads golden tables of rejected input: the user's input, and the error message below it.
 
 A table is a text file:
 
@@ -44,7 +44,7 @@ class Refusal:
 
     @property
     def settings(self) -> str:
-        """Python before the command; often ''."""
+        """The Python code before the command; often ''."""
         return self.line.partition(MARK)[0].strip()
 
     @property
@@ -71,7 +71,7 @@ class Refusal:
 
 
 def refusals(*tables: Path) -> list[Refusal]:
-    """All cases of these tables. A line that is none of the above is an error."""
+    """Return all cases of these tables. Any other line is an error."""
     return [refusal for table in tables for refusal in _refusals(table)]
 
 

@@ -22,8 +22,8 @@ RESET = struct.pack("ii", 1, 0)  # linger for no time: the other side hears a re
 
 
 class Relay:
-    """``identity``: what clients are shown over TLS; without, bytes pass as they are. ``hang_ups``: how many of the
-    next clients are left as soon as they say something, without an answer."""
+    """``identity``: the certificate for clients; without it, there is no TLS. ``hang_ups``: number of next clients
+    that are disconnected after their first bytes."""
 
     def __init__(
         self, upstream: tuple[str, int], identity: trustme.LeafCert | None = None, *, hang_ups: int = 0
@@ -53,7 +53,7 @@ class Relay:
         return int(self._listener.getsockname()[1])
 
     def show(self, identity: trustme.LeafCert) -> None:
-        """From now on: whoever connects again sees this one."""
+        """Show this certificate to all new connections."""
         self._context = _context(identity)
 
     def cut(self) -> None:
@@ -76,7 +76,7 @@ class Relay:
             threading.Thread(target=self._pass_on, args=(client,), daemon=True).start()
 
     def _pass_on(self, client: socket.socket) -> None:
-        """Until either side ends. One thread for both ways, as TLS asks for; neither way waits for the other."""
+        """Pass bytes until either side ends. One thread serves both ways, as TLS requires, without waiting."""
         with (
             contextlib.suppress(OSError),
             client,
@@ -99,7 +99,7 @@ class Relay:
 
 
 def _hang_up(client: socket.socket) -> None:
-    """All that it says is read first: a socket closed before that sends a reset, which is no end of a stream."""
+    """Read all pending bytes before closing, as the socket would otherwise send a reset instead of an end of stream."""
     with contextlib.suppress(OSError), client:
         client.recv(CHUNK_BYTES)
         client.shutdown(socket.SHUT_WR)
@@ -108,7 +108,7 @@ def _hang_up(client: socket.socket) -> None:
 
 
 class _Stream:
-    """From one side to the other. ``held``: what the other side has not taken yet; until then no more is read."""
+    """One direction. ``held``: bytes that the other side has not accepted yet; reading pauses until then."""
 
     def __init__(self, source: socket.socket, to: socket.socket) -> None:
         self.source, self.to = source, to

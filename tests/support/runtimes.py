@@ -29,7 +29,7 @@ def private_folder(runtime: OwnBrokers[Any]) -> Path:
 
 
 def secrets_of(runtime: OwnBrokers[Any], broker: str = "broker-1") -> list[str]:
-    """Every password of the run, the bridges' own included."""
+    """Return every password of the run, including the passwords of bridges."""
     secrets = [
         line.partition("=")[2]
         for file in private_folder(runtime).iterdir()
@@ -42,7 +42,7 @@ def secrets_of(runtime: OwnBrokers[Any], broker: str = "broker-1") -> list[str]:
 
 
 def answers(runtime: OwnBrokers[Any], broker: str) -> bool:
-    """Within half a second. One that serves may take longer now and then: `eventually`."""
+    """Whether the broker answers within half a second. It may sometimes take longer: use `eventually`."""
     try:
         Jolokia(runtime.management(broker), 0.5).read("java.lang:type=Runtime", "Uptime")
     except ManagementFailed:
@@ -51,7 +51,7 @@ def answers(runtime: OwnBrokers[Any], broker: str) -> bool:
 
 
 def gone(pid: int | None) -> bool:
-    """Ended, whether or not anybody has asked how."""
+    """Whether the process has ended, reaped or not."""
     assert pid is not None
     try:
         return psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
@@ -60,13 +60,13 @@ def gone(pid: int | None) -> bool:
 
 
 def stores_in(folder: Path) -> list[Path]:
-    """What brokers of runs in a folder keep their messages in. Looks into no store: one may be on its way out."""
+    """Return the stores of the brokers of runs in a folder. Does not open them, as they may be deleted at any time."""
     return list(folder.glob("*/brokers/*/data"))
 
 
 def published(uri: str) -> bytes:
-    """What a broker tells an OpenWire client of itself. Its own first command says what it can: said back to it, that
-    makes us its equal, and the next command has its address."""
+    """Return the address that a broker announces to OpenWire clients. Its first command has its capabilities. We send
+    them back as ours, and the next command has the address."""
     where = urlsplit(uri)
     with socket.create_connection((where.hostname, where.port), timeout=60) as client:
         size = client.recv(4, socket.MSG_WAITALL)

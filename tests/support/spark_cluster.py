@@ -24,14 +24,14 @@ STOP_S = 60.0
 
 @dataclass(frozen=True)
 class SparkCluster:
-    """``environment``: what a driver on this machine needs to run on the same Java, and to keep to loopback."""
+    """``environment``: variables that make a driver on this machine use the same Java and loopback."""
 
     url: str
     folder: Path
     environment: dict[str, str]
 
     def applications(self, worker: str) -> set[str]:
-        """The applications that have had an executor on a worker."""
+        """Return the applications that have had an executor on a worker."""
         return {folder.name for folder in (self.folder / worker).glob("app-*")}
 
 
@@ -56,7 +56,7 @@ def spark_cluster(folder: Path) -> Iterator[SparkCluster]:
 
 @contextmanager
 def _daemon(cluster: SparkCluster, name: str, class_name: str, *arguments: str) -> Iterator[None]:
-    """A guard kills the daemon and its executors should the tests be killed."""
+    """Start a daemon, with a guard that kills it and its executors if the tests are killed."""
     command = guard.command_line([SPARK / "bin" / "spark-class", f"{DEPLOY}.{class_name}", *arguments])
     with (cluster.folder / f"{name}.log").open("w") as log:
         process = subprocess.Popen(

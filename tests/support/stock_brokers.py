@@ -1,4 +1,4 @@
-"""Starts brokers as they come out of their archives: only their ports are changed, as tests share a machine."""
+"""Starts unchanged brokers from their archives, except for their ports, as tests share a machine."""
 
 import os
 import shutil
@@ -16,14 +16,14 @@ from topologies.runtimes import java
 from topologies.runtimes.distribution import ensure, pinned
 
 USER, PASSWORD = "admin", "s3cret-of-admin"
-"""The login that `artemis create` is given. A stock Classic has admin with the password admin."""
+"""The login for `artemis create`. A stock Classic broker has the user admin with the password admin."""
 START_TIMEOUT_S = 90
 STOCK_PORTS = {"openwire": 61616, "amqp": 5672, "stomp": 61613, "mqtt": 1883, "ws": 61614, "console": 8161}
 
 
 @dataclass(frozen=True)
 class StockBroker:
-    """A broker that runs. ``brokers_file``: as docs/own-broker.md has it, with its real ports."""
+    """A running broker. ``brokers_file``: as in docs/own-broker.md, with the real ports."""
 
     process: subprocess.Popen[bytes]
     brokers_file: Path
@@ -87,7 +87,7 @@ def _write_files(folder: Path, uris: Mapping[str, str], management: str, name: s
 def _running(
     command: Sequence[str], settings: Mapping[str, str], folder: Path, console_port: int
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """Until the console listens, which both products start last."""
+    """Wait until the console listens, which both products start last."""
     with (folder / "broker.log").open("wb") as log:
         process = subprocess.Popen(
             command,

@@ -25,7 +25,7 @@ def body(seq: int, body_bytes: int = 64, attempt: int = 0) -> bytes:
 
 
 class Client:
-    """An open connection, and what it was told."""
+    """An open connection, and its callbacks."""
 
     def __init__(self, endpoint: Endpoint, credentials: Credentials, client_id: str = "", heartbeat_ms: int = 10_000):
         self.settled: list[tuple[object, Outcome, int, str]] = []
@@ -42,12 +42,12 @@ class Client:
         self.connection: StompConnection = answered(log_in, 60)
 
     def send(self, to: Destination, *bodies: bytes, durable: bool = True) -> None:
-        """Each with its number in this call as its token."""
+        """Send the bodies, each with its index as its token."""
         for number, message in enumerate(bodies):
             self.connection.send(Outgoing(to, message, durable, number))
 
     def outcomes(self, count: int) -> list[Outcome]:
-        """Those of the first so many sends, once they are known."""
+        """Wait for the outcomes of the first ``count`` sends, and return them."""
         until(lambda: len(self.settled) >= count)
         return [outcome for _token, outcome, _at, _reason in self.settled]
 
@@ -60,7 +60,7 @@ class Client:
         return self.connection.subscribe(Subscription(to, prefetch), on_delivery)
 
     def received(self, count: int) -> list[Reading]:
-        """What so many deliveries held, once they have come."""
+        """Wait for ``count`` deliveries, and return their content."""
         until(lambda: len(self.got) >= count)
         return [read(delivery.body, RUN) for delivery in self.got]
 

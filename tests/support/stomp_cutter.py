@@ -1,6 +1,6 @@
 """Cuts a STOMP stream into its pieces, to forward them unchanged and to check the driver's reader.
 
-It was written before the driver's `drivers.stomp.stream.FrameReader` and in another way, so each can check the other.
+It was written before the driver's `drivers.stomp.stream.FrameReader` and independently, so each can check the other.
 """
 
 import re

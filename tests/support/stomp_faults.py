@@ -115,7 +115,7 @@ class Fault:
 
 @dataclass(frozen=True)
 class Done:
-    """A fault that was applied, and to what."""
+    """A fault that was applied, and its message."""
 
     kind: str
     towards: str

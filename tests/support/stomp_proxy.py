@@ -70,12 +70,12 @@ class StompProxy:
         return sum(fault.kind == kind for fault in self.done)
 
     def seen(self, towards: str) -> int:
-        """How many SENDs (TO_BROKER) or MESSAGEs (TO_CLIENT) came by, those that were dropped too."""
+        """Return the number of SENDs (TO_BROKER) or MESSAGEs (TO_CLIENT) that passed, including dropped ones."""
         with self._lock:
             return self._ledger.counts[towards]
 
     def blackhole(self, broker: str) -> None:
-        """Pass nothing on, either way, and close nothing: what comes is kept for `resume`."""
+        """Forward nothing, either way, and close nothing: data is kept for `resume`."""
         self._gates[broker].clear()
 
     def resume(self, broker: str) -> None:
@@ -132,7 +132,7 @@ class StompProxy:
 
 
 class _Side:
-    """One socket of a link: written by both pumps, so under a lock; and what is held back on the way to it."""
+    """One socket of a link, with a lock, as both pumps write to it; and the data that is held back for it."""
 
     def __init__(self, sock: socket.socket):
         self.sock = sock
@@ -150,7 +150,7 @@ class _Side:
 
 
 class _Link:
-    """One client connection and its connection to the broker: two pumps, and the faults of what they carry."""
+    """One client connection and its connection to the broker: two pumps, and the faults of their messages."""
 
     def __init__(self, proxy: StompProxy, broker: str, client: socket.socket, upstream: socket.socket):
         self.broker = broker
@@ -200,7 +200,7 @@ class _Link:
             self.cut()
 
     def _carry(self, towards: str, piece: bytes) -> None:
-        """Pass a piece on, unless something is to happen to it."""
+        """Forward a piece, unless it has a fault."""
         if towards == TO_BROKER and self._deaf:
             return
         if not piece.endswith(END):
@@ -269,7 +269,7 @@ class _Link:
         timer.start()
 
     def _give_up_holding(self, passing: Passing) -> None:
-        """Nothing came behind it: pass it on, in order."""
+        """Forward a held message in order, as no other followed it."""
         side = self._sides[passing.towards]
         with self._holding:
             if side.held is None or side.held[0] is not passing:

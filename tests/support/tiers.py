@@ -1,6 +1,6 @@
-"""Marks each test with what it needs, lists the tests that there are, and keeps the chosen ones: a plugin of pytest.
+"""Marks each test with its needs, lists all tests, and keeps the selected ones: a pytest plugin.
 
-`python -m tests.run` chooses. Without its options pytest runs what it is asked for, and nothing is left out.
+`python -m tests.run` selects the tests. Without its options, pytest runs all requested tests.
 """
 
 import json
@@ -24,7 +24,7 @@ MEASURES_NOTHING = (
     "tests/lifecycle/test_our_own_faults.py",
     "tests/topologies_runtime/test_java.py",
 )
-"""Of the tests with Spark, those in these files and folders do not measure. Their runs are on brokers in memory."""
+"""Spark tests in these files and folders do not measure. Their runs are on brokers in memory."""
 
 
 @dataclass(frozen=True)

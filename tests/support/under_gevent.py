@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def under_gevent(folder: Path, arguments: Sequence[str], timeout_s: float = 240) -> None:
-    """Run pytest on files of ``folder`` in a patched process of its own; fails with its last words."""
+    """Run pytest on files of ``folder`` in a separate patched process; fails with its last lines."""
     named = [str(folder / argument) if (folder / argument).exists() else argument for argument in arguments]
     command = [sys.executable, "-c", PATCHED, "-q", "-p", "no:cacheprovider", *named]
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=timeout_s)

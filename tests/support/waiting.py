@@ -1,4 +1,4 @@
-"""Waits for what another thread does: looks often, and fails with a message if it never happens.
+"""Waits for a condition that another thread changes: checks often, and fails with a message after a time limit.
 
 The time limit is a minute, since a busy machine may stop any process for seconds. A wait ends as soon as its condition
 holds.
@@ -13,7 +13,7 @@ LOOK_EVERY_S = 0.01
 
 
 def until(look: Callable[[], T], timeout_s: float = 60.0) -> T:
-    """The first true value; AssertionError with the last one after the timeout."""
+    """Return the first true value. Raises AssertionError with the last value after the timeout."""
     deadline_s = time.monotonic() + timeout_s
     while not (value := look()):
         assert time.monotonic() < deadline_s, f"still {value!r} after {timeout_s:g} s"
@@ -22,9 +22,9 @@ def until(look: Callable[[], T], timeout_s: float = 60.0) -> T:
 
 
 def settled_for(look: Callable[[], T], for_s: float, timeout_s: float = 120.0) -> T:
-    """A value that stayed the same for so long; AssertionError when it never does.
+    """Return a value that stayed the same for ``for_s``. Raises AssertionError if it never does.
 
-    While the whole machine stands still nothing changes either: between two looks that counts for next to nothing.
+    While the whole machine is suspended, nothing changes: so the time between two looks counts only up to a limit.
     """
     began_s = looked_s = time.monotonic()
     value, calm_s = look(), 0.0
