@@ -38,9 +38,10 @@ def waits(timer: DueTimer, due_ns: int, woken: list[int]) -> None:
 
 @given(st.lists(st.integers(-2, 30), min_size=1, max_size=20))
 @settings(max_examples=20, deadline=None)
-def test_each_is_woken_at_its_time_and_never_earlier_than_it_takes_to_make_a_message_whatever_the_order_of_arrival(
+def test_wakes_on_schedule_in_any_arrival_order(
     after_ms: list[int],
 ) -> None:
+    """No greenlet is woken earlier than the time that it takes to make a message."""
     timer, woken, now_ns = DueTimer(), list[int](), time.monotonic_ns()
     try:
         due = [now_ns + wait_ms * MS for wait_ms in after_ms]

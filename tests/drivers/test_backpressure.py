@@ -48,7 +48,7 @@ def test_a_generator_that_is_too_slow_for_its_rate_is_later_with_every_message()
     assert lags_ns == [seq * MS for seq in range(100)]
 
 
-def test_each_write_of_what_was_due_while_brokers_held_the_producer_back_releases_the_next() -> None:
+def test_each_write_of_held_back_messages_releases_the_next() -> None:
     """The broker lets the producer go on at 1,000, and then takes 20 ms for each message. One was due later."""
     readiness = Readiness()
     readiness.released(1_000 * MS)
@@ -60,7 +60,7 @@ def test_each_write_of_what_was_due_while_brokers_held_the_producer_back_release
     assert readiness.ready_ns(1_020 * MS) == 1_060 * MS, "the write before was of a message that nobody held back"
 
 
-def test_what_was_due_before_a_late_wake_stays_late_by_as_much_though_it_waited_for_room_then() -> None:
+def test_messages_due_before_a_late_wake_stay_late() -> None:
     """The producer stood still for 150 ms, with one message in flight at a time: three more were due meanwhile."""
     readiness = Readiness()
     readiness.woke(1_000 * MS, 1_150 * MS)

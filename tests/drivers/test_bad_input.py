@@ -180,9 +180,7 @@ def test_a_place_that_the_broker_refuses_fails_by_name_and_the_connection_lives_
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("strict", ["artemis"], indirect=True)
-def test_each_message_to_a_place_that_the_broker_refuses_is_recorded_though_each_connects_anew(
-    strict: Runtime, tmp_path: Path
-) -> None:
+def test_each_message_to_a_rejected_destination_is_recorded(strict: Runtime, tmp_path: Path) -> None:
     load = Load(tmp_path, strict, "core", [NAME])
     producer = PerMessageProducer(load.session, "producers", queue("nowhere"), ProducerSettings(64))
     now_ns = load.session.clock()

@@ -61,7 +61,7 @@ def bench() -> Iterator[Bench]:
     new_bench.client.close()
 
 
-def test_a_broker_that_keeps_its_answers_back_blocks_and_says_so_with_the_first_answer(bench: Bench) -> None:
+def test_a_broker_that_withholds_answers_is_recorded_as_blocking(bench: Bench) -> None:
     bench.durable.send(0, 64, due_ns=0)
     bench.now_ns += S // 2
     bench.durable.send(1, 64, due_ns=0)
@@ -120,7 +120,8 @@ def test_a_loss_ends_the_wait(bench: Bench) -> None:
     ]
 
 
-def test_a_broker_in_memory_that_stands_still_blocks_its_producer_and_takes_everything_afterwards() -> None:
+def test_a_frozen_memory_broker_blocks_its_producer_for_a_while() -> None:
+    """Afterwards it accepts everything."""
     now_ns = [1]
     network, recorder = MemoryNetwork(["a"], credentials=BENCH, clock=lambda: now_ns[0]), KeepingRecorder()
     client = client_of(MemoryConnector(network), recorder, memory_uri("a"), clock=lambda: now_ns[0])

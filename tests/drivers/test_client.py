@@ -144,9 +144,8 @@ def test_a_refusal_after_the_first_connection_is_one_failed_attempt() -> None:
     ]
 
 
-def test_a_certificate_that_is_not_believed_at_the_first_connection_is_an_error_at_once_and_no_brokers_refusal() -> (
-    None
-):
+def test_an_untrusted_certificate_at_the_first_connection_is_an_error() -> None:
+    """It is raised at once, and not reported as a rejection by a broker."""
     client = client_of(
         ScriptedConnector(Untrusted("broker a: its certificate is a stranger's")), KeepingRecorder(), stomp_uri()
     )
@@ -155,7 +154,7 @@ def test_a_certificate_that_is_not_believed_at_the_first_connection_is_an_error_
     client.close()
 
 
-def test_a_client_ends_once_each_broker_of_its_list_has_shown_a_certificate_that_is_not_believed() -> None:
+def test_a_client_ends_once_all_its_brokers_are_untrusted() -> None:
     later = [Untrusted("b has a stranger's"), ConnectFailed("a is down"), Untrusted("b's again"), Untrusted("and a's")]
     recorder, connector = KeepingRecorder(), ScriptedConnector(None, *later)
     client = client_of(connector, recorder, stomp_uri())

@@ -268,7 +268,7 @@ def test_users_spread_evenly_over_a_pool_that_is_no_larger_than_asked_for(users:
     assert max(shares.values()) - min(shares.values()) <= 1
 
 
-def test_several_producers_and_consumers_share_one_connection_and_each_has_its_own_number() -> None:
+def test_users_of_a_shared_connection_have_different_numbers() -> None:
     pooled, settled, receipts = Pooled(), [], []
     users = pooled.users(4)
     for user in users:
@@ -307,7 +307,7 @@ def test_the_connection_stays_until_the_last_user_has_left() -> None:
     pooled.network.close()
 
 
-def test_a_shared_connection_that_is_lost_puts_every_users_sends_in_doubt_and_sends_them_again() -> None:
+def test_a_lost_shared_connection_resends_all_users_doubtful_messages() -> None:
     pooled, settled = Pooled(), []
     users = pooled.users(3)
     producers = []
@@ -330,7 +330,8 @@ def test_a_shared_connection_that_is_lost_puts_every_users_sends_in_doubt_and_se
     pooled.network.close()
 
 
-def test_each_user_of_a_connection_that_was_refused_is_told_and_the_broker_is_asked_once() -> None:
+def test_users_of_a_rejected_connection_share_one_attempt() -> None:
+    """Each user gets the error, but the broker gets one request."""
     pooled = Pooled()
     pooled.network.refuse_logins("a")
     for user in pooled.users(3):

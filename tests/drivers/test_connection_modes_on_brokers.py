@@ -34,9 +34,7 @@ def broker(request: pytest.FixtureRequest, protocol: str) -> Runtime:
 
 
 @pytest.mark.parametrize("protocol", protocols("openwire"))
-def test_producers_and_consumers_share_two_connections_and_each_message_is_whose_it_is(
-    broker: Runtime, protocol: str, tmp_path: Path
-) -> None:
+def test_users_share_two_connections_and_keep_their_messages(broker: Runtime, protocol: str, tmp_path: Path) -> None:
     load, place = Load(tmp_path, broker, protocol, ["broker-1"]), queue("pooled")
     for _ in range(4):
         load.consume(load.client("consumer", "pooled", 1), place)

@@ -159,7 +159,8 @@ def test_a_durable_subscription_without_a_client_id_is_refused() -> None:
         client.consumer(Subscription(Destination.parse("topic://p"), durable_name="book"), run=RUN, on_receipt=print)
 
 
-def test_a_consumer_that_takes_time_records_one_message_at_a_time_and_acknowledges_it_after_its_work() -> None:
+def test_a_slow_consumer_acknowledges_each_message_after_its_work() -> None:
+    """It records one message at a time."""
     recorder, connector, received = KeepingRecorder(), ScriptedConnector(), list[Received]()
     client = client_of(connector, recorder, stomp_uri(), number=4)
     client.open()

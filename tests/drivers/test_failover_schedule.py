@@ -137,7 +137,7 @@ def polling(uri: FailoverUri, polls: int) -> State:
     return state
 
 
-def test_a_loss_while_a_better_broker_is_away_waits_for_the_poll_and_goes_on_with_its_back_off() -> None:
+def test_a_loss_while_polling_for_a_better_broker_continues_backing_off() -> None:
     uri = uri_of("failover:(A,B)?randomize=false&priorityBackup=true&initialReconnectDelay=20")
     state = reconnect.lost(uri, polling(uri, 3), RNG, "reset", pause_ms=55)
     assert state.action == Sleep(55 + 160)

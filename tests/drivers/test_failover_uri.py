@@ -176,7 +176,7 @@ def test_an_option_is_honoured_or_refused_by_its_name(name: str, protocol: str) 
         )
 
 
-def test_refusals_are_in_order_those_of_openwire_alone_then_those_of_cores_own_then_the_others() -> None:
+def test_errors_come_in_order_openwire_core_then_others() -> None:
     query = "warnAfterReconnectAttempts=3&ha=true&user=x&priorityBackup=true&backup=true"
     problems = unsupported(FailoverUri.parse(f"failover:({A})?{query}"), "core")
     assert [problem.split(" is ")[0] for problem in problems if " is " in problem] == [
@@ -248,7 +248,8 @@ def test_any_text_is_read_or_refused_in_a_sentence(text: str) -> None:
         assert FailoverUri.parse(text).servers
 
 
-def test_a_client_that_enters_at_a_place_tries_that_broker_first_and_the_others_in_their_order() -> None:
+def test_a_client_with_a_place_tries_its_broker_first() -> None:
+    """It tries the other brokers in their order."""
     uri = FailoverUri.parse("failover:(stomp://a:1,stomp://b:2,stomp://c:3)?timeout=5&nested.x=y")
     assert (
         str(uri.entering_at(4)) == "failover:(stomp://b:2,stomp://c:3,stomp://a:1)?timeout=5&randomize=false&nested.x=y"

@@ -42,9 +42,10 @@ def names_its_backup(runtime: Runtime, live: str) -> bool:
         pytest.param("stomp", [LIVE, BACKUP], "?randomize=false", id="stomp"),
     ],
 )
-def test_clients_of_a_live_broker_that_dies_go_to_its_backup_and_are_told_there_by_its_name(
+def test_clients_of_a_dead_live_broker_move_to_its_backup(
     tmp_path: Path, protocol: str, enter_at: list[str], options: str
 ) -> None:
+    """Their events there have the backup's name."""
     orders = queue("pair")
     with running("live-backup", tmp_path / "brokers") as runtime:
         until(lambda: names_its_backup(runtime, LIVE), ANNOUNCED_S)

@@ -250,7 +250,7 @@ def test_leftovers_are_browsed_with_their_age_and_stay(bench: Bench) -> None:
     assert bench.connector.browse(bench.network.endpoint("b"), BENCH, "empty", timeout_s=60) == []
 
 
-def test_every_subscriber_of_a_topic_gets_each_message_and_a_durable_one_the_missed_too(bench: Bench) -> None:
+def test_topic_subscribers_get_all_messages_and_durable_ones_missed_messages(bench: Bench) -> None:
     publisher, reader = bench.connect("a", "publisher"), bench.connect("b", "reader")
     plain, durable = list[Delivery](), list[Delivery]()
     reader.subscribe(Subscription(PRICES), plain.append)

@@ -199,9 +199,10 @@ class Source:
     def forget(self, client: object) -> None: ...
 
 
-def test_a_producer_with_a_connection_for_each_message_is_late_before_it_connects_and_not_for_want_of_room(
+def test_a_per_message_producer_is_late_before_it_connects(
     bench: Bench,
 ) -> None:
+    """It is not late because of missing room in flight."""
     settings = ProducerSettings(64, in_flight=2)
     producer = PerMessageProducer(Source(bench), "producers", ORDERS, settings)  # type: ignore[arg-type]
     bench.network.freeze("a")

@@ -97,7 +97,7 @@ def test_an_answer_that_comes_before_the_write_returns_is_kept() -> None:
 
 
 @pytest.mark.parametrize("answer", [Outcome.ACKED, Outcome.FAILED])
-def test_an_answer_that_came_while_its_batch_was_being_written_stays_when_the_connection_is_lost(
+def test_an_early_answer_to_a_batch_survives_a_lost_connection(
     answer: Outcome,
 ) -> None:
     def answered_then_lost(connection: ScriptedConnection) -> None:
@@ -303,7 +303,8 @@ class CountingStatistics(NoStatistics):
 
 
 @pytest.mark.parametrize("more_attempts", [0, 3], ids=["at once", "after more attempts"])
-def test_sends_of_a_client_that_gives_up_have_their_final_outcome_so_that_no_drain_waits(more_attempts: int) -> None:
+def test_sends_of_a_failed_client_have_final_outcomes(more_attempts: int) -> None:
+    """The drain does not wait for them."""
     statistics, recorder = CountingStatistics(), KeepingRecorder()
     connector = ScriptedConnector(None, *[ConnectFailed("refused")] * 20)
     uri = stomp_uri("a", f"maxReconnectAttempts={more_attempts}&initialReconnectDelay=1&useExponentialBackOff=false")

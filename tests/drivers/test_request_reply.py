@@ -97,7 +97,7 @@ def test_a_message_that_asks_for_no_reply_gets_none(bench: Bench) -> None:
     assert Counter(row.consumer for row in replies) == {2: REQUESTS}
 
 
-def test_a_reply_that_the_broker_refuses_is_recorded_as_failed_and_its_request_is_acknowledged() -> None:
+def test_a_rejected_reply_is_failed_and_its_request_acknowledged() -> None:
     def refuse_replies(connection: ScriptedConnection) -> None:
         def refuse(message: Outgoing) -> None:
             raise DriverError(f"{message.destination.name}: no such temporary queue")

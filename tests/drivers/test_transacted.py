@@ -186,7 +186,7 @@ def test_a_client_leaves_the_connection_by_which_a_transaction_was_on_its_way_ag
     bench.close()
 
 
-def test_a_transaction_that_stays_open_is_no_blocked_broker_but_a_commit_without_answer_is() -> None:
+def test_an_unanswered_commit_blocks_but_an_open_transaction_does_not() -> None:
     now_ns = [S]
     bench = Bench(clock=lambda: now_ns[0])
     bench.send(0, 1)

@@ -102,7 +102,8 @@ def referrals(uri: str = URI) -> UpdatedUris:
     return UpdatedUris("producers client 1", FailoverUri.parse(uri), BROKERS)
 
 
-def test_a_named_broker_is_reached_as_the_failover_uri_says_and_any_other_as_it_was_named() -> None:
+def test_a_named_broker_uses_its_address_in_the_failover_uri() -> None:
+    """A broker that is not in the URI uses the address that it was named with."""
     heard = referrals()
     assert heard.server("10.0.0.2:61616") == B
     assert heard.server("localhost:3") == C
@@ -121,7 +122,7 @@ def test_a_broker_that_names_none_of_the_run_is_left_out_and_told_once(caplog: p
     )
 
 
-def test_the_last_broker_that_names_others_counts_and_one_that_names_none_changes_nothing() -> None:
+def test_the_last_list_of_other_brokers_counts() -> None:
     heard = referrals()
     heard.hear(naming("localhost:2"))
     heard.hear(naming("localhost:3", "localhost:2"))
@@ -138,7 +139,7 @@ def test_whoever_wants_no_updates_hears_none() -> None:
     assert heard.refresh().updated == ()
 
 
-def test_a_client_is_sent_on_at_once_before_the_rest_of_the_pass_and_round_in_circles_no_more_than_once() -> None:
+def test_redirects_are_followed_at_once_but_never_in_circles() -> None:
     uri = FailoverUri.parse(URI.replace("localhost:2?x=1)", "localhost:2?x=1,stomp://localhost:3?x=1)"))
     begun = reconnect.begin(uri, Random(1))
     sent = reconnect.redirected(begun, C)

@@ -277,9 +277,10 @@ class Stuck:
 
 
 @pytest.mark.parametrize("held_back", [False, True])
-def test_what_a_producer_did_not_begin_is_missed_or_withheld_by_the_brokers_though_it_is_stopped_in_a_send(
+def test_unsent_messages_of_a_stopped_producer_are_missed_or_withheld(
     held_back: bool,
 ) -> None:
+    """The producer is stopped during a send."""
     bench = Bench("one")
     user, stuck = cast(ProducerUser, bench.producer(bench.environment)), Stuck()
     stuck.held_back = held_back
@@ -371,7 +372,7 @@ class LeavesSome(NativeClient):
             raise DriverError("no broker is left; check that one is up")
 
 
-def test_what_the_brokers_held_back_is_not_counted_once_more_if_the_producer_fails_afterwards(
+def test_withheld_messages_are_counted_once_if_the_producer_fails(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     bench = Bench("one")
@@ -417,7 +418,7 @@ def test_stays_that_cannot_be_are_refused_with_the_class(settings: dict[str, Any
         type("Away", (ConsumerUser,), settings)
 
 
-def test_a_user_that_may_fail_and_fails_in_its_on_start_is_done_without_and_not_stopped_again() -> None:
+def test_a_user_failing_in_on_start_is_not_stopped_again() -> None:
     new_bench = Bench("one")
     stopped = []
 

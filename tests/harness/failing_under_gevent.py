@@ -168,9 +168,10 @@ def test_what_a_user_recorded_before_it_failed_stays_and_the_rest_is_told_as_uns
     assert bench.run.load_generators.tally().missed == 0
 
 
-def test_sends_in_flight_of_users_that_give_up_are_settled_so_that_the_drain_waits_for_none(
+def test_sends_in_flight_of_failed_users_are_settled(
     bench_of: Callable[..., Bench],
 ) -> None:
+    """The drain does not wait for them."""
     bench = bench_of(Orders, MayFail, Takers)
     tally = bench.run.load_generators.tally
 
@@ -214,9 +215,11 @@ def test_where_every_producer_has_failed_the_load_ends_with_the_error(
     assert (bench.run.load.window is None) == (when == "before")
 
 
-def test_a_subscriber_of_a_topic_that_fails_in_the_load_ends_it_as_its_messages_would_count_as_lost(
+def test_a_topic_subscriber_that_fails_ends_the_load(
     bench_of: Callable[..., Bench],
 ) -> None:
+    """Its messages would otherwise count as lost."""
+
     class Listener(Takers):
         may_fail, group, destination = True, "guests", "topic://prices"
 

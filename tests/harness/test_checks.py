@@ -84,7 +84,7 @@ def test_a_scenario_is_named_after_its_locustfile() -> None:
     assert Scenario((Producer, Consumer), "mesh", Hold(for_s=1), ()).name == "test_checks"
 
 
-def test_a_fault_that_cut_nobody_off_is_named_as_such_and_the_record_is_not_called_incomplete() -> None:
+def test_a_fault_that_disconnected_no_client_is_reported() -> None:
     """Clients of a broker that freezes for a moment stay connected: they were on it, and lost nothing."""
     (reason,) = unmet((somebody_cut_off(),), {"recovery": {"cut_off": 0}})
     assert "it needs a client that a fault cut off: recovery.cut_off is 0" in reason

@@ -33,7 +33,7 @@ def lines(off: ClientsOff, losses: ConnectionLosses, *at_s: float) -> list[str]:
     return [off.line(losses, round(moment_s * S)) for moment_s in at_s]
 
 
-def test_users_that_share_a_connection_are_off_and_back_together_and_count_one_by_one() -> None:
+def test_users_of_a_shared_connection_disconnect_and_return_together() -> None:
     losses, off = connected(1), clients_off(FAULT_NS)
     losses.share(10, 9)
     losses.share(11, 9)

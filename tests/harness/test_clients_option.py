@@ -33,7 +33,8 @@ def options_of(clients: str = "", **settings: str) -> Namespace:
     return Namespace(**{**vars(parser.parse_args(["--runtime", "memory"])), "clients": clients, **settings})
 
 
-def test_the_steps_say_how_many_users_there_are_how_many_begin_and_how_long_the_load_lasts() -> None:
+def test_steps_set_the_users_and_the_length_of_the_load() -> None:
+    """Also the number of users at the beginning."""
     made_plan = plan.make(scenario(), read(options_of(), scenario(), None))
     assert made_plan.counts == {"Producer": 10, "Consumer": 10}
     assert (made_plan.clients_before_load, made_plan.load_s, made_plan.load_bound) == (5, 20.0, "at most ")
@@ -44,7 +45,8 @@ def test_the_steps_say_how_many_users_there_are_how_many_begin_and_how_long_the_
     assert made_plan.info.client_steps == made_plan.info.options["clients"] == "5@10s,20@10s,connect=2000,p99=500"
 
 
-def test_the_option_overrides_the_scenarios_steps_and_the_rate_is_that_of_the_last_one() -> None:
+def test_the_option_overrides_the_scenarios_steps() -> None:
+    """The rate applies to the last step."""
     made_plan = plan.make(scenario(), read(options_of("4,8@5s,p99=9", rate="40"), scenario(), None))
     assert (made_plan.counts["Producer"], made_plan.load_s, Producer.sends_per_second) == (4, 10.0, 10.0)
     assert plan.would_run(made_plan)["clients"] == "4@5s,8@5s,connect=2000,p99=9"

@@ -80,9 +80,10 @@ def process(went: ClockAssessment) -> ProcessInfo:
 
 
 @pytest.mark.parametrize("ppm", [20, -20, 400])
-def test_an_hour_of_a_clock_that_runs_evenly_faster_is_not_doubted_and_bounds_no_more_than_its_answers(
+def test_a_clock_that_drifts_evenly_is_not_in_doubt(
     ppm: float,
 ) -> None:
+    """After an hour, its error bound is not larger than the bounds of its answers."""
     went = after_an_hour(ppm)
     assert (went.doubt, went.offset_ns) == ("", 0)
     assert went.bound_ns <= MS // 10 + 1

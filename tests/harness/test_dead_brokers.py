@@ -97,7 +97,7 @@ def test_a_broker_that_is_still_to_join_is_not_running_rather_than_dead(brokers:
     assert brokers.states() == {"broker-1": "up", "broker-2": "dead", "broker-3": "not running"}
 
 
-def test_a_broker_that_a_fault_took_down_does_not_serve_until_clients_can_log_in_again(
+def test_a_broker_taken_down_serves_again_after_a_login(
     brokers: BrokerEnvironment,
 ) -> None:
     brokers.runtime = Runtime((), "")  # type: ignore[assignment]

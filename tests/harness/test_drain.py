@@ -28,7 +28,7 @@ def test_empty_queues_and_answered_sends_for_a_second_are_drained() -> None:
     assert decide(looks((0, 9, 0), (0, 9, 0), (0, 9, 0)), DrainLimits(60)) == "drained"
 
 
-def test_queues_that_were_empty_at_one_look_only_may_still_hold_a_message_between_two_brokers() -> None:
+def test_queues_empty_only_once_may_miss_a_moving_message() -> None:
     assert decide(looks((0, 8, 1), (0, 9, 0), (0, 9, 0)), DrainLimits(60)) == "wait"
 
 
@@ -115,7 +115,8 @@ def test_a_drain_that_runs_out_of_time_says_whether_messages_moved_or_were_stuck
     assert timeout_text(looks(*states), AFTER_A_FAULT) == f"the drain ended after 30 s {sentence}"
 
 
-def test_a_broker_that_says_nothing_at_some_looks_does_not_keep_stuck_messages_from_being_stuck() -> None:
+def test_stuck_messages_are_found_despite_missing_answers() -> None:
+    """The broker does not answer some of the requests."""
     assert decide(looks(*[(0, 9, 3 if look % 2 else None) for look in range(11)]), DrainLimits(60)) == "stuck"
 
 
@@ -199,6 +200,6 @@ def stuck_after(*faults: Fault, work_ms: float | str = 0) -> float:
     return RunController._drain_limits(controller).stuck_after_s
 
 
-def test_consumers_that_take_long_for_a_message_get_five_times_as_long_until_the_next() -> None:
+def test_slow_consumers_get_five_times_their_work_time() -> None:
     assert stuck_after(work_ms=100) == STUCK_AFTER_S
     assert stuck_after(work_ms="exponential(6000)") == 30.0

@@ -24,7 +24,8 @@ def test_the_loads_of_users_that_fail_pass_under_gevent() -> None:
     under_gevent(Path(__file__).parent, ["failing_under_gevent.py", "--timeout=120"])
 
 
-def test_a_class_that_lost_users_is_one_sentence_with_what_they_never_sent_and_the_first_error() -> None:
+def test_failed_users_of_a_class_are_one_sentence() -> None:
+    """It has the number of unsent messages and the first error."""
     assert list(done_without(LOST, {"Guest": 4, "Order": 3, "Taker": 1})) == [
         "2 of 4 users Guest failed (may_fail), and the load went on without them; 1,500 of their messages were never "
         "sent. The first error: broker b refused user 'guest'. Check the password.",

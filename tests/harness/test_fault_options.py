@@ -108,7 +108,8 @@ def turns(plan: Plan) -> list[tuple[str, str, float, float | None]]:
     return [(fault.kind, fault.target, fault.at_s, fault.turn_pause_s) for fault in plan.faults]
 
 
-def test_a_rolling_restart_is_a_restart_of_each_broker_and_each_waits_for_the_one_before() -> None:
+def test_a_rolling_restart_restarts_one_broker_after_the_other() -> None:
+    """Each restart waits for the previous one."""
     expected = [
         ("restart", "broker-1", 4, None),
         ("restart", "broker-2", 4, 2.5),
@@ -159,7 +160,7 @@ def test_a_load_that_ends_after_its_faults_does_so_unless_its_end_is_given() -> 
     assert length(*fault, "--rate", "100@20s") == (20, None)
 
 
-def test_a_load_that_ends_after_a_rolling_restart_is_expected_to_take_some_seconds_a_broker() -> None:
+def test_the_expected_load_includes_seconds_per_restarted_broker() -> None:
     scenario = Scenario((Producer, Consumer), "mesh", Hold(for_s=900, after_faults_s=10), (no_acked_send_lost(),))
 
     def expected_length(*arguments: str) -> tuple[float | None, str]:
@@ -190,7 +191,7 @@ def test_a_rolling_restart_that_may_not_end_within_the_load_is_warned_of() -> No
     assert not warnings("rolling-restart(consumers, at=10)", "source-and-sink")
 
 
-def test_the_option_may_be_given_several_times_and_takes_the_place_of_the_scenarios_own() -> None:
+def test_repeated_fault_options_replace_the_scenarios_faults() -> None:
     own = (KillBroker("broker-3", 1, 2),)
     plan = planned("--fault", "kill(broker-1, at=1, for=2)", "--fault", "freeze(broker-2, at=3, for=1)", faults=own)
     assert plan.faults == (KillBroker("broker-1", 1, 2), FreezeBroker("broker-2", 3, 1))

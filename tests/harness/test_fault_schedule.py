@@ -210,7 +210,8 @@ def test_a_killed_broker_is_expected_to_be_down_until_it_serves_again_and_no_oth
 
 
 @pytest.mark.parametrize("sooner", [True, False])
-def test_a_fault_that_was_not_due_by_the_end_of_a_load_has_failed_unless_the_load_may_end_sooner(sooner: bool) -> None:
+def test_a_fault_not_due_by_the_loads_end_fails(sooner: bool) -> None:
+    """Unless the load may end sooner than planned."""
     brokers, notebook = Brokers(), Notebook()
     fault = KillBroker("b", at_s=60, for_s=1)
     line = FaultSchedule((fault,), brokers, notebook, brokers, load_may_end_sooner=sooner)  # type: ignore[arg-type]
@@ -248,7 +249,7 @@ def several(*faults: Fault, brokers: Brokers, notebook: Notebook) -> FaultSchedu
     return line
 
 
-def test_a_restart_in_turn_begins_its_pause_after_the_one_before_it_is_back_with_its_links() -> None:
+def test_a_restart_waits_for_the_preceding_broker_and_its_links() -> None:
     brokers, notebook = Brokers(unlinked=True), Notebook()
     line = several(RestartInTurn("a", 0), RestartInTurn("b", 0, after_s=0.3), brokers=brokers, notebook=notebook)
     until(lambda: brokers.started == ["a"])
@@ -333,7 +334,8 @@ def test_a_broker_that_joins_for_a_while_leaves_and_may_join_again() -> None:
     assert earlier[3] - moments["effective_ns"] >= 0.2 * S  # type: ignore[operator]
 
 
-def test_a_broker_that_left_is_started_again_after_the_load_so_that_its_messages_can_be_counted() -> None:
+def test_a_broker_that_left_is_started_after_the_load() -> None:
+    """Its messages can then be counted."""
     brokers, notebook = Brokers(down=True), Notebook()
     line = joining(JoinBroker("b", at_s=0, for_s=0.05), brokers=brokers, notebook=notebook)
     until(lambda: notebook.rows)
@@ -397,7 +399,8 @@ def test_a_fault_for_no_stated_time_lasts_until_the_load_is_over_and_is_no_failu
     assert [row[4] for row in notebook.rows] == [None]
 
 
-def test_a_broker_that_does_not_come_back_stays_expected_to_be_down_and_the_row_says_why() -> None:
+def test_a_broker_that_stays_down_has_the_reason_recorded() -> None:
+    """It also stays expected to be down."""
     brokers, notebook = Brokers(lame=True), Notebook()
     line = begun(KillBroker("b", at_s=0, for_s=0.05), brokers, notebook)
     until(lambda: notebook.rows)

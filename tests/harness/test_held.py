@@ -85,7 +85,7 @@ class Bench:
         return [(row["broker"], row["queue"], row["dead_letter"], row["producer"], row["seq"]) for row in rows]
 
 
-def test_what_a_broker_holds_for_a_subscription_is_recorded_under_its_name_and_stays_there(tmp_path: Path) -> None:
+def test_messages_held_for_a_subscription_are_recorded_and_stay(tmp_path: Path) -> None:
     bench = Bench(tmp_path)
     assert [bench.record(subscription_of()), bench.record(subscription_of())] == ["", ""]
     once = [("a", f"{CLIENT}.{NAME}", False, 1, seq) for seq in range(3)]

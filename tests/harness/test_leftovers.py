@@ -99,7 +99,8 @@ def test_dead_letters_and_canaries_keep_no_drain_waiting(queue: str) -> None:
     assert DeadLetterQueues().waiting({queue: 3, "brokerbench.canary.b": 1, "orders": 2}) == 2
 
 
-def test_of_somebody_elses_brokers_only_the_runs_own_queues_and_dead_letters_are_looked_at() -> None:
+def test_only_the_runs_queues_of_external_brokers_are_browsed() -> None:
+    """And the dead-letter queues."""
     depths = {"orders": 1, "theirs": 9, "ActiveMQ.DLQ": 2, "DLQ.orders": 3, "prices": 4}
     own = DeadLetterQueues().and_of_run(depths, ["queue://orders", "topic://prices"])
     assert own == {"orders": 1, "ActiveMQ.DLQ": 2, "DLQ.orders": 3}

@@ -9,7 +9,7 @@ from harness.options.run_options import read
 from tests.harness.test_options import Consumer, Producer, namespace, scenario
 
 
-def test_options_give_messages_their_properties_time_to_live_and_priority_and_run_json_has_them() -> None:
+def test_options_set_message_properties_and_run_json_has_them() -> None:
     arguments = ["--protocol", "openwire", "--ttl", "2.5", "--message-priority", "9", "--selector", "weight > 1"]
     options = read(namespace(*arguments, "--properties", '{"weight": [1, 2], "shop": "north"}'), scenario(), None)
     own = user_settings.remember(scenario())
@@ -35,7 +35,7 @@ def test_a_selector_of_a_class_may_match_no_message_if_it_asks_for_no_property()
     assert make(scenario(), read(namespace(), scenario(), None))
 
 
-def test_classes_that_are_to_be_at_different_brokers_may_be_where_a_topology_has_them() -> None:
+def test_classes_with_different_brokers_need_a_topology_with_them() -> None:
     class Elsewhere(ConsumerUser):
         group, destination, fixed_count = "consumers", "queue://q", 1
         stays = (Stay(place=1),)

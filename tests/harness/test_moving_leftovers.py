@@ -162,7 +162,8 @@ def test_messages_that_cross_one_link_in_each_pass_are_found_at_the_end_of_their
     assert places(leftovers) == Counter([("a", ORDERS, 1), ("a", ORDERS, 2), ("b", ORDERS, 3)])
 
 
-def test_what_still_moves_in_the_last_pass_is_told_and_what_is_missing_then_is_unaccounted_for() -> None:
+def test_movement_in_the_last_pass_leaves_missing_messages_unaccounted() -> None:
+    """The movement is reported."""
     network = Network("a", "b")
     network.put("b", range(9))  # 9 is nowhere
     for number in range(1, MOST_PASSES + 1):
@@ -220,7 +221,8 @@ def test_a_message_that_is_gone_counts_where_it_was_seen() -> None:
     assert places(leftovers) == Counter([("b", ORDERS, 1), ("b", ORDERS, 2)])
 
 
-def test_a_message_of_two_subscriptions_counts_at_each_though_one_queue_shows_it_no_more() -> None:
+def test_a_message_of_two_subscriptions_counts_for_each() -> None:
+    """Even if one queue no longer shows it."""
     network = Network("a", "b")
     for name in ("c-1.one", "c-2.two"):
         network.put("b", [1], name)
@@ -229,7 +231,7 @@ def test_a_message_of_two_subscriptions_counts_at_each_though_one_queue_shows_it
     assert places(leftovers) == Counter([("b", "c-1.one", 1), ("b", "c-2.two", 1)])
 
 
-def test_a_message_that_expires_between_two_passes_is_a_dead_letter_and_no_sign_of_movement() -> None:
+def test_a_message_expiring_between_passes_is_not_movement() -> None:
     network = Network("a", "b")
     network.put("b", [1, 2])
     network.before(2, COUNT, "a", lambda: network.take("b", [1]), lambda: network.put("b", [1], DEAD))

@@ -315,7 +315,7 @@ def test_links_go_straight_where_nothing_is_asked_of_them() -> None:
 
 
 @pytest.mark.usefixtures("credentials")
-def test_what_a_file_says_of_links_is_left_out_with_a_warning_where_the_brokers_run_already(
+def test_link_settings_are_ignored_with_a_warning_for_external_brokers(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     network = tmp_path / "network.yaml"

@@ -61,7 +61,7 @@ def test_a_load_that_begins_with_a_ramp_has_a_warm_up_of_known_length() -> None:
     assert read(options_of("100..400@20s", warm_up="2"), scenario(), None).warm_up_s == 2
 
 
-def test_a_search_lasts_as_long_as_the_scenario_lets_it_and_begins_with_its_first_rate() -> None:
+def test_a_search_has_the_scenarios_length_and_first_rate() -> None:
     searching = scenario(load=Search(SearchSettings(400), for_s=120))
     made_plan = plan.make(searching, read(options_of(""), searching, None))
     assert (made_plan.load_s, made_plan.info.held_p99_ms) == (120, 500)

@@ -78,7 +78,7 @@ def counts_of(noted: Tally, per_s: float = 100.0, for_s: int = 20) -> StepCounts
     return step_counts(noted, [RateStep(per_s, per_s, for_s)], 0.0, 1, 1.0)
 
 
-def test_a_rate_is_judged_by_what_arrives_of_what_is_due_and_not_by_what_producers_could_send() -> None:
+def test_a_rate_is_judged_by_due_and_received_messages() -> None:
     """A peer's search settled on a rate that its producers could not send."""
     slow = judge(counts_of(tally(dict.fromkeys(range(20), 80))), 500)
     assert slow == StepJudgement(False, "80.0% of what was due was received, and at least 99% is required", "received")

@@ -44,7 +44,8 @@ def test_a_control_character_or_half_of_a_surrogate_pair_is_in_no_property() -> 
         MessageProperties.of({"colour": ["red", "\udcff"]})
 
 
-def test_heaps_beyond_the_machine_are_warned_of_and_a_memory_limit_may_be_all_of_the_heap(tmp_path: Path) -> None:
+def test_heaps_beyond_the_machines_memory_cause_a_warning(tmp_path: Path) -> None:
+    """A memory limit may be as large as the heap."""
     (warning,) = (text for text in plan_of("--broker-memory", "4000000").info.warnings if "heaps" in text)
     assert warning.startswith("the heaps of 3 brokers take 12,000,000 MiB, and this machine has ")
     assert not [text for text in plan_of().info.warnings if "heaps" in text]

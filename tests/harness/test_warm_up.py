@@ -134,7 +134,7 @@ def test_processes_added_up_are_one_process(noted: list[tuple[str, int, int]]) -
     assert sum(row[3] for row in single.rows()) == len(noted)
 
 
-def test_nothing_is_counted_before_the_begin_and_after_the_end_and_only_the_last_seconds_are_kept() -> None:
+def test_only_the_last_seconds_within_the_warm_up_count() -> None:
     latencies = LiveLatency()
     latencies.note(RECEIVED, 5, 1)
     assert latencies.rows() == []

@@ -57,7 +57,8 @@ def test_a_slow_cell_of_a_matrix_leaves_the_others() -> None:
     assert (is_slow(f"{test}[containers]"), is_slow(f"{test}[processes]")) == (True, False)
 
 
-def test_too_few_tests_of_a_group_are_a_sentence_unless_the_machine_lacks_what_they_need() -> None:
+def test_too_few_passed_tests_of_a_group_are_reported() -> None:
+    """Unless the machine lacks something that the group needs."""
     enough = {group.name: group.least for group in GROUPS}
     assert shortfalls("all", enough, ()) == []
     amqp = next(group for group in GROUPS if group.need == "amqp")
@@ -110,7 +111,8 @@ TESTS = [
 ]
 
 
-def test_what_is_left_out_is_counted_by_what_is_missing_and_slow_tests_are_not_of_this_tier() -> None:
+def test_left_out_tests_are_counted_by_missing_need() -> None:
+    """Slow tests do not belong to this tier."""
     choice = run.choose(TESTS, "test", ["links", "amqp"], [])
     assert [test.nodeid for test in choice.tests] == ["tests/a.py::one"]
     assert choice.left_out == {"links": 1, "amqp": 7}
@@ -189,9 +191,10 @@ FAILED_TWO = run.Stage(1, {"a": "failed", "b": "error", "c": "passed"})
         ([run.Stage(0, {"a": "passed"})], None),
     ],
 )
-def test_up_to_three_tests_that_failed_run_once_more_and_those_that_pass_alone_are_named(
+def test_up_to_three_failed_tests_run_once_more(
     calls: list[run.Stage], comes_to: run.Stage | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Tests that then pass alone are listed."""
     chosen, remaining = list[list[str]](), list(calls)
 
     def call(_: str, nodeids: list[str], options: list[str]) -> run.Stage:

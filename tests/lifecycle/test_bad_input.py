@@ -60,7 +60,7 @@ def test_what_cannot_be_run_is_refused_in_one_sentence(
     assert len(errors.splitlines()) == 1
 
 
-def test_the_last_line_says_why_although_the_workers_of_several_processes_end_after_it(tmp_path: Path) -> None:
+def test_the_last_line_is_the_reason_although_workers_end_later(tmp_path: Path) -> None:
     assert "mesh" in refused(tmp_path, "--topology", "mehs", "--processes", "2")
 
 
@@ -141,7 +141,7 @@ def test_a_file_of_ones_own_that_makes_no_network_is_refused_with_its_line(
 
 
 @pytest.mark.brokers
-def test_a_receivers_queue_and_address_of_two_names_are_warned_of_before_any_broker_starts(tmp_path: Path) -> None:
+def test_different_names_of_queue_and_address_cause_a_warning(tmp_path: Path) -> None:
     """What stops the run afterwards is a port that is taken, so that no broker has to start for this."""
     (tmp_path / "my.yaml").write_text(NAMED_APART, encoding="utf-8")
     locustfile = (REPOSITORY / STEADY).read_text(encoding="utf-8").replace("queue://steady", "queue://parts")

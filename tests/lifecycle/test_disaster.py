@@ -27,7 +27,7 @@ def test_what_the_mirror_lacked_is_lost_with_the_broker(tmp_path: Path) -> None:
     assert nothing_left(tmp_path / "runs")
 
 
-def test_clients_move_to_the_mirror_and_what_it_lacked_comes_with_the_broker_that_was_killed(tmp_path: Path) -> None:
+def test_clients_move_to_the_mirror_and_missing_messages_come_later(tmp_path: Path) -> None:
     back = ("--fault", "kill(producers, at=10, for=20)")
     outcome = make_run("scenarios/disaster.py", *FAR, *back, runs=tmp_path / "runs")
     assert (outcome.summary["verdict"], outcome.status) == ("pass", 0), outcome.output

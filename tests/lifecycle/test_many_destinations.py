@@ -30,7 +30,8 @@ def check(outcome: Outcome) -> None:
     assert nothing_left(outcome.runs)
 
 
-def test_users_in_memory_share_the_destinations_and_each_destination_is_accounted_for(tmp_path: Path) -> None:
+def test_users_in_memory_share_the_destinations(tmp_path: Path) -> None:
+    """Every message of each destination is accounted for."""
     check(make_run(SCENARIO, *SIZE, "--warm-up", "0", "--protocol", "memory", runs=tmp_path / "runs"))
 
 

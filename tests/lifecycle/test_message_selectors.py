@@ -10,9 +10,7 @@ pytestmark = [pytest.mark.brokers, pytest.mark.spark, pytest.mark.nightly]
 
 
 @pytest.mark.parametrize("conduit", [True, False])
-def test_messages_are_left_where_nobody_selects_them_only_if_links_ask_without_selectors(
-    tmp_path: Path, conduit: bool
-) -> None:
+def test_unselected_messages_remain_only_without_selectors_on_links(tmp_path: Path, conduit: bool) -> None:
     # With this seed producers come to broker-1 too; elsewhere each message has a consumer that takes it.
     arguments = ("--topology", f"mesh(conduit={conduit})", "--seed", "7")
     outcome = make_run("scenarios/message_selectors.py", *arguments, runs=tmp_path / "runs")

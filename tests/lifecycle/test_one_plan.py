@@ -51,7 +51,7 @@ def test_a_dry_run_warns_of_consumers_that_messages_cannot_reach(tmp_path: Path)
 
 @pytest.mark.nightly  # the dry run above has the warnings
 @pytest.mark.spark
-def test_a_run_warns_of_them_before_it_says_anything_else_and_its_report_has_the_warning(tmp_path: Path) -> None:
+def test_a_run_warns_first_and_its_report_has_the_warning(tmp_path: Path) -> None:
     outcome = make_run(*TTL_TOO_SMALL, "-t", "2s", "--warm-up", "0", runs=tmp_path / "runs")
     ours = [line for line in outcome.output.splitlines() if "/brokerbench: " in line]
     assert WARNING in ours[0], outcome.output

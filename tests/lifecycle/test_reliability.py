@@ -32,9 +32,8 @@ def test_a_killed_broker_loses_none_of_what_jms_promises(tmp_path: Path, topolog
 
 @pytest.mark.timeout(2 * TIMEOUT_S)
 @pytest.mark.parametrize("uris", ["all", "one"])
-def test_on_a_network_durable_subscribers_leave_messages_behind_unless_they_stay_with_their_broker(
-    tmp_path: Path, uris: str
-) -> None:
+def test_durable_subscribers_that_move_leave_messages_behind(tmp_path: Path, uris: str) -> None:
+    """They do not if they stay with their broker."""
     outcome = make_run(RELIABILITY, "--topology", "mesh", "--uris", uris, "--seed", "1", runs=tmp_path / "runs")
     queue_counts, durable_counts = (
         outcome.summary["kinds"][kind] for kind in ("queue_persistent", "durable_topic_persistent")

@@ -30,9 +30,10 @@ def test_each_broker_is_restarted_once_the_one_before_it_is_back(restarted: Outc
         assert later["began_ns"] - earlier["restored_ns"] >= PAUSE_S * NS_PER_S
 
 
-def test_no_message_is_lost_every_client_comes_back_and_the_summary_has_a_row_for_each_restart(
+def test_a_rolling_restart_loses_no_messages_or_clients(
     restarted: Outcome,
 ) -> None:
+    """The summary has a row for each restart."""
     assert (restarted.summary["verdict"], restarted.status) == ("pass", 0), restarted.output
     assert restarted.summary["messages"]["lost"] == restarted.summary["recovery"]["never_back"] == 0
     rows = restarted.summary["recovery"]["faults"]

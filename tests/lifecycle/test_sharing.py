@@ -42,9 +42,8 @@ def test_the_settings_of_the_link_decide_which_share_each_consumer_gets(
 
 @NIGHTLY
 @pytest.mark.parametrize("protocol", ["stomp", pytest.param("amqp", marks=pytest.mark.amqp), "openwire"])
-def test_a_consumer_that_takes_time_has_one_message_at_a_time_and_the_rest_crosses_the_link(
-    tmp_path: Path, protocol: str
-) -> None:
+def test_a_slow_consumer_leaves_messages_to_the_link(tmp_path: Path, protocol: str) -> None:
+    """It has one message at a time, and the other messages cross the link."""
     size = ("--messages", "300", "--rate", "100", "--warm-up", "0", "--seed", "3")
     work = ("--protocol", protocol, "--runtime", "processes", "--work-ms", str(WORK_MS), "--prefetch", "5")
     outcome = make_run(SHARING, *size, *work, runs=tmp_path / "runs")

@@ -14,9 +14,10 @@ LINK = f"decrease_network_consumer_priority=False, rate_limit={LIMIT_PER_S}"
 TOPOLOGY = f"source-and-sink(consumers_at_both=True, {LINK})"
 
 
-def test_a_limited_link_forwards_no_more_than_its_limit_and_leaves_the_rest_to_the_consumer_beside_the_producers(
+def test_a_limited_link_leaves_messages_to_the_local_consumer(
     tmp_path: Path,
 ) -> None:
+    """It forwards at most its limit."""
     size = ("--messages", "1400", "--rate", str(RATE_PER_S), "--warm-up", "0", "--seed", "3")
     outcome = make_run("scenarios/throttle.py", "--topology", TOPOLOGY, *size, runs=tmp_path / "runs")
     assert (outcome.summary["verdict"], outcome.status) == ("pass", 0), outcome.output

@@ -21,9 +21,10 @@ SIZE = ("-t", "10s", "--warm-up", "2", "--seed", "7")
         ("ttl=1, consumer_ttl=3", {("broker-2", "ttl.second"), ("broker-2", "ttl.third")}),
     ],
 )
-def test_a_queue_waits_where_its_messages_may_cross_no_further_link_or_where_its_consumer_is_unknown(
+def test_messages_wait_where_their_ttl_or_demand_ends(
     tmp_path: Path, limits: str, waiting: set[tuple[str, str]]
 ) -> None:
+    """They may not cross another link, or the next broker does not know of the consumer."""
     outcome = make_run("scenarios/ttl.py", "--topology", f"ring({limits})", *SIZE, runs=tmp_path / "runs")
     received = {row["destination"]: row["received"] for row in outcome.results("accounting")}
     sent = {row["destination"]: row["sent"] for row in outcome.results("accounting")}

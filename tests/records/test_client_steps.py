@@ -21,7 +21,8 @@ def test_what_is_written_is_read_as_the_same(text: str) -> None:
     assert parse_client_steps(str(parse_client_steps(text))) == parse_client_steps(text)
 
 
-def test_the_clients_of_the_first_step_connect_before_the_load_and_the_others_in_the_first_half_of_theirs() -> None:
+def test_clients_connect_in_the_first_half_of_their_step() -> None:
+    """The clients of the first step connect before the load."""
     assert {ASKED.joins_s(index) for index in range(10)} == {0.0}
     assert [ASKED.joins_s(index) for index in (10, 11, 19)] == pytest.approx([10, 10.5, 14.5])
     assert [ASKED.joins_s(index) for index in (20, 40, 59)] == pytest.approx([20, 25, 29.75])

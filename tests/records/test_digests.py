@@ -56,7 +56,7 @@ def test_what_is_no_list_is_refused(tmp_path: Path, text: str) -> None:
         read_list(tmp_path / "list")
 
 
-def test_an_event_file_that_an_analysis_read_and_that_is_gone_is_no_run_to_analyse_again(folder: Path) -> None:
+def test_a_run_with_a_removed_event_file_cannot_be_analysed(folder: Path) -> None:
     directory = RunDirectory(folder)
     faults = directory.events("faults") / "main.parquet"
     require_listed_events(directory)  # nothing was analysed yet

@@ -36,7 +36,8 @@ def test_a_folder_is_for_its_owner_only_and_gone_at_the_end(tmp_path: Path) -> N
     assert names(tmp_path) == set()
 
 
-def test_the_folder_of_a_killed_process_goes_with_the_next_and_that_of_a_running_one_stays(tmp_path: Path) -> None:
+def test_a_killed_processs_folder_is_deleted_by_the_next(tmp_path: Path) -> None:
+    """The folder of a running process stays."""
     with subprocess.Popen(
         [sys.executable, "-c", MAKES_ONE, str(tmp_path)], stdout=subprocess.PIPE, text=True
     ) as process:

@@ -16,7 +16,7 @@ SLOW = (
     r"lifecycle/test_bad_input\.py::test_what_cannot_be_run.*\[arguments([1-35-9]|1\d)-",
     r"lifecycle/test_bad_input\.py::test_an_error_in_a_users_on_start.*\[(of_its_own|stopping_itself)\]",
     r"lifecycle/test_bad_input\.py::test_(a_file_of_ones_own|no_java|a_runs_folder|an_unknown_option|no_network)",
-    r"lifecycle/test_bad_input\.py::test_(the_last_line_says_why|a_receivers_queue)",
+    r"lifecycle/test_bad_input\.py::test_(the_last_line_is_the_reason|different_names_of)",
     r"lifecycle/test_one_plan\.py::(?!.*\[arguments0)",
     r"brokerbench/test_amazon_mq\.py::test_cfn_lint",
     r"brokerbench/test_nightly\.py::test_(a_failed_gate|a_plan_that_was_refused)",  # reports/nightly/ has the judging

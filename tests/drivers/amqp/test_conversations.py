@@ -80,7 +80,7 @@ def test_a_send_that_is_not_accepted_has_failed_with_the_brokers_words(
     assert client.lost == []
 
 
-def test_a_send_of_which_the_broker_says_only_how_much_it_has_received_waits_for_its_outcome() -> None:
+def test_a_send_that_is_only_partly_received_waits_for_its_outcome() -> None:
     def receive_then_accept(script: Script, delivery: Any) -> None:
         delivery.update(Transfer.RECEIVED)
         script.later.append(lambda: script.accept(delivery))
@@ -147,7 +147,8 @@ class Forbidding(Script):
         self.end(event.link, "amqp:unauthorized-access", "anna may not\n\tat broker.java:1")
 
 
-def test_a_destination_that_is_refused_is_named_with_the_brokers_words_and_the_connection_stays() -> None:
+def test_a_rejected_destination_is_named_and_the_connection_stays() -> None:
+    """The error has the broker's words."""
     with FakeBroker(Forbidding()) as broker:
         client = Client(broker)
         words = "queue://orders: amqp:unauthorized-access: anna may not$"

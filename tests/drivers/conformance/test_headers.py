@@ -24,9 +24,7 @@ def test_each_consumer_gets_what_its_selector_matches_and_the_rest_stays(stage: 
 
 @pytest.mark.smoke
 @pytest.mark.on_artemis("stomp-on-artemis", "amqp-on-artemis")
-def test_a_message_whose_time_to_live_is_over_is_delivered_to_nobody_and_is_a_dead_letter(
-    stage: Stage, connect: Connect
-) -> None:
+def test_an_expired_message_is_not_delivered_and_is_a_dead_letter(stage: Stage, connect: Connect) -> None:
     orders, client = queue("mortal"), connect()
     client.send(orders, body(1), headers=MessageHeaders(time_to_live_ms=300))
     client.send(orders, body(2), headers=MessageHeaders(time_to_live_ms=60_000))
@@ -40,9 +38,8 @@ def test_a_message_whose_time_to_live_is_over_is_delivered_to_nobody_and_is_a_de
 
 @pytest.mark.smoke
 @pytest.mark.on_artemis("amqp-on-artemis")
-def test_of_messages_that_wait_those_of_a_higher_priority_come_first_where_brokers_keep_to_it(
-    stage: Stage, connect: Connect
-) -> None:
+def test_waiting_messages_with_higher_priority_come_first(stage: Stage, connect: Connect) -> None:
+    """Only on brokers that observe priorities."""
     orders, client = queue("urgent"), connect()
     for seq, priority in enumerate((0, 9, 4)):
         client.send(orders, body(seq), headers=MessageHeaders(priority=priority))

@@ -160,7 +160,7 @@ def test_a_send_without_a_connection_fails_as_the_uri_says_and_ends_its_producer
 
 
 @pytest.mark.parametrize("durable", [True, False])
-def test_a_send_that_waits_for_credit_as_its_connection_goes_waits_no_longer_than_others(
+def test_a_send_waiting_for_credit_has_the_same_time_limit(
     single_artemis: Runtime, tmp_path: Path, durable: bool
 ) -> None:
     errors, _ = cut_while_sending(single_artemis, tmp_path, "timeout=1500", durable=durable, rate_per_s=100_000)
@@ -232,7 +232,8 @@ def private(java: Any, name: str, of: int = 0) -> Any:
     return field.get(java)
 
 
-def test_a_message_that_the_library_holds_back_as_it_moves_is_told_of_the_broker_that_got_it(tmp_path: Path) -> None:
+def test_a_message_held_back_during_failover_names_its_broker(tmp_path: Path) -> None:
+    """Its row has the broker that received it."""
     with running(two_alone(), tmp_path / "brokers") as runtime:
         bench = core_bench(runtime, tmp_path, "broker-1", "broker-2", options="?randomize=false")
         orders, client, producing = queue("held"), bench.opened(), Producing()

@@ -22,7 +22,8 @@ def core_options(options: str) -> dict[str, str]:
     return dict(parse_qsl(load_uri(uri(options)).rpartition("?")[2]))
 
 
-def test_a_failover_uri_becomes_passes_over_the_list_and_no_try_of_the_lost_broker_alone() -> None:
+def test_a_failover_uri_becomes_passes_over_the_list() -> None:
+    """There is no separate attempt for the lost broker."""
     assert load_uri(uri()) == (
         f"({A},{B})?reconnectAttempts=0&failoverAttempts=-1&initialConnectAttempts=-1&retryInterval=10"
         "&retryIntervalMultiplier=2.0&maxRetryInterval=30000&callFailoverTimeout=-1&useTopologyForLoadBalancing=false"

@@ -21,9 +21,10 @@ MADE, MESSAGES = 30, 5
 
 
 @pytest.mark.parametrize("protocol", ["openwire", "core"])
-def test_senders_and_subscriptions_whose_connection_goes_as_they_are_made_are_made_by_the_next_one(
+def test_senders_and_subscriptions_are_created_by_the_next_connection(
     request: pytest.FixtureRequest, tmp_path: Path, protocol: str
 ) -> None:
+    """Their connection is lost while they are created."""
     broker: Runtime = request.getfixturevalue("single_artemis" if protocol == "core" else "single_broker")
     orders, rng = queue("made"), random.Random(3)
     with relay_to(broker, protocol) as relay:

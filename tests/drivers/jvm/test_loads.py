@@ -226,7 +226,7 @@ def test_messages_carry_their_properties_by_number_and_selectors_of_each_type_ma
     assert {consumer: [seq for _, seq in got] for consumer, got in by_consumer.items()} == expected
 
 
-def test_a_message_whose_time_to_live_is_over_comes_no_more_and_a_priority_can_be_selected(bench: Bench) -> None:
+def test_expired_messages_stay_away_and_priorities_can_be_selected(bench: Bench) -> None:
     orders = queue("mortal")
     sender = bench.opened()
     for settings, number in ((MessageSettings(time_to_live_s=0.3), 50), (MessageSettings(priority=9), 51)):

@@ -37,7 +37,8 @@ def nobody(*_answer: object) -> None:
     raise AssertionError("somebody waited for it")
 
 
-def test_an_answer_that_nobody_waits_for_any_more_is_told_as_late_once_and_is_nobody_elses() -> None:
+def test_a_late_answer_is_reported_once_and_given_to_no_other() -> None:
+    """No request waits for the answer any longer."""
     requests, heard = Requests(), list[tuple[object, ...]]()
     with requests.new(lambda *answer: heard.append(answer)) as (late, _):
         pass
@@ -211,15 +212,16 @@ def test_a_subscription_that_succeeds_after_its_time_out_has_a_row_as_it_receive
     assert recorder.counts["subscriptions"] == 1
 
 
-def test_a_request_that_no_connection_will_answer_any_more_is_not_told_as_the_brokers_refusal(
+def test_a_request_without_connection_is_not_reported_as_rejected(
     jvm: Jvm, client: JavaClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """No connection will answer it any longer."""
     monkeypatch.setattr(jvm, "sender", lambda request, *_: jvm.tell("unsendable", "it is gone", False, request))
     with pytest.raises(DriverError, match=r"^g client 1: there was no longer a connection to send to .*: it is gone$"):
         client.sender(1, ORDERS, ALONE, b"")
 
 
-def test_a_message_that_a_broker_refused_is_told_with_its_destination_the_broker_and_its_words(
+def test_a_rejected_message_is_reported_with_destination_and_broker(
     jvm: Jvm, client: JavaClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(jvm, "sender", lambda request, *_: jvm.tell("sender", Sender(), None, request))
@@ -330,7 +332,7 @@ def test_a_client_whose_broker_answers_no_goodbye_says_so_and_what_it_left_in_do
 
 
 @pytest.mark.nightly
-def test_rows_of_a_client_that_was_abandoned_are_taken_once_they_are_there_however_busy_the_machine(
+def test_rows_of_an_abandoned_client_are_collected_on_busy_machines(
     jvm: Jvm, client: JavaClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(java_client, "CLOSE_TIMEOUT_S", 0.01)

@@ -130,7 +130,7 @@ def test_each_stall_is_taken_once_however_many_there_were(java: Callable[[str], 
     assert list(stalls.take()) == []
 
 
-def test_a_process_that_stands_still_has_that_on_record_for_its_python_and_for_its_jvm(tmp_path: Path) -> None:
+def test_a_suspended_process_has_stalls_of_python_and_jvm(tmp_path: Path) -> None:
     command = [sys.executable, "-c", STANDS_STILL, str(tmp_path)]
     with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdin is not None

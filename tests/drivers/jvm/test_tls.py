@@ -93,9 +93,7 @@ def test_a_broker_that_is_not_trusted_is_refused_at_once(
         broker.bench(relay, tmp_path, trust).client().open()
 
 
-def test_a_client_of_a_load_ends_on_a_broker_that_is_not_trusted_where_java_tries_for_ever(
-    broker: Broker, tmp_path: Path
-) -> None:
+def test_a_client_ends_on_an_untrusted_broker_without_retries(broker: Broker, tmp_path: Path) -> None:
     with Relay(broker.upstream, HERE) as relay:
         at = f"127.0.0.1:{relay.port}"
         bench = Bench(tmp_path, {at: BROKER}, broker.runtime.credentials(), f"failover:(ssl://{at})", broker.protocol)
@@ -105,9 +103,7 @@ def test_a_client_of_a_load_ends_on_a_broker_that_is_not_trusted_where_java_trie
 
 
 @pytest.mark.nightly
-def test_a_client_whose_last_broker_is_not_to_be_trusted_any_more_ends_with_one_error(
-    broker: Broker, tmp_path: Path
-) -> None:
+def test_a_client_ends_once_its_last_broker_is_untrusted(broker: Broker, tmp_path: Path) -> None:
     with Relay(broker.upstream, HERE) as relay:
         at = f"127.0.0.1:{relay.port}"
         bench = Bench(
@@ -135,9 +131,7 @@ def test_a_client_whose_last_broker_is_not_to_be_trusted_any_more_ends_with_one_
 
 
 @pytest.mark.nightly
-def test_a_client_that_fails_over_to_an_untrusted_broker_tells_each_attempt_and_ends_as_its_uri_says(
-    broker: Broker, tmp_path: Path
-) -> None:
+def test_failover_to_an_untrusted_broker_records_attempts_and_ends(broker: Broker, tmp_path: Path) -> None:
     with Relay(broker.upstream, STRANGER) as untrusted:
         with Relay(broker.upstream, HERE) as relay:
             names = {f"127.0.0.1:{relay.port}": "broker-1", f"127.0.0.1:{untrusted.port}": "broker-2"}

@@ -111,9 +111,10 @@ def test_messages_go_together_and_each_is_acked_by_the_commit_also_of_the_last_f
 
 @pytest.mark.nightly
 @pytest.mark.parametrize(("protocol", "resend"), [("openwire", True), ("core", False)])
-def test_through_cut_connections_acked_messages_arrive_once_and_beside_them_only_what_is_in_doubt(
+def test_acked_messages_arrive_once_through_cut_connections(
     broker: Runtime, tmp_path: Path, protocol: str, resend: bool
 ) -> None:
+    """In addition, only messages in doubt may arrive."""
     orders, count, size, rng = queue("cut"), 600, 7, random.Random(7)
     taker = consuming(broker, tmp_path / "taker", protocol, orders)
     with relay_to(broker, protocol) as relay:
@@ -149,7 +150,7 @@ def test_through_cut_connections_acked_messages_arrive_once_and_beside_them_only
 
 @pytest.mark.nightly
 @pytest.mark.parametrize(("protocol", "resend"), [("openwire", False), ("core", True)])
-def test_a_commit_that_goes_with_its_connection_leaves_all_in_doubt_and_they_go_again_together(
+def test_a_lost_commit_leaves_all_in_doubt_and_resends_them(
     broker: Runtime, tmp_path: Path, protocol: str, resend: bool
 ) -> None:
     orders = queue("doubt")

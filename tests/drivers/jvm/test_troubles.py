@@ -95,7 +95,7 @@ def test_a_sender_that_no_connection_will_make_any_more_was_not_refused(
 
 
 @pytest.mark.parametrize("losses", [1_000_000, -1])
-def test_a_client_that_leaves_asks_no_further_and_its_goodbye_waits_for_no_such_answer(
+def test_a_leaving_client_sends_no_further_requests(
     java: Callable[[str], Any], books: list[Any], hub: Any, losses: int
 ) -> None:
     client = java("brokerbench.Fleeting")(*books, losses)

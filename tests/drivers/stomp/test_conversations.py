@@ -81,7 +81,7 @@ def test_a_goodbye_waits_for_the_answers_under_way_since_a_broker_may_hang_up_at
     assert client.lost == []
 
 
-def test_a_selector_that_is_none_is_refused_though_the_broker_does_not_say_what_it_answers() -> None:
+def test_an_invalid_selector_is_rejected_without_a_receipt_id() -> None:
     def script(session: Session) -> None:
         session.welcome()
         session.read()
@@ -130,7 +130,9 @@ def test_a_send_that_is_not_durable_asks_for_nothing() -> None:
     assert client.settled == []
 
 
-def test_an_error_that_names_no_receipt_but_says_that_the_place_is_not_there_refuses_the_subscription() -> None:
+def test_an_error_about_a_missing_destination_rejects_the_subscription() -> None:
+    """The error does not name a receipt."""
+
     def script(session: Session) -> None:
         session.welcome()
         session.read()
@@ -181,7 +183,7 @@ def test_a_message_behind_two_heartbeats_is_not_lost() -> None:
         client.connection.close()
 
 
-def test_deliveries_and_receipts_go_on_while_a_send_waits_and_are_acknowledged_after_it() -> None:
+def test_deliveries_and_receipts_continue_while_a_send_waits() -> None:
     subscribed, read_on, frames = threading.Event(), threading.Event(), list[tuple[str, str]]()
 
     def message(number: str, ack: int) -> bytes:
@@ -229,7 +231,7 @@ def test_deliveries_and_receipts_go_on_while_a_send_waits_and_are_acknowledged_a
     assert client.lost == []
 
 
-def test_a_broker_that_takes_nothing_more_is_heard_all_the_same_and_gets_the_acknowledgements_once_it_does() -> None:
+def test_a_blocked_broker_is_still_read_and_gets_acknowledgements_later() -> None:
     read_on, frames = threading.Event(), list[tuple[str, str]]()
 
     def script(session: Session) -> None:
@@ -271,7 +273,7 @@ def test_a_broker_that_takes_nothing_more_is_heard_all_the_same_and_gets_the_ack
     assert client.lost == []
 
 
-def test_acknowledgements_that_piled_up_go_out_a_few_at_a_time_so_that_the_broker_is_heard_meanwhile() -> None:
+def test_piled_up_acknowledgements_are_sent_in_small_groups() -> None:
     # Long ids: Linux drops some of many small segments for a small buffer, and then waits ever longer to repeat them.
     ids, acknowledged = [f"{ack:01000}" for ack in range(6_000)], list[str]()
     many, further = ids[:4_000], ids[4_000:]
@@ -493,7 +495,7 @@ def test_a_batch_on_a_connection_that_is_gone_leaves_nothing_to_be_settled() -> 
         client.connection.close()
 
 
-def test_each_delivery_is_acknowledged_by_its_token_as_it_came_and_before_the_goodbye() -> None:
+def test_deliveries_are_acknowledged_by_token_before_disconnecting() -> None:
     tokens = [f"ID\\c{number}\\\\" for number in range(100)]
     frames = []
 

@@ -115,7 +115,7 @@ def test_a_property_that_is_no_text_is_refused_with_what_to_write() -> None:
 
 
 @pytest.mark.parametrize("client_id", ["", "shop-1"])
-def test_a_login_names_the_host_and_both_heartbeats_and_a_client_only_where_there_is_one(client_id: str) -> None:
+def test_a_login_has_host_heartbeats_and_an_optional_client(client_id: str) -> None:
     frame = parse_frame(login(Address("localhost", 61613, 5_000), Credentials("bench", "a:b"), client_id))
     assert frame.cmd == "STOMP"
     assert frame.headers == {

@@ -89,7 +89,7 @@ def test_a_broker_that_goes_is_told() -> None:
     assert owner.lost == ["the broker closed the connection"]
 
 
-def test_a_client_ends_once_its_broker_comes_back_with_a_certificate_that_is_not_believed() -> None:
+def test_a_client_ends_when_its_broker_returns_untrusted() -> None:
     let_go = threading.Event()
 
     def welcoming_for_a_while(session: Session) -> None:
