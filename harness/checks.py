@@ -8,11 +8,13 @@ import re
 from collections.abc import Collection, Iterable, Sequence
 from itertools import chain
 
-from records.checks import Check
+from records.checks import LABELLED, Check, label_of, labelled
 from records.declared_types import fits
 from records.errors import UserError
 from records.figures import NEEDS, Need
+from records.latency import labels_of
 from records.messages import KINDS
+from records.run import UserInfo
 from records.summary import FIGURES, RENAMED
 from topologies.model.spelling import nearest, plainly
 
@@ -39,7 +41,7 @@ __all__ = [
 ]  # public: `brokerbench` has them
 
 HOW = "write FIGURE < NUMBER, with <, <=, >, >= or ==, such as 'latency_ms.due_to_received.p99 < 50'"
-DEMAND = re.compile(r"\s*([\w.]+)\s*(<=|>=|==|<|>)\s*(\S+)\s*")
+DEMAND = re.compile(r"\s*([\w.]+)(?:\{([^{}]+)\})?\s*(<=|>=|==|<|>)\s*(\S+)\s*")
 BOUNDS = {"<": ["below"], ">": ["above"], "<=": ["at_most"], ">=": ["at_least"], "==": ["at_most", "at_least"]}
 """The fields of `Check` that each sign sets."""
 
@@ -187,7 +189,7 @@ def parse_check(text: str, *, name: str = "", present: Collection[Need] = NEEDS)
     demand = DEMAND.fullmatch(text)
     if not demand:
         raise UserError(f"{text!r}: cannot be read; {HOW}")
-    metric, sign, number = demand.groups()
+    metric, label, sign, number = demand.groups()
     if metric in RENAMED:
         raise UserError(
             f"{text!r}: the summary no longer has a figure {metric!r}, as stranded means confirmed messages only; "
@@ -199,7 +201,24 @@ def parse_check(text: str, *, name: str = "", present: Collection[Need] = NEEDS)
         raise UserError(f"{text!r}: the summary has no figure {metric!r}{close}")
     if why := _lacking(metric, present):
         raise UserError(f"{text!r}: {why}")
-    return Check(name or text, metric, **dict.fromkeys(BOUNDS[sign], _number(text, number)))
+    if label is not None and not metric.startswith(LABELLED):
+        raise UserError(f"{text!r}: only figures of {LABELLED[:-1]} can have a label in braces; leave {{{label}}} out")
+    path = metric if label is None else labelled(metric, label.strip())
+    return Check(name or text, path, **dict.fromkeys(BOUNDS[sign], _number(text, number)))
+
+
+def require_labels(checks: Iterable[Check], users: Iterable[UserInfo]) -> None:
+    """Raise UserError for a check with a label that is neither a consumer class nor a destination of the run."""
+    classes, destinations = labels_of(users)
+    for check in checks:
+        _, label = label_of(check.metric)
+        if label and label not in (*classes, *destinations):
+            known = [*classes, *destinations]
+            near = nearest(label, known) or ";"
+            raise UserError(
+                f"{check.name!r}: the run has no consumer class or destination {label!r}{near} Write one of "
+                f"{', '.join(known)}"
+            )
 
 
 def _lacking(metric: str, present: Collection[Need]) -> str:

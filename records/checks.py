@@ -3,12 +3,28 @@
 Checks are written to run.json, so the analysis of a stored run does not need the scenario.
 """
 
+import re
 from dataclasses import dataclass
+
+LABELLED = "latency_ms.due_to_received."
+"""The beginning of figures that can have a label."""
+_LABEL = re.compile(r"(.*)\{(.*)\}")
+
+
+def labelled(metric: str, label: str) -> str:
+    """Return the figure of one consumer class or destination: ``latency_ms.due_to_received.p99{OrderConsumer}``."""
+    return f"{metric}{{{label}}}"
+
+
+def label_of(metric: str) -> tuple[str, str]:
+    """Return a figure without its label, and the label; '' if it has none."""
+    found = _LABEL.fullmatch(metric)
+    return (found[1], found[2]) if found else (metric, "")
 
 
 @dataclass(frozen=True)
 class Check:
-    """``metric`` is a dotted path into summary.json, such as ``messages.lost``.
+    """``metric`` is a dotted path into summary.json, such as ``messages.lost``. A latency can have a `labelled` path.
 
     The check passes if value <= at_most, >= at_least, < below and > above, for each bound that is set.
 

@@ -1,8 +1,13 @@
 """Figures of latency and their reliability, and the tolerance by which two latencies differ too much."""
 
+from collections.abc import Iterable
 from typing import Annotated, TypedDict
 
 from records.figures import LOWER, REPLIES, Figure, figure, in_ms, means, of_messages, per_s
+from records.run import CONSUMER, PRODUCER, UserInfo
+
+MOST_LABELS = 100
+"""Destinations of a run with latencies of their own."""
 
 PERCENTILES = {
     "min": "smallest",
@@ -33,6 +38,28 @@ class Latency(TypedDict):
     p99_9: Annotated[float | None, in_ms("99.9 % of the durations are at most this.", column="p99.9", decimals=2)]
     p99_99: Annotated[float | None, in_ms("99.99 % of the durations are at most this.", column="p99.99", decimals=2)]
     max: Annotated[float | None, in_ms("The largest duration.", column="Max", decimals=1)]
+
+
+class LatencyByLabel(TypedDict):
+    """Latency from due to received by consumer class and by destination, in the load. Checks name one of them by its
+    label: ``latency_ms.due_to_received.p99{OrderConsumer} < 50``."""
+
+    consumer_classes: Annotated[
+        dict[str, Latency], means("By the name of the consumers' class. Each copy of a topic's message counts.")
+    ]
+    destinations: Annotated[
+        dict[str, Latency],
+        means(f"By the destination that producers sent to; empty if there are more than {MOST_LABELS}."),
+    ]
+
+
+def labels_of(users: Iterable[UserInfo]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the consumer classes and the destinations of a run that have latencies of their own."""
+    listed = [*users]
+    classes = tuple(user.name for user in listed if user.role == CONSUMER)
+    sent = (name for user in listed for name in (user.destinations if user.role == PRODUCER else user.replies_to))
+    destinations = tuple(dict.fromkeys(sent))
+    return classes, destinations if len(destinations) <= MOST_LABELS else ()
 
 
 class Regions(TypedDict):

@@ -122,6 +122,7 @@ _table(
 _distribution("latency_in_load", {"measure": TEXT})
 _distribution("latency_by_due_second", {"second": NUMBER})
 _distribution("latency_by_region", {"crossed": FLAG})
+_distribution("latency_by_label", {"label_kind": TEXT, "label": TEXT})
 _table("paths", {"from_broker": TEXT, "to_broker": TEXT, "hops": NUMBER}, messages="sum")
 
 # Load, clients, network.

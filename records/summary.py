@@ -21,7 +21,7 @@ from records.figures import (
     means,
     of_messages,
 )
-from records.latency import MEASURES, Lag, Latency, Regions, Timing
+from records.latency import MEASURES, Lag, Latency, LatencyByLabel, Regions, Timing
 from records.load import Blocked, Limit, OfferedRate, StepResult, Throughput, WarmUpResult
 from records.messages import KINDS, Destinations, KindCounts, LeftBehind, Messages
 from records.network import Mirror
@@ -74,6 +74,7 @@ class Summary(TypedDict):
     throughput: Throughput
     offered_rate: OfferedRate
     latency_ms: Annotated[dict[str, Latency], figure("By measure.", keys=MEASURES)]
+    latency_by: Annotated[LatencyByLabel, means("Latency from due to received by consumer class and destination.")]
     timing: Timing
     warm_up: WarmUpResult
     lag_ms: Lag

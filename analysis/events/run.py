@@ -152,6 +152,7 @@ class Results:
     summary: dict[str, Any] = field(default_factory=dict)
     latency_by_second: pa.Table = field(default_factory=lambda: pa.table({}))
     latency_in_load: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    latency_of_labels: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)
     p99_ns: Mapping[int, int] = field(default_factory=dict)
     copies: float = 1.0
     late: pl.DataFrame = field(default_factory=pl.DataFrame)

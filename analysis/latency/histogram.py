@@ -58,6 +58,14 @@ def durations(
     yield "ready_to_sent", _durations(sent, ready_ns, "sent_ns", pl.lit(0, pl.Int64))
 
 
+def from_due(deliveries: pl.DataFrame, stalls: Stalls) -> pl.DataFrame:
+    """Return the first deliveries with a known due time: the columns of deliveries, took_ns, less_own_ns and
+    read_late_ns."""
+    received = _read(first(deliveries).filter(pl.col("due_ns").is_not_null()), stalls)
+    took_ns, own_ns = pl.col("received_ns") - pl.col("due_ns"), pl.col("own_ns") + pl.col("read_late_ns")
+    return received.with_columns(took_ns.alias("took_ns"), (took_ns - own_ns).alias("less_own_ns"))
+
+
 def _read(deliveries: pl.DataFrame, stalls: Stalls) -> pl.DataFrame:
     """Deliveries with read_late_ns. An attempt that is not on record was sent no earlier than the first one."""
     sent_ns = pl.coalesce("sent_ns", "first_sent_ns")
@@ -109,7 +117,7 @@ def added_up(rows: pl.DataFrame, key: Sequence[str] = KEY) -> pl.DataFrame:
 
 def _histogram(measure: str, durations: pl.DataFrame, timeline: Timeline, clock_error_ns: int) -> pl.DataFrame:
     """Of one measure: rows of the durations as they were, and rows of those less the generator's own delay."""
-    due_ns, took_ns, less_own_ns = pl.col("due_ns"), pl.col("took_ns"), pl.col("less_own_ns")
+    due_ns = pl.col("due_ns")
     names = (pl.col("from_broker"), pl.col("to_broker"), pl.lit(measure).alias("measure"))
     timed = durations.select(
         *(name.cast(pl.Categorical) for name in names),  # many rows have the same few
@@ -120,27 +128,36 @@ def _histogram(measure: str, durations: pl.DataFrame, timeline: Timeline, clock_
         (pl.col("until_ns") - pl.col("from_ns")).alias("took_ns"),
         (pl.col("until_ns") - pl.col("from_ns") - pl.col("own_ns")).alias("less_own_ns"),
     )
+    return bucketed(timed, KEY, clock_error_ns)
+
+
+def bucketed(timed: pl.DataFrame, key: Sequence[str], clock_error_ns: int) -> pl.DataFrame:
+    """Count durations by ``key``, which contains bucket: as they were, and less the generator's own delay.
+
+    ``timed``: took_ns, less_own_ns, read_late_ns, and the other columns of the key.
+    """
+    took_ns, less_own_ns = pl.col("took_ns"), pl.col("less_own_ns")
     whole = _grouped(
         timed.with_columns(bucket(took_ns).alias("bucket")),
-        KEY,
+        key,
         pl.len().cast(pl.Int64).alias("count"),
         (took_ns < -clock_error_ns).sum().cast(pl.Int64).alias("impossible"),
         took_ns.min().alias("min_ns"),
         took_ns.max().alias("max_ns"),
     )
-    if not (durations["own_ns"] != 0).any():  # nothing is read late then, either
+    if (timed["took_ns"] == timed["less_own_ns"]).all():  # nothing is read late then, either
         same = {"count": "count_less_own", "min_ns": "less_own_min_ns", "max_ns": "less_own_max_ns"}
         return whole.with_columns(pl.col(name).alias(copied_to) for name, copied_to in same.items())
     least_ns = pl.when(pl.col("read_late_ns") > 0).then(took_ns).otherwise(less_own_ns)
     less_own = _grouped(
         timed.with_columns(bucket(less_own_ns).alias("bucket")),
-        KEY,
+        key,
         pl.len().cast(pl.Int64).alias("count_less_own"),
         least_ns.min().alias("less_own_min_ns"),
         less_own_ns.max().alias("less_own_max_ns"),
     )
     figures = pl.concat([whole, less_own], how="diagonal")
-    return added_up(figures.with_columns(pl.col("count", "count_less_own", "impossible").fill_null(0)))
+    return added_up(figures.with_columns(pl.col("count", "count_less_own", "impossible").fill_null(0)), key)
 
 
 def bucket(value_ns: pl.Expr) -> pl.Expr:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import groupby
 
+from records.checks import labelled
 from records.faults import Outages, Recovery
 from records.figures import declared
 from records.latency import MEASURES, PERCENTILES, Latency, Regions, Timing, differs, tolerance_ms
@@ -99,6 +100,24 @@ def judge_timing(
         less_own_time_ms={figure: _value(less_own_ms.get(FROM_DUE), figure) for figure in FIGURES},
         note=note(doubts),
     )
+
+
+def doubtful_labels(
+    of_labels: Mapping[str, tuple[Latency, Latency]], clocks: Clocks, backlog: Mapping[str, str] = NO_BACKLOG
+) -> dict[str, str]:
+    """Return the doubtful figures of consumer classes and destinations, as checks name them, with reasons.
+
+    ``of_labels``: the latencies of each label as they were, and less the generator's own delay.
+    """
+    cause = backlog.get(FROM_DUE, "")
+    doubts = {
+        labelled(metric(FROM_DUE, figure), label): _doubt(
+            FROM_DUE, figure, _value(latency, figure), _value(less_own, figure), clocks, cause
+        )
+        for label, (latency, less_own) in of_labels.items()
+        for figure in FIGURES
+    }
+    return {name: doubt.reason for name, doubt in doubts.items() if doubt}
 
 
 def doubtful_recovery(recovery: Recovery, cause: str) -> dict[str, str]:

@@ -1,25 +1,30 @@
 """How long messages took: each measure in buckets, by path and second."""
 
+from functools import partial
+
 import polars as pl
 
 from analysis.events.run import MergedTables, Results, RowsOfPart, Run, as_table
-from analysis.latency import figures, histogram
+from analysis.latency import by_label, figures, histogram
 from analysis.latency.histogram import KEY, SECONDS_KEY, added_up
 from analysis.messages.part import Part
 
 
 class Latency:
-    """Tables: latency, which alone has rows in any number, and paths. Summary: latency_ms.
+    """Tables: latency, which alone has rows in any number, and paths. Summary: latency_ms and latency_by.
 
     Found for others: latency_by_second, with fewer rows than the table latency, but with the extremes and the
-    impossible ones that no file has; latency_in_load, the distribution of each measure; and p99_ns, the p99 of due to
-    received by second.
+    impossible ones that no file has; latency_in_load, the distribution of each measure; latency_of_labels, the
+    latencies of each label as they were and less the generator's own delay; and p99_ns, the p99 of due to received by
+    second.
     """
 
     step = "timed the messages"
 
     def tables(self, run: Run) -> dict[str, RowsOfPart]:
-        return {
+        labels = by_label.Labels.of(run)
+        of_labels = {"latency_by_label": partial(by_label.rows_of_part, labels=labels)} if labels else {}
+        return of_labels | {
             "latency": _cells,
             "latency_by_second": _by_second,
             "latency_in_load": _in_load,
@@ -33,6 +38,10 @@ class Latency:
         results.p99_ns = figures.p99s_ns(merged["latency_by_due_second"].to_dicts())
         results.tables["paths"] = as_table(merged["paths"])
         results.summary["latency_ms"] = figures.latency_ms(results.latency_in_load)
+        rows = merged["latency_by_label"].to_dicts() if "latency_by_label" in merged else ()
+        of_labels = by_label.by_label(run, rows, results.latency_in_load.get(figures.MEASURES[0]))
+        results.summary["latency_by"] = by_label.latency_by_label(of_labels)
+        results.latency_of_labels = by_label.with_less_own(of_labels)
 
 
 def _cells(part: Part) -> pl.DataFrame:

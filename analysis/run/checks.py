@@ -5,7 +5,7 @@ A run without its premises did not ask its question.
 
 from collections.abc import Iterable, Mapping
 
-from records.checks import Check
+from records.checks import LABELLED, Check, label_of
 from records.summary import CheckResult
 
 
@@ -27,13 +27,25 @@ def unmet(premises: Iterable[Check], summary: Mapping[str, object]) -> tuple[str
 
 
 def value_at(summary: Mapping[str, object], metric: str) -> float | None:
-    """The number at a dotted path (``latency_ms.due_to_received.p99``); None if there is none."""
+    """The number at a dotted path (``latency_ms.due_to_received.p99``), or of one of its labels; None if there is
+    none."""
+    path, label = label_of(metric)
     figure: object = summary
-    for key in metric.split("."):
+    keys = path.split(".")
+    if label:
+        figure, keys = _of_label(summary, label), [path.removeprefix(LABELLED)]
+    for key in keys:
         if not isinstance(figure, Mapping) or key not in figure:
             return None
         figure = figure[key]
     return figure if isinstance(figure, int | float) and not isinstance(figure, bool) else None
+
+
+def _of_label(summary: Mapping[str, object], label: str) -> object:
+    """Return the latencies of a consumer class or a destination."""
+    by_label = summary.get("latency_by")
+    groups = by_label.values() if isinstance(by_label, Mapping) else ()
+    return next((group[label] for group in groups if label in group), {})
 
 
 def _evaluate(check: Check, value: float | None, doubtful: bool) -> CheckResult:

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 from analysis.events import recorded
 from analysis.events.run import MergedTables, Results, RowsOfPart, Run
 from analysis.latency import figures
-from analysis.latency.timing import Clocks, doubtful_recovery, doubtful_regions, judge_timing
+from analysis.latency.timing import Clocks, doubtful_labels, doubtful_recovery, doubtful_regions, judge_timing
 from analysis.run.checks import evaluate, unmet
 from analysis.run.verdict import Evidence, FailedFault, judge
 from records.reader import event_files, read_files
@@ -69,6 +69,7 @@ def _timing(run: Run, results: Results) -> object:
     timing = judge_timing(
         results.summary["latency_ms"], figures.less_own_ms(results.latency_in_load), clocks, results.doubts
     )
+    timing["doubtful"] |= doubtful_labels(results.latency_of_labels, clocks, results.doubts)
     if cause := results.backlog_cause:
         recovery = results.summary["recovery"]
         timing["doubtful"] |= doubtful_recovery(recovery, cause) if recovery["faults"] else {}

@@ -9,7 +9,7 @@ from itertools import chain
 
 from drivers.protocols import Spoken
 from drivers.users.locust_users import ConsumerUser, ProducerUser
-from harness.checks import parse_checks, read_checks
+from harness.checks import parse_checks, read_checks, require_labels
 from harness.faults import Fault
 from harness.faults.away import absences
 from harness.faults.rolling_restart import earliest_s, expected_s, too_long
@@ -235,6 +235,7 @@ def make(scenario: Scenario, options: Options) -> Plan:
         premises=premises,
         pairs_by_links=count_by_links(chain(*(topology.paths_between(*pair) for pair in roles))),
     )
+    require_labels((*checks, *premises), info.users)
     info = _with_warnings(info, tuple(unserved_warnings(producing, consuming, options)), too_long(faults, load_s))
     after_faults_s = _after_faults_s(scenario, options) if faults else None
     if after_faults_s is not None:
