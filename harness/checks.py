@@ -216,7 +216,7 @@ def require_labels(checks: Iterable[Check], users: Iterable[UserInfo]) -> None:
             known = [*classes, *destinations]
             near = nearest(label, known) or ";"
             raise UserError(
-                f"{check.name!r}: the run has no consumer class or destination {label!r}{near} Write one of "
+                f"check {check.name!r}: the run has no consumer class or destination {label!r}{near} Write one of "
                 f"{', '.join(known)}"
             )
 

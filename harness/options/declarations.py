@@ -484,7 +484,8 @@ class Options:
         repeats=True,
     )
     """condition for the run to pass, in addition to the scenario's checks, such as
-    `'latency_ms.due_to_received.p99 < 50'`
+    `'latency_ms.due_to_received.p99 < 50'`, or `'latency_ms.due_to_received.p99{OrderConsumer} < 50'` for
+    [one consumer class](scenarios.md#latency-of-one-consumer-class-or-destination)
     """
     drain_s: float = option(
         "--drain-timeout",

@@ -287,7 +287,7 @@ def percentiles_table(summary: Summary) -> Table:
         figures = dict(latency)
         counts: tuple[Cell, ...] = (latency["count"], latency["negative"])
         rows.append((_measure(measure), *counts, *(cast(float | None, figures[name]) for name in names)))
-        if any(name.startswith(f"latency_ms.{measure}.") for name in doubtful):
+        if any(f"latency_ms.{measure}.{name}" in doubtful for name in names):
             marks = ("doubtful" if f"latency_ms.{measure}.{name}" in doubtful else "" for name in names)
             rows.append((f"{_measure(measure)}: which not to rely on", None, None, *marks))
         if measure == "due_to_received":

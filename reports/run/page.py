@@ -11,6 +11,7 @@ from reports.clients.consumers import consumers_chart
 from reports.clients.moves import balance_table, moves_table
 from reports.faults import outage_chart, recovery_table, survival_charts, unplanned_bands
 from reports.inputs import Results
+from reports.latency.by_label import by_label_chart, by_label_table, has_labels
 from reports.latency.over_time import heatmap_chart, latency
 from reports.latency.places import paths_table, regions_table
 from reports.latency.spectrum import (
@@ -142,7 +143,7 @@ def topology_section(results: Results, load_s: float) -> Section:
 
 
 def latency_section(results: Results, behind: Backdrop) -> Section:
-    """Regions and destinations have tables of their own if the run had several."""
+    """Regions, destinations and consumer classes have separate tables if the run had several."""
     summary, table = results.summary, results.tables["latency"]
     charts = (
         spectrum_chart(
@@ -160,10 +161,12 @@ def latency_section(results: Results, behind: Backdrop) -> Section:
             NOTHING_RECEIVED,
         ),
         heatmap_chart(results, behind),
+        *((by_label_chart(summary),) if has_labels(summary) else ()),
     )
     several_regions = len({broker.region for broker in results.run.brokers}) > 1
     tables = (
         percentiles_table(summary),
+        *((by_label_table(summary),) if has_labels(summary) else ()),
         *((regions_table(summary["regions"]),) if several_regions else ()),
         *((destinations_table(summary["destinations"]),) if summary["destinations"]["count"] > 1 else ()),
         paths_table(results.tables["paths"], table),

@@ -69,10 +69,11 @@ def expected_result(name: str) -> list[tuple[object, ...]]:
     if not table.is_distribution:
         return expected(name)
     rows = merged(table, pl.concat(random_rows(number, table) for number in range(PARTS)))
-    (key,) = (key for key in table.keys if key != "bucket")
+    keys = [key for key in table.keys if key != "bucket"]
     results = []
-    for value in set(rows[key].to_list()):
-        its = rows.filter(pl.col(key).eq_missing(pl.lit(value))).to_dicts()
+    for values in set(rows.select(keys).rows()):
+        same = (pl.col(key).eq_missing(pl.lit(value)) for key, value in zip(keys, values, strict=True))
+        its = rows.filter(pl.all_horizontal(*same)).to_dicts()
         figures: list[object] = []
         for prefix, count in (("", "count"), ("less_own_", "count_less_own")):
             counts = {row["bucket"]: row[count] for row in its}
@@ -81,7 +82,7 @@ def expected_result(name: str) -> list[tuple[object, ...]]:
             figures += [min((low for low in lows if low is not None), default=None)]
             figures += [max((high for high in highs if high is not None), default=None)]
             figures += [[each for each in quantiles_ns(counts, [*SHARES.values()]) if each is not None]]
-        results.append((value, *figures))
+        results.append((*values, *figures))
     return sorted(results, key=repr)
 
 

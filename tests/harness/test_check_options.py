@@ -23,6 +23,30 @@ def test_each_sign_is_a_check_by_the_text_as_its_name() -> None:
     )
 
 
+def test_a_label_in_braces_names_a_consumer_class_or_a_destination() -> None:
+    p99 = "latency_ms.due_to_received.p99"
+    text = f"{p99}{{OrderConsumer}} < 50; {p99}{{queue://orders}} < 80"
+    assert parse_checks(text, present=()) == (
+        Check(f"{p99}{{OrderConsumer}} < 50", f"{p99}{{OrderConsumer}}", below=50),
+        Check(f"{p99}{{queue://orders}} < 80", f"{p99}{{queue://orders}}", below=80),
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("messages.lost{OrderConsumer} <= 0", "only figures of latency_ms.due_to_received can have a label"),
+        ("latency_ms.sent_to_received.p99{A} < 5", "only figures of latency_ms.due_to_received can have a label"),
+        ("latency_ms.due_to_received.p99{} < 5", "cannot be read"),
+        ("latency_ms.due_to_received.p99{A < 5", "cannot be read"),
+        ("latency_ms.due_to_received.p98{A} < 5", "the summary has no figure"),
+    ],
+)
+def test_a_label_elsewhere_is_rejected(text: str, why: str) -> None:
+    with pytest.raises(UserError, match=why):
+        parse_checks(text)
+
+
 @pytest.mark.parametrize(("number", "written"), [("0", "0"), ("5000", "5000"), ("0.5", "0.5"), ("1e3", "1000.0")])
 def test_a_whole_number_stays_whole(number: str, written: str) -> None:
     (check,) = parse_checks(f"messages.lost <= {number}")
