@@ -53,6 +53,11 @@ def _curve(label: str, latency: Latency, style: int, summary: Summary) -> Curve:
     )
 
 
+def _heading(title: str) -> str:
+    """Return ``Smallest`` for smallest; p99 stays as it is."""
+    return title if title.startswith("p") else title.capitalize()
+
+
 def _slowness(latency: Latency) -> tuple[float, float]:
     return latency["p99"] or 0.0, latency["max"] or 0.0
 
@@ -63,7 +68,7 @@ def by_label_table(summary: Summary) -> Table:
         Column("By"),
         Column("Name"),
         Column("Messages", 0),
-        *(Column(f"{title[:1].upper()}{title[1:]} (ms)", 2) for title in PERCENTILES.values()),
+        *(Column(f"{_heading(title)} (ms)", 2) for title in PERCENTILES.values()),
         Column("Do not rely on"),
     )
     by_label, doubtful = summary["latency_by"], summary["timing"]["doubtful"]
