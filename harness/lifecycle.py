@@ -33,7 +33,7 @@ from drivers.users.fixed_settings import fix_settings
 from harness import distributed, web
 from harness.exits import keep_status, report_exits
 from harness.java_parts import use_java_clients
-from harness.live.guard import tell_refusal
+from harness.live.guard import report_refusal
 from harness.live.model import LiveModel
 from harness.live.server import serve_metrics, serve_page
 from harness.options import arguments, plan, user_settings
@@ -259,7 +259,7 @@ class Lifecycle:
             self._controller.begin()
         except UserError as error:
             if self._web:
-                self.refusal = tell_refusal(str(error), error)
+                self.refusal = report_refusal(str(error), error)
             else:
                 self.refusal = str(error)
                 log.error("%s", error)

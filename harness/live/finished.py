@@ -1,7 +1,7 @@
 """Lists the reports in the folder of runs, newest first, with their verdicts.
 
-A verdict is read once for each analysis, with all files that the analysis listed, a few runs at a time: a load may be
-going on in this process.
+A verdict is read once per analysis, together with all files that the analysis listed. Only a few runs are read at a
+time, as this process may be running a load.
 """
 
 import json
@@ -20,21 +20,21 @@ CHANGED = "changed after the analysis"
 
 @dataclass(frozen=True)
 class FinishedRun:
-    """A run with a report. ``verdict``: empty where summary.json does not tell, or was not read yet."""
+    """A run with a report. ``verdict``: empty if summary.json does not have it, or was not read yet."""
 
     run_id: str
     verdict: str
 
 
 class ReportFolder:
-    """The reports of one folder of runs. Nothing outside of it is ever opened."""
+    """The reports in one folder of runs. Files outside the folder are never opened."""
 
     def __init__(self, runs: Path) -> None:
         self._runs = runs
-        self._verdicts: dict[tuple[str, ...], str] = {}  # by run, and when its files were written
+        self._verdicts: dict[tuple[str, ...], str] = {}  # by run, and the times when its files were written
 
     def finished(self) -> tuple[FinishedRun, ...]:
-        """Newest first: a run's name begins with its time."""
+        """Return the runs, newest first, as a run's name begins with its time."""
         if not self._runs.is_dir():
             return ()
         names = sorted((path.name for path in self._runs.iterdir()), reverse=True)
@@ -45,7 +45,7 @@ class ReportFolder:
         return tuple(FinishedRun(name, self._verdicts.get(keys[name], "")) for name in run_ids)
 
     def report(self, run_id: str) -> Path | None:
-        """The report of a run by the name of its folder, or None: no such run, no report yet, or a way out of here."""
+        """Return the report of a run by its folder's name; None if it does not exist or is outside the folder."""
         if Path(run_id).name != run_id or "\0" in run_id:
             return None
         directory = RunDirectory(self._runs / run_id)
@@ -57,7 +57,7 @@ class ReportFolder:
 
 
 def _written(directory: RunDirectory) -> Iterator[str]:
-    """When the files beside the tables were written; '' for one that is not there."""
+    """Yield the times when the files next to the tables were written; '' for a missing file."""
     for path in (directory.run_path, directory.summary_path, directory.digests_path):
         try:
             yield str(path.stat().st_mtime_ns)

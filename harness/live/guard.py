@@ -1,10 +1,9 @@
-"""Keeps pages of other sites away from the web UI, and the text of this machine's files out of its answers.
+"""Protects the web UI from pages of other sites, and keeps the text of this machine's files out of its answers.
 
-Every page that a user has open can send requests to each web UI that the user's browser reaches. Therefore a request
-that may change something has to come from the UI's own page, by what the browser says of it. Scripts say nothing of an
-origin, and pass. A page may also have its own host name point to this machine (DNS rebinding). Therefore a UI that
-listens on loopback only is reached by loopback's names only. A UI that was opened to other machines is reached by any
-name.
+Every page in a user's browser can send requests to each web UI that the browser reaches. Therefore a request that may
+change something must come from the UI's page, according to the browser. Scripts do not send an origin, and are
+accepted. A page may also let its host name point to this machine (DNS rebinding). Therefore a UI that listens on
+loopback only accepts only loopback names. A UI that was opened to other machines accepts any name.
 """
 
 import ipaddress
@@ -23,7 +22,7 @@ log = logging.getLogger("brokerbench")
 
 READING = ("GET", "HEAD")
 OWN_PAGE, OTHER_PAGES = "same-origin", ("same-site", "cross-site")
-"""Values of Sec-Fetch-Site, in which many browsers say which page sends a request."""
+"""Values of Sec-Fetch-Site, in which many browsers report which page sends a request."""
 DEFAULT_PORTS = {"http": 80, "https": 443}
 
 Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
@@ -31,7 +30,7 @@ Header = tuple[str, str]
 
 
 class Guard:
-    """A WSGI application in front of the web UI's own. ``web_host``: where it listens, '' for every address."""
+    """A WSGI application in front of the web UI. ``web_host``: the UI's address, '' for every address."""
 
     def __init__(self, application: Application, web_host: str) -> None:
         self._application = application
@@ -52,7 +51,7 @@ class Guard:
         return self._application(environ, start)
 
     def _why_not_this_host(self, request: Request) -> str:
-        """Why a request is refused for the name by which it reached this machine; '' if it is not."""
+        """Return why a request is rejected because of its host name; '' if it is not."""
         host = request.headers.get("Host")
         if not self._on_loopback_only or host is None:
             return ""
@@ -60,13 +59,13 @@ class Guard:
         if is_loopback(name) or name == self._web_host.lower():
             return ""
         return (
-            f"a request to host {host!r} is refused: this web UI listens on {self._web_host} only, so it is opened by "
-            "that name; to open it to other machines too, start Locust with another --web-host"
+            f"a request to host {host!r} is rejected: this web UI listens on {self._web_host} only, so open it with "
+            "that name; to open it to other machines, too, start Locust with another --web-host"
         )
 
 
 def why_not_this_page(request: Request) -> str:
-    """Why a request that may change something is refused for the page that sends it; '' if it is not."""
+    """Return why a request that may change something is rejected because of its page; '' if it is not."""
     origin, sender = request.headers.get("Origin"), request.headers.get("Sec-Fetch-Site")
     if request.method in READING or sender == OWN_PAGE:
         return ""
@@ -74,13 +73,13 @@ def why_not_this_page(request: Request) -> str:
         return ""
     own_page = f"{request.scheme}://{request.headers.get('Host', '')}"
     return (
-        f"{request.method} {request.path} from a page of {origin or 'another site'!r} is refused: only this web UI's "
-        f"own page may do that; open {own_page} (a proxy before it must pass on Host)"
+        f"{request.method} {request.path} from a page of {origin or 'another site'!r} is rejected: only this web UI's "
+        f"page may do that; open {own_page} (a proxy in front of it must pass Host on)"
     )
 
 
 def _is_origin_of(request: Request, origin: str) -> bool:
-    """Whether pages of that origin are the UI's own. The scheme may be that of a proxy which ends TLS."""
+    """Whether the origin is the UI. The scheme may belong to a proxy that ends TLS."""
     scheme, _, address = origin.partition("://")
     if scheme not in DEFAULT_PORTS:  # 'null' too, of a page that hides its origin
         return False
@@ -88,7 +87,7 @@ def _is_origin_of(request: Request, origin: str) -> bool:
 
 
 def _name_and_port(address: str, scheme: str) -> tuple[str, int]:
-    """Of ``HOST`` or ``HOST:PORT``; ('', 0) for what is neither."""
+    """Split ``HOST`` or ``HOST:PORT``; ('', 0) for anything else."""
     try:
         parts = urlsplit(f"{scheme}://{address}")
         return parts.hostname or "", parts.port or DEFAULT_PORTS[scheme]
@@ -97,16 +96,16 @@ def _name_and_port(address: str, scheme: str) -> tuple[str, int]:
 
 
 def listens_on_loopback_only(web_host: str) -> bool:
-    """Whether only this machine reaches a server on that host name or address; '' is every address."""
+    """Whether only this machine reaches a server on this host name or address; '' is every address."""
     try:
         addresses = {str(entry[4][0]) for entry in socket.getaddrinfo(web_host, None)} if web_host else set()
     except OSError:
-        return False  # nothing can listen there, as Locust says then
+        return False  # a server cannot listen there, and Locust reports that
     return bool(addresses) and all(map(is_loopback, addresses))
 
 
 def is_loopback(name: str) -> bool:
-    """Whether a host name or address is loopback's whatever a name server says."""
+    """Whether a host name or address is loopback, independent of name servers."""
     if name == "localhost":
         return True
     try:
@@ -116,28 +115,30 @@ def is_loopback(name: str) -> bool:
 
 
 def _for_own_pages(headers: Iterable[Header]) -> Iterator[Header]:
-    """Locust lets every page read its answers (CORS) and show them in a frame; here only the UI's own pages may."""
+    """Replace Locust's headers, which let every page read its answers (CORS) and show them in a frame."""
     for name, value in headers:
         if not name.lower().startswith("access-control-"):
             yield name, value
     yield "X-Frame-Options", "SAMEORIGIN"
 
 
-def tell_refusal(sentence: str, error: BaseException) -> str:
-    """Tells the terminal by ``sentence`` why no run can be made; returns what pages may say, that of its log too.
+def report_refusal(sentence: str, error: BaseException) -> str:
+    """Log ``sentence``, the reason why a run cannot be made, and return the text that pages may show.
 
-    Whoever may name a file in the form may not read it there: of its text a page says the place only.
+    A page must not show the text of files that its users name in the form. So it only shows the place of an error in a file, and the terminal shows the whole sentence.
     """
     text_error = next((cause for cause in _causes(error) if isinstance(cause, TextInvalid)), None)
     if text_error:
         print(sentence, file=sys.stderr, flush=True)
-        sentence = f"{text_error.place}: not as it must be; Locust's terminal says why, a page shows no file's text"
+        sentence = (
+            f"{text_error.place}: invalid; Locust's terminal shows the reason, as a page does not show text of files"
+        )
     log.error("%s", sentence)
     return sentence
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    """Also those that an error leaves out by ``from None``."""
+    """Yield the error and its causes, also those that are hidden by ``from None``."""
     while error is not None:
         yield error
         error = error.__cause__ or error.__context__

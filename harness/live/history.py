@@ -1,4 +1,4 @@
-"""Keeps the last two minutes of a run for the page: a moment a second. Everything is copied, as a run goes on."""
+"""Keeps the last two minutes of a run for the page: one moment per second. All values are copies, as a run continues."""
 
 import math
 from collections import deque
@@ -15,7 +15,7 @@ KEPT_S = 120
 
 @dataclass(frozen=True)
 class Moment:
-    """Rates since the moment before. ``load_s``: seconds of the load, negative in the warm-up.
+    """Rates since the previous moment. ``load_s``: seconds of the load, negative in the warm-up.
 
     ``p50_ms``, ``p99_ms``: from due to received, of the last whole second; None if not known. ``connections``: clients
     by broker.
@@ -31,7 +31,7 @@ class Moment:
 
 @dataclass(frozen=True)
 class Band:
-    """A fault, in seconds of the load. ``until_s``: None while it goes on."""
+    """A fault, in seconds of the load. ``until_s``: None while it is active."""
 
     label: str
     from_s: float
@@ -40,14 +40,14 @@ class Band:
 
 @dataclass
 class History:
-    """Of one run at a time: another run's first moment begins it anew."""
+    """The moments of one run; the first moment of another run clears them."""
 
     moments: deque[Moment] = field(default_factory=lambda: deque(maxlen=KEPT_S))
     _run_id: str = ""
     _before: tuple[int, int, int] | None = None  # (now_ns, sent, received)
 
     def note(self, snapshot: Snapshot | None) -> None:
-        """Look at the run. Nothing is kept of the times before its start signal and after its end."""
+        """Record a moment of the run. Times before its start signal and after its end are ignored."""
         if snapshot is not None and snapshot.run_id != self._run_id:
             self.moments.clear()
             self._run_id, self._before = snapshot.run_id, None
@@ -60,7 +60,7 @@ class History:
         self._before = now
 
     def as_json(self, faults: tuple[FaultState, ...]) -> dict[str, object]:
-        """For the page."""
+        """Return the moments and the faults for the page."""
         return {
             "moments": [asdict(moment) for moment in self.moments],
             "bands": [asdict(band) for band in bands(faults)],
@@ -71,7 +71,7 @@ def _moment(snapshot: Snapshot, before: tuple[int, int, int], now: tuple[int, in
     assert snapshot.window is not None
     passed_s = (now[0] - before[0]) / NS_PER_S
     seconds = snapshot.tally.live.seconds(RECEIVED)
-    last = sorted(seconds)[-2:-1]  # of the newest one more may come
+    last = sorted(seconds)[-2:-1]  # the newest second may still grow
     p50_ns, p99_ns = quantiles_ns(seconds[last[0]] if last else {}, [0.5, 0.99])
     connections = dict.fromkeys(snapshot.brokers, 0)
     for (_, broker), clients in snapshot.connected.items():
@@ -87,7 +87,7 @@ def _moment(snapshot: Snapshot, before: tuple[int, int, int], now: tuple[int, in
 
 
 def bands(faults: tuple[FaultState, ...]) -> list[Band]:
-    """The faults that have begun, when they were meant to begin and end."""
+    """Return the faults that have begun, with their planned begin and end."""
     begun = [fault for fault in faults if fault.state != "planned"]
     return [Band(f"{fault.kind} {fault.target}", fault.at_s, _until_s(fault)) for fault in begun]
 

@@ -1,4 +1,4 @@
-"""Tells the present run's figures in the text format of Prometheus, for whoever scrapes the web UI."""
+"""Formats the current run's figures as Prometheus text, for scrapes of the web UI."""
 
 from collections.abc import Iterable, Iterator, Mapping
 
@@ -28,7 +28,7 @@ def metrics(snapshot: Snapshot | None, last: Moment | None) -> str:
 
 
 class _Scrape(CollectorRegistry):
-    """A registry of one look at one run."""
+    """A registry with one snapshot of a run."""
 
     def __init__(self, snapshot: Snapshot | None, last: Moment | None) -> None:
         super().__init__()
@@ -36,7 +36,7 @@ class _Scrape(CollectorRegistry):
 
     def collect(self) -> Iterator[Metric]:
         running = self._snapshot is not None and not self._snapshot.over
-        yield from _metric("running", "1 while a run is under way.", [({}, int(running))])
+        yield from _metric("running", "1 while a run is active.", [({}, int(running))])
         if self._snapshot is not None:
             yield from _of_run(self._snapshot, self._last if running else None)
 
@@ -58,7 +58,7 @@ def _metric(name: str, help_text: str, values: Values) -> Iterator[Metric]:
 def _of_run(snapshot: Snapshot, last: Moment | None) -> Iterator[Metric]:
     run = {"run_id": snapshot.run_id, "topology": snapshot.topology, "runtime": snapshot.runtime}
     tally = snapshot.tally
-    yield from _metric("run_info", "The present run, or the last one.", ((run, 1),))
+    yield from _metric("run_info", "The current run, or the last one.", ((run, 1),))
     yield from _metric("messages_sent_total", "Messages sent, attempts not counted.", (({}, tally.sent),))
     yield from _metric("messages_settled_total", "Messages whose outcome is known.", (({}, tally.settled),))
     yield from _metric("messages_received_total", "Deliveries.", (({}, tally.received),))
@@ -78,7 +78,7 @@ def _of_run(snapshot: Snapshot, last: Moment | None) -> Iterator[Metric]:
 
 
 def _faults(snapshot: Snapshot) -> Iterable[tuple[Mapping[str, str], float]]:
-    """A fault that is repeated is one series."""
+    """Yield whether each fault is active. Repetitions of a fault are one series."""
     active: dict[tuple[str, str], bool] = {}
     for fault in snapshot.faults:
         active[fault.kind, fault.target] = active.get((fault.kind, fault.target), False) or fault.state == "going on"

@@ -1,4 +1,4 @@
-"""Keeps the latest state of the present run. The page, its JSON and the metrics all read this one model."""
+"""Keeps the latest state of the current run. The page, its JSON and the metrics all read this one model."""
 
 from collections.abc import Callable
 from dataclasses import asdict
@@ -13,7 +13,7 @@ WATCH_EVERY_S = 1.0
 
 
 class LiveModel:
-    """``snapshot`` returns the snapshot of the present or the last run, and None before the first one."""
+    """``snapshot`` returns the snapshot of the current or the last run, and None before the first run."""
 
     def __init__(self, snapshot: Callable[[], Snapshot | None]) -> None:
         self.snapshot = snapshot

@@ -1,4 +1,4 @@
-"""Shows a run in our tab: a snapshot as lines and tables of text, by a pure function."""
+"""Formats a snapshot of a run as lines and tables of text. Pure."""
 
 import math
 from collections.abc import Mapping
@@ -31,7 +31,7 @@ class TextTable:
     title: str
     head: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
-    empty: str  # said instead of a table without rows
+    empty: str  # text instead of a table without rows
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def view(snapshot: Snapshot | None, refusal: str = "") -> RunView:
 
 
 def phase(snapshot: Snapshot) -> str:
-    """The present phase, with its duration so far or its remaining time."""
+    """Return the current phase, with its duration so far or its remaining time."""
     if snapshot.over:
         return {"failed": "failed before the load", "interrupted": "interrupted"}.get(snapshot.state, "ended")
     last = snapshot.steps[-1] if snapshot.steps else ""
@@ -78,7 +78,7 @@ def phase(snapshot: Snapshot) -> str:
 
 
 def lag(counts: Mapping[int, int]) -> str:
-    """p99 and worst of how late messages were written, from counts by bucket."""
+    """Return the p99 and maximum of the messages' lag, from counts by bucket."""
     total = sum(counts.values())
     if not total:
         return UNKNOWN
@@ -91,7 +91,7 @@ def lag(counts: Mapping[int, int]) -> str:
 
 
 def summary_rows(shown: RunView) -> list[dict[str, str]]:
-    """The same for the table of Locust's own tab: what, now."""
+    """Return the lines for the table in Locust's tab."""
     rows = [{"what": line_name, "now": now} for line_name, now in shown.lines]
     return rows + [{"what": "Trouble", "now": text} for text in shown.trouble]
 
@@ -127,7 +127,7 @@ def _answering(snapshot: Snapshot, name: str, state: str) -> str:
 
 
 def _cpu(readings: Mapping[Series, Reading], broker: str) -> str:
-    """In cores: CPU seconds a second."""
+    """Return the CPU use in cores (CPU seconds per second)."""
     reading = readings.get((broker, "process", "", "cpu_ns"))
     if reading is None or reading.before is None or reading.now.at_ns <= reading.before.at_ns:
         return UNKNOWN

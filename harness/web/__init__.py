@@ -20,7 +20,7 @@ from typing import Any, Protocol
 from flask import Response, jsonify, request
 from locust.runners import STATE_RUNNING, STATE_SPAWNING, MasterRunner
 
-from harness.live.guard import Guard, tell_refusal
+from harness.live.guard import Guard, report_refusal
 from harness.live.model import LiveModel
 from harness.live.pages import PREFIX, pages
 from harness.live.view import phase, summary_rows
@@ -74,7 +74,7 @@ class Web:
         try:
             namespace = self._chosen()
         except UserError as error:
-            self._bench.refusal = tell_refusal(shortened(str(error)), error)
+            self._bench.refusal = report_refusal(shortened(str(error)), error)
             return self._answer(False, self._bench.refusal)
         vars(self._environment.parsed_options).update(vars(namespace))
         self._bench.start(namespace, namespace.num_users)
