@@ -123,9 +123,10 @@ def _for_own_pages(headers: Iterable[Header]) -> Iterator[Header]:
 
 
 def report_refusal(sentence: str, error: BaseException) -> str:
-    """Log ``sentence``, the reason why a run cannot be made, and return the text that pages may show.
+    """Print ``sentence``, the reason why a run cannot be made, on the terminal; log and return the text for pages.
 
-    A page must not show the text of files that its users name in the form. So it only shows the place of an error in a file, and the terminal shows the whole sentence.
+    Pages, which include the log's page, must not show the text of files that their users name in the form. Of an
+    error in a file they only show the place.
     """
     text_error = next((cause for cause in _causes(error) if isinstance(cause, TextInvalid)), None)
     if text_error:

@@ -1,4 +1,4 @@
-"""Keeps the last two minutes of a run for the page: one moment per second. All values are copies, as a run continues."""
+"""Keeps the last two minutes of a run for the page: one moment per second. All values are copies."""
 
 import math
 from collections import deque

@@ -76,7 +76,7 @@ def test_a_page_of_another_site_starts_and_stops_and_reads_nothing(tmp_path: Pat
             with page.expect_navigation(url=f"{ui.url}/swarm") as navigation:
                 page.get_by_role("button").click()
             assert navigation.value.status == 403
-            page.get_by_text(f"POST /swarm from a page of '{address}' is refused").wait_for()
+            page.get_by_text(f"POST /swarm from a page of '{address}' is rejected").wait_for()
 
         for origin in (address, address.replace("127.0.0.1", "localhost")):
             page.goto(f"{origin}/0.html")

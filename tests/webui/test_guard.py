@@ -202,5 +202,5 @@ def test_no_answer_quotes_a_file_that_the_form_names(
     answers += [ui.client.get(page).get_json() for page in ("/brokerbench/now", "/stats/requests", "/logs")]
     assert SECRET not in f"{answers} {reader.logs}"
     assert str(path) in answers[0]["message"]
-    assert "Locust's terminal says why" in answers[0]["message"]
+    assert "Locust's terminal shows the reason" in answers[0]["message"]
     assert str(path) in capsys.readouterr().err  # the whole sentence, for whoever started Locust
