@@ -1,4 +1,4 @@
-"""What stands in for the rest of the world in the tests of clients: a recorder that keeps rows, a scripted broker."""
+"""Test doubles for the tests of clients: a recorder that keeps rows, a scripted broker."""
 
 import threading
 import time

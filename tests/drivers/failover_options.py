@@ -1,4 +1,4 @@
-"""Makes a value for each option of a failover URI that is not its default, from the type of its field."""
+"""Makes a non-default value for each option of a failover URI, from the type of its field."""
 
 from dataclasses import replace
 from typing import Any

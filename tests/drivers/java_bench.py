@@ -59,7 +59,7 @@ class Counting:
 
 
 class Producing:
-    """Go on until told."""
+    """Continue until stopped."""
 
     def __init__(self) -> None:
         self.producing = True
@@ -74,7 +74,7 @@ class Producing:
 
 
 class Bench:
-    """Clients of one recorder, and what they recorded."""
+    """Clients of one recorder, and their recorded rows."""
 
     def __init__(
         self,

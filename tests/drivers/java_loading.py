@@ -1,4 +1,4 @@
-"""Our Java classes as one library's clients see them, and beside them those of tests/drivers/java."""
+"""Loads our Java classes for one library's clients, together with the classes of tests/drivers/java."""
 
 from collections.abc import Callable
 from pathlib import Path

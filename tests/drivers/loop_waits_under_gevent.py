@@ -119,7 +119,7 @@ TURNS = 400
 
 
 def turns_until_woken(end_turn: Callable[[], None]) -> int:
-    """How many turns of a busy greenlet it takes until one is woken whose time came during the first of them."""
+    """Count the turns of a busy greenlet until a greenlet is woken that was due during the first turn."""
     timer, woken, due_ns = DueTimer(), list[int](), time.monotonic_ns() + 50 * MS
 
     def waits() -> None:

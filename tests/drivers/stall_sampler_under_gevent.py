@@ -21,7 +21,7 @@ IN_PYTHON = {"memory": MemoryConnector(MemoryNetwork(["a"]))}
 
 
 class Run:
-    """A recorder, and what it has recorded once it is closed."""
+    """A recorder, and its rows once it is closed."""
 
     def __init__(self, folder: Path) -> None:
         self.directory = RunDirectory.create(folder, "run")
@@ -42,7 +42,7 @@ def run(tmp_path: Path) -> Iterator[Run]:
 
 
 def block(for_ns: int = BLOCK_NS) -> tuple[int, int]:
-    """No greenlet of this process runs meanwhile. When it began and ended."""
+    """No greenlet of this process runs during this time. When it began and ended."""
     began_ns = time.perf_counter_ns()
     monkey.get_original("time", "sleep")(for_ns / 1e9)
     return began_ns, time.perf_counter_ns()

@@ -1,4 +1,4 @@
-"""Checks how brokers hold a producer back: waits for them are no lag of its own, and long ones are reported once."""
+"""Checks how brokers hold a producer back: waits for them are not own lag, and long waits are reported once."""
 
 from itertools import pairwise
 

@@ -73,7 +73,7 @@ def with_allowed_places(topology: Topology, broker: AnyBroker, site: Site) -> di
 
 @pytest.fixture(scope="module")
 def strict(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runtime]:
-    """A broker that has no place for what its clients want."""
+    """A broker without the destinations that its clients use."""
     folder = tmp_path_factory.mktemp(f"strict-{request.param}")
     if request.param == "classic":
         with running(alone(Broker(NAME), "classic"), folder, renderer=with_allowed_places) as runtime:

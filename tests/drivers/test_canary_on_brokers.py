@@ -1,4 +1,4 @@
-"""Checks by every protocol that a canary proves a path on a real broker, and that the cause is told where it cannot."""
+"""Checks for every protocol that a canary proves a path on a real broker, and reports the cause if it cannot."""
 
 import re
 import socket

@@ -1,4 +1,4 @@
-"""A client follows its failover URI, tells what happened to its connections, and leaves in bounded time."""
+"""Checks that a client follows its failover URI, records its connections, and leaves in bounded time."""
 
 import threading
 import time

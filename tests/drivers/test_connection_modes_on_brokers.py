@@ -28,7 +28,7 @@ def protocols(smoke: str) -> list[object]:
 
 @pytest.fixture
 def broker(request: pytest.FixtureRequest, protocol: str) -> Runtime:
-    """One that speaks the test's protocol."""
+    """Return a connector for the test's protocol."""
     runtime: Runtime = request.getfixturevalue("single_artemis" if protocol == "core" else "single_broker")
     return runtime
 

@@ -35,7 +35,7 @@ def body_of(seq: int) -> bytes:
 
 
 def failing(times: int, error: Exception) -> Callable[[], None]:
-    """Something that raises so many times, then works."""
+    """A callable that raises this number of times, then works."""
     errors = [error] * times
 
     def act() -> None:

@@ -1,4 +1,4 @@
-"""The reconnect schedule is the Java client's, and keeps its promises whatever happens."""
+"""Checks that the reconnect schedule equals the Java client's, and always keeps its guarantees."""
 
 import json
 from collections import Counter

@@ -1,4 +1,4 @@
-"""A failover URI is read as the Java client reads it; what cannot be used is refused, with the reason and the place."""
+"""A failover URI is read as the Java client reads it; invalid parts are rejected, with the reason and the position."""
 
 import re
 from contextlib import suppress

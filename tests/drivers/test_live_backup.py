@@ -25,7 +25,7 @@ TAKE_OVER_S = 120  # also of a Core client whose broker took its connection and 
 def names_its_backup(runtime: Runtime, live: str) -> bool:
     """Whether the live broker's topology, which it tells to Core clients, has the backup.
 
-    A backup that stands by announces itself to the live broker a moment later.
+    A standby backup announces itself to the live broker a moment later.
     """
     with closing(Jolokia(runtime.management(live))) as agent:
         members = json.loads(agent.execute(broker_mbean(live), "listNetworkTopology()"))

@@ -1,4 +1,4 @@
-"""Checks that latencies counted in batches are counted as those that are counted one by one."""
+"""Checks that latencies counted in batches give the same counts as one by one."""
 
 from collections import Counter
 

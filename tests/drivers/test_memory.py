@@ -29,7 +29,7 @@ PRICES = Destination.parse("topic://prices")
 
 
 class Bench:
-    """A network of two brokers, with what its connections called back."""
+    """A network of two brokers, with the callbacks of its connections."""
 
     def __init__(self, **options: object) -> None:
         self.network = MemoryNetwork(["a", "b"], **options)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""Checks who gets real-time priority, for how long, and what a machine that permits none says."""
+"""Checks which threads get real-time priority, for how long, and the error on machines that do not permit it."""
 
 import os
 import subprocess
@@ -35,7 +35,7 @@ while not notes and time.monotonic() < ends:
 
 
 def in_a_process_of_its_own(then: str = "") -> str:
-    """This process keeps its own priority, whatever the test does."""
+    """Keep the priority of this process during the test."""
     process = subprocess.run(
         [sys.executable, "-c", MADE.format(then=then)], capture_output=True, text=True, check=False
     )

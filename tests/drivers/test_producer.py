@@ -1,4 +1,4 @@
-"""Every attempt to send is recorded once, with what is known of it and no more."""
+"""Checks that every attempt to send is recorded once, with its known facts only."""
 
 import threading
 from collections.abc import Callable, Iterator

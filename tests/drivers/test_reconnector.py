@@ -26,7 +26,7 @@ A, B = URI.servers
 
 
 class Tries(UnconnectedClient):
-    """ConnectionAttempts at a broker that says what it is told to say, and the rows that they record."""
+    """ConnectionAttempts with a broker that gives scripted answers, and their recorded rows."""
 
     def __init__(self, *answers: Exception) -> None:
         super().__init__(clock([7, 9]))
@@ -43,7 +43,7 @@ class Tries(UnconnectedClient):
 
 
 def clock(times: list[int]) -> Callable[[], int]:
-    """Tells these times one after the other, over and over."""
+    """Returns these times one after the other, repeatedly."""
     return partial(next, cycle(times))
 
 

@@ -1,4 +1,4 @@
-"""Checks that each request is answered once, by a reply of its own whose latency is the round trip."""
+"""Checks that each request is answered by one reply, whose latency is the round trip."""
 
 import time
 from collections import Counter
@@ -31,7 +31,7 @@ REQUESTS = 50
 
 
 class Bench:
-    """Two requesters at broker a, two repliers at broker b, each a client of its own."""
+    """Two requesters at broker a and two repliers at broker b, each a separate client."""
 
     def __init__(self) -> None:
         self.network, self.recorder = MemoryNetwork(["a", "b"], credentials=BENCH), KeepingRecorder()

@@ -148,6 +148,6 @@ def test_each_request_gets_one_reply_that_was_due_when_it_was(
 
 
 def _matched(sends: list[dict[str, Any]], receipts: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Each receipt with the due time of its message."""
+    """Return each receipt with the due time of its message."""
     due_ns = {(row["producer"], row["seq"], row["destination"]): row["due_ns"] for row in sends}
     return [row | {"due_ns": due_ns[row["producer"], row["seq"], row["destination"]]} for row in receipts]

@@ -1,4 +1,4 @@
-"""A producer in Python keeps its schedule by itself, within its cap, until producing ends."""
+"""Checks that a Python producer keeps its schedule, within its cap, until producing ends."""
 
 import threading
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ ORDERS = Destination.parse("queue://orders")
 
 
 class Counting(NoStatistics):
-    """How many messages were begun."""
+    """Return the number of messages that were begun."""
 
     def __init__(self) -> None:
         self.begun = 0
@@ -27,7 +27,7 @@ class Counting(NoStatistics):
 
 
 class Control:
-    """Go on until told."""
+    """Continue until stopped."""
 
     def __init__(self) -> None:
         self.producing = True

@@ -77,7 +77,7 @@ class Fixed(Mixin, Base):
 
 @pytest.fixture
 def problems() -> Iterator[Problems]:
-    """What the run is told while the settings of `Fixed` are fixed."""
+    """The reports to the run while the settings of `Fixed` are fixed."""
     environment, problems = Environment(), Problems()
     attach(environment, cast(Any, problems))
     fix_settings([Fixed])

@@ -1,4 +1,4 @@
-"""What a producer sends in transactions is recorded as what the broker said of each transaction, and no more."""
+"""Checks that messages in transactions are recorded with the broker's answer to each transaction."""
 
 import threading
 import time
@@ -52,7 +52,7 @@ class Bench:
         return [(receipt.seq, receipt.attempt) for receipt in self.received]
 
     def once_arrived(self, count: int, act: Callable[[], None]) -> None:
-        """Beside the test, which waits in a commit meanwhile."""
+        """Runs in parallel to the test, which waits in a commit."""
         threading.Thread(target=lambda: (self.arrived(count), act())).start()
 
     def close(self) -> None:

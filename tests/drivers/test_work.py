@@ -1,4 +1,4 @@
-"""Consumers that take time: what is drawn, one message at a time, and what counts as received when."""
+"""Consumers that take time: the drawn times, one message at a time, and the times of receipt."""
 
 import re
 from random import Random

@@ -265,7 +265,7 @@ def test_each_setting_of_a_producer_comes_from_its_user(name: str) -> None:
 
 
 class Stuck:
-    """A producer that keeps its schedule by itself, as far as its third slot, whose send never ends."""
+    """A producer that keeps its schedule up to the third slot, whose send never ends."""
 
     begun = 0
     held_back = False
@@ -295,7 +295,7 @@ def test_unsent_messages_of_a_stopped_producer_are_missed_or_withheld(
 
 
 class NativeClient:
-    """A client that is its own producer, and what it was asked to do."""
+    """A client that is also the producer, and its recorded calls."""
 
     number, group, broker = 1, "producers", None
     held_back = False

@@ -11,7 +11,7 @@ ACCEPTED = Described(ulong(0x24), [])
 
 
 class Coordinator(Script):
-    """Declares what it is asked to, takes messages for the time being, and discharges. Override what shall differ."""
+    """Declares requested transactions, keeps their messages, and discharges them. Override what shall differ."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -21,7 +21,7 @@ ORDERS = Destination("queue", "orders")
 
 
 class Client:
-    """A connection, and what it told its owner."""
+    """A connection, and its callbacks."""
 
     def __init__(self, broker: FakeBroker, query: str = "", timeout_s: float = 60) -> None:
         self.settled: list[tuple[object, Outcome, str]] = []

@@ -1,4 +1,4 @@
-"""Tests which of the engine's events the connection is told, on two ends of a conversation in memory."""
+"""Checks which of the engine's events reach the connection, with both ends of a conversation in memory."""
 
 import pytest
 from proton import Collector, Connection, Event, Transport

@@ -1,4 +1,4 @@
-"""Checks that users of one AMQP link share its credit, whoever sends first when credit arrives."""
+"""Checks that users of one AMQP link share its credit, in any order of sends."""
 
 import itertools
 import threading

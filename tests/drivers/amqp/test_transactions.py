@@ -19,7 +19,7 @@ REJECTED = Described(symbol("amqp:rejected:list"), [])
 
 
 class Client:
-    """A connection, and what it told its owner."""
+    """A connection, and its callbacks."""
 
     def __init__(self, broker: FakeBroker) -> None:
         self.settled: list[tuple[object, Outcome, str]] = []

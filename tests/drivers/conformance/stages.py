@@ -106,7 +106,7 @@ class RealStage:
         return host.partition("://")[2], int(port)
 
     def silent_for(self, idle_ms: int) -> "RealStage":
-        """The same with connections that give the broker up after so long a silence; 0: never."""
+        """The same with connections that give up the broker after this period of silence; 0: never."""
         return replace(
             self,
             endpoint=replace(self.endpoint, uri=f"{self.endpoint.uri}?{IDLE_OPTION[self.endpoint.protocol]}={idle_ms}"),
@@ -146,7 +146,7 @@ class MemoryStage:
 
 @dataclass
 class Peer:
-    """An open connection, and what its owner was told."""
+    """An open connection, and its callbacks."""
 
     stage: Stage
     client_id: str = ""
@@ -177,7 +177,7 @@ class Peer:
         return [self.connection.send(message) for message in written]
 
     def outcomes(self, count: int) -> list[Outcome]:
-        """Those of the first so many sends, once they are known."""
+        """Wait for the outcomes of the first ``count`` sends, and return them."""
         until(lambda: len(self.settled) >= count)
         return [outcome for _token, outcome, _at, _reason in self.settled]
 
@@ -190,7 +190,7 @@ class Peer:
         return self.connection.subscribe(Subscription(to, **options), on_delivery)  # type: ignore[arg-type]
 
     def received(self, count: int) -> list[Reading]:
-        """What so many deliveries held, once they have come."""
+        """Wait for ``count`` deliveries, and return their content."""
         until(lambda: len(self.got) >= count)
         return [read(delivery.body, RUN) for delivery in self.got]
 

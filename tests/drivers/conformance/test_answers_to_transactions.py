@@ -1,4 +1,4 @@
-"""Checks what each driver makes of a broker's answers in a transaction, by brokers that the test plays."""
+"""Checks how each driver handles a broker's answers in a transaction, with brokers that the test plays."""
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager

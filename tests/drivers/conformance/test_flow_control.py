@@ -1,4 +1,4 @@
-"""Checks producers on a full broker: they are held back or refused, are told so, and lose no accepted message."""
+"""Checks producers on a full broker: they are blocked or rejected, get notified, and lose no accepted message."""
 
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Checks what a message carries beside its body: properties that selectors ask, a time to live and a priority."""
+"""Checks the content of a message besides its body: properties that selectors ask, a time to live and a priority."""
 
 import time
 

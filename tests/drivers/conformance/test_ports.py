@@ -1,4 +1,4 @@
-"""Checks what each driver says of a port that is no broker of its protocol, or that is not to be trusted."""
+"""Checks the errors of each driver about ports that are not brokers of its protocol, or are not trusted."""
 
 import contextlib
 import re

@@ -1,4 +1,4 @@
-"""Checks subscriptions by each driver: which consumer gets which message, how often, and how many are prefetched."""
+"""Checks subscriptions by each driver: which consumer gets which messages, how often, and the prefetch."""
 
 import time
 

@@ -17,7 +17,7 @@ class AmqpEnd:
         self._transport.bind(self._connection)
 
     def answer(self, heard: bytes) -> bytes:
-        """What is to be written after this was read."""
+        """Return the bytes to write after these were read."""
         while heard and (room := self._transport.capacity()) > 0:
             self._transport.push(heard[:room])
             heard = heard[room:]

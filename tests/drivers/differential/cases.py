@@ -18,7 +18,7 @@ STEADY = "randomize=false&"
 
 @dataclass(frozen=True)
 class Case:
-    """One URI, the ports behind it, and how many events of it are compared (all of them where a client gives up).
+    """One URI, the ports behind it, and the number of its events that are compared (all if a client gives up).
 
     ``file``: what the file of brokers says. ``connect_timeout_s``: of our attempts; the Java client's stands in its
     URI. ``send_at_s``: when a message is sent, whose blocking is compared.
@@ -208,7 +208,7 @@ TELLING_NAMES = {
     "a file of further brokers",
 }
 TELLING = tuple(case for case in QUICK if case.name in TELLING_NAMES)
-"""So many rules of the schedule in so few cases that they are played at each change; the others, every night."""
+"""Many rules of the schedule in a few cases, which are played for each change; the others, every night."""
 OTHERS = tuple(case for case in QUICK if case not in TELLING)
 SLOW = (
     Case(

@@ -1,4 +1,4 @@
-"""Describes what a client did and when, in the same words for the Java client's log and for our connection events."""
+"""Describes a client's actions and their times, in the same words for Java's log and our connection events."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -35,7 +35,7 @@ def settled(events: Iterable[Event]) -> list[Event]:
 
 
 def of_ours(rows: Iterable[ConnectionRow], gave_up_ns: int | None) -> list[Event]:
-    """The connection events of one of our clients."""
+    """Return the connection events of one of our clients."""
     events: list[Event] = []
     current = ""
     for row in sorted(rows, key=lambda row: row.at_ns):

@@ -1,8 +1,8 @@
-"""Records what the Java client does with a URI: ActiveMQ's FailoverTransport runs in its own process and logs.
+"""Records the Java client's behavior for a URI: ActiveMQ's FailoverTransport runs in its own process and logs.
 
 Run it as a module with the log's path. Each line of its input is a round: the URIs by case, when to send in which case,
-and how long the round lasts. Its reply says how long each send was blocked, in milliseconds. An input line can also ask
-whether a URI is refused, or which options a URI can set.
+and how long the round lasts. Its reply says how long each send was blocked, in milliseconds. An input line can also
+ask whether a URI is rejected, or which options a URI can set.
 """
 
 import json
@@ -89,7 +89,7 @@ def answer(asked: dict[str, Any]) -> dict[str, float]:
 
 
 def played(uris: dict[str, str], sends: dict[str, float], for_s: float) -> dict[str, float]:
-    """How long each send was blocked, in ms."""
+    """Return the time that each send was blocked, in ms."""
     this_round = JavaRound(uris, sends)
     this_round.play(for_s)
     return this_round.blocked_ms
@@ -105,7 +105,7 @@ def refused(uri: str) -> dict[str, float]:
 
 
 def settable() -> dict[str, float]:
-    """What a URI can set on the transport: its setters of one value that can be written as text."""
+    """Return the options that a URI can set on the transport: its setters of one value that can be written as text."""
     methods = jpype.JClass("org.apache.activemq.transport.failover.FailoverTransport").class_.getMethods()
     setters = [each for each in methods if str(each.getName()).startswith("set") and each.getParameterCount() == 1]
     written = [each for each in setters if str(each.getParameterTypes()[0].getName()) in WRITTEN_AS_TEXT]

@@ -26,7 +26,7 @@ NS_PER_MS = 1_000_000
 
 
 class OurSide:
-    """One client, its connection events, and how long its send was blocked."""
+    """One client, its connection events, and the time that its send was blocked."""
 
     def __init__(self, protocol: str, uri: str, brokers: dict[str, str], connect_timeout_s: float, seed: int) -> None:
         self.blocked_ms: float | None = None
@@ -84,4 +84,4 @@ class OurSide:
 
 
 def _nothing(_settled: Settled) -> None:
-    """Only how long the send was blocked is looked at."""
+    """Only the time that the send was blocked is compared."""

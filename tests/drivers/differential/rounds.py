@@ -27,7 +27,7 @@ WARM_UP_S = 0.5
 
 @dataclass
 class Seen:
-    """What one client did with one case: its events, and how long its send was blocked, round by round."""
+    """The actions of one client in one case: its events, and how long its send was blocked, round by round."""
 
     rounds: list[list[Event]] = field(default_factory=list)
     blocked_ms: list[float] = field(default_factory=list)

@@ -1,6 +1,6 @@
 """Given the same URI and the same ports, our clients do what ActiveMQ's Java client does, at the same times.
 
-The Java client is right by definition. All clients play each case at once, twice or more, on ports of their own. The
+The Java client is right by definition. All clients play each case at once, twice or more, on separate ports. The
 order of events has to agree in most rounds. Of each pause before an event the shortest one has to agree. While a case
 does not agree, there is another round: a busy machine rarely disturbs all clients in the same way.
 """
@@ -47,7 +47,7 @@ CHI_SQUARE = {3: 25.90, 23: 63.97}
 
 
 class Both:
-    """What Java's and our clients did with each case, in so many rounds and more of them while they do not agree."""
+    """Return the actions of Java's and our clients in each case. Plays more rounds while they disagree."""
 
     def __init__(
         self,
@@ -99,7 +99,7 @@ def slow(java: JavaSide, tmp_path_factory: pytest.TempPathFactory) -> Both:
 
 
 def differences(case: Case, java: Seen, ours: Seen) -> list[str]:
-    """In which the two did not do the same, or not at the same times."""
+    """Return the cases where the two behaved differently, or at different times."""
     expected, did = java.sequence(case.events), ours.sequence(case.events)
     if len(expected) < case.events:
         return [f"the Java client did not do the same each time: {java.rounds}"]
@@ -172,7 +172,7 @@ def passes_of(events: list[Event]) -> list[str]:
 
 
 def chi_square(one: Counter[str], other: Counter[str]) -> float:
-    """Of two samples, for the hypothesis that they have one distribution."""
+    """Test two samples for the hypothesis that they have the same distribution."""
     total = one.total() + other.total()
     result = 0.0
     for value in one | other:

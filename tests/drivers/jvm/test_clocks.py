@@ -1,4 +1,4 @@
-"""Checks that the times of Java's clients and of Python's are of one clock, and that two clocks are refused."""
+"""Checks that Java and Python clients use one clock, and that different clocks are rejected."""
 
 import subprocess
 import sys

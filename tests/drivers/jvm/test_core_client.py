@@ -170,7 +170,7 @@ def test_a_send_waiting_for_credit_has_the_same_time_limit(
 def cut_while_sending(
     runtime: Runtime, folder: Path, options: str, *, durable: bool, rate_per_s: float
 ) -> tuple[str, list[dict[str, Any]]]:
-    """The error of a producer that loses its only way to the broker, and the rows of its sends."""
+    """Return the error of a producer that loses its only connection to the broker, and the rows of its sends."""
     host, port = address(runtime, "broker-1", "core").split(":")
     errors: list[str] = []
     with Relay((host, int(port))) as relay:

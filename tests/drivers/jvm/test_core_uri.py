@@ -1,4 +1,4 @@
-"""What Core's own client makes of a failover URI, and what it cannot."""
+"""Checks the translation of a failover URI for the Core client, and its limits."""
 
 from urllib.parse import parse_qsl
 

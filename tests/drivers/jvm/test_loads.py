@@ -1,4 +1,4 @@
-"""The driver contract as the Java clients of a load fulfil it, on real brokers: what is sent where, what arrives where.
+"""The driver contract as the Java clients of a load fulfil it, on real brokers: the sent and the received messages.
 
 The other protocols' connections are held to the same in tests/drivers/conformance.
 """
@@ -56,7 +56,7 @@ def test_javas_nano_time_is_pythons_performance_counter() -> None:
 def send(
     bench: Bench, to: Destination, count: int, *, durable: bool = True, body_bytes: int = 64, client: Any = None
 ) -> JavaClient:
-    """By a client of its own, if none is given. Returns once every outcome is known."""
+    """With a new client, if none is given. Returns once every outcome is known."""
     sender: JavaClient = client or bench.opened()
     awaited = bench.statistics.settled + count
     producer = sender.producer(to, ProducerSettings(body_bytes=body_bytes, in_flight=50, durable=durable), run=RUN)

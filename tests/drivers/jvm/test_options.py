@@ -1,4 +1,4 @@
-"""Checks that unknown options of a broker's own URI are refused by name; Java would retry for ever."""
+"""Checks that unknown options of a broker URI are rejected by name; Java would retry for ever."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ vm.use(find_java_parts)
 
 
 def opening(folder: Path, protocol: str, uri: str) -> str:
-    """What a client says that is to follow this URI to brokers that are not there."""
+    """Return the error of a client that follows this URI to brokers that do not exist."""
     bench = Bench(folder, UNKNOWN_BROKER, Credentials("u", "secret"), uri, protocol)
     client = bench.client()
     with pytest.raises(DriverError) as caught:

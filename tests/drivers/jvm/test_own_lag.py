@@ -33,7 +33,7 @@ def java() -> Callable[[str], Any]:
 
 
 class Bench:
-    """A sender whose broker obeys the test, and what it recorded."""
+    """A sender whose broker obeys the test, and its recorded rows."""
 
     def __init__(self, java: Callable[[str], Any], hub: Any) -> None:
         self.rows = java("brokerbench.SendRows")(hub, 100)
@@ -67,7 +67,7 @@ def bench(java: Callable[[str], Any]) -> Iterator[Bench]:
 
 
 def due(sender: Any, *due_ns: int) -> None:
-    """The messages of a sender, and no more."""
+    """The messages of a sender only."""
     sender.add(jpype.JArray(jpype.JLong)(list(due_ns)), True)
 
 

@@ -1,4 +1,4 @@
-"""Checks that a JVM which stood still has that on record, beside the Python of the same process."""
+"""Checks that stalls of a JVM are recorded, as well as those of the Python in the same process."""
 
 import os
 import signal

@@ -36,7 +36,7 @@ TRUST = Trust(OURS.cert_pem.bytes().decode())
 
 @dataclass(frozen=True)
 class Broker:
-    """A broker without TLS, and the protocol in which it is spoken to."""
+    """A broker without TLS, and a protocol for it."""
 
     runtime: Runtime
     protocol: str

@@ -23,7 +23,7 @@ MUCH = 32 * 1024 * 1024  # bytes: more than any socket takes whose other end rea
 
 
 class Client:
-    """A connection, and what it was told."""
+    """A connection, and its callbacks."""
 
     def __init__(self, endpoint: Endpoint, timeout_s: float = 60.0):
         self.settled: list[tuple[object, Outcome, int, str]] = []

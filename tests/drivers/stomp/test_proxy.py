@@ -199,7 +199,7 @@ def test_a_broker_that_is_down_is_lost_at_once_and_the_proxy_leaves_no_thread() 
 
 
 def choices(faults: Sequence[Fault], passing: Sequence[tuple[int, int]]) -> list[str | None]:
-    """The kind of fault chosen for each (producer, seq), in turn."""
+    """Return the kind of fault for each (producer, seq), in order."""
     ledger = Ledger(tuple(faults))
     kinds: list[str | None] = []
     for producer, seq in passing:

@@ -1,4 +1,4 @@
-"""Whatever a stream is torn into, the same frames come out of it, and each header means what it meant."""
+"""Checks that a stream gives the same frames in any division, with the same headers."""
 
 import itertools
 

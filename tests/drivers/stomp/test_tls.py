@@ -20,7 +20,7 @@ TRUST = Trust(OURS.cert_pem.bytes().decode())
 
 
 class Owner:
-    """Opens connections, and keeps what they tell their owner."""
+    """Opens connections, and records their callbacks."""
 
     def __init__(self) -> None:
         self.outcomes: list[Outcome] = []

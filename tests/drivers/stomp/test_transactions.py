@@ -17,7 +17,7 @@ ORDERS = Destination.parse("queue://orders")
 
 
 class Client:
-    """A connection, and what it was told."""
+    """A connection, and its callbacks."""
 
     def __init__(self, broker: FakeBroker) -> None:
         self.settled: list[tuple[object, Outcome, str]] = []
