@@ -109,7 +109,7 @@ class KeepingRecorder:
         self.members.append(MemberRow(*row))
 
     def events(self) -> list[tuple[str, str | None]]:
-        """Without waits of a second: a busy machine that stands still causes some."""
+        """Without waits of a second: a suspended machine causes some."""
         return [(row.event, row.broker) for row in self.connections if "blocked" not in row.event]
 
     def attempts(self, seq: int) -> list[tuple[int, str]]:
@@ -156,7 +156,7 @@ class ScriptedConnection:
 
 
 class BatchingConnection(ScriptedConnection):
-    """One that takes several messages at once."""
+    """A connector that accepts several messages at once."""
 
     batches: list[int]
 
@@ -247,7 +247,7 @@ def eventually(condition: Callable[[], object], timeout_s: float = 60.0) -> None
 
 
 class UnconnectedClient:
-    """Stands where a reconnector's client stands, and keeps its rows. Brokers have their URIs as names."""
+    """Replaces a reconnector's client, and keeps its rows. Brokers have their URIs as names."""
 
     name = "client 1"
 

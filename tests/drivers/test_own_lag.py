@@ -1,4 +1,4 @@
-"""Checks when producers in Python count as late: only for delay of their own. The clock is the test's."""
+"""Checks when producers in Python count as late: only for their own delay. The clock is the test's."""
 
 import threading
 from collections.abc import Callable, Iterator

@@ -4,7 +4,7 @@ The driver of the in-memory brokers takes part in every run. Drivers of real bro
 ``smoke``; the rest of the matrix is nightly.
 
 Three protocols are spoken by both products. A test tries each of them on Classic, and one of them on Artemis too. A
-test marked ``on_artemis`` names those itself: what its own assertions say differs there.
+test marked ``on_artemis`` names those itself: the assertions there say what differs.
 """
 
 import zlib

@@ -1,8 +1,8 @@
-"""Provides the ports that both clients connect to. By a case's script they listen, refuse or stay silent.
+"""Provides the ports that both clients connect to. They follow a case's script: listen, refuse connections, or stay silent.
 
 A port that listens lets each client in: it answers STOMP's CONNECT, speaks AMQP, and sends OpenWire's first frame back,
-which is the negotiation that a Java client waits for. A port keeps its number while it refuses, so no other process
-gets it.
+which is the negotiation that a Java client waits for. A port keeps its number while it refuses connections, so no
+other process gets it.
 """
 
 import contextlib
@@ -97,7 +97,7 @@ class _PlayedPort:
         timer.start()
 
     def _fill(self) -> None:
-        """One connection that nobody accepts takes the whole backlog; the next ones hear nothing."""
+        """One unaccepted connection fills the whole backlog; the next ones hear nothing."""
         self._socket.listen(BACKLOG_OF_A_FULL_PORT)
         self._connections.append(socket.create_connection(("127.0.0.1", self.number)))
 

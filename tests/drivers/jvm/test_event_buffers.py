@@ -17,7 +17,7 @@ TAKERS = 3
 
 
 class Keeps:
-    """Stands where a recorder and a statistics stand."""
+    """Replaces a recorder and the statistics."""
 
     def __init__(self) -> None:
         self.seqs: list[int] = []

@@ -1,4 +1,4 @@
-"""Checks when senders in the JVM count as late: only for delay of their own."""
+"""Checks when senders in the JVM count as late: only for their own delay."""
 
 import os
 import threading

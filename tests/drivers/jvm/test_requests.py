@@ -81,7 +81,7 @@ def test_who_waits_is_told_that_there_will_be_no_answer() -> None:
 
 
 class Sender:
-    """Stands where a sender of the JVM stands."""
+    """Replaces a sender of the JVM."""
 
     def __init__(self, begun: int = 0) -> None:
         self.stopped = False

@@ -1,4 +1,4 @@
-"""Frames in, values out: what each header and each byte means."""
+"""Frames in, values out: the meaning of each header and each byte."""
 
 import itertools
 import time
