@@ -34,7 +34,7 @@ class LiveModel:
         return view(self.snapshot(), refusal)
 
     def as_json(self, refusal: str = "") -> dict[str, object]:
-        """Return what the page asks for once a second."""
+        """Return the JSON that the page requests every second."""
         snapshot = self.snapshot()
         history = self._history.as_json(snapshot.faults if snapshot else ())
         return {**asdict(view(snapshot, refusal)), "history": history}

@@ -38,7 +38,7 @@ class Bench(Protocol):
 
     @property
     def busy(self) -> bool:
-        """Whether a run is active: from its start until its report is written."""
+        """Whether this process makes a run: from its start until its report is written."""
 
     def check(self, namespace: Namespace) -> Mapping[str, int]:
         """Return the number of users by class for a run with these options. Raises UserError."""

@@ -14,7 +14,7 @@ NEEDED = ("bash", "cat", "env", "id", "mkdir", "rm", "touch", "dirname", "timeou
 
 
 class Machine:
-    """A clone whose PATH has stand-ins: a docker with the given answers, and an apt that fails."""
+    """A clone whose PATH has fake programs: a docker with the given answers, and an apt that fails."""
 
     def __init__(self, folder: Path) -> None:
         self.clone, self._bin, self._calls = folder / "clone", folder / "bin", folder / "calls"

@@ -83,7 +83,7 @@ def folder_of(module: str) -> str:
 
 
 def upward(folder: str, tree: ast.AST, package: str) -> list[str]:
-    """What a module of ``folder`` imports of topologies/ and may not."""
+    """Return the forbidden imports of topologies/ in a module of ``folder``."""
     allowed = (folder, *TOPOLOGIES_MAY_IMPORT[folder])
     ours = [name for name in imported(tree, package) if name.split(".")[0] == "topologies"]
     return [name for name in ours if not any(_within(name, place) for place in allowed)]

@@ -113,7 +113,7 @@ def test_with_a_compiler_what_builds_amqp_comes_first_and_every_hash_is_checked(
 
 
 def ci(folder: Path, make_body: str) -> subprocess.CompletedProcess[str]:
-    """The CI script with stand-ins for everything that it starts."""
+    """The CI script with fake programs for everything that it starts."""
     (folder / ".ci").mkdir()
     for name in ("run", "steps.sh"):
         shutil.copy(ROOT / ".ci" / name, folder / ".ci" / name)

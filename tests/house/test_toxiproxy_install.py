@@ -25,7 +25,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def go(folder: Path, failures: int) -> Path:
-    """A stand-in that writes down each call; the first ``failures`` builds fail."""
+    """A fake program that records each call; the first ``failures`` builds fail."""
     calls = folder.parent / "calls"
     tool(
         folder,

@@ -322,7 +322,7 @@ def test_an_error_in_a_users_on_start_ends_the_run_at_once_and_is_the_last_line(
     (tmp_path / "breaks.py").write_text(BREAKS.replace("{on_start}", on_start), encoding="utf-8")
     began_s = time.monotonic()
     outcome = make_run(str(tmp_path / "breaks.py"), *MEMORY, runs=tmp_path / "runs")
-    assert time.monotonic() - began_s < 60, "not the 90 s in which clients get ready"
+    assert time.monotonic() - began_s < 60, "not the 90 s that clients have to get ready"
     assert outcome.status == 2, outcome.output
     assert outcome.output.splitlines()[-1] == f"Failed:  Orders: on_start raised {last_line}"
     assert "Traceback" not in outcome.output

@@ -48,7 +48,7 @@ STALE = "of an earlier run"
 
 
 def elsewhere(folder: Path) -> Path:
-    """A folder with a benchmark, and files of an earlier run."""
+    """Create a folder with a benchmark, and files of an earlier run."""
     (folder / "orders.py").write_text(ORDERS, encoding="utf-8")
     (folder / "network.yaml").write_text(NETWORK, encoding="utf-8")
     for name in NAMES.values():

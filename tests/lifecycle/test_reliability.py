@@ -1,4 +1,4 @@
-"""Checks on real brokers which kinds of messages are lost when a broker is killed, and where."""
+"""Checks on real brokers which kinds of messages a killed broker loses, and where they are lost."""
 
 from pathlib import Path
 

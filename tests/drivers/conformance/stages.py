@@ -48,7 +48,7 @@ def body(seq: int, body_bytes: int = 64) -> bytes:
 class Stage(Protocol):
     """``endpoint`` leads to the broker by a way that `cut` can cut.
 
-    What brokers differ in stands in the fields behind `endpoint`; docs/drivers.md tells users of each.
+    The differences between brokers are in the fields after `endpoint`; docs/drivers.md tells users of each.
     """
 
     connector: Connector

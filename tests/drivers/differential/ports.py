@@ -1,4 +1,4 @@
-"""Provides the ports that both clients connect to. They follow a case's script: listen, refuse connections, or stay silent.
+"""Provides the ports that both clients connect to. They listen, refuse or stay silent, as scripted.
 
 A port that listens lets each client in: it answers STOMP's CONNECT, speaks AMQP, and sends OpenWire's first frame back,
 which is the negotiation that a Java client waits for. A port keeps its number while it refuses connections, so no

@@ -1,6 +1,6 @@
 """Runs every case on all clients, in rounds: all cases at once for the Java client, and all of them for ours.
 
-Each client gets its own ports, which follow the same script. A busy machine makes events late and never early, so a
+Each client gets separate ports, which follow the same script. A busy machine makes events late and never early, so a
 pause counts as the shortest of all rounds. It is counted from the event that was waited for, since other earlier events
 may be late themselves. An event can be so late that a port already listens, which changes what the client does next:
 the other rounds outvote that round.
@@ -33,7 +33,7 @@ class Seen:
     blocked_ms: list[float] = field(default_factory=list)
 
     def sequence(self, events: int) -> list[str]:
-        """What it did in more than half of the rounds; [] where it never did the same so often."""
+        """Its actions in more than half of the rounds; [] where it never did the same so often."""
         begins = [tuple(event.told for event in each[:events]) for each in self.rounds]
         (usual, times) = Counter(begins).most_common(1)[0]
         return list(usual) if 2 * times > len(begins) else []
