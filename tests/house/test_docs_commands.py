@@ -34,7 +34,7 @@ ARMS_BY_RUNTIME = ("--vary broker-version=", "--vary distribution=", "--vary run
 
 
 def commands(page: Path) -> Iterator[str]:
-    """The lines of its shell blocks, continued lines as one."""
+    """Return the lines of the page's shell blocks, with continued lines joined."""
     for _, block in re.findall(r"```(\w*)\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL):
         yield from re.sub(r"\\\n\s*", "", block).splitlines()
 

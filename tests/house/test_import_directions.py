@@ -105,7 +105,7 @@ def import_graph(rooms: Iterable[str]) -> dict[str, set[str]]:
 
 
 def circle(graph: Mapping[str, set[str]]) -> list[str]:
-    """The modules of a circle, in the order of its imports; empty where there is none."""
+    """Return the modules of a cycle, in the order of their imports; empty where there is none."""
     visited: set[str] = set()
     for start in graph:
         path: list[str] = []
@@ -196,7 +196,7 @@ def test_no_modules_of_drivers_import_each_other_in_a_circle() -> None:
     remaining = {module: names - {module, ""} for module, names in imports.items()}
     while leaves := [module for module, names in remaining.items() if not names]:
         remaining = {module: names - set(leaves) for module, names in remaining.items() if module not in leaves}
-    assert remaining == {}, "what is left is in a circle, or imports one"
+    assert remaining == {}, "the rest is in a cycle, or imports one"
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ def test_nothing_is_received_meanwhile_and_afterwards_all_but_what_the_network_k
     messages = mesh.summary["messages"]
     assert (mesh.summary["verdict"], messages["lost"], messages["unaccounted"]) == ("pass", 0, 0), mesh.output
     assert messages["received"] + messages["stranded"] == messages["sent"]
-    assert messages["stranded"] < 100, "only what had crossed to the consumers' old broker"
+    assert messages["stranded"] < 100, "only messages that had crossed to the consumers' old broker"
     assert nothing_left(mesh.runs)
 
 

@@ -46,9 +46,9 @@ MORE_FIGURES = {
 """By scenario: those that its own question is about."""
 PASSES, FAILS = ("pass", 0), ("fail", 1)
 ENDS = {"message_selectors": (FAILS,), "reliability": (PASSES, FAILS), "disaster": (PASSES, FAILS)}
-"""Verdict and exit status of a scenario that shows a failing: links bring messages to where nobody takes them. Durable
-subscribers leave messages behind at the broker where they were if one was due before they were back elsewhere. A mirror
-may lack confirmed messages."""
+"""Verdict and exit status of scenarios that show failures: links bring messages to brokers without consumers. Durable
+subscribers leave messages behind at their old broker if a message was due before they were back at another broker. A
+mirror may lack confirmed messages."""
 CALLS_THROUGH_PROXIES = (
     "default_link=",
     *(f"{name}(" for name, kind in vars(faults).items() if getattr(kind, "through_proxy", False)),
@@ -92,4 +92,4 @@ def test_a_scenario_ends_by_itself_with_a_verdict_a_report_and_its_figures(scena
 
 
 def test_it_is_known_of_every_answer_which_figures_it_needs() -> None:
-    assert {*FIGURES} == {*ANSWERS} - {"unplanned"}, "no scenario asks for what nobody planned"
+    assert {*FIGURES} == {*ANSWERS} - {"unplanned"}, "no scenario is about unplanned outages"

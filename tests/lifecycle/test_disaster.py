@@ -35,5 +35,7 @@ def test_clients_move_to_the_mirror_and_missing_messages_come_later(tmp_path: Pa
     assert outcome.summary["messages"]["lost"] == 0
     mirror = outcome.summary["mirror"]
     (at_kill,) = [row for row in mirror["at_kill"] if row["link"] == f"{PRIMARY}-to-{COPY}"]
-    assert 0 < at_kill["lag_messages"] <= mirror["lag_messages"]["max"], "240 messages a second are on their way 500 ms"
+    assert 0 < at_kill["lag_messages"] <= mirror["lag_messages"]["max"], (
+        "240 messages per second are in transit for 500 ms"
+    )
     assert nothing_left(tmp_path / "runs")

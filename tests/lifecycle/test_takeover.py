@@ -42,7 +42,7 @@ def test_every_client_came_back_at_the_standby(takeover: Outcome) -> None:
 def test_the_killed_broker_returns_as_the_standby_and_no_client_goes_back(takeover: Outcome) -> None:
     (fault,) = takeover.events("faults")
     assert fault["error"] is None
-    assert fault["restored_ns"] is not None, "it stands by while its partner takes logins"
+    assert fault["restored_ns"] is not None, "it is the standby of a broker that accepts logins"
     there = [row for row in takeover.events("connections") if row["event"] == "connected" and row["broker"] == ACTIVE]
     assert there
     assert all(row["at_ns"] < fault["began_ns"] for row in there)

@@ -26,7 +26,7 @@ CALLS: dict[str, Callable[[Any], object]] = {
     "users stopped": lambda runner: runner.stop_users({"Producer": 1}),
     "stop by its class": lambda runner: type(runner).stop(runner),
 }
-"""Of the runner, in the load."""
+"""Call a method of the runner, during the load."""
 
 
 class Producer(ProducerUser):
