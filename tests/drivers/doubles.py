@@ -270,7 +270,7 @@ class UnconnectedClient:
 
 
 class HubDouble:
-    """Stands where the hub stands, and where what the JVM makes does: what is told to ``tell`` its listener hears."""
+    """Replaces the hub and the objects that the JVM makes: events passed to ``tell`` reach its listener."""
 
     java = None
 

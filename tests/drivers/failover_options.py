@@ -9,7 +9,7 @@ ANOTHER: dict[type, Any] = {str: "file:///brokers.csv", tuple: (ServerUri("stomp
 
 
 def with_another(name: str) -> tuple[str, FailoverOptions]:
-    """``name=value`` as a URI has it, and the options that it stands for."""
+    """``name=value`` as in a URI, and the resulting options."""
     own = OPTION_FIELDS[name]
     kind = type(own.default)
     another = not own.default if kind is bool else ANOTHER.get(kind) or own.default + kind(4)

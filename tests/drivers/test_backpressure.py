@@ -57,11 +57,11 @@ def test_each_write_of_held_back_messages_releases_the_next() -> None:
         readiness.wrote(due_ms * MS, sent_ms * MS, (sent_ms + 20) * MS)
     assert readiness.ready_ns(1_010 * MS) == 1_060 * MS
     readiness.wrote(1_010 * MS, 1_060 * MS, 1_080 * MS)
-    assert readiness.ready_ns(1_020 * MS) == 1_060 * MS, "the write before was of a message that nobody held back"
+    assert readiness.ready_ns(1_020 * MS) == 1_060 * MS, "the previous write was of a message that was not held back"
 
 
 def test_messages_due_before_a_late_wake_stay_late() -> None:
-    """The producer stood still for 150 ms, with one message in flight at a time: three more were due meanwhile."""
+    """The producer was suspended for 150 ms, with one message in flight at a time: three more became due."""
     readiness = Readiness()
     readiness.woke(1_000 * MS, 1_150 * MS)
     for due_ms, room_ms in ((1_000, 1_151), (1_050, 1_152), (1_100, 1_153)):

@@ -152,7 +152,7 @@ def test_a_refused_login_fails_each_message_and_is_told_once(caplog: pytest.LogC
 
 
 class OwnKind:
-    """Stands where clients and producers of a library's own kind stand: sends fail as the test says."""
+    """Replaces clients and producers of a library: sends fail as the test says."""
 
     number, group, broker = 7, "producers", None
 

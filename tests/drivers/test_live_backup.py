@@ -23,7 +23,7 @@ TAKE_OVER_S = 120  # also of a Core client whose broker took its connection and 
 
 
 def names_its_backup(runtime: Runtime, live: str) -> bool:
-    """Whether the live broker's topology, which it tells to Core clients, has the backup.
+    """Whether the live broker's topology, which it sends to Core clients, has the backup.
 
     A standby backup announces itself to the live broker a moment later.
     """

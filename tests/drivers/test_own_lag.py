@@ -19,7 +19,7 @@ MS, S = 1_000_000, 1_000_000_000
 
 
 class Time:
-    """A clock that only a test moves, and waits that end at once. ``oversleeps``: for so long (ns), the next time."""
+    """A clock that only a test moves, and waits that end at once. ``oversleeps``: by this time (ns), the next time."""
 
     def __init__(self) -> None:
         self.now_ns, self.oversleeps, self.producing = 10 * S, 0, True

@@ -43,7 +43,7 @@ def in_a_process_of_its_own(then: str = "") -> str:
 
 
 def permitted(text: str) -> str:
-    """What a process says where real-time priority is permitted; else that it is refused, with the next step."""
+    """Return ``text``, or the error with its next step if real-time priority is not permitted here."""
     why = why_refused()
     return f"drivers.UserError: {why}" if why else text
 

@@ -47,7 +47,7 @@ class Bench:
         self.producer.send_batch([ScheduledSend(seq, due_ns) for seq in seqs], BODY_BYTES)
 
     def arrived(self, count: int) -> list[tuple[int, int]]:
-        """(seq, attempt) of so many deliveries."""
+        """Wait for this number of deliveries, and return their (seq, attempt)."""
         eventually(lambda: len(self.received) >= count)
         return [(receipt.seq, receipt.attempt) for receipt in self.received]
 

@@ -48,7 +48,7 @@ class Coordinator(Script):
 
 
 class Answering(Coordinator):
-    """Refuses each message with the body ``refused``, and does ``at_commit``: confirm, refuse or leave. See `words`."""
+    """Rejects each message with the body ``refused``, and does ``at_commit``: confirm, refuse or leave. See `words`."""
 
     words = "no room here"
 

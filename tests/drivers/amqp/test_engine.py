@@ -17,7 +17,7 @@ def passed_on(source: Transport, to: Transport) -> None:
 
 @pytest.fixture
 def ends() -> tuple[Pair, Collector, Connection, Connection]:
-    """The transports of both ends, what the client's collects, and both connections: open, with a session each."""
+    """The transports of both ends, the client's event collector, and both connections: open, each with a session."""
     transports = (Transport(Transport.CLIENT), Transport(Transport.SERVER))
     ours, theirs, collector = Connection(), Connection(), Collector()
     ours.collect(collector)

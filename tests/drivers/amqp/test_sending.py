@@ -21,7 +21,7 @@ class Link:
 
 
 class Wire:
-    """A socket that is full once: who has to wait for it finds that meanwhile something happened."""
+    """A socket that is full once: a sender that waits for it finds a changed state afterwards."""
 
     reason = ""
 

@@ -31,11 +31,11 @@ STAGES: Mapping[str, tuple[str, str]] = {
 }
 """A protocol of real brokers is tried by one line here: its name, and the fixture that is the broker.
 
-Java clients have no such connections: jvm/test_loads.py has what a load of theirs can show of the contract.
+Java clients do not have these connections: jvm/test_loads.py checks the contract with their loads.
 """
 
 REAL = ("stomp", "amqp", "openwire")
-"""The protocols of a Classic broker: what tests of loads on brokers of their own try."""
+"""The protocols of a Classic broker, for tests of loads on separate brokers."""
 
 DIFFERS: Mapping[str, Mapping[str, Any]] = {
     # What a lost connection held comes again unmarked 12 times of 17 (2.44.0), after a FIN and after a reset alike.
@@ -91,7 +91,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def stages_of(metafunc: pytest.Metafunc) -> list[str]:
-    """All of `STAGES` but one of those that are always nightly: tests take turns with them, by their names."""
+    """Return `STAGES` with only one of those that are always nightly, which the test's name selects."""
     name = metafunc.function.__name__
     named = metafunc.definition.get_closest_marker("on_artemis")
     chosen = named.args if named else (ALWAYS_NIGHTLY[zlib.adler32(name.encode()) % len(ALWAYS_NIGHTLY)],)

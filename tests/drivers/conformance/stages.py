@@ -48,7 +48,7 @@ def body(seq: int, body_bytes: int = 64) -> bytes:
 class Stage(Protocol):
     """``endpoint`` leads to the broker by a way that `cut` can cut.
 
-    The differences between brokers are in the fields after `endpoint`; docs/drivers.md tells users of each.
+    The differences between brokers are in the fields after `endpoint`; docs/drivers.md explains each to users.
     """
 
     connector: Connector
@@ -72,7 +72,7 @@ class Stage(Protocol):
         """Every connection of this stage is gone, without a goodbye."""
 
     def lying(self, place: Destination) -> list[Browsed]:
-        """What is on a queue: by another protocol where this one cannot look."""
+        """Browse a queue, by another protocol if this one cannot browse."""
 
 
 @dataclass

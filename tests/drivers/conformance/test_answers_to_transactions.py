@@ -41,7 +41,7 @@ def by_amqp(refused: bytes, at_commit: str) -> Played:
 
 
 PLAYED: Mapping[str, Callable[[bytes, str], Played]] = {"stomp": by_stomp, "amqp": by_amqp}
-"""Brokers by protocol. They refuse messages with the body ``refused``; ``at_commit``: confirm, refuse or leave."""
+"""Brokers by protocol. They reject messages with the body ``refused``; ``at_commit``: confirm, refuse or leave."""
 
 
 class Client:

@@ -84,7 +84,7 @@ PORTS: list[tuple[Callable[[socket.socket], None], Trust | None, dict[str, str]]
     (speaks_http, None, {"stomp": f" did not answer within 0.5 s; {CHECK}", "amqp": GONE}),
     (speaks_http, TRUST, {"": NO_TLS}),
 ]
-"""A port, how it is spoken to, and what is said of it: by protocol, or by each alike. ``*`` stands for any text."""
+"""A port, the URI's scheme, and the errors about it: by protocol, or the same for all. ``*`` matches any text."""
 
 
 @pytest.mark.parametrize("protocol", SCHEMES)

@@ -25,7 +25,7 @@ def left_on(stage: Stage, orders: Destination) -> list[bytes]:
 
 
 @pytest.mark.smoke
-def test_committed_messages_arrive_in_order_after_the_commit_and_are_acked(connect: Connect) -> None:
+def test_committed_messages_arrive_in_order_and_are_acked_by_the_commit(connect: Connect) -> None:
     client, orders = connect(), queue("committed")
     client.listen(orders)
     transaction = begin(client)

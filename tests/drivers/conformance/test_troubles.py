@@ -85,7 +85,7 @@ def test_what_a_lost_connection_had_comes_again_and_says_so(stage: Stage, connec
 
 
 def test_a_send_is_answered_or_in_doubt_and_never_both(stage: Stage, connect: Connect) -> None:
-    """Cut in the midst of sending: no answer comes after the loss was told, and each token is answered once at most."""
+    """Cut in the midst of sending: no answers after the loss was reported, and at most one answer per token."""
     orders, client = queue("doubt"), connect()
     threading.Timer(0.05, stage.cut).start()
     with pytest.raises(ConnectionError):

@@ -20,8 +20,8 @@ STEADY = "randomize=false&"
 class Case:
     """One URI, the ports behind it, and the number of its events that are compared (all if a client gives up).
 
-    ``file``: what the file of brokers says. ``connect_timeout_s``: of our attempts; the Java client's stands in its
-    URI. ``send_at_s``: when a message is sent, whose blocking is compared.
+    ``file``: the content of the file of brokers. ``connect_timeout_s``: of our attempts; the Java client has it in
+    its URI. ``send_at_s``: when a message is sent, whose blocking is compared.
     """
 
     name: str

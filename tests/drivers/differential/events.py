@@ -17,7 +17,7 @@ class Event(NamedTuple):
 
 
 def settled(events: Iterable[Event]) -> list[Event]:
-    """With a client's doings while it is connected told as what they are: looking for a better broker.
+    """Mark a client's attempts while it is connected as its search for a better broker.
 
     Java makes its attempt at that broker before it says so, we say so when we make it: it is left out for both.
     """

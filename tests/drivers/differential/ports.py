@@ -23,7 +23,7 @@ BACKLOG_OF_A_FULL_PORT = 0
 
 @dataclass(frozen=True)
 class Port:
-    """How one port behaves. It refuses but while it listens; None is never.
+    """The behavior of one port. It refuses connections unless it listens; None is never.
 
     ``closes_after_s``: how long it keeps a connection; it then refuses for ``refuses_for_s`` (None: from then on).
     ``answers``: whether it says anything. ``full``: connections to it are neither accepted nor refused.

@@ -64,7 +64,7 @@ class JavaSide:
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def __enter__(self) -> "JavaSide":
-        """Once it has loaded what a failing transport needs, so that the first round is like the others."""
+        """Wait until it has loaded the classes of a failing transport, so that the first round is like the others."""
         self.play({"warm-up": "failover:(tcp://127.0.0.1:1)?maxReconnectAttempts=3"}, {}, WARM_UP_S)
         return self
 
@@ -81,7 +81,7 @@ class JavaSide:
         return set(self._asked({"settable": True}))
 
     def play(self, uris: dict[str, str], sends: dict[str, float], for_s: float) -> dict[str, float]:
-        """One round; how long each send was blocked, in ms."""
+        """Play one round, and return the time that each send was blocked, in ms."""
         self._logged_before = self._log.stat().st_size if self._log.exists() else 0
         return self._asked({"uris": uris, "sends": sends, "for_s": for_s})
 
@@ -96,7 +96,7 @@ class JavaSide:
         return result
 
     def log(self) -> str:
-        """Of the last round alone: another one may have had the same ports."""
+        """Return the events of the last round only, as other rounds may have had the same ports."""
         with self._log.open() as log:
             log.seek(self._logged_before)
             return log.read()
@@ -136,7 +136,7 @@ def play_java(java: JavaSide, cases: Sequence[Case], for_s: float, folder: Path,
 def play_ours(
     protocol: str, cases: Sequence[Case], for_s: float, folder: Path, seen: dict[str, Seen], seed: int
 ) -> None:
-    """One round of our client over all cases, by one protocol."""
+    """Play one round of our client over all cases, by one protocol."""
     with ExitStack() as stack:
         worlds = {case.name: stack.enter_context(World(case.ports)) for case in cases}
         clients: dict[str, OurSide] = {}

@@ -107,7 +107,7 @@ def differences(case: Case, java: Seen, ours: Seen) -> list[str]:
         return [f"Java: {', '.join(expected)}; ours: {', '.join(did) or ours.rounds}"]
     lengths = {len(events) for events in (*java.alike(case.events), *ours.alike(case.events))}
     if "give up" in expected and lengths != {case.events}:
-        return [f"somebody went on after having given up: {sorted(lengths)} events"]
+        return [f"a client continued after giving up: {sorted(lengths)} events"]
     pauses = zip(expected[1:], java.pauses_ms(case.events), ours.pauses_ms(case.events), strict=True)
     return [
         f"before {event}: Java {theirs:.0f} ms, ours {mine:.0f} ms"

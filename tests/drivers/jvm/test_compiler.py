@@ -167,7 +167,7 @@ def test_a_cache_that_is_no_folder_is_named_with_what_to_do(workshop: Workshop) 
 @pytest.mark.parametrize("protocol", ["openwire", "core"])
 @pytest.mark.parametrize("home", HOMES)
 def test_our_own_java_compiles_without_a_warning(tmp_path: Path, protocol: str, home: str) -> None:
-    """Not even of raw types, casts that are not needed, and private code that nobody uses."""
+    """Not even of raw types, casts that are not needed, and unused private code."""
     parts = find_java_parts(protocol)
     folders = (SOURCES, SOURCES / protocol, OF_TESTS)
     sources = [str(source) for folder in folders for source in folder.glob("brokerbench/*.java")]

@@ -216,7 +216,7 @@ def test_a_one_way_send_whose_write_breaks_is_in_doubt_and_tried_again(single_ar
 
 
 def channel_of(client: JavaClient) -> Any:
-    """By which the library writes what the client's one sender sends."""
+    """Return the channel on which the library writes the messages of the client's only sender."""
     sender = private(client._java, "senders", of=1).get(0)
     context = private(private(sender, "session").getCoreSession(), "sessionContext")
     return private(context, "sessionChannel")

@@ -24,7 +24,7 @@ def many_descriptors() -> Iterator[None]:
 
 
 class Bell:
-    """Stands where Hub.java stands: rings once for each event."""
+    """Replaces Hub.java: rings once for each event."""
 
     def __init__(self, writing: int) -> None:
         self._writing, self._events = writing, list[tuple[Any, ...]]()

@@ -75,7 +75,7 @@ def test_clients_are_told_to_spread_and_move_and_the_brokers_are_named(tmp_path:
     assert set(moved) == {("broker-1", "order")}
     assert ("closed", "broker-1", None, "order") in changes
     back = changes.count(("moved", "broker-1", "broker-2", "lost"))
-    assert back == there, "the loss of a broker is no move that a broker ordered"
+    assert back == there, "the loss of a broker is not a move that a broker ordered"
     assert {broker for _, broker, *_ in changes} == {"broker-1", "broker-2"}
 
 
@@ -122,7 +122,7 @@ def test_clients_are_told_of_a_broker_that_comes_back_and_move_to_it(tmp_path: P
     rows = tables["connections"]
     by_the_broker = [row for row in rows if (row["event"], row["cause"]) == ("moved", "order")]
     assert "broker-2" in {row["broker"] for row in by_the_broker}
-    assert {row["broker"] for row in rows} == set(names(3)), "one broker, one name, by whatever URI it was told"
+    assert {row["broker"] for row in rows} == set(names(3)), "each broker has one name, with any URI"
     assert {row["seq"] for row in tables["receipts"]} == set(range(500))
     for client in {row["client"] for row in rows}:
         changes = [row["event"] for row in rows if row["client"] == client and row["event"] in OPENS | ENDS]

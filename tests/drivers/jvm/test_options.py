@@ -24,7 +24,7 @@ def opening(folder: Path, protocol: str, uri: str) -> str:
         client.open()
     client.close()
     rows = bench.tables()["connections"]
-    assert isinstance(caught.value, Refused) == (rows == []), "it is refused before anybody is attempted"
+    assert isinstance(caught.value, Refused) == (rows == []), "it is rejected before any attempt"
     return str(caught.value)
 
 

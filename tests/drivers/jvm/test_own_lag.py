@@ -47,7 +47,7 @@ class Bench:
         return until(lambda: [value for _, event, value, _, _ in self._hub.take() if str(event) == "sender"])[0]
 
     def sent(self, count: int) -> list[Any]:
-        """So many rows of ``sends``, by number."""
+        """Wait for this number of rows of ``sends``, and return them by number."""
 
         def enough() -> bool:
             size, half = divmod(int(self.rows.take()), 2)

@@ -50,7 +50,7 @@ def test_a_late_answer_is_reported_once_and_given_to_no_other() -> None:
 
 
 def test_an_answer_that_comes_as_its_time_is_over_is_taken_by_one_of_the_two() -> None:
-    """However threads take turns: whoever waited has it, or it is told as late; never neither, never both."""
+    """In any order of threads, either the waiting thread gets the answer, or it is reported as late."""
     requests, heard = Requests(), list[int]()
     numbers: queue.SimpleQueue[int] = queue.SimpleQueue()
 
@@ -100,7 +100,7 @@ class Sender:
 
 
 class Jvm(HubDouble):
-    """Stands where the hub and the JVM's client stand: keeps what is asked, and answers when the test does."""
+    """Replaces the hub and the JVM's client: keeps requests, and answers when the test does."""
 
     names = sends = receipts = None
 

@@ -157,7 +157,7 @@ def test_the_jvm_is_watched_while_it_has_clients(recorder: Recorder) -> None:
 
 
 class AlwaysStalled:
-    """Stands where the hub and its StallSampler.java stand."""
+    """Replaces the hub and its StallSampler.java."""
 
     java, protocol = None, "openwire"
 

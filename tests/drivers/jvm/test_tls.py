@@ -186,7 +186,7 @@ def test_a_proof_says_that_a_port_without_tls_cannot_be_reached_or_gives_no_answ
 
 @pytest.mark.parametrize("library", ["openwire", "core"])
 def test_authorities_are_read_once_though_each_connection_agrees_on_its_own_keys(library: str) -> None:
-    """Read for each connection, a system's were most of what one of OpenWire kept in memory."""
+    """If read for each connection, a system's certificates took most of the memory of an OpenWire connection."""
     authorities = classes(library)("brokerbench.Authorities")
     assert authorities.readOnce(TRUST.pem)
     assert not authorities.oneContext(TRUST.pem)

@@ -154,7 +154,7 @@ def test_a_task_that_fails_keeps_no_other_one_waiting(java: Callable[[str], Any]
 
 
 class Message:
-    """One that came, empty; ``torn``: its connection goes while it is read."""
+    """An empty delivery; ``torn``: its connection is lost while it is read."""
 
     def __init__(self, torn: Any) -> None:
         self._torn, self.acknowledged = torn, False

@@ -1,4 +1,4 @@
-"""One connection and a broker played by hand: what each of its answers, or its silence, comes to."""
+"""Checks the effects of a broker's answers and silence on a connection, with a broker played by hand."""
 
 import contextlib
 import logging

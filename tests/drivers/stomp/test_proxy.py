@@ -59,7 +59,7 @@ def staged(broker: Runtime, *faults: Fault) -> Iterator[Stage]:
 
 
 def exchanged(stage: Stage, count: int, arriving: int) -> list[int]:
-    """Send messages 0 … count-1, all of which are believed to arrive; the seqs that did, -1 where unreadable."""
+    """Send messages 0 … count-1, which all count as arrived; return the seqs that arrived, -1 where unreadable."""
     producer, consumer = stage.client(), stage.client()
     consumer.listen(stage.queue)
     producer.send(stage.queue, *(body(seq) for seq in range(count)))
