@@ -2,14 +2,17 @@
 
     spark-submit analysis/jobs.py RUN RUN …        or        python -m analysis.jobs RUN RUN … [--master URL]
 
+A run is a folder, or the URI of one, such as s3a://bucket/run: results are then written there (`analysis.stored_run`).
+
 Exit status: that of the gravest verdict (records.summary.EXIT_STATUS), or 2 when a run could not be analysed.
 """
 
 import argparse
 import sys
 import time
+import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from functools import cache, partial
 from pathlib import Path
 
@@ -28,16 +31,20 @@ from analysis.load.topic import Load
 from analysis.messages.part import RunFacts
 from analysis.messages.topic import Messages
 from analysis.network.topic import Network
-from analysis.pipeline import compute
+from analysis.pipeline import Places, compute
 from analysis.run.store import unfinished_results, write_results, write_summary
 from analysis.run.topic import Whole, summary_of
 from analysis.spark import session
+from analysis.stored_run import StoredRun, name_of, usable_uri
+from records.analysis_command import SCRATCH, is_uri
 from records.digests import digests, list_analysed, read_files, require_listed_events
 from records.environment import escape_unprintable
 from records.files import alone_in
 from records.reader import inspect, parts_of, require_events, require_readable, seal
+from records.results import WRITTEN_BY_PARTS
 from records.rundir import RunDirectory
 from records.summary import CANNOT_ANALYSE, EXIT_STATUS, GRAVEST_FIRST, Summary
+from records.temporary import temporary_folder
 
 TOPICS: tuple[Topic, ...] = (Messages(), Latency(), Network(), Clients(), Load(), Faults(), Whole())
 """Each may use what those before it have found."""
@@ -48,7 +55,7 @@ NO_LATENCY = "no latency was measured."
 
 
 def analyse(
-    run: Path,
+    run: Path | str,
     master: str | None = None,
     *,
     event_log: str | None = None,
@@ -57,16 +64,19 @@ def analyse(
 ) -> Summary:
     """Seal a run if need be, compute its results, write them with summary.json, and return the summary.
 
+    ``run``: a folder, or the URI of the folder of a sealed run.
     ``event_log``: as in `analysis.spark.session`. ``conclusion`` is called with the summary once it is written: before
     Spark is stopped, which takes most of a second.
 
     RunUnreadable: there is no such run, it has no events, or a file is damaged. RunUnwritable: the results cannot be
     stored. UserError: Spark does not start. Analysing again replaces what was there.
     """
-    directory = RunDirectory.open(run)
+    if isinstance(run, str) and is_uri(run):
+        return _analyse_stored(usable_uri(run), partial(session, master, event_log, stored=True), progress, conclusion)
+    directory = RunDirectory.open(Path(run))
     with alone_in(directory.path, ANALYSING):
         try:
-            return _analysed(directory, partial(session, master, event_log), progress, conclusion)
+            return _analysed(directory, _session(partial(session, master, event_log), progress), progress, conclusion)
         except UserError:
             raise
         except Exception:
@@ -74,8 +84,20 @@ def analyse(
             raise
 
 
+def _analyse_stored(uri: str, start: Start, progress: Progress, conclusion: Callable[[Summary], None]) -> Summary:
+    with _session(start, progress) as spark, temporary_folder(SCRATCH) as folder:
+        with _step(progress, "fetched the run"):
+            stored = StoredRun(spark, uri)
+            directory = stored.fetch(folder / "run")
+        return _analysed(directory, nullcontext(spark), progress, conclusion, stored)
+
+
 def _analysed(
-    directory: RunDirectory, start: Start, progress: Progress, conclusion: Callable[[Summary], None]
+    directory: RunDirectory,
+    started: AbstractContextManager[SparkSession],
+    progress: Progress,
+    conclusion: Callable[[Summary], None],
+    stored: StoredRun | None = None,
 ) -> Summary:
     info = directory.read_run()
     with _step(progress, "sealed the events"):
@@ -87,11 +109,13 @@ def _analysed(
     if not any(directory.path.glob("streams/*/*")):  # nobody writes events any more
         directory.remove_unfinished()
     read = digests(directory.path, read_files(directory))
-    with _session(start, progress) as spark:
+    with started as spark:
 
         def compute_tables(purpose: str, tables: Mapping[str, RowsOfPart]) -> MergedTables:
             spark.sparkContext.setJobDescription(f"{info.run_id}: {purpose}")
-            return compute(spark, facts(), tables, written, progress)
+            places = stored.places if stored else Places(None, written)
+            with stored.explained() if stored else nullcontext():
+                return compute(spark, facts(), tables, places, progress)
 
         @cache
         def facts() -> RunFacts:
@@ -102,9 +126,11 @@ def _analysed(
             results = conclude(run, progress)
             with _step(progress, "wrote the results"):
                 summary = summary_of(results.summary)
-                write_results(directory, results.tables, written)
+                write_results(directory, results.tables, written, WRITTEN_BY_PARTS if stored else ())
                 write_summary(directory, summary)
                 list_analysed(directory, read)
+                if stored:
+                    stored.publish(directory)
         conclusion(summary)
     return summary
 
@@ -143,7 +169,7 @@ def _line(step: str, began_s: float) -> str:
 def main(arguments: list[str] | None = None) -> int:
     """Analyse the runs that are named; returns the exit status."""
     parser = argparse.ArgumentParser(prog="analysis/jobs.py", description="Analyse the events of runs.")
-    parser.add_argument("runs", type=Path, nargs="+", help="folders of runs, such as runs/<run id>")
+    parser.add_argument("runs", nargs="+", help="folders of runs, such as runs/<run id>, or their URIs")
     parser.add_argument("--master", help="Spark master URL (default: what spark-submit was given, else local[*])")
     parser.add_argument("--event-log", metavar="FOLDER", help="folder for the log that Spark's history server shows")
     options = parser.parse_args(arguments)
@@ -157,24 +183,29 @@ def main(arguments: list[str] | None = None) -> int:
         return CANNOT_ANALYSE
 
 
-def _in_one_session(runs: Sequence[Path], master: str | None, event_log: str | None) -> int:
+def _in_one_session(runs: Sequence[str], master: str | None, event_log: str | None) -> int:
     """Analyse runs one after the other, each under its name; one that cannot be analysed does not stop the others."""
     statuses = []
     began_s = time.monotonic()
-    with session(master, event_log):
+    with session(master, event_log, stored=any(map(is_uri, runs))):
         _tell(_line("started Spark", began_s))
         for number, run in enumerate(runs, start=1):
-            _tell(f"analysis: run {number} of {len(runs)}: {run.name}")
+            _tell(f"analysis: run {number} of {len(runs)}: {name_of(run)}")
             statuses.append(_analyse_and_print(run, master, lambda _line: None))
     return min(statuses, key=GRAVEST_FIRST.index)
 
 
-def _analyse_and_print(run: Path, master: str | None, progress: Progress, event_log: str | None = None) -> int:
+def _analyse_and_print(run: str, master: str | None, progress: Progress, event_log: str | None = None) -> int:
     """Analyse one run and print its verdict or what is wrong with it; returns the exit status."""
     try:
         summary = analyse(run, master, event_log=event_log, progress=progress, conclusion=_tell_verdict)
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
+        return CANNOT_ANALYSE
+    except Exception:
+        if not is_uri(run):
+            raise
+        traceback.print_exc()  # a status of 1 is that of a verdict, and the caller cannot look at summary.json
         return CANNOT_ANALYSE
     return EXIT_STATUS[summary["verdict"]]
 

@@ -7,24 +7,38 @@ the rows of all tasks by table and keys, and merges their figures. A histogram i
 import re
 import tempfile
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
+from pyspark import StorageLevel
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.functions import arrow_udf
 
+from analysis.event_files import ReceivedFiles, parts_of_task, pieces_by_task, table_function
 from analysis.events.run import RowsOfPart, as_table
 from analysis.messages.part import Part, RunFacts
-from analysis.run.store import write_part
-from analysis.tables import FIGURES_TYPE, TABLE, Merged, MergedRows, exchange_schema, figure_columns, merged_figures
+from analysis.run.store import in_order, write_part
+from analysis.tables import (
+    FIGURES_TYPE,
+    FILE,
+    TABLE,
+    Merged,
+    MergedRows,
+    exchange_schema,
+    figure_columns,
+    merged_figures,
+    packed_file,
+    with_columns,
+)
 from records.errors import RunUnwritable
 from records.merged_tables import HISTOGRAM, MERGED_TABLES
-from records.results import WRITTEN_BY_PARTS
+from records.results import RESULT_TABLES, WRITTEN_BY_PARTS
 
 TASKS_PER_CORE = 4
 """A task merges the rows of its parts, so what Spark merges does not grow with the number of parts."""
@@ -36,24 +50,42 @@ NO_SPACE = "No space left on device"
 _UNWRITABLE = re.compile(r"RunUnwritable: (.+)")
 """The message of a task's error, in Spark's account of it."""
 _AGGREGATES = {"sum": F.sum, "min": F.min, "max": F.max}
-_SPARK_TYPES = {pa.string(): "string", pa.int32(): "int", pa.int64(): "bigint", pa.bool_(): "boolean"}
+_SPARK_TYPES = {
+    pa.string(): "string",
+    pa.int32(): "int",
+    pa.int64(): "bigint",
+    pa.bool_(): "boolean",
+    pa.binary(): "binary",
+}
+
+
+@dataclass(frozen=True)
+class Places:
+    """``events``: the URI of the run's event files; None if all tasks see the run's folder. ``written``: the folder
+    where parts write their rows of the tables that are not merged (`records.results.WRITTEN_BY_PARTS`): a path for the
+    tasks, or a URI for Spark."""
+
+    events: str | None
+    written: Path | str
 
 
 def compute(
     spark: SparkSession,
     facts: RunFacts,
     tables: Mapping[str, RowsOfPart],
-    folder: Path,
+    places: Places,
     progress: Callable[[str], None] = lambda _line: None,
 ) -> Merged:
     """The merged rows of tables over all parts of a run, by one pass over its events.
 
-    ``folder``: where parts write their rows of those tables that are not merged (`records.results.WRITTEN_BY_PARTS`).
-    Raises RunUnwritable if a disk does not take them.
+    Raises RunUnwritable if a disk does not take the rows that parts write.
     """
     try:
         with _reported(spark, progress) if facts.parts > FEW_PARTS else nullcontext():
-            return Merged(merged_rows(spark, facts, tables, folder).toArrow(), _merged(tables))
+            if isinstance(places.written, Path):
+                rows = rows_of_tasks(spark, facts, tables, places)
+                return Merged(merged_rows(rows, _merged(tables)).toArrow(), _merged(tables))
+            return _merged_and_written(spark, facts, tables, places, places.written)
     except PySparkException as error:
         if found := _UNWRITABLE.search(str(error)):
             raise RunUnwritable(found[1]) from None
@@ -63,14 +95,24 @@ def compute(
         raise
 
 
-def merged_rows(spark: SparkSession, facts: RunFacts, tables: Mapping[str, RowsOfPart], folder: Path) -> DataFrame:
-    """One row per table and key: the plan of `compute`."""
-    names = _merged(tables)
-    schema = exchange_schema(names)
+def rows_of_tasks(spark: SparkSession, facts: RunFacts, tables: Mapping[str, RowsOfPart], places: Places) -> DataFrame:
+    """The rows of all tables, merged by each task: the first half of the plan."""
     tasks = min(facts.parts, TASKS_PER_CORE * spark.sparkContext.defaultParallelism)
-    parts = spark.range(0, facts.parts, 1, tasks)
-    rows = _table_function(partial(rows_of_parts, facts, tables, folder), schema)(parts.asTable())
-    rows = rows.coalesce(1) if tasks == 1 else rows  # so Spark knows that nothing has to be shuffled
+    pieces = pieces_by_task(spark, places.events, facts.files, facts.parts, tasks)
+    compute_rows = partial(rows_of_parts, facts, tables, places, tasks)
+    rows = table_function(compute_rows, _ddl(exchange_schema(_merged(tables), with_files=_by_spark(places))))(
+        pieces.asTable()
+    )
+    return rows.coalesce(1) if tasks == 1 else rows  # so Spark knows that nothing has to be shuffled
+
+
+def _by_spark(places: Places) -> bool:
+    return not isinstance(places.written, Path)
+
+
+def merged_rows(rows: DataFrame, names: Sequence[str]) -> DataFrame:
+    """One row per table and key: the second half of the plan."""
+    schema = exchange_schema(names)
     merges = {
         column: MERGED_TABLES[name].figures[figure]
         for name in names
@@ -79,10 +121,34 @@ def merged_rows(spark: SparkSession, facts: RunFacts, tables: Mapping[str, RowsO
     aggregates = [_AGGREGATES[merges[column]](column).alias(column) for column in schema.names if column in merges]
     keys = [column for column in schema.names if column not in (*merges, HISTOGRAM)]
     if HISTOGRAM not in schema.names:
-        return rows.groupBy(*keys).agg(*aggregates) if aggregates else rows.distinct()
+        return rows.groupBy(*keys).agg(*aggregates) if aggregates else rows.select(*keys).distinct()
     merged = rows.groupBy(*keys).agg(*aggregates, F.collect_list(HISTOGRAM).alias(HISTOGRAM))
     figures = arrow_udf(merged_figures, _spark_type(FIGURES_TYPE))  # type: ignore[call-overload]
     return merged.withColumn(HISTOGRAM, figures(TABLE, HISTOGRAM))
+
+
+def _merged_and_written(
+    spark: SparkSession, facts: RunFacts, tables: Mapping[str, RowsOfPart], places: Places, folder: str
+) -> Merged:
+    """The merged rows; executors write the tables of parts as Parquet below ``folder``."""
+    rows = rows_of_tasks(spark, facts, tables, places).persist(StorageLevel.MEMORY_AND_DISK)
+    try:
+        merged = merged_rows(rows.where(F.col(FILE).isNull()), _merged(tables)).toArrow()
+        for name in tables:
+            if name in WRITTEN_BY_PARTS:
+                files = rows.where(F.col(FILE).isNotNull() & (F.col(TABLE) == name)).select(FILE)
+                unpacked_rows = table_function(rows_of_files, _ddl(RESULT_TABLES[name]))(files.asTable())
+                unpacked_rows.write.parquet(f"{folder}/{name}", mode="overwrite", compression="zstd")
+    finally:
+        rows.unpersist()
+    return Merged(merged, _merged(tables))
+
+
+def rows_of_files(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The rows of tables that were packed as files. This runs in a task."""
+    for batch in batches:
+        for file in batch[FILE]:
+            yield from pa.ipc.open_stream(file.as_buffer())
 
 
 def _merged(tables: Iterable[str]) -> tuple[str, ...]:
@@ -90,36 +156,27 @@ def _merged(tables: Iterable[str]) -> tuple[str, ...]:
 
 
 def rows_of_parts(
-    facts: RunFacts, tables: Mapping[str, RowsOfPart], folder: Path, numbers: Iterable[int]
+    facts: RunFacts,
+    tables: Mapping[str, RowsOfPart],
+    places: Places,
+    tasks: int,
+    batches: Iterable[pa.RecordBatch],
 ) -> Iterator[pa.RecordBatch]:
-    """The rows of some parts, merged. This runs in a task."""
+    """The rows of the parts of a task, merged. This runs in the task. ``batches``: of `pieces_by_task`."""
+    received, written = ReceivedFiles(batches), places.written
     merged = MergedRows({name: tables[name] for name in _merged(tables)})
-    for number in numbers:
-        part = Part(facts, number)
+    schema = exchange_schema(_merged(tables), with_files=_by_spark(places))
+    for number in parts_of_task(received.task, facts.parts, tasks):
+        part = Part(facts, number, received.open if places.events else None)
         merged.add(part)
         for name in tables:
             if name in WRITTEN_BY_PARTS:
-                write_part(folder, name, number, as_table(tables[name](part)))
-    yield from merged.packed().combine_chunks().to_batches(max_chunksize=ROWS_PER_BATCH)
-
-
-def _table_function(
-    rows_of: Callable[[Iterable[int]], Iterator[pa.RecordBatch]], schema: pa.Schema
-) -> Callable[..., DataFrame]:
-    """A table function over the numbers of parts. (`DataFrame.mapInArrow` does the same, but requires pandas.)"""
-
-    class RowsOfParts:
-        def __init__(self) -> None:
-            self.numbers: list[int] = []
-
-        def eval(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-            self.numbers += batch.column(0).to_pylist()
-            yield from ()
-
-        def terminate(self) -> Iterator[pa.RecordBatch]:
-            yield from rows_of(self.numbers)
-
-    return F.arrow_udtf(RowsOfParts, returnType=_ddl(schema))  # type: ignore[return-value]
+                rows = as_table(tables[name](part))
+                if isinstance(written, Path):
+                    write_part(written, name, number, rows)
+                else:
+                    yield packed_file(name, in_order(rows, RESULT_TABLES[name]), schema)
+    yield from with_columns(merged.packed(), schema).combine_chunks().to_batches(max_chunksize=ROWS_PER_BATCH)
 
 
 def _ddl(schema: pa.Schema) -> str:

@@ -48,27 +48,28 @@ logger.gateway.level = error
 
 
 @contextmanager
-def session(master: str | None = None, event_log: str | None = None) -> Iterator[SparkSession]:
+def session(master: str | None = None, event_log: str | None = None, *, stored: bool = False) -> Iterator[SparkSession]:
     """A Spark session; one that is active already is used and left running.
 
     ``master`` None: what spark-submit was given, or else all cores of this machine. ``event_log``: the folder for the
-    log that Spark's history server shows. Raises UserError if Spark cannot start.
+    log that Spark's history server shows. ``stored``: for a run at a URI, so Spark's own variables and configuration
+    files count on any master. Raises UserError if Spark cannot start.
     """
     active = SparkSession.getActiveSession()
     if active is not None:
         yield active
         return
     with temporary_folder(f"{SCRATCH}spark-") as scratch:
-        spark = _start(master, scratch, event_log)
+        spark = _start(master, scratch, event_log, stored)
         try:
             yield spark
         finally:
             spark.stop()
 
 
-def _start(master: str | None, scratch: Path, event_log: str | None) -> SparkSession:
+def _start(master: str | None, scratch: Path, event_log: str | None, stored: bool) -> SparkSession:
     submitted = _submitted_master()
-    if submitted is None and is_local(master):
+    if submitted is None and is_local(master) and not stored:
         _keep_to_our_settings()
     settings = settings_for(master or submitted or LOCAL, scratch) | log_settings(event_log)
     _give_java_a_temporary_folder()
@@ -143,6 +144,8 @@ def settings_for(master: str, scratch: Path) -> dict[str, str]:
         "spark.sql.codegen.factoryMode": "NO_CODEGEN",
         "spark.sql.objectHashAggregate.sortBased.fallbackThreshold": "1000",  # keys of a task; above, Spark sorts rows
         "spark.sql.extensions.test.loadFromCp": "false",  # the functions of MLlib, which take a second to register
+        "spark.sql.sources.parallelPartitionDiscovery.threshold": "10000",  # the driver looks up the few event files
+        "spark.hadoop.mapreduce.fileoutputcommitter.marksuccessfuljobs": "false",  # the digests are the mark
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.catalogImplementation": "in-memory",
         "spark.sql.warehouse.dir": (scratch / "warehouse").as_uri(),  # Spark makes this folder, on any master

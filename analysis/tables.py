@@ -31,6 +31,8 @@ from records.percentiles import SHARES, rank_of
 from records.row_order import Ints
 
 TABLE = "table"
+FILE = "file_content"
+"""The column that holds rows of a table that parts write, where Spark writes them: a stream of Arrow's IPC format."""
 CELLS = (BUCKET, *LATENCY_FIGURES)
 CELL_TYPE = pa.struct([(name, pa.list_(MERGED_TABLES["latency_by_second"].schema.field(name).type)) for name in CELLS])
 """The type of one histogram: arrays of equal length."""
@@ -108,13 +110,14 @@ class Merged(Mapping[str, pl.DataFrame]):
         return len(self._names)
 
 
-def exchange_schema(names: Iterable[str]) -> pa.Schema:
-    """The schema of the one table that holds the rows of these tables."""
+def exchange_schema(names: Iterable[str], *, with_files: bool = False) -> pa.Schema:
+    """The schema of the one table that holds the rows of these tables, and with FILE also packed files."""
     tables = [MERGED_TABLES[name] for name in names]
     keys = {key: kind for table in tables for key, kind in table.keys.items() if key != BUCKET}
     figures = dict.fromkeys(column for table in tables for column in figure_columns(table).values())
     histogram = [(HISTOGRAM, CELL_TYPE)] if any(table.is_histogram for table in tables) else []
-    return pa.schema([(TABLE, pa.string()), *keys.items(), *((name, pa.int64()) for name in figures), *histogram])
+    columns = [(TABLE, pa.string()), *keys.items(), *((name, pa.int64()) for name in figures), *histogram]
+    return pa.schema([*columns, (FILE, pa.binary())] if with_files else columns)
 
 
 def figure_columns(table: MergedTable) -> dict[str, str]:
@@ -130,6 +133,24 @@ def packed(rows_by_table: Mapping[str, pl.DataFrame]) -> pa.Table:
     frames = [_packed(MERGED_TABLES[name], rows) for name, rows in rows_by_table.items()]
     everything = pl.concat(frames, how="diagonal")
     return everything.select(schema.names).to_arrow(compat_level=pl.CompatLevel.oldest()).cast(schema)
+
+
+def packed_file(name: str, rows: pa.Table, schema: pa.Schema) -> pa.RecordBatch:
+    """Rows of a table that parts write, as one row of ``schema``."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, rows.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as stream:
+        stream.write_table(rows)
+    row = with_columns(pa.table({TABLE: [name], FILE: pa.array([sink.getvalue().to_pybytes()], pa.binary())}), schema)
+    (batch,) = row.to_batches()
+    return batch
+
+
+def with_columns(rows: pa.Table, schema: pa.Schema) -> pa.Table:
+    """The rows with all columns of a schema, null where they have none."""
+    columns = [
+        rows[field.name] if field.name in rows.schema.names else pa.nulls(rows.num_rows, field.type) for field in schema
+    ]
+    return pa.Table.from_arrays(columns, schema=schema)
 
 
 def _packed(table: MergedTable, rows: pl.DataFrame) -> pl.DataFrame:

@@ -160,11 +160,12 @@ def up(name: str, **chosen: Any) -> None:
 def analyse(names: tuple[str, ...], master: str | None, runs: Path) -> None:
     """Compute the results and the verdict of stored runs again.
 
-    RUN: a folder, its name, or `latest`. Several share one Spark session. Exit status by the gravest verdict.
+    RUN: a folder, its name, `latest`, or the URI of a folder such as s3a://BUCKET/RUN, which Spark reads and writes.
+    Several share one Spark session. Exit status by the gravest verdict.
     """
-    from brokerbench.stored_runs import analyse, find_run
+    from brokerbench.stored_runs import analyse, find_runs
 
-    sys.exit(analyse([find_run(name, runs) for name in names], master))
+    sys.exit(analyse(find_runs(names, runs), master))
 
 
 class ReportCommand(click.Command):

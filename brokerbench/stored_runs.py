@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import IO
 
 from brokerbench.interrupts import run_guarded
-from records.analysis_command import SCRATCH, analysis_command, is_local, java_folder, why_no_master
+from records.analysis_command import SCRATCH, analysis_command, is_local, is_uri, java_folder, why_no_master
 from records.environment import for_job
 from records.errors import RunUnreadable, RunUnwritable, UserError, explained
 from records.reader import require_begun
@@ -17,6 +17,11 @@ from records.temporary import temporary_folder
 from topologies.runtimes.java import find_java, spark_environment
 
 LATEST = "latest"
+
+
+def find_runs(names: Sequence[str], parent: Path) -> list[RunDirectory | str]:
+    """Return the runs that the names stand for; a URI stays as it is. Raises RunUnreadable."""
+    return [name if is_uri(name) else find_run(name, parent) for name in names]
 
 
 def find_run(text: str, parent: Path) -> RunDirectory:
@@ -35,31 +40,37 @@ def latest(parent: Path) -> RunDirectory:
     return RunDirectory(runs[-1])
 
 
-def analyse(runs: Sequence[RunDirectory], master: str | None, output: IO[str] | None = None) -> int:
-    """Analyse runs in one Spark session. ``output``: where its progress goes; None: to our output.
+def analyse(runs: Sequence[RunDirectory | str], master: str | None, output: IO[str] | None = None) -> int:
+    """Analyse runs in one Spark session.
+
+    ``runs``: folders, or URIs of folders. ``output``: where its progress goes; None: to our output.
 
     Returns the exit status of the gravest verdict, or 2 when a run could not be analysed. Raises ValueError,
     also for a single run that never began, and for a master that is none.
     """
     if master and (why := why_no_master(master)):
         raise ValueError(f"--master {master}: {why}")
-    if len(runs) == 1:  # of several, the others are analysed
-        require_begun(runs[0])  # before Spark, which takes seconds
-    java = _java(runs[0])
-    before = [_written_ns(run.summary_path) for run in runs]
-    command = analysis_command([run.path for run in runs], master)
+    folders = [run for run in runs if isinstance(run, RunDirectory)]
+    stored = len(folders) < len(runs)
+    if not stored and len(runs) == 1:  # of several, the others are analysed
+        require_begun(folders[0])  # before Spark, which takes seconds
+    before = [_written_ns(run.summary_path) for run in folders]
+    command = analysis_command([run if isinstance(run, str) else run.path for run in runs], master)
     with temporary_folder(SCRATCH) as scratch:
-        environment = for_job(os.environ, local=is_local(master)) | java | {"TMPDIR": str(scratch)}
+        java = _java(folders[0]) if folders else spark_environment(find_java(), scratch / "java")
+        environment = for_job(os.environ, local=is_local(master) and not stored) | java | {"TMPDIR": str(scratch)}
         environment["PYTHONIOENCODING"] = f"{sys.stdout.encoding}:backslashreplace"  # it writes to our terminal
         status = run_guarded(command, output=output, env=environment, remove=[scratch])
     if status == CANNOT_ANALYSE:  # it has said why
         return status
-    for run, earlier_ns in zip(runs, before, strict=True):
+    for run, earlier_ns in zip(folders, before, strict=True):
         if _written_ns(run.summary_path) == earlier_ns:
             raise UserError(
                 f"{run.path}: the analysis ended with status {status} and no verdict: what it said is above"
             )
-    return min((EXIT_STATUS[run.read_verdict()] for run in runs), key=GRAVEST_FIRST.index)
+    if stored:  # it ends with the status of the gravest verdict, and with CANNOT_ANALYSE after an error
+        return status
+    return min((EXIT_STATUS[run.read_verdict()] for run in folders), key=GRAVEST_FIRST.index)
 
 
 def _java(run: RunDirectory) -> dict[str, str]:

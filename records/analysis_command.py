@@ -14,6 +14,9 @@ MASTER = re.compile(
 """The master URLs that Spark 4 accepts: see "Master URLs" in its guide to submitting applications."""
 
 
+URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+
+
 def why_no_master(text: str) -> str:
     """Return why ``text`` is not a Spark master, with the next step; empty if it is one."""
     if MASTER.fullmatch(text):
@@ -28,12 +31,17 @@ def is_local(master: str | None) -> bool:
     return master is None or master.startswith("local")
 
 
-def analysis_command(runs: Sequence[Path], master: str | None) -> list[str]:
-    """Return the argument list. ``master``: the Spark master, None for this machine. Exit status:
-    records.summary.EXIT_STATUS."""
+def analysis_command(runs: Sequence[Path | str], master: str | None) -> list[str]:
+    """Return the argument list. ``runs``: folders, or URIs of folders. ``master``: the Spark master, None for this
+    machine. Exit status: records.summary.EXIT_STATUS."""
     return [sys.executable, "-m", "analysis.jobs", *map(str, runs), *(["--master", master] if master else [])]
 
 
 def java_folder(run: Path) -> Path:
     """Return the folder for Spark's wrapper around Java (topologies.runtimes.java.spark_environment)."""
     return run / "logs" / "java"
+
+
+def is_uri(run: str) -> bool:
+    """Whether a run is named by a URI, which Spark's file systems read, instead of a path."""
+    return URI.match(run) is not None

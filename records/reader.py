@@ -6,8 +6,9 @@ properly is described in a sentence. The sentence is stored in the Parquet file 
 sees it again. Rows that are not as they were sealed are never read.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -41,6 +42,8 @@ from records.sealed_files import (
 )
 from records.streams import SUFFIX, check_schema
 
+OpenFile = Callable[[str], pa.NativeFile]
+"""Opens an event file by its name below ``events``, such as ``sends/worker-1.parquet``."""
 BYTES_PER_ROW = 110  # of a stream of sends or receipts, about
 
 
@@ -241,7 +244,7 @@ def read_events(directory: RunDirectory, table: str, columns: Sequence[str] | No
 
     For a table with parts see `read_part`.
     """
-    read = read_files(directory.events_path, event_files(directory)[table], table, columns)
+    read = read_files(partial(open_below, directory.events_path), event_files(directory)[table], table, columns)
     return read.rows
 
 
@@ -266,14 +269,19 @@ class ReadRows:
     left_out: tuple[ChangedGroup, ...] = ()
 
 
-def read_part(events: Path, files: Sequence[str], table: str, part: int, parts: int) -> ReadRows:
+def open_below(events: Path, name: str) -> pa.NativeFile:
+    """Open an event file of a run folder, by its name below ``events``."""
+    return pa.OSFile(str(events / name), "rb")
+
+
+def read_part(open_file: OpenFile, files: Sequence[str], table: str, part: int, parts: int) -> ReadRows:
     """Return the rows of a sealed table that are in a part. ``files``: their names below ``events``."""
-    return _joined(table, [_of_part(events, name, part, parts) for name in files])
+    return _joined(table, [_of_part(open_file, name, part, parts) for name in files])
 
 
-def read_files(events: Path, files: Sequence[str], table: str, columns: Sequence[str] | None = None) -> ReadRows:
+def read_files(open_file: OpenFile, files: Sequence[str], table: str, columns: Sequence[str] | None = None) -> ReadRows:
     """Return all rows of a sealed table, or some of their columns. ``files``: their names below ``events``."""
-    return _joined(table, [_of_file(events, name, columns) for name in files], columns)
+    return _joined(table, [_of_file(open_file, name, columns) for name in files], columns)
 
 
 def _joined(table: str, files: Sequence[ReadRows], columns: Sequence[str] | None = None) -> ReadRows:
@@ -282,32 +290,37 @@ def _joined(table: str, files: Sequence[ReadRows], columns: Sequence[str] | None
     return ReadRows(rows, tuple(changed for read in files for changed in read.left_out))
 
 
-def _of_file(events: Path, name: str, columns: Sequence[str] | None) -> ReadRows:
-    with pq.ParquetFile(events / name) as file:
-        return _groups(events, name, file, range(file.num_row_groups), columns)
+def _of_file(open_file: OpenFile, name: str, columns: Sequence[str] | None) -> ReadRows:
+    with open_file(name) as opened, pq.ParquetFile(opened) as file:
+        return _groups(name, opened, file, range(file.num_row_groups), columns)
 
 
 def _groups(
-    events: Path, name: str, file: pq.ParquetFile, groups: Iterable[int], columns: Sequence[str] | None = None
+    name: str, opened: pa.NativeFile, file: pq.ParquetFile, groups: Iterable[int], columns: Sequence[str] | None = None
 ) -> ReadRows:
     """Return row groups of a file, without those that are not as they were sealed."""
     asked = list(groups)
-    changed = unsealed_groups(events / name, file.metadata, asked)
+    changed = unsealed_groups(opened, file.metadata, asked)
     rows = file.read_row_groups([group for group in asked if group not in changed], columns, use_threads=False)
     left_out = tuple(ChangedGroup(name, group, file.num_row_groups) for group in changed)
     return ReadRows(rows.replace_schema_metadata(None), left_out)
 
 
-def _of_part(events: Path, name: str, part: int, parts: int) -> ReadRows:
+def parts_of_groups(metadata: pq.FileMetaData, parts: int) -> list[range]:
+    """Return the parts that need each row group of a file, of a run that is divided into ``parts``."""
+    its_parts = int(metadata.metadata.get(PARTS_KEY, b"1"))
+    of_group = [int(number) for number in metadata.metadata.get(GROUPS_KEY, b"").split()]
+    fewer = min(parts, its_parts)
+    return [range(number % fewer, parts, fewer) for number in of_group or [0] * metadata.num_row_groups]
+
+
+def _of_part(open_file: OpenFile, name: str, part: int, parts: int) -> ReadRows:
     """Return one file's rows in a part. If it is divided into fewer parts, its rows are filtered."""
-    with pq.ParquetFile(events / name) as file:
-        metadata = file.metadata.metadata
-        its_parts = int(metadata.get(PARTS_KEY, b"1"))
-        of_group = [int(number) for number in metadata.get(GROUPS_KEY, b"").split()] or [0] * file.num_row_groups
-        fewer = min(parts, its_parts)
-        read = _groups(events, name, file, (group for group, its in enumerate(of_group) if its % fewer == part % fewer))
-    if its_parts >= parts:
-        return read
+    with open_file(name) as opened, pq.ParquetFile(opened) as file:
+        groups = (group for group, needed_by in enumerate(parts_of_groups(file.metadata, parts)) if part in needed_by)
+        read = _groups(name, opened, file, groups)
+        if int(file.metadata.metadata.get(PARTS_KEY, b"1")) >= parts:
+            return read
     of_row = part_of(read.rows["producer"].to_numpy(), read.rows["seq"].to_numpy(), parts)
     return ReadRows(read.rows.filter(pa.array(of_row == part)), read.left_out)
 
@@ -333,7 +346,7 @@ def _contents(directory: RunDirectory) -> Sealing:
         rows[table] = sum(file.num_rows for file in files)
         problems += [problem for file in files if (problem := file.metadata.get(PROBLEM_KEY, b"").decode())]
         if table not in PARTED and has_seal:
-            problems += changed_rows(read_files(directory.events_path, names, table).left_out)
+            problems += changed_rows(read_files(partial(open_below, directory.events_path), names, table).left_out)
     if (listed := _final_seal(directory)) is not None:
         streams = _streams_since(directory, Origin.of(directory), listed)
         problems += [why_not for why_not in streams.values() if why_not]

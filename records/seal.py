@@ -105,19 +105,23 @@ def seal_run_again(directory: RunDirectory) -> None:
 def sealed_file(path: Path) -> SealedFile:
     """Return the entry of a file that was just written. Raises NotAsSealed, OSError."""
     with path.open("rb") as file:
-        footer = _footer(file)
+        footer = read_footer(file)
         return SealedFile(pq.read_metadata(path).num_rows, hashlib.sha256(footer).hexdigest())
 
 
-def _footer(file: BinaryIO) -> bytes:
-    """Return the metadata at the end of a Parquet file, including its length and the magic number."""
+def read_footer(file: BinaryIO | pa.NativeFile) -> bytes:
+    """Return the metadata at the end of a Parquet file, including its length and the magic number.
+
+    NotAsSealed if the file does not end like one.
+    """
     size = file.seek(0, os.SEEK_END)
     file.seek(max(0, size - 8))
     length, magic = int.from_bytes(file.read(4), "little"), file.read(4)
     if magic != MAGIC or length + 12 > size:
         raise NotAsSealed("is not readable as Parquet: it was cut short or overwritten")
     file.seek(size - 8 - length)
-    return file.read()
+    footer: bytes = file.read()
+    return footer
 
 
 def group_ranges(metadata: pq.FileMetaData, size: int) -> list[tuple[int, int]]:
@@ -128,24 +132,19 @@ def group_ranges(metadata: pq.FileMetaData, size: int) -> list[tuple[int, int]]:
     return list(pairwise([*begins, size]))
 
 
-def group_digest(file: BinaryIO, begin: int, end: int) -> str:
+def group_digest(file: BinaryIO | pa.NativeFile, begin: int, end: int) -> str:
     file.seek(begin)
     return hashlib.sha256(file.read(end - begin)).hexdigest()
 
 
-def footer_begin(path: Path) -> int:
-    with path.open("rb") as file:
-        return path.stat().st_size - len(_footer(file))
-
-
-def unsealed_groups(path: Path, metadata: pq.FileMetaData, groups: Iterable[int]) -> list[int]:
+def unsealed_groups(file: BinaryIO | pa.NativeFile, metadata: pq.FileMetaData, groups: Iterable[int]) -> list[int]:
     """Return the row groups whose bytes are not as they were sealed. A file of an older version has no digests."""
     listed = metadata.metadata.get(GROUP_DIGESTS_KEY)
     if listed is None:
         return []
-    digests, ranges = listed.decode().split(), group_ranges(metadata, footer_begin(path))
-    with path.open("rb") as file:
-        return [group for group in groups if group_digest(file, *ranges[group]) != digests[group]]
+    footer_bytes = len(read_footer(file))
+    digests, ranges = listed.decode().split(), group_ranges(metadata, file.seek(0, os.SEEK_END) - footer_bytes)
+    return [group for group in groups if group_digest(file, *ranges[group]) != digests[group]]
 
 
 @dataclass(frozen=True)
@@ -252,7 +251,7 @@ def _why_not_own(directory: RunDirectory, name: str, run_id: str) -> str:
     path = directory.events_path / name
     try:
         with path.open("rb") as file:
-            _footer(file)
+            read_footer(file)
         schema = pq.read_schema(path)
     except (pa.ArrowException, OSError, NotAsSealed) as error:
         return str(error) if isinstance(error, NotAsSealed) else f"is not readable as Parquet ({_in_a_line(error)})"

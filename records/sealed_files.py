@@ -184,9 +184,9 @@ def _verify(path: Path, stream: Stream) -> None:
     metadata = pq.read_metadata(path)
     if metadata.num_rows != stream.rows:
         raise OSError(f"{path} holds {metadata.num_rows} rows, its stream {stream.rows}")
-    if unsealed_groups(path, metadata, range(metadata.num_row_groups)):
-        raise OSError(f"{path} does not hold the bytes that were written to it")
     with path.open("rb") as file:
+        if unsealed_groups(file, metadata, range(metadata.num_row_groups)):
+            raise OSError(f"{path} does not hold the bytes that were written to it")
         os.fsync(file.fileno())
 
 

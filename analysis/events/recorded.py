@@ -10,7 +10,6 @@ import polars as pl
 
 from analysis.events.run import RowsOfPart
 from records.digests import RESTORE
-from records.reader import read_part
 from records.seal import ChangedGroup, changed_rows
 
 SEND = ("producer", "seq", "attempt")
@@ -51,7 +50,7 @@ def _repeated_sends(part: Any) -> pl.DataFrame:
     repeated = keys.filter(keys.is_duplicated()).unique()
     counts = []
     for file in part.run.files["sends"]:
-        rows = pl.from_arrow(read_part(part.run.events, [file], "sends", part.number, part.run.parts).rows.select(SEND))
+        rows = pl.from_arrow(part.read("sends", [file]).rows.select(SEND))
         assert isinstance(rows, pl.DataFrame)
         counts.append((file, rows.join(repeated, SEND, how="semi").height))
     return pl.DataFrame([count for count in counts if count[1]], REPEATED, orient="row")

@@ -3,9 +3,9 @@
 A part is what one task of Spark works on. Whatever is asked of it is computed once, when it is first asked for.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 import polars as pl
@@ -19,7 +19,7 @@ from analysis.messages import deliveries, outcomes
 from analysis.messages.deliveries import MESSAGE, OUTCOME, messages
 from analysis.messages.expectations import Expectations
 from records.parts import PARTED
-from records.reader import read_part
+from records.reader import OpenFile, ReadRows, open_below, read_part
 from records.run import ProcessInfo
 from records.seal import ChangedGroup
 from records.units import NS_PER_S
@@ -29,7 +29,8 @@ from records.units import NS_PER_S
 class RunFacts:
     """Run-level facts that every part receives.
 
-    ``files``: the event files by table, their names below ``events``. ``durable``: as `outcomes.durable_queues` returns
+    ``events``: the folder of the event files; tasks of Spark get the files' content from Spark instead. ``files``: the
+    event files by table, their names below ``events``. ``durable``: as `outcomes.durable_queues` returns
     them. ``replies``: the destinations whose messages are replies. ``searched``: whether messages were looked for
     everywhere. ``shared``: the queues from which other clients consumed too.
     """
@@ -85,8 +86,11 @@ def _departures(run: Run) -> pl.DataFrame:
 
 @dataclass(frozen=True)
 class Part:
+    """``open_file``: opens the part's event files; None: from the run's folder."""
+
     run: RunFacts
     number: int
+    open_file: OpenFile | None = None
     _computed: "dict[Callable[[Part], pl.DataFrame], pl.DataFrame]" = field(default_factory=dict, init=False)
     _left_out: list[ChangedGroup] = field(default_factory=list, init=False)
 
@@ -164,11 +168,16 @@ class Part:
         return self._left_out
 
     def _read(self, table: str) -> pl.DataFrame:
-        read = read_part(self.run.events, self.run.files[table], table, self.number, self.run.parts)
+        read = self.read(table, self.run.files[table])
         self._left_out.extend(read.left_out)
         frame = pl.from_arrow(read.rows)
         assert isinstance(frame, pl.DataFrame)
         return frame
+
+    def read(self, table: str, files: Sequence[str]) -> ReadRows:
+        """The rows of this part in some files of a table."""
+        open_file = self.open_file or partial(open_below, self.run.events)
+        return read_part(open_file, files, table, self.number, self.run.parts)
 
 
 def _selectors(subscriptions: pl.DataFrame) -> Iterator[tuple[str, str, str]]:

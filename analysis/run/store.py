@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -37,14 +37,23 @@ def unfinished_results(directory: RunDirectory) -> Iterator[Path]:
         shutil.rmtree(path, ignore_errors=True)
 
 
-def write_results(directory: RunDirectory, tables: Mapping[str, pa.Table], written: Path | None = None) -> None:
+def write_results(
+    directory: RunDirectory,
+    tables: Mapping[str, pa.Table],
+    written: Path | None = None,
+    elsewhere: Collection[str] = (),
+) -> None:
     """Every result table as Parquet, its rows in order. RunUnwritable; KeyError when a table is missing.
 
-    ``written``: the folder with the tables that the parts have written (`write_part`), which are moved from there. From
-    here on until they are listed again (`records.digests`), the run does not count as analysed.
+    ``written``: the folder with the tables that the parts have written (`write_part`), which are moved from there.
+    ``elsewhere``: tables that Spark has written to another place.
+
+    From here on until they are listed again (`records.digests`), the run does not count as analysed.
     """
     remove_file(directory.digests_path)
     for name, schema in RESULT_TABLES.items():
+        if name in elsewhere:
+            continue
         folder = directory.results(name)
         if written and (written / name).is_dir():
             parts = sorted((written / name).glob("*.parquet"))
@@ -65,9 +74,14 @@ def write_part(folder: Path, name: str, number: int, rows: pa.Table) -> None:
     replace_whole(path, partial(_write, rows, RESULT_TABLES[name]), make_folder=True)
 
 
-def _write(table: pa.Table, schema: pa.Schema, path: Path) -> None:
+def in_order(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """The rows in order, with the columns of a result table."""
     rows = table.select(schema.names).cast(schema)
-    pq.write_table(rows.take(order(rows)), path, compression="zstd")
+    return rows.take(order(rows))
+
+
+def _write(table: pa.Table, schema: pa.Schema, path: Path) -> None:
+    pq.write_table(in_order(table, schema), path, compression="zstd")
 
 
 def write_summary(directory: RunDirectory, summary: Summary) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from typing import cast
 
 import pyarrow.compute as pc
@@ -13,7 +14,7 @@ from analysis.latency import figures
 from analysis.latency.timing import Clocks, doubtful_labels, doubtful_recovery, doubtful_regions, judge_timing
 from analysis.run.checks import evaluate, unmet
 from analysis.run.verdict import Evidence, FailedFault, judge
-from records.reader import event_files, read_files
+from records.reader import event_files, open_below, read_files
 from records.run import Phases, ProcessInfo
 from records.rundir import RunDirectory
 from records.schemas import EVENT_TABLES
@@ -198,5 +199,5 @@ def _messages(directory: RunDirectory, files: Mapping[str, Sequence[str]], table
         return 0
     if table == "receipts":
         return int(pq.read_metadata(directory.events_path / name).num_rows)
-    attempts = read_files(directory.events_path, [name], table, ["attempt"]).rows["attempt"]
+    attempts = read_files(partial(open_below, directory.events_path), [name], table, ["attempt"]).rows["attempt"]
     return int(pc.sum(pc.equal(attempts, 1)).as_py() or 0)

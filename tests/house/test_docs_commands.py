@@ -26,7 +26,10 @@ from tests.support.docs_commands import (
 from topologies.catalogue.lookup import ENTRIES, build
 
 COMMANDS = docs_commands()
-LEFT_OUT = ["git", "test", "test", "install", "head", "export", "git", "spark-submit"]
+LEFT_OUT = [
+    *("git", "test", "test", "install", "head", "export"),
+    *("git", "spark-submit", "aws", "export", "export", "aws"),  # the analysis on a cluster
+]
 IN_A_SENTENCE = re.compile(r"`(" + "|".join(ENTRIES) + r")\(([^`…]*)\)`")
 IMPLY_A_RUNTIME = ("--brokers-file", "--image", "--broker-version", "--distribution")
 START_NOTHING = ("--dry-run", "--worker", "--help")

@@ -1,6 +1,7 @@
 """Checks that events are divided by message: each row is in one part, however many parts files and readers have."""
 
 from collections import Counter
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from records import parts, reader, sealed_files
 from records.parts import PARTS_KEY, SEQS_PER_BLOCK, part_of, parts_for
-from records.reader import event_files, read_part, seal
+from records.reader import event_files, open_below, read_part, seal
 from records.run import RunInfo
 from records.rundir import RunDirectory
 from records.schemas import UNKNOWN
@@ -64,7 +65,7 @@ def test_each_row_is_in_the_part_of_its_message_and_in_no_other(
     whole = pa.concat_tables([pq.read_table(path).replace_schema_metadata(None) for path in folder.glob("*.parquet")])
     counts_by_message: Counter[tuple[int, int]] = Counter()
     for number in range(part_count):
-        read = read_part(sealed.events_path, event_files(sealed)[table], table, number, part_count)
+        read = read_part(partial(open_below, sealed.events_path), event_files(sealed)[table], table, number, part_count)
         assert read.left_out == ()
         of_part = messages(read.rows)
         assert {part_of(producer, seq, part_count) for producer, seq in of_part} <= {number}
@@ -73,7 +74,7 @@ def test_each_row_is_in_the_part_of_its_message_and_in_no_other(
 
 
 def test_a_table_that_was_never_recorded_has_no_rows_in_any_part(tmp_path: Path) -> None:
-    assert read_part(tmp_path, [], "sends", 0, 2).rows.num_rows == 0
+    assert read_part(partial(open_below, tmp_path), [], "sends", 0, 2).rows.num_rows == 0
 
 
 def test_other_tables_are_not_divided(sealed: RunDirectory) -> None:

@@ -40,7 +40,7 @@ from topologies.runtimes.choice import Seen
 from topologies.runtimes.proxies import link_proxies
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-OTHER_PROGRAMS = ("export", "git", "head", "install", "spark-submit", "test")
+OTHER_PROGRAMS = ("aws", "export", "git", "head", "install", "spark-submit", "test")
 """First words of the lines that call no program of this project, or call it on another machine."""
 TOOL = re.compile(r"^(?:brokerbench/)?(?:\.venv/bin/)?(locust|brokerbench|python)$")
 ONLY_PARSED = ("analyse", "report", "export", "doctor")
