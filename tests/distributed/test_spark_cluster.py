@@ -1,18 +1,25 @@
 """Checks that the analysis runs on a real standalone Spark cluster, with a folder that driver and workers share."""
 
 import json
+import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pyarrow import fs
 
+from records.digests import changed_after_analysis
+from records.reader import seal
+from records.results import RESULT_TABLES
 from records.rundir import RunDirectory
+from records.summary import CANNOT_ANALYSE
 from tests.analysis.runs import healthy, make
 from tests.support.locust_run import REPOSITORY, nothing_left
+from tests.support.s3_server import BUCKET, s3_server, write_spark_defaults
 from tests.support.spark_cluster import SPARK, WORKERS, SparkCluster, spark_cluster
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
@@ -47,11 +54,13 @@ def _summary(directory: RunDirectory, cluster: SparkCluster, command: Sequence[s
     return summary
 
 
-def _run(command: Sequence[str], cluster: SparkCluster, cwd: Path = REPOSITORY) -> "subprocess.CompletedProcess[str]":
+def _run(
+    command: Sequence[str], cluster: SparkCluster, cwd: Path = REPOSITORY, variables: Mapping[str, str] | None = None
+) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
         command,
         cwd=cwd,
-        env=cluster.environment,
+        env={**cluster.environment, **(variables or {})},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -107,3 +116,34 @@ def test_a_standalone_cluster_takes_no_driver_in_python(cluster: SparkCluster, t
     process = _run([*SUBMIT, "--master", cluster.url, "--deploy-mode", "cluster", jobs, "run"], cluster, cwd=tmp_path)
     assert process.returncode != PASS
     assert "Cluster deploy mode is currently not supported for python" in process.stdout
+
+
+@pytest.mark.nightly  # Go builds the S3 server; analysis/test_stored_runs.py has the same steps at file://
+def test_workers_without_shared_disk_analyse_s3_run(
+    cluster: SparkCluster, analysed_here: dict[str, Any], tmp_path: Path
+) -> None:
+    """The run is only in S3, and only the driver's environment has credentials. Denied access is one line."""
+    directory = make(tmp_path / "recorded", healthy)
+    seal(directory)
+    hadoop = re.search(r"hadoop-client-api-(\S+)\.jar", " ".join(file.name for file in SPARK.glob("jars/*")))
+    assert hadoop
+    write_spark_defaults(tmp_path / "conf", hadoop[1])
+    uri = f"s3a://{BUCKET}/runs/planted"
+    with s3_server(tmp_path / "s3") as server:
+        fs.copy_files(str(directory.path), f"{BUCKET}/runs/planted", destination_filesystem=server.files())
+        shutil.rmtree(directory.path)
+        before = [cluster.applications(name) for name in WORKERS]
+        variables = {**server.environment, "SPARK_CONF_DIR": str(tmp_path / "conf")}
+        process = _run([*ANALYSE, uri, "--master", cluster.url], cluster, variables=variables)
+        assert process.returncode == PASS, process.stdout
+        assert all(cluster.applications(name) - earlier for name, earlier in zip(WORKERS, before, strict=True))
+        assert server.secret_key not in process.stdout
+        fs.copy_files(f"{BUCKET}/runs/planted", str(directory.path), source_filesystem=server.files())
+        assert json.loads(directory.summary_path.read_text()) == analysed_here
+        assert changed_after_analysis(directory) == []
+        assert all(list(directory.results(name).glob("*.parquet")) for name in RESULT_TABLES)
+        process = _run([*ANALYSE, uri], cluster, variables={**variables, "AWS_SECRET_ACCESS_KEY": "another"})
+        assert process.returncode == CANNOT_ANALYSE
+        assert f"error: {uri}: access was denied: check AWS_ACCESS_KEY_ID" in process.stdout
+        process = _run([*ANALYSE, "s3a://no-such-bucket/run"], cluster, variables=variables)
+        assert "there is no bucket 'no-such-bucket'" in process.stdout
