@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from itertools import chain, pairwise
 from typing import Literal
 
+from records.abort import Abort
 from records.arrivals import FIXED, POISSON
 from records.checks import Check
 from records.destination_pattern import expanded, replies_to
@@ -16,7 +17,7 @@ from records.rate_steps import RateStep
 from records.routes import Route
 from records.schemas import SCHEMA_VERSION
 
-RUN_VERSION = 11
+RUN_VERSION = 12
 PRODUCER, CONSUMER = "producer", "consumer"  # the roles of users
 State = Literal["starting", "running", "ended", "interrupted", "failed"]
 NEVER_BEGAN: dict[State, str] = {
@@ -243,6 +244,8 @@ class RunInfo:
     limited_on_purpose: str = ""  # why a backlog is the subject of the run, so it makes nothing doubtful; "": it is not
     checks: tuple[Check, ...] = ()
     premises: tuple[Check, ...] = ()  # if one fails, the run did not test its question and is invalid
+    aborts: tuple[Abort, ...] = ()  # the conditions of --abort-on that ended the load
+    live_figures: dict[str, float | None] = field(default_factory=dict)  # those of --abort-on, as counted at the end
     phases: Phases = field(default_factory=Phases)
     warm_up: WarmUp = field(default_factory=WarmUp)
     durations_s: dict[str, float] = field(default_factory=dict)  # up, prove, warm_up, load, drain, browse, down

@@ -52,6 +52,22 @@ class CheckResult(TypedDict):
     outcome: Annotated[str, means("Whether the check holds.", enum=OUTCOMES)]
 
 
+class AbortResult(TypedDict):
+    """A condition of --abort-on that ended the load, and whether the analysis of all events confirms it."""
+
+    condition: Annotated[str, means("As on the command line.")]
+    figure: Annotated[str, means("The figure of the condition: a dotted path into this file.")]
+    value: Annotated[float, means("The value of the figure when the load was ended, as counted live.")]
+    rule: Annotated[str, means("The rule that the value met, such as > 500.")]
+    at_s: Annotated[float, in_s("When the load was ended, in seconds since the load began, or the warm-up.")]
+    in_warm_up: Annotated[bool, means("Whether the warm-up was still going on.")]
+    analysed: Annotated[float | None, means("The value of the figure by the analysis.")]
+    confirmed: Annotated[
+        bool | None,
+        means("Whether the analysed value meets the rule too. Null if the live figures included the warm-up."),
+    ]
+
+
 class Summary(TypedDict):
     """The results of a run. Figures that could not be measured are null, never 0."""
 
@@ -116,6 +132,10 @@ class Summary(TypedDict):
         ),
     ]
     checks: list[CheckResult]
+    aborted: Annotated[
+        list[AbortResult],
+        means("The conditions of --abort-on that ended the load. Empty if the load was not aborted."),
+    ]
     phases: Annotated[dict[str, float], in_s("Duration of each phase in seconds.", keys=PHASES)]
     leftovers: Annotated[
         int,

@@ -12,6 +12,7 @@ from analysis.events import recorded
 from analysis.events.run import MergedTables, Results, RowsOfPart, Run
 from analysis.latency import figures
 from analysis.latency.timing import Clocks, doubtful_labels, doubtful_recovery, doubtful_regions, judge_timing
+from analysis.run.aborts import aborted
 from analysis.run.checks import evaluate, unmet
 from analysis.run.verdict import Evidence, FailedFault, judge
 from records.reader import event_files, open_below, read_files
@@ -47,13 +48,16 @@ class Whole:
             "verdict": "",
             "reasons": [],
             "checks": [],
+            "aborted": [],
         }
         summary = summary_of(results.summary)
         summary["checks"] = evaluate(info.checks, summary)
+        summary["aborted"] = aborted(info.aborts, summary)
         changed = recorded.problems(merged["left_out"], merged["repeated_sends"])
         verdict = judge(_evidence(run, results, summary, changed))
         results.summary |= {
             "checks": summary["checks"],
+            "aborted": summary["aborted"],
             "verdict": verdict.verdict,
             "reasons": list(verdict.reasons),
         }
@@ -81,12 +85,13 @@ def _timing(run: Run, results: Results) -> object:
 def _evidence(run: Run, results: Results, summary: Summary, changed: Sequence[str]) -> Evidence:
     """``changed``: sentences on event rows that were changed."""
     info = run.info
+    unmet_premises = unmet(info.premises, summary)
     problems = (
         *info.problems,
         *run.sealing.problems,
         *changed,
         *missing_rows(run.directory, info.processes),
-        *unmet(info.premises, summary),
+        *(() if info.aborts else unmet_premises),
         *results.ended_early,
     )
     unaccounted = summary["messages"]["unaccounted"]
@@ -97,7 +102,10 @@ def _evidence(run: Run, results: Results, summary: Summary, changed: Sequence[st
             *run.sealing.unknowns,
             *(text for text in info.unknowns if text not in info.unsearched or not unaccounted),
             *results.unexplained,
+            *(unmet_premises if info.aborts else ()),  # the load ended before they could be met
         ),
+        aborts=info.aborts,
+        aborted=summary["aborted"],
         unsearched=(*info.unsearched, *results.unsearched),
         foreign=results.foreign,
         messages=summary["messages"],

@@ -9,10 +9,12 @@ a doubtful figure is unknown.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from analysis.run.aborts import failures, unconfirmed
+from records.abort import Abort
 from records.latency import Lag
 from records.messages import NOT_RECEIVED, Messages
 from records.percentiles import SHARES, takes
-from records.summary import CheckResult
+from records.summary import AbortResult, CheckResult
 
 ENDED = "ended"
 INTERRUPTED = "interrupted"
@@ -49,6 +51,8 @@ class Evidence:
     unsearched: Sequence[str] = ()
     unsent_leftovers: int = 0
     foreign: str = ""
+    aborts: Sequence[Abort] = ()
+    aborted: Sequence[AbortResult] = ()
 
 
 @dataclass(frozen=True)
@@ -91,6 +95,7 @@ def invalid(evidence: Evidence) -> list[str]:
 
 def failed(evidence: Evidence) -> list[str]:
     return [
+        *failures(evidence.aborts, evidence.aborted, evidence.doubtful),
         *_nothing_arrived(evidence.messages),
         *_corrupted(evidence),
         *_failed_checks(evidence.checks),
@@ -135,6 +140,7 @@ def _failed_checks(checks: Sequence[CheckResult]) -> list[str]:
 
 def unknown(evidence: Evidence) -> list[str]:
     return [
+        *unconfirmed(evidence.aborts, evidence.aborted),
         *_unaccounted(evidence),
         *_nothing_owed(evidence.messages),
         *_disturbed(evidence.foreign),

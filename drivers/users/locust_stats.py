@@ -18,10 +18,12 @@ from locust.stats import RequestStats, bucket_response_time
 from drivers.client.contract import Received, Settled
 from drivers.contract import DriverError, Outcome
 from drivers.users.connection_losses import ConnectionLosses
+from drivers.users.live_figures import LiveFigures
 from drivers.users.live_latency import SETTLED, UNTIMED, LiveLatency, count_buckets
 from records.buckets import bucket_of
 from records.identity import shown
 from records.packing import NULL_INT64
+from records.schemas import UNKNOWN
 from records.units import NS_PER_MS
 from records.writer import Recorder
 
@@ -42,6 +44,7 @@ class Counts(Protocol):
     received: int
     lag: Counter[int]
     live: LiveLatency
+    figures: LiveFigures
     losses: ConnectionLosses
     notes: list[str]
 
@@ -57,6 +60,7 @@ class LocustStatistics:
         self._names: dict[str, str] = {}  # the shown names, by destination
         self._shown: dict[int, str] = {}  # the shown names, by the destinations' numbers in packed rows
         self._good = [recorder.number(outcome) for outcome in GOOD]
+        self._acked, self._failed = recorder.number(Outcome.ACKED), recorder.number(Outcome.FAILED)
 
     def show(self, environment: Environment, name: str, destinations: Iterable[str] = ()) -> None:
         """Show the messages to and from these destinations in Locust's statistics, as one line with this name.
@@ -99,6 +103,7 @@ class LocustStatistics:
             tally.lag[bucket_of(max(0, settled.sent_ns - settled.ready_ns))] += 1
             if settled.settled_ns is not None:
                 tally.live.note(SETTLED, settled.settled_ns, settled.settled_ns - settled.sent_ns)
+        self._note_outcome(settled)
         if (
             settled.outcome is Outcome.FAILED and settled.broker
         ):  # otherwise no broker was involved, and its producer reports why
@@ -107,10 +112,20 @@ class LocustStatistics:
         ended_ns = settled.sent_ns if settled.settled_ns is None else settled.settled_ns
         self._fire("SEND", settled.destination, ended_ns - settled.sent_ns, settled.body_bytes, error)
 
+    def _note_outcome(self, settled: Settled) -> None:
+        if settled.outcome is Outcome.ACKED and settled.settled_ns is not None:
+            self._tally.figures.acked(settled.due_ns, settled.sent_ns, settled.settled_ns)
+        elif settled.outcome is Outcome.FAILED and settled.attempt == 1:
+            self._tally.figures.message_failed(settled.due_ns)
+
     def received(self, received: Received) -> None:
         self._tally.received += 1
         latency_ns = self._latency_ns(received.producer, received.seq, received.received_ns)
         self._tally.live.received(received.received_ns, latency_ns)
+        if latency_ns is not None:
+            self._tally.figures.received(received.received_ns, latency_ns)
+        elif received.producer != UNKNOWN:
+            self._tally.figures.wait_for_schedule((received.producer, received.seq, received.received_ns))
         if received.integrity == "foreign":
             self.foreign_received(received.destination, received.broker, received.beginning, received.body_bytes)
         self._fire("RECEIVE", received.destination, latency_ns, received.body_bytes, None)
@@ -137,6 +152,7 @@ class LocustStatistics:
         self._tally.lag.update(count_buckets(np.maximum(0, first_attempts["sent_ns"] - first_attempts["ready_ns"])))
         if self._tally.live.counting:
             self._note_settled(first_attempts)
+        self._note_outcomes(rows)
         for destination, name in self._shown.items():
             sends = rows[rows["destination"] == destination]
             if len(sends):
@@ -148,6 +164,16 @@ class LocustStatistics:
     def _note_settled(self, first_attempts: Any) -> None:
         confirmed = first_attempts[first_attempts["settled_ns"] != NULL_INT64]
         self._tally.live.note_many(SETTLED, confirmed["settled_ns"], confirmed["settled_ns"] - confirmed["sent_ns"])
+
+    def _note_outcomes(self, rows: Any) -> None:
+        if self._tally.figures.counting:
+            self._tally.figures.settled_many(
+                rows["due_ns"],
+                rows["sent_ns"],
+                rows["settled_ns"],
+                acked=(rows["outcome"] == self._acked) & (rows["settled_ns"] != NULL_INT64),
+                failed=(rows["outcome"] == self._failed) & (rows["attempt"] == 1),
+            )
 
     def receipts_recorded(self, rows: Any) -> None:
         self._tally.received += len(rows)
@@ -162,16 +188,22 @@ class LocustStatistics:
                     strict=True,
                 )
             ]
-            if self._tally.live.counting:
-                self._note_received(receipts["received_ns"], taken_ns)
+            if self._tally.live.counting or self._tally.figures.counting:
+                self._note_received(receipts, taken_ns)
             times_ms = [latency_ns / NS_PER_MS for latency_ns in taken_ns if latency_ns is not None]
             self._log("RECEIVE", name, times_ms, len(taken_ns) - len(times_ms), 0, 0)
 
-    def _note_received(self, at_ns: Any, taken_ns: Sequence[int | None]) -> None:
+    def _note_received(self, receipts: Any, taken_ns: Sequence[int | None]) -> None:
+        at_ns = receipts["received_ns"]
         timed = np.array([latency_ns is not None for latency_ns in taken_ns], bool)
         latencies_ns = np.array([latency_ns or 0 for latency_ns in taken_ns], "int64")
         self._tally.live.received_many(at_ns[timed], latencies_ns[timed])
         self._tally.live.note_many(UNTIMED, at_ns[~timed], latencies_ns[~timed])
+        self._tally.figures.received_many(at_ns[timed], latencies_ns[timed])
+        for receipt in receipts[~timed & (receipts["producer"] != UNKNOWN)]:
+            self._tally.figures.wait_for_schedule(
+                (int(receipt["producer"]), int(receipt["seq"]), int(receipt["received_ns"]))
+            )
 
     def _log(self, kind: str, name: str, times_ms: Any, unknown: int, body_bytes: int, failures: int) -> None:
         if self._environment is not None:

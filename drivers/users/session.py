@@ -21,8 +21,10 @@ from drivers.client.loop_waits import due_timer
 from drivers.client.pacing import LEAD_NS
 from drivers.failover.uri import FailoverUri
 from drivers.users.connection_losses import ConnectionLosses
+from drivers.users.live_figures import LiveFigures
 from drivers.users.live_latency import LiveLatency
 from drivers.users.locust_stats import LocustStatistics
+from drivers.users.other_schedules import DescribedSchedule, described, schedule_of
 from records.rate_steps import RateStep
 from records.schemas import CLIENTS_PER_PROCESS
 from records.send_schedule import Schedule, SteppedSchedule
@@ -75,7 +77,8 @@ class Go:
     producer.
 
     ``live_s``: how many past seconds of receptions are counted by second during the load too (`LiveLatency`).
-    ``by_due``: also by the second in which their messages were due.
+    ``by_due``: also by the second in which their messages were due. ``figures``: whether `LiveFigures` are counted, of
+    the load or ``with_warm_up``. ``has_others``: whether other processes have producers too.
     """
 
     window: Window
@@ -84,6 +87,9 @@ class Go:
     first_index: Mapping[str, int] = field(default_factory=dict)
     live_s: int = 0
     by_due: bool = False
+    figures: bool = False
+    with_warm_up: bool = False
+    has_others: bool = False
 
 
 @dataclass(frozen=True)
@@ -111,7 +117,8 @@ class Tally:
     should have sent before producing stops; no event records these. ``failed_producers``: numbers of the producers
     among them, whose schedules ended then. ``first_errors``: the first error of each of these classes. ``live``:
     latencies of the warm-up, if it ends once they have settled, and of a load that searches for its highest rate or is
-    watched. ``losses``: losses of clients' connections.
+    watched. ``figures``: of the whole load so far, if ``--abort-on`` needs them. ``losses``: losses of clients'
+    connections.
     """
 
     sent: int = 0
@@ -127,6 +134,7 @@ class Tally:
     failed_producers: list[int] = field(default_factory=list)
     first_errors: dict[str, str] = field(default_factory=dict)
     live: LiveLatency = field(default_factory=LiveLatency)
+    figures: LiveFigures = field(default_factory=LiveFigures)
     losses: ConnectionLosses = field(default_factory=ConnectionLosses)
     notes: list[str] = field(default_factory=list)  # for the reader of the run
 
@@ -160,6 +168,7 @@ class Session:
         self.producing = True
         self.problems: list[str] = []
         self._schedules: list[Schedule] = []
+        self.own_schedules: dict[int, DescribedSchedule] = {}  # by producer
         self._planned_ns: dict[int, Callable[[int], int]] = {}  # by producer: the due time of a slot
         self._connectors = connectors
         self.process_index = process_index
@@ -293,6 +302,22 @@ class Session:
     def note_schedule(self, producer: int, schedule: Schedule) -> None:
         """For Locust's live statistics only: lets a consumer of this process compute how long a message took."""
         self._planned_ns[producer] = schedule.planned_ns
+        self.own_schedules[producer] = described(schedule)
+
+    def take_other_schedules(self, schedules: Mapping[int, DescribedSchedule]) -> None:
+        """Add schedules of producers in other processes, on this process's clock. Time what was received before."""
+        go = self.wait_go()
+        for producer, description in schedules.items():
+            schedule = schedule_of(description, self.seed, producer)
+            self.tell_of_the_load(schedule, go.window)
+            self._planned_ns[producer] = schedule.planned_ns
+        figures = self.tally.figures
+        for producer, seq, received_ns in figures.take_untimed():
+            latency_ns = self.latency_ns(producer, seq, received_ns)
+            if latency_ns is None:
+                figures.wait_for_schedule((producer, seq, received_ns))
+            else:
+                figures.received(received_ns, latency_ns)
 
     def latency_ns(self, producer: int, seq: int, received_ns: int) -> int | None:
         """Return the time from due to received; None if another process sent it. Message n is slot n of its
@@ -313,6 +338,8 @@ class Session:
 
     def go(self, go: Go) -> None:
         self._go = go
+        if go.figures and go.with_warm_up:
+            self.tally.figures.begin(go.window.warm_up_began_ns, has_others=go.has_others)
         if go.window.is_open:
             self.tally.live.begin(go.window.warm_up_began_ns)
         else:
@@ -324,6 +351,8 @@ class Session:
         self.tally.live.end()
         if go.live_s:
             self.tally.live.begin(go.window.load_began_ns, go.live_s, by_due=go.by_due)
+        if go.figures and not go.with_warm_up:
+            self.tally.figures.begin(go.window.load_began_ns, has_others=go.has_others)
 
     def tell_of_the_load(self, schedule: Schedule, window: Window) -> None:
         """Set a schedule's begin and end of the load, once they are known: now, or in `settle`."""

@@ -69,6 +69,7 @@ class DistributedLoadGenerators:
         self._closed = self._answers("bb_closed")
         self._gathering: Gathering | None = None
         self._listen("bb_events", self._take_events)
+        self._listen("bb_schedules", self._pass_on_schedules)
 
     def _answers(self, message: str) -> dict[str, dict[str, Any]]:
         """Return a dict of the last ``message`` from each worker, by its id, which fills as messages arrive."""
@@ -92,6 +93,16 @@ class DistributedLoadGenerators:
     def _take_events(self, environment: Any, msg: Any) -> None:
         if self._gathering:
             self._gathering.take(msg.data["process"], msg.data["table"], msg.data["messages"])
+
+    def _pass_on_schedules(self, environment: Any, msg: Any) -> None:
+        """Let every other worker time the messages of these producers. Workers of one host share its clock."""
+        sender = msg.node_id
+        for worker in self._workers:
+            if worker != sender:
+                one_host = self._equipped[worker]["host"] == self._equipped[sender]["host"]
+                ahead_ns = 0 if one_host else self._offsets[worker].offset_ns - self._offsets[sender].offset_ns
+                shifted = messages.schedules_in(msg.data, ahead_ns)
+                self._runner.send_message("bb_schedules", messages.schedules(shifted), worker)
 
     def equip(self, equipment: Equipment) -> None:
         refuse_first(one_process_refusals(equipment.network.spoken, self._runner.user_classes))
@@ -137,7 +148,8 @@ class DistributedLoadGenerators:
         first_index: Counter[str] = Counter()
         for worker in self._workers:
             shifted = go.window.shifted(self._offsets[worker].offset_ns)
-            of_worker = replace(go, window=shifted, first_index=Counter(first_index))
+            several = len(self._workers) > 1
+            of_worker = replace(go, window=shifted, first_index=Counter(first_index), has_others=several)
             self._runner.send_message("bb_go", messages.go(of_worker), worker)
             first_index.update(self._tallies.get(worker, {}).get("tally", {}).get("ready", {}))
 

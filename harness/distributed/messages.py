@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from drivers.protocols import Spoken
+from drivers.users.other_schedules import DescribedSchedule
 from drivers.users.session import Go, Network, RateChange, Session, Tally, Window
 from harness.run.load_generators import Equipment
 from records.rate_steps import parse_steps, text_of
@@ -86,6 +87,19 @@ def change_rate_in(data: Mapping[str, Any]) -> RateChange:
     return RateChange(data["from_ns"], parse_steps(data["steps"]), data["live_s"])
 
 
+def schedules(of_producers: Mapping[int, DescribedSchedule]) -> dict[str, Any]:
+    """The schedules of a worker's producers, by producer."""
+    return {"schedules": [[producer, *schedule] for producer, schedule in of_producers.items()]}
+
+
+def schedules_in(data: Mapping[str, Any], ahead_ns: int = 0) -> dict[int, DescribedSchedule]:
+    """The schedules of another worker. ``ahead_ns``: by how much the reader's clock is ahead of that worker's."""
+    described = {producer: DescribedSchedule(*parts) for producer, *parts in data["schedules"]}
+    return {
+        producer: schedule._replace(start_ns=schedule.start_ns + ahead_ns) for producer, schedule in described.items()
+    }
+
+
 def progress_of(session: Session) -> dict[str, Any]:
     """Return a worker's counts so far, and its errors."""
     tally = {
@@ -95,6 +109,10 @@ def progress_of(session: Session) -> dict[str, Any]:
         "unsent": dict(session.tally.unsent),
         "losses": {"connected": session.tally.losses.connected, "rows": session.tally.losses.rows()},
         "live": [list(row) for row in session.tally.live.rows()],
+        "figures": {
+            "failed": session.tally.figures.failed,
+            "rows": [list(row) for row in session.tally.figures.rows()],
+        },
         "lag": [list(item) for item in session.tally.lag.items()],  # MessagePack's keys are text
     }
     connected = [[group, broker, count] for (group, broker), count in session.connected().items()]
@@ -114,6 +132,7 @@ def tally_in(reports: Iterable[Mapping[str, Any]], ahead_ns: Iterable[int] = rep
             getattr(total, name).update(tally[name])
         total.failed_producers += tally["failed_producers"]
         total.live.add(tuple(row) for row in tally["live"])
+        total.figures.add(tally["figures"]["failed"], (tuple(row) for row in tally["figures"]["rows"]))
         losses = tally["losses"]
         total.losses.add(losses["connected"], (tuple(row) for row in losses["rows"]), of_worker_ns)
         total.lag.update(dict(tally["lag"]))

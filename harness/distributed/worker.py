@@ -64,6 +64,9 @@ class WorkerDuty:
             "bb_change_rate": self._in_session(
                 lambda session, data: session.change_rate(messages.change_rate_in(data))
             ),
+            "bb_schedules": self._in_session(
+                lambda session, data: session.take_other_schedules(messages.schedules_in(data))
+            ),
             "bb_stop_producing": self._in_session(lambda session, _: session.stop_producing()),
         }
         for name, listener in listeners.items():
@@ -100,7 +103,8 @@ class WorkerDuty:
         if refusal:
             log.error("this worker cannot take part in the master's run: %s", refusal)
             self._environment.process_exit_code = CANNOT_TAKE_PART
-        self._runner.send_message("bb_equipped", {"refusal": refusal, "build_id": self._build_id})
+        answer = {"refusal": refusal, "build_id": self._build_id, "host": socket.gethostname()}
+        self._runner.send_message("bb_equipped", answer)
 
     def _take_on(self, data: dict[str, Any]) -> None:
         name = f"worker-{data['index']}"
@@ -140,7 +144,11 @@ class WorkerDuty:
         return lambda data: act(self._session, data) if self._session else None
 
     def _keep_telling(self, session: Session) -> None:
+        told = 0
         while self._session is session:
+            if session.tally.figures.counting and told != (own := len(session.own_schedules)):
+                told = own
+                self._runner.send_message("bb_schedules", messages.schedules(session.own_schedules))
             self._report(session)
             time.sleep(TALLY_EVERY_S)
 

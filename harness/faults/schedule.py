@@ -51,7 +51,7 @@ class FaultSchedule:
         load_may_end_sooner: bool = False,
     ) -> None:
         """``load_may_end_sooner``: the load may end before its planned end; a fault not due by then did not fail."""
-        self._load_may_end_sooner = load_may_end_sooner
+        self._load_may_end_sooner, self._load_was_aborted = load_may_end_sooner, False
         self._runtime = runtime
         self._recorder = recorder
         self._probe = probe
@@ -74,11 +74,13 @@ class FaultSchedule:
         for thread in self._threads:
             thread.start()
 
-    def end(self) -> None:
+    def end(self, *, load_was_aborted: bool = False) -> None:
         """Mend all active faults, and wait until all are recorded. Idempotent, even if never started.
 
         A broker that has left is started again, so that the messages in its store can be counted.
+        ``load_was_aborted``: by ``--abort-on``. Then a fault that was not due, or not over, did not fail.
         """
+        self._load_was_aborted = load_was_aborted
         self._over.set()
         for thread in self._threads:
             if thread.ident is not None:
@@ -128,7 +130,7 @@ class FaultSchedule:
         if error:
             moments.began_ns = time.perf_counter_ns()
         elif self._over.wait(max(0.0, (requested_ns - time.perf_counter_ns()) / NS_PER_S)):
-            if self._load_may_end_sooner:
+            if self._load_may_end_sooner or self._load_was_aborted:
                 self.not_due.append(
                     f"fault {fault.kind} of {fault.target} was skipped: the load ended before it was due"
                 )
@@ -205,7 +207,9 @@ class FaultSchedule:
             return None
         without_end = math.isinf(fault.lasts_s)
         cut_short = self._over.wait(None if without_end else fault.lasts_s)
-        return "the load ended before the fault was over" if cut_short and not without_end else None
+        if not cut_short or without_end or self._load_was_aborted:
+            return None
+        return "the load ended before the fault was over"
 
     def _mended(self, fault: Fault, moments: Moments) -> str | None:
         assert moments.ended_ns is not None

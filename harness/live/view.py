@@ -57,8 +57,11 @@ def view(snapshot: Snapshot | None, refusal: str = "") -> RunView:
         ("Messages", f"{snapshot.tally.sent:,} sent, {snapshot.tally.received:,} received"),
         ("Generator's lag so far", lag(snapshot.tally.lag)),
     )
-    tables = (_brokers(snapshot), _bridges(snapshot), _connections(snapshot), _faults(snapshot))
-    return RunView(snapshot.run_id, not snapshot.over, lines, tables, (*snapshot.problems, *refused))
+    tables = [_brokers(snapshot), _bridges(snapshot), _connections(snapshot), _faults(snapshot)]
+    if snapshot.abort_conditions:
+        tables.append(_abort_conditions(snapshot))
+    trouble = (*map(str, snapshot.aborts), *snapshot.problems, *refused)
+    return RunView(snapshot.run_id, not snapshot.over, lines, tuple(tables), trouble)
 
 
 def phase(snapshot: Snapshot) -> str:
@@ -164,6 +167,18 @@ def _faults(snapshot: Snapshot) -> TextTable:
         (fault.kind, fault.target, f"{fault.at_s:g} s", _lasting(fault.for_s), fault.state) for fault in snapshot.faults
     )
     return TextTable("Faults", ("Fault", "Target", "At", "For", "State"), rows, "This scenario has no faults.")
+
+
+def _abort_conditions(snapshot: Snapshot) -> TextTable:
+    rows = tuple(
+        (
+            str(state.condition),
+            "unknown" if state.value is None else f"{state.value:,.6g}",
+            "no" if state.held_s is None else f"for {state.held_s:.0f} s",
+        )
+        for state in snapshot.abort_conditions
+    )
+    return TextTable("Conditions that end the load", ("Condition", "Value now", "Holds"), rows, "")
 
 
 def _lasting(for_s: float | None) -> str:

@@ -487,6 +487,23 @@ class Options:
     `'latency_ms.due_to_received.p99 < 50'`, or `'latency_ms.due_to_received.p99{OrderConsumer} < 50'` for
     [one consumer class](scenarios.md#latency-of-one-consumer-class-or-destination)
     """
+    abort_on: str | None = option(
+        "--abort-on",
+        JUDGED,
+        "what ends the load early, and fails the run: 'messages.failed > 0; latency_ms.due_to_received.p99 > 500 for "
+        "10s'; several by ';'",
+        repeats=True,
+    )
+    """conditions that end the load early and fail the run, such as
+    `'messages.failed > 0; latency_ms.due_to_received.p99 > 500 for 10s'`; see
+    [running.md](running.md#end-a-run-that-has-failed). Default: none.
+    """
+    abort_in_warm_up: bool = option(
+        "--abort-in-warm-up",
+        JUDGED,
+        "evaluate --abort-on in the warm-up too, and count the warm-up's messages",
+    )
+    """{help}"""
     drain_s: float = option(
         "--drain-timeout",
         LOAD,

@@ -13,6 +13,7 @@ from harness.checks import parse_checks, read_checks, require_labels
 from harness.faults import Fault
 from harness.faults.away import absences
 from harness.faults.rolling_restart import earliest_s, expected_s, too_long
+from harness.options.abort_conditions import parse_abort_conditions
 from harness.options.declarations import Options
 from harness.options.description import describe
 from harness.options.fault_options import planned_faults
@@ -43,6 +44,7 @@ from harness.options.user_rules import (
 from harness.options.user_settings import configure_users
 from harness.run.warm_up import AT_MOST_S
 from harness.scenario import Hold, Scenario
+from records.abort import AbortCondition
 from records.checks import Check
 from records.errors import UserError, about, refuse_first
 from records.figures import FAULTS, MIRROR, MORE_CLIENTS, REGIONS, REPLIES, STEPS, Need
@@ -77,6 +79,7 @@ class Plan:
     faults: tuple[Fault, ...]
     info: RunInfo
     after_faults_s: float | None = None  # the load ends this many seconds after the last fault
+    abort_on: tuple[AbortCondition, ...] = ()  # each ends the load early
 
     @property
     def expected_load_s(self) -> float | None:
@@ -167,6 +170,7 @@ def would_run(plan: Plan) -> dict[str, object]:
         "faults": list(map(_in_words, plan.faults, earliest_s(plan.faults))),
         "checks": _demands(plan.info.checks),
         "premises": _demands(plan.info.premises),
+        "abort_on": list(map(str, plan.abort_on)),
         "warnings": list(plan.info.warnings),
     }
 
@@ -226,6 +230,7 @@ def make(scenario: Scenario, options: Options) -> Plan:
             place_refusals(scenario, consuming, options),
         )
     )
+    abort_on = _abort_on(options)
     exchanges = exchanges_of(meetings(scenario.users, routes), Spoken.parse(options.protocol))
     roles = tuple(dict.fromkeys((exchange.producers, exchange.consumers) for exchange in exchanges))
     info = replace(
@@ -250,6 +255,7 @@ def make(scenario: Scenario, options: Options) -> Plan:
         faults=faults,
         info=info,
         after_faults_s=after_faults_s,
+        abort_on=abort_on,
     )
 
 
@@ -288,6 +294,14 @@ def _checks(scenario: Scenario, options: Options, met: set[Need]) -> tuple[Check
         checks = tuple(check for check in checks if check.metric != HELD)
     with about("--check "):
         return checks + parse_checks(options.check or "", present=met)
+
+
+def _abort_on(options: Options) -> tuple[AbortCondition, ...]:
+    """Return the conditions of ``--abort-on``."""
+    if options.abort_in_warm_up and not options.abort_on:
+        raise UserError("--abort-in-warm-up: has no effect without --abort-on; add --abort-on, or leave it out")
+    with about("--abort-on "):
+        return parse_abort_conditions(options.abort_on or "")
 
 
 def _needs_met(faults: Sequence[Fault], options: Options, producing: Iterable[type[ProducerUser]]) -> set[Need]:

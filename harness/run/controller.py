@@ -258,6 +258,7 @@ class RunController:
         tally = self.load_generators.tally()
         self.run_record.update(withheld=tally.withheld, failed_producers=tuple(sorted(tally.failed_producers)))
         self._note_missed()
+        self._note_live_figures()
         doubts = tuple(self.load_generators.doubts())
         for doubt in doubts:
             log.warning("%s", doubt)
@@ -281,6 +282,13 @@ class RunController:
         else:
             self.run_record.problem(f"{sentence}; lower --rate, or use more producers or processes")
 
+    def _note_live_figures(self) -> None:
+        """Record the figures of ``--abort-on`` as they were counted to the end, for comparison with the analysis."""
+        conditions, values = self.load.abort.conditions, self.load_generators.tally().figures.values()
+        self.run_record.update(live_figures={condition.figure: values[condition.figure] for condition in conditions})
+        for sentence in self.load.abort.never_known():
+            self.run_record.warning(sentence)
+
     def _late_rows(self) -> bool:
         """Whether rows arrived after the recorder was closed. They are recorded as a problem of the run."""
         late, problems = self.recorder.late_rows, self.info.problems
@@ -295,8 +303,7 @@ class RunController:
             self.exit_status = EXIT_STATUS["interrupted"] if self.interrupted else CANNOT_RUN
             return
         if self.plan.options.analyse_later:
-            state = "interrupted" if self.interrupted else "invalid" if self.info.problems else "pass"
-            self.exit_status = EXIT_STATUS[state]
+            self.exit_status = EXIT_STATUS[self._verdict_without_analysis()]
             return
         status = jobs.analyse(self.directory, self.plan.options.spark_master, self._say)
         self.run_record.ended("analysis")
@@ -306,6 +313,13 @@ class RunController:
         # run.json stays as the analysis read it, so that a second analysis has the same input
         text = json.dumps(self.info.durations_s, indent=2)
         (self.directory.path / "logs" / "durations.json").write_text(text, encoding="utf-8")
+
+    def _verdict_without_analysis(self) -> str:
+        if self.interrupted:
+            return "interrupted"
+        if self.info.problems:
+            return "invalid"
+        return "fail" if self.info.aborts else "pass"
 
     def snapshot(self) -> Snapshot:
         """Return the current state of the run, for display."""
@@ -331,6 +345,8 @@ class RunController:
             connected=self.load_generators.connected(),
             readings=self.brokers.latest(),
             faults=faults,
+            abort_conditions=self.load.abort.states,
+            aborts=self.info.aborts,
             problems=self.info.problems,
         )
 

@@ -11,6 +11,7 @@ from drivers.users.session import Go, Tally, Window
 from harness.faults.schedule import FaultSchedule
 from harness.options.plan import Plan
 from harness.run import warm_up
+from harness.run.abort import AbortWatch
 from harness.run.brokers import BrokerEnvironment
 from harness.run.load_generators import LoadGenerators
 from harness.run.record import RunRecord
@@ -54,6 +55,7 @@ class Load:
         self._search = RateSearch.of(plan, load_generators.change_rate, run_record) if plan.options.search else None
         clients = plan.options.clients
         self._client_steps = ClientStepsWatch(clients, run_record) if clients else None
+        self.abort = AbortWatch(plan.abort_on, with_warm_up=plan.options.abort_in_warm_up)
         self._told_of: set[str] = set()
         self._watched_s = WATCHED_S if watched else 0
 
@@ -66,7 +68,7 @@ class Load:
         while not self.over and not self.trouble():
             now_ns = time.perf_counter_ns()
             window = self._settled_by(now_ns)
-            if self._reaches_its_end(window, now_ns):
+            if self._reaches_its_end(window, now_ns) or self._aborts(window, now_ns):
                 self._is_due_to_end = True
                 return
             if time.monotonic() - told_s >= TELL_EVERY_S:
@@ -85,6 +87,19 @@ class Load:
             self._anybody_sends()
             return True
         return any(steered.is_over(tally, window, now_ns) for steered in (self._search, self._client_steps) if steered)
+
+    def _aborts(self, window: Window, now_ns: int) -> bool:
+        """Whether a condition of ``--abort-on`` ends the load now; it is recorded as the reason."""
+        in_warm_up = window.is_open or now_ns < window.load_began_ns
+        began_ns = window.warm_up_began_ns if in_warm_up else window.load_began_ns
+        aborts = self.abort.look(self._live_figures, began_ns, now_ns, in_warm_up=in_warm_up)
+        for abort in aborts:
+            log.error("%s", abort)
+        self._run_record.update(aborts=(*self._run_record.info.aborts, *aborts))
+        return bool(aborts)
+
+    def _live_figures(self) -> Mapping[str, float | None]:
+        return self._load_generators.tally().figures.values()
 
     def _end_after_faults(self, window: Window, now_ns: int) -> None:
         """Fix the end of the load once all faults are over. Every process is informed before that end."""
@@ -130,7 +145,18 @@ class Load:
         steered = self._search or self._client_steps
         live_s = steered.live_s if steered else self._watched_s
         messages, producers = self._plan.options.messages, self._plan.producers
-        self._load_generators.go(Go(window, messages, producers, Counter(), live_s, by_due=bool(steered)))
+        self._load_generators.go(
+            Go(
+                window,
+                messages,
+                producers,
+                Counter(),
+                live_s,
+                by_due=bool(steered),
+                figures=bool(self.abort.conditions),
+                with_warm_up=self.abort.with_warm_up,
+            )
+        )
         if not window.is_open:
             self._faults.start(window.load_began_ns)
 
@@ -222,7 +248,7 @@ class Load:
         self._say(self._clients_off.last_line(self._load_generators.tally().losses))
         now_ns = time.perf_counter_ns()  # messages that are due later are not expected
         self._load_generators.stop_producing()
-        self._faults.end()
+        self._faults.end(load_was_aborted=bool(self._run_record.info.aborts))
         self._run_record.ended("load")
         if self.window is None:
             return

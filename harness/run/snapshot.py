@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from drivers.users.session import Tally, Window
+from harness.run.abort import ConditionState
+from records.abort import Abort
 from records.units import NS_PER_S
 from topologies.management.sampling import Reading, Series
 
@@ -53,6 +55,8 @@ class Snapshot:
     connected: Mapping[tuple[str, str], int] = field(default_factory=dict)
     readings: Mapping[Series, Reading] = field(default_factory=dict)
     faults: tuple[FaultState, ...] = ()
+    abort_conditions: tuple[ConditionState, ...] = ()
+    aborts: tuple[Abort, ...] = ()
     problems: tuple[str, ...] = ()
 
     def current_readings(self) -> dict[Series, Reading]:

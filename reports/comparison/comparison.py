@@ -202,17 +202,29 @@ def _question(design: Design, figure: ArmFigure, tests: int, same_within: float)
     arms = [arm for arm in design.arms if arm is design.arms[0] or arm.name == figure.arm]
     unusable = tuple(run.unusable for arm in arms for run in arm.runs if run.unusable)
     short, first_short = fell_short(design, figure.arm)
-    return Question(figure.used, figure.metric.higher_is_better, tests, same_within, unusable, short, first_short)
+    return Question(
+        figure.used,
+        figure.metric.higher_is_better,
+        tests,
+        same_within,
+        unusable,
+        short,
+        first_short,
+        aborted=any(run.aborted for arm in arms for run in arm.runs),
+    )
 
 
 def fell_short(design: Design, arm: str) -> tuple[int, int]:
-    """In how many blocks the arm did not hold the offered rate and the first one did, and the other way round."""
+    """In how many blocks the arm did not hold its load and the first one did, and the other way round.
+
+    An aborted load is not held: its arm cannot win that block.
+    """
     reference_runs = design.arms[0].runs
     runs = next((candidate.runs for candidate in design.arms if candidate.name == arm), reference_runs)
     pairs = list(zip(runs, reference_runs, strict=True))
     return (
-        sum(run.fell_short and reference.rate_held is True for run, reference in pairs),
-        sum(reference.fell_short and run.rate_held is True for run, reference in pairs),
+        sum(run.fell_short and reference.holds_its_load for run, reference in pairs),
+        sum(reference.fell_short and run.holds_its_load for run, reference in pairs),
     )
 
 

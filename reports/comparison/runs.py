@@ -64,8 +64,23 @@ class FinishedRun:
         return self.summary["offered_rate"]["limited_by"] or ""
 
     @property
+    def aborted(self) -> str:
+        """Which condition of ``--abort-on`` ended its load; '' if none did."""
+        return next((abort["condition"] for abort in self.summary["aborted"]), "")
+
+    @property
+    def holds_its_load(self) -> bool:
+        """Whether its load went to its end at the offered rate."""
+        return self.rate_held is True and not self.aborted
+
+    @property
     def fell_short(self) -> bool:
-        """Whether its own brokers, links or consumers did not hold the rate: not the generator, nor the machine."""
+        """Whether its load was aborted, or its own brokers, links or consumers did not hold the rate.
+
+        If the generator or the machine did not hold the rate, that says nothing about the brokers.
+        """
+        if self.aborted:
+            return True
         return self.rate_held is False and self.rate_limited_by not in NOT_ITS_OWN
 
     @property
@@ -74,11 +89,13 @@ class FinishedRun:
         return self.summary["warm_up"]["end"] != "not_settled"
 
     def value(self, metric: Metric) -> float | None:
-        """The figure; None where it was not measured or, being timing, is doubtful."""
+        """The figure; None if it was not measured, is doubtful timing, or belongs to an aborted load."""
         return None if self.doubt(metric) else metric.value(self.summary)
 
     def doubt(self, metric: Metric) -> str:
-        """Why the figure is doubtful; '' if it is sound."""
+        """Why the figure is doubtful; '' if it is sound. All figures of an aborted load are: it was another load."""
+        if self.aborted:
+            return f"the load was aborted by --abort-on '{self.aborted}'"
         return self.summary["timing"]["doubtful"].get(metric.path, "")
 
 

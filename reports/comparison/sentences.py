@@ -55,7 +55,7 @@ def _clause(test: Test, reference: str, same_within: float) -> str:
     if test.verdict.by_rate:
         slower_arm = arm if word == WORSE else reference
         observed = effect and f". Seen was {effect}"
-        return f"{arm} is {word} than {reference}, as {slower_arm} did not hold the offered rate{observed}"
+        return f"{arm} is {word} than {reference}, as {slower_arm} {test.verdict.by_rate}{observed}"
     if word in (BETTER, WORSE):
         return f"{arm} is {word} than {reference}, {effect}"
     if word == SAME:
@@ -162,6 +162,11 @@ def unsteady(comparison: Comparison) -> tuple[str, ...]:
             sentences.append(
                 f"{arm.name} did not hold the offered rate in {limits.total()} of {runs}. The limit: {why}."
             )
+        if aborted := sum(bool(run.aborted) for run in arm.runs):
+            conditions = joined(
+                [f"'{condition}'" for condition in dict.fromkeys(run.aborted for run in arm.runs) if condition]
+            )
+            sentences.append(f"The load of {arm.name} was aborted in {aborted} of {runs}, by --abort-on {conditions}.")
         if unsettled := sum(not run.warm_up_settled for run in arm.runs):
             sentences.append(f"The warm-up of {arm.name} did not settle in {unsettled} of {runs}.")
     return tuple(sentences)

@@ -25,11 +25,14 @@ MOST_AS_PERCENT, MOST_OF_AN_END = 3.0, 10.0
 
 @dataclass(frozen=True)
 class Verdict:
-    """``word``: one of `VERDICTS`. ``reasons``: sentences. ``by_rate``: an arm did not hold the offered rate."""
+    """``word``: one of `VERDICTS`. ``reasons``: sentences. ``by_rate``: empty, or what decides without the figure.
+
+    That is what an arm did, such as ``did not hold the offered rate``.
+    """
 
     word: str
     reasons: tuple[str, ...]
-    by_rate: bool = False
+    by_rate: str = ""
 
 
 @dataclass(frozen=True)
@@ -84,7 +87,8 @@ class Question:
 
     ``log_ratios``: one a block that could be used. ``tests``: how many Holm covers. ``invalid``: why runs of it cannot
     be used, a sentence each. ``fell_short``: in how many blocks this arm's brokers, links or consumers did not hold the
-    offered rate and the first arm's did; ``first_fell_short``: the other way round.
+    offered rate and the first arm's did; ``first_fell_short``: the other way round. ``aborted``: whether that includes
+    loads that were aborted.
     """
 
     log_ratios: tuple[float, ...]
@@ -94,6 +98,7 @@ class Question:
     invalid: tuple[str, ...] = ()
     fell_short: int = 0
     first_fell_short: int = 0
+    aborted: bool = False
 
     @property
     def margin(self) -> float:
@@ -136,8 +141,9 @@ def of_offered_rate(question: Question) -> Verdict | None:
     ):
         if only >= question.needed and not never:
             subject, opponent = ("It", "the first arm did") if word == WORSE else ("The first arm", "this one did")
-            reason = f"{subject} did not hold the offered rate in {counted(only, 'block')} in which {opponent}."
-            return Verdict(word, (reason,), by_rate=True)
+            unheld = f"did not hold the offered rate{' or was aborted' if question.aborted else ''}"
+            reason = f"{subject} {unheld} in {counted(only, 'block')} in which {opponent}."
+            return Verdict(word, (reason,), by_rate=unheld)
     return None
 
 

@@ -42,7 +42,7 @@ SCHEMA = pa.schema(
         ("reference", pa.bool_()),
         ("block", pa.string()),
         ("run_id", pa.string()),
-        ("verdict", pa.string()),
+        ("verdict", pa.string()),  # or "aborted", of a load that --abort-on ended
         ("brokerbench", pa.string()),  # version
         ("figure", pa.string()),  # its path in summary.json
         ("value", pa.float64()),  # null: not measured
@@ -131,7 +131,7 @@ def _of_run(
         "reference": reference,
         "block": block,
         "run_id": run.info.run_id,
-        "verdict": run.summary["verdict"],
+        "verdict": "aborted" if run.aborted else run.summary["verdict"],
         "brokerbench": str(run.info.versions.get("brokerbench", "")),
     }
     for path, metric in METRICS.items():

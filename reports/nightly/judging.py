@@ -108,6 +108,7 @@ def _relative(gate_test: _GateTest, adjusted_p: float, tests: int) -> GateResult
         abs(gate.percent),
         tuple(run.unusable for run in _runs_of(cell.comparison, figure.arm) if run.unusable),
         *fell_short(cell.comparison.design, figure.arm),
+        aborted=any(run.aborted for run in _runs_of(cell.comparison, figure.arm)),
     )
     outcome, reasons = _outcome(gate, question, figure, adjusted_p)
     return GateResult(cell, figure.arm, gate.text, outcome, reasons, figure, gate_test.p, adjusted_p)
@@ -156,6 +157,8 @@ def _check(cell: Cell, arm: Arm, gate: str) -> tuple[str, tuple[str, ...]]:
     assert cell.comparison is not None
     if unusable := tuple(run.unusable for run in arm.runs if run.unusable):
         return INVALID, unusable
+    if gate == OWN_CHECKS and (aborted := tuple(_aborted(arm.runs))):
+        return FAIL, aborted
     for outcome, word in (("fail", FAIL), ("unknown", UNDECIDED)):
         if sentences := tuple(_check_sentences(cell, gate, arm.runs, outcome)):
             too = len(list(_check_sentences(cell, gate, cell.comparison.reference.runs, outcome)))
@@ -176,6 +179,13 @@ def _check_sentences(cell: Cell, gate: str, runs: Sequence[FinishedRun], outcome
             if belongs and result["outcome"] == outcome:
                 why = failure_message(result) if outcome == "fail" else unknown_reason(result, run.summary)
                 yield f"{run.name}: {why}."
+
+
+def _aborted(runs: Sequence[FinishedRun]) -> Iterator[str]:
+    """Runs whose load was aborted, with all reasons: neither a failed check nor an unknown verdict may hide that."""
+    for run in runs:
+        if run.aborted:
+            yield f"{run.name}: aborted: {' '.join(map(sentence, run.summary['reasons']))}"
 
 
 def _failed_without_a_check(runs: Sequence[FinishedRun]) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from records.summary import CheckResult, Summary
+from records.summary import AbortResult, CheckResult, Summary
 from reports.inputs import Results
 from reports.parts.formats import Case, Suite, junit_document, plain, table_lines
 from reports.parts.numbers import sentence
@@ -15,6 +15,7 @@ PROPERTIES = ("verdict", "scenario", "topology", "runtime", "protocol")
 def junit(summary: Summary) -> str:
     """The XML document of a run."""
     cases = [_case(check, summary) for check in summary["checks"]]
+    cases += [_abort_case(abort) for abort in summary["aborted"]]
     if not _told_by_checks(summary):
         reasons = " ".join(map(sentence, summary["reasons"]))
         cases.append(Case("verdict", summary["verdict"], reasons or f"The verdict is {summary['verdict']}."))
@@ -27,6 +28,12 @@ def junit(summary: Summary) -> str:
 def _case(check: CheckResult, summary: Summary) -> Case:
     message = unknown_reason(check, summary) if check["outcome"] == "unknown" else failure_message(check)
     return Case(check["name"], check["outcome"], message)
+
+
+def _abort_case(abort: AbortResult) -> Case:
+    outcome = "unknown" if abort["confirmed"] is False else "fail"
+    when = f"{'the warm-up' if abort['in_warm_up'] else 'the load'} ended after {abort['at_s']:.1f} s"
+    return Case(f"--abort-on {abort['condition']}", outcome, f"{when}, as {abort['figure']} was {abort['value']:.6g}")
 
 
 def failure_message(check: CheckResult) -> str:
@@ -44,7 +51,8 @@ def unknown_reason(check: CheckResult, summary: Summary) -> str:
 
 def _told_by_checks(summary: Summary) -> bool:
     """A pass is told by checks that all passed, another verdict by a check of that outcome."""
-    return summary["verdict"] in {check["outcome"] for check in summary["checks"]}
+    by_aborts = {"unknown" if abort["confirmed"] is False else "fail" for abort in summary["aborted"]}
+    return summary["verdict"] in {check["outcome"] for check in summary["checks"]} | by_aborts
 
 
 MAIN_FIGURES = ("Sent", "Received", "Lost", "Throughput", "Latency, median", "Latency, p99")

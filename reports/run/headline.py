@@ -25,6 +25,7 @@ MEANING = {
     "interrupted": ("Interrupted", "The run was stopped before its planned end. The figures cover what was run."),
 }
 
+ABORTED = "The load was aborted by --abort-on: this is not a pass. The figures cover what was run."
 
 ODD = titles(
     Messages,
@@ -63,6 +64,8 @@ ONLY_FIRST = ("moves", "cost", "rate")
 def headline(run: RunInfo, summary: Summary) -> Headline:
     verdict = summary["verdict"]
     word, meaning = MEANING[verdict]
+    if summary["aborted"]:
+        meaning = ABORTED
     if verdict == "pass":
         meaning = _meaning_of_a_pass(summary["messages"]) or meaning
     reasons = tuple(map(sentence, summary["reasons"]))

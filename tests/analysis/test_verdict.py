@@ -7,8 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from analysis.run.aborts import aborted
 from analysis.run.checks import evaluate, value_at
 from analysis.run.verdict import Evidence, FailedFault, judge
+from records.abort import Abort, AbortCondition
 from records.buckets import bucket_of
 from records.checks import Check
 from records.latency import Lag
@@ -32,6 +34,49 @@ GOOD = Evidence(
 FAILED = CheckResult(name="no loss", metric="messages.lost", value=2, rule="<= 0", outcome="fail")
 UNKNOWN = CheckResult(name="fast", metric="latency_ms.x.p99", value=None, rule="<= 5", outcome="unknown")
 DOUBTFUL = CheckResult(name="quick", metric=P99, value=9.0, rule="<= 20", outcome="unknown")
+
+
+ABORT = Abort(AbortCondition(P99, ">", 500), 812.0, 12.04)
+SAID = f"the load was aborted after 12.0 s by --abort-on '{P99} > 500', as {P99} was 812"
+
+
+def aborted_as(abort: Abort, analysed: float | None, doubtful: dict[str, str] | None = None) -> tuple[str, list[str]]:
+    """Verdict and reasons of an otherwise good run that was aborted. ``analysed``: the figure by the analysis."""
+    results = aborted([abort], {"latency_ms": {"due_to_received": {"p99": analysed}}})
+    evidence = dataclasses.replace(GOOD, aborts=[abort], aborted=results, doubtful=doubtful or {})
+    return judge(evidence).verdict, list(judge(evidence).reasons)
+
+
+def test_an_aborted_run_fails_with_reason_and_second() -> None:
+    assert aborted_as(ABORT, 815.0) == ("fail", [SAID])
+    assert aborted_as(ABORT, 815.0, {P99: "it was late"}) == (
+        "fail",
+        [f"{SAID}; the analysed figure is doubtful, as it was late"],
+    )
+
+
+def test_an_abort_that_the_analysis_refutes_is_unknown() -> None:
+    assert aborted_as(ABORT, 480.0) == (
+        "unknown",
+        [f"{SAID}; the analysis does not confirm that: by all events it is 480"],
+    )
+    assert aborted_as(ABORT, None) == (
+        "unknown",
+        [f"{SAID}; the analysis does not confirm that, as it has no such figure"],
+    )
+
+
+def test_an_abort_that_counted_the_warm_up_fails() -> None:
+    """The analysis leaves the warm-up out, so it cannot refute a figure that includes it."""
+    verdict, (reason,) = aborted_as(dataclasses.replace(ABORT, in_warm_up=True, with_warm_up=True), None)
+    assert verdict == "fail"
+    assert reason.startswith("the run was aborted in its warm-up after 12.0 s by --abort-on")
+
+
+@given(st.none() | st.floats(0, 1e6), st.booleans(), st.booleans())
+def test_no_aborted_run_passes(analysed: float | None, in_warm_up: bool, with_warm_up: bool) -> None:
+    abort = dataclasses.replace(ABORT, in_warm_up=in_warm_up, with_warm_up=with_warm_up)
+    assert aborted_as(abort, analysed)[0] in ("fail", "unknown")
 
 
 def test_a_run_with_nothing_against_it_is_a_pass() -> None:

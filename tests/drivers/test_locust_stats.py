@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from locust.env import Environment
 from locust.stats import RequestStats
 
+from drivers.users.live_figures import LiveFigures
 from drivers.users.live_latency import LiveLatency
 from drivers.users.locust_stats import LocustStatistics, log_many
 from records.buckets import bucket_of
@@ -30,6 +31,7 @@ class Tally:
     received: int = 0
     lag: Counter[int] = field(default_factory=Counter)
     live: LiveLatency = field(default_factory=LiveLatency)
+    figures: LiveFigures = field(default_factory=LiveFigures)
 
 
 @pytest.fixture
@@ -84,6 +86,34 @@ def test_sends_are_counted_by_lag_and_shown_by_destination(
     shown = environment.stats.entries["queue://q", "SEND"]
     assert (shown.num_requests, shown.num_failures, shown.max_response_time) == (3, 1, 4.0)
     assert caplog.messages == [], "no broker refused anything"
+
+
+def test_live_figures_count_batches_of_the_load(recorder: Recorder) -> None:
+    """Message 0 was due in the warm-up. Of message 2, which was in doubt at first, a later failure is not the best."""
+    tally = Tally()
+    statistics = LocustStatistics(tally, recorder, lambda _, seq, at: None if seq == 9 else at - (seq + 1) * MS)
+    statistics.show(Environment(), "queue://q")
+    q, acked, failed = recorder.number("queue://q"), recorder.number("acked"), recorder.number("failed")
+    in_doubt = recorder.number("in_doubt")
+    sends = [
+        (1, 0, 1, q, 0, 1 * MS, 0, 2 * MS, 4 * MS, failed, 64, False),
+        (1, 1, 1, q, 0, 2 * MS, 0, 2 * MS, 4 * MS, failed, 64, False),
+        (1, 2, 1, q, 0, 3 * MS, 0, 4 * MS, NULL_INT64, in_doubt, 64, False),
+        (1, 2, 2, q, 0, 3 * MS, 0, 5 * MS, NULL_INT64, failed, 64, False),
+        (1, 3, 1, q, 0, 4 * MS, 0, 5 * MS, 8 * MS, acked, 64, False),
+    ]
+    receipts = [(2, 0, 1, seq, 1, q, 0, 10 * MS, False, 0, NULL_INT32) for seq in (0, 3, 9)]
+    statistics.sends_recorded(np.array(sends, packed_dtype(SENDS)))
+    assert tally.figures.rows() == [], "nothing is counted before the start signal"
+    tally.figures.begin(2 * MS, has_others=True)
+    statistics.sends_recorded(np.array(sends, packed_dtype(SENDS)))
+    statistics.receipts_recorded(np.array(receipts, packed_dtype(RECEIPTS)))
+    assert tally.figures.failed == 1
+    assert tally.figures.rows() == [
+        ("due_to_received", bucket_of(6 * MS), 1),
+        ("sent_to_settled", bucket_of(3 * MS), 1),
+    ]
+    assert tally.figures.take_untimed() == [(1, 9, 10 * MS)], "the producer is in another process"
 
 
 def test_receipts_are_timed_where_this_process_knows_when_they_were_due(recorder: Recorder) -> None:

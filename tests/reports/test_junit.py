@@ -49,6 +49,34 @@ def cases_of(results: Results) -> dict[str, str]:
     return {case.attrib["name"]: case[0].tag if len(case) else "passed" for case in cases}
 
 
+def abort(confirmed: bool | None = True) -> dict[str, Any]:
+    figure = "latency_ms.due_to_received.p99"
+    return {
+        "condition": f"{figure} > 5 for 3s",
+        "figure": figure,
+        "value": 7.5,
+        "rule": "> 5",
+        "at_s": 12.04,
+        "in_warm_up": False,
+        "analysed": 7.5,
+        "confirmed": confirmed,
+    }
+
+
+def test_an_abort_is_a_failing_case(results: Results) -> None:
+    """It is there next to a check that failed as well, and says when the load ended and why."""
+    aborted = changed(results, verdict="fail", aborted=[abort()], checks=[check("fail")])
+    name = "--abort-on latency_ms.due_to_received.p99 > 5 for 3s"
+    assert cases_of(aborted) == {"soon": "failure", name: "failure"}
+    (case,) = (case for case in suite_of(aborted).findall("testcase") if case.attrib["name"] == name)
+    assert case[0].attrib["message"] == "the load ended after 12.0 s, as latency_ms.due_to_received.p99 was 7.5"
+
+
+def test_an_unconfirmed_abort_is_no_passed_case(results: Results) -> None:
+    aborted = changed(results, verdict="unknown", aborted=[abort(confirmed=False)], checks=[])
+    assert "passed" not in cases_of(aborted).values()
+
+
 def test_a_run_is_a_suite_and_a_check_a_case(results: Results) -> None:
     suite = suite_of(results)
     assert suite.attrib["name"] == results.summary["run_id"]

@@ -317,7 +317,7 @@ def test_fewer_than_two_runs_or_one_named_twice_are_refused(tmp_path: Path) -> N
             lambda run: (run / "summary.json").write_text('{"summary_version": 7}'),
             "summary_version is 7, a comparison reads 3",
         ),
-        (lambda run: (run / "summary.json").write_text('{"summary_version": 3}'), "the key 'blocked' is missing"),
+        (lambda run: (run / "summary.json").write_text('{"summary_version": 3}'), "the key 'aborted' is missing"),
         (lambda run: (run / "run.json").write_text('{"run_version": 9}'), "run_version is 9"),
         (lambda run: (run / "run.json").unlink(), "no run.json"),
         (lambda run: (run / "results" / "latency" / "part-0.parquet").unlink(), "'latency' is missing"),

@@ -35,6 +35,7 @@ def run(name: str, values: dict[str, float | None], verdict: str = "pass", doubt
         "throughput": {},
         "timing": {"doubtful": dict.fromkeys(doubtful, "late")},
         "offered_rate": {"held": None, "limited_by": None},
+        "aborted": [],
         "warm_up": {"end": "fixed"},
     }
     for path, value in values.items():
@@ -295,7 +296,7 @@ def test_an_arm_whose_brokers_alone_did_not_hold_the_rate_is_worse_though_its_fi
 
 def test_a_first_arm_that_alone_did_not_hold_the_rate_makes_the_other_better() -> None:
     (test,) = compared([held(*["brokers"] * 7), held(*[True] * 7, cpu_ms=3)], [CPU]).tests
-    assert (test.verdict.word, test.verdict.by_rate) == ("better", True)
+    assert (test.verdict.word, test.verdict.by_rate) == ("better", "did not hold the offered rate")
 
 
 @pytest.mark.parametrize(
@@ -313,7 +314,40 @@ def test_without_enough_blocks_that_all_point_one_way_the_figure_itself_decides(
     reference_held: Sequence[bool | str | None], compared_held: Sequence[bool | str | None]
 ) -> None:
     (test,) = compared([held(*reference_held), held(*compared_held)], [CPU]).tests
-    assert (test.verdict.word, test.verdict.by_rate) == ("same", False)
+    assert (test.verdict.word, test.verdict.by_rate) == ("same", "")
+
+
+def aborted(runs: Sequence[FinishedRun]) -> list[FinishedRun]:
+    """The same runs, as if --abort-on had ended their loads."""
+    condition = {"condition": "messages.failed > 0"}
+    return [replace(run, summary=cast(Summary, {**run.summary, "aborted": [condition]})) for run in runs]
+
+
+def test_an_arm_aborted_in_every_block_is_worse() -> None:
+    """Its figures of what it ran are better: they are of another, shorter load."""
+    slow = compared([held(*[True] * 7), aborted(held(*[True] * 7, cpu_ms=1))], [CPU])
+    (test,) = slow.tests
+    assert (test.verdict.word, test.verdict.reasons) == (
+        "worse",
+        ("It did not hold the offered rate or was aborted in 7 blocks in which the first arm did.",),
+    )
+    assert "b is worse than a, as b did not hold the offered rate or was aborted." in answer([slow])
+    assert "The load of b was aborted in 7 of 7 runs, by --abort-on 'messages.failed > 0'." in unsteady(slow)
+
+
+def test_an_aborted_arm_wins_no_block() -> None:
+    """One block of eight is left out; in it the aborted arm had by far the best figure."""
+    best = aborted(held(True, cpu_ms=0.01))
+    (test,) = compared([held(*[True] * 8), [*best, *held(*[True] * 8)[1:]]], [CPU]).tests
+    assert (test.figure.log_ratios[0], len(test.figure.used), test.figure.doubtful) == (None, 7, 1)
+    assert test.verdict.word == "same"
+
+
+@pytest.mark.parametrize("both", [True, False])
+def test_aborted_arms_are_never_better(both: bool) -> None:
+    reference = held(*[True] * 7, cpu_ms=3)
+    (test,) = compared([aborted(reference) if both else reference, aborted(held(*[True] * 7, cpu_ms=1))], [CPU]).tests
+    assert test.verdict.word == ("undecided" if both else "worse")
 
 
 def test_what_to_doubt_says_how_many_runs_of_which_arm_did_not_hold_the_rate_nor_settle() -> None:

@@ -7,12 +7,24 @@ from typing import Any
 
 import pytest
 
+from records.summary import AbortResult
 from reports.nightly.build import document, markdown, nightly_page
 from reports.nightly.history import SCHEMA, History
 from reports.nightly.judging import OWN_CHECKS, Cell, Night, answer, doubts, judged, night
 from tests.reports.nightly.planted import P99, cell, with_check
 
 LOST = "messages.lost == 0"
+ABORT = AbortResult(
+    condition="messages.failed > 0",
+    figure="messages.failed",
+    value=3,
+    rule="> 0",
+    at_s=12.0,
+    in_warm_up=False,
+    analysed=3,
+    confirmed=True,
+)
+ABORTED = {"checks": [], "aborted": [ABORT]}
 
 
 def only(judged_cell: Cell, gate: str) -> tuple[str, str]:
@@ -95,6 +107,8 @@ def test_a_check_that_failed_in_one_run_fails_the_gate_and_names_the_run(tmp_pat
         ({"summary": with_check(LOST, "pass")}, LOST, "pass", ""),
         ({"verdict": "invalid"}, LOST, "invalid", "run-1-1 is an invalid run"),
         ({"verdict": "fail", "summary": {"checks": []}}, OWN_CHECKS, "fail", "run-1-1: "),
+        ({"verdict": "fail", "summary": ABORTED}, OWN_CHECKS, "fail", "run-1-1: aborted: "),
+        ({"verdict": "unknown", "summary": ABORTED}, OWN_CHECKS, "fail", "run-1-1: aborted: "),
     ],
 )
 def test_checks_of_single_runs(tmp_path: Path, planted: dict[str, Any], gate: str, outcome: str, says: str) -> None:

@@ -1,0 +1,38 @@
+"""Describes the schedule of a producer, so that another process can compute when its messages were due."""
+
+from typing import NamedTuple
+
+from records.arrivals import FIXED, POISSON, PoissonArrivals
+from records.rate_steps import parse_steps, text_of
+from records.send_schedule import Schedule, SteppedSchedule, producer_schedule
+
+
+class DescribedSchedule(NamedTuple):
+    """The parts of a schedule that due times depend on. ``start_ns``: on the clock of the process that has it.
+
+    ``steps``: as text; empty for a constant rate.
+    """
+
+    arrivals: str
+    rate_per_s: float
+    start_ns: int
+    steps: str = ""
+
+
+def described(schedule: Schedule) -> DescribedSchedule:
+    """Return the description of a producer's schedule."""
+    arrivals = POISSON if isinstance(schedule.arrivals, PoissonArrivals) else FIXED
+    steps = text_of(schedule.steps) if isinstance(schedule, SteppedSchedule) else ""
+    return DescribedSchedule(arrivals, schedule.rate_per_s, schedule.start_ns, steps)
+
+
+def schedule_of(description: DescribedSchedule, seed: int, producer: int) -> Schedule:
+    """Return the schedule of a producer in another process. It has no end: only its due times are of use."""
+    return producer_schedule(
+        description.arrivals,
+        description.rate_per_s,
+        seed,
+        producer,
+        start_ns=description.start_ns,
+        steps=parse_steps(description.steps) if description.steps else (),
+    )
