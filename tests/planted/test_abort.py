@@ -18,7 +18,7 @@ CONDITION = "messages.failed > 10"
 def refused(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
     """Of a load of a minute, 50 sends are refused at its beginning. The run is analysed by a command of its own."""
     runs = tmp_path_factory.mktemp("abort") / "runs"
-    load = ("-t", "60s", "--abort-on", CONDITION, "--analyse-later")
+    load = ("--runtime", "memory", "-t", "60s", "--abort-on", CONDITION, "--analyse-later")
     return make_run(ERRORS, *load, runs=runs, env={"PLANTED": "refused and stored"})
 
 
@@ -41,7 +41,8 @@ def test_a_later_analysis_fails_an_aborted_run(refused: Outcome) -> None:
 
 
 def test_a_condition_is_rejected_by_a_dry_run(tmp_path: Path) -> None:
-    outcome = make_run(ERRORS, "--abort-on", "messages.lost > 0", "--dry-run", runs=tmp_path / "runs")
+    steady = ("scenarios/steady.py", "--protocol", "memory")
+    outcome = make_run(*steady, "--abort-on", "messages.lost > 0", "--dry-run", runs=tmp_path / "runs")
     assert outcome.status == 2
     assert "figure 'messages.lost' is not known during a run; write one of messages.failed" in outcome.output
     assert not (tmp_path / "runs").exists()
