@@ -35,7 +35,7 @@ def test_unusable_secrets_are_rejected_without_repeating_them(tmp_path: Path) ->
         ({}, f"neither {SECRET_FILE} nor {SECRET} is set"),
         ({SECRET: "", SECRET_FILE: ""}, f"neither {SECRET_FILE} nor {SECRET} is set"),
         ({SECRET: RANDOM, SECRET_FILE: "secret"}, "are both set"),
-        ({SECRET: guessable}, "the secret has 31 characters; use at least 32 random ones"),
+        ({SECRET: guessable}, "the secret has 31 characters; use at least 32 random characters"),
         ({SECRET: f"{guessable}   \n"}, "the secret has 31 characters"),
         ({SECRET_FILE: str(file_of(tmp_path, guessable))}, "secret: the secret has 31 characters"),
         ({SECRET_FILE: str(tmp_path / "none")}, r"none: the file cannot be read \(No such file or directory\)"),
