@@ -277,7 +277,7 @@ class RunController:
         if not missed or self.interrupted or self.info.problems:  # an early end or a problem explains unsent messages
             return
         sentence = f"{missed:,} messages that were due were never sent: the load exceeded what the producers could send"
-        if self.plan.options.clients:
+        if self.plan.options.clients or self.info.aborts:  # an abort leaves producers no time to catch up
             self.run_record.warning(sentence)
         else:
             self.run_record.problem(f"{sentence}; lower --rate, or use more producers or processes")
