@@ -169,7 +169,7 @@ def _line(step: str, began_s: float) -> str:
 def main(arguments: list[str] | None = None) -> int:
     """Analyse the runs that are named; returns the exit status."""
     parser = argparse.ArgumentParser(prog="analysis/jobs.py", description="Analyse the events of runs.")
-    parser.add_argument("runs", nargs="+", help="folders of runs, such as runs/<run id>, or their URIs")
+    parser.add_argument("runs", type=_run, nargs="+", help="folders of runs, such as runs/<run id>, or their URIs")
     parser.add_argument("--master", help="Spark master URL (default: what spark-submit was given, else local[*])")
     parser.add_argument("--event-log", metavar="FOLDER", help="folder for the log that Spark's history server shows")
     options = parser.parse_args(arguments)
@@ -183,11 +183,15 @@ def main(arguments: list[str] | None = None) -> int:
         return CANNOT_ANALYSE
 
 
-def _in_one_session(runs: Sequence[str], master: str | None, event_log: str | None) -> int:
+def _run(text: str) -> Path | str:
+    return text if is_uri(text) else Path(text)
+
+
+def _in_one_session(runs: Sequence[Path | str], master: str | None, event_log: str | None) -> int:
     """Analyse runs one after the other, each under its name; one that cannot be analysed does not stop the others."""
     statuses = []
     began_s = time.monotonic()
-    with session(master, event_log, stored=any(map(is_uri, runs))):
+    with session(master, event_log, stored=any(isinstance(run, str) for run in runs)):
         _tell(_line("started Spark", began_s))
         for number, run in enumerate(runs, start=1):
             _tell(f"analysis: run {number} of {len(runs)}: {name_of(run)}")
@@ -195,7 +199,7 @@ def _in_one_session(runs: Sequence[str], master: str | None, event_log: str | No
     return min(statuses, key=GRAVEST_FIRST.index)
 
 
-def _analyse_and_print(run: str, master: str | None, progress: Progress, event_log: str | None = None) -> int:
+def _analyse_and_print(run: Path | str, master: str | None, progress: Progress, event_log: str | None = None) -> int:
     """Analyse one run and print its verdict or what is wrong with it; returns the exit status."""
     try:
         summary = analyse(run, master, event_log=event_log, progress=progress, conclusion=_tell_verdict)
@@ -203,7 +207,7 @@ def _analyse_and_print(run: str, master: str | None, progress: Progress, event_l
         print(f"error: {error}", file=sys.stderr)
         return CANNOT_ANALYSE
     except Exception:
-        if not is_uri(run):
+        if isinstance(run, Path):
             raise
         traceback.print_exc()  # a status of 1 is that of a verdict, and the caller cannot look at summary.json
         return CANNOT_ANALYSE
