@@ -25,7 +25,8 @@ class CommandFault(BrokerFault):
     """Runs ``command``. The broker is expected to stop accepting logins, and later to accept them again.
 
     ``expect_s``: the time limit for each of the two. ``command``: split like in a shell, but run without one. Its
-    output goes to this process's standard error. The command is ended with this process.
+    output goes to this process's standard error. The command is ended with this process. A broker that it has started
+    in the background keeps running.
     """
 
     kind: ClassVar[str] = "command"
@@ -85,7 +86,7 @@ class CommandFault(BrokerFault):
 
     def begin(self, runtime: Runtime) -> None:
         process = subprocess.Popen(
-            guard.command_line(shlex.split(self.command)),
+            guard.command_line(shlex.split(self.command), leaves_processes=True),
             stdin=subprocess.DEVNULL,
             stdout=2,  # standard error: the last line of standard output names the report
             start_new_session=True,

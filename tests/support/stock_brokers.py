@@ -1,14 +1,17 @@
 """Starts unchanged brokers from their archives, except for their ports, as tests share a machine."""
 
 import os
+import shlex
 import shutil
 import signal
 import socket
 import subprocess
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+
+import psutil
 
 from records.environment import for_java
 from tests.support.waiting import until
@@ -21,12 +24,24 @@ START_TIMEOUT_S = 90
 STOCK_PORTS = {"openwire": 61616, "amqp": 5672, "stomp": 61613, "mqtt": 1883, "ws": 61614, "console": 8161}
 
 
+RESTART = """#!/bin/sh
+kill -9 "$(cat {pid_file})"
+sleep 5
+{start}
+"""
+"""The script of docs/own-broker.md. Its lines after the second start a broker."""
+
+
 @dataclass(frozen=True)
 class StockBroker:
-    """A running broker. ``brokers_file``: as in docs/own-broker.md, with the real ports."""
+    """A running broker. ``brokers_file`` and ``restart``: as in docs/own-broker.md, with the real ports."""
 
-    process: subprocess.Popen[bytes]
     brokers_file: Path
+    restart: Path
+    pid_file: Path
+
+    def runs(self) -> bool:
+        return psutil.pid_exists(_pid(self.pid_file))
 
 
 @contextmanager
@@ -52,8 +67,10 @@ def stock_classic(folder: Path) -> Iterator[StockBroker]:
         "openwire": f"tcp://127.0.0.1:{ports['openwire']}",
     }
     file = _write_files(folder, uris, management, "localhost", ("admin", "admin"))
-    with _running([str(home / "bin" / "activemq"), "console"], settings, folder, ports["console"]) as process:
-        yield StockBroker(process, file)
+    start = f"env {_exported(settings)} {home}/bin/activemq start"
+    broker = StockBroker(file, folder / "restart.sh", folder / "data" / "activemq.pid")
+    with _running(start, broker, ports["console"]):
+        yield broker
 
 
 @contextmanager
@@ -64,13 +81,15 @@ def stock_artemis(folder: Path) -> Iterator[StockBroker]:
     create += ["--require-login", "--host", "127.0.0.1", "--default-port", str(ports["all"])]
     create += ["--http-port", str(ports["console"]), "--no-amqp-acceptor", "--no-stomp-acceptor"]
     create += ["--no-hornetq-acceptor", "--no-mqtt-acceptor", str(instance)]
-    subprocess.run(create, env=_environment({}), check=True, capture_output=True, timeout=START_TIMEOUT_S)
+    subprocess.run(create, env=_environment(), check=True, capture_output=True, timeout=START_TIMEOUT_S)
     at = f"127.0.0.1:{ports['all']}"
     uris = {"stomp": f"stomp://{at}", "amqp": f"amqp://{at}", "openwire": f"tcp://{at}", "core": f"tcp://{at}"}
     management = f"http://127.0.0.1:{ports['console']}/console/jolokia/"
     file = _write_files(folder, uris, management, "127.0.0.1", (USER, PASSWORD))
-    with _running([str(instance / "bin" / "artemis"), "run"], {}, folder, ports["console"]) as process:
-        yield StockBroker(process, file)
+    broker = StockBroker(file, folder / "restart.sh", folder / "artemis.pid")
+    start = f"nohup env {_exported({})} {instance}/bin/artemis run >> {folder}/broker.log 2>&1 &"
+    with _running(f"{start}\necho $! > {broker.pid_file}", broker, ports["console"]):
+        yield broker
 
 
 def _write_files(folder: Path, uris: Mapping[str, str], management: str, name: str, login: tuple[str, str]) -> Path:
@@ -84,31 +103,35 @@ def _write_files(folder: Path, uris: Mapping[str, str], management: str, name: s
 
 
 @contextmanager
-def _running(
-    command: Sequence[str], settings: Mapping[str, str], folder: Path, console_port: int
-) -> Iterator[subprocess.Popen[bytes]]:
-    """Wait until the console listens, which both products start last."""
-    with (folder / "broker.log").open("wb") as log:
-        process = subprocess.Popen(
-            command,
-            env=_environment(settings),
-            stdout=log,
-            stderr=log,
-            stdin=subprocess.DEVNULL,
-            start_new_session=True,
-        )
+def _running(start: str, broker: StockBroker, console_port: int) -> Iterator[None]:
+    """Wait until the console listens, which both products start last. ``start``: lines of a shell."""
+    broker.restart.write_text(RESTART.format(pid_file=broker.pid_file, start=start), encoding="utf-8")
+    broker.restart.chmod(0o755)
     try:
-        until(lambda: process.poll() is not None or _listens(console_port), START_TIMEOUT_S)
-        assert process.poll() is None, (folder / "broker.log").read_text(encoding="utf-8", errors="replace")
-        yield process
+        subprocess.run(["sh", "-c", start], env=_environment(), stdin=subprocess.DEVNULL, check=True)
+        until(broker.pid_file.exists, START_TIMEOUT_S)
+        until(lambda: not broker.runs() or _listens(console_port), START_TIMEOUT_S)
+        assert broker.runs(), [path.read_text(errors="replace") for path in broker.restart.parent.rglob("*.log")]
+        yield
     finally:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+        with suppress(ProcessLookupError, FileNotFoundError):
+            os.kill(_pid(broker.pid_file), signal.SIGKILL)
 
 
-def _environment(settings: Mapping[str, str]) -> dict[str, str]:
-    return for_java(os.environ) | {"JAVA_HOME": str(java.find_java().home)} | settings
+def _pid(file: Path) -> int:
+    return int(file.read_text(encoding="ascii"))
+
+
+def _environment() -> dict[str, str]:
+    return for_java(os.environ) | {"JAVA_HOME": _java_home()}
+
+
+def _exported(settings: Mapping[str, str]) -> str:
+    return " ".join(f"{name}={shlex.quote(value)}" for name, value in ({"JAVA_HOME": _java_home()} | settings).items())
+
+
+def _java_home() -> str:
+    return str(java.find_java().home)
 
 
 def _listens(port: int) -> bool:

@@ -123,6 +123,35 @@ def test_what_a_finished_command_leaves_behind_is_killed_and_its_folders_are_kep
     assert family.folder.exists()
 
 
+@pytest.mark.parametrize("leaves_processes", [False, True])
+def test_a_users_command_may_leave_processes_running(tmp_path: Path, *, leaves_processes: bool) -> None:
+    """As a script does that starts a broker in the background."""
+    pid_file = tmp_path / "pid"
+    script = f"sleep 600 & echo $! > {pid_file}.draft; mv {pid_file}.draft {pid_file}"
+    line = guard.command_line(["sh", "-c", script], leaves_processes=leaves_processes)
+    subprocess.run(line, start_new_session=True, check=True, timeout=120)
+    left = int(pid_file.read_text())
+    try:
+        assert alive(left) == leaves_processes
+    finally:
+        with suppress(ProcessLookupError):
+            os.kill(left, signal.SIGKILL)
+
+
+def test_a_users_command_ends_with_its_harness(tmp_path: Path) -> None:
+    pid_file = tmp_path / "pid"
+    harness = subprocess.Popen([
+        sys.executable, "-c", HARNESS.replace("remove=[folder]", "leaves_processes=True"),
+        tmp_path, "sh", "-c", f"echo $$ > {pid_file}; sleep 600; true",
+    ])  # fmt: skip
+    assert eventually(lambda: pid_file.exists() and pid_file.read_text().endswith("\n"))
+    command = int(pid_file.read_text())
+    below = psutil.Process(command).children()
+    harness.kill()
+    harness.wait()
+    assert eventually(lambda: not alive(command) and not any(alive(process.pid) for process in below))
+
+
 def test_the_pid_file_names_the_command_itself(family: Family) -> None:
     assert int((family.folder / "child.pid").read_text()) == family.child
 

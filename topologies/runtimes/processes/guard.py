@@ -3,11 +3,14 @@
     harness ──starts──► guard ──starts──► broker (in a separate session) ──► the broker's own children
                           │ the harness is gone: kill everything below with SIGKILL
 
-``python guard.py --parent PID [--pid-file FILE] [--remove FOLDER]... -- COMMAND...`` must be started by process PID
-itself. It forwards SIGTERM to the command, exits with the command's exit status (128 + N if signal N ended it), and
-ignores Ctrl-C and hang-ups. Once process PID is gone, it kills the command and all its descendants. This includes
-stopped processes (SIGSTOP) and processes that moved to another process group. It then removes the folders named by
-``--remove``. If the guard itself is killed, Linux kills the command (PR_SET_PDEATHSIG).
+``python guard.py --parent PID [--pid-file FILE] [--remove FOLDER]... [--leave] -- COMMAND...`` must be started by
+process PID itself. It forwards SIGTERM to the command, exits with the command's exit status (128 + N if signal N
+ended it), and ignores Ctrl-C and hang-ups. Once process PID is gone, it kills the command and all its descendants. This
+includes stopped processes (SIGSTOP) and processes that moved to another process group. It then removes the folders
+named by ``--remove``. If the guard itself is killed, Linux kills the command (PR_SET_PDEATHSIG).
+
+``--leave`` is for a command of the user: processes that a finished command has left running are not killed. Once
+process PID is gone, the command and its process group are killed.
 
 Standard library only, and no gevent: it starts in a few hundredths of a second and must not depend on what it guards.
 """
@@ -33,9 +36,15 @@ PR_SET_CHILD_SUBREAPER = 36
 
 
 def command_line(
-    command: Sequence[str | Path], *, pid_file: Path | None = None, remove: Sequence[Path] = ()
+    command: Sequence[str | Path],
+    *,
+    pid_file: Path | None = None,
+    remove: Sequence[Path] = (),
+    leaves_processes: bool = False,
 ) -> list[str]:
     """The arguments that run ``command`` under a guard of the calling process.
+
+    ``leaves_processes``: background processes of the command keep running after it, as in a shell.
 
     Start it with ``start_new_session=True``: the terminal's Ctrl-C is for the harness, never for the command.
     """
@@ -44,6 +53,8 @@ def command_line(
         guard += ["--pid-file", str(pid_file)]
     for folder in remove:
         guard += ["--remove", str(folder)]
+    if leaves_processes:
+        guard.append("--leave")
     return [*guard, "--", *map(str, command)]
 
 
@@ -53,7 +64,8 @@ def main(arguments: Sequence[str]) -> int:
         return _orphaned(options.parent, options.remove)
     _ignore_the_terminal()
     prctl = _prctl()
-    prctl(PR_SET_CHILD_SUBREAPER, 1)
+    if not options.leave:
+        prctl(PR_SET_CHILD_SUBREAPER, 1)
     try:
         child = _start(options.command, prctl)
     except OSError as error:
@@ -62,7 +74,7 @@ def main(arguments: Sequence[str]) -> int:
     signal.signal(signal.SIGTERM, lambda _number, _frame: child.terminate())
     if options.pid_file:
         _write_pid(options.pid_file, child.pid)
-    return _watch(child, options.parent, options.remove)
+    return _watch(child, options.parent, options.remove, leave=options.leave)
 
 
 def _parse(arguments: Sequence[str]) -> argparse.Namespace:
@@ -70,6 +82,7 @@ def _parse(arguments: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--parent", type=int, required=True, metavar="PID", help="the process that starts this guard")
     parser.add_argument("--pid-file", type=Path, metavar="FILE", help="where to write the command's pid")
     parser.add_argument("--remove", type=Path, action="append", default=[], metavar="FOLDER")
+    parser.add_argument("--leave", action="store_true", help="keep what the command has left running")
     parser.add_argument("command", nargs="+")
     return parser.parse_args(arguments)
 
@@ -122,7 +135,7 @@ def _write_pid(path: Path, pid: int) -> None:
         draft.replace(path)
 
 
-def _watch(child: subprocess.Popen[bytes], parent: int, remove: Sequence[Path]) -> int:
+def _watch(child: subprocess.Popen[bytes], parent: int, remove: Sequence[Path], *, leave: bool) -> int:
     while True:
         if os.getppid() != parent:  # a process without its parent gets another one at once
             _kill_all(child)
@@ -132,7 +145,8 @@ def _watch(child: subprocess.Popen[bytes], parent: int, remove: Sequence[Path]) 
             status = child.wait(timeout=POLL_S)
         except subprocess.TimeoutExpired:
             continue
-        _kill_all(child)  # the command's leftovers
+        if not leave:
+            _kill_all(child)  # the command's leftovers
         return status if status >= 0 else SIGNAL_EXIT_BASE - status
 
 
