@@ -11,7 +11,12 @@ JAVA = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS", "CLASSPATH")
 """Variables from which every JVM reads additional options."""
 SPARK = ("SPARK_", "PYSPARK_", "HADOOP_", "YARN_", "HIVE_")
 """Prefixes of the variables that Spark and its libraries read. A local session uses none of them."""
-PYTHON = ("PYTHONOPTIMIZE", "PYTHONWARNINGS", "PYTHONINSPECT", "PYTHONDEVMODE", "PYTHONSTARTUP")
+PYTHON = (
+    "PYTHONOPTIMIZE", "PYTHONWARNINGS", "PYTHONINSPECT", "PYTHONDEVMODE", "PYTHONSTARTUP", "PYTHONVERBOSE",
+    "PYTHONPROFILEIMPORTTIME", "PYTHONTRACEMALLOC",
+)  # fmt: skip
+POLARS = "POLARS_"
+"""Prefix of the variables that polars reads. It cannot be imported with ``POLARS_MAX_THREADS=0``."""
 LOCALE = {"LC_ALL": "C.UTF-8"}
 """ActiveMQ cannot start in a Turkish locale (it lowercases ``INFO``), and a JVM in the plain C locale cannot open a
 file with a non-ASCII name."""
@@ -29,6 +34,7 @@ def for_job(inherited: Mapping[str, str], *, local: bool) -> dict[str, str]:
     Spark runs on this machine only, so its variables, which are meant for a cluster, are left out.
     """
     job = {name: value for name, value in for_java(inherited).items() if name not in PYTHON}
+    job = {name: value for name, value in job.items() if not name.startswith(POLARS)}
     settings = {"PYTHONSAFEPATH": "1", "PYTHONUTF8": "1", "PYTHONIOENCODING": "utf-8"}
     return (without_spark(job) if local else job) | settings
 

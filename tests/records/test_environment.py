@@ -38,6 +38,13 @@ def test_a_job_imports_nothing_from_the_current_folder() -> None:
     assert not {"PYTHONOPTIMIZE", "PYTHONWARNINGS"} & {*job}
 
 
+@pytest.mark.parametrize("local", [False, True])
+def test_a_job_ignores_variables_of_its_tools(*, local: bool) -> None:
+    """With the first one polars cannot be imported; with the others an analysis takes minutes, or prints pages."""
+    tools = {"POLARS_MAX_THREADS": "0", "PYTHONVERBOSE": "1", "PYTHONTRACEMALLOC": "5", "PYTHONPROFILEIMPORTTIME": "1"}
+    assert not tools.keys() & for_job({**OWN, **tools}, local=local).keys()
+
+
 def test_only_spark_variables_are_removed() -> None:
     assert without_spark({**OWN, **CLUSTER}) == OWN
 
