@@ -1,4 +1,4 @@
-"""Makes a report in a process of its own: ``python -m reports RUN``, exit status 0, or 2 and one sentence.
+"""Makes a report in a separate process: ``python -m reports RUN``, exit status 0, or 2 and one sentence.
 
 Each file of OTHER_FILES is written too if it is named, as by ``--junit FILE``.
 """

@@ -15,7 +15,7 @@ from reports.run.page import page
 
 @dataclass(frozen=True)
 class Written:
-    """A report and what it cost."""
+    """A report, its size and the time it took."""
 
     path: Path
     size_bytes: int
@@ -35,7 +35,7 @@ def write_report(run: Path, other_files: Mapping[str, Path] = NO_FILES) -> Path:
 
 
 def write_report_measured(run: Path, other_files: Mapping[str, Path] = NO_FILES) -> Written:
-    """As `write_report`, and tell size and time."""
+    """Write the report as `write_report` does, and return its size and time."""
     began = time.perf_counter()
     directory = RunDirectory.open(run)
     require_apart(other_files, directory)

@@ -31,7 +31,7 @@ from reports.parts.formats import write_whole
 from reports.parts.histogram import select
 
 FORMULA = re.compile(r"'*[=+\-@\t\r＝＋－＠]")
-"""How texts begin that spreadsheets take for formulas; with apostrophes, those that were such a text before."""
+"""The start of texts that spreadsheets take for formulas, also after apostrophes, so that escaping is reversible."""
 LATENCY_COLUMNS = {
     "measure": "measure",
     "phase": "phase",
@@ -55,7 +55,7 @@ RATE_COLUMNS = {
 
 
 def latency_csv(latency: pa.Table) -> str:
-    """``latency``: the result table. A row says how many were from ``latency_from_ns`` to ``latency_to_ns``."""
+    """``latency``: the result table. A row counts messages from ``latency_from_ns`` to ``latency_to_ns``."""
     buckets = latency["bucket"].to_pylist()
     bounded = latency
     for name, bound in (("from_ns", lower_ns), ("to_ns", upper_ns)):
@@ -107,7 +107,7 @@ Counts = Mapping[int, Mapping[int, int]]
 def hdr_log(latency: pa.Table, summary: Summary) -> str:
     """The log as text. Latencies are nanoseconds, intervals are seconds from the start of the load.
 
-    ``latency``: the result table. A negative latency, which takes clocks that disagree, cannot be logged: a comment
+    ``latency``: the result table. A negative latency, which means that clocks disagree, cannot be logged: a comment
     says how many there were.
     """
     counts = counts_by_second(latency)
@@ -119,7 +119,7 @@ def hdr_log(latency: pa.Table, summary: Summary) -> str:
 
 
 def counts_by_second(latency: pa.Table) -> Counts:
-    """For each second of the load, how many messages that were due in it lie in each bucket."""
+    """Return the number of messages in each bucket, for each second of the load in which they were due."""
     rows = select(latency, measure=MEASURE, phase="load")
     merged = rows.group_by(["second", "bucket"]).aggregate([("count", "sum")])
     counts: dict[int, dict[int, int]] = {}
@@ -139,7 +139,7 @@ def _header(wall: str, negative: int) -> Iterator[str]:
         yield f"#[BaseTime: {began.timestamp():.3f} (seconds since epoch)]"
         yield f"#[StartTime: {began.timestamp():.3f} (seconds since epoch), {wall}]"
     yield "# Nanoseconds from the time when a message was due to its first receipt; load, by the second it was due."
-    yield "# Each is the middle of a bucket that is at most 0.8 % wide, so it is within 0.4 % of what was measured."
+    yield "# Each is the middle of a bucket that is at most 0.8 % wide, so it is within 0.4 % of the measured value."
     if negative:
         yield f"# {negative} negative latencies are left out, as the format cannot hold them."
     yield LEGEND
@@ -162,7 +162,7 @@ def _intervals(counts: Counts) -> Iterator[str]:
 
 
 def _unchanged_summary(run: RunDirectory) -> Summary:
-    """RunUnreadable for a changed run too: other programs could not be told that it was changed."""
+    """Raises RunUnreadable for a changed run too, as the exported files could not show that it was changed."""
     summary = read_summary(run)
     if changes := why_changed(run):
         raise RunUnreadable(changes)

@@ -1,4 +1,4 @@
-"""Says what faults did to the clients, and which outages nobody planned; draws the outage of each client."""
+"""Describes the effect of faults on clients and unplanned outages, and draws the outage of each client."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -36,9 +36,9 @@ ROLES = {"producer": "producers", "consumer": "consumers", "": "without messages
 
 
 def recovery_sentences(recovery: Recovery, doubtful: Collection[str] = (), held: bool | None = None) -> tuple[str, ...]:
-    """What each fault did. ``doubtful``: figures as a check names them.
+    """Return sentences about the effect of each fault. ``doubtful``: figures as a check names them.
 
-    ``held``: whether the offered rate was; if not, what waited is not told, as no fault made it wait.
+    ``held``: whether the offered rate was held; if not, waiting messages are not mentioned, as no fault made them wait.
     """
     sentences = [
         fault_sentences(fault, outage_doubtful=LONGEST in doubtful, backlog_its_own=held is not False)
@@ -194,7 +194,7 @@ def survival_charts(survival: pa.Table, backdrop: Backdrop) -> tuple[Chart, ...]
         lines.append(Line(name, tuple(count_by_step.get(start, 0) for start in backdrop.starts), style))
     lead = (
         "Messages that had been confirmed and not received when a fault took effect, by the second in which they were "
-        "confirmed: those that survived, and those that are neither received nor found."
+        "confirmed: messages that survived, and messages that are neither received nor found."
     )
     series = TimeSeries(tuple(backdrop.starts), (Panel("", tuple(lines)),), "messages", backdrop)
     return (chart_over_time("survival", "What survived, by when it was confirmed", lead, series, "None was lost."),)
@@ -229,7 +229,7 @@ def _moment(at_s: float) -> str:
 
 
 def probable_cause(run: RunInfo, summary: Summary) -> str:
-    """What the run was warned of before it began, if it shows: a sentence, '' if not.
+    """Return a sentence about a warning from before the run if its effect shows; '' if not.
 
     Where messages do not get to some of the consumers, they stay on queues, these consumers receive nothing, and their
     broker is silent.

@@ -42,7 +42,7 @@ def read_results(path: Path) -> Results:
 
 
 def read_summary(directory: RunDirectory, *, reader: str = "this report") -> Summary:
-    """Refused: a summary of another version, or without a key. ``reader``: what the error calls us."""
+    """Raises RunUnreadable for another version or a missing key. ``reader``: the reader's name in the error."""
     path, again = directory.summary_path, _again(directory)
     try:
         document = parse(path.read_text(encoding="utf-8"))
@@ -113,7 +113,7 @@ def result_table(directory: RunDirectory, name: str, schema: pa.Schema) -> pa.Ta
 
 
 def _checked(path: Path, name: str, schema: pa.Schema, directory: RunDirectory) -> pa.Table:
-    """One file of a table, in the order and the types of its schema."""
+    """Read one file of a table, with the columns in the order and the types of its schema."""
     try:
         table = pq.ParquetFile(path).read().replace_schema_metadata(None)
     except (OSError, pa.ArrowException) as error:

@@ -1,4 +1,4 @@
-"""The load over time and in steps, of rates or of clients: rates, the generator's lag, latency beside the rate."""
+"""The load over time and in steps of rates or clients: rates, the generator's lag, and latency by rate."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ def rates(table: pa.Table, backdrop: Backdrop) -> TimeSeries:
 
 
 def lag(table: pa.Table, backdrop: Backdrop) -> TimeSeries:
-    """How late the generator was through its own fault."""
+    """Return the delay that the generator itself caused."""
     lines = percentiles_over_time(select(table, measure="ready_to_sent"), backdrop)
     return TimeSeries(tuple(backdrop.starts), (Panel("", lines),), "ms", backdrop, log_y=True, decimals=2)
 
@@ -167,7 +167,7 @@ def _draw_line(
 
 
 def _scale(axes: Axes) -> None:
-    """Rates from 0; latencies by orders of magnitude, as a broker that takes no more is slower by some of them."""
+    """Scale rates from 0, and latencies logarithmically, as a saturated broker is slower by orders of magnitude."""
     axes.set_xlim(left=0)
     axes.set_xlabel("messages due a second", fontsize=SMALL, color=MUTED)
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
@@ -225,7 +225,7 @@ def rate_sentence(summary: Summary) -> str:
 
 
 def connections_sentence(connections: Connections) -> str:
-    """Up to how many every step was held, and what the limit was; '' without steps."""
+    """Return the number of connections up to which every step was held, and the limit; '' without steps."""
     if not connections["steps"]:
         return ""
     held, not_held = connections["held"] or 0, connections["not_held"]

@@ -13,19 +13,19 @@ from reports.parts.values import Cell, Column, Columns, Table, columns_of, table
 
 FAILED, REFUSED = "failed_not_received", "refused_yet_received"
 COMES_WITH = {"unowed_yet_received": ("unexpected", "unselected_yet_received")}
-"""Not told beside a count that says the same of the same messages, and more."""
+"""Left out if another count covers the same messages and says more."""
 MOST_BROKERS = 3
 
 
 def fate_sentence(summary: Summary) -> str:
-    """``Of 120 messages sent, 75 were received; 40 left on a queue and 5 lost. Beside that: 2 duplicated.``
+    """``Of 120 messages sent, 75 were received; 40 left on a queue and 5 lost. Also: 2 duplicated.``
 
     What was received and the parts after it add up to the messages, or to their receptions where a message has other
     than one subscription. What brokers refused comes first: it explains what was not received.
     """
     messages, refused = summary["messages"], summary["refused"]
     parts, beside = not_received_words(messages, refused, summary["left_behind"]), _beside(messages, refused)
-    beside_words = f" Beside that: {joined(beside)}." if beside else ""
+    beside_words = f" Also: {joined(beside)}." if beside else ""
     if not messages["expected"]:
         sent = counted(messages["sent"], "message was", "messages were")
         return f"{sent} sent, and no subscription was owed any.{beside_words}"
@@ -37,7 +37,7 @@ def fate_sentence(summary: Summary) -> str:
 
 
 def not_received_words(messages: Messages, refused: Mapping[str, int], left_behind: Sequence[LeftBehind]) -> list[str]:
-    """A text for each part of what was expected and not received: ``40 left on a queue``, and where."""
+    """Return a text for each part of the messages not received: ``40 left on a queue``, and where."""
     parts = _failed(messages, refused)
     for name, words in NOT_RECEIVED.items():
         count = messages[name]  # type: ignore[literal-required]
@@ -47,7 +47,7 @@ def not_received_words(messages: Messages, refused: Mapping[str, int], left_behi
 
 
 def owed_and_received(messages: Messages) -> int:
-    """How many of the expected receptions took place."""
+    """Return the number of expected receptions that took place."""
     return messages["received"] - messages["unowed_yet_received"]
 
 
@@ -80,7 +80,7 @@ def _brokers(refused: Mapping[str, int]) -> str:
 
 
 def _received(messages: Messages) -> str:
-    """``Of 1,000 messages sent, 990 were received``; with other than one subscription a message, as receptions."""
+    """``Of 1,000 messages sent, 990 were received``; receptions unless each message has exactly one subscription."""
     sent, received = counted(messages["sent"], "message"), f"{owed_and_received(messages):,}"
     if messages["expected"] == messages["sent"]:
         return f"Of {sent} sent, {received} were received"
@@ -166,7 +166,7 @@ def destinations_table(destinations: Destinations) -> Table:
 
 MOST_REORDERED = 100
 MOST_SUBSCRIPTIONS = 12
-"""Of more, those are shown of which most messages were not received as they should be."""
+"""If there are more, the subscriptions with the most irregular messages are shown."""
 ODD = ("lost", "stranded", "dead_lettered", "expired", "unaccounted", "duplicated", "corrupted", "unexpected")
 
 
@@ -186,17 +186,17 @@ def accounting_table(summary: Summary, table: pa.Table) -> Table:
 
 
 def _oddness(row: dict[str, Any]) -> int:
-    """Less for a subscription of which more messages were not received as they should be."""
+    """Sort key: lower for a subscription with more irregular messages."""
     return -sum(row.get(name) or 0 for name in ODD)
 
 
 def _subscription(destination: str, subscription: str) -> str:
-    """A queue is its own subscription: its name once is enough."""
+    """Return the name; for a queue, whose subscription has the same name, only once."""
     return destination if destination == f"queue://{subscription}" else f"{destination}, {subscription}"
 
 
 def reordered_table(table: pa.Table) -> Table:
-    """A row a producer and subscription, those with most first."""
+    """Return a row per producer and subscription, largest first."""
     columns: Columns = (
         ("Destination", None, "destination"),
         ("Subscription", None, "subscription"),
@@ -302,7 +302,7 @@ def kinds_table(summary: Summary) -> Table:
     rows: tuple[tuple[Cell, ...], ...] = tuple(
         (*_kind(name), *(_of_kind(dict(counts), key) for key in OF_KINDS)) for name, counts in summary["kinds"].items()
     )
-    title = "Messages by kind; those of a topic count once for each subscription"
+    title = "Messages by kind; a message of a topic counts once for each subscription"
     return Table(title, columns, rows, "No destination's messages were all persistent, or all not.")
 
 

@@ -1,6 +1,6 @@
-"""Declares the files that may be written beside a report: the options that name them, and what renders them.
+"""Declares the files that can be written in addition to a report: their options and the functions that render them.
 
-What renders a file is loaded when the file is made, so the command lines that take the options start quickly.
+A renderer is imported when its file is made, so commands that take the options start quickly.
 """
 
 from collections.abc import Callable, Mapping
@@ -30,7 +30,7 @@ def _markdown(results: "Results", report: Path) -> str:
 
 @dataclass(frozen=True)
 class OtherFile:
-    """A kind of file. ``help``: of its option of `brokerbench report`.
+    """A kind of file. ``help``: help text of its option of `brokerbench report`.
 
     ``render``: its text, from the results and the path of report.html.
     """
@@ -51,7 +51,7 @@ NO_FILES: Mapping[str, Path] = {}
 def named_files(arguments: Mapping[str, Path | None]) -> dict[str, Path]:
     """The files that a parsed command line names, in the order of OTHER_FILES.
 
-    ``arguments``: None for what it leaves out.
+    ``arguments``: None for options that were not given.
     """
     return {name: path for name in OTHER_FILES if (path := arguments[field_of(name)]) is not None}
 
@@ -68,9 +68,9 @@ def require_apart(files: Mapping[str, Path], run: RunDirectory) -> None:
     """
     for (name, path), (further_name, further_path) in combinations(files.items(), 2):
         if path.resolve() == further_path.resolve():
-            raise RunUnwritable(f"{path}: --{name} and --{further_name} name one file: give each a name of its own")
+            raise RunUnwritable(f"{path}: --{name} and --{further_name} name the same file: give each a different name")
     files_of_run = {path.resolve() for path in (run.run_path, run.summary_path, run.digests_path, run.report_path)}
     folders = {run.path.resolve() / name for name in ("events", "results", "streams")}
     for path in files.values():
         if path.resolve() in files_of_run or folders & set(path.resolve().parents):
-            raise RunUnwritable(f"{path}: is a file of the run itself: give the new file a name of its own")
+            raise RunUnwritable(f"{path}: is a file of the run itself: give the new file another name")

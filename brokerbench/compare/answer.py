@@ -23,7 +23,7 @@ def wanted_from(
     """What was asked, without runs yet. ValueError for outputs of one name, or without a folder."""
     files = [path.resolve() for path in (out, markdown, json_file) if path is not None]
     if len(set(files)) < len(files):
-        raise ValueError(f"{out}: --out, --markdown and --json name one file twice: give each a name of its own")
+        raise ValueError(f"{out}: two of --out, --markdown and --json name the same file: give each a different name")
     require_folders(files)
     return Wanted((), primary, same_within, allow_unlike, out, markdown, json_file)
 

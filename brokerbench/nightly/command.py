@@ -65,7 +65,7 @@ def _check(request: NightRequest) -> None:
         and request.markdown is not None
         and request.junit.resolve() == request.markdown.resolve()
     ):
-        raise ValueError(f"{request.junit}: --junit and --markdown name one file: give each a name of its own")
+        raise ValueError(f"{request.junit}: --junit and --markdown name the same file: give each a different name")
     require_folders(filter(None, (request.junit, request.markdown)))
 
 

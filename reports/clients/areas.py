@@ -1,4 +1,4 @@
-"""Draws where the clients were over the load: how many each broker had, and each client by itself."""
+"""Draws where the clients were over the load: the number at each broker, and each client individually."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -41,7 +41,7 @@ from reports.parts.values import Chart, NamedColour
 class ClientRows:
     """The clients of one group. ``cells[row][column]``: the position of a broker in the picture, or NOWHERE.
 
-    ``clients``: the client number of each row. ``never``: how many more were never connected.
+    ``clients``: the client number of each row. ``never``: the number of further clients that never connected.
     """
 
     group: str
@@ -97,7 +97,7 @@ def timeline(results: Results, backdrop: Backdrop) -> ClientTimeline:
 def named_brokers(results: Results) -> tuple[NamedColour, ...]:
     """The brokers in the run's order, each in its colour.
 
-    Of more than eight, seven have one: those with faults, then those with the most clients.
+    With more than eight brokers, only seven have one: first brokers with faults, then brokers with the most clients.
     """
     stays = results.tables["stays"]
     names_in_order = dict.fromkeys(
@@ -147,7 +147,7 @@ def _by_client(stays: pa.Table) -> dict[int, list[dict[str, Any]]]:
 
 
 def _cells(stays: Sequence[Mapping[str, Any]], position: Mapping[str, int], load_s: float) -> Ints:
-    """A column in which the client was connected to none for any time is NOWHERE: no gap is too short to be seen."""
+    """Return the broker of each column. Even a short time without a connection makes a column NOWHERE."""
     column_ns = load_s * NS_PER_S / COLUMNS
     cells = np.full(COLUMNS, NOWHERE, dtype="int64")
     for stay in stays:
@@ -180,7 +180,7 @@ def _areas(
     run: RunInfo,
     backdrop: Backdrop,
 ) -> ClientAreas:
-    """A value for each column in which any changed. ``together``: the brokers of each area."""
+    """Return a value for each column in which a count changed. ``together``: the brokers of each area."""
     starts = np.arange(AREA_COLUMNS) * backdrop.load_s / AREA_COLUMNS
     middles_ns = (starts + backdrop.load_s / AREA_COLUMNS / 2) * NS_PER_S
     names = [name for names in together for name in names]
@@ -237,10 +237,10 @@ def _is_there(
 LEFT, RIGHT = 64, 170
 TOP, BOTTOM, BETWEEN = 46, 42, 34
 ROW, LEAST_ROWS, MOST_ROWS = 18, 60, 460
-"""Heights: of a row of few clients, and the least and the most of all rows of a group."""
+"""Heights: one row if there are few clients, and the minimum and maximum of all rows of a group."""
 AREA = 170
 MOST_VECTORS = 60
-"""Up to so many clients are drawn as shapes; more are pixels."""
+"""Up to this number of clients is drawn as shapes; more are drawn as pixels."""
 MOST_NAMED = 24
 BAR = 0.78
 STRIP = 5
@@ -335,7 +335,7 @@ def _draw_bars(axes: Axes, rows: ClientRows, timeline: ClientTimeline) -> None:
 
 
 def runs(cells: tuple[int, ...], value: int) -> list[tuple[int, int]]:
-    """From which column to which the cells have a value."""
+    """Return the first and last column of each stretch of cells with this value."""
     edges = np.flatnonzero(np.diff(np.concatenate([[0], np.asarray(cells) == value, [0]]).astype("int8")))
     return [(int(start), int(stop)) for start, stop in edges.reshape(-1, 2)]
 
@@ -404,7 +404,7 @@ def _write_counts(axes: Axes, group: ClientAreas) -> None:
 
 
 def _label_area(axes: Axes, text: str, y: float, count: int, total: int) -> None:
-    """At the right edge, beside the area; not of areas that are too thin for a line of text."""
+    """Draw the label at the right edge, next to the area. Areas too thin for a line of text get none."""
     if count >= max(1, LEAST_LABELLED * total):
         where = axes.get_yaxis_transform()
         axes.text(1.012, y, shortened(text), transform=where, va="center", fontsize=SMALL, color=INK, clip_on=False)

@@ -22,14 +22,14 @@ from reports.parts.values import Chart, Column, NamedColour, Table
 
 MOST_SENTENCES, MOST_BROKERS = 2, 4
 UNEVEN = 1.5
-"""The busiest consumer beside the mean, from which on consumers at several brokers share unevenly."""
+"""Consumers at several brokers share unevenly from this ratio of the busiest consumer to the mean."""
 QUEUE = "queue://"
 
 
 def shares_sentences(consumers: Consumers, *, also_even: bool = False) -> str:
-    """A sentence each for the most uneven subscriptions; '' if each consumer has its own.
+    """Return a sentence for each of the most uneven subscriptions; '' if no subscription is shared.
 
-    ``also_even``: those that consumers share evenly count too.
+    ``also_even``: include subscriptions that consumers share evenly.
     """
     divisions = [
         division
@@ -76,7 +76,7 @@ def _by_consumer(division: Division) -> str:
 
 @dataclass(frozen=True)
 class ConsumerBars:
-    """The messages of each consumer of one subscription, by broker. ``even``: what each had of an even split.
+    """The messages of each consumer of one subscription, by broker. ``even``: the messages of each in an even split.
 
     ``brokers``: for each consumer the position of its broker in the picture.
     """
@@ -93,7 +93,7 @@ PERCENT = 100
 
 
 def bars_of_consumers(consumers: pa.Table, brokers: Sequence[NamedColour]) -> tuple[ConsumerBars, ...]:
-    """Of the subscriptions with several consumers those with the most messages. ``brokers``: in the picture's order."""
+    """Return the busiest subscriptions with several consumers. ``brokers``: in the picture's order."""
     position = {broker.name: at for at, broker in enumerate(brokers)}
     subscriptions = [_bars(rows, position) for rows in _subscriptions(consumers) if len(rows) > 1]
     drawn = [bars for bars in subscriptions if any(bars.messages)]
@@ -119,7 +119,7 @@ def _bars(rows: list[dict[str, Any]], position: dict[str, int]) -> ConsumerBars:
 
 
 def consumers_table(consumers: pa.Table) -> Table:
-    """A row a consumer; of many only those with the most messages."""
+    """Return a row per consumer; if there are many, only the busiest."""
     columns = (
         Column("Subscription"),
         Column("Consumer", 0),
@@ -135,7 +135,7 @@ def consumers_table(consumers: pa.Table) -> Table:
 
 
 def _rows(rows: Sequence[dict[str, Any]]) -> list[tuple[Any, ...]]:
-    """Of one subscription. There are no shares of nothing."""
+    """Return the rows of one subscription. Shares are left out if it received no message."""
     total = sum(row["messages"] for row in rows)
     is_queue = rows[0]["destination"].startswith(QUEUE)
     name = rows[0]["destination"] if is_queue else f"{rows[0]['destination']}: {rows[0]['subscription']}"

@@ -52,7 +52,7 @@ def _whereabouts(groups: Sequence[GroupBalance], faults: Sequence[FaultRecovery]
 
 
 def _clients(groups: Sequence[GroupBalance], moment: str, brokers: Sequence[str]) -> str:
-    """``4/4/3 (1 off)``: of all groups together."""
+    """Return ``4/4/3 (1 off)``, the clients of all groups together."""
     rows = [row for group in groups for row in group["moments"] if row["moment"] == moment]
     off = sum(row["off"] for row in rows)
     counts = "/".join(f"{sum(row['connected'].get(broker, 0) for row in rows):,}" for broker in brokers)
@@ -60,7 +60,7 @@ def _clients(groups: Sequence[GroupBalance], moment: str, brokers: Sequence[str]
 
 
 def balance_table(group: GroupBalance, faults: Sequence[FaultMoves]) -> Table:
-    """The clients of a group by broker, beside their fair share, a row a moment."""
+    """Return the clients of a group by broker and their fair share, with a row per moment."""
     unsettled = {_after(fault) for fault in faults if fault["settled_s"] is None}
     of_brokers: Columns = [(name, 0, partial(_connected, name)) for name in group["moments"][0]["connected"]]
     columns = columns_of(
@@ -87,7 +87,7 @@ def _when(moment: str, unsettled: set[str]) -> str:
 
 
 def moves_table(rebalance: Rebalance) -> Table:
-    """The moves after each fault, and how long the clients took to settle."""
+    """Return the moves after each fault, and the time until the clients settled."""
     columns = columns_of(
         FaultMoves,
         *("fault", "effect", "at_s", "moves", "moved", "off_ms.p50", "off_ms.max", "first_move_s"),
@@ -99,7 +99,7 @@ def moves_table(rebalance: Rebalance) -> Table:
         "later_moves",
     )
     caption = (
-        "Moves after each fault; off: from the old connection to the new one; settled: nobody moved or was off for 5 s"
+        "Moves after each fault; off: from the old connection to the new one; settled: no client moved or off for 5 s"
     )
     return table_of(caption, rebalance["faults"], columns, "No fault was applied within the load.")
 

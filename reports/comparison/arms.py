@@ -1,6 +1,6 @@
 """Forms arms and blocks from runs: a block holds one run of every arm.
 
-Runs are parted by their scenarios first. Each scenario is compared by itself, with the same arms and under one level.
+Runs are grouped by scenario first. Each scenario is compared separately, with the same arms and under one level.
 """
 
 from collections.abc import Mapping, Sequence
@@ -104,7 +104,7 @@ def arm_name(field: str, value: Value) -> str:
 
 
 def _recorded_block(run: FinishedRun) -> tuple[str, str] | None:
-    """(session, block) as the options in run.json tell them."""
+    """Return (session, block) from the options in run.json."""
     block = run.info.options.get("block")
     return None if block is None else (str(run.info.options.get("session") or ""), str(block))
 
@@ -128,7 +128,7 @@ def _recorded(arms: dict[str, list[FinishedRun]], runs: Sequence[FinishedRun]) -
 
 
 def _by_order(arms: dict[str, list[FinishedRun]]) -> dict[str, dict[str, FinishedRun]]:
-    """The first run of each arm makes the first block, and so on."""
+    """Group the first run of each arm into the first block, the second runs into the second block, etc."""
     most = max(map(len, arms.values()))
     for at in range(most):
         _complete(str(at + 1), [arm for arm, runs in arms.items() if len(runs) <= at])

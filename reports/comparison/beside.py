@@ -1,7 +1,7 @@
-"""Says what differs beside the arms: brokers on shared cores, links that a message crosses, where clients enter.
+"""Describes what differs besides the arms: brokers on shared cores, links on a path, and where clients connect.
 
-Arms of different sizes are no fair comparison of two shapes: on shared cores each broker more costs all of them time,
-and each link that a message crosses is a hop more, whatever the topology.
+Arms of different sizes do not compare two shapes fairly: on shared cores each additional broker costs all of them time,
+and each link that a message crosses is an additional hop in any topology.
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,7 +18,7 @@ TOPOLOGY = "topology"
 class Shape:
     """The brokers of one arm, and how its clients are spread over them.
 
-    ``standbys``: how many of the ``brokers`` stand by for another. ``pairs_by_links``: how many pairs of a producer's
+    ``standbys``: the number of ``brokers`` that are standbys. ``pairs_by_links``: the number of pairs of a producer's
     and a consumer's broker lie 0, 1, 2, … links apart; empty if that is not known. ``producers_at``, ``consumers_at``:
     the brokers where they enter.
     """
@@ -32,9 +32,8 @@ class Shape:
 
     @property
     def broker_text(self) -> str:
-        """5; 6, of which 3 stand by."""
-        stand = "stands" if self.standbys == 1 else "stand"
-        return f"{self.brokers}, of which {self.standbys} {stand} by" if self.standbys else str(self.brokers)
+        """Return ``5``, or ``6, including 3 standbys``."""
+        return f"{self.brokers}, including {counted(self.standbys, 'standby')}" if self.standbys else str(self.brokers)
 
     @property
     def link_text(self) -> str:
@@ -61,23 +60,23 @@ class Shape:
 
 
 def shape_of(name: str, run: RunInfo) -> Shape:
-    """By what run.json tells."""
+    """Return the shape recorded in run.json."""
     standbys = sum(bool(broker.standby_of) for broker in run.brokers)
     enter_at = run.enter_at(PRODUCER), run.enter_at(CONSUMER)
     return Shape(name, len(run.brokers), standbys, run.pairs_by_links, *enter_at)
 
 
 def differences_beside(field: str, shapes: Sequence[Shape], cores: int, nearest: str = "") -> tuple[str, ...]:
-    """A sentence for each of the three that differs, and one that names what is equal; empty if arms of the same
-    topology are alike.
+    """Return a sentence for each difference in brokers, links and entry points, and one for the equal ones.
 
-    ``field``: in which the arms differ. ``cores``: that all brokers of a run share; 0 if they share none. ``nearest``:
-    a sentence that proposes arms that are equal in brokers.
+    The result is empty if arms of the same topology are equal. ``field``: the condition in which the arms differ.
+    ``cores``: the cores that all brokers of a run share; 0 if they share none. ``nearest``: a sentence that proposes
+    arms with equal numbers of brokers.
     """
     on = f" on the same {counted(cores, 'core')}" if cores else ""
     kinds = (
-        (f"Brokers{on}", [shape.broker_text for shape in shapes], "Each broker more costs time of those cores."),
-        ("Links that a message crosses", [shape.link_text for shape in shapes], "Each link is a hop more."),
+        (f"Brokers{on}", [shape.broker_text for shape in shapes], "Each additional broker takes time on these cores."),
+        ("Links that a message crosses", [shape.link_text for shape in shapes], "Each link adds a hop."),
         ("Where clients enter", [shape.entry_text for shape in shapes], ""),
     )
     different = [(subject, texts, effect) for subject, texts, effect in kinds if len(set(texts)) > 1]
@@ -95,7 +94,7 @@ def differences_beside(field: str, shapes: Sequence[Shape], cores: int, nearest:
             f"{subject}: {by_arm}.{f' {effect}' if effect and (cores or not subject.startswith('Brokers')) else ''}"
         )
     if alike:
-        sentences.append(f"Equal: {joined(alike)}." if different else f"Nothing of these: equal are {joined(alike)}.")
+        sentences.append(f"Equal: {joined(alike)}." if different else f"None of these differ: {joined(alike)}.")
     if nearest and len({shape.brokers for shape in shapes}) > 1:
         sentences.append(nearest)
     return tuple(sentences)

@@ -29,9 +29,9 @@ from reports.run.provenance import OVERLAY_FILE, command, moment
 class Wanted:
     """The runs to compare and the files to write; None: not that one.
 
-    ``to_add_a_broker``: tells of a run whom one more broker would restart; '' if it cannot tell. ``nearest_equal``: a
-    sentence with the nearest arms to these that are equal in brokers, by a run of each; '' if it has none.
-    ``standing_verdicts``: verdicts that stand, whatever blocks were added after them.
+    ``to_add_a_broker``: returns the brokers that adding one would restart; '' if unknown. ``nearest_equal``: a
+    sentence with the nearest arms that have equal numbers of brokers, by a run of each; '' if there are none.
+    ``standing_verdicts``: verdicts that remain valid when blocks are added after them.
     """
 
     runs: tuple[Path, ...]
@@ -87,7 +87,7 @@ class Download:
 
 @dataclass(frozen=True)
 class VerdictLine:
-    """One test for the reader. ``symbol``: so that colour is not all that tells."""
+    """One test for the reader. ``symbol``: shows the outcome without colour."""
 
     word: str
     symbol: str

@@ -1,6 +1,6 @@
 """Draws a comparison: the ratio of each arm to the first, block by block, and the percentile curves of all arms.
 
-Text, drawing and table of a chart stand together.
+Each chart's text, drawing and table are defined together.
 """
 
 from dataclasses import dataclass
@@ -90,7 +90,7 @@ def _ratio_axis(axes: Axes, rows: tuple[DotRow, ...], same_within: float) -> Non
 
 
 def ratio_ticks(reach: float) -> list[float]:
-    """Ratios to mark on an axis from exp(-reach) to exp(reach): 1, then outwards those that are far enough apart."""
+    """Ratios to mark on an axis from exp(-reach) to exp(reach): 1, then outwards the ones that are far enough apart."""
     apart = 2 * reach / MOST_TICKS
     above: list[float] = []
     for tick in (tick for tick in TICKS if 1 < tick <= exp(reach)):

@@ -2,9 +2,9 @@
 
 A design is of one scenario. Several make several comparisons with the same arms, whose tests share one level.
 
-The first verdict stands when more blocks are added after it. Blocks after a verdict was possible are chosen by what was
-seen: who adds them until a verdict comes finds one too often. So later figures stand beside the first verdict as a
-description. Blocks that are added while there were too few for any verdict are free.
+Blocks that are added after the first verdict do not change it: adding blocks until a verdict appears finds one too
+often. So later figures are shown next to the first verdict as a description. Blocks can be added freely while there
+are too few for any verdict.
 """
 
 from collections.abc import Iterable, Sequence
@@ -49,7 +49,7 @@ class ArmFigure:
 
     @property
     def zeros(self) -> int:
-        """How many of the values are 0: ``own`` is a geometric mean, so it leaves them out."""
+        """Number of values that are 0. ``own`` is a geometric mean, so it leaves them out."""
         return sum(value == 0 for value in self.values)
 
     @property
@@ -144,7 +144,7 @@ def compare(judged_designs: Sequence[JudgedDesign], same_within: float = SAME_WI
 
 
 def _p_values(primary: Sequence[Sequence[ArmFigure]], judged: Sequence[bool]) -> list[tuple[float, float]]:
-    """The p value of each test, and the same under Holm: 1 for those of a scenario that is only described."""
+    """Return the p value of each test, plain and under Holm: 1 in a scenario that is only described."""
     counts = [is_judged for figures, is_judged in zip(primary, judged, strict=True) for _ in figures]
     p_values = [p_value(figure.used) if figure.used else 1.0 for figures in primary for figure in figures]
     adjusted = iter(holm([p for p, counted in zip(p_values, counts, strict=True) if counted]))
@@ -229,7 +229,7 @@ def fell_short(design: Design, arm: str) -> tuple[int, int]:
 
 
 def first_verdicts(comparison: Comparison) -> tuple[FirstVerdict, ...]:
-    """Of the tests that had enough blocks for a verdict."""
+    """Return the verdicts of the tests that had enough blocks."""
     return tuple(
         _as_first_verdict(comparison, test, test.figure.against)
         for test in comparison.tests
@@ -277,7 +277,7 @@ def let_stand(comparison: Comparison, standing_verdicts: Sequence[FirstVerdict])
 
 
 def _standing(comparison: Comparison, test: Test, standing_verdict: FirstVerdict | None) -> Test:
-    """An invalid run is no matter of how many blocks there are: it is told all the same."""
+    """Return the test with its first verdict. An invalid run is reported regardless of the number of blocks."""
     now, blocks = test.figure.against, len(comparison.design.blocks)
     if standing_verdict is None or test.verdict.word == INVALID:
         return test
@@ -288,16 +288,18 @@ def _standing(comparison: Comparison, test: Test, standing_verdict: FirstVerdict
         return test
     later = f"it is {effect_text(now)}" if now else "no block has this figure in both arms"
     reasons = (
-        f"This is the verdict of the first {standing_verdict.blocks} blocks, which could have one, and it stands.",
+        f"This is the verdict of the first {standing_verdict.blocks} blocks, which were enough for one. "
+        "Later blocks do not change it.",
         *standing_verdict.reasons,
-        f"By all {blocks} blocks {later}. That describes: blocks that are added after a verdict was possible are "
-        "chosen by what was seen. A new verdict takes new runs, with so many blocks from the start (--session NAME).",
+        f"By all {blocks} blocks {later}. That is only a description: blocks added after a verdict was possible are "
+        "chosen by its outcome. A new verdict requires new runs with all blocks planned from the start "
+        "(--session NAME).",
     )
     return replace(test, verdict=Verdict(standing_verdict.word, reasons), first=standing_verdict)
 
 
 def newly_decided(comparisons: Iterable[Comparison], standing_verdicts: Sequence[FirstVerdict]) -> list[FirstVerdict]:
-    """Those that are to be kept beside the ``standing_verdicts``: of tests that had none yet."""
+    """Return the verdicts to add to the ``standing_verdicts``: verdicts of tests that had none yet."""
     questions = {verdict.question for verdict in standing_verdicts}
     decided = [verdict for comparison in comparisons for verdict in first_verdicts(comparison)]
     return [verdict for verdict in decided if verdict.question not in questions]

@@ -21,7 +21,7 @@ COMMIT = "commit"
 
 @dataclass(frozen=True)
 class Difference:
-    """A field in which two runs are not alike."""
+    """A field in which two runs differ."""
 
     field: str
     run: str
@@ -113,14 +113,14 @@ def differences(runs: Sequence[FinishedRun]) -> dict[str, Difference]:
 
 
 def essence(field: str, value: Value) -> Value:
-    """What is equal in runs that are alike: of an overlay its content, whatever its file is called."""
+    """Return the value that equal runs share: for an overlay its content, regardless of its file name."""
     return value.rpartition(" ")[2] if field == OVERLAY and isinstance(value, str) else value
 
 
 def alike(field: str, first_value: Value, second_value: Value) -> bool:
     """A version that only one run names is of a product that its topology takes, and the other's does not.
 
-    What only one run says of its machine, the other's harness did not record yet.
+    A machine field that only one run has was not recorded yet by the other's harness.
     """
     return essence(field, first_value) == essence(field, second_value) or (
         field.startswith(("versions.", "machine.")) and None in (first_value, second_value)
@@ -141,7 +141,7 @@ def _length_differs(first_run: FinishedRun, further_run: FinishedRun) -> bool:
 
 
 def varied_field(differing: dict[str, Difference], allow_unlike: bool) -> tuple[str, tuple[Difference, ...]]:
-    """The one field that makes the arms, and the differences beside it (none unless ``allow_unlike``)."""
+    """Return the one field that makes the arms, and the other differences (none unless ``allow_unlike``)."""
     if not differing:
         names = ", ".join([*ARM_FIELDS][:4])
         raise UserError(

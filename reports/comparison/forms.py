@@ -78,7 +78,7 @@ def _tests(comparison: Comparison) -> list[dict[str, Any]]:
 
 
 def _first_verdict(verdict: FirstVerdict | None) -> dict[str, Any] | None:
-    """The earlier verdict, if it stands instead of one by all blocks."""
+    """Return the earlier verdict if it replaces the one by all blocks."""
     if verdict is None:
         return None
     return {
@@ -142,10 +142,10 @@ def markdown(comparisons: Sequence[Comparison]) -> str:
     lines = [f"## {plain(title)}", "", *(f"**{plain(line)}**\n" for line in answers(comparisons))]
     lines += [plain(messages(comparisons)), ""]
     if any(comparison.design.unlike for comparison in comparisons):
-        lines += ["> **Unlike runs are compared**, as was allowed: see below.", ""]
+        lines += ["> **The compared runs differ in more than the arms**, as --allow-unlike permits: see below.", ""]
     if lines_beside := beside(comparisons):
         lines += [
-            f"What differs beside the {plain(leading.design.field)}:",
+            f"What differs besides the {plain(leading.design.field)}:",
             "",
             *(f"- {plain(line)}" for line in lines_beside),
             "",

@@ -11,14 +11,14 @@ from reports.parts.numbers import joined
 
 MOST_PRIMARY = 3
 PRIMARY, PRIMARY_OF_FAULTS = "latency_ms.due_to_received.p99", "recovery.outage_ms.max"
-"""What is judged if nothing is named; the second in a scenario whose faults cut clients off."""
+"""The default primary figures; the second is for a scenario whose faults disconnect clients."""
 
 
 @dataclass(frozen=True)
 class Metric:
-    """A figure with a ratio. ``path``: where it stands in summary.json.
+    """A figure with a ratio. ``path``: its place in summary.json.
 
-    ``of_faults``: runs without a fault have no such figure. ``if_absent``: why no run may have it, in words.
+    ``of_faults``: runs without a fault lack this figure. ``if_absent``: the reason in words if no run has it.
     """
 
     path: str

@@ -1,4 +1,4 @@
-"""Reads from run folders what a comparison needs.
+"""Reads the data for a comparison from run folders.
 
 Every error is a RunUnreadable that names the file, the rule and the next step.
 """
@@ -21,9 +21,9 @@ from reports.parts.histogram import Histogram, select
 
 UNUSABLE = ("invalid", "interrupted")
 NOT_ITS_OWN = ("generator", "host")
-"""Limits of a rate that say nothing of the brokers: figures of such a backlog are doubtful."""
+"""Rate limits that are not caused by the brokers: figures with the resulting backlog are doubtful."""
 FEWEST_MESSAGES = 2 * LEAST_BEYOND
-"""That crossed so many brokers, in a run that says how long they took: a median has as many on either side."""
+"""Minimum number of messages that crossed a given number of brokers, for a median of their latency."""
 
 TellsOfARun = Callable[[RunInfo], str]
 
@@ -32,7 +32,7 @@ TellsOfARun = Callable[[RunInfo], str]
 class FinishedRun:
     """One analysed run. ``latency``: due to received of the load phase.
 
-    ``by_hops``: the same by how many brokers a message crossed, of those that enough messages did; empty where the
+    ``by_hops``: the same by the number of brokers that a message crossed, if enough messages did; empty where the
     protocol does not tell. ``to_add_a_broker``: which brokers must be restarted to add one; '' if that is not known.
     """
 
@@ -60,7 +60,7 @@ class FinishedRun:
 
     @property
     def rate_limited_by(self) -> str:
-        """What its rate was not held for; '' if it was held, or was not judged."""
+        """The limit that kept the rate from being held; '' if it was held, or was not judged."""
         return self.summary["offered_rate"]["limited_by"] or ""
 
     @property
@@ -100,7 +100,7 @@ class FinishedRun:
 
 
 def read_runs(paths: Iterable[Path], to_add_a_broker: TellsOfARun = lambda _info: "") -> tuple[FinishedRun, ...]:
-    """The runs in the order given. UserError for fewer than two, or one named twice, be it by a copy of its folder."""
+    """Return the runs in the order given. UserError for fewer than two, or for the same run twice, even as a copy."""
     folders = tuple(paths)
     if len(folders) < 2:
         raise UserError(

@@ -1,4 +1,4 @@
-"""Puts a comparison into words: the answer first, then what became of messages, then what was left out."""
+"""Puts a comparison into words: the answer, the outcomes of messages, and the runs and figures left out."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -51,7 +51,8 @@ def _clause(test: Test, reference: str, same_within: float) -> str:
     effect = effect_text(ratio) if ratio else ""
     if test.first is not None:
         later, ratio = effect or "not known", test.first.estimate
-        effect = f"{effect_text(ratio)} by the first {test.first.blocks} blocks, whose verdict stands (by all: {later})"
+        first = f"the first {test.first.blocks} blocks, which decided the verdict"
+        effect = f"{effect_text(ratio)} by {first} (by all: {later})"
     if test.verdict.by_rate:
         slower_arm = arm if word == WORSE else reference
         observed = effect and f". Seen was {effect}"
@@ -64,7 +65,7 @@ def _clause(test: Test, reference: str, same_within: float) -> str:
         return f"the comparison of {arm} with {reference} is invalid"
     if ratio is None:
         return f"whether {arm} differs from {reference} is not known, as no block has the figure in both arms"
-    about = "is undecided" if word == UNDECIDED else "cannot be told, as the runs do not repeat (unstable)"
+    about = "is undecided" if word == UNDECIDED else "cannot be determined, as the runs do not repeat (unstable)"
     return f"whether {arm} differs from {reference} {about}. Seen was {effect}"
 
 
@@ -127,7 +128,7 @@ def noise(comparison: Comparison) -> tuple[str, ...]:
 
 
 def _of_noise(figure: ArmFigure, reference: str) -> str:
-    """The estimate should be near nothing. The largest difference of a block says what one pair of runs is worth."""
+    """Describe the noise: the estimate should be near 0, and the largest difference shows what one pair is worth."""
     if figure.against is None:
         return f"Noise of {figure.metric.title}: no block has the figure in both runs of {reference}."
     largest = max(figure.used, key=abs)
@@ -173,7 +174,7 @@ def unsteady(comparison: Comparison) -> tuple[str, ...]:
 
 
 def doubts(comparisons: Sequence[Comparison]) -> tuple[str, ...]:
-    """What a reader should doubt: unlike runs, runs that failed, what was left out."""
+    """Return the reasons for doubt: unlike runs, failed runs, and omitted runs and figures."""
     return tuple(dict.fromkeys(doubt for comparison in comparisons for doubt in doubts_of(comparison)))
 
 

@@ -25,7 +25,7 @@ POWER = 0.8
 class Estimate:
     """A Hodges–Lehmann estimate, in the unit of its values (here mostly logarithms).
 
-    ``confidence``: what the interval from ``low`` to ``high`` really covers. It is below 0.95 for fewer than 6 values,
+    ``confidence``: the true coverage of the interval ``low`` to ``high``. It is below 0.95 for fewer than 6 values,
     and 0 for one value.
     """
 
@@ -57,7 +57,7 @@ def estimate(values: Sequence[float]) -> Estimate:
 
 @lru_cache
 def _cumulative(count: int) -> Floats:
-    """Probability that the signed-rank sum of so many untied values is at most its index."""
+    """Return the probability that the signed-rank sum of ``count`` untied values is at most each index."""
     sums: Floats = np.cumsum(_signed_rank_probabilities(range(2, 2 * count + 1, 2)))[::2]
     return sums
 
@@ -102,7 +102,7 @@ def holm(p_values: Sequence[float]) -> tuple[float, ...]:
 
 
 def smallest_p(blocks: int) -> float:
-    """The smallest two-sided p that so many blocks can give: all of them point the same way."""
+    """Return the smallest two-sided p for this number of blocks, in which all point the same way."""
     return min(1.0, float(2.0 ** (1 - blocks)))
 
 
@@ -117,7 +117,7 @@ def can_be_judged(blocks: Sequence[int | None]) -> list[bool]:
 
 
 def needed_blocks(tests: int) -> int:
-    """Blocks with which a verdict is possible: at least 7, and enough for the smallest p under Holm."""
+    """Return the blocks that a verdict needs: at least 7, and enough for the smallest p under Holm."""
     blocks = LEAST_BLOCKS
     while tests * smallest_p(blocks) > LEVEL:
         blocks += 1
@@ -125,7 +125,7 @@ def needed_blocks(tests: int) -> int:
 
 
 def detectable(deviation: float, blocks: int, tests: int = 1) -> float | None:
-    """The difference that so many blocks would probably tell, by the noncentral t distribution.
+    """Return the difference that this number of blocks would probably detect, by the noncentral t distribution.
 
     ``deviation``: standard deviation of the differences of single blocks. The result has its unit. None for fewer than
     two blocks. The rank test needs π/3 as many blocks as t for normal values.

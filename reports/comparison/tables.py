@@ -30,7 +30,7 @@ NEEDS = ("brokers", "links", "restarts to add a broker")
 
 @dataclass(frozen=True)
 class ArmCell:
-    """``value``: the figure. ``note``: its interval. ``against``: how it stands to the first arm. ``tone``: a class."""
+    """``value``: the figure. ``note``: its interval. ``against``: its relation to the first arm. ``tone``: a class."""
 
     value: str
     note: str = ""
@@ -40,7 +40,7 @@ class ArmCell:
 
 @dataclass(frozen=True)
 class FigureRow:
-    """A figure with a cell for each arm. ``scenario``: where there are several, that of the figure; '' if of all."""
+    """A figure with a cell for each arm. ``scenario``: its scenario if there are several; '' if it covers all."""
 
     title: str
     cells: tuple[ArmCell, ...]
@@ -61,7 +61,7 @@ class ArmTable:
 
 
 def arm_table(comparisons: Sequence[Comparison]) -> ArmTable:
-    """A figure has a row for the first scenario that has it, and for each in which it is primary."""
+    """Return the table. A figure has a row for its first scenario, and for each scenario in which it is primary."""
     arms, several = comparisons[0].design.rows, len(comparisons) > 1
     filled = [
         (comparison, metric)
@@ -116,7 +116,7 @@ def _left_out(comparisons: Sequence[Comparison], filled: set[str]) -> tuple[str,
 
 
 def doubted(runs: Sequence[FinishedRun], metric: Metric) -> str:
-    """In how many of the runs a figure is doubtful, and why; '' if in none. What differs from run to run is cut off."""
+    """Return the number of runs with a doubtful figure, and the reason without per-run details; '' if none."""
     reasons = [reason for run in runs if (reason := run.doubt(metric))]
     if not reasons:
         return ""
@@ -137,7 +137,7 @@ def _cell(comparison: Comparison, metric: Metric, arm: str) -> ArmCell:
 
 
 def figure_cell(figure: ArmFigure, own: Estimate, reference: str, test: Test | None) -> ArmCell:
-    """``own``: the arm's. ``test``: of a primary figure; None for a figure that is only described."""
+    """``own``: the arm's estimate. ``test``: None unless the figure is primary."""
     covers = "" if own.confidence >= 0.95 else f" ({100 * own.confidence:.0f} %)"
     note = f"{significant(own.low)} … {significant(own.high)}{covers}" if own.confidence else "one run"
     if figure.zeros:
@@ -157,7 +157,7 @@ def figure_cell(figure: ArmFigure, own: Estimate, reference: str, test: Test | N
         return ArmCell(significant(own.centre), note, f"{verdict_words}{change}", word)
     if figure.told_apart:
         return ArmCell(significant(own.centre), note, change)
-    return ArmCell(significant(own.centre), note, f"cannot be told from {reference}", "untold")
+    return ArmCell(significant(own.centre), note, f"not distinguishable from {reference}", "untold")
 
 
 def count_cell(runs: Sequence[FinishedRun], name: str) -> ArmCell:
@@ -167,7 +167,7 @@ def count_cell(runs: Sequence[FinishedRun], name: str) -> ArmCell:
 
 
 def hops_cell(arm: Arm) -> ArmCell:
-    """The median run's median latency of messages that crossed so many brokers: ``0: 1.2 · 1: 2.3``."""
+    """Return the median run's median latency by number of brokers crossed: ``0: 1.2 · 1: 2.3``."""
     hops = sorted({number for run in arm.runs for number in run.by_hops})
     if not hops:
         return ArmCell("–", "the protocol does not tell")
@@ -182,7 +182,7 @@ def _p50_ms(run: FinishedRun, hops: int) -> float:
 
 
 def needs(arm: Arm) -> tuple[ArmCell, ArmCell, ArmCell]:
-    """Brokers, links between them, and whom one more broker would restart."""
+    """Return the brokers, the links between them, and the brokers that adding one would restart."""
     return (
         _same(str(len(run.info.brokers)) for run in arm.runs),
         _same(str(len(run.info.links)) for run in arm.runs),

@@ -1,7 +1,7 @@
 """Decides what a comparison of two arms in one figure says, with its reasons in plain sentences.
 
-A verdict takes enough blocks, a test that holds under Holm, and a difference larger than the one that is said not to
-matter. It is `better`, `worse`, `same`, `undecided`, `unstable` or `invalid`.
+A verdict requires enough blocks, a test that holds under Holm, and a difference larger than the one declared
+irrelevant. It is `better`, `worse`, `same`, `undecided`, `unstable` or `invalid`.
 """
 
 from collections.abc import Sequence
@@ -17,10 +17,10 @@ from reports.parts.numbers import counted, significant
 BETTER, WORSE, SAME, UNDECIDED, UNSTABLE, INVALID = "better", "worse", "same", "undecided", "unstable", "invalid"
 VERDICTS = (BETTER, WORSE, SAME, UNDECIDED, UNSTABLE, INVALID)
 UNSTABLE_SPAN = 2.0
-"""An interval whose upper end is more than so many times its lower end says that the runs do not repeat."""
+"""If the upper end of an interval exceeds its lower end by this factor, the runs do not repeat."""
 SAME_WITHIN = 5.0
 MOST_AS_PERCENT, MOST_OF_AN_END = 3.0, 10.0
-"""A ratio beyond the first, or an interval with an end beyond the second, is told as × 4.2 and not in per cent."""
+"""A ratio beyond the first, or an interval with an end beyond the second, is shown as × 4.2, not in percent."""
 
 
 @dataclass(frozen=True)
@@ -37,9 +37,9 @@ class Verdict:
 
 @dataclass(frozen=True)
 class FirstVerdict:
-    """The verdict of one test by the blocks with which it could first have one.
+    """The verdict of one test by the first blocks that could have one.
 
-    ``scenario`` to ``same_within`` are the question. ``blocks``: of the comparison; ``used``: those without a left out
+    ``scenario`` to ``same_within`` are the question. ``blocks``: of the comparison; ``used``: blocks without an omitted
     figure. ``centre`` to ``confidence``: the estimate of the log ratio. ``p``, ``adjusted_p``: of the test.
     """
 
@@ -69,7 +69,7 @@ class FirstVerdict:
 
     @classmethod
     def of_json(cls, document: Any) -> "FirstVerdict":
-        """Of its fields by name. ValueError for anything else."""
+        """Build it from its fields by name. ValueError for anything else."""
         kinds: dict[object, type | tuple[type, ...]] = {str: str, int: int, float: (int, float)}
         values = dict(document) if isinstance(document, dict) else {}
         for declared_field in fields(cls):
@@ -85,7 +85,7 @@ class FirstVerdict:
 class Question:
     """One test: is this arm's figure larger or smaller than the first arm's, by more than ``same_within`` per cent?
 
-    ``log_ratios``: one a block that could be used. ``tests``: how many Holm covers. ``invalid``: why runs of it cannot
+    ``log_ratios``: one per usable block. ``tests``: the number that Holm covers. ``invalid``: why its runs cannot
     be used, a sentence each. ``fell_short``: in how many blocks this arm's brokers, links or consumers did not hold the
     offered rate and the first arm's did; ``first_fell_short``: the other way round. ``aborted``: whether that includes
     loads that were aborted.
@@ -110,7 +110,7 @@ class Question:
 
 
 def judge(question: Question, ratio: Estimate | None, adjusted_p: float) -> Verdict:
-    """``ratio``: of the log ratios, None if no block could be used. ``adjusted_p``: by Holm."""
+    """``ratio``: estimate of the log ratio, None if no block could be used. ``adjusted_p``: by Holm."""
     if question.invalid:
         return Verdict(INVALID, question.invalid)
     if by_rate := of_offered_rate(question):
@@ -131,7 +131,7 @@ def judge(question: Question, ratio: Estimate | None, adjusted_p: float) -> Verd
 
 
 def of_offered_rate(question: Question) -> Verdict | None:
-    """Worse in any figure is an arm that did not hold the offered rate where the other did; None if neither is told.
+    """Judge by the offered rate: an arm that did not hold it where the other did is worse in every figure.
 
     It takes as many blocks that all point the same way as any other verdict (a sign test).
     """
@@ -163,7 +163,7 @@ def _unstable(ratio: Estimate) -> str:
 
 
 def _not_told(question: Question, ratio: Estimate, adjusted_p: float) -> str:
-    """What the test found, and what a verdict would need."""
+    """Return the result of the test, and the conditions for a verdict."""
     limit, interval = f"{question.same_within:g} %", interval_text(ratio)
     if adjusted_p <= LEVEL:
         return f"There is a difference ({interval}), but it may be smaller than {limit}."
@@ -177,7 +177,7 @@ def _not_told(question: Question, ratio: Estimate, adjusted_p: float) -> str:
 
 
 def too_few(question: Question, ratio: Estimate) -> tuple[str, ...]:
-    """Why so few blocks give no verdict, and what they and the needed number could tell."""
+    """Explain why the blocks are too few, and the differences that they and the required number could detect."""
     blocks, needed = len(question.log_ratios), question.needed
     least = smallest_p(blocks) * question.tests
     rule = f"{counted(blocks, 'block')} cannot give a verdict: the smallest p under Holm would be {min(1.0, least):.2g}"
@@ -199,7 +199,7 @@ def forecast(question: Question) -> tuple[str, ...]:
         return ()
     size = max(size, question.margin)
     return (
-        f"With {blocks} blocks that spread as these do, a difference of {size_text(size)} or more would be told "
+        f"With {blocks} blocks that spread as these do, a difference of {size_text(size)} or more would be detected "
         "four times in five.",
     )
 

@@ -44,14 +44,14 @@ def _equal(column: pa.ChunkedArray, value: int) -> pa.ChunkedArray:
 
 
 OF_ALL = "latency_ms.due_to_received"
-"""The figures of all messages. One that is doubtful is doubtful for those of each region too."""
+"""The figures of all messages. A doubtful figure is doubtful for the messages of each region too."""
 
 
 def regions_sentence(regions: Regions, doubtful: Collection[str]) -> str:
     """'' if no message crossed. ``doubtful``: figures as a check names them."""
     if not regions["across"]["count"]:
         return ""
-    crossed = f"Those that crossed to another took {_least_and_median(regions['across'], doubtful)}"
+    crossed = f"Messages that crossed to another region took {_least_and_median(regions['across'], doubtful)}"
     if not regions["within"]["count"]:
         return f"No message stayed in its region. {crossed}."
     return f"Messages that stayed in their region took {_least_and_median(regions['within'], doubtful)}. {crossed}."
@@ -69,7 +69,7 @@ def _least_and_median(latency: Latency, doubtful: Collection[str]) -> str:
 
 
 def regions_table(regions: Regions) -> Table:
-    """Latency of the load phase: of messages that stayed in a region, and of those that crossed."""
+    """Return latency in the load phase, for messages that stayed in a region and for messages that crossed."""
     columns = columns_of(Latency, ("Messages that", None, "what"), "count", "min", "p50", "p90", "p99", "max")
     rows = (
         {"what": "stayed in their region", **regions["within"]},
@@ -79,7 +79,7 @@ def regions_table(regions: Regions) -> Table:
 
 
 def latency_sentence(summary: Summary) -> str:
-    """Of a load in steps: at the highest rate that was held, as all steps together would say nothing."""
+    """Return the latency in words; for a load in steps, the latency at the highest held rate."""
     held = held_step(summary["steps"], summary["throughput"]["held_per_s"])
     if held is not None:
         return f"At {step_name(held)}: {_latency_words(held['due_to_received_ms'], everything=True).lower()}"
@@ -93,7 +93,7 @@ def latency_sentence(summary: Summary) -> str:
 
 
 def _round_trip(latency: Latency | None) -> str:
-    """'' of a run whose messages are no requests, or without a median. Latencies of one way would answer less."""
+    """Return the round-trip time; '' if the run had no requests or has no median."""
     if latency is None or latency["p50"] is None:
         return ""
     half = f"Half of the replies came within {significant(latency['p50'])} ms of the time their requests were due"
@@ -103,7 +103,7 @@ def _round_trip(latency: Latency | None) -> str:
 def _latency_words(latency: Latency, *, everything: bool) -> str:
     if latency["p50"] is None:
         return "Too few arrived for a median latency."
-    half = "Half arrived" if everything else "Of those that arrived, half came"
+    half = "Half arrived" if everything else "Of the messages that arrived, half came"
     return f"{half} within {significant(latency['p50'])} ms of the time they were due{_tail(latency)}."
 
 

@@ -109,7 +109,7 @@ def by_measure(latency: pa.Table) -> tuple[tuple[str, Histogram], ...]:
 
 
 def reliance_of(latency: pa.Table, summary: Summary) -> Reliance:
-    """Of the curves of ``by_measure``."""
+    """Return the reliability of the curves of ``by_measure``."""
     doubtful, wholly = summary["timing"]["doubtful"], set[str]()
     for measure, figures in summary["latency_ms"].items():
         measured = [figure for figure, value in figures.items() if figure in KEYS and value is not None]

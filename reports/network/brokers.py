@@ -63,7 +63,7 @@ def queue_depths(resources: pa.Table, brokers: Sequence[str], backdrop: Backdrop
 
 
 def cpu(resources: pa.Table, brokers: Sequence[str], backdrop: Backdrop) -> TimeSeries:
-    """Per cent of one core, a line a broker, one for the load generator and one for what the host took (steal).
+    """Return percent of one core: a line per broker, one for the load generator, and one for steal by the host.
 
     Threads that waited for a core have a panel of their own: 100 % is one thread that waited all the time.
     """
@@ -113,12 +113,12 @@ def by_second(rows: pa.Table, key: str, value: str) -> dict[str, dict[int, int]]
 
 
 def style_of(broker: str, brokers: Sequence[str]) -> int:
-    """The same broker has the same style in every chart; what is no broker takes the one after them."""
+    """Return the style number, which is the same for a broker in every chart. Other lines share the next one."""
     return list(brokers).index(broker) if broker in brokers else len(brokers)
 
 
 def mute_all_but_the_liveliest(panels: tuple[Panel, ...]) -> tuple[Panel, ...]:
-    """Beyond eight names only those that move most keep a colour, the same in all panels; the table has them all."""
+    """Mute the calmest lines beyond eight names. Colours are the same in all panels; the table has all lines."""
     moves: dict[str, float] = {}
     for line in (line for panel in panels for line in panel.lines):
         moves[line.name] = max(_range(line), moves.get(line.name, 0))
@@ -155,7 +155,7 @@ def _mib(values: tuple[int | None, ...]) -> tuple[float | None, ...]:
 def broker_charts(results: Results, backdrop: Backdrop) -> tuple[Chart, ...]:
     names = [broker.name for broker in results.run.brokers]
     resources = results.tables["resources"]
-    unsampled = "The brokers were not sampled, or none of them told this figure."
+    unsampled = "The brokers were not sampled, or none of them reported this figure."
     return (
         chart_over_time(
             "connections",

@@ -47,7 +47,7 @@ class Node:
 class Flow:
     """Messages that went one way over a link. None: not measured.
 
-    ``forwarded``: in the whole run. ``per_s``: mean over the load, of those that crossed in it.
+    ``forwarded``: messages in the whole run. ``per_s``: mean rate over the load.
     """
 
     sender: str
@@ -113,7 +113,7 @@ def _edge(link: LinkInfo, shared: Mapping[Direction, int], carried: Carried, loa
 
 
 def _flow(direction: Direction, counts: Sequence[tuple[int, int | None]], load_s: float) -> Flow:
-    """``counts``: of each connector, as in `Carried`."""
+    """Return the flow of a direction. ``counts``: a pair per connector, as in `Carried`."""
     in_load = [load for _, load in counts if load is not None]
     per_s = sum(in_load) / load_s if in_load and load_s > 0 else None
     return Flow(*direction, sum(whole for whole, _ in counts) if counts else None, per_s)
@@ -229,7 +229,7 @@ def canvas(net: NetworkDrawing, region_of: Mapping[str, str]) -> Canvas:
 
 
 def lanes(edges: Iterable[Edge], box_height: float) -> dict[str, Lane]:
-    """By link. One that is alone between its brokers has none."""
+    """Return the lane of each link that shares its pair of brokers with another link."""
     between: dict[frozenset[str], list[str]] = {}
     for edge in edges:
         between.setdefault(frozenset((edge.link.opened_by, edge.link.to)), []).append(edge.link.name)
@@ -314,7 +314,7 @@ def _edge_svg(edge: Edge, on: Canvas) -> str:
 
 
 def _lane(edge: Edge, sender: str, on: Canvas) -> Lane | None:
-    """The link's own lane, seen from one of its ends."""
+    """Return the link's lane, seen from one of its ends."""
     lane = on.lanes.get(edge.link.name)
     if lane is None or sender == min(edge.link.opened_by, edge.link.to):
         return lane
@@ -359,7 +359,7 @@ def _head(tip: Point, ux: float, uy: float, size: float) -> str:
 
 
 def _flow_label(flow: Flow, start: Point, end: Point, width: float, lane: Lane | None) -> str:
-    """Labels stand near the sender, or at their lane's place.
+    """Return the label, placed near the sender or at its lane.
 
     They are to the right of the arrow, which separates the labels of both directions.
     """

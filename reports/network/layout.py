@@ -1,6 +1,6 @@
 """Places the brokers in the drawing. Pure geometry.
 
-The brokers of a pair stand one above the other. The brokers of each region stand together, in a frame of their own.
+The brokers of a pair are drawn one above the other. The brokers of each region share a frame.
 Within a region, or without regions, the brokers form a line, a hub with its spokes, a tree, or a circle.
 """
 
@@ -18,9 +18,9 @@ PAIR_GAP, PAIR_EDGE = 14.0, 8.0
 REGION_EDGE, REGION_NAME, REGION_GAP = 14.0, 24.0, 90.0
 """From the brokers of a region to its frame, the height of its name, and the distance between two regions."""
 NARROWEST = 560.0
-"""Of a drawing: the page stretches it to its own width."""
+"""Minimum width of a drawing. The page stretches a narrower one."""
 BROADEST = 1_300.0
-"""Regions that are broader together stand one below the other."""
+"""If the regions together are wider, they are drawn one below the other."""
 Place = tuple[float, float]
 Pair = tuple[str, str]
 Frame = tuple[float, float, float, float]
@@ -75,7 +75,7 @@ def layout(
 
 
 def _stacks(names: Sequence[str], standby_of: Mapping[str, str]) -> dict[str, list[str]]:
-    """Each active broker with its standbys, by its own name. A standby of an unknown broker stands alone."""
+    """Return each active broker with its standbys, by its name. A standby of an unknown broker has its own stack."""
     stacks = {name: [name] for name in names if standby_of.get(name) not in names}
     for name in names:
         if name not in stacks:

@@ -15,7 +15,7 @@ MOST_BACKLOGS = 20
 
 
 def backlog_table(table: pa.Table) -> Table:
-    """The most messages that waited for each direction of a link; of many only those that most waited for."""
+    """Return the longest backlog of each direction of a link; if there are many, only the longest."""
     direction_columns = ("from_broker", "to_broker", "connector", "waits_in")
     columns = (
         Column("From"),

@@ -1,4 +1,4 @@
-"""Writes all files of a night, each whole or not at all: its page, those of its comparisons, and files for CI.
+"""Writes all files of a night, each whole or not at all: its page, the comparison pages, and files for CI.
 
 The JSON is described by docs/nightly.schema.json.
 """
@@ -69,7 +69,7 @@ TITLES = ("gate", "scenario and topology", "candidate", "outcome", "why")
 
 
 def markdown(night: Night) -> str:
-    """What did not pass stands above what did."""
+    """Return the night in Markdown. Gates that did not pass come first."""
     ordered = sorted(night.results, key=lambda result: result.outcome == PASS)
     rows = [
         (
@@ -117,7 +117,7 @@ TONES = {PASS: "better", FAIL: "worse", UNDECIDED: "undecided", INVALID: "invali
 
 @dataclass(frozen=True)
 class GateLine:
-    """One result for the reader. ``symbol``: so that colour is not all that tells."""
+    """One result for the reader. ``symbol``: shows the outcome without colour."""
 
     symbol: str
     tone: str
@@ -193,7 +193,7 @@ class NightFiles:
 
 
 def write(night: Night, history: History, files: NightFiles) -> Sequence[Path]:
-    """The paths, the night's page first. RunUnwritable for one that cannot be written."""
+    """Write the files and return their paths, the night's page first. RunUnwritable if a file cannot be written."""
     compared = {cell.name: cell.comparison for cell in night.cells if cell.comparison is not None}
     names = {name: f"comparison-{at}.html" for at, name in enumerate(compared, start=1)}
     page = files.folder / "nightly.html"

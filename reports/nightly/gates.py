@@ -1,4 +1,4 @@
-"""Says what a gate is, and reads ``throughput.received_per_s vs reference > -10%``.
+"""Defines a gate, and parses ``throughput.received_per_s vs reference > -10%``.
 
 A gate without ``vs reference`` is a check of every run, as of ``--check``. It is judged by the analysis of that run.
 """
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from records.errors import UserError
 from reports.comparison.metrics import Metric, primary_metrics
 
-HOW = "write FIGURE vs reference < 20%, or > -10% for a figure of which more is better"
+HOW = "write FIGURE vs reference < 20%, or > -10% for a figure that is better if higher"
 AGAINST = re.compile(r"([\w.]+)\s+vs\s+reference\s*(<|>)=?\s*([+-]?\d+(?:\.\d+)?)\s*%")
 
 

@@ -62,9 +62,9 @@ class History:
 
 
 def environment(info: RunInfo) -> str:
-    """Eight hexadecimal digits that stand for the machine, its kernel, Java, and where the brokers run.
+    """Return eight hexadecimal digits that identify the machine, its kernel, Java, and where the brokers run.
 
-    The memory counts in whole GiB: what a virtual machine has of it differs by little from day to day.
+    Memory counts in whole GiB, as that of a virtual machine varies slightly from day to day.
     """
     machine = machine_of(info)
     machine["memory_bytes"] = round(float(machine.get("memory_bytes", 0)) / GIB)
@@ -99,7 +99,7 @@ def append(folder: Path, night: str, cells: Sequence[Cell], history: History) ->
 
 
 def _free(folder: Path, night: str) -> Path:
-    """A name that no file has, not even one that was set aside: a night may grow by more runs."""
+    """Return an unused name, also among files that were set aside, as a night can grow by further runs."""
     number = 1
     while True:
         path = folder / (f"{night}.parquet" if number == 1 else f"{night}-{number}.parquet")
@@ -145,7 +145,7 @@ MOST_NIGHTS = 60
 
 @dataclass(frozen=True)
 class TrendLine:
-    """One arm. Three values a night: smallest, middle and largest of its runs; None where it has none."""
+    """One arm. Three values per night: minimum, median and maximum of its runs; None without runs."""
 
     name: str
     style: int

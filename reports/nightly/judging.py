@@ -1,6 +1,6 @@
-"""Judges the gates of a night, and says what the night came to.
+"""Judges the gates of a night, and decides its result.
 
-Gates against the reference are judged together, under Holm, and the checks of each run by themselves. Only what is told
+Gates against the reference are judged together, under Holm, and the checks of each run separately. Only a decided gate
 is red: a gate fails if a check of a candidate's run failed, or if the candidate is beyond the gate's limit and the
 test against that limit holds under Holm over all such tests of the night.
 """
@@ -27,8 +27,8 @@ OWN_CHECKS = "the scenario's own checks"
 class Cell:
     """One scenario on one topology, with the runs of every arm. The first arm is the reference.
 
-    ``checks``: gates that are checks of every run. ``trouble``: why there is no comparison, '' if there is one.
-    ``setup``: stands for what is varied and for the options of the runs; nights of another one make no trend.
+    ``checks``: gates that are checks of every run. ``trouble``: the reason for a missing comparison, else ''.
+    ``setup``: identifies the varied option and the options of the runs. Trends only join nights with the same setup.
     """
 
     scenario: str
@@ -46,7 +46,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class GateResult:
-    """What a gate says of one candidate. ``p`` and ``adjusted_p``: of gates against the reference."""
+    """The result of a gate for one candidate. ``p`` and ``adjusted_p``: only for gates against the reference."""
 
     cell: Cell
     arm: str
@@ -60,7 +60,7 @@ class GateResult:
 
 @dataclass(frozen=True)
 class _GateTest:
-    """One gate against the reference, of one candidate. ``p``: of the test that the ratio is at the gate's limit."""
+    """One gate against the reference, for one candidate. ``p``: of the test that the ratio is at the gate's limit."""
 
     cell: Cell
     gate: RelativeGate
@@ -132,7 +132,7 @@ def _outcome(
         return FAIL, (f"{effect}, which is beyond the limit; p is {adjusted_p:.2g} under Holm over {tests}.",)
     if not gate.forbids(ratio.low) and not gate.forbids(ratio.high):
         return PASS, (f"{effect}: the whole interval is within the limit.",)
-    return UNDECIDED, (f"{effect}: whether it is beyond the limit is not told.", *forecast(question))
+    return UNDECIDED, (f"{effect}: it is undecided whether this is beyond the limit.", *forecast(question))
 
 
 def _doubtful(figure: ArmFigure) -> str:
@@ -226,7 +226,7 @@ class Night:
 
     @property
     def colour(self) -> str:
-        """Red only for what is told: a gate that failed, or runs that could not be made."""
+        """Return red only for a failed gate, or for runs that could not be made."""
         if self.results_with(FAIL, INVALID):
             return RED
         return YELLOW if self.results_with(UNDECIDED) else GREEN
@@ -245,7 +245,7 @@ def night(name: str, plan: str, cells: Sequence[Cell], environment: str = "") ->
 
 
 def answer(night: Night) -> str:
-    """The whole night in a sentence or two: what failed, by name, else what was not told."""
+    """Return the night in a sentence or two: the failed gates by name, or else the undecided ones."""
     gates = counted(len(night.results), "gate")
     passed = f"{len(night.results_with(PASS))} of {gates} passed"
     bad = [_named(result) for result in night.results_with(FAIL)]
@@ -263,7 +263,7 @@ def answer(night: Night) -> str:
 
 
 def doubts(night: Night) -> tuple[str, ...]:
-    """In each cell, how many runs of which arm did not hold the offered rate, and how many warm-ups did not settle."""
+    """Count, for each cell and arm, the runs that missed the offered rate or whose warm-up did not settle."""
     return tuple(
         f"{cell.name}: {line}" for cell in night.cells if cell.comparison for line in unsteady(cell.comparison)
     )

@@ -41,7 +41,7 @@ def render_page(template: str, view: object) -> str:
 
 
 def _groups(items: Iterable[Any], attribute: str) -> list[tuple[Any, list[Any]]]:
-    """Items that follow each other and are alike in an attribute, with what it is; Jinja's own filter sorts them."""
+    """Group adjacent items by an attribute, without sorting them as Jinja's `groupby` does."""
     return [(key, list(group)) for key, group in groupby(items, attrgetter(attribute))]
 
 
@@ -58,7 +58,7 @@ UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "
 
 
 def safe_in_script(text: str) -> str:
-    """JSON that no HTML parser takes for the end of its element."""
+    """Escape JSON so that an HTML parser does not find the end of its element inside it."""
     for character, escape in UNSAFE.items():
         text = text.replace(character, escape)
     return text
@@ -103,7 +103,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Suite:
-    """``took_s``: how long it took; ``began``: ISO 8601, '' if unknown."""
+    """A JUnit test suite. ``took_s``: its duration; ``began``: ISO 8601, '' if unknown."""
 
     name: str
     classname: str
@@ -145,7 +145,7 @@ def _add_case(suite: ET.Element, classname: str, case: Case, took_s: float) -> N
 
 
 def _count(added: ET.Element, suite: Suite) -> None:
-    """The attributes by which CI systems add suites up."""
+    """Set the attributes that CI systems use to add up suites."""
     added.set("tests", str(len(added.findall("testcase"))))
     for name, element in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
         added.set(name, str(len(added.findall(f"testcase/{element}"))))

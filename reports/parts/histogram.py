@@ -25,7 +25,7 @@ class Histogram:
 
     @classmethod
     def of(cls, latency: pa.Table, count: str = "count") -> "Histogram":
-        """Merge rows of the latency table, regardless of group, second and phase. ``count``: which of its counts."""
+        """Merge rows of the latency table over groups, seconds and phases. ``count``: the name of a count column."""
         merged = latency.group_by("bucket").aggregate([(count, "sum")])
         buckets, counts = merged["bucket"].to_pylist(), merged[f"{count}_sum"].to_pylist()
         return cls(tuple(sorted((bucket_ms(b), int(n)) for b, n in zip(buckets, counts, strict=True) if n)))

@@ -1,4 +1,4 @@
-"""Charts over time: the steps of their axis, the faults behind them, their lines and the table that says the same."""
+"""Charts over time: the steps of their axis, the faults behind them, their lines and the equivalent table."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -115,7 +115,7 @@ def backdrop(
 ) -> Backdrop:
     """The seconds that any message or client fell in, in steps short enough to see and few enough to draw.
 
-    ``unplanned``: outages beside the faults.
+    ``unplanned``: outages that no fault caused.
     """
     seconds = [int(value) for name in TIMED if tables[name].num_rows for value in _extremes(tables[name]["second"])]
     first_s, last_s = (min(seconds), max(seconds)) if seconds else (0, max(0, int(load_s) - 1))
@@ -195,7 +195,7 @@ def mean_of_steps(by_second: dict[int, int], backdrop: Backdrop) -> tuple[float 
 
 
 def series_table(caption: str, timeline: TimeSeries, empty: str) -> Table:
-    """A row a step, a column a line; steps in which nothing was recorded are left out."""
+    """Return a row per step and a column per line, without the steps in which nothing was recorded."""
     lines = [(panel.name, line) for panel in timeline.panels for line in panel.lines]
     titles = [f"{panel}: {line.name}" if panel else line.name for panel, line in lines]
     columns = (Column("Second", 0), *(Column(f"{title} ({timeline.unit})", timeline.decimals) for title in titles))
@@ -302,7 +302,7 @@ def _draw_panel(axes: Axes, timeline: TimeSeries, panel: Panel, topmost: bool) -
 
 
 def _draw_line(axes: Axes, timeline: TimeSeries, line: Line) -> None:
-    """Each value stands in the middle of its step; a step without one is a gap."""
+    """Draw each value in the middle of its step. A step without a value is a gap."""
     half = timeline.backdrop.step_s / 2
     xs = [start + half for start in timeline.starts]
     ys = [nan if value is None or (timeline.log_y and value <= 0) else value for value in line.values]
@@ -336,7 +336,7 @@ def log_axis(axes: Axes) -> None:
 
 
 def _handles(timeline: TimeSeries) -> list[Line2D]:
-    """A line once, even when several panels have it; then what is muted."""
+    """Return each line once, even if several panels have it, then the muted lines."""
     lines = [line for panel in timeline.panels for line in panel.lines]
     drawn = {line.name: line for line in reversed(lines) if not line.muted and _has_values(line)}
     ordered = dict.fromkeys(line.name for line in lines if line.name in drawn)

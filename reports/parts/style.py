@@ -35,7 +35,7 @@ CHARACTER_WIDTH, HANDLE_WIDTH, LEGEND_ROW_HEIGHT = 7.6, 56, 19
 LONGEST_NAME = 56
 INVISIBLE = "\u200b"
 LABEL_ROOM = 22
-"""Between a plot and its unit, where the names of the bands stand."""
+"""Space between a plot and its unit, for the names of the bands."""
 RC: dict[Any, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "brokerbench",
@@ -50,7 +50,7 @@ NO_METADATA = {"Date": None, "Creator": None, "Format": None, "Type": None}
 
 
 def look(style: int) -> dict[str, Any]:
-    """Colour, dash and marker of a series, as Matplotlib's keywords: never told apart by colour alone."""
+    """Return colour, dash and marker of a series as Matplotlib keywords. Series never differ by colour alone."""
     at = style % SERIES
     return {"color": f"#0002{at:02x}", "linestyle": DASHES[at], "marker": MARKERS[at]}
 
@@ -62,7 +62,7 @@ def new_figure(height: float, width: float = WIDTH) -> Figure:
 
 
 def plain_axes(axes: Axes, unit: str, room: float = 6) -> None:
-    """Only what is read: a base line, light grid lines, the unit above the axis (``room``: points between them)."""
+    """Draw a base line, light grid lines, and the unit above the axis (``room``: points between them)."""
     axes.set_facecolor("none")
     for side in ("top", "right", "left"):
         axes.spines[side].set_visible(False)
@@ -76,7 +76,7 @@ def plain_axes(axes: Axes, unit: str, room: float = 6) -> None:
 
 
 def shortened(name: str) -> str:
-    """Without the middle of a name that is wider than the figure; the table has it whole."""
+    """Cut the middle out of a name that is wider than the figure. The table has the whole name."""
     return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME // 2]}…{name[1 - LONGEST_NAME // 2 :]}"
 
 
@@ -125,7 +125,7 @@ def to_svg(draw: Callable[[], Figure], anchor: str, title: str, description: str
 
 
 def opening(anchor: str, title: str, description: str, view_box: str, css: str = "chart") -> str:
-    """The start tag of an image that tells those who cannot see it what it shows."""
+    """Return the start tag of an image, with a description for screen readers."""
     return (
         f'<svg class="{css}" role="img" viewBox="{view_box}" aria-labelledby="{anchor}-title {anchor}-desc">'
         f'<title id="{anchor}-title">{html.escape(title)}</title>'

@@ -30,7 +30,7 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """``empty`` says in words why there are no rows; ``sortable``: where the reader may look for an extreme."""
+    """A table. ``empty``: a sentence shown if there are no rows; ``sortable``: whether the reader can sort it."""
 
     caption: str
     columns: tuple[Column, ...]
@@ -40,7 +40,7 @@ class Table:
 
     @property
     def alignment(self) -> str:
-        """A style class that stands for one on every cell: long tables of numbers are most of a report's bytes."""
+        """One style class for all cells, as long tables of numbers are most of a report's bytes."""
         first_is_numeric, *others_numeric = (column.numeric for column in self.columns)
         if not others_numeric or not all(others_numeric):
             return "mixed"

@@ -81,7 +81,7 @@ def of_blocked_producers(summary: Summary) -> str:
     total, longest = seconds_text(held["total_ms"] / 1_000), seconds_text(held["longest_ms"] / 1_000)
     return (
         f"Producers were blocked {times}, for {total} in all and {longest} at most: {brokers} took nothing from them. "
-        "A broker that is full does that, and so does one that stands still."
+        "A full broker blocks producers, and so does a paused broker."
     )
 
 
@@ -148,7 +148,7 @@ def of_the_samples(summary: Summary) -> Iterator[str]:
 
 
 def of_connections(summary: Summary) -> Iterator[str]:
-    """A broker that has not noticed a loss counts connections that are none, and so does one that others use."""
+    """A broker that has not noticed a loss counts dead connections; a shared broker counts connections of others."""
     counts = summary["connection_counts"]
     if counts["differed"]:
         yield (
@@ -189,12 +189,12 @@ def of_drift(latency: pa.Table, load_s: float) -> Iterator[str]:
 
 
 def of_messages_in_doubt(messages: Messages) -> str:
-    """A message of a topic counts once; what was received of it counts for each subscription."""
+    """A message of a topic counts once; its receptions count for each subscription."""
     in_doubt, recovered = messages["in_doubt"], messages["recovered"]
     stayed = f"{counted(in_doubt, 'message')} stayed in doubt: the connection went before the broker's answer."
     receptions = recovered + messages["in_doubt_not_received"]
     if receptions <= in_doubt:
-        return f"{stayed} {recovered:,} of them were received all the same."
+        return f"{stayed} {recovered:,} of them were still received."
     return f"{stayed} Of their {receptions:,} receptions, {recovered:,} took place all the same."
 
 
@@ -206,13 +206,13 @@ def of_what_was_claimed(summary: Summary, paths: pa.Table) -> Iterator[str]:
     if messages["unconfirmed"]:
         unconfirmed = counted(messages["unconfirmed"], "message was", "messages were")
         yield (
-            f"{unconfirmed} sent without asking for a confirmation: nobody promised them, "
+            f"{unconfirmed} sent without asking for a confirmation: no broker confirmed them, "
             "so none of them can count as lost."
         )
     if messages["in_doubt"]:
         yield of_messages_in_doubt(messages)
     if paths.num_rows and paths["hops"].null_count == paths.num_rows:
-        yield "The protocol did not tell how many brokers a message crossed, so latency is not told apart by hops."
+        yield "The protocol does not report how many brokers a message crossed, so latency is not split by hops."
 
 
 def of_slow_starts(faults: Iterable[FaultRecovery]) -> Iterator[str]:
@@ -238,7 +238,7 @@ def warm_up_length_s(run: RunInfo, summary: Summary) -> float:
 
 
 def _between(began_ns: int | None, ended_ns: int | None, told_s: float | None) -> float:
-    """The marks count first: a duration told by the harness may include starting and stopping its users."""
+    """The marks take precedence: a duration reported by the harness may include starting and stopping its users."""
     if began_ns is not None and ended_ns is not None:
         return (ended_ns - began_ns) / NS_PER_S
     return told_s or 0.0

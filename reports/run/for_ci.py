@@ -96,5 +96,5 @@ def _check(check: CheckResult, summary: Summary) -> tuple[str, ...]:
 
 
 def _code(text: str) -> str:
-    """A path in code font. Backticks cannot be escaped within it, so such a path is plain text."""
+    """A path in code font. Backticks cannot be escaped within it, so a path with backticks is plain text."""
     return plain(text) if "`" in text or "\n" in text else f"`{text}`"

@@ -42,7 +42,7 @@ ODD = titles(
     "unknown_attempts",
     "foreign",
 )
-"""Counts of which none may be above 0 where a page says that every message is accounted for."""
+"""Counts that must all be 0 before a page says that every message is accounted for."""
 
 
 @dataclass(frozen=True)
@@ -54,11 +54,11 @@ class Headline:
     answer: str
     further: tuple[str, ...]
     question: tuple[str, ...]
-    timing: tuple[str, ...] = ()  # which figures not to rely on, and why: a line a measure
+    timing: tuple[str, ...] = ()  # which figures not to rely on, and why: one line per measure
 
 
 ONLY_FIRST = ("moves", "cost", "rate")
-"""What is told only where it answers the question."""
+"""Subjects that are mentioned only if they answer the scenario's question."""
 
 
 def headline(run: RunInfo, summary: Summary) -> Headline:
@@ -74,13 +74,13 @@ def headline(run: RunInfo, summary: Summary) -> Headline:
 
 
 def _meaning_of_a_pass(messages: Messages) -> str:
-    """Of a run in which messages came to something that no check forbids; '' of others."""
+    """Return the meaning of a pass with irregular messages that no check forbids; '' without such messages."""
     odd = [f"{messages[name]:,} {words}" for name, words in ODD.items() if messages[name]]  # type: ignore[literal-required]
-    return f"Every check held. What happened all the same, and no check forbids: {joined(odd)}." if odd else ""
+    return f"Every check held. Also seen, and not forbidden by any check: {joined(odd)}." if odd else ""
 
 
 def _answer_and_further(run: RunInfo, summary: Summary) -> tuple[str, tuple[str, ...]]:
-    """Whether the rate was held, and what answers the scenario's question; then the rest, by what it is about."""
+    """Return the answer to the scenario's question, with a missed rate first, and the remaining sentences."""
     rate, answered_by = summary["offered_rate"], run.answered_by
     about = {
         "unplanned": unplanned_sentences(summary["unplanned"]),
@@ -93,7 +93,7 @@ def _answer_and_further(run: RunInfo, summary: Summary) -> tuple[str, tuple[str,
         "rate": rate_sentence(summary),
     }
     if not _have_several(run) and summary["destinations"]["all_flow_s"] is not None:
-        about["destinations"] = ""  # a class each, and nobody asks which one came last
+        about["destinations"] = ""  # a class each: which one came last is of no interest
     faults = recovery_sentences(summary["recovery"], summary["timing"]["doubtful"], rate["held"])
     texts_by_subject = {"faults": faults, **{name: (text,) for name, text in about.items() if text}}
     further = [
@@ -109,7 +109,7 @@ def _answer_and_further(run: RunInfo, summary: Summary) -> tuple[str, tuple[str,
 
 
 def _timing(summary: Summary) -> tuple[str, ...]:
-    """The note on timing by measures; of each it ends with the reason in brackets."""
+    """Split the note on timing into measures. Each part ends with its reason in parentheses."""
     note = summary["timing"]["note"]
     return tuple(note.replace("); ", ");\n").split("\n")) if note else ()
 
@@ -135,7 +135,7 @@ def answer(summary: Summary) -> str:
 
 
 def _answers(summary: Summary, *, share_alike: bool = False) -> dict[str, str]:
-    """By name. ``share_alike``: also of consumers that share evenly."""
+    """Return sentences by subject. ``share_alike``: also mention consumers that share evenly."""
     if not summary["messages"]["sent"]:
         return {"fate": "No message was sent, so this run answers nothing."}
     return {
@@ -163,7 +163,7 @@ UNMEASURED: Latency = {
 
 
 def key_figures(summary: Summary) -> tuple[Figure, ...]:
-    """What is not known has no unit."""
+    """Return the key figures; an unknown one has no unit."""
     figures = (*_messages(summary), *_latency(summary), *_cost(summary))
     return tuple(replace(figure, unit="") if figure.value == ABSENT else figure for figure in figures)
 
@@ -181,7 +181,7 @@ def _messages(summary: Summary) -> tuple[Figure, ...]:
 
 
 def _odd(summary: Summary, label: str, name: str, count: int) -> Figure:
-    """Good or bad is for the checks to say; without a check, none is good and any is bad."""
+    """Return a count, coloured by its checks. Without a check, 0 is good and any other count is bad."""
     outcomes = {check["outcome"] for check in summary["checks"] if check["metric"] == f"messages.{name}"}
     bad = "fail" in outcomes or (count > 0 and "pass" not in outcomes)
     return Figure(label, whole(count), "messages", MEANS[name].means, "bad" if bad else "" if count else "good")
@@ -220,7 +220,7 @@ def _cost(summary: Summary) -> tuple[Figure, ...]:
     if waited is not None:
         cpu += f" The brokers' threads also waited {significant(waited)} ms for a core."
     return (
-        Figure("Generator lag, p99", significant(lag["p99"]), "ms", "How late the generator sent, by its own fault."),
+        Figure("Generator lag, p99", significant(lag["p99"]), "ms", "Send delay caused by the generator itself."),
         Figure("CPU per message", significant(brokers), "ms", cpu),
     )
 

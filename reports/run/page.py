@@ -134,7 +134,7 @@ def recovery_section(results: Results, behind: Backdrop) -> Section | None:
 
 
 def topology_section(results: Results, load_s: float) -> Section:
-    """Links through proxies have a table of their own if the run had any."""
+    """Return the section with a table of proxied links if the run had any."""
     run, tables = results.run, results.tables
     net = network(run, tables["links"], tables["connections"], load_s)
     proxied = links_table(run, tables["resources"])
@@ -143,7 +143,7 @@ def topology_section(results: Results, load_s: float) -> Section:
 
 
 def latency_section(results: Results, behind: Backdrop) -> Section:
-    """Regions, destinations and consumer classes have separate tables if the run had several."""
+    """Return the section, with tables of regions, destinations and consumer classes if the run had several."""
     summary, table = results.summary, results.tables["latency"]
     charts = (
         spectrum_chart(
@@ -175,20 +175,20 @@ def latency_section(results: Results, behind: Backdrop) -> Section:
 
 
 def load_section(results: Results, behind: Backdrop) -> Section:
-    """With a chart of the steps if the rate of the load was not constant."""
+    """Return the section with a chart of the steps if the rate of the load was not constant."""
     steps = (steps_chart(results),) if results.run.rate_steps else ()
     return Section("load", "Load", (*steps, *load_charts(results, behind)))
 
 
 def brokers_section(results: Results, behind: Backdrop) -> Section:
-    """With a table of the steps if the clients of the load became more."""
+    """Return the section with a table of the steps if the number of clients grew during the load."""
     charts = (consumers_chart(results), *broker_charts(results, behind))
     tables = (connections_table(results.summary["connections"]),) if results.run.client_steps else ()
     return Section("brokers", "Brokers and clients", charts, tables=tables)
 
 
 def accounting_section(results: Results) -> Section:
-    """What each kind of messages lost stands there if the run had several."""
+    """Return the section with a table of message kinds if the run had several."""
     tables, summary = results.tables, results.summary
     return Section(
         "accounting",

@@ -1,4 +1,4 @@
-"""Lists exactly what was run, on what, and the command that runs it again."""
+"""Lists the exact configuration, the machine, and the command that repeats the run."""
 
 import shlex
 from collections.abc import Mapping
@@ -141,7 +141,7 @@ def _shown(name: str, value: object) -> str:
 
 
 def rendered_files(run: RunInfo) -> tuple[tuple[tuple[str, str], ...], int]:
-    """The configuration files as they were rendered, and how many were left out to keep the report small."""
+    """Return the rendered configuration files, and the number left out to keep the report small."""
     shown: list[tuple[str, str]] = []
     room = MOST_RENDERED_CHARACTERS
     for name, text in run.rendered.items():

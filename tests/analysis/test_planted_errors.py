@@ -93,9 +93,7 @@ def test_a_lost_file_of_one_of_two_workers_makes_the_run_invalid_and_names_the_w
     ]
     gone = {"unexpected": 500, "unowed_yet_received": 500}
     assert counts(summary) == {"sent": 500, "acked": 500, "expected": 500, "received": 1_000, **gone}
-    assert answer(summary).startswith(
-        "All 500 messages sent were received. Beside that: 500 received without a known send."
-    )
+    assert answer(summary).startswith("All 500 messages sent were received. Also: 500 received without a known send.")
 
 
 @pytest.mark.nightly  # test_accounting.py and test_brokers_and_rates.py have the figure
@@ -144,9 +142,7 @@ def test_refused_messages_that_arrive_all_the_same_have_a_count_of_their_own(
         "received": 1_000,
         "refused_yet_received": 50,
     }
-    assert answer(summary).startswith(
-        "All 1,000 messages sent were received. Beside that: 50 received though refused by a."
-    )
+    assert answer(summary).startswith("All 1,000 messages sent were received. Also: 50 received though refused by a.")
     examples = pq.read_table(directory.results("anomalies")).to_pylist()
     assert {(row["anomaly"], row["detail"]) for row in examples} == {
         ("refused_yet_received", "failed after 1 attempt(s)")
@@ -230,7 +226,7 @@ def test_latencies_of_a_run_that_lost_messages_are_told_as_those_of_the_rest(
     assert counts(summary) == {"sent": 1_000, "acked": 1_000, "expected": 1_000, "received": 400, "lost": 600}
     assert answer(summary) == (
         "Of 1,000 messages sent, 400 were received; 600 lost. "
-        "Of those that arrived, half came within 5.00 ms of the time they were due."
+        "Of the messages that arrived, half came within 5.00 ms of the time they were due."
     )
 
 
@@ -427,7 +423,7 @@ def test_messages_that_the_brokers_held_back_to_the_end_are_a_figure_that_a_chec
     assert summary["reasons"] == ["check 'none withheld' failed: messages.withheld is 40, it must be <= 0"]
     assert (summary["messages"]["sent"], summary["messages"]["withheld"]) == (1_000, 40)
     assert answer(summary).startswith(
-        "All 1,000 messages sent were received. Beside that: 40 more never sent, as the brokers kept producers waiting."
+        "All 1,000 messages sent were received. Also: 40 more never sent, as the brokers kept producers waiting."
     )
 
 

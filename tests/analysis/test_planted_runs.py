@@ -109,14 +109,14 @@ def test_a_thousand_messages_that_were_confirmed_and_swallowed_are_lost(spark: S
 @AT_NIGHT
 def test_latencies_of_the_rest_are_told_as_such_where_60_percent_are_lost(spark: SparkSession, tmp_path: Path) -> None:
     analysed = planted_run(tmp_path, "60 % swallowed")
-    answer = "Of 1,000 messages sent, 400 were received; 600 lost. Of those that arrived, half came within "
+    answer = "Of 1,000 messages sent, 400 were received; 600 lost. Of the messages that arrived, half came within "
     analysed.says("fail", answer, "messages.lost is 600, it must be <= 0")
 
 
 @AT_NIGHT
 def test_messages_that_are_refused_and_arrive_have_a_count_of_their_own(spark: SparkSession, tmp_path: Path) -> None:
     analysed = planted_run(tmp_path, "refused and stored", "--check", "messages.refused_yet_received <= 0")
-    answer = "All 1,000 messages sent were received. Beside that: 50 received though refused by source."
+    answer = "All 1,000 messages sent were received. Also: 50 received though refused by source."
     analysed.says("fail", answer, "messages.refused_yet_received is 50, it must be <= 0")
     assert (analysed.counts["failed"], analysed.counts["acked"]) == (50, 950)
 
@@ -277,7 +277,7 @@ def test_a_lost_file_of_sends_makes_the_run_invalid_and_names_whose_it_was(
     analysed = analyse(copied.path)
     analysed.says(
         "invalid",
-        "All 500 messages sent were received. Beside that: 500 received without a known send.",
+        "All 500 messages sent were received. Also: 500 received without a known send.",
         "rows are missing",
     )
 

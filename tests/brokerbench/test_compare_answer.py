@@ -108,7 +108,7 @@ def test_other_figures_can_be_primary(slower: list[Path], tmp_path: Path) -> Non
         (["0", "nowhere"], "there is no such folder"),
         (["0", "1", "--same-within", "-1"], "0<x<=100"),
         (["0", "1", "--same-within", "nan"], "nan is not in the range 0<x<=100"),
-        (["0", "1", "--json", "page.html"], "name one file twice"),
+        (["0", "1", "--json", "page.html"], "name the same file"),
     ],
 )
 def test_what_cannot_be_compared_is_one_error_and_nothing_is_written(

@@ -57,7 +57,7 @@ def without_the_sends_of_worker_2(run: Path, remaining: int, gone: int) -> None:
         f"events/sends/worker-2.parquet: missing, and the run was sealed with its {gone:,} rows"
     )
     assert f"worker-2 counted {gone:,} settled sends, and 0 are on record" in summary["reasons"][1]
-    sentence = f"All {remaining:,} messages sent were received. Beside that: {gone:,} received without a known send."
+    sentence = f"All {remaining:,} messages sent were received. Also: {gone:,} received without a known send."
     assert sentence in (run / "report.html").read_text(encoding="utf-8")
 
 

@@ -137,10 +137,10 @@ def regions(within: Latency, across: Latency, *doubtful: str) -> str:
 def test_messages_that_crossed_are_told_beside_those_that_stayed_in_their_region() -> None:
     assert regions(WITHIN, ACROSS) == (
         "Messages that stayed in their region took 0.614 ms at least and 3.87 ms at the median. "
-        "Those that crossed to another took 43.2 ms at least and 50.5 ms at the median."
+        "Messages that crossed to another region took 43.2 ms at least and 50.5 ms at the median."
     )
     assert regions(UNMEASURED, latency(43.16, None)) == (
-        "No message stayed in its region. Those that crossed to another took 43.2 ms at least."
+        "No message stayed in its region. Messages that crossed to another region took 43.2 ms at least."
     )
 
 

@@ -145,7 +145,7 @@ def test_producers_that_a_broker_blocked_are_told_with_the_broker_and_for_how_lo
     held = {"periods": 3, "total_ms": 12_345.0, "longest_ms": 10_000.0, "brokers": ["hub", "spoke-1"]}
     assert list(of_the_generator(summary_with(blocked=held))) == [
         "Producers were blocked 3 times, for 12.3 s in all and 10 s at most: hub and spoke-1 took nothing from them. "
-        "A broker that is full does that, and so does one that stands still."
+        "A full broker blocks producers, and so does a paused broker."
     ]
 
 

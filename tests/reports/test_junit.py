@@ -146,7 +146,7 @@ def test_the_markdown_has_verdict_answer_figures_and_checks(results: Results) ->
     assert lines[0] == "## steady on mesh(brokers=3): failed"
     assert lines[2].startswith("**broker-3 had the fault pause at 10 s: ")
     assert lines[4].startswith("- ")
-    assert "12 lost. Beside that: 7 duplicated and " in lines[4]
+    assert "12 lost. Also: 7 duplicated and " in lines[4]
     assert "| Lost | 12 messages |" in text
     assert "| no acked send lost | ✗ failed | messages.lost | 12 | &lt;= 0 |".replace("&lt;", "&#60;") in text
     assert lines[-1] == "Report: `runs/one/report.html`"
@@ -200,14 +200,14 @@ def test_a_file_that_cannot_be_written_is_one_error_that_names_it(tmp_path: Path
 def test_a_file_of_the_run_itself_is_not_written_over(tmp_path: Path, name: str) -> None:
     run = write_run_folder(tmp_path, Plan(load_s=2, fault_s=None))
     before = {path: path.read_bytes() for path in run.rglob("*") if path.is_file()}
-    with pytest.raises(RunUnwritable, match=r"is a file of the run itself: give the new file a name of its own$"):
+    with pytest.raises(RunUnwritable, match=r"is a file of the run itself: give the new file another name$"):
         write_report(run, {"junit": run / name})
     assert {path: path.read_bytes() for path in run.rglob("*") if path.is_file()} == before
 
 
 def test_two_files_of_one_name_are_refused(tmp_path: Path) -> None:
     run = write_run_folder(tmp_path, Plan(load_s=2, fault_s=None))
-    with pytest.raises(RunUnwritable, match=r"--junit and --markdown name one file: give each a name of its own$"):
+    with pytest.raises(RunUnwritable, match=r"--junit and --markdown name the same file: give each a different name$"):
         write_report(run, {"junit": tmp_path / "one", "markdown": tmp_path / "one"})
 
 

@@ -94,7 +94,7 @@ def test_the_verdict_is_told_by_word_and_symbol_and_reason(html: str, page: Pars
     assert "<span>Failed</span>" in verdict
     assert '<path d="M16 16l16 16M32 16L16 32"/>' in verdict
     assert "messages.lost is 12, it must be <= 0." in page.text()
-    assert "Of 9,000 messages sent, 8,988 were received; 12 lost. Beside that: 7 duplicated and " in page.text()
+    assert "Of 9,000 messages sent, 8,988 were received; 12 lost. Also: 7 duplicated and " in page.text()
 
 
 @pytest.mark.parametrize(
@@ -148,8 +148,8 @@ def test_a_name_that_begins_with_an_underscore_stands_in_the_legend(tmp_path: Pa
     [
         (Plan(brokers=1, load_s=5, fault_s=None), "This topology has no links."),
         (Plan(load_s=5, fault_s=None), "No fault was injected."),
-        (Plan(load_s=5, hops_known=False), "The protocol did not tell how many brokers a message crossed"),
-        (Plan(load_s=5, sampled=False), "The brokers were not sampled, or none of them told this figure."),
+        (Plan(load_s=5, hops_known=False), "The protocol does not report how many brokers a message crossed"),
+        (Plan(load_s=5, sampled=False), "The brokers were not sampled, or none of them reported this figure."),
         (Plan(load_s=5, per_s=0, sampled=False), "No message was sent, so this run answers nothing."),
         (Plan(load_s=5, per_s=0), "No message was received, so there is no latency to show."),
         (Plan(load_s=5, run={"command": ()}), "run.json does not hold the command."),

@@ -108,7 +108,7 @@ def test_every_rendering_of_a_run_has_the_sentence_whose_parts_add_up(tmp_path: 
     for rendered in ("\n".join((top.answer, *top.further)), text):
         fate = next(line for line in rendered.splitlines() if "Of 120 messages" in line)
         check_fate(fate[fate.index("Of 120 messages") :].strip("*"), results.summary)
-        assert fate.endswith("not received. Beside that: 9 duplicated.")
+        assert fate.endswith("not received. Also: 9 duplicated.")
 
 
 @given(summaries(), st.integers(1, 12_000))

@@ -218,7 +218,7 @@ def test_a_hub_is_what_all_others_and_only_they_are_linked_to() -> None:
 def test_the_answer_names_every_fate_that_happened() -> None:
     plan = Plan(load_s=2, per_s=10, lost=2, duplicated=1)
     run_summary: Any = summary(plan)
-    assert fate_sentence(run_summary) == "Of 120 messages sent, 118 were received; 2 lost. Beside that: 1 duplicated."
+    assert fate_sentence(run_summary) == "Of 120 messages sent, 118 were received; 2 lost. Also: 1 duplicated."
     run_summary["latency_ms"] = {}
     assert latency_sentence(run_summary) == "No latency was measured."
 
@@ -242,7 +242,7 @@ def test_the_answer_counts_receptions_where_a_message_has_several_subscriptions(
         "messages": run_summary["messages"] | {"expected": 240, "received": 120, "lost": 120},
     }
     assert fate_sentence(one_missing) == "Of 240 receptions of 120 messages sent, 120 took place; 120 lost."
-    assert latency_sentence(one_missing).startswith("Of those that arrived, half came within ")
+    assert latency_sentence(one_missing).startswith("Of the messages that arrived, half came within ")
 
 
 def test_a_column_of_sentences_keeps_its_width_and_one_of_names_or_numbers_need_not() -> None:

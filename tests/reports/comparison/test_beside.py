@@ -27,8 +27,8 @@ NEAREST = "The nearest arms that are equal in brokers: …"
 
 def test_arms_of_different_sizes_are_told_with_the_cores_that_they_share_and_with_equal_ones() -> None:
     assert differences_beside("topology", [MESH, HUB], 2, NEAREST) == (
-        "Brokers on the same 2 cores: mesh: 3; hub-and-spoke: 5. Each broker more costs time of those cores.",
-        "Links that a message crosses: mesh: 0 or 1, on average 0.67; hub-and-spoke: 2. Each link is a hop more.",
+        "Brokers on the same 2 cores: mesh: 3; hub-and-spoke: 5. Each additional broker takes time on these cores.",
+        "Links that a message crosses: mesh: 0 or 1, on average 0.67; hub-and-spoke: 2. Each link adds a hop.",
         "Where clients enter: mesh: producers and consumers at the same 3 brokers; hub-and-spoke: producers at 3 "
         "brokers, consumers at 1 other.",
         NEAREST,
@@ -45,7 +45,7 @@ def test_arms_that_are_equal_in_brokers_say_so_and_where_links_still_differ() ->
 def test_topologies_that_differ_in_a_setting_only_are_equal_in_all_three() -> None:
     (equal,) = differences_beside("topology", [MESH, replace(MESH, name="mesh(conduit=False)")], 2)
     assert equal == (
-        "Nothing of these: equal are brokers on the same 2 cores (3 each), links that a message crosses (0 or 1, on "
+        "None of these differ: brokers on the same 2 cores (3 each), links that a message crosses (0 or 1, on "
         "average 0.67) and where clients enter (producers and consumers at the same 3 brokers)."
     )
     assert differences_beside("protocol", [replace(MESH, name="stomp"), replace(MESH, name="amqp")], 2) == ()
@@ -76,7 +76,7 @@ def test_brokers_that_stand_by_are_told() -> None:
     pairs = Shape("pairs", 6, 3, (3, 6), THREE, THREE)
     single_pair = Shape("one", 2, 1, (1,), frozenset("a"), frozenset("ab"))
     sentences = differences_beside("topology", [pairs, single_pair], 0)
-    assert sentences[0] == "Brokers: pairs: 6, of which 3 stand by; one: 2, of which 1 stands by."
+    assert sentences[0] == "Brokers: pairs: 6, including 3 standbys; one: 2, including 1 standby."
     assert "one: producers at 1 broker, consumers at 2 brokers, both at 1 of them" in sentences[2]
 
 
@@ -114,7 +114,7 @@ def test_it_stands_below_the_answer_of_page_markdown_json_and_terminal(unequal: 
         "a message crosses still differ there: mesh(brokers=5): 0 or 1, on average 0.80; hub-and-spoke: 2."
     )
     page = parse(render(comparisons)).text()
-    assert page.index("What differs beside the topology") < page.index("Verdicts and their reasons")
+    assert page.index("What differs besides the topology") < page.index("Verdicts and their reasons")
     written = document(comparisons)
     jsonschema.validate(written, SCHEMA)
     assert written["beside"] == list(sentences)

@@ -38,7 +38,10 @@ def test_a_verdict_stands_when_blocks_are_added_that_would_change_it() -> None:
     stands = let_stand(later, standing)
     assert words(stands) == ["worse"]
     reasons = stands.tests[0].verdict.reasons
-    assert reasons[0] == "This is the verdict of the first 7 blocks, which could have one, and it stands."
+    assert (
+        reasons[0]
+        == "This is the verdict of the first 7 blocks, which were enough for one. Later blocks do not change it."
+    )
     assert reasons[1] == standing[0].reasons[0]
     assert reasons[2].startswith("By all 31 blocks it is ")
     assert "(--session NAME)" in reasons[2]
@@ -157,7 +160,7 @@ def test_the_gate_uses_the_first_verdict_which_is_kept_beside_the_runs(session_m
     result = session_made.compare("--gate")
     assert result.exit_code == 1, result.output
     assert "hub-and-spoke is worse than mesh, 32 % higher" in result.output
-    assert "by the first 7 blocks, whose verdict stands (by all: " in result.output
+    assert "by the first 7 blocks, which decided the verdict (by all: " in result.output
     (test,) = session_made.tests()
     assert (test["verdict"], test["blocks_used"], test["first_verdict"]["blocks"]) == ("worse", 31, 7)
     assert test["first_verdict"]["ratio"]["estimate"] == pytest.approx(1.317, abs=0.01)

@@ -193,7 +193,7 @@ def test_three_blocks_give_no_verdict_but_say_what_could_have_been_told() -> Non
         "With 1 test at 0.05 it takes 7 blocks."
     )
     assert effect == "What was seen: 45 % higher (40 … 50 %, 75 % confidence); 3 of 3 blocks point the same way."
-    assert forecast.startswith("With 7 blocks that spread as these do, a difference of 5 % or more would be told")
+    assert forecast.startswith("With 7 blocks that spread as these do, a difference of 5 % or more would be detected")
 
 
 def test_one_block_says_what_it_saw_and_forecasts_nothing() -> None:
