@@ -109,7 +109,7 @@ def list_options(scenario: str) -> None:
 @click.option("--to", type=click.Choice(TO), default="broker", show_default=True, help="What to render.")
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), required=True, help="Folder to write into.")
 @click.option("--base-port", type=click.IntRange(1024, 65000), default=61616, show_default=True, help="The first port.")
-@click.option("--overlay", help="YAML file with settings of brokers and JVMs, laid over those of the topology.")
+@click.option("--overlay", help="YAML file with settings of brokers and JVMs, which override those of the topology.")
 @click.option("--unset-defaults", is_flag=True, help="Write only what topology and overlay set. Of broker and compose.")
 @click.option("--broker-version", default="", help="Version that reads the files, such as 5.16.6. Of broker only.")
 def render(name: str, to: str, out: Path, overlay: str | None, **wishes: Any) -> None:
@@ -169,7 +169,7 @@ def analyse(names: tuple[str, ...], master: str | None, runs: Path) -> None:
 
 
 class ReportCommand(click.Command):
-    """A command that also has an option for each file that may be written beside a report."""
+    """A command with an option for each file that can be written in addition to a report."""
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         from reports.other_files import OTHER_FILES
@@ -223,11 +223,11 @@ def export(run: str, to: str, out: Path, runs: Path) -> None:
 @click.option("--topologies", metavar="A,B,…", help="Make runs on each of these topologies.")
 @click.option("--vary", multiple=True, metavar="OPTION=A,B,…", help="Make runs with each of an option's values.")
 @click.option(
-    "--blocks", type=click.IntRange(1, MOST_BLOCKS), help="How often each arm is run [default: what a verdict takes]."
+    "--blocks", type=click.IntRange(1, MOST_BLOCKS), help="Runs of each arm [default: the number that a verdict needs]."
 )
-@click.option("--control", is_flag=True, help="Run the first arm twice a block: the noise of this machine (A/A).")
+@click.option("--control", is_flag=True, help="Run the first arm twice per block, to measure noise (A/A).")
 @click.option("-t", "--run-time", help="Length of each run's load, such as 30s [default: the scenario's].")
-@click.option("--session", help="Name of the folder of the runs [default: by what is asked].")
+@click.option("--session", help="Name of the folder of the runs [default: derived from the options].")
 @click.option("--primary", multiple=True, metavar="FIGURE", help=f"A figure to judge, at most 3 [default: {DEFAULT}].")
 @click.option("--same-within", type=SAME_WITHIN, default=5, show_default=True, help="Per cent that count as the same.")
 @click.option("--out", type=FILE, default=Path("comparison.html"), show_default=True, help="The page to write.")
@@ -239,7 +239,7 @@ def export(run: str, to: str, out: Path, runs: Path) -> None:
 @click.option(
     "--strict", is_flag=True, help="Exit status 4 if a verdict is undecided or unstable, or a run's is unknown."
 )
-@click.option("--allow-unlike", is_flag=True, help="Compare runs that differ in more than one thing; the page says so.")
+@click.option("--allow-unlike", is_flag=True, help="Compare runs that differ in several conditions; the page says so.")
 @RUNS
 def compare(
     words: tuple[str, ...],
@@ -260,14 +260,15 @@ def compare(
     The page also says how sure that is.
 
     With --scenario the runs are made first: --scenario steady --topologies 'mesh(brokers=5),hub-and-spoke' --blocks 7.
-    Each block holds a run of every arm, in random order. The same command goes on where it was stopped. More --blocks
-    are free while there were too few for a verdict; after that the first verdict stands. What stands after -- are
-    options of every run, as of locust: -- --protocol amqp --rate 200. Several scenarios make one page: --scenario
+    Each block holds a run of every arm, in random order. The same command continues after a stop. You can raise
+    --blocks while there are too few for a verdict; later blocks do not change the first verdict. Options after -- apply
+    to every run, as with locust: -- --protocol amqp --rate 200. Several scenarios make one page: --scenario
     steady:7,failover:3.
 
-    Without --scenario finished runs are compared. RUN: a folder, or its name. Runs that differ in one thing form the
-    arms. The others are compared with the first run's arm. The first run of each arm makes block 1, the second block 2,
-    and so on, unless the runs recorded their blocks. Runs that never began are left out by name. See docs/comparing.md.
+    Without --scenario finished runs are compared. RUN: a folder, or its name. Runs that differ in one condition form
+    the arms. Other arms are compared with the first run's arm. The first run of each arm makes block 1, the second
+    block 2, etc., unless the runs recorded their blocks. Runs that never began are named and left out. See
+    docs/comparing.md.
 
     \b
     Exit status: 0 done, 1 worse or a failed check (--gate), 2 cannot be compared or made, 3 a run is invalid,
@@ -305,7 +306,7 @@ def compare(
 @main.command()
 @click.argument("plan", type=click.Path(path_type=Path))
 @click.option("--short", is_flag=True, help="Fewer or shorter runs, as the plan says: shows that it works.")
-@click.option("--night", help="Name of this night; the same name goes on where it stopped [default: today's date].")
+@click.option("--night", help="Name of this night; the same name continues after a stop [default: today's date].")
 @click.option("--history", type=FOLDER, help="Folder of earlier nights [default: nightly-history below --runs].")
 @click.option("--junit", type=FILE, help="Write the gates as JUnit XML.")
 @click.option("--markdown", type=FILE, help="Write a summary in Markdown.")

@@ -1,4 +1,4 @@
-"""Draws a topology that has not run: the report's own drawing, without figures, in a file of its own."""
+"""Draws a topology that has not run: the report's own drawing, without figures, in a separate file."""
 
 import re
 from dataclasses import dataclass

@@ -26,7 +26,7 @@ OPTIONAL_LIBRARIES = {
 
 @dataclass(frozen=True)
 class Finding:
-    """What one check saw. ``next_step`` is empty when nothing needs doing."""
+    """The result of one check. ``next_step`` is empty if there is nothing to do."""
 
     check: str
     state: str  # ok | warning | missing
@@ -61,7 +61,7 @@ class Facts:
 
 
 def examine(facts: Facts) -> list[Finding]:
-    """Every finding, in the order in which to mend things."""
+    """Return every finding, in the order in which to fix them."""
     return [
         python(facts),
         *libraries(facts),
@@ -88,7 +88,7 @@ def necessary_is_missing(findings: Sequence[Finding]) -> bool:
 
 
 def _judged(check: str, fine: bool, finding: str, next_step: str, state: str = WARNING) -> Finding:
-    """``state`` and ``next_step``: of one that is not fine."""
+    """Return a finding. ``state`` and ``next_step`` apply if it is not fine."""
     return Finding(check, OK, finding) if fine else Finding(check, state, finding, next_step)
 
 
@@ -185,13 +185,13 @@ def temporary_files(facts: Facts) -> Finding:
 
 
 def _reading_and_step(problem: str) -> tuple[str, str]:
-    """Of a sentence of `harness.machine`, such as ``names: localhost cannot be resolved; add the line …``."""
+    """Split a sentence of `harness.machine`, such as ``names: localhost cannot be resolved; add the line …``."""
     reading, _, step = problem.partition(": ")[2].partition("; ")
     return reading, step
 
 
 def priority(facts: Facts) -> Finding:
-    """Nobody needs it: --priority realtime asks for it."""
+    """It is optional: only --priority realtime uses it."""
     return Finding("real-time priority", OK, facts.priority_refused or "permitted: --priority realtime may be used")
 
 
@@ -206,7 +206,7 @@ def leftovers(facts: Facts) -> Finding:
 
 
 def table(findings: Sequence[Finding]) -> str:
-    """The findings as aligned lines: state, check, what was found, and the next step where there is one."""
+    """Return the findings as aligned lines: state, check, reading, and the next step if there is one."""
     width = max(len(finding.check) for finding in findings)
     return "\n".join(_line(finding, width) for finding in findings)
 

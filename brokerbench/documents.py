@@ -44,7 +44,7 @@ from topologies.model.jvm import Jvm
 from topologies.products import PRODUCTS
 
 IN_SHORT = re.compile(r"^\*\*In short\*\*: (.+?)\n\n", re.DOTALL | re.MULTILINE)
-"""A paragraph of a scenario's page: what it found, and what became of a manual's claim."""
+"""A paragraph of a scenario's page: its result, and whether a manual's claim held."""
 PART = re.compile(r"(<!-- ([^\n]*): written by make docs -->\n\n)(.*?)(\n<!-- end -->\n)", re.DOTALL)
 FIELDS_OF = (
     *(ClientGroup, Jvm),
@@ -55,7 +55,7 @@ FIELDS_OF = (
 )
 """The parts of a topology file."""
 CODE = re.compile(r"`[^`]*`|(--[a-z][a-z-]+|\b\d+\.\d+\.\d+\b(?![.\d]))")
-"""What is code already, or should be: an option, a version."""
+"""Text in code font, or text that belongs there: an option, a version."""
 MAPPINGS = ("transport_options", "properties")
 SIGNS = ("", "#", ">")  # what YAML would not read as a text without quotes
 WIDTH = 140
@@ -110,7 +110,7 @@ def options_table(section: str) -> str:
 
 
 def _option_row(option: Option, doc: str) -> str:
-    """``doc``: its docstring, with ``{help}`` in the place of its help, and ``Default:`` before what no field says."""
+    """``doc``: its docstring, with ``{help}`` as a placeholder, and ``Default:`` before a default that no field has."""
     text, _, default = doc.partition(" Default: ")
     help_text, _, help_default = option.help.partition(" (default: ")
     text = text.rstrip(".").replace("{help}", _marked(help_text))
@@ -149,7 +149,7 @@ def questions_table() -> str:
 
 
 def answers_table() -> str:
-    """What each scenario's page says in short."""
+    """Return the summary of each scenario's page."""
     rows = []
     for page in sorted((DOCS / "scenarios").glob("*.md")):
         if answer := IN_SHORT.search(page.read_text(encoding="utf-8")):
@@ -237,9 +237,9 @@ def catalogue_table(product: str) -> str:
 
 
 def fields_of(part: type, page: str) -> str:
-    """A table of the fields that ``page``, the same part as it stands, explains, and a list of the others.
+    """Return a table of the fields that ``page``, the current text of the part, explains, and a list of the others.
 
-    The explanations stand in the page alone. A field that is new there is listed, until somebody explains it.
+    Only the page has the explanations. A new field is listed there until it has an explanation.
     """
     explained = dict(re.findall(r"^\| `(\w+).*?` \| (.*) \|$", page, re.MULTILINE))
     rows = [f"| `{_field(field)}` | {explained[field.name]} |" for field in fields(part) if field.name in explained]
@@ -248,7 +248,7 @@ def fields_of(part: type, page: str) -> str:
 
 
 def _field(field: "Field[object]") -> str:
-    """As a file has it: ``duplex: false``, or its name alone where it has no default."""
+    """Return the field as in a file: ``duplex: false``, or only its name if it has no default."""
     if field.default_factory is not MISSING:
         return f"{field.name}: …"
     return field.name if field.default is MISSING else f"{field.name}: {_yaml(field.name, field.default)}"
@@ -305,7 +305,7 @@ def columns_table(table: str) -> str:
 
 
 def _new_section(table: str) -> str:
-    """Of a table that the page does not have yet, at its end."""
+    """Return the section for a table that the page lacks, for its end."""
     return f"\n## `{table}`\n\n<!-- {_columns_of(table)}: written by make docs -->\n\n\n<!-- end -->\n"
 
 
@@ -330,7 +330,7 @@ def variable_text() -> str:
 # -- all of them -------------------------------------------------------------------------------------------------------
 
 Maker = Callable[[str], str]
-"""Gives a part's text by the text that it had, which most need not know."""
+"""Returns a part's text. Its argument is the previous text, which most makers ignore."""
 PARTS: dict[str, dict[str, Maker]] = {
     "api.md": {f"names of {kind}": partial(_anew, api_table, kind) for kind in API_KINDS},
     "options.md": {
@@ -355,7 +355,7 @@ PARTS: dict[str, dict[str, Maker]] = {
 
 
 def page_text(page: str) -> str:
-    """A page with each of its parts made anew. KeyError for a part that is none."""
+    """Return a page with each of its parts regenerated. KeyError for an unknown part."""
     text = (DOCS / page).read_text(encoding="utf-8")
     if page == "events.md":
         text += "".join(_new_section(table) for table in RESULT_TABLES if f"{_columns_of(table)}:" not in text)
@@ -363,7 +363,7 @@ def page_text(page: str) -> str:
 
 
 ALL: dict[str, Callable[[], str]] = {**DOCUMENTS, **{page: partial(page_text, page) for page in PARTS}}
-"""The text of each document in docs/ that is made, or has such parts."""
+"""The text of each document in docs/ that is generated wholly or in part."""
 
 if __name__ == "__main__":
     for document, make_text in ALL.items():

@@ -72,7 +72,7 @@ def _lines(strokes: Counter[Stroke], order: Sequence[str]) -> Iterator[str]:
 
 
 def _entry(group: ClientGroup, order: Sequence[str]) -> str:
-    """In a pair the active broker stands for both."""
+    """Return the entry point. In a pair the active broker represents both."""
     names = {broker.name for broker in group.enter_at}
     entered = {broker.name for broker in group.enter_at if broker.standby_of not in names}
     brokers = _row([name for name in order if name in entered])

@@ -33,9 +33,9 @@ class Stopped(CommandFailed):
 
 
 def sentence(error: Exception) -> str:
-    """What to tell of ``error``. Our own errors are sentences already. An unexpected error is shown with its type."""
+    """Return the message for an error. Our own errors are sentences. An unexpected error is shown with its type."""
     if isinstance(error, ModuleNotFoundError):
-        return f"{error}: install what is missing with make install"
+        return f"{error}: run make install to install missing packages"
     if isinstance(error, KeyError) and error.args:
         return str(error.args[0])  # str() would show the quotes
     if isinstance(error, OSError) and error.strerror:
@@ -43,11 +43,11 @@ def sentence(error: Exception) -> str:
     foreseen = isinstance(error, ValueError) or type(error).__module__.partition(".")[0] in ROOMS
     if foreseen and str(error):
         return str(error)
-    return f"{type(error).__name__}: {error} (nobody foresaw this: --debug before the command shows where)"
+    return f"{type(error).__name__}: {error} (unexpected error: run brokerbench --debug COMMAND for the stack trace)"
 
 
 class CommandOfRuns(click.Command):
-    """A command that passes the options behind ``--`` on to its runs, and says so of one that is written before it."""
+    """A command that passes options after ``--`` on to its runs, and explains that if one is written before it."""
 
     def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
         try:

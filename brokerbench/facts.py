@@ -141,7 +141,7 @@ def docker_engine(host: str) -> tuple[str | None, str]:
 def guarded(clone: Path | None = None) -> Iterator[str]:
     """One line for each process under the watchdog of a run: ``pid 12 (java), since 14:02``.
 
-    The data of every run on this machine, or of those that ``clone`` (the root of a working copy) started.
+    The data of every run on this machine, or only of runs that ``clone`` (the root of a working copy) started.
     """
     for guard in psutil.process_iter():
         with suppress(psutil.Error):

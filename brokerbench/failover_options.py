@@ -13,7 +13,7 @@ ANY_SERVER = "tcp://broker:61616"
 
 
 def why_refused(options: str) -> str:
-    """The problem of an option such as ``randomise=false``, and the correction; '' for options that a client takes."""
+    """Return the problem with an option such as ``randomise=false``, and a correction; '' for valid options."""
     try:
         FailoverUri.compose([ANY_SERVER], options)
     except BadFailoverUriError as error:

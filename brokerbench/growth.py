@@ -1,8 +1,8 @@
-"""Tells what one broker more would change: which configurations, and so which brokers are restarted.
+"""Determines which configurations an additional broker would change, and therefore which brokers must restart.
 
 An entry with counts of brokers is built unchanged, and again with each count raised by one. To any other topology a
-broker is joined by one link more, like the first that a broker has where clients enter. Both are rendered for the same
-places, and the files compared. A broker reads its configuration when it starts, so each that changes is a restart.
+broker is joined by one additional link, like the first link of a broker where clients connect. Both are rendered for
+the same places, and the files compared. A broker reads its configuration when it starts, so each that changes is a restart.
 """
 
 from collections.abc import Iterator
@@ -42,13 +42,13 @@ def growths(text: str) -> tuple[Growth, ...]:
 
 
 def restarts_of(run: RunInfo) -> str:
-    """As `restarts`, of the topology that a run was made on."""
+    """Return `restarts` for the topology of a run."""
     return restarts(str(run.options.get("topology") or run.topology))
 
 
 @cache
 def restarts(text: str) -> str:
-    """Whom one more broker would restart: ``hub``, ``all 3``, ``none``; several ways to grow: ``edges=4: none; …``.
+    """Return the brokers that adding one would restart: ``hub``, ``all 3``, ``none``; or ``edges=4: none; …``.
 
     '' if no topology has this name here, or if none like it can be larger.
     """
@@ -69,7 +69,7 @@ def _restarted(growth: Growth) -> str:
 
 
 def joined(now: Topology) -> Growth:
-    """One more broker. Its link copies an existing link, and the broker is like that link's far end."""
+    """Return the growth by one broker. Its link copies an existing one, and the broker copies that link's far end."""
     entry = now.groups[0].enter_at[0] if now.groups else now.brokers[0]
     entry = now.broker(entry.active)
     like = next((link for link in now.links if entry in (link.opened_by, link.to)), None)
@@ -77,7 +77,9 @@ def joined(now: Topology) -> Growth:
     link = _like(like, entry, name) if like else now.product.join(_broker_like(entry, name), entry, now.links)
     joining = link.to if link.opened_by == entry else link.opened_by
     grown = replace(now, brokers=(*now.brokers, joining), links=(*now.links, link))
-    change = f"one link more, from {link.opened_by.name} to {link.to.name}" + (f", like {like.name}" if like else "")
+    change = f"one additional link, from {link.opened_by.name} to {link.to.name}" + (
+        f", like {like.name}" if like else ""
+    )
     return compared(change, now, grown)
 
 
@@ -107,7 +109,7 @@ def _counted(text: str) -> Iterator[Growth]:
 
 
 def _like(link: Link, entry: AnyBroker, name: str) -> Link:
-    """The same link between ``entry`` and a new broker, which is like the one that the link joins to ``entry``."""
+    """Return a copy of the link that joins ``entry`` to a new broker instead."""
     if link.opened_by == entry:
         return link.between(entry, _broker_like(link.to, name))
     return link.between(_broker_like(link.opened_by, name), entry)

@@ -1,4 +1,4 @@
-"""Ends in order what was started, when this process is interrupted.
+"""Stops child processes in order when this process is interrupted.
 
 Signals that end a program become one KeyboardInterrupt. A command that may not outlive this process gets it too.
 """

@@ -35,7 +35,7 @@ def as_typed(path: Path) -> str:
 
 
 def scenario_list() -> str:
-    """Two lines a scenario: the file and what happens, then what it asks."""
+    """Return two lines per scenario: the file and the events, then its question."""
     return "\n".join(f"{path.parent.name}/{path.name}  {text}" for path, text in questions())
 
 
@@ -48,7 +48,7 @@ def questions() -> Iterator[tuple[Path, str]]:
 
 
 def description(locustfile: Path) -> str:
-    """What happens and what is asked: the docstring of a locustfile, the second line indented."""
+    """Return the docstring of a locustfile, with events and question, the second line indented."""
     return _text_of(ast.parse(locustfile.read_text(encoding="utf-8")))
 
 
@@ -82,6 +82,6 @@ def option_list(locustfile: Path) -> str:
         raise ValueError(f"{locustfile}: hands over no scenario; end it with run(Scenario(…)), see docs/scenarios.md")
     return (
         f"locust -f {as_typed(locustfile)} --headless [-t 30s] [OPTION …]\n"
-        "-t is the length of the load. docs/options.md tells more of each option. locust --help lists Locust's own.\n\n"
+        "-t is the length of the load. docs/options.md explains each option. locust --help lists Locust's options.\n\n"
         f"{options}"
     )

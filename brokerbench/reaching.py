@@ -1,7 +1,7 @@
-"""Tells how to reach a network that is up, on the terminal and in files for programs. It shows no password.
+"""Shows how to connect to a running network, on the terminal and in files for programs. It shows no password.
 
 Credentials are in a folder that only its owner can read; it is removed with the brokers. The file has the form that a
-run on brokers that run already takes. A shell can read it too (``set -a; . FILE``).
+run with --brokers-file takes. A shell can read it too (``set -a; . FILE``).
 """
 
 import sys
@@ -42,7 +42,7 @@ class LoadOptions:
 
 @dataclass(frozen=True)
 class ReachFiles:
-    """``brokers``: as ``--brokers-file`` takes it; ``credentials``: what it refers to; ``authority``: for --ca-file."""
+    """``brokers``: for ``--brokers-file``; ``credentials``: the file it refers to; ``authority``: for --ca-file."""
 
     brokers: Path
     credentials: Path
@@ -59,7 +59,7 @@ def uris_of(runtime: Runtime, broker: str) -> dict[str, str]:
 
 
 def management_of(runtime: Runtime, broker: str) -> str:
-    """The address of its Jolokia, '' where it has none."""
+    """Return the address of the broker's Jolokia; '' if it has none."""
     try:
         return runtime.management(broker).url
     except ManagementFailed:
@@ -123,7 +123,7 @@ def describe(
 
 
 def failover_uris(runtime: Runtime, topology: Topology, failover: str | None) -> dict[str, list[str]]:
-    """Those of each client group, one for every protocol that all its brokers speak."""
+    """Return the URIs of each client group, one for every protocol that all its brokers support."""
     uris = {broker.name: uris_of(runtime, broker.name) for broker in topology.brokers}
     uris_by_group = {}
     for group in topology.groups:
@@ -155,18 +155,19 @@ def load_command(load_options: LoadOptions, files: ReachFiles) -> str:
 
 
 def _locust() -> str:
-    """That of this installation: by its name alone where a shell would find that one, and not another."""
+    """Return the path of this installation's locust, or just its name if a shell finds the same one."""
     ours, on_path = Path(sys.executable).with_name("locust"), which("locust")
     return "locust" if on_path and Path(on_path).resolve() == ours.resolve() else relpath(ours)
 
 
 def _ways(load_options: LoadOptions, runtime: Runtime, logs: Path, files: ReachFiles | None) -> str:
     if files is None:
-        return f"They are not ours: they stay as they are. As user {runtime.credentials().username!r}."
+        user = runtime.credentials().username
+        return f"brokerbench did not start these brokers, so it leaves them running. Log in as user {user!r}."
     lines = [
         ("user", runtime.credentials().username),
         ("passwords", f"{files.credentials} (only you can read it; gone with the brokers)"),
-        *([("authority", f"{files.authority} (whom to trust for TLS)")] if files.authority else []),
+        *([("authority", f"{files.authority} (certificate authority to trust for TLS)")] if files.authority else []),
         ("a load", load_command(load_options, files)),
         ("logs", f"{logs}/brokers/"),
     ]

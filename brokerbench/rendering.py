@@ -15,7 +15,7 @@ from topologies.render.start_script import CONF, INSIDE, PASSWORDS, PRIVATE, STA
 from topologies.runtimes.release import release_of
 
 USUAL_PORTS = {"openwire": 61616, "core": 61617, "all": 61616, "stomp": 61613, "amqp": 5672, "mqtt": 1883}
-"""By protocol, as the brokers' own distributions have them; core stands aside of openwire."""
+"""Default ports of the brokers' distributions by protocol. Core differs to avoid that of OpenWire."""
 
 TAKEN_BY = {"--broker-version": ("broker",), "--unset-defaults": ("broker", "compose")}
 """Which forms an option changes."""
@@ -99,7 +99,7 @@ def files_of(topology: Topology, site: Site) -> dict[str, dict[str, str]]:
 
 
 def site_by_names(topology: Topology) -> Site:
-    """Every broker on a host of its own name, at the usual ports: a broker's values do not depend on its place."""
+    """Return a site where each broker has a host of its name and the usual ports, independent of its position."""
     listening = [(broker.name, protocol) for broker in topology.brokers for protocol in broker.protocols]
     return Site(
         ports={key: USUAL_PORTS[key[1]] for key in listening},
@@ -135,7 +135,7 @@ BROKERBENCH_BRIDGE_PASSWORD=
 
 
 def compose_files(topology: Topology, base_port: int, *, unset_defaults: bool = False) -> dict[str, str]:
-    """Every file by its path below the folder. Raises `TopologyInvalid` for what Compose cannot bring up by itself."""
+    """Return every file by its relative path. Raises `TopologyInvalid` for topologies that Compose cannot start."""
     _require_fitting(topology)
     ports = ports_from(topology, base_port)
     hosts = {broker.name: host_name(broker.name) for broker in topology.brokers}
@@ -189,12 +189,12 @@ def _service(
 
 
 def _shares(broker: AnyBroker) -> bool:
-    """Whether it uses the store of another broker. A broker that copies a store has a store of its own."""
+    """Whether it uses the store of another broker. A broker that replicates a store has its own."""
     return bool(broker.standby_of) and not broker.copies_store
 
 
 def _keeps(topology: Topology, broker: AnyBroker) -> bool:
-    """Whether it has a volume of its own.
+    """Whether it has its own volume.
 
     A standby of Classic writes nothing. A standby of Artemis writes a lock, as the user of its image; only a volume
     over the image's own folder belongs to that user.
@@ -217,7 +217,7 @@ def _require_fitting(topology: Topology) -> None:
             )
         if broker.java.options:
             raise TopologyInvalid(
-                f"broker {broker.name!r} has options of its JVM, for which a folder of Compose has no place; leave"
+                f"broker {broker.name!r} has JVM options, which a Compose folder cannot express; leave"
                 f" {' '.join(broker.java.options)} out, or write it into {START}"
             )
         if topology.product.needs_tls(topology, broker):

@@ -14,12 +14,12 @@ from topologies.model.topology import Topology
 
 PROTOCOL = "stomp"  # what the shown failover URIs speak, where all their brokers do
 MOST_NAMES = 12
-MOST_PATHS = 100  # as many as a mesh of ten has
-GROWTH = "adding a broker, by what is rendered then and now"
+MOST_PATHS = 100  # the paths of a mesh of ten
+GROWTH = "adding a broker, by comparing the rendered files"
 
 
 def catalogue(entries: Sequence[Entry]) -> str:
-    """One line an entry: its name, its broker product, and what it is. Its parameters are told with itself."""
+    """Return one line per entry: name, broker product and summary. Parameters are shown with the entry itself."""
     width = max(len(entry.name) for entry in entries)
     product_width = max(len(entry.product) for entry in entries)
     return "\n".join(f"{entry.name:<{width}}  {entry.product:<{product_width}}  {entry.summary}" for entry in entries)
@@ -100,14 +100,14 @@ def _paths(built: Topology) -> Iterator[str]:
 
 @runtime_checkable
 class Named(Protocol):
-    """A setting that says itself what it is, in a word or two."""
+    """A setting that describes itself in a word or two."""
 
     @property
     def described(self) -> str: ...
 
 
 def link_settings(link: Link) -> str:
-    """How far it carries, all settings that are not at their defaults, and what it is like, in a line.
+    """Describe a link in a line: its TTL, all settings that are not at their defaults, and its impairment.
 
     ``message_ttl=1 consumer_ttl=1, dynamically_included_destinations=queue://>, delay=40ms``
     """
@@ -130,7 +130,7 @@ def _default(field: "Field[Any]") -> Any:
 
 
 def _described(value: Any) -> str:
-    """'' for what is only there, and has nothing set in it."""
+    """Return the value in words; '' for a value without settings."""
     if isinstance(value, AnyBroker):
         return value.name
     if isinstance(value, Named):

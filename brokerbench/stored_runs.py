@@ -1,4 +1,4 @@
-"""Finds stored runs by their names, and analyses them by Spark in a process of its own."""
+"""Finds stored runs by name, and analyses them with Spark in a separate process."""
 
 import os
 import sys
@@ -65,9 +65,7 @@ def analyse(runs: Sequence[RunDirectory | str], master: str | None, output: IO[s
         return status
     for run, earlier_ns in zip(folders, before, strict=True):
         if _written_ns(run.summary_path) == earlier_ns:
-            raise UserError(
-                f"{run.path}: the analysis ended with status {status} and no verdict: what it said is above"
-            )
+            raise UserError(f"{run.path}: the analysis ended with status {status} and no verdict: see its output above")
     if stored:  # it ends with the status of the gravest verdict, and with CANNOT_ANALYSE after an error
         return status
     return min((EXIT_STATUS[run.read_verdict()] for run in folders), key=GRAVEST_FIRST.index)
@@ -85,5 +83,5 @@ def _java(run: RunDirectory) -> dict[str, str]:
 
 
 def _written_ns(path: Path) -> int | None:
-    """A Python that fails ends with status 1, as a failed check does: only the file tells them apart."""
+    """Return when the file was written. A crashed Python exits with 1 like a failed check: only the file differs."""
     return path.stat().st_mtime_ns if path.exists() else None

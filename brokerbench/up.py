@@ -1,4 +1,4 @@
-"""Brings a network of brokers up, proves it, tells how to reach it, and takes it down at Ctrl-C.
+"""Brings a network of brokers up, proves it, shows how to connect, and takes it down at Ctrl-C.
 
 `harness.bring_up` does it as for a run, but there is no load, no recording and no report.
 """
@@ -72,7 +72,7 @@ def request(
     runs: Path,
     **wishes: Any,
 ) -> tuple[Request, str]:
-    """What is to be brought up, by the options of the command line, and the reason for the chosen runtime.
+    """Return the request from the command line, and the reason for the chosen runtime.
 
     Raises ValueError, naming option and value.
     """
@@ -85,7 +85,7 @@ def request(
     except ValueError as error:
         raise ValueError(f"--protocol {protocol}: {error}") from error
     if spoken.of_classes:
-        raise ValueError(f"--protocol {protocol}: no run is made, so there are no user classes; leave them out")
+        raise ValueError(f"--protocol {protocol}: there are no user classes without a run; leave them out")
     if "memory" in spoken.distinct:
         raise ValueError(f"--protocol {protocol}: real brokers do not speak it; leave it out")
     if why := no_address_to_bind(bind_host, addresses_here()):

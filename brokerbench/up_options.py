@@ -1,6 +1,6 @@
 """Makes the options of ``brokerbench up`` from the options of a run that concern brokers.
 
-Their types, ranges and defaults are those of a run. ``up`` has its own words for them, and few differences.
+Types, ranges and defaults are the same as for a run. ``up`` has separate help texts, and few differences.
 """
 
 import math
@@ -24,12 +24,12 @@ DIFFERENCES: dict[str, dict[str, Any]] = {
     "--broker-version": {"help": "Version of the brokers as processes, such as 5.16.6."},
     "--distribution": {"help": "A build of the brokers to run as processes."},
     "--overlay": {
-        "help": "YAML file with settings of brokers and JVMs, laid over those of the topology.",
+        "help": "YAML file with settings of brokers and JVMs, which override those of the topology.",
         "type": str,  # none is no file
     },
     "--unset-defaults": {"help": "Write only what topology and overlay set; else brokers' defaults."},
     "--protocol": {
-        "help": "What the canaries speak; or TO:FROM the network.",
+        "help": "Protocol of the canaries; or TO:FROM the network.",
         "default": "stomp",
         "show_default": True,
     },
@@ -44,7 +44,7 @@ DIFFERENCES: dict[str, dict[str, Any]] = {
 
 
 class NumberRange(click.FloatRange):
-    """A range that leaves out what is no number: no comparison holds for ``nan``."""
+    """A range without ``nan``, for which no comparison holds."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         number = super().convert(value, param, ctx)

@@ -1,1 +1,1 @@
-"""The command `brokerbench compare`: runs are made if asked for, then compared, and the answer is told."""
+"""The command `brokerbench compare`: makes runs if requested, compares them and reports the answer."""

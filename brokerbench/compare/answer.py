@@ -1,4 +1,4 @@
-"""Turns the command line of `brokerbench compare` into what is wanted, and comparisons into text and exit status."""
+"""Turns the command line of `brokerbench compare` into a request, and comparisons into text and an exit status."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -20,7 +20,7 @@ def wanted_from(
     markdown: Path | None,
     json_file: Path | None,
 ) -> Wanted:
-    """What was asked, without runs yet. ValueError for outputs of one name, or without a folder."""
+    """Return the request, without runs yet. ValueError for equal output names, or for a missing output folder."""
     files = [path.resolve() for path in (out, markdown, json_file) if path is not None]
     if len(set(files)) < len(files):
         raise ValueError(f"{out}: two of --out, --markdown and --json name the same file: give each a different name")
@@ -51,7 +51,7 @@ def require_folders(files: Iterable[Path]) -> None:
 
 
 def describe(comparisons: Sequence[Comparison], written: Sequence[Path]) -> str:
-    """What stands on the terminal: the answer, the reasons of each verdict, what was left out, the files."""
+    """Return the terminal output: the answer, the reasons for each verdict, omissions, and the files."""
     field = comparisons[0].design.field
     lines = [
         answer(comparisons),

@@ -1,4 +1,4 @@
-"""Plans the runs that `brokerbench compare --scenario` asks for, says what they can tell, and makes them."""
+"""Plans the runs of `brokerbench compare --scenario`, shows what they can detect, and makes them."""
 
 import sys
 from collections.abc import Sequence
@@ -62,7 +62,7 @@ def _with_blocks(text: str, blocks: int | None) -> tuple[str, int | None]:
     if not colon:
         return text, blocks
     if not number.isascii() or not number.isdecimal() or not 1 <= float(number) <= MOST_BLOCKS:
-        rule = f"after the colon stands the number of blocks, 1 to {MOST_BLOCKS:,}, as in steady:7"
+        rule = f"write the number of blocks after the colon, 1 to {MOST_BLOCKS:,}, as in steady:7"
         raise ValueError(f"--scenario {shortened(text)}: {rule}")
     return scenario, int(number)
 

@@ -1,4 +1,4 @@
-"""Proposes the topologies nearest to those that are compared which are equal in brokers.
+"""Proposes the topologies with equal numbers of brokers that are nearest to the compared ones.
 
 An entry of the catalogue has parameters that are counts: `mesh(brokers=5)` has as many brokers as
 `hub-and-spoke(spokes=4)`. Nearest is what changes the fewest arms, and these by the fewest brokers.
@@ -17,7 +17,7 @@ from topologies.model.topology import Topology
 from topologies.model.validity import TopologyInvalid
 
 FARTHEST = 4
-"""By how many brokers the arms that are proposed may be larger than the largest that was named."""
+"""Maximum number of brokers by which proposed arms exceed the largest requested arm."""
 
 
 def nearest_equal(runs: Sequence[RunInfo]) -> str:
@@ -51,12 +51,12 @@ def proposal(texts: Sequence[str]) -> str:
 
 
 def _change(sizes: Sequence[int], count: int) -> tuple[int, int, int]:
-    """How far arms of so many brokers are from those that were named; of two as near ones the larger."""
+    """Sort key: the distance of arms with this number of brokers from the requested ones; on a tie the larger wins."""
     return sum(size != count for size in sizes), sum(abs(size - count) for size in sizes), -count
 
 
 def _of_each_size(text: str, most: int) -> Iterator[tuple[int, str]]:
-    """(brokers, the topology) with one count changed: of a size the last one is the nearest, by the first parameter."""
+    """Yield (brokers, topology) with one count changed. The last of a size is the nearest, by the first parameter."""
     now = len(build(text).brokers)
     if not is_file(text):
         call = entry_call(text)

@@ -27,13 +27,13 @@ def verdicts_in(session: Path) -> tuple[FirstVerdict, ...]:
         return tuple(map(FirstVerdict.of_json, json.loads(path.read_text(encoding="utf-8"))))
     except (OSError, ValueError, TypeError) as error:
         raise ValueError(
-            f"{path}: cannot be read ({error}), and it holds the verdicts that stand: restore it, or make a comparison "
+            f"{path}: cannot be read ({error}), and it holds the first verdicts: restore it, or make a comparison "
             "of its own by --session NAME"
         ) from None
 
 
 def keep(comparisons: Sequence[Comparison], runs: Sequence[Path]) -> None:
-    """Write the verdicts of tests that had none yet, each into the folder of its scenario's runs. RunUnwritable."""
+    """Write new verdicts into the folders of their scenarios' runs. Raises RunUnwritable."""
     for session in _sessions(runs):
         names = {run.name for run in runs if run.parent.resolve() == session.resolve()}
         of_session = [

@@ -1,6 +1,6 @@
 """Makes the runs of a comparison that are missing, one after the other, and analyses all of them once the last ended.
 
-Nothing is analysed beside a run. Each run is a `locust` of its own below a guard, so it ends when this process does.
+Nothing is analysed during a run. Each run is a separate `locust` process below a guard, so it ends with this process.
 """
 
 import json
@@ -44,7 +44,7 @@ Place = tuple[Session, Slot]
 
 
 def check(session: Session) -> list[dict[str, Any]]:
-    """What a run of each arm would be. Raises UserError in the words of the first run that is refused."""
+    """Return a description of a run of each arm. Raises UserError with the message of the first rejected run."""
     would_be_runs = []
     for value in session.values:
         with TemporaryFile("w+", encoding="utf-8") as output:
@@ -62,11 +62,11 @@ def _would_run(text: str, arm: str) -> dict[str, Any]:
         if line.startswith("{"):
             would_be_run: dict[str, Any] = json.loads(line)
             return would_be_run
-    raise UserError(f"{arm}: locust did not say what it would run: leave out options such as --help or --list")
+    raise UserError(f"{arm}: locust did not describe the run: leave out options such as --help or --list")
 
 
 def outlook(session: Session, arms: list[dict[str, Any]], missing: int) -> list[str]:
-    """What is going to be made of one scenario, and how long that takes."""
+    """Describe the runs that will be made of one scenario, and their total duration."""
     runs, again = session.run_count, f" and {session.values[0]} again" if session.control else ""
     lines = [
         f"{session.locustfile.stem}: {counted(len(session.values), 'arm')} by {session.option}: "
@@ -78,7 +78,7 @@ def outlook(session: Session, arms: list[dict[str, Any]], missing: int) -> list[
 
 
 def _beside(session: Session, arms: list[dict[str, Any]]) -> tuple[str, ...]:
-    """What differs between the arms beside the option that makes them, before any run is made."""
+    """Return the other differences between the arms, before any run is made."""
     shapes = [
         Shape(
             value,
@@ -100,7 +100,7 @@ def _beside(session: Session, arms: list[dict[str, Any]]) -> tuple[str, ...]:
 
 
 def can_tell(sessions: Sequence[Session], tests: int) -> list[str]:
-    """What so many blocks can tell. ``tests``: how many Holm covers."""
+    """Describe the verdicts that the blocks can give. ``tests``: the number that Holm covers."""
     needed = needed_blocks(tests)
     needs = f"{counted(tests, 'test')} against {sessions[0].values[0]}: a verdict takes {needed} blocks"
     few = [session for session in sessions if session.blocks < needed]
@@ -138,8 +138,8 @@ def too_short(session: Session, arms: Sequence[Mapping[str, Any]], metrics: Sequ
 def stands(sessions: Sequence[Session]) -> list[str]:
     """The verdicts that more blocks will not change. Raises ValueError for a file of them that cannot be read."""
     return [
-        f"{verdict.scenario}: {verdict.arm} is {verdict.word} in {verdict.figure} by {verdict.blocks} blocks, and this "
-        "verdict stands: more blocks describe"
+        f"{verdict.scenario}: {verdict.arm} is {verdict.word} in {verdict.figure} by {verdict.blocks} blocks, and more "
+        "blocks do not change this verdict: they are only descriptive"
         for session in sessions
         for verdict in verdicts_in(session.folder)
         if session.blocks > verdict.blocks
@@ -164,7 +164,7 @@ def minutes(seconds: float) -> str:
 
 
 def make(sessions: Sequence[Session], say: Say) -> list[Path]:
-    """The folders of all runs, session by session, the first arm's first in each block; makes what is missing.
+    """Make the missing runs, and return the folders of all runs by session, with the first arm first in each block.
 
     Raises ValueError, also while another process makes them.
     """
@@ -247,7 +247,7 @@ def _without_a_run(session: Session) -> list[Slot]:
 
 
 def _note_invalid(place: Place, run: RunDirectory, invalid: Counter[Place], say: Say) -> None:
-    """Say that a run is made again, at most so often."""
+    """Report that a run is made again, up to a limit."""
     info = run.read_run()
     why = info.start_failure or why_invalid(run, info) or f"it ended as {info.state}"
     kind = "not up in time" if info.not_up_in_time else "invalid"
@@ -266,7 +266,7 @@ def _locust() -> list[str]:
 
 
 def _last_words(text: str) -> str:
-    """What a log says last, without Locust's time and logger: its last error, with the lines that belong to it."""
+    """Return the last error of a log with its continuation lines, without Locust's time and logger."""
     lines = [line for line in text.splitlines() if line.strip()]
     errors = [at for at, line in enumerate(lines) if "/ERROR/" in line]
     if not errors:

@@ -1,6 +1,6 @@
 """Plans the runs of a comparison, and finds which of them are made already.
 
-A session is a folder below the runs. It holds the runs, their logs, and `session.json`, which says what was asked. A
+A session is a folder below the runs. It holds the runs, their logs, and `session.json`, which records the request. A
 block holds a run of every arm. Their order is drawn from the session's name, so the same command finds the same plan.
 """
 
@@ -33,9 +33,9 @@ SET_OF_LOCUST = ("-f", "--locustfile", "--headless")
 
 @dataclass(frozen=True)
 class ComparisonRequest:
-    """What the command line asks for, of one scenario or several.
+    """The request on the command line, for one scenario or several.
 
-    ``common_options``: those of every run, as of locust. ``control``: whether each block has a further run of the
+    ``common_options``: Locust options of every run. ``control``: whether each block has another run of the
     first arm.
     """
 
@@ -65,9 +65,9 @@ class Slot:
 
 @dataclass(frozen=True)
 class Session:
-    """What the runs of a comparison are.
+    """The planned runs of a comparison.
 
-    ``values``: of ``option``, one an arm. ``common_options``: those of every run. ``control``: whether each block has
+    ``values``: of ``option``, one per arm. ``common_options``: of every run. ``control``: whether each block has
     a further run of the first arm.
     """
 
@@ -81,7 +81,7 @@ class Session:
     control: bool = False
 
     def slots(self) -> Iterator[Slot]:
-        """Every run of the plan, in the order in which they are made."""
+        """Yield every run of the plan, in the order of execution."""
         for block in range(1, self.blocks + 1):
             runs = [(value, False) for value in self.values] + [(self.values[0], True)] * self.control
             random.Random(f"{self.name} {block}").shuffle(runs)
@@ -125,7 +125,7 @@ class Session:
             )
 
     def begin(self) -> None:
-        """Make the folder, or find what the same command began. ValueError if it holds another comparison."""
+        """Make the folder, or continue in it after a stop. ValueError if it holds another comparison."""
         self.require_own()
         (self.folder / "logs").mkdir(parents=True, exist_ok=True)
         (self.folder / SESSION_FILE).write_text(self._content(), encoding="utf-8")
@@ -136,16 +136,16 @@ class Session:
         return json.dumps(content | {"files": self._files()}, indent=2)
 
     def _files(self) -> dict[str, str]:
-        """The digest of each file that decides what is run: the locustfile, topologies in YAML, and the like."""
+        """Return the digest of each file that defines the runs, such as the locustfile and topologies in YAML."""
         words = (*self.values, *self.common_options, *(word.partition("=")[2] for word in self.common_options))
         files = [self.locustfile, *(Path(text) for text in words if text and Path(text).is_file())]
         return {str(file): hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
 
 
 def planned(request: ComparisonRequest, tests: int) -> Session:
-    """The session that is asked for. ``tests``: primary figures times arms beside the first, of the whole comparison.
+    """Return the requested session. ``tests``: primary figures times arms after the first, over the whole comparison.
 
-    They decide how many blocks a verdict takes. ValueError names the option, the value and the rule.
+    They determine the number of blocks that a verdict needs. ValueError names the option, the value and the rule.
     """
     option, values = arms(request)
     locustfile = locustfile_of(request.scenario)
@@ -164,7 +164,7 @@ def planned(request: ComparisonRequest, tests: int) -> Session:
 
 
 def deciding(options: Sequence[str]) -> tuple[str, ...]:
-    """The options of every run without the one that changes no figure: how long brokers may take to come up.
+    """Return the options of every run without the start timeout, which changes no figure.
 
     A comparison whose brokers took too long goes on with a longer time.
     """
@@ -178,7 +178,7 @@ def deciding(options: Sequence[str]) -> tuple[str, ...]:
 
 
 def progress(sessions: Sequence[Session]) -> str:
-    """What stands once somebody has stopped the runs: ``3 of 14 runs are made and kept``."""
+    """Return the state after an interruption: ``3 of 14 runs are made and kept``."""
     runs_made = sum(len(session.usable_runs()) for session in sessions)
     return f"{runs_made} of {sum(session.run_count for session in sessions)} runs are made and kept"
 
@@ -199,7 +199,7 @@ def why_invalid(directory: RunDirectory, info: RunInfo) -> str:
 
 
 def _runs(folder: Path) -> Iterator[tuple[RunDirectory, RunInfo]]:
-    """The readable runs of a folder, the oldest first; one that was killed as it began may have no whole run.json."""
+    """Yield the readable runs of a folder, oldest first. A run killed early can lack a complete run.json."""
     for path in sorted(folder.glob("*/run.json")):
         directory = RunDirectory(path.parent)
         try:
@@ -210,7 +210,7 @@ def _runs(folder: Path) -> Iterator[tuple[RunDirectory, RunInfo]]:
 
 @cache
 def variable_options() -> tuple[str, ...]:
-    """Options of a run that may make the arms, in the order in which the pages know them. A flag has no values."""
+    """Return the run options that can make the arms, in the order of the pages. A flag has no values."""
     from harness.options.declarations import OPTIONS  # brings requests, and so ssl, before which a night imports Locust
 
     options = (OPTIONS[field] for field in ARM_FIELDS if field in OPTIONS)
@@ -219,7 +219,7 @@ def variable_options() -> tuple[str, ...]:
 
 @cache
 def options_of_results() -> frozenset[str]:
-    """Options of a run about what is kept of it, and where: a comparison decides these itself."""
+    """Return the run options about stored results, which a comparison sets itself."""
     from harness.options.declarations import KEPT, OPTIONS  # as above
 
     return frozenset(option.name for option in OPTIONS.values() if option.section == KEPT)
@@ -229,7 +229,7 @@ def arms(request: ComparisonRequest) -> tuple[str, tuple[str, ...]]:
     """The option that is varied and its values. Raises ValueError."""
     variations = [*([f"topology={request.topologies}"] if request.topologies else []), *request.vary]
     if not variations:
-        raise ValueError("--scenario: also say what the arms are: --topologies A,B or --vary OPTION=A,B")
+        raise ValueError("--scenario: also name the arms: --topologies A,B or --vary OPTION=A,B")
     parted = [text.partition("=") for text in variations]
     options = sorted({option for option, _, _ in parted})
     if len(options) > 1:
@@ -260,7 +260,7 @@ def split_values(text: str) -> Iterable[str]:
 
 
 def stray_word(options: Sequence[str]) -> str:
-    """The first word that is no option, nor the value of the option before it; '' if there is none."""
+    """Return the first word that is neither an option nor an option's value; '' if there is none."""
     before = ""
     for word in options:
         if not word.startswith("-") and (not before.startswith("-") or "=" in before):
@@ -271,13 +271,13 @@ def stray_word(options: Sequence[str]) -> str:
 
 def _check_others(option: str, options: Sequence[str]) -> None:
     if stray := stray_word(options):
-        raise ValueError(f"{stray!r}: is no option of a run; write --OPTION=VALUE, such as --rate=200")
+        raise ValueError(f"{stray!r}: is not an option of a run; write --OPTION=VALUE, such as --rate=200")
     if why := why_not_of_every_run(option, options):
         raise ValueError(why)
 
 
 def why_not_of_every_run(option: str, options: Sequence[str]) -> str:
-    """Which word is no option of every run, and why; '' if all are. ``option``: in which the arms differ."""
+    """Return the word that cannot be an option of every run, and why; '' if all can. ``option``: makes the arms."""
     for name in (word.partition("=")[0] for word in options):
         if name == f"--{option}":
             return f"{name}: the arms differ in it, so it cannot be an option of every run: leave it out"

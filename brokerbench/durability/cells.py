@@ -77,7 +77,7 @@ class Cell:
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """The parts of its name, by which `chosen` finds it."""
+        """The parts of its name, which `chosen` matches."""
         return (self.product, self.version, self.topology, self.setting, self.fault)
 
     def __str__(self) -> str:
@@ -127,7 +127,7 @@ def all_cells() -> Iterator[Cell]:
 
 
 def chosen(only: Iterable[str]) -> list[Cell]:
-    """The cells of which each part is one of a pattern's parts; all without a pattern. Raises ValueError.
+    """Return the cells whose parts all match a pattern; all cells without a pattern. Raises ValueError.
 
     ``only``: patterns such as ``classic,single,never,power``. Parts that are left out match everything.
     """

@@ -74,7 +74,7 @@ class _Maker:
                 self._analyse()
 
     def _missing(self, cell: Cell) -> list[int]:
-        """Its missing rounds but for those that were tried in vain; empty if the first of them was."""
+        """Return the missing rounds of a cell; empty if the first of them failed too often."""
         numbers = missing(rounds_in(self._folders[cell]), self._wanted)
         return [] if numbers and self._failed[cell, numbers[0]] >= MOST_TRIES else numbers
 
@@ -100,7 +100,7 @@ class _Maker:
             self._say(f"  the run could not be made; see {log_path}")
 
     def _analyse(self) -> None:
-        """Analyse what has no analysis yet, and report what each round came to."""
+        """Analyse runs that have no analysis yet, and report the result of each round."""
         waiting = [
             (cell, run)
             for cell, folder in self._folders.items()

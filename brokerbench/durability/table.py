@@ -1,4 +1,4 @@
-"""Reads what each round of a cell came to, and writes the durability table in Markdown."""
+"""Reads the result of each round of a cell, and writes the durability table in Markdown."""
 
 import json
 import re
@@ -25,7 +25,7 @@ MISCOUNTED = re.compile(r"durable subscription .* holds \d+ messages, and gave \
 
 @dataclass(frozen=True)
 class Round:
-    """What one run came to. ``why``: of an unknown round. The figures are those of ``recovery`` in summary.json.
+    """The result of one run. ``why``: of an unknown round. The figures come from ``recovery`` in summary.json.
 
     ``stranded``: messages that no consumer got, because they were on a queue of another broker, such as a mirror's.
     """
@@ -50,7 +50,7 @@ class Round:
 
 
 def round_of(number: int, summary: Mapping[str, Any], faults: Sequence[Mapping[str, Any]]) -> Round:
-    """What a run came to. ``faults``: rows of the event table. Pure.
+    """Return the result of a run. ``faults``: rows of the event table. Pure.
 
     Nothing is kept for certain if no message was at risk, or if the verdict is not ``pass``. There are two exceptions.
     A run may fail because messages were stranded, as on a mirror, if no other message is missing. And a broker may say
@@ -94,9 +94,9 @@ def _cause(error: str) -> str:
 
 
 def rounds_in(folder: Path) -> list[Round]:
-    """The rounds of a cell that were run and analysed, by their numbers; of one that was repeated, the latest.
+    """Return the analysed rounds of a cell by number; for a repeated round, the latest.
 
-    Runs that somebody ended early are left out.
+    Runs that a user ended early are left out.
     """
     by_number: dict[int, Round] = {}
     for run in runs_in(folder):

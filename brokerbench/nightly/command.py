@@ -1,4 +1,4 @@
-"""Runs a night: its runs, its history and its files. What one stop left out, the same command makes."""
+"""Runs a night: its runs, its history and its files. After a stop, the same command makes the rest."""
 
 import sys
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from reports.nightly.judging import Cell, Night, answer, night
 
 @dataclass(frozen=True)
 class NightRequest:
-    """What the command line asks for. ``name``: of the night; ``history``: the folder of earlier nights."""
+    """The request on the command line. ``name``: of the night; ``history``: the folder of earlier nights."""
 
     path: Path
     plan: Plan
@@ -81,7 +81,7 @@ def _judge(request: NightRequest, cells: list[Cell], say: Say) -> Night:
 
 
 def _history(request: NightRequest, cells: list[Cell], environment: str, say: Say) -> history.History:
-    """The history with this night in it. One that cannot be had costs the trend, not the answer."""
+    """Return the history including this night. An unreadable history costs the trend, not the answer."""
     folder = request.history / environment
     try:
         before = history.read(folder)

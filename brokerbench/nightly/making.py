@@ -17,7 +17,7 @@ from reports.comparison.verdicts import SAME_WITHIN
 from reports.nightly.judging import Cell
 from reports.parts.numbers import counted
 
-OWN_NIGHT = "give this plan a night of its own by --night"
+OWN_NIGHT = "start another night for this plan with --night"
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def require_own(folder: Path, night: Sequence[Planned]) -> None:
 
 
 def begin(path: Path, plan: Plan, night: Sequence[Planned], say: Say) -> None:
-    """Checks the options of every run, and says what will be made. ``path``: of the plan.
+    """Check the options of every run, and report the runs that will be made. ``path``: of the plan.
 
     Raises ValueError.
     """
@@ -98,7 +98,7 @@ def begin(path: Path, plan: Plan, night: Sequence[Planned], say: Say) -> None:
 
 
 def make_cells(night: Sequence[Planned], say: Say) -> list[Cell]:
-    """Makes what is missing of every comparison. One whose runs cannot be made does not keep the others from it."""
+    """Make the missing runs of every comparison. A comparison that fails does not stop the others."""
     return [_cell(comparison, at, len(night), say) for at, comparison in enumerate(night, start=1)]
 
 
@@ -124,6 +124,6 @@ def _cell(comparison: Planned, at: int, total: int, say: Say) -> Cell:
 
 
 def _setup(session: Session) -> str:
-    """Eight hexadecimal digits that stand for the runs' options. Gates are no part of it, as they change no figure."""
+    """Return eight hexadecimal digits that identify the runs' options, without gates, which change no figure."""
     options = [option for option in session.common_options if not option.startswith("--check=")]
     return hashlib.sha256(json.dumps([session.option, session.values, options]).encode()).hexdigest()[:8]

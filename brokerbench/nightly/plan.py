@@ -1,4 +1,4 @@
-"""Reads the plan of a nightly benchmark, a YAML file: what is varied, what is run, and what must hold.
+"""Reads the plan of a nightly benchmark from YAML: the varied option, the scenarios, and the gates.
 
     vary: failover                      # the option in which candidates differ from the reference
     reference: randomize=false
@@ -6,7 +6,7 @@
     options: [--rate=200]               # of every run; may be left out
     benchmarks:
       - scenario: steady
-        topologies: [mesh, tree]        # may be left out where the topology is what is varied
+        topologies: [mesh, tree]        # omitted if the plan varies the topology
         blocks: 7                       # may be left out: as many as a verdict takes
         run_time: 30s                   # may be left out: the scenario's
         gates:
@@ -48,7 +48,7 @@ class Value(str):
 
 @dataclass(frozen=True)
 class Benchmark:
-    """A scenario and what must hold of its runs. ``topologies``: empty where the topology is what is varied.
+    """A scenario and its gates. ``topologies``: empty if the plan varies the topology.
 
     ``blocks``: None for as many as a verdict takes. ``run_time``: '' for the scenario's own.
     """
@@ -81,7 +81,7 @@ class Benchmark:
         figures = {gate.metric.path for gate in self.relative}
         if len(figures) > MOST_FIGURES:
             problem = f"{len(figures)} figures against the reference, and at most {MOST_FIGURES} can be judged together"
-            raise TopologyInvalid(f"{problem}, as each one more makes every verdict harder", field="gates")
+            raise TopologyInvalid(f"{problem}, as each additional figure makes every verdict harder", field="gates")
 
     @property
     def relative(self) -> tuple[RelativeGate, ...]:
@@ -97,7 +97,7 @@ class Benchmark:
 
 @dataclass(frozen=True)
 class Short:
-    """What ``--short`` changes, to see that a plan works. ``run_time``: '' for that of each benchmark."""
+    """The changes by ``--short``, which shows that a plan works. ``run_time``: '' to keep that of each benchmark."""
 
     blocks: int = 1
     run_time: str = ""
@@ -135,12 +135,12 @@ class Plan:
         named = [(Path(benchmark.scenario).stem, topology) for benchmark, topology in self.cells()]
         if again := [cell for cell in named if named.count(cell) > 1]:
             place = " on ".join(filter(None, again[0]))
-            rule = "one page and one trend are about one load: leave one out, or write a plan of its own for it"
+            rule = "one page and one trend are about one load: leave one out, or put it into a separate plan"
             raise TopologyInvalid(f"{place} is in the plan twice; {rule}", field="benchmarks")
         for benchmark in self.benchmarks:
             if bool(benchmark.topologies) == (self.vary == TOPOLOGY):
                 how = (
-                    "leave its topologies out, as they are what is varied"
+                    "leave its topologies out, as the plan varies the topology"
                     if benchmark.topologies
                     else "say on which topologies"
                 )
@@ -161,7 +161,7 @@ class Plan:
         return len(self.candidates) * sum(len(benchmark.relative) for benchmark, _ in self.cells())
 
     def cells(self) -> Iterator[tuple[Benchmark, str]]:
-        """Each scenario on each topology; '' where the topology is what is varied."""
+        """Yield each scenario on each topology; '' if the plan varies the topology."""
         for benchmark in self.benchmarks:
             for topology in benchmark.topologies or ("",):
                 yield benchmark, topology
@@ -236,7 +236,7 @@ def read(path: Path) -> Plan:
 
 
 def refused(path: Path, plan: Plan, benchmark: Benchmark, why: str) -> str:
-    """Why a run of a benchmark is refused, in the words of the plan, behind the place that it is about.
+    """Return why a run of a benchmark is rejected, in the words of the plan, after its place in the plan.
 
     ``plan``: as it is run, so perhaps shortened.
     """

@@ -400,7 +400,7 @@ def test_unlike_runs_are_marked_at_the_top(tmp_path: Path) -> None:
     unlike = write_planted(tmp_path, "b", Planted("ring", run={"protocol": "amqp"}))
     wanted = Wanted((write_planted(tmp_path, "a"), unlike), (), 5.0, allow_unlike=True)
     text = parse(render(compared(wanted))).text()
-    marked = text.index("Unlike runs are compared")
+    marked = text.index("The compared runs differ in more than the arms")
     assert marked < text.index("Latency p99:")
     assert "protocol is amqp in b, but stomp in a" in text
 
