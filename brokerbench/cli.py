@@ -359,9 +359,9 @@ def durability(
     """Measure what survives a power failure.
 
     A cell is a product, a topology, a setting of the journal and a fault. Each round is a run of the scenario
-    durability, whose fault begins at another time. A cell is over once so many rounds have an answer, or after twice as
-    many. The same command goes on where it was stopped, and --rounds may be raised. What stands after -- are options of
-    every run, as of locust.
+    durability, whose fault begins at another time. A cell ends after --rounds rounds with an answer, or after twice
+    that number of rounds. The same command continues after a stop, and --rounds can be raised. Options after -- apply
+    to every run, as with locust.
 
     \b
     Exit status: 0 done, 1 cells are without an answer, 2 cannot be made, 130 stopped.

@@ -1,8 +1,8 @@
 """Determines which configurations an additional broker would change, and therefore which brokers must restart.
 
-An entry with counts of brokers is built unchanged, and again with each count raised by one. To any other topology a
-broker is joined by one additional link, like the first link of a broker where clients connect. Both are rendered for
-the same places, and the files compared. A broker reads its configuration when it starts, so each that changes is a restart.
+An entry with counts of brokers is built unchanged, and again with each count raised by one. Other topologies get one
+additional broker and link, like the first link of a broker where clients connect. Both are rendered for the same
+places, and the files compared. A broker reads its configuration when it starts, so each changed file is a restart.
 """
 
 from collections.abc import Iterator

@@ -139,7 +139,7 @@ def stands(sessions: Sequence[Session]) -> list[str]:
     """The verdicts that more blocks will not change. Raises ValueError for a file of them that cannot be read."""
     return [
         f"{verdict.scenario}: {verdict.arm} is {verdict.word} in {verdict.figure} by {verdict.blocks} blocks, and more "
-        "blocks do not change this verdict: they are only descriptive"
+        "blocks do not change this verdict"
         for session in sessions
         for verdict in verdicts_in(session.folder)
         if session.blocks > verdict.blocks

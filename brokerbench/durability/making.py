@@ -1,4 +1,4 @@
-"""Makes the runs of the durability table, one after the other. The same command goes on where it was stopped."""
+"""Makes the runs of the durability table, one after the other. The same command continues after a stop."""
 
 import sys
 import time

@@ -101,8 +101,8 @@ def test_an_entry_says_what_a_broker_more_would_change() -> None:
 
 def test_an_entry_without_a_count_says_what_one_broker_on_one_link_more_would_change() -> None:
     shown = call("topologies", "cross-region-mesh").output
-    line = "one link more, from broker-1 to new-broker, like broker-1-to-broker-2: new-broker new\n"
-    assert f"adding a broker, by what is rendered then and now:\n  {line}" in shown
+    line = "one additional link, from broker-1 to new-broker, like broker-1-to-broker-2: new-broker new\n"
+    assert f"adding a broker, by comparing the rendered files:\n  {line}" in shown
     assert "configuration changes, so restart: broker-1\n" in shown
 
 
@@ -132,7 +132,7 @@ def test_a_file_of_ones_own_is_shown_with_a_picture_and_how_it_grows() -> None:
     assert shown.startswith("producers → branch-1, branch-2, branch-3\n")
     assert "branch-1, branch-2, branch-3 ⇄ head-office\nhead-office == head-office-standby\n" in shown
     assert "\n\nbranch-offices (classic): brokers:" in shown
-    assert "one link more, from branch-1 to new-broker, like branch-1-to-head-office: new-broker new\n" in shown
+    assert "one additional link, from branch-1 to new-broker, like branch-1-to-head-office: new-broker new\n" in shown
     assert "head-office-standby  in city, stands by for head-office" in shown
     assert "1 hop   branch-1 -> head-office" in shown
 
@@ -230,11 +230,11 @@ def test_showing_topologies_imports_neither_spark_nor_locust() -> None:
         (NoJava("no Java 17 or newer was found"), "no Java 17 or newer was found"),
         (
             TypeError("int + str"),
-            "TypeError: int + str (nobody foresaw this: --debug before the command shows where)",
+            "TypeError: int + str (unexpected error: run brokerbench --debug COMMAND for the stack trace)",
         ),
         (
             ModuleNotFoundError("No module named 'lxml'"),
-            "No module named 'lxml': install what is missing with make install",
+            "No module named 'lxml': run make install to install missing packages",
         ),
     ],
 )

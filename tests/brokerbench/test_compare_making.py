@@ -103,7 +103,7 @@ def test_a_comparison_that_is_stopped_in_its_third_run_goes_on_there_and_ends_wi
         (["--", "--runtime", "memory", "--rate", "0"], r"body-bytes 100: --rate 0: must be at least 0.001"),
         (["--", "--no-such-option"], r"body-bytes 100: unrecognized arguments: --no-such-option"),
         (["-t", "forever"], r"body-bytes 100: argument -t/--run-time: 'forever'; write a time of at most 31 days"),
-        (["--", "--help"], r"body-bytes 100: locust did not say what it would run: leave out options such as --help"),
+        (["--", "--help"], r"body-bytes 100: locust did not describe the run: leave out options such as --help"),
     ],
 )
 def test_what_no_run_can_be_made_of_is_one_line_before_any_run_begins(

@@ -47,19 +47,19 @@ def test_a_pair_joins_a_mesh_of_pairs_with_both_of_each_corner_restarted() -> No
 def test_a_parameter_that_adds_no_broker_is_no_growth() -> None:
     assert [growth.change for growth in growths("ring(ttl=2)")] == ["brokers=5"]
     (growth,) = growths("parallel-connectors")
-    assert growth.change == "one link more, from source to new-broker, like queues-1"
+    assert growth.change == "one additional link, from source to new-broker, like queues-1"
 
 
 def test_what_counts_no_brokers_gets_one_at_a_link_like_the_one_that_is_there() -> None:
     assert growths("source-and-sink") == (
-        Growth("one link more, from source to new-broker, like source-to-sink", (NEW,), ("source",), ("sink",)),
+        Growth("one additional link, from source to new-broker, like source-to-sink", (NEW,), ("source",), ("sink",)),
     )
     (growth,) = growths("receivers")
     assert (growth.restarted, growth.untouched) == ((), ("sink", "source"))
 
 
 def test_who_has_no_link_yet_is_joined_by_the_new_broker() -> None:
-    assert growths("single") == (Growth("one link more, from new-broker to broker-1", (NEW,), (), ("broker-1",)),)
+    assert growths("single") == (Growth("one additional link, from new-broker to broker-1", (NEW,), (), ("broker-1",)),)
     (growth,) = growths("live-backup")
     assert growth.restarted == ("broker-1", "broker-1-backup")  # a cluster's members all know each other
 

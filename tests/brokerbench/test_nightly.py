@@ -107,7 +107,7 @@ def test_a_night_that_is_stopped_goes_on_is_judged_and_is_kept_once(tmp_path: Pa
 
     changed = ANight(tmp_path, "monday", "messages.received <= 0")
     assert changed.ended() == 2
-    assert changed.output.splitlines()[-1].endswith("give this plan a night of its own by --night")
+    assert changed.output.splitlines()[-1].endswith("start another night for this plan with --night")
 
 
 @pytest.mark.timeout(900)

@@ -74,7 +74,7 @@ def test_brokers_with_an_authority_of_their_own_are_told_with_it() -> None:
     topology, runtime = network()
     files = ReachFiles(Path("p/brokers.yaml"), Path("p/credentials.env"), Path("p/authority.pem"))
     text = describe(LoadOptions("source-and-sink"), topology, runtime, Path("runs/x"), files)
-    assert "authority   p/authority.pem (whom to trust for TLS)" in text
+    assert "authority   p/authority.pem (certificate authority to trust for TLS)" in text
     assert "--brokers-file p/brokers.yaml --ca-file p/authority.pem\n" in text
 
 
@@ -134,7 +134,7 @@ def test_a_broker_that_cannot_be_asked_has_no_address_for_it_in_that_file(tmp_pa
 def test_brokers_that_are_not_ours_stay_and_no_password_is_shown() -> None:
     topology, runtime = network()
     text = describe(LoadOptions("source-and-sink"), topology, runtime, Path("runs/x"), None)
-    assert text.endswith("They are not ours: they stay as they are. As user 'anna'.")
+    assert text.endswith("brokerbench did not start these brokers, so it leaves them running. Log in as user 'anna'.")
     assert "s3cret" not in text
 
 

@@ -15,7 +15,7 @@ from brokerbench.nightly.making import sessions
 from brokerbench.nightly.plan import Plan, read
 from tests.brokerbench.test_nightly_plan import GOOD, written
 
-OTHER_PLAN = r"nightly-monday: this night began with another plan, .* give this plan a night of its own by --night"
+OTHER_PLAN = r"nightly-monday: this night began with another plan, .* start another night for this plan with --night"
 
 
 @pytest.fixture(autouse=True)
@@ -55,7 +55,7 @@ def test_so_is_one_whose_plan_had_other_scenarios(plan: Plan, tmp_path: Path) ->
 
 def test_a_night_that_another_command_makes_is_refused_at_once(plan: Plan, tmp_path: Path) -> None:
     begin(plan, tmp_path)
-    says = "another command makes these runs at this moment: wait for its end, or give this plan a night of its own"
+    says = "another command makes these runs at this moment: wait for its end, or start another night for this plan"
     with only_one(tmp_path / "nightly-monday"), pytest.raises(ValueError, match=says):
         make_night(plan, tmp_path)
 

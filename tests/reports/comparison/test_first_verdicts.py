@@ -214,6 +214,6 @@ def test_who_asks_for_more_blocks_after_a_verdict_is_told_before_any_run(session
     session_made.compare()
     request = ComparisonRequest("steady", "mesh,hub-and-spoke", (), 14, None, "mine", (), session_made.out)
     (line,) = stands([planned_session(request, 1)])
-    refusal = f"steady: hub-and-spoke is worse in {PRIMARY} by 7 blocks, and this verdict stands: more blocks describe"
+    refusal = f"steady: hub-and-spoke is worse in {PRIMARY} by 7 blocks, and more blocks do not change this verdict"
     assert line == refusal
     assert stands([planned_session(replace(request, blocks=7), 1)]) == []
