@@ -53,7 +53,7 @@ def main(debug: bool) -> None:
 def topologies(name: str | None) -> None:
     """List the topologies, or show one with its links and paths.
 
-    What is shown of one: picture, links, paths, what a broker more would change.
+    Details of a topology: picture, links, paths, and the effect of adding a broker.
 
     NAME: mesh, 'mesh(brokers=5)', or a YAML file of your own.
     """
@@ -78,7 +78,7 @@ def topologies(name: str | None) -> None:
 def list_scenarios(name: str | None) -> None:
     """List the scenarios, or show one with its options.
 
-    What is shown of one: what happens, what it asks, how to run it, its defaults.
+    Details of a scenario: events, question, command line and defaults.
 
     NAME: steady, or a locustfile of your own.
     """

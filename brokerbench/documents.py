@@ -1,7 +1,7 @@
 """Writes all that docs/ repeats of declarations: ``make docs``. A test fails while a page is not as declared.
 
 docs/summary.schema.json and docs/figures.md are made as a whole (`records.documents`). The other pages have parts,
-between ``<!-- NAME: written by make docs -->`` and ``<!-- end -->``. The words of a row stand at its declaration: in
+between ``<!-- NAME: written by make docs -->`` and ``<!-- end -->``. The text of a row is at its declaration: in
 the docstring below a field or of a function.
 """
 

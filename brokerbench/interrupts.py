@@ -1,6 +1,6 @@
 """Stops child processes in order when this process is interrupted.
 
-Signals that end a program become one KeyboardInterrupt. A command that may not outlive this process gets it too.
+Signals that end a program become one KeyboardInterrupt. A command that must not outlive this process gets it too.
 """
 
 import signal
@@ -52,10 +52,10 @@ def run_guarded(
     env: Mapping[str, str] | None = None,
     remove: Sequence[Path] = (),
 ) -> int:
-    """The exit status. ``output``: where its standard output and error go; None: where ours go.
+    """Return the exit status. ``output``: destination of its standard output and error; None: inherit ours.
 
-    What it leaves behind is killed as it ends. A KeyboardInterrupt is passed on as SIGTERM, and raised again once the
-    command has ended. ``remove``: folders that go if this process is killed.
+    Processes that it leaves behind are killed when it ends. A KeyboardInterrupt is passed on as SIGTERM, and raised
+    again once the command has ended. ``remove``: folders that are deleted if this process is killed.
     """
     child = subprocess.Popen(
         guard.command_line(command, remove=remove),

@@ -68,7 +68,7 @@ def management_of(runtime: Runtime, broker: str) -> str:
 
 @contextmanager
 def files_for(runtime: Runtime, topology: Topology) -> Iterator[ReachFiles | None]:
-    """Write the files, and remove them at the end. None for brokers that are not ours: the user has their files."""
+    """Write the files, and remove them at the end. None for external brokers: the user has their files."""
     if not can(runtime.name, Capability.OWNS_BROKERS):
         yield None
         return

@@ -116,7 +116,7 @@ def _impaired(topology: Topology, link: Sequence[str]) -> Topology:
 
 
 def up(request: Request, progress: Say, show: Say) -> int:
-    """Returns the exit status once all is down again: by a signal, or at once for brokers that are not ours.
+    """Return the exit status once everything is down: after a signal, or at once for external brokers.
 
     ``progress`` gets lines while the network comes up and goes down. ``show`` gets the running network. Exceptions are
     for the user to read. After an exception the folder with the brokers' logs stays.

@@ -1,4 +1,4 @@
-"""Reads from a run folder what the report needs, and checks that it is all there.
+"""Reads the data for a report from a run folder, and checks that it is complete.
 
 Every error is a RunUnreadable that names the file, the rule and the next step.
 """

@@ -26,7 +26,7 @@ def nearest_equal(runs: Sequence[RunInfo]) -> str:
 
 
 def proposal(texts: Sequence[str]) -> str:
-    """A sentence with arms that are equal in brokers, and in what they still differ. '' if the arms are equal, or if
+    """Return a sentence with arms of equal numbers of brokers, and their differences. '' if the arms are equal, or if
     one of them is not known here."""
     try:
         sizes = [len(build(text).brokers) for text in texts]

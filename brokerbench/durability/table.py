@@ -53,9 +53,9 @@ def round_of(number: int, summary: Mapping[str, Any], faults: Sequence[Mapping[s
     """Return the result of a run. ``faults``: rows of the event table. Pure.
 
     Nothing is kept for certain if no message was at risk, or if the verdict is not ``pass``. There are two exceptions.
-    A run may fail because messages were stranded, as on a mirror, if no other message is missing. And a broker may say
-    that a durable subscription holds messages which it does not give, if every message was received. Messages that may
-    be where nobody could look count as lost, unless other messages were found there.
+    A run may fail because messages were stranded, as on a mirror, if no other message is missing. And a broker may
+    report that a durable subscription holds messages which it does not deliver, if every message was received. Messages
+    that may be in places that could not be browsed count as lost, unless other messages were found there.
     """
     if dead := [row for row in faults if row["effective_ns"] is not None and row["restored_ns"] is None]:
         return Round(number, NOT_STARTED, why=_cause(str(dead[0]["error"] or "the broker took no login")))

@@ -63,7 +63,7 @@ class ArmFigure:
 class Test:
     """A primary figure of one arm against the first. ``adjusted_p``: by Holm over all tests.
 
-    ``verdict``: the one that stands. ``first``: if it is that of earlier blocks; the other fields are of all blocks.
+    ``verdict``: the valid one. ``first``: set if earlier blocks decided it; the other fields are of all blocks.
     """
 
     figure: ArmFigure

@@ -69,8 +69,8 @@ def primary_metrics(paths: Iterable[str]) -> tuple[Metric, ...]:
     metrics = tuple(_metric(path) for path in wanted)
     if len(metrics) > MOST_PRIMARY:
         raise UserError(
-            f"--primary: {len(metrics)} figures were named, and at most {MOST_PRIMARY} can be primary, as each one "
-            "more makes every verdict harder: leave some out (the page shows others without a verdict)"
+            f"--primary: {len(metrics)} figures were named, and at most {MOST_PRIMARY} can be primary, as each "
+            "additional figure makes every verdict harder: leave some out (the page shows others without a verdict)"
         )
     return metrics
 

@@ -32,8 +32,8 @@ TellsOfARun = Callable[[RunInfo], str]
 class FinishedRun:
     """One analysed run. ``latency``: due to received of the load phase.
 
-    ``by_hops``: the same by the number of brokers that a message crossed, if enough messages did; empty where the
-    protocol does not tell. ``to_add_a_broker``: which brokers must be restarted to add one; '' if that is not known.
+    ``by_hops``: the same by the number of brokers that a message crossed, if enough messages did; empty if the
+    protocol does not report. ``to_add_a_broker``: which brokers must be restarted to add one; '' if that is not known.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Decides what a comparison of two arms in one figure says, with its reasons in plain sentences.
+"""Decides the verdict of a comparison of two arms in one figure, with its reasons in plain sentences.
 
 A verdict requires enough blocks, a test that holds under Holm, and a difference larger than the one declared
 irrelevant. It is `better`, `worse`, `same`, `undecided`, `unstable` or `invalid`.

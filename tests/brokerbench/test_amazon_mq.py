@@ -120,7 +120,7 @@ def test_passwords_are_parameters_that_are_not_shown(entry: str) -> None:
 
 @pytest.mark.parametrize("entry", CLASSIC_ENTRIES)
 def test_every_configuration_is_valid_by_the_brokers_own_schema(entry: str, classic_schema: etree.XMLSchema) -> None:
-    """Amazon MQ fills in what it keeps to itself; what is written must be ActiveMQ's all the same."""
+    """Amazon MQ fills in some settings, but the written configuration must still be valid for ActiveMQ."""
     parameters = {"BridgeUsername": "bridge"}
     for template in read(build(entry)).values():
         parameters |= {name: "ssl://elsewhere:61617" for name in template["Parameters"] if name.endswith("Endpoints")}
@@ -178,7 +178,7 @@ def test_a_link_to_another_region_waits_for_that_stacks_endpoints() -> None:
 
 
 def test_brokers_in_a_circle_get_their_configurations_afterwards() -> None:
-    """CloudFormation refuses resources that wait for each other."""
+    """CloudFormation rejects resources that wait for each other."""
     ring, mesh = only("ring"), only("mesh")
     assert "Broker1Association" in ring["Resources"]
     assert "Configuration" not in ring["Resources"]["Broker1"]["Properties"]

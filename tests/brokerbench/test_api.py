@@ -1,4 +1,4 @@
-"""Checks what a locustfile gets from `brokerbench`, and that nothing is loaded before it asks."""
+"""Checks the names that a locustfile imports from `brokerbench`, and that nothing is loaded before their use."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""`brokerbench compare` writes what was asked, tells its exit status, and writes nothing of what cannot be compared."""
+"""`brokerbench compare` writes the requested files, sets its exit status, and writes nothing without a comparison."""
 
 import json
 from pathlib import Path

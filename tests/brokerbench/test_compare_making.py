@@ -121,7 +121,7 @@ def test_what_no_run_can_be_made_of_is_one_line_before_any_run_begins(
 @pytest.mark.spark
 @pytest.mark.timeout(900)
 def test_a_comparison_goes_on_when_a_broker_took_longer_to_start_than_it_may(tmp_path: Path) -> None:
-    """What the broker logged until then is told, and the run is made again."""
+    """The broker's log is shown, and the run is made again."""
     options = ["--scenario", str(LATE_START), "--", "--runtime", "processes", "--warm-up", "0", "--start-timeout", "15"]
     comparison = Comparison(tmp_path, *options, blocks=1, env={"FIRST_RUN": str(tmp_path / "first")})
     assert comparison.ended() == 0, comparison.output

@@ -49,7 +49,7 @@ class Up:
         compose(self.folder, *arguments, COMPOSE_PROJECT_NAME=self.project, **image(self.topology))
 
     def health(self) -> dict[str, str]:
-        """Of each service: starting, healthy or unhealthy."""
+        """Return the state of each service: starting, healthy or unhealthy."""
         with client_of(find().host) as client:
             containers = client.containers.list(filters={"label": f"com.docker.compose.project={self.project}"})
             return {
@@ -84,7 +84,7 @@ class Up:
 
 
 def compose(folder: Path, *arguments: str, **environment: str) -> str:
-    """As on the machine: the first Compose, or the engine's own. What it prints."""
+    """Run the machine's Compose, or else the engine's plugin, and return its output."""
     tool = ["docker-compose"] if shutil.which("docker-compose") else ["docker", "compose"]
     process = subprocess.run(
         [*tool, *arguments], cwd=folder, env={**os.environ, **environment}, capture_output=True, text=True, check=False
@@ -197,7 +197,7 @@ def test_all_become_healthy_and_the_standby_keeps_what_the_active_had(up: Up) ->
 
 
 def send(up: Up, broker: str, body: bytes) -> None:
-    """Returns once the broker has it."""
+    """Send a message and return once the broker has confirmed it."""
     answered, outcomes = threading.Event(), []
 
     def settled(token: object, outcome: Outcome, settled_ns: int, reason: str) -> None:

@@ -1,4 +1,4 @@
-"""Checks the plan of the durability table, what each run in it came to, and the table."""
+"""Checks the plan of the durability table, the result of each run in it, and the table."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -38,7 +38,7 @@ def test_every_cell_has_a_folder_of_its_own() -> None:
 
 @pytest.mark.parametrize("setup", SETUPS, ids=lambda setup: setup.topology)
 def test_cells_name_brokers_that_are_there(setup: Setup) -> None:
-    """The first one is where producers are, and all of them are those that can lose power together."""
+    """Producers connect to the first broker, and all listed brokers can lose power together."""
     built = build(setup.topology)
     assert tuple(broker.name for broker in built.brokers) == setup.brokers
     assert built.product.name == setup.product
@@ -47,7 +47,7 @@ def test_cells_name_brokers_that_are_there(setup: Setup) -> None:
 
 @pytest.mark.parametrize("cell", CELLS, ids=str)
 def test_the_options_of_a_cell_can_be_read(cell: Any, tmp_path: Any) -> None:
-    """Its settings are fields of its brokers, and its fault can be read."""
+    """The settings are fields of the brokers, and the fault can be parsed."""
     path = tmp_path / "overlay.yaml"
     path.write_text(cell.overlay, encoding="utf-8")
     assert (

@@ -1,4 +1,4 @@
-"""Checks that a guarded command's status is told, and that an interruption ends it in order, with what it started."""
+"""Checks that a guarded command's status is returned, and that an interruption ends it and its children in order."""
 
 import signal
 import subprocess

@@ -1,4 +1,4 @@
-"""Checks what the command line tells a newcomer: `--help`, `brokerbench options`, and a command that is none."""
+"""Checks the help for newcomers: `--help`, `brokerbench options`, and an unknown command."""
 
 import re
 import subprocess
@@ -30,7 +30,7 @@ def options(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def call(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """In a process of its own, because Locust is loaded there."""
+    """Run the command in a separate process, because it loads Locust."""
     command = [sys.executable, "-c", "from brokerbench.cli import main; main()", *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
 

@@ -1,4 +1,4 @@
-"""Checks that the command line tells the exit status of a verdict from that of a failed analysis."""
+"""Checks that the command line distinguishes the exit status of a verdict from a failed analysis."""
 
 import json
 import sys

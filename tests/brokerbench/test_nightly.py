@@ -71,7 +71,7 @@ class ANight:
         return self.process.wait(timeout_s)
 
     def usable_runs(self) -> list[str]:
-        """The runs of which the history has figures."""
+        """Return the runs with figures in the history."""
         (folder,) = (self.runs / "nightly-history").iterdir()
         return sorted({run for path in folder.iterdir() for run in pq.read_table(path)["run_id"].to_pylist()})
 

@@ -1,4 +1,4 @@
-"""Checks that a plan is read, and that a wrong one is refused with its line, its field and what to write instead."""
+"""Checks that a plan is parsed, and that an invalid plan is rejected with its line, its field and a correction."""
 
 from pathlib import Path
 

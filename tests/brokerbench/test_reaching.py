@@ -1,4 +1,4 @@
-"""Checks that a user is told everything needed to connect to a running network, and that no password is shown."""
+"""Checks that the output has everything needed to connect to a running network, and shows no password."""
 
 import shlex
 import sys

@@ -18,7 +18,7 @@ TABLES = sorted((Path(__file__).parent / "golden").glob("refused-*.txt"))
 
 @pytest.fixture(autouse=True)
 def known_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every machine refuses the same, and no test starts a run."""
+    """Make rejections the same on every machine, and start no run."""
 
     def start(_session: object) -> None:
         raise AssertionError("it was not refused before runs were tried")

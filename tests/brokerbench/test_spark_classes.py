@@ -1,4 +1,4 @@
-"""The file of Spark's classes is used by the Java that made it, and is no trouble to any other."""
+"""The file of Spark's classes is used by the Java that made it, and ignored by any other."""
 
 import os
 import subprocess
@@ -27,7 +27,7 @@ MANY = 3_000
 
 
 def session(archive: Path, java: Java, folder: Path) -> str:
-    """What a session that is given the file says on the terminal."""
+    """Return the terminal output of a session that gets the file."""
     log = f"-Xlog:class+load:file={folder / 'loaded.log'}"
     environment = {**os.environ, **spark_environment(java, folder / "java")}
     command = [sys.executable, "-c", SESSION, str(archive), log]

@@ -1,4 +1,4 @@
-"""A command for runs that another one makes, or that belong to another plan, is refused before anything starts."""
+"""A command for runs that another command makes, or that belong to another plan, is rejected before it starts."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -40,6 +40,6 @@ def test_a_load_that_ends_by_count_takes_more_messages(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("messages", [None, 600])
 def test_rates_take_no_number_of_messages(tmp_path: Path, messages: float | None) -> None:
-    """None: where the rate changes, nobody knows beforehand how many there will be."""
+    """None: if the rate changes, the number of messages is not known in advance."""
     assert not too_short(session(tmp_path), [arm(messages)], [RATE])
     assert not too_short(session(tmp_path), [arm(None)], [P99])

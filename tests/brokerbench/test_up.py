@@ -1,4 +1,4 @@
-"""Checks that `brokerbench up` starts a network, tells how to reach it, and leaves nothing however it ends."""
+"""Checks that `brokerbench up` starts a network, shows how to connect, and leaves nothing behind however it ends."""
 
 import os
 import re
@@ -35,7 +35,7 @@ UP_TIMEOUT_S = 120.0
 
 
 class Up:
-    """One `brokerbench up` on processes, in a folder of its own."""
+    """One `brokerbench up` with the process runtime, in a separate folder."""
 
     def __init__(self, folder: Path, *arguments: str) -> None:
         self._out, self._stderr = folder / "out", folder / "stderr"

@@ -1,4 +1,4 @@
-"""Folders of runs as the analysis leaves them, written once a session; nobody changes them."""
+"""Folders of runs as the analysis leaves them, written once per session and never changed."""
 
 from pathlib import Path
 

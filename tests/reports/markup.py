@@ -1,4 +1,4 @@
-"""What a test wants to know of a page: its elements with their attributes, and its text."""
+"""Parses a page into its elements with their attributes, and its text."""
 
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
@@ -35,7 +35,7 @@ class Parsed(HTMLParser):
         return [attributes for name, attributes in self.elements if name == tag]
 
     def text(self) -> str:
-        """What is read: no script, no style."""
+        """Return the visible text, without scripts and styles."""
         shown = (text for tags, text in self.texts if not {"script", "style"} & set(tags))
         return " ".join(" ".join(shown).split())
 

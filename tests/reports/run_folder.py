@@ -37,7 +37,7 @@ FORWARDED_MS = 0.7
 PRODUCERS, CONSUMERS = (0, 1, 2, 3), (4, 5)
 """The clients at each broker: client 14 is the first consumer at the second broker."""
 NEVER_BACK = 3
-"""Of the producers of the frozen broker: this one finds no other broker."""
+"""The producer of the frozen broker that finds no other broker."""
 LAST_SUCCESS_MS, NOTICED_MS = 50, 1_000
 """Before and after the broker is frozen: its producers' last success, and their loss of it."""
 READY_MS, SENT_AGAIN_MS, SUCCESS_MS = 4, 5, 10
@@ -74,7 +74,7 @@ class Plan:
         return [(self.names[i], self.names[j]) for i, j in (mesh if self.links is None else self.links)]
 
     def back_ns(self, producer: Any) -> Any:
-        """When a producer of the frozen broker, or an array of such, is connected again, from the load's start."""
+        """Return when a producer of the frozen broker (or each of an array) reconnects, from the load's start."""
         assert self.fault_s
         return int(self.fault_s[0] * S) + NOTICED_MS * MS + (producer + 1) * 100 * MS
 
@@ -85,7 +85,7 @@ def write_run_folder(parent: Path, plan: Plan = Plan()) -> Path:
 
 
 def summary(plan: Plan = Plan()) -> dict[str, Any]:
-    """The summary of such a run, for the test to change."""
+    """Return the summary of the planned run, for the test to change."""
     whole: dict[str, Any] = json.loads((Path(_analysed(plan).name) / RUN_ID / "summary.json").read_text())
     return whole
 

@@ -1,4 +1,4 @@
-"""Checks that nobody believes a run whose files were changed after its analysis."""
+"""Checks that a run is rejected if its files were changed after its analysis."""
 
 import json
 import shutil

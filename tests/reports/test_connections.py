@@ -1,4 +1,4 @@
-"""Checks what the report says of a load whose clients become more."""
+"""Checks the report of a load with a growing number of clients."""
 
 from records.clients import Connections, ConnectionStep
 from reports.load import connections_sentence, connections_table

@@ -1,4 +1,4 @@
-"""Checks that the chart and the table of the messages of each consumer show what the result table holds."""
+"""Checks that chart and table of the messages of each consumer match the result table."""
 
 import numpy as np
 import pyarrow as pa

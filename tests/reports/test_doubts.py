@@ -83,7 +83,7 @@ def test_steal_is_told_from_one_per_cent(tmp_path: Path) -> None:
 
 @given(st.floats(0.0, 3.0), st.floats(0.0, 3.0), st.sampled_from([1, 2, 16]))
 def test_no_machine_is_more_than_100_per_cent_busy_or_stolen(busy: float, stolen: float, cores: int) -> None:
-    """``busy``, ``stolen``: of all cores, as samples say."""
+    """``busy``, ``stolen``: share of all cores in the samples."""
     run = replace(run_info(Plan(load_s=10)), machine={"cores": cores})
     rows = [
         (second, "", "machine", "", metric, round(share * cores * 1e9))

@@ -1,4 +1,4 @@
-"""Checks that what is exported is read back as the run has it, by the libraries that others read it with."""
+"""Checks that common libraries read exported files back with the values of the run."""
 
 import csv
 import io

@@ -1,4 +1,4 @@
-"""Checks the table that compares each link's settings with what was measured."""
+"""Checks the table that compares each link's settings with the measured values."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Checks that a report's first sentence answers its scenario's question, and what is named as a probable cause."""
+"""Checks that a report's first sentence answers its scenario's question, and the named probable cause."""
 
 from dataclasses import replace
 from typing import Any, cast
@@ -42,7 +42,7 @@ def sentences_of(scenario: str, run: RunInfo = RUN, **changed: Any) -> str:
 
 
 def kinds(**changed: dict[str, int]) -> dict[str, KindCounts]:
-    """Each of 100 messages, of which all were received, or what is said of it."""
+    """Return kinds of 100 messages each, all received unless ``changed`` differs."""
     whole = dict.fromkeys(KindCounts.__annotations__, 0) | {"expected": 100, "received": 100}
     return cast(dict[str, KindCounts], {kind: whole | changed.get(kind, {}) for kind in KINDS})
 

@@ -1,4 +1,4 @@
-"""Checks that percentiles match those of the samples, to the width of a bucket."""
+"""Checks that percentiles match the samples, to the width of a bucket."""
 
 from math import ceil
 
@@ -28,7 +28,7 @@ samples = st.lists(st.integers(-(10**9), 10**11), min_size=1, max_size=200)
 
 
 def rows(*columns: dict[str, object]) -> pa.Table:
-    """Latency rows with defaults for what a test does not care about."""
+    """Return latency rows with defaults for columns that a test ignores."""
     usual: dict[str, object] = {
         "measure": "due_to_received",
         "from_broker": "a",

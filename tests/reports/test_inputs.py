@@ -1,4 +1,4 @@
-"""Checks the errors for runs that cannot be reported: each says what is wrong and what to do."""
+"""Checks the errors for runs that cannot be reported: each has the problem and the next step."""
 
 import json
 import shutil

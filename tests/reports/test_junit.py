@@ -1,4 +1,4 @@
-"""Checks that JUnit XML and Markdown say of a run what its summary says, whatever its names are."""
+"""Checks that JUnit XML and Markdown match a run's summary, with any names."""
 
 import copy
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Checks that a report shows what each kind of messages lost, if the run had several kinds."""
+"""Checks that a report shows the losses of each kind of message, if the run had several kinds."""
 
 from typing import Any, cast
 

@@ -1,4 +1,4 @@
-"""Checks what a report says of mirrors that lagged when their broker was killed."""
+"""Checks the report of mirrors that lagged when their broker was killed."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Checks that the page is complete, self-contained and accessible, and says what is missing."""
+"""Checks that the page is complete, self-contained and accessible, and names missing figures."""
 
 import json
 import re

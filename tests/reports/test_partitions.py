@@ -66,7 +66,7 @@ def first_sentence(text: str) -> str:
 
 
 def check_fate(text: str, made_up: Summary) -> None:
-    """The whole is what the sends ask for. One part is what was received; each count that is not 0 has another."""
+    """The whole is the expected messages. One part is the received messages; each nonzero count is another part."""
     messages: dict[str, int] = {**cast(dict[str, int], made_up["messages"])}
     sentence = first_sentence(text)
     whole, *parts = numbers(sentence)

@@ -1,4 +1,4 @@
-"""Checks what the report says of faults: the first sentence, the dots and the tables."""
+"""Checks the report of faults: the first sentence, the dots and the tables."""
 
 from pathlib import Path
 from typing import Any, cast

@@ -1,4 +1,4 @@
-"""Checks what the report says of a load whose rate changes."""
+"""Checks the report of a load whose rate changes."""
 
 from analysis.load.limits import NOTHING
 from records.load import Limit, StepResult

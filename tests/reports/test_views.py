@@ -1,4 +1,4 @@
-"""Checks that charts, tables and the network drawing show what the result tables hold."""
+"""Checks that charts, tables and the network drawing match the result tables."""
 
 from itertools import combinations
 from typing import Any
@@ -171,7 +171,7 @@ def test_boxes_never_overlap_and_stand_within_the_drawing(count: int, hub: bool)
 
 @given(st.integers(1, 12), st.integers(1, 4), st.booleans())
 def test_pairs_and_regions_stand_together(count: int, regions: int, paired: bool) -> None:
-    """No box overlaps another. A standby touches its active broker. Each region's frame holds its own brokers only."""
+    """No box overlaps another. A standby touches its active broker. Each region's frame contains only its brokers."""
     names = [f"b{at}" for at in range(count)]
     standby_of = {f"{name}-standby": name for name in names} if paired else {}
     region_of = {name: f"region-{at % regions}" for at, name in enumerate(names)}

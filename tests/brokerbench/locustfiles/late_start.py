@@ -12,7 +12,7 @@ from drivers.users.locust_users import ConsumerUser, ProducerUser
 from topologies.runtimes.own import OwnBrokers
 
 MARK = Path(os.environ["FIRST_RUN"])
-"""A file that the first run makes: its broker is late, and that of no later one."""
+"""A file that the first run makes. Only the first run's broker starts late."""
 LATE: list[bool] = []
 _accepts_connections = OwnBrokers._listens
 

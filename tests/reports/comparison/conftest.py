@@ -1,4 +1,4 @@
-"""Planted comparisons, made once a session; nobody changes them."""
+"""Planted comparisons, made once per session and never changed."""
 
 from pathlib import Path
 

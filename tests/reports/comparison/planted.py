@@ -1,4 +1,4 @@
-"""Writes folders of finished runs with figures that a test chooses: what a comparison reads, and no more."""
+"""Writes folders of finished runs with figures that a test chooses, with only the files that a comparison reads."""
 
 import json
 from collections.abc import Sequence
@@ -110,7 +110,7 @@ def one_fault() -> list[dict[str, Any]]:
 
 
 def merged(whole: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
-    """``whole`` with these values in place of its own, however deep they are."""
+    """Return ``whole`` with these values replaced, at any depth."""
     return whole | {
         key: merged(whole[key], value) if isinstance(value, dict) and isinstance(whole.get(key), dict) else value
         for key, value in changes.items()
@@ -144,7 +144,7 @@ def write_with_controls(parent: Path, scales: Sequence[tuple[float, float, float
 
 
 def noisy(seed: int, blocks: int, ratios: Sequence[float], deviation: float = 0.05) -> list[list[float]]:
-    """``scales`` for `write_blocks`: each block has a level of its own, each run its noise, each arm its ratio."""
+    """Return ``scales`` for `write_blocks`: each block has its level, each run its noise, each arm its ratio."""
     random = np.random.default_rng(seed)
     levels = np.exp(random.normal(0, 0.2, blocks))
     noise = np.exp(random.normal(0, deviation, (blocks, len(ratios))))

@@ -1,4 +1,4 @@
-"""A comparison says at its top what differs between its arms beside the thing that makes them."""
+"""A comparison page begins with the other differences between its arms."""
 
 from dataclasses import replace
 from pathlib import Path

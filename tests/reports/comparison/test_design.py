@@ -1,4 +1,4 @@
-"""Arms and blocks are formed from runs, and unlike runs are refused by the field that differs."""
+"""Arms and blocks are formed from runs, and unlike runs are rejected with the field that differs."""
 
 import shutil
 from dataclasses import replace

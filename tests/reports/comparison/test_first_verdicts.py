@@ -89,7 +89,7 @@ def test_an_invalid_run_is_told_whatever_verdict_stands() -> None:
 
 
 def test_who_adds_blocks_until_a_verdict_comes_finds_no_more_than_the_level_says() -> None:
-    """Two arms that do not differ, looked at after 7, 8, … 14 blocks: the first verdict is that of 7."""
+    """Two equal arms are examined after 7, 8, … 14 blocks: the verdict after 7 blocks is kept."""
     random, times, alarms, without = np.random.default_rng(8), 80, 0, 0
     for _ in range(times):
         arms, standing = planted(random, 14, [{}, {}]), ()

@@ -1,4 +1,4 @@
-"""The page, the Markdown and the JSON of a comparison say what was planted, and say it alike."""
+"""The page, the Markdown and the JSON of a comparison show the planted values consistently."""
 
 import base64
 import csv
@@ -255,7 +255,7 @@ def test_several_scenarios_share_a_page_a_table_and_one_level(under_both: tuple[
     table = arm_table(under_both)
     assert [*dict.fromkeys(row.scenario for row in table.rows)] == ["steady", "failover", ""]
     titles = [row.title for row in table.rows]
-    assert titles.count("latency p99, ms") == 1, "a figure stands under the first scenario that has it"
+    assert titles.count("latency p99, ms") == 1, "a figure belongs under its first scenario"
     assert [cell.value for cell in table.row("messages lost").cells] == ["22", "22"]
 
 

@@ -1,4 +1,4 @@
-"""Verdicts raise no more false alarms than their level says, and find planted effects where they are."""
+"""The rate of false alarms of verdicts is within their level, and planted effects are found."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ from reports.parts.histogram import Histogram
 CPU = "throughput.cpu_ms_per_message_brokers"
 P50, P99, MAX = (f"latency_ms.due_to_received.{name}" for name in ("p50", "p99", "max"))
 USUAL = 0.0687 / 2**0.5
-"""Spread of a run such that ratios of two spread as those that docs/comparing.md states the power for."""
+"""Spread of a run that gives ratios of two runs the spread for which docs/comparing.md states the power."""
 
 
 def run(name: str, values: dict[str, float | None], verdict: str = "pass", doubtful: Sequence[str] = ()) -> FinishedRun:

@@ -1,4 +1,4 @@
-"""Checks how gates are read, and that one which could never say anything is refused with what to write instead."""
+"""Checks how gates are parsed, and that a meaningless gate is rejected with a correction."""
 
 from math import log
 

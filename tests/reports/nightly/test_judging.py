@@ -61,7 +61,7 @@ def test_the_same_for_a_figure_of_which_more_is_better(tmp_path: Path) -> None:
 
 
 def test_a_difference_that_is_allowed_is_not_red_however_surely_it_is_one(tmp_path: Path) -> None:
-    """19 % slower where 20 % is allowed: told to be more in 5 % of nights at most, which is one in twenty."""
+    """A candidate that is 19 % slower where 20 % is allowed is red in at most 5 % of nights."""
     nights = [planned(cell(tmp_path / str(seed), 1.19, deviation=0.05, seed=seed)) for seed in range(20)]
     assert sum(bool(one_night.results_with("fail")) for one_night in nights) <= 3
 
