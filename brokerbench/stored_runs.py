@@ -83,5 +83,5 @@ def _java(run: RunDirectory) -> dict[str, str]:
 
 
 def _written_ns(path: Path) -> int | None:
-    """Return when the file was written. A crashed Python exits with 1 like a failed check: only the file differs."""
+    """Return when the file was written. A crash and a failed check both exit with 1: only the file shows which."""
     return path.stat().st_mtime_ns if path.exists() else None
