@@ -3,9 +3,11 @@
 They inherit the user's environment, except for variables that would silently change Java, Spark, Python or matplotlib.
 """
 
+import os
 import sys
 from collections.abc import Mapping
 from io import TextIOWrapper
+from pathlib import Path
 
 JAVA = ("JAVA_TOOL_OPTIONS", "JDK_JAVA_OPTIONS", "_JAVA_OPTIONS", "CLASSPATH")
 """Variables from which every JVM reads additional options."""
@@ -30,13 +32,22 @@ def for_java(inherited: Mapping[str, str]) -> dict[str, str]:
 def for_job(inherited: Mapping[str, str], *, local: bool) -> dict[str, str]:
     """Return the environment of an analysis or a report, which run as separate Python processes.
 
-    They write UTF-8 and import nothing from the current folder, where the user may have files of any name. ``local``:
+    They write UTF-8 and import nothing from the current folder, where the user may have files of any name. Nor do they
+    import from ``PYTHONPATH``, which may have another polars, unless brokerbench itself is found there. ``local``:
     Spark runs on this machine only, so its variables, which are meant for a cluster, are left out.
     """
     job = {name: value for name, value in for_java(inherited).items() if name not in PYTHON}
+    if local and not _holds_brokerbench(job.get("PYTHONPATH", "")):
+        job.pop("PYTHONPATH", None)
     job = {name: value for name, value in job.items() if not name.startswith(POLARS)}
     settings = {"PYTHONSAFEPATH": "1", "PYTHONUTF8": "1", "PYTHONIOENCODING": "utf-8"}
     return (without_spark(job) if local else job) | settings
+
+
+def _holds_brokerbench(python_path: str) -> bool:
+    """Whether one of the folders in ``PYTHONPATH`` is the one from which this module was imported."""
+    home = Path(__file__).resolve().parents[1]
+    return any(Path(folder).resolve() == home for folder in python_path.split(os.pathsep) if folder)
 
 
 def without_spark(inherited: Mapping[str, str]) -> dict[str, str]:

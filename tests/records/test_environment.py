@@ -1,10 +1,13 @@
 """Checks which of the user's variables reach a JVM, an analysis and a report."""
 
 import io
+import os
 import sys
+from pathlib import Path
 
 import pytest
 
+import records.environment
 from records.environment import JAVA, escape_unprintable, for_java, for_job, without_spark
 
 OWN = {"PATH": "/bin", "HOME": "/home/me", "PYTHONPATH": "/lib", "http_proxy": "http://proxy:3128"}
@@ -23,7 +26,7 @@ def test_java_always_has_the_same_locale(locale: str) -> None:
 
 def test_a_local_job_ignores_spark_variables() -> None:
     job = for_job({**OWN, **CLUSTER}, local=True)
-    assert job.items() >= OWN.items()
+    assert job.items() >= {name: value for name, value in OWN.items() if name != "PYTHONPATH"}.items()
     assert not {*CLUSTER} & {*job}
 
 
@@ -36,6 +39,18 @@ def test_a_job_imports_nothing_from_the_current_folder() -> None:
     assert job["PYTHONSAFEPATH"] == "1"
     assert job["PYTHONIOENCODING"] == "utf-8"
     assert not {"PYTHONOPTIMIZE", "PYTHONWARNINGS"} & {*job}
+
+
+def test_a_local_job_imports_nothing_from_pythonpath() -> None:
+    """It may have another polars or matplotlib, or a sitecustomize that prints where Spark reads a port."""
+    assert "PYTHONPATH" not in for_job(OWN, local=True)
+    assert for_job(OWN, local=False)["PYTHONPATH"] == "/lib"
+
+
+def test_brokerbench_may_itself_be_on_pythonpath() -> None:
+    home = str(Path(records.environment.__file__).parents[1])
+    on_path = {"PYTHONPATH": os.pathsep.join(("/lib", home, ""))}
+    assert for_job(on_path, local=True)["PYTHONPATH"] == on_path["PYTHONPATH"]
 
 
 @pytest.mark.parametrize("local", [False, True])
