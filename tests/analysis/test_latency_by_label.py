@@ -124,6 +124,7 @@ def test_a_backlog_makes_every_label_doubtful(tmp_path: Path) -> None:
 
 
 @pytest.mark.spark
+@pytest.mark.usefixtures("spark")
 def test_the_whole_analysis_has_them_too(tmp_path: Path) -> None:
     """By Spark's plan, with a check in run.json on the slow class."""
     checks = (

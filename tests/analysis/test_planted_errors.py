@@ -252,7 +252,7 @@ def test_a_subscriber_of_a_topic_that_got_nothing_is_told_in_the_first_sentence(
         "missing_unconfirmed": 1_000,
     }
     assert answer(summary).startswith(
-        "Of 2,000 receptions of 1,000 messages sent, 1,000 took place; 1,000 unconfirmed and missing. Of those that"
+        "Of 2,000 receptions of 1,000 messages sent, 1,000 took place; 1,000 unconfirmed and missing. Of the messages"
     )
 
 

@@ -142,7 +142,7 @@ def test_repeats_with_the_brokers_mark_are_no_duplicates_and_are_told(spark: Spa
 def test_a_subscriber_that_heard_nothing_is_told_in_the_first_sentence(spark: SparkSession, tmp_path: Path) -> None:
     analysed = planted_run(tmp_path, "a deaf subscriber")
     answer = (
-        "Of 2,000 receptions of 1,000 messages sent, 1,000 took place; 1,000 unconfirmed and missing. Of those that"
+        "Of 2,000 receptions of 1,000 messages sent, 1,000 took place; 1,000 unconfirmed and missing. Of the messages"
     )
     analysed.says("pass", answer)
 

@@ -62,7 +62,7 @@ def namespace(**changes: Any) -> Namespace:
         ("producers", "2.5", "--producers 2.5: must be a whole number"),
         ("broker_memory", "lots", "--broker-memory lots: must be a whole number"),
         ("drain_timeout", "-1", "--drain-timeout -1: must be more than 0"),
-        ("runtime", "cloud", "--runtime cloud: not known"),
+        ("runtime", "cloud", "--runtime cloud: unknown runtime"),
         ("broker_version", "5.16.6", "--broker-version 5.16.6 --runtime memory: no broker is started; leave it out"),
         ("distribution", "/mine", "--distribution /mine --runtime memory: no broker is started; leave it out"),
     ],
