@@ -22,14 +22,13 @@ def order_service(tmp_path: Path) -> str:
 @pytest.mark.spark
 @pytest.mark.amqp
 def test_orders_have_a_latency_of_their_own(order_service: str, tmp_path: Path) -> None:
-    """Archive and SlowDashboard each get a copy of all telemetry; the slow one works 12 ms on each message."""
+    """Archive and SlowDashboard each get a copy of all telemetry. `test_latency_by_label` has planted latencies."""
     outcome = make_run(order_service, "--runtime", "processes", "--warm-up", "5", runs=tmp_path / "runs")
     by_label = outcome.summary["latency_by"]
     counts = {name: latency["count"] for name, latency in by_label["consumer_classes"].items()}
     assert counts["OrderConsumer"] == pytest.approx(2 * 40 * 20, abs=4)
     assert counts["SlowDashboard"] == counts["Archive"] == pytest.approx(2 * 25 * 20, abs=4)
     assert by_label["destinations"]["queue://orders"] == by_label["consumer_classes"]["OrderConsumer"]
-    assert by_label["consumer_classes"]["SlowDashboard"]["p50"] > by_label["consumer_classes"]["OrderConsumer"]["p50"]
     (check,) = (check for check in outcome.summary["checks"] if "OrderConsumer" in check["name"])
     assert check["value"] == by_label["consumer_classes"]["OrderConsumer"]["p99"]
     report = (outcome.run / "report.html").read_text(encoding="utf-8")
