@@ -11,7 +11,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from math import floor, log
 from threading import Lock
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 FIXED, POISSON = "fixed", "poisson"
 ARRIVALS = (FIXED, POISSON)
@@ -23,7 +23,9 @@ BLOCKS_KEPT = 64
 
 
 class Arrivals(Protocol):
-    """The places of one producer's slots, in ascending order."""
+    """The places of one producer's slots, in ascending order. ``kind``: one of `ARRIVALS`."""
+
+    kind: ClassVar[str]
 
     def place(self, slot: int) -> float:
         """Return the place of slot 0, 1, 2 …"""
@@ -34,6 +36,8 @@ class Arrivals(Protocol):
 
 class FixedArrivals:
     """Slot ``n`` is at place ``n``."""
+
+    kind: ClassVar[str] = FIXED
 
     def place(self, slot: int) -> float:
         """See `Arrivals.place`. An int, so that due times stay exact for any number of slots."""
@@ -50,6 +54,8 @@ class PoissonArrivals:
     Places are computed in blocks: only the ends of all blocks and the places of recent blocks are kept. The lock is for
     the threads of a process that ask for the same producer's places.
     """
+
+    kind: ClassVar[str] = POISSON
 
     def __init__(self, seed: int, client: int) -> None:
         self._name = f"{seed}:arrivals:{client}"

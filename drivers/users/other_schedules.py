@@ -2,7 +2,6 @@
 
 from typing import NamedTuple
 
-from records.arrivals import FIXED, POISSON, PoissonArrivals
 from records.rate_steps import parse_steps, text_of
 from records.send_schedule import Schedule, SteppedSchedule, producer_schedule
 
@@ -21,9 +20,8 @@ class DescribedSchedule(NamedTuple):
 
 def described(schedule: Schedule) -> DescribedSchedule:
     """Return the description of a producer's schedule."""
-    arrivals = POISSON if isinstance(schedule.arrivals, PoissonArrivals) else FIXED
     steps = text_of(schedule.steps) if isinstance(schedule, SteppedSchedule) else ""
-    return DescribedSchedule(arrivals, schedule.rate_per_s, schedule.start_ns, steps)
+    return DescribedSchedule(schedule.arrivals.kind, schedule.rate_per_s, schedule.start_ns, steps)
 
 
 def schedule_of(description: DescribedSchedule, seed: int, producer: int) -> Schedule:

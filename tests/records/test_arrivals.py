@@ -3,10 +3,11 @@
 from itertools import pairwise
 from math import exp
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from records.arrivals import BLOCK, BLOCKS_KEPT, FIXED, POISSON, PoissonArrivals, arrivals_of, most_astray
+from records.arrivals import ARRIVALS, BLOCK, BLOCKS_KEPT, FIXED, POISSON, PoissonArrivals, arrivals_of, most_astray
 from records.rate_steps import RateStep
 from records.send_schedule import producer_schedule
 from records.units import NS_PER_S
@@ -64,6 +65,12 @@ def test_places_of_blocks_that_were_dropped_are_computed_again() -> None:
     for block in range(1, BLOCKS_KEPT + 2):
         arrivals.place(block * BLOCK)
     assert arrivals.place(10) == first
+
+
+@pytest.mark.parametrize("kind", ARRIVALS)
+def test_arrivals_know_their_kind(kind: str) -> None:
+    """Another process creates the same arrivals from it."""
+    assert arrivals_of(kind, 1, 1).kind == kind
 
 
 def test_two_clients_and_two_seeds_have_different_arrivals() -> None:
