@@ -1,1 +1,1 @@
-"""The scenarios, one question each, as locustfiles."""
+"""Scenarios as locustfiles. Each answers one question."""

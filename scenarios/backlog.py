@@ -1,6 +1,6 @@
-"""The consumers leave the second broker of their group, and come back 15 s later at the first.
+"""Consumers disconnect from the second broker in their group and return 15 s later on the first one.
 
-Asks: how long does the network take to bring them what piled up meanwhile, and does it leave messages behind?
+Asks: how long does the network take to deliver the backlog to them, and does it leave messages behind?
 """
 
 from brokerbench import ConsumerUser, Hold, ProducerUser, Scenario, Stay, no_acked_send_lost, run
@@ -29,6 +29,6 @@ run(
         entries={"consumers": 2},
         question=__doc__,
         answered_by=("faults",),
-        limited_on_purpose="the consumers are away, and what piles up meanwhile is the question",
+        limited_on_purpose="the scenario measures the backlog that builds up while the consumers are away",
     )
 )

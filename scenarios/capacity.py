@@ -1,6 +1,6 @@
-"""Durable messages, faster and faster: twice the rate as long as it is held, then closer and closer to the limit.
+"""Producers send durable messages at rising rates: the rate doubles until the topology cannot hold it, then narrows in.
 
-Asks: which rate does this topology hold, what limits it, and how does latency rise on the way there?
+Asks: which rate does this topology hold, what limits it, and how does latency rise with the rate?
 """
 
 from brokerbench import (

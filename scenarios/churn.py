@@ -1,6 +1,6 @@
-"""Producers connect to a broker for each message, as functions in a cloud do, send it and disconnect.
+"""Producers connect to a broker for each message, as cloud functions do, send it and disconnect.
 
-Asks: what does a connection for each message cost the brokers and the messages, beside connections that stay?
+Asks: how much do brokers and messages pay for a connection per message, compared with permanent connections?
 """
 
 from brokerbench import (

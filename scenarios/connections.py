@@ -1,6 +1,6 @@
-"""Clients connect in steps, each with a small load, until a broker refuses one, or connecting or a message takes long.
+"""Clients with a small load each connect in steps until a broker refuses one, or connecting or messages become slow.
 
-Asks: how many connections does this topology hold, what is the limit, and what do more of them cost messages?
+Asks: how many connections can this topology hold, which limit comes first, and how much latency do connections add?
 """
 
 from brokerbench import (

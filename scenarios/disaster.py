@@ -1,6 +1,6 @@
-"""The broker in use is killed under load, and its clients move to the mirror. It never comes back.
+"""The broker in use is killed under load and never comes back. Its clients move to the mirror.
 
-Asks: what is lost, what comes twice, and how far did the mirror lag behind at the kill?
+Asks: which messages are lost, which are delivered twice, and how far behind was the mirror at the kill?
 """
 
 from brokerbench import (
@@ -22,7 +22,7 @@ from brokerbench import (
 class DisasterProducer(ProducerUser):
     group = "producers"
     destination, body_bytes, durable = "queue://disaster", 1_024, True
-    sends_per_second = 20  # so many that some are in flight when the broker dies
+    sends_per_second = 20  # enough to have some in flight when the broker dies
     fixed_count = 12
 
 

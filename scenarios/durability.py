@@ -1,10 +1,10 @@
-"""Messages rest in the stores of brokers when a broker's machine loses power.
+"""A broker's machine loses power while messages are in the broker's store.
 
-Asks: which confirmed messages survive a power failure, and which of them would have survived the end of the process?
+Asks: which confirmed messages survive a power failure, and which of them would survive a crash of the broker process?
 """
 
-# A message that a consumer has taken cannot be lost any more. So the consumers of queues are away from 1 s to 12 s of
-# the load, and durable subscribers, which cannot be, are hardly as fast as the producers.
+# A message cannot be lost once a consumer has taken it. So the queue consumers are away from 1 s to 12 s of the load.
+# Durable subscribers cannot be away, so they are barely as fast as the producers.
 from brokerbench import (
     ConsumerUser,
     Hold,
@@ -18,7 +18,7 @@ from brokerbench import (
     somebody_cut_off,
 )
 
-LARGE_BYTES = 200 * 1024  # Artemis writes messages from 100 KiB on to files of their own
+LARGE_BYTES = 200 * 1024  # Artemis writes messages from 100 KiB to separate files
 
 
 class DurabilityProducer(ProducerUser):
@@ -69,7 +69,7 @@ class LargeConsumer(OfAQueue):
 
 class DurableSubscriber(DurabilityConsumer):
     destination, durable_subscription = "topic://durability.topic", True
-    work_ms, prefetch = "exponential(95)", 1  # on average hardly as fast as 10 messages per second
+    work_ms, prefetch = "exponential(95)", 1  # on average barely 10 messages per second
 
 
 run(
@@ -92,6 +92,6 @@ run(
         question=__doc__,
         answered_by=("kinds", "faults"),
         warm_up_s=1,
-        limited_on_purpose="the consumers are away, and what survives of the messages that wait is the question",
+        limited_on_purpose="the scenario measures which waiting messages survive while the consumers are away",
     )
 )

@@ -1,6 +1,6 @@
-"""A broker under its clients is killed, and comes back 15 s later on the store that it left.
+"""A broker is killed under load and restarts 15 s later on the store that it left.
 
-Asks: how long is each client cut off, and what becomes of the messages that were in flight?
+Asks: how long are clients cut off, and which messages in flight are lost or repeated?
 """
 
 from brokerbench import (
@@ -20,7 +20,7 @@ from brokerbench import (
 class FailoverProducer(ProducerUser):
     group = "producers"
     destination, body_bytes, durable = "queue://failover", 1_024, True
-    sends_per_second = 20  # so many that some are in flight when the broker dies, on a fast machine too
+    sends_per_second = 20  # enough to have some in flight when the broker dies, even on a fast machine
     fixed_count = 24
 
 

@@ -1,6 +1,6 @@
-"""The broker at the far end of a link is killed. Its standby takes over, and the link goes on to it.
+"""The broker at the far end of a link is killed. Its standby takes over, and the link reconnects to the standby.
 
-Asks: how long do messages wait for the link, and does the change of its end lose or repeat one?
+Asks: how long do messages wait for the link, and does the reconnection lose or repeat messages?
 """
 
 from brokerbench import (

@@ -1,6 +1,6 @@
-"""Messages to many queues of a network from the first moment on: 100 queues, or as many as --destinations says.
+"""Messages go to many queues from the start: 100 queues, or the number given by --destinations.
 
-Asks: how long until messages flow on every queue, and what do so many queues cost the brokers of a network?
+Asks: how long until messages flow on every queue, and how much CPU and memory do many queues cost the brokers?
 """
 
 from brokerbench import (

@@ -1,9 +1,9 @@
-"""Red and blue messages on one queue: those who want red ones are at the second broker, those for blue at the third.
+"""One queue has red and blue messages. Consumers of red ones are at the second broker, of blue ones at the third.
 
-Asks: does a link hand over only what the far side selects, or bring messages to where nobody takes them?
+Asks: does a link forward only messages that the far side selects, or also messages that no consumer there takes?
 """
 
-# With conduit subscriptions a link asks for a queue's messages without the consumers' selectors.
+# With conduit subscriptions, a link subscribes to a queue without the consumers' selectors.
 from typing import ClassVar
 
 from brokerbench import (
@@ -22,7 +22,8 @@ from brokerbench import (
 class SelectorsProducer(ProducerUser):
     group = "producers"
     destination, body_bytes, durable = "queue://selectors", 1_024, True
-    # Brokers hand messages to their links in turn: if the colours took turns, each would find its link by chance.
+    # Brokers forward messages over their links in turn. If the colours alternated too, each colour would reach its
+    # link by chance.
     properties: ClassVar = {"colour": ["red", "blue", "blue", "red", "blue", "red", "red", "blue"]}
     sends_per_second = 10
     fixed_count = 6
@@ -51,7 +52,7 @@ run(
         entries={"consumers": 3},
         question=__doc__,
         answered_by=("fate",),
-        limited_on_purpose="messages that nobody selects are the question",
-        warm_up_s=5,  # where messages are stranded, the latency says little of how the brokers warm up
+        limited_on_purpose="the scenario measures messages that no consumer selects",
+        warm_up_s=5,  # with stranded messages, latency shows little about the brokers' warm-up
     )
 )

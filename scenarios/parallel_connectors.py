@@ -1,6 +1,6 @@
-"""Several connections between two brokers share the messages of one queue. Each carries 500 kB a second at most.
+"""Several connections between two brokers share the messages of one queue. Each carries at most 500 kB per second.
 
-Asks: do they carry more than one connection does, and do messages stay in order?
+Asks: do several connections carry more messages than a single connection, and do messages stay in order?
 """
 
 from brokerbench import (
@@ -26,7 +26,7 @@ class CrossingProducer(ProducerUser):
 class CrossingConsumer(ConsumerUser):
     group = "consumers"
     destination = "queue://crossing"
-    fixed_count = 1  # of several, each would have an order of its own
+    fixed_count = 1  # several consumers would each see a different order
 
 
 run(
@@ -39,6 +39,6 @@ run(
         link=PARALLEL,
         question=__doc__,
         answered_by=("rate",),
-        warm_up_s=5,  # over one connection messages come later and later
+        warm_up_s=5,  # over a single connection, latency keeps rising
     )
 )

@@ -1,6 +1,6 @@
-"""The link between two brokers is cut under load, and mended 15 s later.
+"""The link between two brokers is cut under load and restored 15 s later.
 
-Asks: what becomes of the messages for the other side, and how long do they take to arrive after the cut?
+Asks: are messages for the other side lost or repeated, and how long do they take to arrive after the cut?
 """
 
 from brokerbench import (

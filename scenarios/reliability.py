@@ -1,6 +1,6 @@
-"""Persistent and other messages go to a queue, to a topic and to durable subscriptions, and a broker is killed.
+"""Persistent and non-persistent messages go to a queue, a topic and durable subscriptions. Then a broker is killed.
 
-Asks: which of these six kinds of messages are lost when a broker dies, and do JMS's promises hold?
+Asks: which of these six kinds of messages are lost when a broker dies, and does the broker keep the JMS guarantees?
 """
 
 from brokerbench import ConsumerUser, Hold, KillBroker, ProducerUser, Scenario, each_delivered, run, somebody_cut_off
@@ -86,7 +86,7 @@ run(
         ),
         default_topology="mesh",
         load=Hold(for_s=50),
-        # what JMS promises: once and only once; of the others only the figures tell
+        # JMS guarantees these two kinds once and only once. The others are only counted.
         checks=(each_delivered("queue_persistent"), each_delivered("durable_topic_persistent")),
         faults=(KillBroker("consumers", at_s=10, for_s=15),),
         premises=(somebody_cut_off(),),

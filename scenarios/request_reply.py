@@ -1,6 +1,6 @@
-"""Requesters at one side of a network, repliers at the other; each reply goes to a temporary queue of its requester.
+"""Requesters are at one side of a network, repliers at the other. Replies go to each requester's temporary queue.
 
-Asks: do replies find their way back over the links, and how long is the round trip?
+Asks: do replies get back over the links, and how much time does the round trip take?
 """
 
 from brokerbench import (
@@ -38,6 +38,6 @@ run(
         checks=(no_acked_send_lost(), none_stranded(), no_send_refused()),
         question=__doc__,
         answered_by=("latency",),
-        warm_up_s=5,  # where replies are refused, no latency settles
+        warm_up_s=5,  # if brokers refuse replies, latency never settles
     )
 )

@@ -1,6 +1,6 @@
-"""Every broker in turn is stopped in order and started again under load, each once the one before it is back.
+"""Each broker is shut down in order and restarted under load, one after the other.
 
-Asks: what do clients notice of it, is a message lost or doubled, and how long does it take?
+Asks: how does the restart affect clients, are messages lost or duplicated, and how long does the restart take?
 """
 
 from brokerbench import (
@@ -37,7 +37,7 @@ run(
         checks=(no_acked_send_lost(), every_client_back()),
         faults=(RollingRestart("all", at_s=10),),
         premises=(somebody_cut_off(),),
-        brokers=2,  # in turn
+        brokers=2,  # one after the other
         question=__doc__,
         answered_by=("faults",),
         warm_up_s=5,

@@ -1,6 +1,6 @@
-"""One consumer beside the producers, two of the same queue at the far side of a link.
+"""A queue has one consumer on the producers' broker and two consumers at the far side of a link.
 
-Asks: which share of the messages does each consumer get, and what do the link's settings change about it?
+Asks: which share of the messages does each consumer get, and how do the link's settings change the shares?
 """
 
 from brokerbench import (

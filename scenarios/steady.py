@@ -1,6 +1,6 @@
-"""Producers send durable messages at a steady rate, and consumers take them, each at a broker of its client group.
+"""Producers send durable messages at a steady rate, and consumers take them. Clients connect to their group's brokers.
 
-Asks: does this topology deliver each message once, how fast, and what does the way through the network cost?
+Asks: does this topology deliver each message once, how fast, and how much latency does each link add?
 """
 
 from brokerbench import (
@@ -30,7 +30,7 @@ class SteadyProducer(ProducerUser):
 class SteadyConsumer(ConsumerUser):
     group = "consumers"
     destination = "queue://steady"
-    fixed_count = 2  # fewer than a mesh has brokers: a broker serves its own consumers first, and nothing would cross
+    fixed_count = 2  # fewer than a mesh's brokers: a broker serves its own consumers first, so nothing would cross
 
 
 run(

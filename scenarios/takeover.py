@@ -1,6 +1,6 @@
-"""The active broker of a pair is killed under its clients. Its standby takes over, and later the killed one returns.
+"""The active broker of a pair is killed under load. Its standby takes over, and later the killed broker restarts.
 
-Asks: how long until the standby serves the clients, and does the handover of the store lose or repeat a message?
+Asks: how long until the standby serves the clients, and does the takeover of the store lose or repeat messages?
 """
 
 from brokerbench import (
@@ -21,7 +21,7 @@ from brokerbench import (
 class TakeoverProducer(ProducerUser):
     group = "producers"
     destination, body_bytes, durable = "queue://takeover", 1_024, True
-    sends_per_second = 20  # so many that some are in flight when the broker dies
+    sends_per_second = 20  # enough to have some in flight when the broker dies
     fixed_count = 12
 
 
@@ -42,6 +42,6 @@ run(
         question=__doc__,
         answered_by=("faults",),
         warm_up_s=5,
-        pair="producers",  # the fault takes its active broker
+        pair="producers",  # the fault kills its active broker
     )
 )

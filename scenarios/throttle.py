@@ -1,6 +1,6 @@
-"""A slow consumer beside the producers; two fast ones of the same queue beyond a link that has a rate limit.
+"""A queue has a slow consumer on the producers' broker and two fast ones beyond a link with a rate limit.
 
-Asks: how many messages a second does the limited link forward, and does the slow consumer keep its share?
+Asks: how many messages per second does the limited link forward, and does the slow consumer keep its share?
 """
 
 from brokerbench import (
@@ -27,7 +27,7 @@ class NearConsumer(ConsumerUser):
     group = "consumers"
     destination = "queue://throttle"
     stays = (Stay(place=0),)
-    work_ms, prefetch = 15, 10  # 66 messages a second at most: with the limit of the link it can take all that is sent
+    work_ms, prefetch = 15, 10  # at most 66 messages per second: enough, with the link's limit
     fixed_count = 1
 
 
@@ -48,6 +48,6 @@ run(
         question=__doc__,
         answered_by=("shares",),
         warm_up_s=5,
-        limited_on_purpose="a link with a rate limit is the question",
+        limited_on_purpose="the scenario measures a link with a rate limit",
     )
 )

@@ -1,9 +1,9 @@
-"""Three queues, each with consumers at another broker: the first, the second and the third of their group.
+"""Each of three queues has its consumers on a different broker: the first, second or third in their group.
 
-Asks: how many links may messages cross, and consumers be known over, before a queue gets none, and where do they wait?
+Asks: how many links can messages and subscriptions cross before a queue gets no messages, and where do messages wait?
 """
 
-# On a ring the three brokers are one, two and three links from the producers. On a mesh each is one link away.
+# On a ring, the three brokers are one, two and three links from the producers. On a mesh, each is one link away.
 from brokerbench import (
     ConsumerUser,
     Hold,
@@ -64,7 +64,7 @@ run(
         entries={"consumers": 3},
         question=__doc__,
         answered_by=("fate",),
-        limited_on_purpose="messages that cannot go on are the question",
-        warm_up_s=5,  # where messages are stranded, the latency says little of how the brokers warm up
+        limited_on_purpose="the scenario measures messages that the network cannot forward",
+        warm_up_s=5,  # with stranded messages, latency shows little about the brokers' warm-up
     )
 )

@@ -1,6 +1,6 @@
-"""Links between regions are slow. Some messages stay in the region where they are sent, others have to cross.
+"""Links between regions are slow. Some messages stay in the region where they are sent, others cross to another region.
 
-Asks: what do delays between regions cost a message that stays, one that crosses, and the throughput of the links?
+Asks: how do delays between regions affect local messages, crossing messages, and the throughput of the links?
 """
 
 from brokerbench import (
@@ -32,7 +32,7 @@ class FarProducer(ProducerUser):
 
 
 class NearConsumer(ConsumerUser):
-    """At the first broker where producers enter."""
+    """Connects to the first broker in the producers' group."""
 
     group = "producers"
     destination = "queue://wan.near"
@@ -41,7 +41,7 @@ class NearConsumer(ConsumerUser):
 
 
 class FarConsumer(ConsumerUser):
-    """At the fourth broker of its group, counted round: in `cross-region-mesh` it is the one in the other region."""
+    """Connects to the fourth broker in its group, counting round: in `cross-region-mesh`, it is in the other region."""
 
     group = "consumers"
     destination = "queue://wan.far"

@@ -527,7 +527,7 @@ def test_the_same_backlog_is_no_doubt_where_a_scenario_is_limited_on_purpose(
             send(recorder, seq, due_of(seq))
             receive(recorder, seq, LOAD_NS + seq * 20 * MS + 5 * MS)
 
-    directory = planted(half, replace(INFO, limited_on_purpose="a link with a rate limit is the question"))
+    directory = planted(half, replace(INFO, limited_on_purpose="the scenario measures a link with a rate limit"))
     summary = quietly(directory.path)
     assert (summary["offered_rate"]["held"], summary["offered_rate"]["note"]) == (None, "")
     assert summary["timing"]["doubtful"] == {}

@@ -51,10 +51,10 @@ def test_every_command_of_a_scenarios_page_can_be_run(name: str, arguments: str)
 @pytest.mark.parametrize(
     ("name", "arguments", "why"),
     [
-        ("backlog", [], "the consumers are away"),
-        ("throttle", [], "a link with a rate limit"),
-        ("ttl", [], "messages that cannot go on"),
-        ("message_selectors", [], "messages that nobody selects"),
+        ("backlog", [], "the scenario measures the backlog"),
+        ("throttle", [], "the scenario measures a link with a rate limit"),
+        ("ttl", [], "the scenario measures messages that the network cannot forward"),
+        ("message_selectors", [], "the scenario measures messages that no consumer selects"),
         ("capacity", [], "the rate changes, and each rate is reported as held or not"),
         ("connections", [], "the number of clients grows"),
         ("steady", ["--rate", "100,200@20s"], "the rate changes"),
