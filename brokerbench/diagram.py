@@ -10,7 +10,7 @@ from topologies.model.link import Link
 from topologies.model.topology import Topology
 
 ANCHOR = "topology"
-DRAWN = (".region", ".pair", ".broker", ".link", ".flow", ".opener")
+DRAWN = (".region", ".pair", ".broker", ".link", ".flow", ".opener", ".mark", ".legend")
 OWN_STYLE = "svg { background: var(--card); font-family: system-ui, sans-serif; }"
 
 
@@ -48,7 +48,10 @@ def _entrances(topology: Topology, broker: str) -> tuple[Clients, ...]:
 
 def _edge(link: Link) -> Edge:
     flows = tuple(Flow(sender, receiver, None, None) for sender, receiver in link.directions)
-    return Edge(LinkInfo(link.name, link.opened_by.name, link.to.name, link.duplex, link.kind), flows)
+    ends = (link.opened_by.name, link.to.name)
+    rules = link.destination_rules
+    info = LinkInfo(link.name, *ends, link.duplex, link.kind, tls=link.uses_tls, destination_rules=rules)
+    return Edge(info, flows)
 
 
 def _style() -> str:

@@ -17,7 +17,7 @@ from records.rate_steps import RateStep
 from records.routes import Route
 from records.schemas import SCHEMA_VERSION
 
-RUN_VERSION = 12
+RUN_VERSION = 13
 PRODUCER, CONSUMER = "producer", "consumer"  # the roles of users
 State = Literal["starting", "running", "ended", "interrupted", "failed"]
 NEVER_BEGAN: dict[State, str] = {
@@ -132,6 +132,8 @@ class LinkInfo:
     to: str
     duplex: bool
     kind: str = "networkConnector"  # networkConnector | clusterConnection | amqpConnection | RECEIVERS
+    tls: bool = False
+    destination_rules: tuple[str, ...] = ()  # the settings that choose which destinations it carries: "field: value"
     proxied: bool = False  # it went through a proxy, which applied these settings:
     delay_ms: int = 0  # one way, both ways alike
     jitter_ms: int = 0

@@ -125,6 +125,8 @@ def _links(topology: Topology) -> tuple[LinkInfo, ...]:
             link.to.name,
             link.duplex,
             _kind(link),
+            tls=link.uses_tls,
+            destination_rules=link.destination_rules,
             proxied=link in through,
             **asdict(link.impairment or Impairment()),
         )

@@ -1,16 +1,17 @@
 """Draws the network, with what flowed over its links and how many clients each broker had."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from math import hypot, sqrt
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from records.run import LinkInfo, RunInfo
-from reports.network.layout import BOX_WIDTH, PAIR_EDGE, Frame, Layout, layout
+from reports.network.layout import BOX_WIDTH, MARGIN, PAIR_EDGE, Frame, Layout, layout
 from reports.parts.numbers import counted, significant
 from reports.parts.style import opening
 from reports.parts.values import Cell, Chart, Column, Columns, Table, table_of
@@ -145,6 +146,7 @@ def network_table(net: NetworkDrawing) -> Table:
         ("Link", None, lambda row: row[0].name),
         ("Opened by", None, lambda row: row[0].opened_by),
         ("Duplex", None, lambda row: "yes" if row[0].duplex else "no"),
+        *_marked_columns(net),
         ("Forwarded", 0, lambda row: row[1].forwarded),
         ("Mean msg/s in the load", 1, lambda row: row[1].per_s),
     )
@@ -156,6 +158,17 @@ def network_table(net: NetworkDrawing) -> Table:
         "This topology has no links.",
         sortable=True,
     )
+
+
+def _marked_columns(net: NetworkDrawing) -> Columns:
+    """Columns for TLS and for settings of destinations, each only if a link has it."""
+    links = [edge.link for edge in net.edges]
+    columns: list[tuple[str, None, Callable[[Any], Cell]]] = []
+    if any(link.tls for link in links):
+        columns.append(("TLS", None, lambda row: "yes" if row[0].tls else "no"))
+    if any(link.destination_rules for link in links):
+        columns.append(("Destinations", None, lambda row: "; ".join(row[0].destination_rules) or "all"))
+    return columns
 
 
 def clients_table(run: RunInfo, net: NetworkDrawing) -> Table:
@@ -181,6 +194,16 @@ FEW_LINKS = 10
 BROAD = 760
 """Drawings wider than this are scrolled on a phone, not shrunk."""
 LONGEST_NAME = 19
+MARK_RADIUS, LEGEND_HEIGHT, LEGEND_CHARACTER = 10, 34, 7.6
+MARKS = {
+    "tls": ("M-4 -1h8v6h-8zM-2.5 -1v-2a2.5 2.5 0 0 1 5 0v2", "TLS", "a padlock is TLS"),
+    "filter": (
+        "M-5 -4.5h10l-4 5v4.5l-2 -1v-3.5z",
+        "carries chosen destinations",
+        "a funnel is a link that carries chosen destinations",
+    ),
+}
+"""Signs on links: the path of a padlock and of a funnel, and the words of the legend and of the lead."""
 Point = tuple[float, float]
 
 
@@ -255,9 +278,60 @@ def draw_network(net: NetworkDrawing, anchor: str, title: str, description: str)
     frames += "".join(_pair_svg(node, on) for node in net.nodes if node.standby_of in on.placed.centres)
     nodes = "".join(_node_svg(node, on.placed.centres[node.name], on.box_height) for node in net.nodes)
     dots = "".join(_dot(edge, on) for edge in drawn)
-    view_box = f"0 0 {on.placed.width:.0f} {on.placed.height:.0f}"
+    marks = "".join(_marks_svg(edge, on) for edge in drawn)
+    legend = _legend_svg({kind for edge in drawn for kind in _marks_of(edge.link)}, on.placed.height)
+    height = on.placed.height + (LEGEND_HEIGHT if legend else 0)
+    view_box = f"0 0 {on.placed.width:.0f} {height:.0f}"
     css = "chart broad" if on.placed.width > BROAD else "chart"
-    return opening(anchor, title, description, view_box, css) + frames + edges + nodes + dots + "</svg>"
+    return (
+        opening(anchor, title, description, view_box, css) + frames + edges + nodes + dots + marks + legend + "</svg>"
+    )
+
+
+def _marks_of(link: LinkInfo) -> dict[str, str]:
+    """Return the marks of a link, each with its explanation."""
+    marks = {"tls": f"{link.name} uses TLS"} if link.tls else {}
+    if link.destination_rules:
+        marks["filter"] = f"{link.name}: {'; '.join(link.destination_rules)}"
+    return marks
+
+
+def _marks_svg(edge: Edge, on: Canvas) -> str:
+    """Signs on the link, nearer to the broker that opened it: links that cross in the middle stay apart."""
+    opener, opposite = on.placed.centres[edge.link.opened_by], on.placed.centres[edge.link.to]
+    lane = _lane(edge, edge.link.opened_by, on)
+    start, end = _ends(opener, opposite, on.box_height, lane.aside if lane else 0.0)
+    ux, uy = _unit(start, end)
+    length = hypot(end[0] - start[0], end[1] - start[1])
+    scale = max(0.5, min(on.weight, lane.width / (2 * MARK_RADIUS) if lane else 1.0))
+    marks = _marks_of(edge.link)
+    step = 2 * MARK_RADIUS * scale
+    first = length * (0.15 if lane else 0.44) - step * (len(marks) - 1) / 2
+    places = (first + step * at for at in range(len(marks)))
+    return "".join(
+        _mark_svg(kind, (start[0] + ux * along, start[1] + uy * along), scale, explanation)
+        for (kind, explanation), along in zip(marks.items(), places, strict=True)
+    )
+
+
+def _mark_svg(kind: str, centre: Point, scale: float, explanation: str = "") -> str:
+    x, y = centre
+    title = f"<title>{escape(explanation)}</title>" if explanation else ""
+    return (
+        f'<g class="mark" transform="translate({x:.1f} {y:.1f}) scale({scale:.2f})">{title}'
+        f'<circle r="{MARK_RADIUS}"/><path d="{MARKS[kind][0]}"/></g>'
+    )
+
+
+def _legend_svg(kinds: Iterable[str], top: float) -> str:
+    """Explain the marks below the drawing."""
+    parts, x = [], float(MARGIN)
+    for kind in (kind for kind in MARKS if kind in kinds):
+        text = MARKS[kind][1]
+        parts.append(_mark_svg(kind, (x + MARK_RADIUS, top + 10), 1.0))
+        parts.append(f'<text class="legend" x="{x + 2 * MARK_RADIUS + 6:.1f}" y="{top + 15:.1f}">{text}</text>')
+        x += 2 * MARK_RADIUS + 6 + LEGEND_CHARACTER * len(text) + MARGIN
+    return "".join(parts)
 
 
 def _region_svg(name: str, frame: Frame) -> str:
@@ -415,6 +489,10 @@ def network_chart(net: NetworkDrawing) -> Chart:
         "brokers is a pair, a dotted frame is a region. In each box: open "
         "client connections, at the start → the end of the load where they differ."
     )
+    kinds = {kind for edge in net.edges for kind in _marks_of(edge.link)}
+    if kinds:
+        signs = " and ".join(MARKS[kind][2] for kind in MARKS if kind in kinds)
+        lead += f" {signs[0].upper()}{signs[1:]}: the table has the details."
     if not net.nodes:
         return Chart("network", title, lead, network_table(net), missing="run.json names no brokers.")
     return Chart("network", title, lead, network_table(net), svg=draw_network(net, "network", title, lead))

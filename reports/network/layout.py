@@ -85,10 +85,13 @@ def _stacks(names: Sequence[str], standby_of: Mapping[str, str]) -> dict[str, li
 
 def _in_regions(by_region: Mapping[str, Sequence[str]], pairs: Sequence[Pair], height: float) -> Layout:
     """Each region as it would be alone, in a frame; side by side, or one below the other where that is too broad."""
-    alone = {region: _in_one(tops, pairs, height) for region, tops in by_region.items()}
-    widths = {region: each.width + 2 * REGION_EDGE - 2 * MARGIN for region, each in alone.items()}
+    # Side by side, the brokers of a line are one below the other: links to another region then cross no broker.
+    alone = {region: _in_one(tops, pairs, height, upright=True) for region, tops in by_region.items()}
+    side_by_side = sum(map(_framed_width, alone.values())) + REGION_GAP * (len(alone) - 1) <= BROADEST
+    if not side_by_side:
+        alone = {region: _in_one(tops, pairs, height) for region, tops in by_region.items()}
+    widths = {region: _framed_width(each) for region, each in alone.items()}
     heights = {region: each.height + 2 * REGION_EDGE + REGION_NAME - 2 * MARGIN for region, each in alone.items()}
-    side_by_side = sum(widths.values()) + REGION_GAP * (len(alone) - 1) <= BROADEST
     broadest, highest = max(widths.values()), max(heights.values())
     centres: dict[str, Place] = {}
     frames: dict[str, Frame] = {}
@@ -106,11 +109,15 @@ def _in_regions(by_region: Mapping[str, Sequence[str]], pairs: Sequence[Pair], h
     return Layout(width, height, centres, {region: frame for region, frame in frames.items() if region})
 
 
-def _in_one(names: Sequence[str], pairs: Sequence[Pair], box_height: float) -> Layout:
-    """Return places for brokers that belong together."""
+def _framed_width(region: Layout) -> float:
+    return region.width + 2 * REGION_EDGE - 2 * MARGIN
+
+
+def _in_one(names: Sequence[str], pairs: Sequence[Pair], box_height: float, *, upright: bool = False) -> Layout:
+    """Return places for brokers that belong together. ``upright``: whether a line goes down."""
     chain = chain_of(names, pairs)
     if chain is not None and len(chain) <= LONGEST_LINE:
-        return _in_a_line(chain, box_height)
+        return _in_a_column(chain, box_height) if upright else _in_a_line(chain, box_height)
     if len(names) > LEAST_TREE and hub_of(names, pairs) is None and (levels := levels_of(names, pairs)):
         return _in_a_tree(levels, box_height)
     hub = hub_of(names, pairs)
@@ -177,6 +184,14 @@ def _in_a_line(chain: Sequence[str], box_height: float) -> Layout:
     leftmost = MARGIN + BOX_WIDTH / 2
     return Layout(
         width, height, {n: (leftmost + (BOX_WIDTH + LINE_GAP) * at, height / 2) for at, n in enumerate(chain)}
+    )
+
+
+def _in_a_column(chain: Sequence[str], box_height: float) -> Layout:
+    step, x = box_height + LEVEL_GAP, MARGIN + BOX_WIDTH / 2
+    height = 2 * MARGIN + box_height + step * (len(chain) - 1)
+    return Layout(
+        2 * MARGIN + BOX_WIDTH, height, {n: (x, MARGIN + box_height / 2 + step * at) for at, n in enumerate(chain)}
     )
 
 

@@ -30,7 +30,7 @@ def render_page(template: str, view: object) -> str:
     )
     environment.filters["cell"] = cell
     environment.filters["groupby_in_order"] = _groups
-    script = _template("sort.js")
+    script = _template("page.js")
     return environment.get_template(template).render(
         page=view,
         css=Markup(_template("report.css")),

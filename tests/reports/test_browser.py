@@ -134,3 +134,33 @@ def test_no_two_texts_of_a_chart_overlap(browser: Browser, mesh_run: Path) -> No
         })"""
     )
     assert overlapping == []
+
+
+CUT = """() => [...document.querySelectorAll('main .scroll')]
+  .filter(box => box.clientWidth && box.scrollWidth > box.clientWidth)
+  .map(box => box.getAttribute('aria-label'))"""
+
+
+def test_no_figure_of_a_table_is_cut_on_a_phone(browser: Browser, mesh_run: Path) -> None:
+    """Tables that do not fit show each row as labelled values; opened tables of charts too."""
+    page = Opened(browser, mesh_run, NARROW).page
+    assert page.evaluate(CUT) == []
+    page.evaluate("document.querySelectorAll('figure > details').forEach(details => { details.open = true; })")
+    page.wait_for_function(f"!({CUT})().length")
+    stacked = page.locator("table.stacked", has_text="Latency over the load phase")
+    assert stacked.locator("tbody td").nth(1).get_attribute("data-label") == "Samples"
+    page.set_viewport_size({"width": WIDE, "height": 900})
+    page.wait_for_function("!document.querySelector('table.stacked')")
+
+
+def test_wide_charts_on_a_phone_say_that_they_scroll(browser: Browser, mesh_run: Path) -> None:
+    cut = "box => getComputedStyle(box, '::before').content"
+    for width, said in ((NARROW, '"Wider than this screen: scroll sideways"'), (WIDE, "none")):
+        page = Opened(browser, mesh_run, width).page
+        assert page.locator("#outages-chart .plot").evaluate(cut) == said
+
+
+def test_the_accounting_table_shows_all_its_rows(browser: Browser, mesh_run: Path) -> None:
+    page = Opened(browser, mesh_run, WIDE).page
+    box = page.locator("#accounting .scroll").first
+    assert box.evaluate("box => box.scrollHeight - box.clientHeight") <= 0

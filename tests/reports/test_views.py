@@ -1,5 +1,7 @@
 """Checks that charts, tables and the network drawing match the result tables."""
 
+import re
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
@@ -14,7 +16,7 @@ from reports.latency.places import latency_sentence
 from reports.load import rates
 from reports.messages import fate_sentence, reordered_table
 from reports.network.brokers import MIB, MOST_LINES, cpu, heap, mute_all_but_the_liveliest, queue_depths
-from reports.network.drawing import network
+from reports.network.drawing import network, network_chart
 from reports.network.layout import BOX_WIDTH, PAIR_GAP, chain_of, hub_of, layout, levels_of
 from reports.network.links import backlog_table
 from reports.parts.numbers import bytes_text, seconds_text, sentence, significant
@@ -154,6 +156,42 @@ def test_the_flow_of_a_link_that_pulls_comes_to_the_broker_that_opened_it() -> N
     drawn = network(run, table(LINKS, ("source", "sink", "l", 30, 20)), table(CONNECTIONS), load_s=10)
     (flow,) = drawn.edges[0].flows
     assert (flow.sender, flow.receiver, flow.forwarded) == ("source", "sink", 30)
+
+
+def marked_run() -> RunInfo:
+    """Two links: one with TLS and chosen destinations, and a plain one."""
+    secured = LinkInfo("a-to-b", "a", "b", True, tls=True, destination_rules=("excluded_destinations: queue://<x>",))
+    brokers = tuple(map(BrokerInfo, "abc"))
+    return RunInfo("r", "s", "t", "p", "stomp", brokers=brokers, links=(secured, LinkInfo("b-to-c", "b", "c", True)))
+
+
+def test_a_link_shows_tls_and_chosen_destinations() -> None:
+    chart = network_chart(network(marked_run(), table(LINKS), table(CONNECTIONS), load_s=10))
+    marks = re.findall(r'<g class="mark"[^>]*><title>(.*?)</title>', chart.svg)
+    assert marks == ["a-to-b uses TLS", "a-to-b: excluded_destinations: queue://&lt;x&gt;"]
+    assert re.findall(r'class="legend"[^>]*>(.*?)<', chart.svg) == ["TLS", "carries chosen destinations"]
+    titles = [column.title for column in chart.table.columns]
+    rows = [dict(zip(titles, row, strict=True)) for row in chart.table.rows]
+    assert [(row["TLS"], row["Destinations"]) for row in rows] == 2 * [
+        ("yes", "excluded_destinations: queue://<x>")
+    ] + 2 * [("no", "all")]
+
+
+def test_plain_links_have_no_marks_or_legend() -> None:
+    run = replace(marked_run(), links=marked_run().links[1:])
+    chart = network_chart(network(run, table(LINKS), table(CONNECTIONS), load_s=10))
+    assert not re.search("mark|legend", chart.svg)
+    assert not {"TLS", "Destinations"} & {column.title for column in chart.table.columns}
+
+
+def test_links_between_regions_cross_no_broker() -> None:
+    names, pairs = ["hq", "b1", "b2", "b3"], [("b1", "hq"), ("b2", "hq"), ("b3", "hq")]
+    placed = layout(names, pairs, 80, region_of={"hq": "city"} | dict.fromkeys(names[1:], "country"))
+    for sender, receiver in pairs:
+        for other in set(names) - {sender, receiver}:
+            (x1, y1), (x2, y2), (x, y) = (placed.centres[name] for name in (sender, receiver, other))
+            places = ((x1 + (x2 - x1) * at / 50, y1 + (y2 - y1) * at / 50) for at in range(51))
+            assert not any(abs(px - x) < BOX_WIDTH / 2 and abs(py - y) < 40 for px, py in places)
 
 
 @given(st.integers(1, 24), st.booleans())

@@ -364,3 +364,13 @@ def test_patterns_and_filters_as_the_manual_has_them_are_not_warned_of() -> None
 def test_a_pair_at_the_end_of_a_link_needs_no_more_than_its_active() -> None:
     link = BrokerConnection(A, PAIR[0], mirror=Mirror(), alternates=PAIR[1:])
     assert topology((A, *PAIR), link).warnings == ()
+
+
+def test_an_amqp_connection_knows_its_destinations() -> None:
+    here, there = ArtemisBroker("here"), ArtemisBroker("there")
+    sends = BrokerConnection(here, there, senders=(AddressMatch("orders.#"), AddressMatch(queue_name="q")))
+    mirror = BrokerConnection(here, there, mirror=Mirror(address_filter="orders,!orders.eu"))
+    assert sends.destination_rules == ("senders: orders.#, queue q",)
+    assert mirror.destination_rules == ("mirror address_filter: orders,!orders.eu",)
+    assert BrokerConnection(here, there, mirror=Mirror()).destination_rules == ()
+    assert ClusterLink(here, there).destination_rules == ()

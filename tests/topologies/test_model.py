@@ -224,3 +224,40 @@ def test_defaults_are_those_of_the_version_and_not_of_older_manuals() -> None:
     assert connector.decrease_network_consumer_priority  # AMQ-5137
     assert connector.always_sync_send  # AMQ-3331
     assert (connector.message_ttl, connector.consumer_ttl, connector.prefetch_size) == (1, 1, 1000)
+
+
+SINK, SECURE_SINK = Broker("sink"), Broker("sink", connectors=(TransportConnector("openwire", transport="auto+ssl"),))
+
+
+@pytest.mark.parametrize(
+    ("link", "uses_tls", "rules"),
+    [
+        (NetworkConnector(Broker("source"), SINK), False, ()),
+        (NetworkConnector(Broker("source"), SECURE_SINK), True, ()),
+        (NetworkConnector(SECURE_SINK, SINK), False, ()),
+        (
+            NetworkConnector(Broker("source"), SINK, destination_filter="Queue.>"),
+            False,
+            ("destination_filter: Queue.>",),
+        ),
+        (
+            NetworkConnector(
+                Broker("source"),
+                SINK,
+                excluded_destinations=("queue://a", "topic://b"),
+                dynamically_included_destinations=("queue://c",),
+                statically_included_destinations=("queue://d",),
+                static_bridge=True,
+            ),
+            False,
+            (
+                "excluded_destinations: queue://a, topic://b",
+                "dynamically_included_destinations: queue://c",
+                "statically_included_destinations: queue://d",
+                "static_bridge: true",
+            ),
+        ),
+    ],
+)
+def test_a_link_knows_its_tls_and_destinations(link: NetworkConnector, uses_tls: bool, rules: tuple[str, ...]) -> None:
+    assert (link.uses_tls, link.destination_rules) == (uses_tls, rules)

@@ -169,6 +169,13 @@ class BrokerConnection(Link):
         return {}
 
     @property
+    def destination_rules(self) -> tuple[str, ...]:
+        matches = {"senders": self.senders, "receivers": self.receivers, "peers": self.peers}
+        rules = {name: ", ".join(match.described for match in given) for name, given in matches.items()}
+        rules["mirror address_filter"] = self.mirror.address_filter if self.mirror else ""
+        return tuple(f"{name}: {value}" for name, value in rules.items() if value)
+
+    @property
     def starts_by_itself(self) -> bool:
         return self.auto_start
 

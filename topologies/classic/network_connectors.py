@@ -17,6 +17,11 @@ from topologies.model.link import Link
 from topologies.model.validity import TopologyInvalid, destinations, number, plain, require_at_least, require_rules
 
 PLAIN = ("tcp", "nio")
+DESTINATION_LISTS = (
+    "excluded_destinations",
+    "dynamically_included_destinations",
+    "statically_included_destinations",
+)
 
 
 @dataclass(frozen=True)
@@ -123,6 +128,17 @@ class NetworkConnector(Link):
     # Silence after which the bridge is closed; the smaller value of both ends applies.
     max_inactivity_ms: int = number(30_000, least=0)
     discovery: StaticDiscovery | MulticastDiscovery = field(default_factory=StaticDiscovery)
+
+    @property
+    def uses_tls(self) -> bool:
+        return isinstance(self.to, Broker) and self.to.connector("openwire").is_secure
+
+    @property
+    def destination_rules(self) -> tuple[str, ...]:
+        lists = {name: ", ".join(getattr(self, name)) for name in DESTINATION_LISTS}
+        rules = {"destination_filter": self.destination_filter, **lists}
+        only_static = ("static_bridge: true",) if self.static_bridge else ()
+        return (*(f"{name}: {value}" for name, value in rules.items() if value), *only_static)
 
     @property
     def plain_protocol(self) -> str:

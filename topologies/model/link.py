@@ -63,6 +63,16 @@ class Link:
         return {"message_ttl": self.message_ttl, "consumer_ttl": self.consumer_ttl}
 
     @property
+    def uses_tls(self) -> bool:
+        """Whether its opener connects with TLS."""
+        return False
+
+    @property
+    def destination_rules(self) -> tuple[str, ...]:
+        """The settings that choose which destinations the link carries, as ``field: value``; empty if none is set."""
+        return ()
+
+    @property
     def starts_by_itself(self) -> bool:
         """Whether its opener connects at once; otherwise management starts the link."""
         return True
