@@ -11,6 +11,7 @@ from brokerbench.compare.session import SESSION_FILE, ComparisonRequest, Session
 from brokerbench.errors import sentence
 from brokerbench.nightly.plan import TOPOLOGY, Benchmark, Plan, refused
 from records.errors import UserError
+from reports.comparison.arms import arm_name
 from reports.comparison.build import Wanted, compared
 from reports.comparison.statistics import needed_blocks
 from reports.comparison.verdicts import SAME_WITHIN
@@ -120,6 +121,7 @@ def _cell(comparison: Planned, at: int, total: int, say: Say) -> Cell:
         outcome,
         trouble,
         _setup(comparison.session),
+        tuple(arm_name(comparison.session.option.replace("-", "_"), value) for value in comparison.session.values[1:]),
     )
 
 

@@ -101,6 +101,8 @@ def nightly_junit(night: Night) -> str:
             f"brokerbench.nightly.{cell.scenario}",
             {"night": night.name, "plan": night.plan, "scenario": cell.scenario, "topology": cell.topology},
             tuple(_case(result) for result in night.results if result.cell is cell),
+            took_s=sum(sum(run.summary["phases"].values()) for run in cell.runs),
+            began=min((run.summary["wall"] for run in cell.runs), default=""),
         )
         for cell in night.cells
     )

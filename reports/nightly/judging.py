@@ -29,6 +29,7 @@ class Cell:
 
     ``checks``: gates that are checks of every run. ``trouble``: the reason for a missing comparison, else ''.
     ``setup``: identifies the varied option and the options of the runs. Trends only join nights with the same setup.
+    ``candidates``: the planned arms after the reference, by name. They are needed only if there is no comparison.
     """
 
     scenario: str
@@ -38,10 +39,18 @@ class Cell:
     comparison: Comparison | None
     trouble: str = ""
     setup: str = ""
+    candidates: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
         return f"{self.scenario} on {self.topology}" if self.topology else self.scenario
+
+    @property
+    def runs(self) -> tuple[FinishedRun, ...]:
+        """All runs that were compared."""
+        if self.comparison is None:
+            return ()
+        return tuple(run for arm in self.comparison.design.rows for run in arm.runs)
 
 
 @dataclass(frozen=True)
@@ -80,7 +89,7 @@ def judged(cells: Sequence[Cell]) -> tuple[GateResult, ...]:
     results: list[GateResult] = []
     for cell in cells:
         if cell.trouble:
-            results.append(GateResult(cell, "", "runs", INVALID, (cell.trouble,)))
+            results += [GateResult(cell, arm, "runs", INVALID, (cell.trouble,)) for arm in cell.candidates or ("",)]
         else:
             results += [*_of_checks(cell), *(gate_test for gate_test in relative_results if gate_test.cell is cell)]
     return tuple(results)

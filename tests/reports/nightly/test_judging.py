@@ -123,6 +123,8 @@ def test_runs_that_could_not_be_made_are_red_and_say_why(tmp_path: Path) -> None
     assert (planned_night.colour, planned_night.exit_status(strict=False)) == ("red", 3)
     assert planned_night.results[0].reasons == ("block 1, mesh: no such image; see run.log",)
     assert answer(planned_night).startswith("Not to be judged: runs (steady).")
+    named = planned(replace(broken, candidates=("mesh", "tree")))
+    assert answer(named).startswith("Not to be judged: runs (steady, mesh); runs (steady, tree).")
 
 
 def with_rates(judged_cell: Cell, candidate: str | None, reference: str | None = None) -> Cell:

@@ -25,7 +25,8 @@ LOST = "messages.lost == 0"
 def red(tmp_path_factory: pytest.TempPathFactory) -> Night:
     parent = tmp_path_factory.mktemp("red")
     slow = cell(parent / "slow", 1.6, checks=[LOST], summary=with_check(LOST, "pass"))
-    return night("2026-11-23", "plan.yaml", [slow, replace(slow, scenario="failover", comparison=None, trouble="<no>")])
+    broken = replace(slow, scenario="failover", comparison=None, trouble="<no>", candidates=("hub-and-spoke", "tree"))
+    return night("2026-11-23", "plan.yaml", [slow, broken])
 
 
 def test_the_document_is_as_its_schema_says(red: Night) -> None:
@@ -40,11 +41,27 @@ def test_junit_has_a_case_for_each_gate_and_candidate(red: Night) -> None:
     assert [suite.get("name") for suite in root] == ["2026-11-23 steady", "2026-11-23 failover"]
     assert [(suite.get("tests"), suite.get("failures"), suite.get("errors")) for suite in root] == [
         ("3", "1", "0"),
-        ("1", "0", "1"),
+        ("2", "0", "2"),
     ]
+    broken = [case.get("name") for case in root.findall(".//testcase[error]")]
+    assert broken == ["runs: hub-and-spoke", "runs: tree"]
     (failed,) = root.findall(".//testcase[failure]")
     assert failed.get("name") == f"{P99} vs reference < 20%: hub-and-spoke"
     assert "higher" in str(failed.find("failure").get("message"))  # type: ignore[union-attr]
+
+
+def test_junit_has_the_time_of_the_runs(red: Night) -> None:
+    """A suite took as long as its runs together; its cases share that time. Runs that were not made take none."""
+    slow, broken = ET.fromstring(nightly_junit(red))
+    runs = red.cells[0].runs
+    took_s = sum(sum(run.summary["phases"].values()) for run in runs)
+    assert len(runs) == 16
+    assert float(str(slow.get("time"))) == pytest.approx(took_s, abs=0.001)
+    assert took_s > 1
+    times = [float(str(case.get("time"))) for case in slow.findall("testcase")]
+    assert sum(times) == pytest.approx(took_s, abs=0.01)
+    assert slow.get("timestamp") == min(run.summary["wall"] for run in runs)
+    assert (broken.get("time"), broken.get("timestamp")) == ("0.000", None)
 
 
 def test_markdown_begins_with_the_colour_and_what_failed(red: Night) -> None:
