@@ -1,6 +1,6 @@
-"""Spark worker daemon with our modules imported: local executors fork their Python processes from it.
+"""Spark worker daemon that imports our modules once: local executors fork their Python processes from it.
 
-Spark starts it by its module's name (``spark.python.daemon.module``) instead of its own daemon.
+Spark starts it by module name (``spark.python.daemon.module``) instead of its own daemon.
 """
 
 import sys
@@ -9,14 +9,14 @@ from importlib import import_module
 from importlib.machinery import PathFinder
 
 USED = ("analysis.jobs", "numpy.ma", "pyarrow.parquet", "pyspark.sql.conversion", "pyspark.worker")
-"""The modules that each process would import otherwise."""
+"""Modules that each process would otherwise import."""
 ARCHIVES = (".zip", ".jar")
 
 
 def without_archives_of_pyspark(path: Sequence[str]) -> list[str]:
-    """A module path without the archives that lie in an installed pyspark, which hold its modules once more.
+    """Return a module path without the archives inside an installed pyspark, which contain its modules a second time.
 
-    From an archive every process would compile the modules, and each task would read the names of all its files again.
+    With an archive on the path, every process compiles the modules, and every task rereads the archive's file list.
     """
     folders = [entry for entry in path if not entry.endswith(ARCHIVES)]
     found = PathFinder.find_spec("pyspark", folders)

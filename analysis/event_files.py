@@ -1,8 +1,8 @@
-"""Event files of a run at a URI, as Spark reads them: each task receives the row groups of its parts.
+"""Reads the event files of a run at a URI with Spark: each task receives the row groups of its parts.
 
-Spark's `binaryFile` source reads whole files from any of its file systems. With several tasks, their row groups are cut
-out and sent to the tasks that need them: compressed, about 6 bytes per event. A task then opens a file that has only
-the bytes that it received. In a folder that all tasks see, they open the files themselves: it costs less memory.
+Spark's `binaryFile` source reads whole files from any of its file systems. With several tasks, the row groups are cut
+out of the files and sent to the tasks that need them, compressed to about 6 bytes per event. A task then opens a file
+that contains only the received bytes. Tasks open files in a shared folder themselves, which takes less memory.
 """
 
 import os
@@ -21,20 +21,20 @@ from records.seal import group_ranges, read_footer
 PIECES = pa.schema(
     [("task", pa.int32()), ("file", pa.string()), ("begin", pa.int64()), ("content", pa.binary())],
 )
-"""Bytes of an event file from ``begin`` on, for one task. A file: its name below ``events``."""
+"""Bytes of an event file from offset ``begin`` on, for one task. ``file`` is a path relative to ``events``."""
 BYTES_PER_BATCH = 32 * 1024 * 1024
 AS_NAMED = "__globPaths__"
-"""Spark's option, false: file names may contain * and other characters of patterns."""
+"""Spark option. If false, Spark treats * and other glob characters in file names as plain characters."""
 _NAME = "([^/]+/[^/]+)$"
 
 
 def pieces_by_task(
     spark: SparkSession, folder: str | None, files: Mapping[str, Sequence[str]], parts: int, tasks: int
 ) -> DataFrame:
-    """The bytes of the event files that are divided into parts, with the columns of PIECES, one partition per task.
+    """Return the bytes of the event files of PARTED tables: the columns of PIECES, one partition per task.
 
-    ``folder``: the URI of the run's folder ``events``; None: the tasks open the files, and receive only their numbers.
-    ``files``: names below it, by table.
+    ``folder``: the URI of the run's folder ``events``. If None, tasks open the files and receive only their task
+    number. ``files``: file names relative to that folder, by table.
     """
     uris = [f"{folder}/{name}" for table in PARTED for name in files[table]] if folder else []
     if not uris:
@@ -62,7 +62,7 @@ _DDL = "task int, file string, begin bigint, content binary"
 def table_function(
     rows_of: Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]], ddl: str
 ) -> Callable[..., DataFrame]:
-    """A table function over the batches of a task. (`DataFrame.mapInArrow` does the same, but requires pandas.)"""
+    """Return a table function over the batches of a task. `DataFrame.mapInArrow` does the same, but requires pandas."""
 
     class RowsOfTask:
         def __init__(self) -> None:
@@ -79,7 +79,7 @@ def table_function(
 
 
 def _cutter(parts: int, tasks: int) -> type:
-    """A table function over whole files: their row groups for the tasks that need them; each task gets the footer."""
+    """Return a table function that cuts whole files into row groups for each task. Every task also gets the footer."""
 
     class Cutter:
         def eval(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
@@ -118,7 +118,7 @@ def _batch(pieces: Sequence[_Piece]) -> pa.RecordBatch:
 
 
 class ReceivedFiles:
-    """The event files of a task, as far as it received them. ``task``: its number."""
+    """The event file contents that a task received. ``task``: the task number."""
 
     def __init__(self, batches: Iterable[pa.RecordBatch]) -> None:
         self.task = 0
@@ -138,9 +138,9 @@ class ReceivedFiles:
 
 
 class _Pieces:
-    """A file of which only some bytes are known, for PyArrow, which reads more of the end than the footer.
+    """A partly received file, for PyArrow, which reads more bytes at the end of a file than the footer.
 
-    The other bytes are zeros. Nobody takes them for rows: they do not have the digest of a row group.
+    Missing bytes read as zeros. They cannot pass for rows, because they do not match a row group's digest.
     """
 
     def __init__(self, pieces: Mapping[int, pa.Buffer]) -> None:

@@ -1,10 +1,11 @@
-"""Analyses runs by a Spark pipeline, and writes the result tables and each run's summary.json.
+"""Analyses runs with a Spark pipeline, and writes each run's result tables and summary.json.
 
     spark-submit analysis/jobs.py RUN RUN …        or        python -m analysis.jobs RUN RUN … [--master URL]
 
-A run is a folder, or the URI of one, such as s3a://bucket/run: results are then written there (`analysis.stored_run`).
+A run is a folder or a folder's URI, such as s3a://bucket/run. Results are written to the same place
+(`analysis.stored_run`).
 
-Exit status: that of the gravest verdict (records.summary.EXIT_STATUS), or 2 when a run could not be analysed.
+The exit status is that of the gravest verdict (records.summary.EXIT_STATUS), or 2 if a run could not be analysed.
 """
 
 import argparse
@@ -47,7 +48,7 @@ from records.summary import CANNOT_ANALYSE, EXIT_STATUS, GRAVEST_FIRST, Summary
 from records.temporary import temporary_folder
 
 TOPICS: tuple[Topic, ...] = (Messages(), Latency(), Network(), Clients(), Load(), Faults(), Whole())
-"""Each may use what those before it have found."""
+"""Topics in the order in which they run. A topic may use the results of earlier ones."""
 Progress = Callable[[str], None]
 Start = Callable[[], AbstractContextManager[SparkSession]]
 ANALYSING = "analysing"
@@ -62,14 +63,13 @@ def analyse(
     progress: Progress = print,
     conclusion: Callable[[Summary], None] = lambda _summary: None,
 ) -> Summary:
-    """Seal a run if need be, compute its results, write them with summary.json, and return the summary.
+    """Seal a run if necessary, compute its results, write them with summary.json, and return the summary.
 
-    ``run``: a folder, or the URI of the folder of a sealed run.
-    ``event_log``: as in `analysis.spark.session`. ``conclusion`` is called with the summary once it is written: before
-    Spark is stopped, which takes most of a second.
+    ``run``: a folder, or the URI of a sealed run's folder. ``event_log``: as in `analysis.spark.session`.
+    ``conclusion``: called with the summary as soon as it is written, before Spark takes most of a second to stop.
 
-    RunUnreadable: there is no such run, it has no events, or a file is damaged. RunUnwritable: the results cannot be
-    stored. UserError: Spark does not start. Analysing again replaces what was there.
+    Raises RunUnreadable if the run does not exist, has no events or has a damaged file; RunUnwritable if the results
+    cannot be stored; UserError if Spark does not start. A second analysis replaces the results of the first.
     """
     if isinstance(run, str) and is_uri(run):
         return _analyse_stored(usable_uri(run), partial(session, master, event_log, stored=True), progress, conclusion)
@@ -80,7 +80,7 @@ def analyse(
         except UserError:
             raise
         except Exception:
-            require_readable(directory)  # Spark's own words for a damaged file are two hundred lines
+            require_readable(directory)  # Spark reports a damaged file in two hundred lines
             raise
 
 
@@ -101,12 +101,12 @@ def _analysed(
 ) -> Summary:
     info = directory.read_run()
     with _step(progress, "sealed the events"):
-        require_events(directory)  # a run that is refused stays as it is
+        require_events(directory)  # a rejected run is not changed
         if not directory.has_seal:
             require_listed_events(directory)
         seal(directory)
         sealing = inspect(directory)
-    if not any(directory.path.glob("streams/*/*")):  # nobody writes events any more
+    if not any(directory.path.glob("streams/*/*")):  # no process writes events any longer
         directory.remove_unfinished()
     read = digests(directory.path, read_files(directory))
     with started as spark:
@@ -136,7 +136,7 @@ def _analysed(
 
 
 def conclude(run: Run, progress: Progress, topics: Sequence[Topic] = TOPICS) -> Results:
-    """What the topics find in a run. The tables of all of them are computed by one pass over the events."""
+    """Return the results of all topics. Their tables are computed together in one pass over the events."""
     results = Results()
     with _step(progress, "read the events"):
         tables = {name: rows for topic in topics for name, rows in topic.tables(run).items()}
@@ -167,10 +167,10 @@ def _line(step: str, began_s: float) -> str:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Analyse the runs that are named; returns the exit status."""
+    """Analyse the runs given as arguments; return the exit status."""
     parser = argparse.ArgumentParser(prog="analysis/jobs.py", description="Analyse the events of runs.")
     parser.add_argument("runs", type=_run, nargs="+", help="folders of runs, such as runs/<run id>, or their URIs")
-    parser.add_argument("--master", help="Spark master URL (default: what spark-submit was given, else local[*])")
+    parser.add_argument("--master", help="Spark master URL (default: spark-submit's, or else local[*])")
     parser.add_argument("--event-log", metavar="FOLDER", help="folder for the log that Spark's history server shows")
     options = parser.parse_args(arguments)
     escape_unprintable()
@@ -188,7 +188,7 @@ def _run(text: str) -> Path | str:
 
 
 def _in_one_session(runs: Sequence[Path | str], master: str | None, event_log: str | None) -> int:
-    """Analyse runs one after the other, each under its name; one that cannot be analysed does not stop the others."""
+    """Analyse runs one after the other and print their names. Continue after a run that cannot be analysed."""
     statuses = []
     began_s = time.monotonic()
     with session(master, event_log, stored=any(isinstance(run, str) for run in runs)):
@@ -200,7 +200,7 @@ def _in_one_session(runs: Sequence[Path | str], master: str | None, event_log: s
 
 
 def _analyse_and_print(run: Path | str, master: str | None, progress: Progress, event_log: str | None = None) -> int:
-    """Analyse one run and print its verdict or what is wrong with it; returns the exit status."""
+    """Analyse one run, print its verdict or the error, and return the exit status."""
     try:
         summary = analyse(run, master, event_log=event_log, progress=progress, conclusion=_tell_verdict)
     except UserError as error:
@@ -209,7 +209,7 @@ def _analyse_and_print(run: Path | str, master: str | None, progress: Progress, 
     except Exception:
         if isinstance(run, Path):
             raise
-        traceback.print_exc()  # a status of 1 is that of a verdict, and the caller cannot look at summary.json
+        traceback.print_exc()  # exit status 1 would be a verdict, and the caller cannot see summary.json
         return CANNOT_ANALYSE
     return EXIT_STATUS[summary["verdict"]]
 

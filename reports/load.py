@@ -221,7 +221,7 @@ def rate_sentence(summary: Summary) -> str:
     received, due = summary["throughput"]["received_per_s"], summary["throughput"]["due_per_s"]
     if received is None or due is None:
         return ""
-    return f"{significant(received)} messages a second were received, and {significant(due)} were due."
+    return f"{significant(received)} messages per second were received, and {significant(due)} were due."
 
 
 def connections_sentence(connections: Connections) -> str:

@@ -1,7 +1,7 @@
-"""Moves the times of several hosts to the master's clock, and bounds their error.
+"""Converts times from several hosts to the master's clock, and bounds the error.
 
-Every process says how far its monotonic clock is from the master's and within which bound. On one host both are 0. A
-clock that runs faster or slower has several readings, and its offset between them is interpolated.
+Every process reports the offset of its monotonic clock from the master's, and an error bound. On one host, both are 0.
+A clock that drifts has several readings, and its offset between them is interpolated.
 """
 
 from collections.abc import Sequence
@@ -14,14 +14,14 @@ from records.schemas import CLIENTS_PER_PROCESS
 
 
 def error_bound_ns(processes: Sequence[ProcessInfo]) -> int:
-    """The most by which a duration between two processes can be wrong: the two largest bounds together."""
+    """Return the largest error of a duration between two processes: the sum of the two largest bounds."""
     return sum(sorted((process.error_bound_ns for process in processes), reverse=True)[:2])
 
 
 def on_the_masters_clock(
     events: pl.DataFrame, client: str, times: Sequence[str], processes: Sequence[ProcessInfo]
 ) -> pl.DataFrame:
-    """Events with their times moved to the master's clock, by the process that the client number tells."""
+    """Convert event times to the master's clock. The client number identifies the process."""
     shifted = [process for process in processes if process.offset_ns or process.clock]
     if not shifted:
         return events
@@ -39,7 +39,7 @@ def _offset_ns(process: pl.Expr, time: pl.Expr, shifted: Sequence[ProcessInfo]) 
 
 
 def _offset_at_ns(info: ProcessInfo, time: pl.Expr) -> pl.Expr:
-    """As `ProcessInfo.offset_at`."""
+    """Return the same offset as `ProcessInfo.offset_at`, as an expression."""
     if not info.clock:
         return pl.lit(info.offset_ns, pl.Int64)
     earliest, last = info.clock[0], info.clock[-1]

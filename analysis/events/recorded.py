@@ -1,6 +1,6 @@
-"""Finds event rows that no recorder can have written: row groups that were changed, and sends on record twice.
+"""Finds event rows that cannot come from a recorder: changed row groups, and sends that are recorded twice.
 
-Each part looks at its own rows. `records.seal` has checked the files' footers before.
+Each part checks its own rows. `records.seal` has already checked the file footers.
 """
 
 from collections.abc import Iterable
@@ -13,7 +13,7 @@ from records.digests import RESTORE
 from records.seal import ChangedGroup, changed_rows
 
 SEND = ("producer", "seq", "attempt")
-"""Identifies a row of ``sends``. Receipts have no key: copies of a message that are read at once have equal rows."""
+"""The key of ``sends``. Receipts have no key: copies of a message that are read at the same time have equal rows."""
 LEFT_OUT = {"file": pl.String, "group": pl.Int32, "groups": pl.Int32}
 REPEATED = {"file": pl.String, "rows": pl.Int64}
 
@@ -23,7 +23,7 @@ def tables() -> dict[str, RowsOfPart]:
 
 
 def problems(left_out: pl.DataFrame, repeated_sends: pl.DataFrame) -> tuple[str, ...]:
-    """A sentence for each file with rows that no recorder can have written."""
+    """Return a sentence for each file with rows that cannot come from a recorder."""
     changed = (ChangedGroup(*row) for row in left_out.iter_rows())
     return (*changed_rows(changed), *_repeated_sentences(repeated_sends.sort("file").iter_rows()))
 
@@ -43,7 +43,7 @@ def _left_out(part: Any) -> pl.DataFrame:
 
 
 def _repeated_sends(part: Any) -> pl.DataFrame:
-    """One row a file and part, if the part has a send twice: the file's rows that others repeat."""
+    """Return one row per file and part with repeated sends: how many rows in the file repeat a send."""
     keys = part.sends.select(SEND)
     if keys.n_unique() == keys.height:
         return pl.DataFrame(schema=REPEATED)

@@ -1,8 +1,8 @@
-"""Names receipts and subscriptions by the destinations that messages were sent to, where these are not equal.
+"""Relabels receipts and subscriptions with the destinations that messages were sent to, if the names differ.
 
-A consumer of ``queue://orders.>`` takes the messages of the queues ``orders.eu`` and ``orders.us``. Its receipts and
-its subscription then become those of these queues, each under the destination that the messages were sent to. So all
-that follows compares equal names. `records.routes` says which names belong together.
+A consumer of ``queue://orders.>`` takes messages from the queues ``orders.eu`` and ``orders.us``. This module relabels
+its receipts and its subscription with these queues and with the destination that each message was sent to. The rest of
+the analysis can then compare names for equality. `records.routes` defines which names belong together.
 """
 
 from collections.abc import Iterable, Sequence
@@ -19,10 +19,13 @@ _TAKEN = {"sent_to": pl.String, "destination": pl.String, "queue": pl.String}
 
 @dataclass(frozen=True)
 class Routes:
-    """``copies``: one row a copy of a message to a destination; queue: empty for a topic. ``taken``: one row a
-    destination of producers (sent_to) and one of consumers that takes its messages, from queue or a topic.
+    """Tables of routes from producers' destinations to consumers' destinations.
 
-    Both are empty in a run whose names are equal.
+    ``copies``: one row for each copy of a message to a destination; ``queue`` is empty for a topic. ``taken``: one row
+    for each pair of a producers' destination (``sent_to``) and a consumers' destination that gets its messages, from
+    ``queue`` or from a topic.
+
+    Both tables are empty if producers and consumers of a run use the same names.
     """
 
     copies: pl.DataFrame
@@ -30,7 +33,7 @@ class Routes:
 
     @classmethod
     def of(cls, routes: Iterable[Route]) -> "Routes":
-        """Of a run: the routes of run.json."""
+        """Build the tables from the routes in run.json."""
         copies, taken = [], []
         for route in routes:
             for copy in route.copies:
@@ -40,16 +43,16 @@ class Routes:
 
     @property
     def are_equal_names(self) -> bool:
-        """Whether all messages go to consumers of equal names only."""
+        """Whether consumers use the same destination names as the producers of all their messages."""
         return self.copies.is_empty()
 
     @property
     def queues(self) -> tuple[str, ...]:
-        """The queues that copies go to, by name."""
+        """Names of the queues that receive copies."""
         return tuple(self.copies.filter(pl.col("queue") != "")["queue"].unique().sort())
 
     def of_subscriptions(self, subscriptions: pl.DataFrame) -> pl.DataFrame:
-        """Each subscription once for every destination whose messages it takes; one that takes none as it is."""
+        """Repeat each subscription for every destination whose messages it takes; keep subscriptions without any."""
         if self.are_equal_names:
             return subscriptions
         joined = subscriptions.join(self.taken, "destination", how="left", maintain_order="left")
@@ -62,9 +65,9 @@ class Routes:
         return joined.select(changed.get(name, pl.col(name)) for name in subscriptions.columns)
 
     def of_receipts(self, receipts: pl.DataFrame, messages: pl.DataFrame) -> pl.DataFrame:
-        """Receipts by the destination of their message's first attempt. ``messages``: MESSAGE and destination.
+        """Relabel receipts with the destination of the message's first attempt. ``messages``: MESSAGE and destination.
 
-        A receipt that no route explains keeps its consumer's destination.
+        Without a matching route, a receipt keeps its consumer's destination.
         """
         if self.are_equal_names:
             return receipts
@@ -86,18 +89,18 @@ def _of_queue(is_queue: pl.Expr) -> pl.Expr:
 
 
 def unexplained(accounting: Sequence[dict[str, object]]) -> list[str]:
-    """Sentences for receipts of messages that were sent to other destinations, and that no route explains.
+    """Return sentences about receipts of messages sent to other destinations without a matching route.
 
-    ``accounting``: rows of the result table of a run.
+    ``accounting``: rows of a run's result table.
     """
     sent_to = {row["destination"] for row in accounting if row["sent"]}
     return [
         f"{row['received']:,} messages were received from {row['destination']}, though none was sent there, and no "
-        "route leads there: which of them were owed is not known"
+        "route leads there: it is not known which of these messages were owed"
         for row in accounting
         if row["received"] and row["destination"] not in sent_to and not row["unexpected"]
     ]
 
 
 EQUAL_NAMES = Routes.of(())
-"""Messages go to consumers of equal names."""
+"""Routes of a run whose producers and consumers use the same names."""

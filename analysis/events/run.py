@@ -1,7 +1,7 @@
-"""A run as its analysis sees it: what is known of the whole, in the process that leads.
+"""Run data available to the analysis topics, in the driver process.
 
-Tables with few rows are read whole, with their times on the master's clock. Sends, receipts and leftovers are as many
-as the messages: a topic has only merged tables of them (`records.merged_tables`), whose rows every part computes.
+Small tables are read whole, with times on the master's clock. Sends, receipts and leftovers are as large as the number
+of messages, so topics only use merged tables of them (`records.merged_tables`), whose rows every part computes.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -22,17 +22,19 @@ from records.rundir import RunDirectory
 
 Rows = list[dict[str, Any]]
 RowsOfPart = Callable[[Any], pl.DataFrame]
-"""Computes the rows of a merged table, of a `analysis.messages.part.Part`. A function of a module, or a partial of one:
-it is sent to other processes."""
+"""Computes the rows of a merged table from an `analysis.messages.part.Part`. Must be a module-level function or a
+partial of a module-level function, because it is sent to other processes."""
 MergedTables = Mapping[str, pl.DataFrame]
 Compute = Callable[[str, Mapping[str, RowsOfPart]], MergedTables]
 
 
 @dataclass(frozen=True)
 class Run:
-    """``compute``: computes merged tables by one pass over all parts; Spark's UI shows its first argument, the purpose.
+    """A run with its small tables.
 
-    ``sealing``: what is recorded.
+    ``compute``: computes merged tables in one pass over all parts. Its first argument is a purpose for Spark's UI.
+
+    ``sealing``: the recorded events.
     """
 
     directory: RunDirectory
@@ -43,12 +45,12 @@ class Run:
 
     @cached_property
     def subscriptions(self) -> pl.DataFrame:
-        """By the destinations that messages were sent to, where names differ: see `analysis.events.routes`."""
+        """Subscriptions, labeled with the destinations that messages were sent to: see `analysis.events.routes`."""
         return self.routes.of_subscriptions(self._events("subscriptions", "consumer", "began_ns"))
 
     @cached_property
     def routes(self) -> Routes:
-        """Which consumers are owed the messages to which destinations, by their names."""
+        """Routes from producers' destinations to the consumers that are owed their messages."""
         return Routes.of(self.info.routes)
 
     @cached_property
@@ -65,7 +67,7 @@ class Run:
 
     @cached_property
     def shared_queues(self) -> tuple[str, ...]:
-        """The queues of the run from which other clients consumed too."""
+        """Queues of the run from which other clients consumed too."""
         is_other = (pl.col("kind") == "queue") & (pl.col("metric") == "other_consumers") & (pl.col("value") > 0)
         return tuple(self.samples.filter(is_other)["object"].unique().sort().to_list())
 
@@ -76,7 +78,7 @@ class Run:
 
     @cached_property
     def faults(self) -> tuple[FaultSpan, ...]:
-        """Those that had an effect."""
+        """Faults that had an effect."""
         return fault_spans(self.fault_rows)
 
     @cached_property
@@ -97,7 +99,7 @@ class Run:
             FaultWindow(fault["began_ns"], fault["ended_ns"] if fault["restored_ns"] is None else fault["restored_ns"])
             for fault in self.fault_rows
             if fault["error"] is None
-        )  # until the broker served again where that was measured, else until the mending
+        )  # until the broker served clients again, if that was measured, or else until mending began
         return Timeline.from_phases(self.info.phases, self._first_event_ns, windows)
 
     @property
@@ -106,7 +108,7 @@ class Run:
 
     @cached_property
     def load_ended_ns(self) -> int:
-        """Of a run that was killed under load: the last send or change of a connection."""
+        """End of the load. For a run that was killed under load: its last send or connection event."""
         if self.timeline.load_ended_ns is not None:
             return self.timeline.load_ended_ns
         times_ns = (self._sends("sent_ns").max(), self.connections["at_ns"].max())
@@ -114,7 +116,7 @@ class Run:
 
     @cached_property
     def _first_event_ns(self) -> int:
-        """Asked of the events only if run.json does not tell when the run began."""
+        """Time of the first event. Only computed if run.json has no start time."""
         phases = self.info.phases
         if phases.load_began_ns is not None or phases.warm_up_began_ns is not None:
             return 0
@@ -131,9 +133,9 @@ class Run:
 
 
 def by_user(events: pl.DataFrame, members: pl.DataFrame) -> pl.DataFrame:
-    """Rows of a ``client``, each once for every ``user`` of its connection. ``members``: who has which connection.
+    """Repeat the rows of each ``client`` for every ``user`` of its connection. ``members``: users of each connection.
 
-    A client without members is its own user: the connection of a single message, or of a run from before ``members``.
+    A client without members is its own user: a connection for a single message, or a run older than ``members``.
     """
     shared = members.filter(pl.col("connection").is_not_null()).select(pl.col("connection").alias("client"), "user")
     return events.join(shared, "client", how="left").with_columns(pl.coalesce("user", "client").alias("user"))
@@ -141,11 +143,11 @@ def by_user(events: pl.DataFrame, members: pl.DataFrame) -> pl.DataFrame:
 
 @dataclass
 class Results:
-    """What the topics have found so far.
+    """Results of the topics that have already run.
 
-    ``tables``: the result tables except those of WRITTEN_BY_PARTS, some with columns that no file has. ``summary``:
-    parts of summary.json by their names. The rest is what later topics need and no file holds: of each its own topic
-    says what it is.
+    ``tables``: the result tables except WRITTEN_BY_PARTS, some with columns that are not written to files.
+    ``summary``: parts of summary.json by name. The other fields are values that later topics need and that are in no
+    file. The docstring of the topic that sets a field describes it.
     """
 
     tables: dict[str, pa.Table] = field(default_factory=dict)
@@ -166,11 +168,12 @@ class Results:
 
 
 class Topic(Protocol):
-    """A part of the analysis that can be read, and run, by itself.
+    """A part of the analysis that can be read and run on its own.
 
-    ``step``: what a user reads once it is done. ``tables``: the tables that the topic needs of all parts, merged or
-    written by the parts (`records.results.WRITTEN_BY_PARTS`); those of all topics are computed together. ``conclude``:
-    makes result tables and parts of the summary of merged tables and of what was found before, and may compute more.
+    ``step``: the progress message shown once the topic is done. ``tables``: the tables that the topic needs from all
+    parts, merged or written by the parts (`records.results.WRITTEN_BY_PARTS`); the tables of all topics are computed
+    together. ``conclude``: creates result tables and parts of the summary from the merged tables and the results of
+    earlier topics, and may compute more tables.
     """
 
     step: str
@@ -181,7 +184,7 @@ class Topic(Protocol):
 
 
 def as_table(frame: pl.DataFrame) -> pa.Table:
-    """The same rows as Arrow has them in the files of a run."""
+    """Convert a frame to the Arrow types that the files of a run use."""
     table = frame.to_arrow(compat_level=pl.CompatLevel.oldest())
     fields = [pa.field(column.name, _plain(column.type)) for column in table.schema]
     return table.cast(pa.schema(fields))

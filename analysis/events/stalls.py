@@ -1,9 +1,9 @@
-"""Finds the messages and answers that were read late because the load generator's process stood still.
+"""Finds messages and answers that the load generator read late because its process stalled.
 
-A read is late by a stall if the message was sent before the stall ended, and read between the stall's beginning and the
-time at which its backlog must have been read. The backlog takes at most as long again as the stall, unless the process
-is busy for more than half of its time. Such a read was late by at most `read − max(stall began, sent)`. Nobody knows
-how much of that was really the brokers': all of it counts as the generator's own.
+A stall can make a read late if the message was sent before the stall ended, and read between the start of the stall and
+the time at which the stall's backlog must have been read. Reading the backlog takes at most as long as the stall,
+unless the process is busy for more than half of its time. The read was late by at most `read − max(stall began, sent)`.
+The brokers' share of this time cannot be measured, so all of it counts as the generator's own delay.
 """
 
 from collections.abc import Iterable, Mapping
@@ -18,21 +18,21 @@ from records.rundir import RunDirectory
 from records.schemas import CLIENTS_PER_PROCESS
 
 SLOT_BITS = 27
-"""Stalls are looked up by the slot of 2**27 ns (134 ms) in which a read lies: no read is compared with all stalls."""
+"""Stalls are indexed by slots of 2**27 ns (134 ms), so that a read is only compared with stalls near it."""
 
 _SCHEMA = {"process": pl.Int32, "slot": pl.Int64, "began_ns": pl.Int64, "ended_ns": pl.Int64}
 
 
 @dataclass(frozen=True)
 class Stalls:
-    """Stalls of the processes by process and slot, as producers and consumers met them. None: there were none."""
+    """Stalls by process and slot that affected producers and consumers. None: no stalls."""
 
     of_producers: pl.DataFrame | None = None
     of_consumers: pl.DataFrame | None = None
 
 
 def stalls(rows: Iterable[Mapping[str, Any]], info: RunInfo) -> Stalls:
-    """``rows``: as `stall_rows` has them."""
+    """Index the rows from `stall_rows`."""
     every = list(rows)
     producers, consumers = info.protocols_of(PRODUCER), info.protocols_of(CONSUMER)
     return Stalls(
@@ -42,7 +42,7 @@ def stalls(rows: Iterable[Mapping[str, Any]], info: RunInfo) -> Stalls:
 
 
 def stall_rows(directory: RunDirectory, info: RunInfo) -> list[dict[str, Any]]:
-    """The rows of the event table of a sealed run, on the master's clock."""
+    """Read the stalls of a sealed run, with times on the master's clock."""
     processes = {process.index: process for process in info.processes}
     rows: list[dict[str, Any]] = read_events(directory, "stalls").to_pylist()
     for row in rows:
@@ -52,7 +52,7 @@ def stall_rows(directory: RunDirectory, info: RunInfo) -> list[dict[str, Any]]:
 
 
 def by_slot(rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
-    """One row a stall and slot: those that may have made a read in that slot late."""
+    """Return one row per stall and slot in which the stall may have made a read late."""
     slots = []
     for row in rows:
         began_ns, ended_ns = row["began_ns"], row["ended_ns"]
@@ -65,9 +65,9 @@ def by_slot(rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame:
 def with_read_late_ns(
     events: pl.DataFrame, stalls: pl.DataFrame | None, client: str, read: str, sent_ns: pl.Expr
 ) -> pl.DataFrame:
-    """Events with ``read_late_ns``: by how much their column ``read`` may be too late, 0 if it is not.
+    """Add ``read_late_ns`` to events: by how much their column ``read`` may be too late, or 0.
 
-    ``client``: the column with the number of the client that read. ``sent_ns``: when what it read was sent.
+    ``client``: the column with the number of the reading client. ``sent_ns``: send time of the message or answer.
     """
     if stalls is None:
         return events.with_columns(pl.lit(0, pl.Int64).alias("read_late_ns"))
@@ -93,7 +93,7 @@ def with_read_late_ns(
 
 
 def with_own_waits(sends: pl.DataFrame, stalls: Stalls) -> pl.DataFrame:
-    """Sends with ``ready_ns`` moved back where the answer that let the producer go on may have been read late."""
+    """Move ``ready_ns`` of sends back if the answer that the producer was waiting for may have been read late."""
     if stalls.of_producers is None:
         return sends
     late = with_read_late_ns(sends, stalls.of_producers, "producer", "ready_ns", pl.col("due_ns"))

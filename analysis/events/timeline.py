@@ -1,7 +1,7 @@
-"""Places moments on a run's timeline: their second, their phase, and the fault that they belong to.
+"""Maps times to a run's timeline: second, phase, and whether a fault was in effect.
 
-Seconds count from the start of the load. Thus the warm-up is negative, and runs can be compared. A `FaultSpan` says
-during which times an effect counts as that fault's.
+Seconds count from the start of the load, so the warm-up has negative seconds, and runs can be compared. A `FaultSpan`
+is the time in which effects are attributed to that fault.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,15 +17,16 @@ from records.units import NS_PER_S
 
 FOREVER_NS = 2**63 - 1
 FAULT_GRACE_NS = 5 * NS_PER_S
-"""How long after a fault is mended its effects still count as the fault's: clients reconnect, queues drain."""
+"""Effects within this time after mending are still attributed to the fault: clients reconnect, queues drain."""
 
 
 @dataclass(frozen=True)
 class FaultSpan:
-    """One fault that was applied. ``number``: 1 for the first one of the run, as the report counts them.
+    """A fault that was applied. ``number``: counted from 1 in the order of the run, as in the report.
 
-    ``until_ns``: the end of its effects, with a grace; FOREVER_NS if it was never mended. ``mended_ns``: when the
-    broker took logins again, else when mending began; None if it was never mended. ``ended_ns``: when mending began.
+    ``until_ns``: the end of its effects, including a grace period; FOREVER_NS if it was never mended. ``mended_ns``:
+    when the broker accepted logins again, or else when mending began; None if it was never mended. ``ended_ns``: when
+    mending began.
     """
 
     number: int
@@ -44,9 +45,9 @@ class FaultSpan:
 
 
 def fault_spans(rows: Sequence[Mapping[str, Any]]) -> tuple[FaultSpan, ...]:
-    """Faults in the order of their beginnings; those that had no effect are left out.
+    """Return the faults that had an effect, in the order of their start.
 
-    The effects of a fault end at the latest when the next fault of the same broker begins.
+    The effects of a fault end no later than the start of the next fault on the same broker.
     """
     ordered = sorted(rows, key=lambda row: int(row["began_ns"]))
     spans = [_span(number, row) for number, row in enumerate(ordered, start=1) if _had_effect(row)]
@@ -78,7 +79,7 @@ PHASE = pl.Enum(["warm-up", "load", "drain"])
 
 @dataclass(frozen=True)
 class FaultWindow:
-    """Monotonic nanoseconds, both ends included. ``ended_ns`` None: it lasted until the run's end."""
+    """The time of a fault in monotonic nanoseconds, both ends included. ``ended_ns`` None: until the run's end."""
 
     began_ns: int
     ended_ns: int | None = None
@@ -86,7 +87,7 @@ class FaultWindow:
 
 @dataclass(frozen=True)
 class Timeline:
-    """``load_ended_ns`` None: the run was killed under load, so no event is known to be later than the load."""
+    """The phases and faults of a run. ``load_ended_ns`` None: the run was killed under load and has no drain."""
 
     load_began_ns: int
     load_ended_ns: int | None = None
@@ -94,19 +95,19 @@ class Timeline:
 
     @classmethod
     def from_phases(cls, phases: Phases, first_event_ns: int, faults: Iterable[FaultWindow] = ()) -> "Timeline":
-        """A run that was killed before its load is all load, from its first phase or else its first event on."""
+        """Build a timeline. A run that was killed before its load counts as load from its first phase or event on."""
         began = next((at for at in (phases.load_began_ns, phases.warm_up_began_ns) if at is not None), first_event_ns)
         return cls(began, phases.load_ended_ns, tuple(faults))
 
     @property
     def load_s(self) -> float | None:
-        """Length of the load, if both its ends are known and it is not empty."""
+        """Length of the load; None if its start or end is unknown, or if it is empty."""
         if self.load_ended_ns is None or self.load_ended_ns <= self.load_began_ns:
             return None
         return (self.load_ended_ns - self.load_began_ns) / NS_PER_S
 
     def second_of(self, at_ns: pl.Expr) -> pl.Expr:
-        """Whole seconds (Int32) since the load began, rounded down: -1 is the last second of the warm-up."""
+        """Return whole seconds (Int32) since the load began, rounded down: -1 is the last second of the warm-up."""
         return ((at_ns - self.load_began_ns) // NS_PER_S).cast(pl.Int32)
 
     def in_load(self, at_ns: pl.Expr) -> pl.Expr:
@@ -114,7 +115,7 @@ class Timeline:
         return begun if self.load_ended_ns is None else begun & (at_ns < self.load_ended_ns)
 
     def phase(self, at_ns: pl.Expr) -> pl.Expr:
-        """``warm-up``, ``load`` or ``drain``; the load has its first moment and not its last."""
+        """Return ``warm-up``, ``load`` or ``drain``. The load includes its start and excludes its end."""
         return (
             pl.when(at_ns < self.load_began_ns)
             .then(pl.lit("warm-up", PHASE))
@@ -124,7 +125,7 @@ class Timeline:
         )
 
     def in_fault(self, from_ns: pl.Expr, until_ns: pl.Expr) -> pl.Expr:
-        """Whether any part of an interval lies within a fault or its grace."""
+        """Return whether an interval overlaps a fault or its grace period."""
         touches = [(from_ns <= _with_grace_ns(fault)) & (until_ns >= fault.began_ns) for fault in self.faults]
         return reduce(pl.Expr.__or__, touches, pl.lit(False))
 

@@ -1,10 +1,11 @@
-"""Finds how long a fault disturbed the load: throughput, latency, and the messages that piled up.
+"""Measures how long a fault disturbed throughput and latency, and the backlog that it caused.
 
-The seconds before the fault set a band: at least nine tenths of their median deliveries a second, and a p99 of due to
-received of at most twice their median p99, or 10 ms more. Throughput and latency are back if they stay in it.
+The seconds before the fault define the normal band: at least nine tenths of their median deliveries per second, and a
+p99 from due to received of at most twice their median p99, or 10 ms more. Throughput and latency are back to normal
+when they stay in the band.
 
-A message is in the backlog from when it was due until it was received: it waits at its producer, on a queue or for its
-consumer. Runs on the driver, on few rows.
+A message is in the backlog from its due time until it is received, while it waits at its producer, on a queue or for
+its consumer. Runs on the driver, on few rows.
 """
 
 import math
@@ -20,9 +21,9 @@ from analysis.load.rates import BEFORE_S, LEAST_MORE, LEAST_MORE_S, by_second
 from records.units import NS_PER_MS, NS_PER_S
 
 LEAST_BEFORE_S = 3
-"""The fewest seconds before a fault that can set the band."""
+"""Minimum number of seconds before a fault that can define the band."""
 STAYS_S = 3
-"""So many seconds in a row are in the band again."""
+"""Number of consecutive seconds in the band that count as back to normal."""
 LEAST_SHARE = 0.9
 MOST_TIMES, MOST_MORE_NS = 2, 10 * NS_PER_MS
 
@@ -30,7 +31,7 @@ InBand = Callable[[int], bool]
 
 
 class Back(NamedTuple):
-    """Seconds from a fault until each was back: 0 if it never left its band, None if it never came back."""
+    """Seconds from a fault until each measure was back to normal: 0 if it never left its band, None if never back."""
 
     throughput_s: float | None
     p99_s: float | None
@@ -39,9 +40,9 @@ class Back(NamedTuple):
 def back(
     rates: pa.Table, p99_ns: Mapping[int, int], faults: Sequence[FaultSpan], load_began_ns: int, load_s: float
 ) -> dict[int, Back]:
-    """By the fault's number. None too if there are too few seconds before it.
+    """Return the time to normal by fault number. Values are also None if too few seconds precede the fault.
 
-    ``rates``: the result table. ``p99_ns``: of due to received, by second.
+    ``rates``: the result table. ``p99_ns``: p99 from due to received, by second.
     """
     counts = received(rates)
     return {
@@ -61,7 +62,7 @@ def _throughput_back_s(counts: Mapping[int, int], fault: FaultSpan, load_began_n
 
 
 def _p99_back_s(p99_ns: Mapping[int, int], fault: FaultSpan, load_began_ns: int, load_s: float) -> float | None:
-    """By the second in which messages were due. A second without a delivered message is not in the band."""
+    """Seconds are those of the messages' due times. A second without a delivered message is not in the band."""
     before = [p99_ns[at_s] for at_s in seconds_before(fault, load_began_ns) if at_s in p99_ns]
     if len(before) < LEAST_BEFORE_S:
         return None
@@ -70,12 +71,12 @@ def _p99_back_s(p99_ns: Mapping[int, int], fault: FaultSpan, load_began_ns: int,
 
 
 def most_in_band_ns(usual_ns: float) -> float:
-    """The highest p99 in the band of a usual one."""
+    """Return the highest p99 in the band around a usual p99."""
     return max(MOST_TIMES * usual_ns, usual_ns + MOST_MORE_NS)
 
 
 def received(rates: pa.Table) -> dict[int, int]:
-    """Deliveries by second."""
+    """Return the number of deliveries by second."""
     return by_second(rates, "received")
 
 
@@ -84,13 +85,13 @@ def _began_s(fault: FaultSpan, load_began_ns: int) -> float:
 
 
 def seconds_before(fault: FaultSpan, load_began_ns: int) -> range:
-    """Whole seconds of the load before the fault."""
+    """Return the whole seconds of the load before the fault."""
     end = math.floor(_began_s(fault, load_began_ns))
     return range(max(0, end - BEFORE_S), end)
 
 
 def _back_s(fault: FaultSpan, load_began_ns: int, load_s: float, in_band: InBand) -> float | None:
-    """The first STAYS_S seconds in the band after the first second outside; whole seconds of the load only."""
+    """Find the first STAYS_S seconds in the band after the first second outside. Only whole seconds of the load."""
     began_s = _began_s(fault, load_began_ns)
     during = range(math.floor(began_s), math.floor(load_s))
     left_s = next((at_s for at_s in during if not in_band(at_s)), None)
@@ -103,11 +104,12 @@ def _back_s(fault: FaultSpan, load_began_ns: int, load_s: float, in_band: InBand
 
 
 class Backlog(NamedTuple):
-    """``highest``: deliveries still to come, at the end of the second that had most; None if nothing was due.
+    """The backlog after a fault, in outstanding deliveries.
 
-    ``drained_s``: from the fault until they were no more than before it; 0 if they never were, None if they never
-    were again, or too few seconds are known before it. ``drain_per_s``: deliveries a second from the highest backlog
-    until then; None without either.
+    ``highest``: the largest backlog at the end of a second; None if nothing was due. ``drained_s``: seconds from the
+    fault until the backlog was no larger than before the fault; 0 if it was never larger, None if it stayed larger or
+    too few seconds precede the fault. ``drain_per_s``: deliveries per second from the highest backlog until
+    ``drained_s``; None if either is unknown.
     """
 
     highest: int | None
@@ -116,9 +118,9 @@ class Backlog(NamedTuple):
 
 
 def backlogs(rates: pa.Table, faults: Sequence[FaultSpan], load_began_ns: int, copies: float) -> dict[int, Backlog]:
-    """By the fault's number, from the result table. ``copies``: how many deliveries each message should have.
+    """Return the backlog by fault number. ``copies``: expected number of deliveries per message.
 
-    The highest backlog of a fault is that until the next one begins.
+    The highest backlog of a fault is the maximum until the next fault begins.
     """
     due, arrived = by_second(rates, "due"), by_second(rates, "received")
     waiting = _waiting(due, arrived, copies)
@@ -162,7 +164,7 @@ def _backlog_after(
 
 
 def _waiting(due: Mapping[int, int], arrived: Mapping[int, int], copies: float) -> dict[int, int]:
-    """At the end of each second, from the first to the last in which anything happened."""
+    """Return the backlog at the end of each second, from the first to the last second with any event."""
     seconds = sorted(due.keys() | arrived.keys())
     if not seconds:
         return {}

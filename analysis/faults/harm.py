@@ -1,7 +1,7 @@
-"""Counts what each fault did to the messages: lost, stranded, duplicated, redelivered, reordered and late ones.
+"""Counts the messages that each fault affected: lost, stranded, duplicated, redelivered, reordered and late messages.
 
-A message belongs to one fault at most. If it was lost or stranded, that is the first fault that was not over when the
-message was sent. If it came again, or out of order, that is the last fault that had begun by then.
+A message is attributed to one fault at most. A lost or stranded message belongs to the first fault that was not over
+when the message was sent. A repeated or reordered message belongs to the last fault that had begun before it arrived.
 """
 
 import math
@@ -20,13 +20,13 @@ from records.buckets import bucket_of
 from records.units import NS_PER_S
 
 PAST_TTL = "past_ttl"
-"""Counted like lost messages until it is known whether all of them expired."""
+"""Counted like lost messages until the analysis knows whether all of them expired."""
 
 
 def harm(outcomes: pl.DataFrame, deliveries: pl.DataFrame, faults: Sequence[FaultSpan]) -> pl.DataFrame:
-    """One row a fault: its number, and how many messages were lost, past_ttl, stranded, duplicated and redelivered.
+    """Return one row per fault: its number, and the counts lost, past_ttl, stranded, duplicated and redelivered.
 
-    past_ttl: may have expired or be lost. Parts of a run add up.
+    ``past_ttl`` messages expired or were lost. Counts from several parts can be added.
     """
     is_stranded = pl.col("message_outcome") == "stranded"
     of_outcomes = {
@@ -43,13 +43,13 @@ def harm(outcomes: pl.DataFrame, deliveries: pl.DataFrame, faults: Sequence[Faul
 
 
 def reordered(out_of_order: pl.DataFrame, faults: Sequence[FaultSpan]) -> dict[int, int]:
-    """By the fault's number: messages that came out of order. ``out_of_order``: of the whole run."""
+    """Return the number of messages received out of order by fault number. ``out_of_order``: rows of the whole run."""
     counted = _counts(out_of_order, {"reordered": pl.lit(True)}, faults, _is_last_begun)
     return dict(counted.iter_rows())
 
 
 def stranded(outcomes: pl.DataFrame, faults: Sequence[FaultSpan]) -> pl.DataFrame:
-    """One row for each fault's number and broker with stranded messages: messages, and the age_ns of the oldest one."""
+    """Return one row per fault number and broker with stranded messages: their number, and age_ns of the oldest."""
     number = pl.coalesce(*[pl.when(is_first_open(fault, faults)).then(fault.number) for fault in faults])
     their = outcomes.filter(pl.col("message_outcome") == "stranded").with_columns(number.alias("fault"))
     by_broker = their.filter(pl.col("fault").is_not_null()).group_by("fault", pl.col("left_at").alias("broker"))
@@ -57,7 +57,7 @@ def stranded(outcomes: pl.DataFrame, faults: Sequence[FaultSpan]) -> pl.DataFram
 
 
 def by_fault(stranded: pl.DataFrame) -> dict[int, list[Mapping[str, Any]]]:
-    """The rows of `stranded` by the fault's number."""
+    """Group the rows of `stranded` by fault number."""
     rows_by_fault: dict[int, list[Mapping[str, Any]]] = {}
     for row in stranded.sort("fault", "broker").iter_rows(named=True):
         rows_by_fault.setdefault(row["fault"], []).append(row)
@@ -67,11 +67,11 @@ def by_fault(stranded: pl.DataFrame) -> dict[int, list[Mapping[str, Any]]]:
 def late(
     latency: pa.Table, p99_ns: Mapping[int, int], faults: Sequence[FaultSpan], load_began_ns: int
 ) -> dict[int, int | None]:
-    """By the fault's number: first deliveries that were slower than the p99 band of the seconds before the fault.
+    """Return, by fault number, how many first deliveries were slower than the p99 band before the fault.
 
-    ``latency``: by second. ``p99_ns``: of due to received, by second. The deliveries were due in the fault's first
-    second or later, and before the second in which the next fault began. None if too few seconds are known before the
-    fault.
+    ``latency``: the latency table by second. ``p99_ns``: p99 from due to received, by second. Deliveries count if they
+    were due in the fault's first second or later, and before the second in which the next fault began. None if too few
+    seconds precede the fault.
     """
     late_by_fault: dict[int, int | None] = {}
     for fault, following in pairwise([*sorted(faults, key=lambda fault: fault.began_ns), None]):
@@ -90,7 +90,7 @@ def _began_second(fault: FaultSpan, load_began_ns: int) -> int:
 
 
 def _slower(latency: pa.Table, most_ns: float, from_second: int, until: int | None) -> int:
-    """The bucket that holds the limit is in the band."""
+    """Count slower deliveries. The bucket that contains the limit is in the band."""
     wanted = pc.and_(
         pc.equal(latency["measure"], "due_to_received"), pc.greater(latency["bucket"], bucket_of(math.ceil(most_ns)))
     )
@@ -101,7 +101,7 @@ def _slower(latency: pa.Table, most_ns: float, from_second: int, until: int | No
 
 
 def is_first_open(fault: FaultSpan, faults: Sequence[FaultSpan]) -> pl.Expr:
-    """Whether a fault is the first one that was not over when the message was sent."""
+    """Return whether a fault is the first that was not over when the message was sent."""
     earlier = max(
         (earlier_fault.until_ns for earlier_fault in faults if earlier_fault.number < fault.number), default=-1
     )
@@ -122,7 +122,7 @@ def _counts(
     faults: Sequence[FaultSpan],
     belongs: Callable[[FaultSpan, Sequence[FaultSpan]], pl.Expr],
 ) -> pl.DataFrame:
-    """One row a fault: its number, and of each kind how many rows belong to it."""
+    """Return one row per fault: its number, and for each kind the number of rows that belong to the fault."""
 
     def of_each() -> Iterator[pl.DataFrame]:
         for fault in faults:

@@ -1,4 +1,4 @@
-"""Makes the summary's ``recovery`` of the outages of each user. Runs on the driver, on few rows."""
+"""Builds the summary's ``recovery`` section from user outages. Runs on the driver, on few rows."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -22,7 +22,7 @@ COUNTED = ("lost", "stranded", "duplicated", "redelivered", "reordered")
 
 @dataclass(frozen=True)
 class Harm:
-    """What faults did to messages, by the fault's number: as `analysis.faults.harm` has it."""
+    """Message counts from `analysis.faults.harm`, by fault number."""
 
     counts: Mapping[int, Mapping[str, int]]
     late: Mapping[int, int | None]
@@ -42,14 +42,14 @@ class Harm:
 
 @dataclass(frozen=True)
 class Course:
-    """How the run went on after each fault, by the fault's number."""
+    """What happened after each fault, by fault number."""
 
     harm: Harm
     back: Mapping[int, Back]
     backlog: Mapping[int, Backlog]
 
     def figures(self, number: int) -> dict[str, Any]:
-        """Those of `Outages` that are not about clients."""
+        """Return the figures of `Outages` that do not describe clients."""
         back, backlog = self.back[number], self.backlog[number]
         return {
             **self.harm.figures(number),
@@ -64,7 +64,7 @@ class Course:
 def recovery(
     outages: pa.Table, faults: Sequence[FaultSpan], course: Course, stays: pa.Table, load_began_ns: int
 ) -> Recovery:
-    """``outages``, ``stays``: the result tables."""
+    """Return the summary's section. ``outages`` and ``stays`` are the result tables."""
     rows = outages.to_pylist()
     of_each = [
         _fault_recovery(fault, [row for row in rows if row["fault"] == fault.number], course, stays, load_began_ns)
@@ -98,7 +98,7 @@ def _fault_recovery(
 
 
 def _client_figures(rows: Sequence[Row]) -> dict[str, Any]:
-    """The figures of `Outages` that are about clients."""
+    """Return the figures of `Outages` that describe clients."""
     return {
         "cut_off": len(rows),
         "never_back": sum(outage_ms(row) is None for row in rows),
@@ -113,7 +113,7 @@ def _client_figures(rows: Sequence[Row]) -> dict[str, Any]:
 
 
 def connected_users(stays: pa.Table, at_ns: int) -> int:
-    """The users of all connections that were open at that moment of the load."""
+    """Return how many users had an open connection at a time of the load."""
     return sum(connected_at(stays, at_ns).values())
 
 

@@ -1,12 +1,12 @@
-"""Finds what survived a fault of the messages that its broker had confirmed, and where in sequences others are lost.
+"""Finds which messages confirmed by a broker survived its fault, and where in their sequences messages were lost.
 
 A message is *at risk* at a fault if the fault's broker had confirmed it, and no consumer had received it, when the
 fault took effect. A *sequence* is the messages at risk of one producer to one subscription, in the order of sending.
-A message is *gone* if it was neither received nor found on a queue, whether or not every place could be searched.
-A sequence with losses has lost everything, or a *tail*, that is its last messages, whose writes were not synced, or it
-has a *hole*: a later message survived.
+A message is *gone* if it was neither received nor found on a queue, even if some queues could not be searched.
+A sequence with losses has lost all messages, or a *tail* (its last messages, whose writes were not synced), or it has a
+*hole*: a later message survived.
 
-Broker and producer are those of the first attempt. In a network, messages that had moved on to other brokers survive.
+Broker and producer are those of the first attempt. In a network, messages already forwarded to other brokers survive.
 """
 
 from collections.abc import Iterable, Sequence
@@ -23,14 +23,14 @@ SEQUENCE = ("fault", "producer", "subscription")
 FOUND = ("stranded", "dead_lettered", "unselected")
 """Outcomes of messages that were found on a queue after the drain."""
 GONE = ("lost", "unaccounted")
-"""Outcomes of messages that were not. Unaccounted: not every place could be searched."""
+"""Outcomes of messages that were not found. ``unaccounted``: some queues could not be searched."""
 
 
 @dataclass(frozen=True)
 class Survival:
-    """What became of the messages at risk at one fault. ``oldest_lost_s``: 0 if none is gone.
+    """Outcomes of the messages at risk at one fault. ``oldest_lost_s``: 0 if none is gone.
 
-    ``lost_tails``, ``lost_holes``, ``lost_whole``: sequences that lost a tail, more than a tail, and everything.
+    ``lost_tails``, ``lost_holes``, ``lost_whole``: number of sequences that lost a tail, more than a tail, or all.
     """
 
     at_risk: int = 0
@@ -44,10 +44,10 @@ class Survival:
 def at_risk(
     expected: pl.DataFrame, firsts: pl.DataFrame, outcomes: pl.DataFrame, faults: Sequence[FaultSpan]
 ) -> pl.DataFrame:
-    """One row for each fault and message at risk at it, whose fate is known.
+    """Return one row per fault and message at risk with a known outcome.
 
-    Columns: fault, producer, seq, subscription, acked_ns, lost (gone). A lost message belongs to the first fault of its
-    broker that was not over when it was sent.
+    Columns: fault, producer, seq, subscription, acked_ns, lost (gone). A lost message belongs to its broker's first
+    fault that was not over when the message was sent.
     """
     to = [*MESSAGE, "subscription"]
     confirmed = expected.filter(pl.col("acked_ns").is_not_null()).select(*to, "from_broker", "sent_ns", "acked_ns")
@@ -69,7 +69,7 @@ def at_risk(
 
 
 def by_sequence(rows: pl.DataFrame) -> pl.DataFrame:
-    """One row for each sequence of rows of `at_risk`: at_risk, gone, first_lost, last_survived, oldest_lost_ns."""
+    """Return one row per sequence in `at_risk`: at_risk, gone, first_lost, last_survived, oldest_lost_ns."""
     lost = pl.col("lost")
     return rows.group_by(SEQUENCE).agg(
         pl.len().cast(pl.Int64).alias("at_risk"),
@@ -81,14 +81,14 @@ def by_sequence(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def by_second(rows: pl.DataFrame, second: pl.Expr) -> pl.DataFrame:
-    """One row for each fault and second of confirmation: fault, second, survived, lost. Parts of a run add up."""
+    """Return one row per fault and second of confirmation: fault, second, survived, lost. Counts can be added."""
     return rows.group_by("fault", second.alias("second")).agg(
         (~pl.col("lost")).sum().cast(pl.Int64).alias("survived"), pl.col("lost").sum().cast(pl.Int64).alias("lost")
     )
 
 
 def survivals(sequences: pl.DataFrame, faults: Iterable[FaultSpan]) -> dict[int, Survival]:
-    """By the fault's number. ``sequences``: of the whole run."""
+    """Return survival by fault number. ``sequences``: rows of the whole run."""
     return {fault.number: _survival(sequences.filter(pl.col("fault") == fault.number), fault) for fault in faults}
 
 

@@ -1,4 +1,4 @@
-"""What faults did to clients and messages, and outages that nobody planned."""
+"""Effects of faults on clients and messages, and unplanned outages."""
 
 from functools import partial
 
@@ -19,7 +19,7 @@ from records.units import NS_PER_S
 
 
 class Faults:
-    """Tables: outages, survival. Summary: recovery and unplanned. It takes the tables rates, latency and stays."""
+    """Tables: outages, survival. Summary: recovery, unplanned. Requires the tables rates, latency and stays."""
 
     step = "followed the clients through the faults"
 
@@ -82,7 +82,7 @@ def _recovery(run: Run, merged: MergedTables, results: Results) -> Recovery:
 
 
 def _unplanned(run: Run, results: Results) -> list[Unplanned]:
-    """None of a run that was killed: nothing says which faults were going on, nor when its brokers went down."""
+    """Return unplanned outages. Empty for a killed run, whose active faults and broker stop times are unknown."""
     if run.timeline.load_ended_ns is None:
         return []
     load = Span(run.load_began_ns, run.timeline.load_ended_ns)
@@ -90,7 +90,7 @@ def _unplanned(run: Run, results: Results) -> list[Unplanned]:
 
 
 def _silences(run: Run, results: Results, load: Span) -> list[unplanned.Silence]:
-    """None where messages wait for the commit of their transaction: silence is no sign of anything then."""
+    """Return silences. Empty if messages wait for the commit of their transaction: silence then shows nothing."""
     if any("transaction_size" in user.settings for user in run.info.users):
         return []
     stalls: dict[int, list[Span]] = {}

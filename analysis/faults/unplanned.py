@@ -1,8 +1,8 @@
-"""Finds outages that no fault of the run was meant to bring about: silent brokers, and connections lost to a broker.
+"""Finds outages that the run's faults were not meant to cause: silent brokers, and lost connections to a broker.
 
-A broker is silent if it confirms and delivers nothing for two whole seconds or more, while clients wait for what they
-sent, or messages wait that it delivers later. Some brokers are silent to the end of the load. Whole seconds are looked
-for in the small table of rates first. Events are asked only about what was found there.
+A broker is silent if it confirms and delivers nothing for at least two whole seconds while clients wait for
+confirmations, or while messages wait that it delivers later. A silence may last to the end of the load. The analysis
+first looks for whole seconds in the small rates table, and then reads events only for these seconds.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -23,19 +23,19 @@ from records.units import NS_PER_S
 
 LEAST_SECONDS = 2
 WAITED_NS = NS_PER_S
-"""So long at least somebody waited: what goes at any rate is no sign of an outage."""
+"""Minimum time for which a client waited. Shorter waits are normal and do not show an outage."""
 MOST_STALLED = 0.5
-"""With more of a silence covered by a stall of the load generator, it may have been the generator's."""
+"""If stalls of the load generator cover a larger share of a silence, the generator may have caused it."""
 APART_NS = 5 * NS_PER_S
-"""Losses of connections to one broker that are further apart are two outages."""
+"""Connection losses at one broker count as separate outages if they are further apart than this."""
 SIGNS = ("acked", "received")
 MOST_ASKED = 20
-"""Events are asked about so many silences, the longest: a slow load has many times without a message."""
+"""Maximum number of silences, the longest ones, to check in the events. A slow load has many seconds without events."""
 
 
 @dataclass(frozen=True)
 class Span:
-    """From and until when, in monotonic nanoseconds."""
+    """A time span in monotonic nanoseconds."""
 
     from_ns: int
     until_ns: int
@@ -46,9 +46,9 @@ class Span:
 
 @dataclass(frozen=True)
 class Quiet:
-    """A time without a sign of life of a broker: whole seconds, or to the nanosecond.
+    """A time without any activity of a broker, in whole seconds or exact to the nanosecond.
 
-    ``to_the_end``: it lasted until the load ended, and no sign of life came after it.
+    ``to_the_end``: it lasted until the load ended, and no activity followed.
     """
 
     broker: str
@@ -63,10 +63,10 @@ def quiet_times(
     load: Span,
     brokers: Collection[str] = (),
 ) -> list[Quiet]:
-    """The empty seconds of brokers that no fault and no stall explains; the MOST_ASKED longest ones at most.
+    """Return idle seconds of brokers that no fault or stall explains: at most the MOST_ASKED longest ones.
 
-    ``rates``: the result table. ``stalls``: of each process of the load generator. ``brokers``: those that clients use,
-    which may have given no sign at all.
+    ``rates``: the result table. ``stalls``: stalls of each load generator process. ``brokers``: the brokers that
+    clients use, including brokers without any activity.
     """
     planned = _planned(faults)
     unexplained = []
@@ -83,9 +83,9 @@ def _planned(faults: Sequence[FaultSpan]) -> list[Span]:
 
 
 def silences(quiet: Sequence[Quiet], waiting: pl.DataFrame) -> list["Silence"]:
-    """Quiet times that somebody waited in. ``waiting``: one row a quiet time's number, role and client.
+    """Return the quiet times in which clients waited. ``waiting``: rows with quiet time number, role and client.
 
-    A broker from which messages only came late is not named if another one kept its producers waiting meanwhile.
+    A broker that only delivered late is not named if another broker kept producers waiting at the same time.
     """
     counts = dict(
         ((number, role), clients)
@@ -117,14 +117,14 @@ def unplanned(
     faults: Sequence[FaultSpan],
     load: Span,
 ) -> list[Unplanned]:
-    """Silences and lost connections in the order of their beginnings."""
+    """Return silences and lost connections, sorted by start time."""
     losses = _losses(connections, members, _planned(faults), load)
     return sorted([*(silence.as_unplanned(load) for silence in silences), *losses], key=lambda outage: outage["from_s"])
 
 
 @dataclass(frozen=True)
 class Empty:
-    """Successive seconds without a sign of life of a broker. ``to_the_end``: none came after them."""
+    """Consecutive seconds without any activity of a broker. ``to_the_end``: no activity followed."""
 
     broker: str
     seconds: range
@@ -132,9 +132,9 @@ class Empty:
 
 
 def empty_seconds(rates: pa.Table, load: Span, brokers: Collection[str] = ()) -> Iterator[Empty]:
-    """At least so many seconds of the load between two that have a sign of life, or after the last one.
+    """Return at least LEAST_SECONDS idle seconds of the load between two active seconds, or after the last one.
 
-    Of one of ``brokers`` that gave no sign at all: the whole load.
+    For a broker in ``brokers`` without any activity, this is the whole load.
     """
     signs = rates.filter(pc.is_in(rates["event"], pa.array(SIGNS)))
     ends_s = (load.until_ns - load.from_ns) // NS_PER_S
@@ -148,7 +148,7 @@ def empty_seconds(rates: pa.Table, load: Span, brokers: Collection[str] = ()) ->
 
 
 def _stalled(around: Span, stalls: Sequence[Sequence[Span]]) -> bool:
-    """Whether one process stood still for most of that time; its protocols may each have told of it."""
+    """Return whether one process stalled for most of that time. Each of its protocols may have reported the stall."""
     return any(
         _covered_ns(around, process_stalls) > MOST_STALLED * (around.until_ns - around.from_ns)
         for process_stalls in stalls
@@ -165,8 +165,11 @@ def _covered_ns(around: Span, stalls: Sequence[Span]) -> int:
 
 @dataclass(frozen=True)
 class Silence:
-    """``producers``: how many had no answer to what they sent. ``consumers``: how many got late messages after it, or
-    none to the end."""
+    """A time in which a broker was silent and clients waited.
+
+    ``producers``: number of producers without an answer to their messages. ``consumers``: number of consumers that got
+    late messages after it, or no messages until the end.
+    """
 
     broker: str
     span: Span
@@ -180,8 +183,10 @@ class Silence:
 
 
 def bounds(quiet: Sequence[Quiet], sends: pl.DataFrame, deliveries: pl.DataFrame) -> pl.DataFrame:
-    """By a quiet time's number: last_ns, the last sign of life before the empty seconds, and first_ns, the first one
-    after them; null where there is none among the events given."""
+    """Return last_ns and first_ns by quiet time number: the last activity before and the first after the idle seconds.
+
+    Null if the given events contain none.
+    """
     at_ns = pl.col("at_ns")
     acked = sends.filter(pl.col("outcome") == "acked").select("broker", pl.col("settled_ns").alias("at_ns"))
     received = deliveries.select(pl.col("to_broker").alias("broker"), pl.col("received_ns").alias("at_ns"))
@@ -197,7 +202,7 @@ def bounds(quiet: Sequence[Quiet], sends: pl.DataFrame, deliveries: pl.DataFrame
 
 
 def to_the_nanosecond(quiet: Sequence[Quiet], bounds: pl.DataFrame) -> list[Quiet]:
-    """What is not of this run is a sign of life too, and no delivery: then the whole seconds stay."""
+    """Set exact bounds where they are known. Foreign messages are activity without a delivery: seconds stay whole."""
     signs = {number: (last_ns, first_ns) for number, last_ns, first_ns in bounds.iter_rows()}
 
     def exactly(quiet_time: Quiet, last_ns: int | None, first_ns: int | None) -> Quiet:
@@ -209,8 +214,10 @@ def to_the_nanosecond(quiet: Sequence[Quiet], bounds: pl.DataFrame) -> list[Quie
 
 
 def waiting(quiet: Sequence[Quiet], sends: pl.DataFrame, deliveries: pl.DataFrame) -> pl.DataFrame:
-    """One row a quiet time's number, role and client: producers that had no answer to what they sent, and consumers
-    that got late messages after it."""
+    """Return one row per quiet time number, role and client that waited.
+
+    These are producers without an answer to their messages, and consumers that got late messages after the quiet time.
+    """
 
     def of_each() -> Iterator[pl.DataFrame]:
         for number, quiet_time in enumerate(quiet):
@@ -231,8 +238,10 @@ def waiting(quiet: Sequence[Quiet], sends: pl.DataFrame, deliveries: pl.DataFram
 
 
 def undelivered(quiet: Sequence[Quiet], outcomes: pl.DataFrame) -> pl.DataFrame:
-    """One row a quiet time's number and destination: of a silence to the end in which messages were due that somebody
-    was owed and never got."""
+    """Return one row per quiet time number and destination with messages that were owed but never received.
+
+    Only silences that lasted to the end of the load count, and messages that were due in them.
+    """
     waited = pl.col("message_outcome").is_in(PENDING)
     of_each = [
         outcomes.filter(
@@ -251,7 +260,7 @@ def waiting_to_the_end(
     members: pl.DataFrame,
     subscriptions: pl.DataFrame,
 ) -> pl.DataFrame:
-    """Rows as `waiting` has them: consumers that were connected to a silent broker while such messages were due."""
+    """Return rows like `waiting`: consumers connected to a silent broker while undelivered messages were due."""
 
     def of_each() -> Iterator[pl.DataFrame]:
         yield pl.DataFrame(schema={"number": pl.Int32, "role": pl.String, "client": subscriptions.schema["consumer"]})
@@ -279,9 +288,9 @@ def waiting_to_the_end(
 def _losses(
     connections: pl.DataFrame, members: pl.DataFrame, planned: Sequence[Span], load: Span
 ) -> Iterator[Unplanned]:
-    """Connections that clients lost outside of every fault, until the last of these clients was connected again.
+    """Return losses of connections outside all faults, until the last of these clients reconnected.
 
-    Users that share a connection count one by one.
+    Users that share a connection count separately.
     """
     at_ns = pl.col("at_ns")
     redirected = pl.col("cause").eq_missing(pl.lit(Cause.REDIRECT.value))

@@ -1,7 +1,7 @@
-"""Tells how many connections were held by a load whose clients become more, and what the limit was.
+"""Reports how many connections a growing load held, and what limited it.
 
-Runs on the driver, on few rows. A client counts as connected at a moment if it was connected more often
-before it than its connections ended.
+Runs on the driver, on few rows. A client counts as connected at a given time if it has opened more connections than it
+has lost by then.
 """
 
 from collections import Counter, defaultdict
@@ -33,9 +33,10 @@ Event = Mapping[str, Any]
 
 @dataclass
 class Client:
-    """One client's connecting, in ns of the load. ``changes``: when it had one connection more (1), or one less (-1).
+    """A client's connection events, in nanoseconds of the load.
 
-    ``failed``: when an attempt failed, and at which broker.
+    ``changes``: times at which it gained (1) or lost (-1) a connection. ``failed``: time and broker of each failed
+    attempt.
     """
 
     tried_ns: int | None = None
@@ -64,7 +65,7 @@ class Client:
 def client_steps(
     info: RunInfo, events: Iterable[Event], load_s: float | None, latency: pa.Table, resources: pa.Table
 ) -> Connections:
-    """Of the steps that the load went through to their ends. `NO_STEPS` of a load whose clients did not become more.
+    """Return results for the steps that the load completed; `NO_STEPS` if the number of clients was constant.
 
     ``latency``: `analysis.events.run.Results.latency_by_second`.
     """
@@ -83,7 +84,7 @@ def client_steps(
 
 
 def clients_of(events: Iterable[Event], load_began_ns: int) -> dict[int, Client]:
-    """By number."""
+    """Group connection events by client number."""
     clients: dict[int, Client] = defaultdict(Client)
     for event in events:
         clients[event["client"]].note(event, event["at_ns"] - load_began_ns)
@@ -97,7 +98,7 @@ def _result(
     timed: pa.Table,
     found: Mapping[int, StepJudgement],
 ) -> ConnectionStep:
-    """``found``: while the load ran, by the beginning of a step."""
+    """Return the result of one step. ``found``: judgments made while the load ran, by start of the step."""
     from_s, until_s = planned.spans_s[place]
     from_ns, until_ns = from_s * NS_PER_S if place else -float("inf"), until_s * NS_PER_S
     begun = [client for client in clients if client.tried_by(until_ns)]
@@ -125,7 +126,10 @@ def _result(
 
 
 def _why_not_held(planned: ClientSteps, place: int, connected: int, slowest_ms: float, slow: str) -> str:
-    """``slowest_ms``: the longest time to connect. ``slow``: as `too_slow` has it. '' if the step was held."""
+    """Return why a step was not held; empty if it was held.
+
+    ``slowest_ms``: the longest time to connect. ``slow``: the result of `too_slow`.
+    """
     if connected < planned.steps[place].clients:
         return f"{connected:,} of {planned.steps[place].clients:,} clients were connected at its end"
     if slowest_ms > planned.connect_ms:
@@ -157,7 +161,7 @@ def _with_limit(
     limited_by, why = _named(planned, step, use, own_ms)
     timed = latency.filter(pc.equal(latency["measure"], "due_to_received"))
     if limited_by == "refused" and not _too_slow(planned, timed, seconds):
-        # A client that was refused first, and connected later, took long to connect; the others work as before.
+        # A client that was refused first and connected later took long to connect. The others are not affected.
         held.append(step["connected"])
     return Connections(
         held=max(held, default=0),
@@ -170,7 +174,7 @@ def _with_limit(
 
 
 def _named(planned: ClientSteps, step: ConnectionStep, use: Use, own_ms: float | None) -> tuple[str, str]:
-    """(what it was, why in a sentence)."""
+    """Return the limit, and the reason as a sentence."""
     missing = step["clients"] - step["connected"]
     if missing > 0 and step["refused_by"]:
         by = " and ".join(f"{broker} {count:,}" for broker, count in step["refused_by"].items())
@@ -188,7 +192,7 @@ def _named(planned: ClientSteps, step: ConnectionStep, use: Use, own_ms: float |
 
 
 def _too_slow(planned: ClientSteps, timed: pa.Table, seconds: range) -> str:
-    """Why the p99 of messages that were due in these seconds was over its limit. ``timed``: from due to received."""
+    """Return why p99 of messages due in these seconds was above its limit. ``timed``: latency from due to received."""
     within = within_seconds(timed, seconds).group_by("bucket").aggregate([("count", "sum")])
     latencies = dict(zip(within["bucket"].to_pylist(), within["count_sum"].to_pylist(), strict=True))
     return too_slow(latencies, planned.p99_ms)

@@ -1,8 +1,8 @@
-"""Finds how many deliveries waited at the end of each second of a load, and whether a backlog grew.
+"""Computes the number of waiting deliveries at the end of each second of a load, and whether a backlog grew.
 
-A delivery waits from when its message was due until it is received. Some were never received and still waited when the
-load ended: those of messages that were never sent, and those of the last messages that had no answer or were left on a
-queue. What was lost is in no backlog. Runs on the driver, on few rows.
+A delivery waits from its message's due time until it is received. Some deliveries were never received and still waited
+when the load ended: messages that were never sent, and the last messages without an answer or left on a queue. Lost
+messages are in no backlog. Runs on the driver, on few rows.
 """
 
 from collections import defaultdict
@@ -25,25 +25,25 @@ from records.step_judgement import MOST_BACKLOG_S
 from records.units import NS_PER_S
 
 LEAST_S = 8
-"""So many seconds in a row at least say whether a backlog grows: two in the first quarter."""
+"""Minimum number of consecutive seconds to decide whether a backlog grows: two in the first quarter."""
 FEWEST = 10
-"""A backlog that grows by fewer messages says nothing."""
+"""A backlog that grows by fewer messages is ignored."""
 SHORTEST_GROWTH_S = 3
-"""What limited a rate is looked for in no fewer seconds."""
+"""Minimum number of seconds in which to look for the limit of a rate."""
 ARRIVED = 0.1
-"""So much of what was due in a second was received sooner or later, or hardly any of it was."""
+"""Below this share of received messages, hardly any of the messages due in a second were received."""
 MOST = 0.5
-"""A rate of which less came is not held, though nothing of the rest waits: it was refused, lost or expired."""
+"""With a smaller share received, the rate is not held even without a backlog: the rest was refused, lost or expired."""
 PENDING = ("stranded", "unaccounted", "left_unconfirmed")
-"""What becomes of a message that still waits when nobody looks any more; one without an answer does so too."""
+"""Outcomes of messages that still wait at the end of the recording. Messages without an answer also wait."""
 
 
 @dataclass(frozen=True)
 class Deliveries:
-    """Deliveries by the second in which their messages were due, of messages that were sent.
+    """Deliveries of sent messages by the second in which the messages were due.
 
-    ``owed``: those that the subscriptions should have. ``pending``: the part of these that had not come in the end, and
-    may still have been on its way.
+    ``owed``: deliveries that the subscriptions should receive. ``pending``: owed deliveries that had not arrived at the
+    end and may still have been in transit.
     """
 
     owed: Mapping[int, int] = field(default_factory=dict)
@@ -51,7 +51,7 @@ class Deliveries:
 
     @classmethod
     def from_rows(cls, rows: Iterable[Mapping[str, Any]]) -> "Deliveries":
-        """``rows``: of `deliveries_owed`, added up."""
+        """Build from the rows of `deliveries_owed`, added up."""
         by_second = {row["second"]: row for row in rows}
         return cls(
             {at_s: row["expected"] - row["missed_away"] for at_s, row in by_second.items()},
@@ -60,9 +60,9 @@ class Deliveries:
 
 
 def deliveries_owed(expected: pl.DataFrame, outcomes: pl.DataFrame, timeline: Timeline) -> pl.DataFrame:
-    """One row a second and table: see `Deliveries`. Rows of parts of a run add up.
+    """Return one row per second and table: see `Deliveries`. Counts from several parts can be added.
 
-    A queue's message that no consumer's selector matches is owed to nobody, nor is one whose subscriber was away.
+    Not owed are queue messages that no consumer's selector matches, and messages whose subscriber was away.
     """
 
     def count(condition: pl.Expr, name: str) -> pl.Expr:
@@ -83,8 +83,11 @@ def deliveries_owed(expected: pl.DataFrame, outcomes: pl.DataFrame, timeline: Ti
 
 @dataclass(frozen=True)
 class Flow:
-    """By second of the load: deliveries that were due; the part of these that came sooner or later, and the part that
-    still waited at the end; and all that waited at the end of the second."""
+    """Deliveries by second of the load.
+
+    Counts the deliveries that were due in each second, how many of them arrived at any time, how many still waited at
+    the end, and all deliveries that waited at the end of the second.
+    """
 
     owed_in: Mapping[int, float]
     arrived: Mapping[int, float]
@@ -93,8 +96,11 @@ class Flow:
 
     @classmethod
     def of(cls, timed: pa.Table, deliveries: Deliveries, unsent: Mapping[int, float], ends_s: int) -> "Flow":
-        """``timed``: rows of FROM_DUE. ``unsent``: deliveries of messages that were never sent. ``ends_s``: the second
-        with which the load ends."""
+        """Compute the flow.
+
+        ``timed``: rows of the measure FROM_DUE. ``unsent``: deliveries of messages that were never sent. ``ends_s``:
+        the last second of the load.
+        """
         owed_in: dict[int, float] = defaultdict(float, deliveries.owed)
         for at_s, count in unsent.items():
             owed_in[at_s] += count
@@ -104,11 +110,11 @@ class Flow:
         return cls(owed_in, arrived_of(timed), left, _with_left(waiting_by_second(timed), left, ends_s))
 
     def owed(self, seconds: range) -> float:
-        """Deliveries that were due."""
+        """Return how many deliveries were due in these seconds."""
         return sum(self.owed_in.get(at_s, 0) for at_s in seconds)
 
     def received(self, seconds: range) -> float:
-        """Deliveries that came within these seconds, whenever they were due."""
+        """Return how many deliveries arrived in these seconds, regardless of their due time."""
         awaited = sum(self.arrived.get(at_s, 0) + self.left.get(at_s, 0) for at_s in seconds)
         return awaited + self.waiting_after(seconds.start - 1) - self.waiting_after(seconds.stop - 1)
 
@@ -116,11 +122,11 @@ class Flow:
         return self.waiting.get(at_s, 0.0)
 
     def seconds_due(self, load: range) -> range:
-        """Up to the last second in which anything was due: from then on what waits drains."""
+        """Return the seconds up to the last one with due messages. After that, the backlog only drains."""
         return range(load.start, max((at for at in load if self.owed_in.get(at)), default=load.start - 1) + 1)
 
     def most_came(self, seconds: range) -> bool:
-        """Whether most of what was due in each half of these seconds came, sooner or later, or waited at the end."""
+        """Return whether most deliveries due in each half of these seconds arrived at any time or waited at the end."""
         middle = (seconds.start + seconds.stop) // 2
         return all(
             sum(self.arrived.get(at_s, 0) + self.left.get(at_s, 0) for at_s in half) >= MOST * self.owed(half)
@@ -128,14 +134,14 @@ class Flow:
         )
 
     def any_arrived(self, load: range) -> bool:
-        """Whether more than hardly any of what was due in some second came."""
+        """Return whether more than the share ARRIVED of the deliveries due in any second arrived."""
         return any(self.arrived.get(at, 0) > ARRIVED * self.owed(range(at, at + 1)) for at in load)
 
 
 def _last_pending(deliveries: Deliveries, ends_s: int) -> list[int]:
-    """The seconds at the end of the load that all have deliveries which never came and may still have waited.
+    """Return the consecutive last seconds of the load with deliveries that never arrived and may still have waited.
 
-    Those of earlier seconds stopped somewhere, and what was due after them did not.
+    Pending deliveries of earlier seconds got stuck somewhere, because later deliveries arrived.
     """
     seconds = []
     for at_s in sorted((at_s for at_s in deliveries.owed if at_s < ends_s), reverse=True):
@@ -146,7 +152,7 @@ def _last_pending(deliveries: Deliveries, ends_s: int) -> list[int]:
 
 
 def _with_left(waiting: Mapping[int, float], left: Mapping[int, float], ends_s: int) -> dict[int, float]:
-    """With deliveries that waited from the second in which they were due, and did not come."""
+    """Add deliveries that waited from the second of their due time and never arrived."""
     together, left_so_far = {}, 0.0
     first_s = min([*waiting, *left], default=0)
     for at_s in range(first_s, max([ends_s, *waiting]) + 1):
@@ -157,9 +163,9 @@ def _with_left(waiting: Mapping[int, float], left: Mapping[int, float], ends_s: 
 
 @dataclass(frozen=True)
 class Growth:
-    """By how much more waited at the end of ``seconds`` than at their beginning; ``least``: less would not count.
+    """Growth of the backlog from the start to the end of ``seconds``; ``least``: smaller growth would not count.
 
-    ``grew_in``: the last of the seconds, since few waited for the last time.
+    ``grew_in``: the last seconds, since the backlog was small for the last time.
     """
 
     seconds: range
@@ -173,11 +179,11 @@ class Growth:
 
 
 def growth(seconds: range, waiting: Mapping[int, float], owed: float, *, together: float = 0.0) -> Growth | None:
-    """None of too few seconds. The beginning is the first quarter, in its median.
+    """Return the growth of the backlog; None for too few seconds. The starting value is the first quarter's median.
 
-    ``owed``: deliveries that were due in these seconds. ``together``: how many come at once and wait for each other, as
-    those of transactions do. A backlog that has drained within a second after the last one is none: a machine that
-    stood still for a moment has caught up.
+    ``owed``: deliveries that were due in these seconds. ``together``: number of messages that wait for each other and
+    arrive at the same time, like messages in a transaction. A backlog that drains within a second after the last one
+    does not count: the machine stalled for a moment and has caught up.
     """
     if len(seconds) < LEAST_S:
         return None
@@ -194,7 +200,7 @@ def growth(seconds: range, waiting: Mapping[int, float], owed: float, *, togethe
 
 
 def least_growth(owed: float, for_s: int) -> float:
-    """The rate was held if a backlog grew by fewer deliveries. ``owed``: how many were due in so many seconds."""
+    """Return the smallest growth that counts as a rate not held. ``owed``: deliveries due in ``for_s`` seconds."""
     return max(MOST_BACKLOG_S * owed / max(for_s, 1), (1 - LEAST_SHARE) * owed, FEWEST)
 
 
@@ -203,15 +209,15 @@ def rows_of_measure(latency: pa.Table, measure: str = FROM_DUE) -> pa.Table:
 
 
 def arrived_of(timed: pa.Table) -> dict[int, float]:
-    """How many messages that were due in each second were received, sooner or later. ``timed``: rows of a measure."""
+    """Return how many messages due in each second were received at any time. ``timed``: rows of a measure."""
     summed = timed.group_by("second").aggregate([("count", "sum")])
     return dict(zip(summed["second"].to_pylist(), summed["count_sum"].to_pylist(), strict=True))
 
 
 def waiting_by_second(timed: pa.Table) -> dict[int, float]:
-    """How many messages waited at the end of each second, of those that were received sooner or later.
+    """Return how many messages waited at the end of each second. Only messages that were received later count.
 
-    ``timed``: rows of a measure. The messages of a second are taken as due evenly within it.
+    ``timed``: rows of a measure. Messages due in a second are assumed to be spread evenly over it.
     """
     changes: dict[int, float] = defaultdict(float)
     summed = timed.group_by(["second", "bucket"]).aggregate([("count", "sum")])
@@ -219,7 +225,7 @@ def waiting_by_second(timed: pa.Table) -> dict[int, float]:
         at_s, count = row["second"], row["count_sum"]
         whole, part = divmod(max(value_ns(row["bucket"]), 0) / NS_PER_S, 1)
         changes[at_s] += count if whole else count * part
-        if whole:  # all of them wait for so many ends of seconds, and a part for one more
+        if whole:  # all messages wait at the ends of this many seconds, and a part of them at one more
             changes[at_s + int(whole)] -= count * (1 - part)
         changes[at_s + int(whole) + 1] -= count * part
     waiting, waits = {}, 0.0

@@ -1,7 +1,8 @@
-"""Tells what limited a load: what was used up, or where messages waited, in seconds in which a rate was not held.
+"""Finds what limited a load: a resource that was used up, or a place where messages waited.
 
-Of a load in steps these are the judged seconds (`records.rate_steps`) of the lowest step not held; of another load
-`analysis.load.offered_rate` says which. Runs on the driver, on few rows.
+Looks only at seconds in which the rate was not held. For a load in steps, these are the judged seconds
+(`records.rate_steps`) of the lowest step that was not held. For other loads, `analysis.load.offered_rate` selects the
+seconds. Runs on the driver, on few rows.
 """
 
 from collections import Counter
@@ -21,20 +22,22 @@ from records.step_judgement import TAIL, too_slow
 from records.units import NS_PER_S
 
 ALL_USED = 0.85
-"""A machine is used up if so much of its cores is in use. The rest goes to waits between its threads."""
+"""A machine is used up if this share of its cores is in use. The rest is lost to waits between threads."""
 LATE_MS = 50.0
-"""The load generator is the limit if half of its sends were late by more, through no fault of the brokers."""
+"""The load generator is the limit if it delayed half of its sends by more than this, not counting broker delays."""
 ONE_CORE = 0.9
-"""A process of clients in Python runs on one core, and has used it up with so much of it."""
+"""A process with Python clients runs on one core. It has used up the core at this share."""
 IN_PYTHON = ("stomp", "amqp", "memory")
-"""The protocols of these clients."""
+"""Protocols whose clients are written in Python."""
 STARVED_SHARE = 0.5
-"""A process is kept from the cores if its threads waited for one for so much of the time that they ran.
+"""A process lacks CPU if its threads waited for a core for this share of their running time.
 
-It may be the limit only if they ran or waited for nearly a whole core: else even one thread had time to spare.
+It can only be the limit if its threads ran or waited for nearly a whole core. Otherwise, even a single thread had time
+to spare.
 """
 MOST_OF_BACKLOG, LEAST_GROWN_S, LEAST_GROWN = 0.5, 0.05, 10
-"""Messages pile up on a broker if it has so much of the backlog more, what is due in so many seconds, and so many."""
+"""Messages pile up on a broker if its queues grew by at least this share of the backlog, by the messages due in this
+many seconds, and by this many messages."""
 
 NOTHING = Limit(
     not_held_per_s=None,
@@ -48,10 +51,10 @@ NOTHING = Limit(
 
 @dataclass(frozen=True)
 class Use:
-    """What was used, in cores; None where it was not sampled. ``grown``: by (broker, queue), messages more on it.
+    """CPU use in cores; None if not sampled. ``grown``: increase of messages by (broker, queue).
 
-    ``busiest``: the cores that the busiest process of the load generator used. ``demands``: of each process the cores
-    that its threads used, and those that they waited for; none where that was not sampled.
+    ``busiest``: cores used by the busiest load generator process. ``demands``: for each process, the cores that its
+    threads used and the cores that they waited for; empty if not sampled.
     """
 
     cores: int
@@ -68,21 +71,21 @@ class Use:
 
     @property
     def all_in_use(self) -> bool:
-        """Whether the machine's cores were in use, whoever used them."""
+        """Whether the machine's cores were in use by any programs."""
         return bool(self.cores) and self.busy is not None and self.busy >= ALL_USED * self.cores
 
     @property
     def split(self) -> str:
-        """Their cores, in words."""
+        """Cores used by brokers and load generator, in words."""
         return f"brokers {self.brokers or 0.0:.1f}, load generator {self.generator or 0.0:.1f}"
 
 
 @dataclass(frozen=True)
 class Overload:
-    """Seconds of the load in which a rate was not held. ``backlog``: deliveries that waited at their end.
+    """Seconds of the load in which a rate was not held. ``backlog``: deliveries that waited at the end of them.
 
-    ``slow``: why p99 was too high; '' if that was no reason. ``slow_by_us``: whether it would have been within its
-    limit without the load generator's own delay.
+    ``slow``: why p99 was too high; empty if p99 was not the reason. ``slow_by_us``: whether p99 would have been within
+    its limit without the load generator's own delay.
     """
 
     seconds: range
@@ -96,15 +99,15 @@ class Overload:
 def limit(
     info: RunInfo, steps: Sequence[StepResult], resources: pa.Table, latency: pa.Table, consumers: pa.Table
 ) -> Limit:
-    """Of the lowest rate that was not held; `NOTHING` if each was, or is unknown.
+    """Return the limit at the lowest rate that was not held; `NOTHING` if all rates were held or are unknown.
 
-    ``consumers``: as `records.results` has it.
+    ``consumers``: the result table.
     """
     held = held_per_s(steps) or 0.0
     lost = [step for step in steps if step["held"] is False and mean_per_s(step) > held]
     if not lost:
         return NOTHING
-    step = min(reversed(lost), key=mean_per_s)  # the last try of the lowest
+    step = min(reversed(lost), key=mean_per_s)  # the last attempt at the lowest rate
     seconds = judged_seconds(round(step["from_s"]), round(step["until_s"]))
     slow = step["why"] if step["broken"] == TAIL else ""
     slow_by_us = bool(slow) and _in_time_without_us(latency, seconds, info.held_p99_ms)
@@ -121,7 +124,7 @@ def limit(
 
 
 def _in_time_without_us(latency: pa.Table, seconds: range, most_ms: float | None) -> bool:
-    """Whether p99 from due to received, less the load generator's own delay, is known to be within a limit."""
+    """Return whether p99 from due to received, less the load generator's own delay, is known to be within a limit."""
     timed = within_seconds(latency.filter(pc.equal(latency["measure"], "due_to_received")), seconds)
     by_bucket = timed.group_by("bucket").aggregate([("count_less_own", "sum")])
     counts = zip(by_bucket["bucket"].to_pylist(), by_bucket["count_less_own_sum"].to_pylist(), strict=True)
@@ -130,7 +133,7 @@ def _in_time_without_us(latency: pa.Table, seconds: range, most_ms: float | None
 
 
 def too_late_by_us(use: Use, overload: Overload) -> tuple[str, str] | None:
-    """(limit, why in a sentence) if p99 was too high, and the load generator or other programs may have caused it."""
+    """Return (limit, reason) if p99 was too high, and the load generator or other programs may have caused it."""
     if overload.slow and use.all_in_use:
         return "host", (
             f"the {use.cores} cores of the machine were in use, by other programs too ({use.split}), while "
@@ -142,14 +145,14 @@ def too_late_by_us(use: Use, overload: Overload) -> tuple[str, str] | None:
 
 
 def used_up(use: Use) -> tuple[str, str] | None:
-    """(limit, why in a sentence) if brokers and load generator used up the cores of the machine."""
+    """Return (limit, reason) if brokers and load generator used up the cores of the machine."""
     if not use.cores or use.ours < ALL_USED * use.cores:
         return None
     return "host", f"brokers and load generator used up the {use.cores} cores of their one machine ({use.split})"
 
 
 def starved(use: Use) -> tuple[str, str] | None:
-    """(limit, why in a sentence) if other programs kept a broker or the load generator from the cores."""
+    """Return (limit, reason) if other programs took the cores that a broker or the load generator needed."""
     if not use.all_in_use:
         return None
     starved_processes = [
@@ -165,23 +168,26 @@ def starved(use: Use) -> tuple[str, str] | None:
 
 
 def one_core_used_up(use: Use, protocols: Collection[str]) -> tuple[str, str] | None:
-    """(limit, why in a sentence) if a process whose clients share one core used it up."""
+    """Return (limit, reason) if a process whose clients share one core used it up."""
     if use.busiest < ONE_CORE or not {*protocols} <= {*IN_PYTHON}:
         return None
     return "generator", f"a process of the load generator used up the one core that it can use ({use.busiest:.2f})"
 
 
 def sent_late(own_lag_ms: float | None) -> tuple[str, str] | None:
-    """(limit, why in a sentence) if the load generator was late by itself."""
+    """Return (limit, reason) if the load generator itself was late."""
     if own_lag_ms is None or own_lag_ms <= LATE_MS:
         return None
-    return "generator", f"half of the sends were late by {own_lag_ms:.0f} ms or more, which was not the brokers' doing"
+    return (
+        "generator",
+        f"half of the sends were late by {own_lag_ms:.0f} ms or more, not because of the brokers",
+    )
 
 
 def what_limited(
     info: RunInfo, overload: Overload, resources: pa.Table, latency: pa.Table, consumers: pa.Table
 ) -> tuple[Use, str, str]:
-    """(what was used, what it was, why in a sentence). Tables as in `limit`."""
+    """Return (use, limit, reason). Tables as in `limit`."""
     use = use_of(resources, overload.seconds, int(info.machine.get("cores", 0)))
     limited_by, why = _named(info, overload, use, own_lag_ms(latency, overload.seconds), consumers)
     return use, limited_by, why
@@ -190,7 +196,7 @@ def what_limited(
 def _named(
     info: RunInfo, overload: Overload, use: Use, own_lag_ms: float | None, consumers: pa.Table
 ) -> tuple[str, str]:
-    """(what it was, why in a sentence)."""
+    """Return (limit, reason)."""
     protocols = info.protocols_of(PRODUCER) | info.protocols_of(CONSUMER)
     if limit_and_why := used_up(use) or starved(use) or sent_late(own_lag_ms) or one_core_used_up(use, protocols):
         return limit_and_why
@@ -205,11 +211,11 @@ def _named(
         return "brokers", "brokers kept producers waiting: they took fewer messages than were due"
     if overload.slow:
         return "latency", overload.slow
-    return "unknown", "nothing that was sampled was used up, and messages piled up on no broker"
+    return "unknown", "no sampled resource was used up, and messages piled up on no broker"
 
 
 def _piled_up(use: Use, consumers: pa.Table, at_least: float) -> tuple[str, str] | None:
-    """(limit, why in a sentence) if one broker has so many messages more: of queues that are consumed there, or not."""
+    """Return (limit, reason) if one broker's queues grew by that many messages, with or without consumers there."""
     grown: Counter[str] = Counter()
     for (broker, _), growth in use.grown.items():
         grown[broker] += growth
@@ -223,13 +229,13 @@ def _piled_up(use: Use, consumers: pa.Table, at_least: float) -> tuple[str, str]
 
 
 def _consumed(use: Use, consumers: pa.Table, broker: str) -> set[str]:
-    """The queues of a broker that have consumers there.
+    """Return the queues of a broker that have consumers there.
 
-    A queue that is nobody's destination (a durable subscription's on Artemis) has them if any consumer is there.
+    A queue that is not a destination (of a durable subscription on Artemis) has consumers if any consumer is there.
     """
     at: dict[str, set[str]] = {}  # by destination
     for row in consumers.to_pylist():
-        for name in {row["destination"], f"queue://{row['subscription']}"}:  # they differ where brokers deliver so
+        for name in {row["destination"], f"queue://{row['subscription']}"}:  # names may differ by route
             at.setdefault(name, set()).add(row["broker"])
     anywhere = set().union(*at.values())
     queues = {queue for holder, queue in use.grown if holder == broker}
@@ -237,12 +243,12 @@ def _consumed(use: Use, consumers: pa.Table, broker: str) -> set[str]:
 
 
 def own_lag_ms(latency: pa.Table, seconds: range) -> float | None:
-    """How late half of the sends of these seconds were at least, through the generator's own fault."""
+    """Return the load generator's own median delay of sends in these seconds."""
     return latency_of(within_seconds(latency.filter(pc.equal(latency["measure"], LAG)), seconds))["p50"]
 
 
 def use_of(resources: pa.Table, seconds: range, cores: int) -> Use:
-    """What was used in these seconds. ``cores``: of the machine, 0 if not known."""
+    """Return the resources used in these seconds. ``cores``: number of cores of the machine, 0 if unknown."""
     rows = within_seconds(resources, seconds).to_pylist()
     processes = [row for row in rows if row["kind"] == "process"]
     cpu = [row for row in processes if row["metric"] == "cpu_ns"]
@@ -260,7 +266,7 @@ def use_of(resources: pa.Table, seconds: range, cores: int) -> Use:
 
 
 def _demands(processes: Sequence[Mapping[str, Any]]) -> tuple[tuple[float, float], ...]:
-    """(cores used, cores waited for) of each process whose waits were sampled."""
+    """Return (cores used, cores waited for) for each process whose waits were sampled."""
     demands = []
     for process in sorted({(row["broker"], row["object"]) for row in processes}):
         its = [row for row in processes if (row["broker"], row["object"]) == process]
@@ -276,7 +282,7 @@ def _cores(rows: Sequence[Mapping[str, int]]) -> float | None:
 
 
 def _grown(rows: Sequence[Mapping[str, Any]]) -> dict[tuple[str, str], int]:
-    """By how much the messages on each broker's queue became more, from its first known second to its last."""
+    """Return the growth of each broker's queues from the first to the last second with a sample."""
     depth: dict[tuple[str, str], dict[int, int]] = {}
     for row in rows:
         depth.setdefault((row["broker"], row["object"]), {})[row["second"]] = row["value"]

@@ -1,8 +1,8 @@
-"""Judges whether a load held its offered rate: whether its deliveries kept up with what was due, faults aside.
+"""Decides whether a load held its offered rate: whether deliveries kept up with due messages outside of faults.
 
 A rate was not held if more deliveries waited at the end of the load, or when a fault began, than at the beginning
-(`analysis.load.flow`). When they became more does not matter. `analysis.messages.accounting` says what became of the
-messages that never came. Runs on the driver, on few rows.
+(`analysis.load.flow`). It does not matter when the backlog grew. `analysis.messages.accounting` reports the outcomes of
+messages that never arrived. Runs on the driver, on few rows.
 """
 
 import math
@@ -36,7 +36,7 @@ from records.units import NS_PER_S
 NOT_SETTLED = "not_settled"
 UNKNOWN = "unknown"
 OURS = ("generator", "host")
-"""What limits a load through no fault of brokers, links or consumers."""
+"""Limits of the test setup, which do not depend on brokers, links or consumers."""
 LIMITS = {
     "generator": "the load generator",
     "host": "the machine",
@@ -48,7 +48,7 @@ LIMITS = {
 
 @dataclass(frozen=True)
 class Tables:
-    """The tables that tell. ``latency``: `analysis.events.run.Results.latency_by_second`.
+    """Input tables. ``latency``: `analysis.events.run.Results.latency_by_second`.
 
     ``consumers``: as in `analysis.load.limits`.
     """
@@ -63,7 +63,7 @@ class Tables:
 
 @dataclass(frozen=True)
 class Disturbance:
-    """A fault, in whole seconds of the load. ``mended_s``: None if it never was."""
+    """A fault, in whole seconds of the load. ``mended_s``: None if it was never mended."""
 
     from_s: int
     mended_s: int | None
@@ -71,26 +71,26 @@ class Disturbance:
 
 @dataclass(frozen=True)
 class Judged:
-    """``doubts``: why figures of a measure are not to be relied on, as a backlog of ours made them; by measure."""
+    """The decision. ``doubts``: by measure, why its figures are unreliable because of a backlog that we caused."""
 
     rate: OfferedRate
     doubts: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def cause(self) -> str:
-        """Why figures are doubtful; '' if none is."""
+        """Why figures are doubtful; empty if none is."""
         return next(iter(self.doubts.values()), "")
 
 
 def offered_rate(
     info: RunInfo, faults: Sequence[FaultSpan], load_s: float | None, copies: float, tables: Tables
 ) -> Judged:
-    """``load_s``: how long the load lasted; None if unknown. ``copies``: deliveries that a message should have."""
+    """Decide. ``load_s``: length of the load; None if unknown. ``copies``: expected deliveries per message."""
     began_ns = info.phases.load_began_ns
     if info.limited_on_purpose:
         return Judged(_not_judged(info.limited_on_purpose))
     if load_s is None or began_ns is None:
-        return Judged(_not_judged("how long the load lasted is not known"))
+        return Judged(_not_judged("the length of the load is not known"))
     whole_load = range(_first_second(info), math.floor(load_s))
     unsent = {at_s: count * copies for at_s, count in tables.unsent.by_second.items()}
     flow = Flow.of(rows_of_measure(tables.latency), tables.deliveries, unsent, whole_load.stop)
@@ -106,23 +106,23 @@ def offered_rate(
     if worst is not None and worst.counts:
         return _not_held(info, worst, flow, copies, tables)
     if not flow.any_arrived(load):
-        return Judged(_not_judged("hardly any message was received"))
+        return Judged(_not_judged("hardly any messages were received"))
     if not judged:
         return Judged(_not_judged(f"there are no {LEAST_S} seconds in a row without a fault or its backlog"))
     if not all(flow.most_came(growth_of_span.seconds) for growth_of_span in judged):
-        return Judged(_not_judged("most of what was due was refused, lost or expired"))
+        return Judged(_not_judged("most messages that were due were refused, lost or expired"))
     longest = max(judged, key=lambda growth_of_span: len(growth_of_span.seconds))
     return Judged(_rate(longest.seconds, flow, held=True))
 
 
 def _in_transactions(info: RunInfo) -> float:
-    """How many messages wait for the commits of their transactions at most."""
+    """Return the maximum number of messages that wait for the commits of their transactions."""
     producers = [user for user in info.users if user.role == PRODUCER]
     return sum(float(user.settings.get("transaction_size", 0)) * user.count for user in producers)
 
 
 def undisturbed(load: range, faults: Sequence[Disturbance], flow: Flow) -> list[range]:
-    """The seconds before each fault, and those after one was mended and its backlog had drained."""
+    """Return the seconds before each fault, and the seconds after a fault was mended and its backlog had drained."""
     per_s = flow.owed(load) / max(len(load), 1)
     spans, start, usual = [], load.start, 0.0
     for fault in sorted(faults, key=lambda fault: fault.from_s):
@@ -138,7 +138,7 @@ def undisturbed(load: range, faults: Sequence[Disturbance], flow: Flow) -> list[
 
 
 def _first_second(info: RunInfo) -> int:
-    """A warm-up that did not settle says how the load began, so its seconds count too."""
+    """Return the first second. If the warm-up did not settle, it counts too, as it shows how the load began."""
     began_ns, load_ns = info.phases.warm_up_began_ns, info.phases.load_began_ns
     if info.warm_up.end != NOT_SETTLED or began_ns is None or load_ns is None:
         return 0
@@ -179,14 +179,14 @@ def _rate(seconds: range, flow: Flow, *, held: bool) -> OfferedRate:
 
 
 def _not_held(info: RunInfo, grown: Growth, flow: Flow, copies: float, tables: Tables) -> Judged:
-    """What limited it is looked for in the seconds in which the backlog grew."""
+    """Look for the limit in the seconds in which the backlog grew."""
     seconds, sent = grown.grew_in, by_second(tables.rates, "sent")
     due_per_s = flow.owed(seconds) / copies / len(seconds)
     sent_per_s = sum(sent.get(at_s, 0) for at_s in seconds) / len(seconds)
     overload = Overload(seconds, due_per_s, sent_per_s, round(grown.grown))
     _, limited_by, why = what_limited(info, overload, tables.resources, tables.latency, tables.consumers)
     if limited_by == UNKNOWN and _grew(rows_of_measure(tables.latency, "sent_to_settled"), grown.seconds):
-        limited_by, why = "brokers", "brokers confirmed what they were sent later and later"
+        limited_by, why = "brokers", "brokers took more and more time to confirm messages"
     if limited_by not in OURS and (never_sent := _never_sent(info, tables.unsent)):
         limited_by, why = "generator", never_sent
     rate = _rate(grown.seconds, flow, held=False)
@@ -199,7 +199,7 @@ def _not_held(info: RunInfo, grown: Growth, flow: Flow, copies: float, tables: T
 
 
 def _never_sent(info: RunInfo, unsent: Unsent) -> str:
-    """Why messages were never sent through the generator's own fault; '' if most of them were not."""
+    """Return why the generator itself failed to send messages; empty if it is not responsible for most of them."""
     of_ended = sum(producer.never_sent for producer in unsent.ended_early)
     if of_ended > info.withheld + info.missed:
         return f"{of_ended:,} messages that were due were never sent, as their producers ended early"
@@ -209,7 +209,7 @@ def _never_sent(info: RunInfo, unsent: Unsent) -> str:
 
 
 def _grown_measures(seconds: range, latency: pa.Table) -> list[str]:
-    """The measures that have the time for which messages waited: from due to received always, others if they grew."""
+    """Return the measures that include the waiting time: always from due to received, others if they grew."""
     return [measure for measure in WORDS if measure == FROM_DUE or _grew(rows_of_measure(latency, measure), seconds)]
 
 
@@ -221,8 +221,8 @@ def _grew(timed: pa.Table, seconds: range) -> bool:
 
 
 def note(rate: OfferedRate, *, one_each: bool) -> str:
-    """Sentences on a rate that was not held. ``one_each``: whether each message has one delivery."""
-    deliveries = "messages a second were received" if one_each else "deliveries a second were made"
+    """Return sentences about a rate that was not held. ``one_each``: whether each message has one delivery."""
+    deliveries = "messages per second were received" if one_each else "deliveries per second were made"
     received, owed = _number(rate["received_per_s"]), _number(rate["owed_per_s"])
     opening = (
         f"The offered rate was not held: {received} of {owed} {deliveries}; latency is the age "
@@ -238,6 +238,6 @@ def note(rate: OfferedRate, *, one_each: bool) -> str:
 
 
 def _number(per_s: float | None) -> str:
-    """244 or 1,806; below ten with a decimal."""
+    """Format a rate, such as 244 or 1,806; below ten with one decimal."""
     value = per_s or 0.0
     return f"{value:,.0f}" if value >= FEWEST else f"{value:.1f}"

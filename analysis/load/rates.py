@@ -1,4 +1,4 @@
-"""Counts the messages that were due, sent, confirmed and delivered in each second, by broker."""
+"""Counts the messages due, sent, confirmed and delivered in each second, by broker."""
 
 from collections.abc import Mapping
 
@@ -10,9 +10,10 @@ from analysis.events.timeline import Timeline
 from analysis.messages.deliveries import first
 
 BEFORE_S = 10
-"""So many seconds before something happened tell what was usual."""
+"""Number of seconds before an event that serve as the baseline."""
 LEAST_MORE, LEAST_MORE_S = 5, 0.1
-"""A backlog is a usual one if it is at most this much larger, or what is due in so many seconds."""
+"""A backlog is normal if it is larger by at most this number of messages, or by the messages due in this many seconds.
+"""
 KEY = ["second", "phase", "event", "broker"]
 
 
@@ -23,9 +24,9 @@ def rates(
     strangers: pl.DataFrame,
     timeline: Timeline,
 ) -> pl.DataFrame:
-    """Rows of RATES. ``at_s`` is of the event itself, ``phase`` of the message's due time where it has one.
+    """Return rows of RATES. ``at_s`` is the time of the event; ``phase`` is that of the due time, if there is one.
 
-    Foreign messages are not counted: a rate that is held would hide that the run's own messages are late.
+    Foreign messages are not counted, because they could hide that the run's own messages are late.
     """
     unreadable = strangers.filter(pl.col("integrity") != "foreign")
     acked = sends.filter(pl.col("outcome") == "acked")
@@ -49,7 +50,7 @@ def rates(
 
 
 def with_unsent(moments: pl.DataFrame, unsent: Mapping[int, int]) -> pl.DataFrame:
-    """Rows of RATES, with messages that were due and never sent: they have no broker. ``unsent``: by second."""
+    """Add messages that were due but never sent to rows of RATES, without a broker. ``unsent``: by second."""
     if not unsent:
         return moments
     seconds = pl.Series("second", sorted(unsent), moments.schema["second"])
@@ -64,8 +65,10 @@ def with_unsent(moments: pl.DataFrame, unsent: Mapping[int, int]) -> pl.DataFram
 
 
 def totals(messages: pl.DataFrame, deliveries: pl.DataFrame, timeline: Timeline) -> pl.DataFrame:
-    """One row. due, sent, acked, received: messages for which that happened within the load, by its own time;
-    blocked_slots. Parts of a run add up."""
+    """Return one row with the totals of the load: due, sent, acked and received messages, and blocked_slots.
+
+    A message counts for each of these events that happened within the load. Totals of several parts can be added.
+    """
 
     def within(column: str) -> pl.Expr:
         return timeline.in_load(pl.col(column)).sum().cast(pl.Int64).alias(column.removesuffix("_ns"))
@@ -76,6 +79,6 @@ def totals(messages: pl.DataFrame, deliveries: pl.DataFrame, timeline: Timeline)
 
 
 def by_second(rates: pa.Table, event: str) -> dict[int, int]:
-    """How often that happened in each second, of seconds in which it did."""
+    """Return how often an event happened in each second. Seconds without the event are omitted."""
     of_event = rates.filter(pc.equal(rates["event"], event)).group_by("second").aggregate([("count", "sum")])
     return dict(zip(of_event["second"].to_pylist(), of_event["count_sum"].to_pylist(), strict=True))

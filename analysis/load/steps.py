@@ -1,6 +1,6 @@
-"""Tells what came of each step of a load whose rate changes. Runs on the driver, on few rows.
+"""Computes the result of each step of a load whose rate changes. Runs on the driver, on few rows.
 
-Steps begin and end with whole seconds of the load, as the result tables have them.
+Steps begin and end at whole seconds of the load, like the rows of the result tables.
 """
 
 from collections.abc import Mapping, Sequence
@@ -43,21 +43,21 @@ class Asked:
         return cls(info.rate_steps, producers, info.held_p99_ms, info.searched, info.arrivals)
 
     def owed(self, scheduled: float, recorded: int) -> float:
-        """Return how many messages were due by the schedule, of which ``recorded`` are on record."""
+        """Return the scheduled number of due messages. ``recorded``: number of recorded due messages."""
         return owed(scheduled, most_astray(scheduled, self.producers, self.arrivals), recorded)
 
     def found_at(self, from_s: int) -> StepJudgement | None:
-        """What the search found of the step that begins then."""
+        """Return what the search found about the step that begins at ``from_s``."""
         return next((StepJudgement(step.held, step.why) for step in self.searched if step.from_s == from_s), None)
 
 
 def step_results(
     asked: Asked, rates: pa.Table, latency: pa.Table, load_s: float | None, copies: float
 ) -> list[StepResult]:
-    """The steps that the load went through to their ends, rests left out.
+    """Return results for the steps that the load completed, except rests.
 
-    ``rates``: the result table. ``latency``: `analysis.events.run.Results.latency_by_second`. ``load_s``: how long the
-    load lasted; None if unknown. ``copies``: how many deliveries each message should have.
+    ``rates``: the result table. ``latency``: `analysis.events.run.Results.latency_by_second`. ``load_s``: length of the
+    load; None if unknown. ``copies``: expected number of deliveries per message.
     """
     counts = {event: by_second(rates, event) for event in EVENTS}
     timed = latency.filter(pc.equal(latency["measure"], "due_to_received"))
@@ -71,9 +71,9 @@ def step_results(
 
 
 def held_per_s(results: Sequence[StepResult]) -> float | None:
-    """The highest rate (mean of its step) that was held, and is below each that was not; 0 if none was.
+    """Return the highest held rate (mean of its step) that is below all rates that were not held; 0 if none was held.
 
-    None without steps, or if none is known to have been held and some are unknown.
+    None without steps, or if some steps are unknown and none is known to be held.
     """
     held = held_by_rate((mean_per_s(step), step["held"]) for step in results)
     lost = min((rate for rate, verdict in held.items() if verdict is False), default=inf)
@@ -82,18 +82,18 @@ def held_per_s(results: Sequence[StepResult]) -> float | None:
 
 
 def within_seconds(table: pa.Table, seconds: range) -> pa.Table:
-    """The rows of these seconds of the load."""
+    """Return the rows of these seconds of the load."""
     at_s = table["second"]
     return table.filter(pc.and_(pc.greater_equal(at_s, seconds.start), pc.less(at_s, seconds.stop)))
 
 
 def mean_per_s(step: StepResult) -> float:
-    """The rate that was asked for, of a ramp its mean."""
+    """Return the requested rate of a step; the mean rate of a ramp."""
     return (step["from_per_s"] + step["to_per_s"]) / 2
 
 
 def _result(asked: Asked, place: int, until_s: int, counts: Counts, timed: pa.Table, copies: float) -> StepResult:
-    """Of the step at this place. ``timed``: the rows of ``latency`` from due to received."""
+    """Return the result of the step at index ``place``. ``timed``: the rows of ``latency`` from due to received."""
     step = asked.steps[place]
     from_s = until_s - step.for_s
     within = {event: _sum(counts[event], from_s, until_s) for event in EVENTS}
@@ -118,7 +118,7 @@ def _result(asked: Asked, place: int, until_s: int, counts: Counts, timed: pa.Ta
 
 
 def _counts(asked: Asked, place: int, until_s: int, counts: Counts, timed: pa.Table, copies: float) -> StepCounts:
-    """What was due comes from the schedule: a producer that stopped has no record of what it should have sent."""
+    """Count messages. Due messages come from the schedule: a stopped producer does not record unsent messages."""
     step = asked.steps[place]
     from_s = until_s - step.for_s
     seconds = judged_seconds(from_s, until_s)
@@ -139,7 +139,7 @@ def _counts(asked: Asked, place: int, until_s: int, counts: Counts, timed: pa.Ta
 
 
 def _backlog(counts: Counts, until_s: int, copies: float) -> int:
-    """Deliveries that were still to come of what had been sent by then, warm-up included."""
+    """Return the outstanding deliveries of messages sent by then, including the warm-up."""
     return max(round(_until(counts["sent"], until_s) * copies) - _until(counts["received"], until_s), 0)
 
 

@@ -1,4 +1,4 @@
-"""What load there was, and whether it was the one that was asked for."""
+"""The actual load, and whether it was the requested load."""
 
 from collections.abc import Mapping, Sequence
 
@@ -24,9 +24,9 @@ from records.units import NS_PER_MS
 class Load:
     """Table: rates. Summary: throughput, offered_rate, lag_ms, steps, limit, blocked, warm_up, connections.
 
-    Found for others: copies, how many deliveries a message should have; doubts, why a measure has the age of a backlog,
-    and backlog_cause; ended_early, a sentence on each producer that did. It takes the tables accounting, latency,
-    resources and consumers.
+    Sets for later topics: copies, the expected number of deliveries per message; doubts, why a measure shows the age of
+    a backlog, and backlog_cause; ended_early, a sentence about each producer that ended early. Requires the tables
+    accounting, latency, resources and consumers.
     """
 
     step = "measured the load"
@@ -83,9 +83,9 @@ class Load:
 
 
 def copies_of_each(accounting: pa.Table, sent: int) -> float:
-    """How many deliveries a message should have: as many as its destination has subscriptions, on average.
+    """Return the expected number of deliveries per message: the number of subscriptions of its destination, on average.
 
-    A queue's message that no consumer's selector matches should have none. ``sent``: how many messages are on record.
+    Queue messages that no consumer's selector matches should have no delivery. ``sent``: number of recorded messages.
     """
     wanted = owed(accounting) - int(pc.sum(accounting["unselected"]).as_py() or 0)
     return wanted / sent if sent else 1.0
@@ -97,9 +97,9 @@ def throughput(
     cores: Mapping[str, Mapping[str, int | None]],
     held: float | None,
 ) -> Throughput:
-    """Null where the load's length is unknown, or CPU was not sampled, or nothing was received.
+    """Return the summary's section. Null if the load's length is unknown, CPU was not sampled or nothing was received.
 
-    ``of_load``: of `analysis.load.rates.totals`. ``cores``: of `analysis.network.resources.cores_in_load`.
+    ``of_load``: from `analysis.load.rates.totals`. ``cores``: from `analysis.network.resources.cores_in_load`.
     """
 
     def per_s(event: str) -> float | None:
@@ -123,7 +123,7 @@ def throughput(
 
 
 def _held(steps: Sequence[StepResult], of_lowest: Limit) -> float | None:
-    """`held_per_s`. If brokers held no rate because of the machine or the load generator, that says nothing of them."""
+    """Return `held_per_s`; None if the machine or the load generator was the reason why brokers held no rate."""
     held = held_per_s(steps)
     return None if not held and of_lowest["limited_by"] in OURS else held
 
@@ -146,9 +146,9 @@ def _totals(part: Part) -> pl.DataFrame:
 
 
 def periods(events: pl.DataFrame) -> pl.DataFrame:
-    """One row a period of one producer: broker, began_ns, took_ns."""
+    """Return one row per blocked period of a producer: broker, began_ns, took_ns."""
     ended_ns = pl.col("at_ns").shift(-1).over("client", "broker", "reason")
-    # A period may begin at the very moment when the one before it ended: ``unblocked`` comes first.
+    # A period may begin at the same time as the previous one ended: sort ``unblocked`` first.
     return (
         events.filter(pl.col("event").is_in(["blocked", "unblocked"]))
         .sort("at_ns", "event", descending=[False, True])
@@ -159,7 +159,7 @@ def periods(events: pl.DataFrame) -> pl.DataFrame:
 
 
 def blocked(events: pl.DataFrame) -> Blocked:
-    """The summary's part."""
+    """Return the summary's section on blocked producers."""
     every = periods(events)
     took_ns = every["took_ns"].to_list()
     return Blocked(

@@ -1,8 +1,8 @@
-"""Finds the messages that were due and never sent, by the schedules of the producers that run.json declares.
+"""Finds the messages that were due but never sent, from the producers' schedules in run.json.
 
-No event has such a message. Message ``n`` of a producer is slot ``n`` of its schedule (`records.send_schedule`), so the
-messages on record tell how many slots of a schedule were used. A user whose class declares no rate has no schedule: the
-replies of consumers, for instance. Runs on the driver, on few rows.
+Unsent messages have no events. Message ``n`` of a producer is slot ``n`` of its schedule (`records.send_schedule`), so
+the recorded messages show how many slots of a schedule were used. Users whose class declares no rate have no schedule,
+for example consumers that send replies. Runs on the driver, on few rows.
 """
 
 from collections import Counter
@@ -19,14 +19,14 @@ from records.send_schedule import Schedule, producer_schedule, share
 from records.units import NS_PER_S
 
 GRACE_NS = NS_PER_S // 4
-"""A message that was due so shortly before the end of the load may have been about to go."""
+"""A producer may have been about to send messages that were due this shortly before the end of the load."""
 MOST_NAMED = 10
-"""Producers that have a sentence of their own."""
+"""Maximum number of producers with a separate sentence each."""
 
 
 @dataclass(frozen=True)
 class EndedEarly:
-    """A producer that ended before the load: ``never_sent`` of its messages were due from ``from_s`` of the load on."""
+    """A producer that ended before the load. ``never_sent``: its messages that were due from second ``from_s`` on."""
 
     number: int
     user_class: str
@@ -43,7 +43,7 @@ class EndedEarly:
 
 @dataclass(frozen=True)
 class Unsent:
-    """``by_second``: messages that were due in each second of the run and never sent; see `ended_early`."""
+    """Messages that were due but never sent, by second, and the producers that ended early."""
 
     by_second: Mapping[int, int] = field(default_factory=dict)
     ended_early: Sequence[EndedEarly] = ()
@@ -51,7 +51,7 @@ class Unsent:
 
 @dataclass(frozen=True)
 class _Kept:
-    """A producer's schedule, and how many of its slots are on record."""
+    """A producer's schedule and number of recorded messages."""
 
     number: int
     user_class: str
@@ -63,16 +63,16 @@ class _Kept:
 
 
 def sent_by_producer(messages: pl.DataFrame) -> pl.DataFrame:
-    """One row a producer: sent, how many messages are on record; first_due_ns, when message 0 was due."""
+    """Return one row per producer: sent, its number of recorded messages; first_due_ns, the due time of message 0."""
     first_due_ns = pl.col("due_ns").filter(pl.col("seq") == 0).min()
     return messages.group_by("producer").agg(pl.len().cast(pl.Int64).alias("sent"), first_due_ns.alias("first_due_ns"))
 
 
 def unsent(info: RunInfo, members: pl.DataFrame, sent: pl.DataFrame) -> Unsent:
-    """``sent``: rows of `sent_by_producer`.
+    """Return unsent messages. ``sent``: rows of `sent_by_producer`.
 
-    Nothing of a run that was killed: nobody knows until when its messages were due. Nor of producers that may fail and
-    did, as their schedules ended then.
+    A killed run has none, because the end of its schedules is unknown. Producers that failed and were allowed to fail
+    have none, because their schedules ended with the failure.
     """
     phases = info.phases
     if phases.warm_up_began_ns is None or phases.load_began_ns is None or phases.load_ended_ns is None:
@@ -90,7 +90,7 @@ def unsent(info: RunInfo, members: pl.DataFrame, sent: pl.DataFrame) -> Unsent:
 
 
 def sentences(ended_early: Sequence[EndedEarly]) -> list[str]:
-    """Why these make a run invalid."""
+    """Return sentences on why producers that ended early make a run invalid."""
     told = [str(each) for each in ended_early[:MOST_NAMED]]
     if more := ended_early[MOST_NAMED:]:
         numbers = ", ".join(str(each.number) for each in more)
@@ -100,7 +100,7 @@ def sentences(ended_early: Sequence[EndedEarly]) -> list[str]:
 
 
 def _kept(info: RunInfo, members: pl.DataFrame, sent: pl.DataFrame) -> list[_Kept]:
-    """Every producer that has a schedule, in order of numbers."""
+    """Return every producer with a schedule, sorted by number."""
     classes = {user.name: user for user in info.users if user.role == PRODUCER and "sends_per_second" in user.settings}
     on_record = {number: (count, first_due_ns) for number, count, first_due_ns in sent.iter_rows()}
     failed = {*info.failed_producers}
@@ -118,7 +118,7 @@ def _kept(info: RunInfo, members: pl.DataFrame, sent: pl.DataFrame) -> list[_Kep
 
 
 def _schedule(info: RunInfo, user: UserInfo, number: int, first_due_ns: int | None) -> Schedule | None:
-    """As its user made it. None: it connected during the load, and did not begin to send."""
+    """Return the schedule that the user computed. None: it connected during the load and sent nothing."""
     rate_per_s, arrivals = float(user.settings["sends_per_second"]), str(user.settings.get("arrivals", FIXED))
     start_ns = info.phases.warm_up_began_ns
     if "joins" in user.settings:  # each schedule begins when its user is connected
@@ -133,7 +133,7 @@ def _schedule(info: RunInfo, user: UserInfo, number: int, first_due_ns: int | No
 
 
 def _steps(info: RunInfo, user: UserInfo) -> tuple[RateStep, ...]:
-    """One producer's share of the steps: of those of the whole load, or of the steps of its class."""
+    """Return one producer's share of the load's steps, or of its class's steps."""
     if info.rate_steps:
         return tuple(step.of_one_in(_producers(info)) for step in info.rate_steps)
     text = str(user.settings.get("rate_steps", ""))
@@ -145,9 +145,10 @@ def _producers(info: RunInfo) -> int:
 
 
 def _with_counts(info: RunInfo, kept: Sequence[_Kept]) -> list[_Kept]:
-    """Of a load by count: each has its share. Which ones have a message more is not recorded: those that sent it.
+    """Set each producer's share in a load with a fixed number of messages.
 
-    Producers that are not here, as they failed, may have had one more too.
+    The recording does not show which producers have one message more. The producers that sent it are assumed to have
+    it, but failed producers, which are not in the list, may also have had one more.
     """
     messages = info.options.get("messages")
     if not isinstance(messages, int):
@@ -161,7 +162,7 @@ def _with_counts(info: RunInfo, kept: Sequence[_Kept]) -> list[_Kept]:
 
 
 def _unsent_by_second(kept: _Kept, began_ns: int, last_ns: int) -> Iterator[tuple[int, int]]:
-    """(second of the load, how many messages were due in it and never sent): its last ones."""
+    """Yield (second of the load, number of unsent messages due in it) for the producer's last messages."""
     schedule, slot, slots = kept.schedule, kept.sent, kept.schedule.slots_due(last_ns)
     while slot < slots:
         at_s = (schedule.planned_ns(slot) - began_ns) // NS_PER_S
@@ -172,11 +173,11 @@ def _unsent_by_second(kept: _Kept, began_ns: int, last_ns: int) -> Iterator[tupl
 
 
 def _ended_early(info: RunInfo, kept: Sequence[_Kept], by_ns: int) -> list[_Kept]:
-    """Those whose unsent messages nobody at the load counted.
+    """Return producers whose unsent messages were not counted during the load.
 
-    A process that ended properly has counted the messages that its producers could not send before the load ended: the
-    brokers kept a producer waiting, or it was too slow. It has counted too which ones it began and could not write. A
-    process that died has counted nothing.
+    A process that ended properly counted the messages that its producers could not send before the load ended, because
+    brokers blocked a producer or the producer was too slow. It also counted sends that it started but could not finish.
+    A process that died counted nothing.
     """
     behind = [each for each in kept if each.unsent(by_ns)]
     counted_in = {process.index for process in info.processes if process.begun is not None}

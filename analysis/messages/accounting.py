@@ -1,8 +1,8 @@
-"""Counts the messages of each subscription by what became of them, and adds up the counts by kind of message.
+"""Counts the messages of each subscription by outcome, and adds up the counts by kind of message.
 
-A message whose time to live was over, and that is nowhere to be found, may have expired or have been lost. Brokers
-count the messages of each queue that expired (`expired_count`), so of a queue that many are taken for expired and any
-further ones for lost. Of a topic brokers tell no such count: there nobody knows.
+A message that is past its time to live and was not found may have expired or been lost. Brokers count the expired
+messages of each queue (`expired_count`). The analysis takes that number of a queue's missing messages as expired and
+the others as lost. Brokers report no count for a topic, so the outcome of its messages stays unknown.
 """
 
 from collections import Counter
@@ -21,7 +21,7 @@ from records.results import ACCOUNTING
 from records.run import UserInfo
 
 BETWEEN = ("past_ttl", "past_ttl_unconfirmed")
-"""Counts of messages that are nowhere and past their time to live, until `settled` decides."""
+"""Counts of messages past their time to live that were not found. `settled` decides their outcome."""
 OUTCOMES = ("acked", "failed", "in_doubt", "unconfirmed")
 SUBSCRIPTION = ["destination", "subscription"]
 
@@ -39,11 +39,11 @@ BEYOND_THE_TABLE = (
     "expired_yet_received",
     "unselected_yet_received",
 )
-"""Counted with the rest and needed for the summary, but no columns of the result table."""
+"""Additional counts for the summary, without columns in the result table."""
 
 ADDED_UP = (*ACCOUNTING.names[len(SUBSCRIPTION) :], *BEYOND_THE_TABLE)
 DERIVED = ("failed_not_received", "in_doubt_not_received", "unowed_yet_received")
-"""Follow from the others. A message that nobody was subscribed for has none of them."""
+"""Counts derived from the others; 0 for messages without a subscription."""
 
 COUNTS = (*ADDED_UP, *DERIVED)
 
@@ -51,10 +51,10 @@ COUNTS = (*ADDED_UP, *DERIVED)
 def counts(
     expected: pl.DataFrame, outcomes: pl.DataFrame, deliveries: pl.DataFrame, strangers: pl.DataFrame
 ) -> pl.DataFrame:
-    """ADDED_UP by subscription, of some messages or all of them; without `count_reordered`, which takes all of them.
+    """Return the counts ADDED_UP by subscription for all or some of the messages, except reordered ones.
 
-    ``deliveries``: as `Expectations.marked` returns them. A body with an unreadable identity counts as corrupted: it is
-    not as any producer sent it.
+    `count_reordered` counts these, as it needs all messages. ``deliveries``: the result of `Expectations.marked`. A
+    body with an unreadable identity counts as corrupted, because no producer sent it like that.
     """
     of_each = (
         count_expected(expected),
@@ -66,27 +66,28 @@ def counts(
 
 
 def added_up(counts: pl.DataFrame) -> pl.DataFrame:
-    """One row a subscription, of rows of several kinds or parts of a run. A column that is missing has 0."""
+    """Add up rows of several kinds or parts of a run to one row per subscription. Missing columns become 0."""
     missing = [pl.lit(0, pl.Int64).alias(name) for name in ADDED_UP if name not in counts.columns]
     return counts.with_columns(missing).group_by(SUBSCRIPTION).agg(pl.sum(name) for name in ADDED_UP)
 
 
 def by_count(counts: pl.DataFrame) -> pl.DataFrame:
-    """One row for each subscription and count: counted (its name) and count. Zeros are left out, except of sent."""
+    """Return one row per subscription and count: ``counted`` (its name) and ``count``. Omit zeros except of sent."""
     rows = counts.unpivot(index=SUBSCRIPTION, variable_name="counted", value_name="count")
     return rows.filter((pl.col("count") != 0) | (pl.col("counted") == "sent"))
 
 
 def by_subscription(counts: pl.DataFrame) -> pl.DataFrame:
-    """One row for each subscription, of rows of `by_count`."""
+    """Convert rows of `by_count` to one row per subscription."""
     of_name = {name: pl.col("count").filter(pl.col("counted") == name).sum() for name in ADDED_UP}
     return counts.group_by(SUBSCRIPTION).agg(count.alias(name) for name, count in of_name.items())
 
 
 def with_derived(counts: pl.DataFrame) -> pl.DataFrame:
-    """Each message that a subscription was to have was received, or is one of NOT_RECEIVED.
+    """Add the DERIVED counts.
 
-    So those that were received are the rest, and what was received beyond that was not owed.
+    Each message owed to a subscription was received or is one of NOT_RECEIVED. So the owed and received messages are
+    the rest, and received messages beyond that number were not owed.
     """
     missing = reduce(pl.Expr.__add__, (pl.col(name) for name in (*NOT_RECEIVED, *BETWEEN)))
     return counts.with_columns(
@@ -100,7 +101,7 @@ def _owed(count: pl.Expr) -> pl.Expr:
 
 
 def messages(outcomes: Mapping[str, int], accounting: pa.Table, withheld: int) -> Messages:
-    """The summary's part: messages by outcome, and what the subscriptions together made of them."""
+    """Return the summary's section: messages by outcome, and the totals over all subscriptions."""
     of_outcome = {name: outcomes.get(name, 0) for name in OUTCOMES}
     counted = of_outcome | {"sent": sum(of_outcome.values()), "withheld": withheld, "expected": owed(accounting)}
 
@@ -112,7 +113,7 @@ def messages(outcomes: Mapping[str, int], accounting: pa.Table, withheld: int) -
 
 
 def owed(accounting: pa.Table) -> int:
-    """(message, subscription) pairs: a topic's message that nobody was subscribed for has none."""
+    """Return the number of (message, subscription) pairs. A topic's message without a subscription has no pair."""
     subscribed = accounting.filter(pc.not_equal(accounting["subscription"], NOBODY))
     return int(pc.sum(subscribed["sent"]).as_py() or 0)
 
@@ -170,10 +171,10 @@ def _count(name: str, condition: pl.Expr) -> pl.Expr:
 
 
 def expired_counts(samples: pl.DataFrame, *, fresh: bool) -> dict[str, int]:
-    """By queue: how many of its messages expired on all brokers in the run.
+    """Return, by queue, how many messages expired on all brokers in the run.
 
-    ``fresh``: the brokers are the run's own, so that what they counted before the first sample is the run's too. A
-    broker that is started again counts from 0.
+    ``fresh``: the run started the brokers, so their counts before the first sample belong to the run too. A restarted
+    broker counts from 0.
     """
     value, before = pl.col("value"), pl.col("value").shift(1).over("broker", "object")
     first_count = value if fresh else pl.lit(0)
@@ -186,11 +187,11 @@ def expired_counts(samples: pl.DataFrame, *, fresh: bool) -> dict[str, int]:
 def settled(
     accounting: pa.Table, counted: Mapping[str, int], *, searched: bool, shared: Collection[str] = ()
 ) -> tuple[pa.Table, tuple[str, ...]]:
-    """The accounting with each message of BETWEEN counted as expired, lost, missing or unaccounted.
+    """Count each message of BETWEEN as expired, lost, missing or unaccounted.
 
-    ``counted``: expired messages by queue, as brokers say. ``searched``: whether every place was. ``shared``: queues
-    from which other clients consumed. Also returns a sentence for each subscription whose messages may have expired or
-    not.
+    ``counted``: expired messages by queue, as reported by the brokers. ``searched``: whether every queue was searched.
+    ``shared``: queues from which other clients consumed. Also returns a sentence for each subscription if it is not
+    known whether its messages expired.
     """
     rows, notes = accounting.to_pylist(), []
     for row in rows:
@@ -198,14 +199,14 @@ def settled(
         found = searched and not (_is_queue(row) and row["subscription"] in shared)
         if _settle(row, of_queue, found):
             notes.append(
-                f"{row['destination']}: messages past their time to live are nowhere, and no broker counts those that "
-                f"expired for {row['subscription']}"
+                f"{row['destination']}: messages past their time to live were not found, and no broker counts the "
+                f"expired messages of {row['subscription']}"
             )
     return pa.Table.from_pylist(rows, accounting.schema), tuple(notes)
 
 
 def _settle(row: dict[str, Any], counted: int | None, searched: bool) -> bool:
-    """Decide for one subscription; whether nobody knows of some."""
+    """Decide for one subscription. Return whether the outcome of some messages is unknown."""
     acked, unconfirmed = row["past_ttl"], row["past_ttl_unconfirmed"]
     row["past_ttl"] = row["past_ttl_unconfirmed"] = 0
     unused = max(0, (counted or 0) - row["expired"])
@@ -219,7 +220,7 @@ def _settle(row: dict[str, Any], counted: int | None, searched: bool) -> bool:
 
 
 UNDELIVERED = ("lost", "missing_unconfirmed", "unaccounted", "stranded", "left_unconfirmed", "dead_lettered", "expired")
-"""What becomes of a message that a subscription was owed and did not get, of which the send is not known to fail."""
+"""Outcomes of messages that a subscription was owed and did not receive, and whose send is not known to have failed."""
 MODES = {frozenset({True}): "persistent", frozenset({False}): "non_persistent"}
 
 
@@ -229,18 +230,18 @@ def kinds(
     users: Sequence[UserInfo],
     queues: Collection[str] = (),
 ) -> dict[str, KindCounts]:
-    """By name: ``queue_persistent`` and so on. ``accounting``: with the columns beyond the result table. ``queues``:
-    names of those that messages to other destinations go to.
+    """Return counts by kind of message, such as ``queue_persistent``.
 
-    Messages that nobody was subscribed for have no kind. Nor have those of a destination that gets persistent messages
-    and others.
+    ``accounting``: includes the columns BEYOND_THE_TABLE. ``queues``: queues that get messages sent to other
+    destinations. Messages without a subscription have no kind. Neither do messages of a destination that gets both
+    persistent and non-persistent messages.
     """
     held = {(row["destination"], row["subscription"]): row["kind"] for row in subscriptions}
     counts_by_kind: dict[str, Counter[str]] = {}
     for row in accounting.to_pylist():
         kind = held.get((row["destination"], row["subscription"]))
         if kind is None and (row["subscription"] in queues or _is_queue(row)):
-            kind = "queue"  # nobody consumes it
+            kind = "queue"  # it has no consumer
         mode = MODES.get(_durable(row["destination"], users))
         if kind and mode:
             counts_by_kind.setdefault(f"{kind}_{mode}", Counter()).update(_counts(row))
@@ -256,7 +257,7 @@ def _is_queue(row: Mapping[str, Any]) -> bool:
 
 
 def _durable(destination: str, users: Sequence[UserInfo]) -> frozenset[Any]:
-    """Whether messages to it are durable, by the settings of its producers."""
+    """Return the durability settings of a destination's producers."""
     producers = (user for user in users if user.role == "producer" and destination in user.destinations)
     return frozenset(user.settings.get("durable") for user in producers)
 

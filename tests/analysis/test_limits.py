@@ -146,7 +146,7 @@ def test_messages_wait_for_a_link_if_their_own_consumers_are_elsewhere(
             "host",
             "by other programs too (brokers 0.5, load generator 0.4), while",
         ),
-        ({"grown": {"sink": 10}}, {}, 0.1, "unknown", "nothing that was sampled was used up"),
+        ({"grown": {"sink": 10}}, {}, 0.1, "unknown", "no sampled resource was used up"),
     ],
 )
 def test_each_cause_is_named(

@@ -169,7 +169,7 @@ def test_a_broker_that_takes_half_the_rate_did_not_hold_it_and_its_figures_stand
     rate = judgement.rate
     assert (rate["held"], rate["limited_by"], judgement.doubts) == (False, "consumers", {})
     assert rate["note"].startswith(
-        "The offered rate was not held: 240 of 480 messages a second were received; latency is the age of a backlog, "
+        "The offered rate was not held: 240 of 480 messages per second were received; latency is the age of a backlog, "
         "and grows with the length of the run. The limit was the consumers: messages piled up on b"
     )
     assert rate["backlog"] == pytest.approx(240 * 55, rel=0.01), "of the warm-up too"
@@ -199,7 +199,7 @@ def test_a_broker_that_keeps_its_producers_waiting_is_named() -> None:
 def test_a_broker_that_reads_late_what_it_is_sent_is_named() -> None:
     judgement = judged(queue(480, 240), confirmed_late=True)
     assert (judgement.rate["limited_by"], judgement.doubts) == ("brokers", {})
-    assert "confirmed what they were sent later and later" in judgement.rate["note"]
+    assert "took more and more time to confirm messages" in judgement.rate["note"]
 
 
 def test_without_a_sample_what_limited_it_is_not_known_and_the_figures_stand() -> None:
@@ -294,7 +294,7 @@ def test_a_short_load_of_which_only_the_first_half_ever_came_did_not_hold_its_ra
 def test_where_hardly_anything_was_received_no_backlog_is_judged() -> None:
     everything = queue(100, 300)
     rate = judged(everything[::20], lost=[message for number, message in enumerate(everything) if number % 20]).rate
-    assert (rate["held"], rate["why"]) == (None, "hardly any message was received")
+    assert (rate["held"], rate["why"]) == (None, "hardly any messages were received")
 
 
 @pytest.mark.parametrize("from_s", [0, 22])
@@ -304,7 +304,7 @@ def test_a_rate_of_which_brokers_refuse_most_is_unknown(from_s: int) -> None:
     refused = [message for number, message in everything if message[0] >= from_s and number % 9]
     came = [message for number, message in everything if message[0] < from_s or not number % 9]
     rate = judged(came, lost=refused).rate
-    assert (rate["held"], rate["why"]) == (None, "most of what was due was refused, lost or expired")
+    assert (rate["held"], rate["why"]) == (None, "most messages that were due were refused, lost or expired")
 
 
 def test_messages_that_were_never_sent_are_told_whoever_kept_them() -> None:
@@ -315,7 +315,7 @@ def test_messages_that_were_never_sent_are_told_whoever_kept_them() -> None:
     )
     assert (withheld.rate["held"], withheld.rate["limited_by"], withheld.doubts) == (False, "brokers", {})
     assert (missed.rate["limited_by"], set(missed.doubts)) == ("generator", {"due_to_received"})
-    assert "75 of 100 messages a second were received" in missed.rate["note"]
+    assert "75 of 100 messages per second were received" in missed.rate["note"]
     one_less = judged(queue(100, 300), replace(INFO, withheld=9), unsent=never_sent(9, range(39, 40)))
     assert one_less.rate["held"] is True
 
@@ -328,7 +328,7 @@ def test_messages_that_were_never_sent_as_a_fault_lasted_are_the_faults() -> Non
 
 def test_each_subscriber_of_a_topic_is_owed_its_own_delivery() -> None:
     rate = judged(queue(100, 50), copies=3).rate
-    assert "150 of 300 deliveries a second were made" in rate["note"]
+    assert "150 of 300 deliveries per second were made" in rate["note"]
 
 
 def test_a_run_that_is_limited_on_purpose_is_not_judged() -> None:
@@ -447,7 +447,7 @@ def test_a_gross_overload_is_read_from_the_schedule() -> None:
     assert (rate["held"], rate["owed_per_s"], rate["limited_by"]) == (False, 30_000, "generator")
     assert rate["received_per_s"] == pytest.approx(50, rel=0.1)
     assert "never sent" in rate["why"]
-    assert "of 30,000 messages a second were received" in rate["note"]
+    assert "of 30,000 messages per second were received" in rate["note"]
 
 
 def test_what_ended_producers_never_sent_is_named_as_the_limit() -> None:

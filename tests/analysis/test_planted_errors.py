@@ -428,7 +428,7 @@ def test_messages_that_the_brokers_held_back_to_the_end_are_a_figure_that_a_chec
 
 
 QUICK = Check("quick", "latency_ms.due_to_received.p50", at_most=100)
-NOT_HELD = "The offered rate was not held: 50 of 100 messages a second were received; latency is the age of a backlog"
+NOT_HELD = "The offered rate was not held: 50 of 100 messages per second were received; latency is the age of a backlog"
 
 
 def top(directory: RunDirectory, summary: Summary) -> str:

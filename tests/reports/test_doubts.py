@@ -259,7 +259,9 @@ def test_time_spent_filling_transactions_is_told_as_no_part_of_the_brokers() -> 
     assert list(of_transactions(replace(RUN, users=(plain,)))) == []
 
 
-NOT_HELD = "The offered rate was not held: 244 of 480 messages a second were received; latency is the age of a backlog."
+NOT_HELD = (
+    "The offered rate was not held: 244 of 480 messages per second were received; latency is the age of a backlog."
+)
 
 
 def test_a_rate_that_was_not_held_is_the_first_sentence_a_doubt_and_stands_in_every_output(tmp_path: Path) -> None:

@@ -158,7 +158,7 @@ def test_a_pass_with_odd_messages_does_not_say_that_all_are_accounted_for() -> N
     ("scenario", "changed", "first_words"),
     [
         ("churn", {}, "The brokers used "),
-        ("parallel_connectors", {}, "60.0 messages a second were received, and 60.0 were due. "),
+        ("parallel_connectors", {}, "60.0 messages per second were received, and 60.0 were due. "),
         ("sharing", {"consumers": {"idle": 0, "subscriptions": [division({"a": [20], "b": [20]})]}}, "Of queue://q "),
         ("throttle", {"consumers": {"idle": 0, "subscriptions": [division({"a": [20], "b": [20]})]}}, "Of queue://q "),
         (
