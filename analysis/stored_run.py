@@ -1,10 +1,10 @@
-"""A run folder at a URI such as s3a://bucket/run, read and written by Spark's file systems.
+"""A run folder at a URI such as s3a://bucket/run, which Spark's file systems read and write.
 
-The driver copies run.json and the events to a temporary folder, to check them against the seal. The tasks read the
+The driver copies run.json and the events to a temporary folder to check them against the seal. The tasks read the
 events where they are stored (`analysis.event_files`), and the executors write the tables of parts there. The driver
-writes the other results, summary.json and last the list of digests: until then, the run does not count as analysed.
+writes the other results, summary.json, and finally the list of digests. Until then, the run does not count as analysed.
 
-Credentials come from the environment or from Spark's configuration. A URI that contains some is rejected.
+Credentials come from the environment or from Spark's configuration. URIs with credentials are rejected.
 """
 
 import re
@@ -41,7 +41,7 @@ _NOT_THERE = re.compile(r"FileNotFoundException|PATH_NOT_FOUND")
 
 
 class StoredRun:
-    """Raises UserError for a URI that Spark cannot use, RunUnreadable for one that is not a sealed run."""
+    """A stored run. Raises UserError if Spark cannot use the URI, and RunUnreadable if it is not a sealed run."""
 
     def __init__(self, spark: SparkSession, uri: str) -> None:
         self.uri = usable_uri(uri)
@@ -72,11 +72,11 @@ class StoredRun:
                     self._files.copyToLocalFile(False, self._path(name), self._local(folder / name), True)
         directory = RunDirectory.open(folder)
         if not directory.has_seal:
-            raise RunUnreadable(f"{self.uri}: its events are of a version without a seal: {_ANALYSE_FIRST}")
+            raise RunUnreadable(f"{self.uri}: its events come from a version without a seal: {_ANALYSE_FIRST}")
         return directory
 
     def publish(self, directory: RunDirectory) -> None:
-        """Replace the stored results with those of the local folder, and those that the executors wrote."""
+        """Replace the stored results with the local results and the tables that the executors wrote."""
         with self.explained():
             self._files.delete(self._path("analysis.sha256"), False)
             for table in RESULT_TABLES:
@@ -95,7 +95,7 @@ class StoredRun:
             self._files.delete(self._path(UNFINISHED), True)
 
     def _digests_of_parts(self) -> dict[str, str]:
-        """The SHA-256 of the files that the executors wrote, which compute it."""
+        """Return the SHA-256 digests of the files that the executors wrote. The executors compute them."""
         folders = [f"{self.uri}/results/{table}" for table in WRITTEN_BY_PARTS]
         reader = self._spark.read.format("binaryFile").option(AS_NAMED, "false")
         files = reader.option("pathGlobFilter", "*.parquet").load(folders)
@@ -119,7 +119,7 @@ class StoredRun:
 
     @contextmanager
     def explained(self) -> Iterator[None]:
-        """Turn errors of Spark's file systems into a sentence."""
+        """Convert errors of Spark's file systems to a one-sentence error."""
         try:
             yield
         except (Py4JError, PySparkException) as error:
@@ -157,27 +157,27 @@ _TRY_AGAIN = "check the address and that the storage works, then analyse again"
 
 
 def usable_uri(uri: str) -> str:
-    """The URI of a run without a slash at its end. Raises UserError, without credentials that the URI contains."""
+    """Return a run's URI without a trailing slash. Raises UserError; the error hides credentials in the URI."""
     parts = urlsplit(uri)
     if "@" in parts.netloc and (parts.scheme in OBJECT_STORES and ":" in parts.netloc.rpartition("@")[0]):
         shown = uri.replace(parts.netloc, parts.netloc.rpartition("@")[2], 1)
-        raise UserError(f"{shown}: written with credentials: leave them out, and set {S3_CREDENTIALS}")
+        raise UserError(f"{shown}: contains credentials: remove them, and set {S3_CREDENTIALS}")
     if parts.scheme in ("s3", "s3n"):
         raise UserError(f"{uri}: Spark has no file system for {parts.scheme}://: write s3a://")
     if parts.scheme in OBJECT_STORES and not parts.netloc:
-        raise UserError(f"{uri}: names no bucket: write {_EXAMPLE}")
+        raise UserError(f"{uri}: has no bucket: write {_EXAMPLE}")
     if parts.scheme == "file" and parts.netloc:
-        raise UserError(f"{uri}: names a host: write file:///FOLDER")
+        raise UserError(f"{uri}: has a host: write file:///FOLDER")
     return uri.rstrip("/")
 
 
 def name_of(run: Path | str) -> str:
-    """The name of a run's folder."""
+    """Return the name of a run's folder."""
     return unquote(str(run).rstrip("/").rpartition("/")[2]) if is_uri(str(run)) else Path(run).name
 
 
 def _causes(error: Exception) -> Iterator[Any]:
-    """The Java exception of an error, and what caused it."""
+    """Yield an error's Java exception and its causes."""
     java = error.java_exception if isinstance(error, Py4JJavaError) else getattr(error, "_origin", None)
     while java is not None:
         yield java

@@ -1,7 +1,8 @@
-"""Rows of merged tables as polars frames: merged within one process, and packed for the exchange between processes.
+"""Merges rows of merged tables as polars frames within a process, and packs them for transfer between processes.
 
-`records.merged_tables` declares the tables. The rows of all tables travel in one table with one schema: a column for
-every key, and one for every figure with its merge, such as ``due_ns_min``. They are null in rows of other tables.
+`records.merged_tables` declares the tables. The rows of all tables are transferred in a single table with one schema: a
+column for every key, and a column for every figure with its merge function, such as ``due_ns_min``. Columns are null in
+rows of other tables.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -32,19 +33,19 @@ from records.row_order import Ints
 
 TABLE = "table"
 FILE = "file_content"
-"""The column that holds rows of a table that parts write, where Spark writes them: a stream of Arrow's IPC format."""
+"""The column with rows of a table that parts write, if Spark writes them: an Arrow IPC stream."""
 CELLS = (BUCKET, *LATENCY_FIGURES)
 CELL_TYPE = pa.struct([(name, pa.list_(MERGED_TABLES["latency_by_second"].schema.field(name).type)) for name in CELLS])
 """The type of one histogram: arrays of equal length."""
 CELLS_OF = "cells"
 FIGURES_TYPE = pa.struct([(CELLS_OF, CELL_TYPE), (DISTRIBUTION, DISTRIBUTION_TYPE)])
-"""The type of what is kept of a merged histogram."""
+"""The type of the figures kept from a merged histogram."""
 _WAITING_ROWS = 500_000
 _MERGES: dict[Merge, Callable[[str], pl.Expr]] = {"sum": pl.sum, "min": pl.min, "max": pl.max}
 
 
 def merged(table: MergedTable, rows: pl.DataFrame) -> pl.DataFrame:
-    """Rows with equal keys as one row."""
+    """Merge rows with equal keys."""
     if table.is_histogram:
         return added_up(rows, [*table.keys])
     if not table.figures:
@@ -54,7 +55,7 @@ def merged(table: MergedTable, rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def typed(table: MergedTable, rows: pl.DataFrame) -> pl.DataFrame:
-    """The columns of a table, in their order and types."""
+    """Select and cast the columns of a table, in order."""
     return rows.select(pl.col(name).cast(kind) for name, kind in _polars_schema(table).items())
 
 
@@ -65,7 +66,7 @@ def _polars_schema(table: MergedTable) -> pl.Schema:
 
 
 class MergedRows:
-    """The rows of some parts, by table. Equal keys are merged whenever many rows wait."""
+    """Collects the rows of parts by table, and merges equal keys when many rows are waiting."""
 
     def __init__(self, tables: Mapping[str, RowsOfPart]) -> None:
         self._rows_of_part = tables
@@ -80,7 +81,7 @@ class MergedRows:
                 self[name]
 
     def __getitem__(self, name: str) -> pl.DataFrame:
-        """The merged rows of one table."""
+        """Return the merged rows of one table."""
         waiting = self._waiting[name]
         if not waiting:
             return pl.DataFrame(schema=_polars_schema(MERGED_TABLES[name]))
@@ -88,7 +89,7 @@ class MergedRows:
         return waiting[0]
 
     def packed(self) -> pa.Table:
-        """The rows of all tables in one."""
+        """Return the rows of all tables in one table."""
         return packed({name: self[name] for name in self._rows_of_part})
 
 
@@ -111,7 +112,7 @@ class Merged(Mapping[str, pl.DataFrame]):
 
 
 def exchange_schema(names: Iterable[str], *, with_files: bool = False) -> pa.Schema:
-    """The schema of the one table that holds the rows of these tables, and with FILE also packed files."""
+    """Return the schema of the table that contains the rows of these tables, and optionally packed files (FILE)."""
     tables = [MERGED_TABLES[name] for name in names]
     keys = {key: kind for table in tables for key, kind in table.keys.items() if key != BUCKET}
     figures = dict.fromkeys(column for table in tables for column in figure_columns(table).values())
@@ -121,12 +122,12 @@ def exchange_schema(names: Iterable[str], *, with_files: bool = False) -> pa.Sch
 
 
 def figure_columns(table: MergedTable) -> dict[str, str]:
-    """The column of each figure in the exchange; those of a histogram have one column together."""
+    """Return the transfer column of each figure. All figures of a histogram share one column."""
     return {} if table.is_histogram else {name: f"{name}_{merge}" for name, merge in table.figures.items()}
 
 
 def packed(rows_by_table: Mapping[str, pl.DataFrame]) -> pa.Table:
-    """Rows of several tables as one table of `exchange_schema`."""
+    """Pack rows of several tables into one table with the schema `exchange_schema`."""
     schema = exchange_schema(rows_by_table)
     if not rows_by_table:
         return schema.empty_table()
@@ -136,7 +137,7 @@ def packed(rows_by_table: Mapping[str, pl.DataFrame]) -> pa.Table:
 
 
 def packed_file(name: str, rows: pa.Table, schema: pa.Schema) -> pa.RecordBatch:
-    """Rows of a table that parts write, as one row of ``schema``."""
+    """Pack rows of a table that parts write into one row of ``schema``."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, rows.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as stream:
         stream.write_table(rows)
@@ -146,7 +147,7 @@ def packed_file(name: str, rows: pa.Table, schema: pa.Schema) -> pa.RecordBatch:
 
 
 def with_columns(rows: pa.Table, schema: pa.Schema) -> pa.Table:
-    """The rows with all columns of a schema, null where they have none."""
+    """Add the missing columns of a schema, filled with nulls."""
     columns = [
         rows[field.name] if field.name in rows.schema.names else pa.nulls(rows.num_rows, field.type) for field in schema
     ]
@@ -163,7 +164,7 @@ def _packed(table: MergedTable, rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def unpacked(everything: pa.Table, name: str) -> pl.DataFrame:
-    """The rows of one table, from a table of all."""
+    """Return the rows of one table from the packed table."""
     table = MERGED_TABLES[name]
     columns = [HISTOGRAM] if table.is_histogram else [*figure_columns(table).values()]
     keys = [key for key in table.keys if key != BUCKET]
@@ -177,12 +178,12 @@ def unpacked(everything: pa.Table, name: str) -> pl.DataFrame:
 
 
 def merged_figures(tables: pa.Array, histograms: pa.Array) -> pa.Array:
-    """Of rows of these tables: FIGURES_TYPE of each list of histograms. Spark calls it where it merges rows."""
+    """Merge each row's list of histograms and return their FIGURES_TYPE. Spark calls this when it merges rows."""
     return figures_of(tables, add_up(histograms))
 
 
 def figures_of(tables: pa.Array, histograms: pa.Array) -> pa.Array:
-    """Of rows of these tables: FIGURES_TYPE of each merged histogram, either its cells or its distribution."""
+    """Return FIGURES_TYPE of each row's merged histogram: its cells or its distribution, depending on the table."""
     is_distribution = pc.is_in(tables, pa.array(name for name, table in MERGED_TABLES.items() if table.is_distribution))
     nothing = pa.scalar(None, CELL_TYPE)
     cells = pc.if_else(is_distribution, nothing, histograms)
@@ -191,7 +192,7 @@ def figures_of(tables: pa.Array, histograms: pa.Array) -> pa.Array:
 
 
 def add_up(histograms: pa.Array) -> pa.Array:
-    """For each list of histograms the sum of them as one histogram; null for an empty list."""
+    """Add up each list of histograms to one histogram; null for an empty list."""
     lists = pl.DataFrame({HISTOGRAM: pl.from_arrow(histograms)}).with_row_index("place")
     cells = lists.filter(pl.col(HISTOGRAM).list.len() > 0).explode(HISTOGRAM).unnest(HISTOGRAM).explode(CELLS)
     sums = added_up(cells, ["place", BUCKET]).group_by("place").agg(CELLS)
@@ -202,7 +203,7 @@ def add_up(histograms: pa.Array) -> pa.Array:
 
 
 def distributions(histograms: pa.Array) -> pa.Array:
-    """The figures of each histogram; null for null."""
+    """Return the figures of each histogram; null for null."""
     return pa.array([_distribution(each) if each.is_valid else None for each in histograms], DISTRIBUTION_TYPE)
 
 
@@ -223,7 +224,7 @@ def _distribution(histogram: pa.StructScalar) -> dict[str, Any]:
 
 
 def _quantiles_ns(buckets: Ints, passed: Ints) -> list[int]:
-    """As `records.percentiles.quantiles_ns`. ``passed``: how many values are in each bucket or a lower one."""
+    """Compute the quantiles like `records.percentiles.quantiles_ns`. ``passed``: cumulative counts by bucket."""
     total = int(passed[-1])
     ranks = [rank_of(share, total) for share in SHARES.values()] if total else []
     return [value_ns(int(bucket)) for bucket in buckets[np.searchsorted(passed, ranks)]]

@@ -109,7 +109,7 @@ OUTCOMES = {
     "left_unconfirmed": "unconfirmed, not received",
     "in_doubt": "in doubt, not received",
     "failed": "refused, yet on a queue",
-    "unsent": "no send of it is on record",
+    "unsent": "its send is not recorded",
     "copy": "copy of a message that was received, or found elsewhere too",
 }
 

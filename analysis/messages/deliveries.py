@@ -1,8 +1,8 @@
-"""Makes one row of each message that was sent, over all its attempts, and one row of each delivery.
+"""Builds one row per sent message, over all its attempts, and one row per delivery.
 
-A message is one (producer, seq); resends after a failover are further attempts of the same message. A delivery is a
-message's first, or a duplicate. Only deliveries with a readable identity are distinguished; unreadable and foreign
-bodies are `strangers`.
+A message is a (producer, seq) pair. Resends after a failover are further attempts of the same message. A delivery is a
+message's first delivery or a duplicate. Deliveries need a readable identity; unreadable and foreign bodies are
+`strangers`.
 """
 
 from collections.abc import Sequence
@@ -12,19 +12,20 @@ import polars as pl
 from records.schemas import UNKNOWN
 
 MESSAGE = ["producer", "seq"]
-"""What tells a message from others."""
+"""The key of a message."""
 
 WORST_TO_BEST = ("failed", "unconfirmed", "in_doubt", "acked")
-"""What is claimed of a message is the best that any attempt came to. In doubt beats failed: it may be there."""
+"""A message has the best outcome of all its attempts. In doubt is better than failed: the broker may have it."""
 OUTCOME = pl.Enum(WORST_TO_BEST)
 
 
 def messages(sends: pl.DataFrame) -> pl.DataFrame:
-    """One row a message.
+    """Return one row per message.
 
-    due_ns: the first due time. first_attempt, sent_ns, from_broker, destination, blocked: of the first attempt on
-    record. own_ns: the generator's own lag, by which that was sent after it was ready; never below 0. outcome: the best
-    of any. acked_ns: the first confirmation, null without one. attempts: how many. last_sent_ns: of the last one.
+    due_ns: the first due time. first_attempt, sent_ns, from_broker, destination, blocked: values of the first recorded
+    attempt. own_ns: the generator's own lag, from ready to sent of that attempt; never negative. outcome: the best of
+    all attempts. acked_ns: the first confirmation, or null. attempts: number of attempts. last_sent_ns: when the last
+    attempt was sent.
     """
     acked_ns = pl.when(pl.col("outcome") == "acked").then("settled_ns")
     one_a_row = sends.select(
@@ -66,7 +67,7 @@ def _over_attempts(sends: pl.DataFrame) -> pl.DataFrame:
 
 
 def outcomes(messages: pl.DataFrame) -> pl.DataFrame:
-    """How many messages came to each outcome as their best."""
+    """Count the messages by best outcome."""
     by_outcome = messages.group_by(pl.col("outcome").cast(pl.String))
     return by_outcome.agg(pl.len().cast(pl.Int64).alias("messages"))
 
@@ -75,15 +76,15 @@ IDENTIFIED = ("intact", "corrupted")
 
 
 def strangers(receipts: pl.DataFrame) -> pl.DataFrame:
-    """Deliveries that cannot be told to be of a message of this run."""
+    """Return deliveries that cannot be matched to a message of this run."""
     return receipts.filter(~pl.col("integrity").is_in(IDENTIFIED))
 
 
 def foreign(strangers: pl.DataFrame, leftovers: pl.DataFrame) -> pl.DataFrame:
-    """One row a place where messages of other clients or runs were: destination, broker, found, messages.
+    """Return one row per place with messages of other clients or runs: destination, broker, found, messages.
 
-    ``found``: they were not received, but found on the queue after the drain. Foreign dead letters are not counted:
-    brokers share their dead-letter queues among all clients.
+    ``found``: the messages were not received, but found on the queue after the drain. Foreign dead letters do not
+    count, because all clients of a broker share its dead-letter queues.
     """
     received = strangers.filter(pl.col("integrity") == "foreign").select(
         "destination", "broker", pl.lit(False).alias("found")
@@ -96,14 +97,14 @@ def foreign(strangers: pl.DataFrame, leftovers: pl.DataFrame) -> pl.DataFrame:
 
 
 def deliveries(receipts: pl.DataFrame, messages: pl.DataFrame, sends: pl.DataFrame) -> pl.DataFrame:
-    """One row a delivery: its receipt, its copy number, and the message that it belongs to.
+    """Return one row per delivery: its receipt, its copy number, and values of its message.
 
     copy: 1 for the first delivery of a message to a subscription, counted in order of receipt. duplicate: a further
-    copy that the broker did not mark as redelivered; by_resend: a copy with another attempt than the first copy. A copy
-    of an attempt that is not on record is neither, and makes no other copy a duplicate.
-    due_ns: the message's first due time, null when no send of it is on record (unexpected). sent_ns and from_broker: of
-    the received attempt. If that attempt is not on record, sent_ns is null and from_broker is the first attempt's.
-    first_sent_ns: when the first attempt was sent. own_ns: the generator's own lag of the first attempt.
+    copy that the broker did not mark as redelivered. by_resend: a duplicate with a different attempt than the first
+    copy. A copy of an unrecorded attempt is neither, and does not make other copies duplicates.
+    due_ns: the message's first due time, null if no send is recorded (unexpected). sent_ns and from_broker: values of
+    the received attempt. If that attempt is not recorded, sent_ns is null and from_broker is the first attempt's.
+    first_sent_ns: when the first attempt was sent. own_ns: the generator's own lag at the first attempt.
     """
     copies = _with_copy_numbers(receipts)
     to = [*MESSAGE, "subscription"]
@@ -135,7 +136,7 @@ def deliveries(receipts: pl.DataFrame, messages: pl.DataFrame, sends: pl.DataFra
 
 
 def _without_unknown_duplicates(copies: pl.DataFrame, to: Sequence[str]) -> pl.DataFrame:
-    """Copies of each message in order, of which some are of an unknown attempt: the others alone may be duplicates."""
+    """Mark duplicates among the ordered copies of each message. Copies of unknown attempts are never duplicates."""
     known = ~unknown_attempt()
     first_known = pl.col("attempt").filter(known).first().over(to)
     duplicate = known & (known.cum_sum().over(to) > 1) & ~pl.col("redelivered")
@@ -145,19 +146,19 @@ def _without_unknown_duplicates(copies: pl.DataFrame, to: Sequence[str]) -> pl.D
 
 
 def _resends(sends: pl.DataFrame) -> pl.DataFrame:
-    """Attempts after the first."""
+    """Return all attempts after the first."""
     return sends.filter(pl.col("attempt") > 1).select(
         *MESSAGE, "attempt", pl.col("sent_ns").alias("resent_ns"), pl.col("broker").alias("resent_by")
     )
 
 
 def arrivals(receipts: pl.DataFrame) -> pl.DataFrame:
-    """The receipts that are first deliveries, without their messages."""
+    """Return the receipts that are first deliveries, without values of their messages."""
     return first(_with_copy_numbers(receipts))
 
 
 def _with_copy_numbers(receipts: pl.DataFrame) -> pl.DataFrame:
-    """Nearly every message comes once to a subscription, and needs no sorting."""
+    """Number the copies. Most messages have a single delivery per subscription and need no sorting."""
     to = [*MESSAGE, "subscription"]
     receipts = receipts.filter(pl.col("integrity").is_in(IDENTIFIED))
     several = receipts.group_by(to).len().filter(pl.col("len") > 1).select(to)
@@ -185,12 +186,12 @@ def _with_copy_numbers(receipts: pl.DataFrame) -> pl.DataFrame:
 
 
 def first(deliveries: pl.DataFrame) -> pl.DataFrame:
-    """Each message once for each subscription: its first arrival."""
+    """Return the first delivery of each message to each subscription."""
     return deliveries.filter(pl.col("copy") == 1)
 
 
 def unknown_attempt() -> pl.Expr:
-    """True for a delivery of an attempt that is not on record, of a message that is."""
+    """True for a delivery of an unrecorded attempt of a recorded message."""
     return pl.col("due_ns").is_not_null() & pl.col("sent_ns").is_null()
 
 

@@ -1,4 +1,4 @@
-"""Lists up to a hundred messages of each anomaly, so that a reader can look one up in the event tables."""
+"""Lists up to a hundred messages of each anomaly, so that readers can look them up in the event tables."""
 
 from collections.abc import Iterable
 
@@ -9,7 +9,7 @@ from analysis.messages.deliveries import unexpected, unknown_attempt
 
 PER_ANOMALY = 100
 PAST_TTL = "past_ttl"
-"""The anomaly of messages that are nowhere and past their time to live, until it is known whether some are lost."""
+"""Provisional anomaly of missing messages past their time to live, until the analysis knows whether some are lost."""
 _SCHEMA = {
     "anomaly": pl.String,
     "destination": pl.String,
@@ -23,29 +23,29 @@ _SCHEMA = {
 
 
 def anomalies(outcomes: pl.DataFrame, deliveries: pl.DataFrame, strangers: pl.DataFrame) -> pl.DataFrame:
-    """The earliest messages of each anomaly but reordered, with at_ns: when it was due, or else received.
+    """Return the earliest messages of each anomaly except reordered. at_ns: when it was due, or else received.
 
-    ``deliveries``: marked, as `analysis.messages.expectations` does.
+    ``deliveries``: the result of `Expectations.marked`.
     """
     return earliest(pl.concat([_ends(outcomes), *_copies(deliveries), *_strangers(strangers)]))
 
 
 def earliest(anomalies: pl.DataFrame) -> pl.DataFrame:
-    """Of each anomaly the first PER_ANOMALY, of rows of several kinds or parts of a run."""
+    """Return the first PER_ANOMALY messages of each anomaly, from rows of several kinds or parts of a run."""
     order = ("at_ns", "producer", "seq", "subscription", "detail")
     return anomalies.sort(order).group_by("anomaly", maintain_order=True).head(PER_ANOMALY)
 
 
 def repeated(anomalies: pl.DataFrame) -> pl.DataFrame:
-    """One row for each of the ``copies`` of an equal row."""
+    """Repeat each row ``copies`` times."""
     return anomalies.select(pl.col(*_SCHEMA).repeat_by("copies")).explode(*_SCHEMA)
 
 
 def dated(anomalies: pl.DataFrame, timeline: Timeline, *, all_expired: bool = True) -> pl.DataFrame:
-    """Rows of ANOMALIES.
+    """Return rows of ANOMALIES.
 
-    ``all_expired``: what is nowhere, and past its time to live, has expired; else some of it may be lost, and nobody
-    knows which.
+    ``all_expired``: all missing messages past their time to live expired. If false, some of them may be lost, but it is
+    unknown which.
     """
     past_ttl = "expired" if all_expired else "expired or lost"
     named = anomalies.with_columns(pl.col("anomaly").replace(PAST_TTL, past_ttl))
@@ -59,19 +59,19 @@ def _ends(outcomes: pl.DataFrame) -> pl.DataFrame:
         .then(pl.lit(""))
         .otherwise(pl.concat_str(pl.lit(", left on "), pl.col("found_at")))
     )
-    nowhere = pl.lit(", nowhere once its time to live was over")
+    nowhere = pl.lit(", not found after its time to live")
     where = pl.when(pl.col("message_outcome") == PAST_TTL).then(nowhere).otherwise(found_at)
     detail = pl.format("{} after {} attempt(s){}", pl.col("outcome").cast(pl.String), "attempts", where)
     return _rows(named, pl.col("message_outcome"), detail, pl.col("due_ns"))
 
 
 def _copies(deliveries: pl.DataFrame) -> Iterable[pl.DataFrame]:
-    """A delivery may be several of them at once: a corrupted duplicate is a row of each."""
+    """Yield rows for deliveries. A delivery can have several anomalies: a corrupted duplicate has a row for each."""
     kinds = {
         "duplicated": (pl.col("duplicate"), _copy_detail()),
         "corrupted": (pl.col("integrity") == "corrupted", _delivery_detail("its body is not as it was sent")),
-        "unexpected": (unexpected(), _delivery_detail("no send of it is on record")),
-        "unknown_attempts": (unknown_attempt(), _delivery_detail("this attempt is not on record")),
+        "unexpected": (unexpected(), _delivery_detail("its send is not recorded")),
+        "unknown_attempts": (unknown_attempt(), _delivery_detail("this attempt is not recorded")),
         "expired_yet_received": (pl.col("late"), _delivery_detail("its time to live was over")),
         "unselected_yet_received": (pl.col("unselected"), _delivery_detail("its selector does not match")),
     }
@@ -80,19 +80,19 @@ def _copies(deliveries: pl.DataFrame) -> Iterable[pl.DataFrame]:
 
 
 def overtaken(out_of_order: pl.DataFrame) -> pl.DataFrame:
-    """Rows of messages that came out of order, of a whole run."""
+    """Return rows for the messages of the whole run that were received out of order."""
     detail = pl.format("consumer {} had received seq {} before", "consumer", "overtaken_by")
     return _rows(out_of_order, pl.lit("reordered"), detail, pl.coalesce("due_ns", "received_ns"))
 
 
 def unsent(leftovers: pl.DataFrame) -> pl.DataFrame:
-    """Rows of leftovers of which no send is on record."""
+    """Return rows for leftovers without a recorded send."""
     named = leftovers.with_columns(
         pl.concat_str(pl.lit("queue://"), "queue").alias("destination"),
         pl.col("queue").alias("subscription"),
         pl.lit("").alias("from_broker"),
     )
-    detail = pl.format("no send of it is on record; attempt {}, left on {} at {}", "attempt", "queue", "broker")
+    detail = pl.format("its send is not recorded; attempt {}, left on {} at {}", "attempt", "queue", "broker")
     return _rows(named, pl.lit("unsent_leftovers"), detail, pl.lit(0, pl.Int64))
 
 
@@ -117,7 +117,7 @@ def _copy_detail() -> pl.Expr:
 
 
 def _milliseconds(took_ns: pl.Expr) -> pl.Expr:
-    """With three decimals, of a duration that is not negative; half a microsecond is rounded up."""
+    """Format a non-negative duration in milliseconds with three decimals, half a microsecond rounded up."""
     took_us = (took_ns + 500) // 1_000
     return pl.format("{}.{}", took_us // 1_000, (took_us % 1_000).cast(pl.String).str.zfill(3))
 

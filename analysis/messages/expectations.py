@@ -1,7 +1,7 @@
-"""Says of each message which selectors match it and when it expires.
+"""Derives which selectors match each message and when the message expires.
 
-Both follow from the run's settings and the message's number (`records.message_properties`), so no event records them.
-Messages to one destination carry the same properties and time to live: the harness sees to that.
+Both follow from the run's settings and the message's number (`records.message_properties`), so events do not record
+them. The harness ensures that all messages to a destination have the same properties and time to live.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -18,7 +18,7 @@ from records.units import NS_PER_S
 
 @dataclass(frozen=True)
 class SentTo:
-    """What the messages to a destination carry. ``time_to_live_ns``: 0: they never expire."""
+    """Properties and time to live of the messages to a destination. ``time_to_live_ns`` 0: they never expire."""
 
     properties: MessageProperties = NO_PROPERTIES
     time_to_live_ns: int = 0
@@ -26,10 +26,11 @@ class SentTo:
 
 @dataclass(frozen=True)
 class Expectations:
-    """``sent_to``: by destination. ``selectors``: by the destination that messages were sent to and the queue that they
-    go to (empty for a topic), those of its consumers, '' for a consumer without one.
+    """Expected properties and expiry of messages, and the selectors of their consumers.
 
-    ``ended_ns``: when the last look at the queues was over; None: it never was, so nothing counts as expired.
+    ``sent_to``: by destination. ``selectors``: the consumers' selectors by the destination that messages were sent to
+    and the queue that receives them (empty for a topic); '' for a consumer without a selector. ``ended_ns``: when the
+    last search of the queues ended; None: there was no search, so no message counts as expired.
     """
 
     sent_to: Mapping[str, SentTo] = field(default_factory=dict)
@@ -38,7 +39,7 @@ class Expectations:
 
     @classmethod
     def from_run(cls, info: RunInfo, subscriptions: Iterable[tuple[str, str, str]]) -> "Expectations":
-        """``subscriptions``: (destination, queue, selector) of each consumer."""
+        """Build from a run. ``subscriptions``: (destination, queue, selector) of each consumer."""
         producers = [user for user in info.users if user.role == "producer"]
         sent_to = {
             name: SentTo(
@@ -64,12 +65,12 @@ class Expectations:
         return any(sent.time_to_live_ns for sent in self.sent_to.values())
 
     def _sent_to(self, destination: str) -> SentTo:
-        """What is sent to a destination. If no class has exactly this name, it is what all classes send."""
+        """Return the settings of messages to a destination; those of all classes if no class has exactly this name."""
         common = {*self.sent_to.values()}
         return self.sent_to.get(destination, common.pop() if len(common) == 1 else SentTo())
 
     def matches(self, selector: pl.Expr) -> pl.Expr:
-        """Whether a message (columns destination, seq) is one that ``selector`` matches; '' matches all."""
+        """Return whether ``selector`` matches a message (columns destination, seq). '' matches all messages."""
         cases: dict[tuple[SentTo, str], list[str]] = {}
         for (destination, _), selectors in self.selectors.items():
             for text in filter(None, selectors):
@@ -81,7 +82,7 @@ class Expectations:
         return matched
 
     def unselected(self) -> pl.Expr:
-        """Whether a message (columns destination, subscription, seq) is one that no consumer of its queue selects."""
+        """Return whether no consumer of its queue selects a message (columns destination, subscription, seq)."""
         choosy: dict[tuple[SentTo, frozenset[str]], list[str]] = {}
         for (to, queue), selectors in self.selectors.items():
             if queue and all(selectors):
@@ -94,14 +95,14 @@ class Expectations:
         return reduce(pl.Expr.__or__, none_of, pl.lit(False))
 
     def over(self) -> pl.Expr:
-        """Whether a message's time to live was over when the queues were last looked at: after its last attempt."""
+        """Return whether a message's time to live, counted from its last attempt, was over at the last queue search."""
         if self.ended_ns is None or not self.expires:
             return pl.lit(False)
         live_ns = self._time_to_live_ns()
         return (live_ns > 0) & (pl.col("last_sent_ns") + live_ns < self.ended_ns)
 
     def _time_to_live_ns(self) -> pl.Expr:
-        """Of the column destination; 0: never."""
+        """Return the time to live of messages to the column destination; 0: they never expire."""
         otherwise_ns = self._sent_to("").time_to_live_ns
         names: dict[int, list[str]] = {}
         for to, sent in self.sent_to.items():
@@ -113,8 +114,11 @@ class Expectations:
         return live_ns
 
     def marked(self, deliveries: pl.DataFrame, subscriptions: pl.DataFrame) -> pl.DataFrame:
-        """With ``late``: first deliveries after the time to live of the attempt that arrived, and ``unselected``: first
-        ones to a consumer whose selector does not match."""
+        """Add ``late`` and ``unselected`` to deliveries. Both are only true for first deliveries.
+
+        late: after the time to live of the attempt that arrived. unselected: to a consumer whose selector does not
+        match.
+        """
         is_first, late = pl.col("copy") == 1, pl.lit(False)
         if self.expires:
             live_ns = self._time_to_live_ns()
@@ -129,11 +133,11 @@ class Expectations:
 
 
 def _matched(sent: SentTo, selector: str) -> pl.Expr:
-    """Whether a message (column seq) is one that the selector matches."""
+    """Return whether the selector matches a message (column seq)."""
     of_period = parse(selector).matched(sent.properties)
     matching = [number for number, matched in enumerate(of_period) if matched]
     return (pl.col("seq") % len(of_period)).is_in(matching)
 
 
 NOTHING_SPECIAL = Expectations()
-"""No message expires, and no consumer selects."""
+"""No messages expire, and no consumer has a selector."""

@@ -1,4 +1,4 @@
-"""Counts the messages that were left behind, by queue, broker and outcome, and those that no broker took."""
+"""Counts the messages left on queues by queue, broker and outcome, and the messages that brokers refused."""
 
 from typing import cast
 
@@ -11,14 +11,14 @@ from records.schemas import UNKNOWN
 
 UNSENT = "unsent"
 COPIES = ("recovered", "refused_yet_received")
-"""Outcomes of messages that were received: what lies on a queue is one more copy."""
+"""Outcomes of messages that were received: the message on the queue is another copy."""
 
 
 def left_behind(leftovers: pl.DataFrame, outcomes: pl.DataFrame, messages: pl.DataFrame) -> pl.DataFrame:
-    """One row a queue, broker and outcome, without those of others than this run.
+    """Return one row per queue, broker and outcome. Foreign messages are omitted.
 
-    outcome: a `message_outcome` if the message was found there, in_doubt, unsent (no send of it is on record), or copy
-    (it was received, or is found in a place that says more).
+    outcome: a `message_outcome` of a message found there, in_doubt, unsent (its send is not recorded), or copy (it was
+    received, or was also found in a place that shows more).
     """
     lying = outcomes.filter(pl.col("found_at").is_not_null() & ~pl.col("message_outcome").is_in(COPIES))
     there = lying.group_by(*MESSAGE, "found_at").agg(pl.min("message_outcome").alias("known"))
@@ -39,20 +39,20 @@ def left_behind(leftovers: pl.DataFrame, outcomes: pl.DataFrame, messages: pl.Da
 
 
 def unsent(leftovers: pl.DataFrame, messages: pl.DataFrame) -> pl.DataFrame:
-    """The leftovers of this run of which no send is on record."""
+    """Return the leftovers of this run without a recorded send."""
     return leftovers.filter(pl.col("producer") != UNKNOWN).join(messages.select(MESSAGE), MESSAGE, how="anti")
 
 
 def most_first(left_behind: pl.DataFrame) -> list[LeftBehind]:
-    """The summary's part."""
+    """Return the summary's section, largest counts first."""
     in_order = left_behind.sort("messages", "queue", "broker", "outcome", descending=[True, False, False, False])
     return cast(list[LeftBehind], in_order.to_dicts())
 
 
 def refused(sends: pl.DataFrame, messages: pl.DataFrame) -> pl.DataFrame:
-    """One row a broker: messages whose last attempt it refused, none of their attempts having come to more.
+    """Return one row per broker: number of messages whose last attempt it refused and that had no better outcome.
 
-    A message that was never written has no row: no broker was asked.
+    Messages that were never written to a connection have no row.
     """
     failed = messages.filter(pl.col("outcome") == "failed").select(MESSAGE)
     attempts = sends.filter((pl.col("outcome") == "failed") & (pl.col("broker") != ""))

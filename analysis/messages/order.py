@@ -1,9 +1,10 @@
-"""Finds first deliveries that came out of order: after one with a higher seq of the same producer at the same consumer.
+"""Finds first deliveries out of order: a consumer had already received a higher seq of the same producer.
 
-This is the only question about messages that a part of a run cannot answer alone, as a producer's messages are in many
-parts. Each part tells what it sees (`overtaken`) and when the messages of each block arrived (`blocks`). A block of
-seqs was overtaken from another part if any message of a higher block came before its last one. Only of such blocks
-`latecomers` asks the parts again, and `passed_by` which seqs had come before those. So what is found is exact.
+A single part cannot find all of them, as a producer's messages are in many parts. Each part returns the deliveries that
+were overtaken within the part (`overtaken`) and the arrival times of each block of seqs (`blocks`). A block was
+overtaken from another part if any message of a higher block arrived before the block's last message. A second pass
+reads only these blocks: `latecomers` returns their late deliveries, and `passed_by` the seqs that had arrived before.
+The result is exact.
 """
 
 import polars as pl
@@ -11,16 +12,16 @@ import polars as pl
 from records.parts import SEQS_PER_BLOCK
 
 STREAM = ["consumer", "producer", "destination", "subscription"]
-"""What has an order: the messages of one producer at one consumer."""
+"""The key of an ordered stream: the messages of one producer at one consumer."""
 _BLOCK = [*STREAM, "block"]
 
 
 def overtaken(firsts: pl.DataFrame) -> pl.DataFrame:
-    """First deliveries with a lower seq than one that the same producer's messages reached the consumer with before.
+    """Return first deliveries that the consumer received after a higher seq of the same producer.
 
-    ``firsts``: of `analysis.messages.deliveries`. Their STREAM, seq, from_broker, due_ns and received_ns, and
-    overtaken_by: the highest seq received earlier. Deliveries of one and the same moment have no order: sorted by seq,
-    none of them comes after a higher one.
+    ``firsts``: first deliveries from `analysis.messages.deliveries`. Columns: STREAM, seq, from_broker, due_ns,
+    received_ns, and overtaken_by, the highest seq received earlier. Deliveries with the same time have no order: they
+    are sorted by seq, so none of them counts as overtaken by another.
     """
     highest_before = pl.col("seq").cum_max().shift(1).over(STREAM)
     return (
@@ -32,7 +33,7 @@ def overtaken(firsts: pl.DataFrame) -> pl.DataFrame:
 
 
 def blocks(firsts: pl.DataFrame) -> pl.DataFrame:
-    """One row a stream and block of seqs: when the first and the last of its messages were received."""
+    """Return one row per stream and block of seqs: when its first and its last message were received."""
     return (
         firsts.with_columns(_block())
         .group_by(_BLOCK)
@@ -41,7 +42,7 @@ def blocks(firsts: pl.DataFrame) -> pl.DataFrame:
 
 
 def entangled(blocks: pl.DataFrame) -> pl.DataFrame:
-    """The blocks of a whole run that a message of a higher block overtook, and after_ns: the earliest of those came."""
+    """Return the blocks of the whole run that a higher block overtook. after_ns: its earliest arrival."""
     later_blocks_ns = pl.col("first_ns").reverse().cum_min().reverse().shift(-1).over(STREAM)
     return (
         blocks.sort("block")
@@ -52,19 +53,19 @@ def entangled(blocks: pl.DataFrame) -> pl.DataFrame:
 
 
 def overtaken_from_elsewhere(arrivals: pl.DataFrame, entangled: pl.DataFrame) -> pl.DataFrame:
-    """First deliveries that a message of a higher block overtook."""
+    """Return first deliveries that a message of a higher block overtook."""
     of_blocks = arrivals.with_columns(_block()).join(entangled, _BLOCK)
     return of_blocks.filter(pl.col("received_ns") > pl.col("after_ns"))
 
 
 def latecomers(firsts: pl.DataFrame, entangled: pl.DataFrame) -> pl.DataFrame:
-    """The same, as `overtaken` has them, without overtaken_by."""
+    """Return these deliveries with the columns of `overtaken`, except overtaken_by."""
     late = overtaken_from_elsewhere(firsts, entangled)
     return late.select(*STREAM, "seq", "from_broker", "due_ns", "received_ns")
 
 
 def passed_by(arrivals: pl.DataFrame, late: pl.DataFrame) -> pl.DataFrame:
-    """STREAM and seq of those that are ``late``, and overtaken_by: the highest seq that some messages had before."""
+    """Return STREAM and seq of the ``late`` deliveries, and overtaken_by: the highest seq that arrived before."""
     of_streams = arrivals.join(late.select(STREAM).unique(), STREAM, how="semi")
     highest = of_streams.sort("received_ns").select(
         *STREAM, "received_ns", pl.col("seq").cum_max().over(STREAM).alias("overtaken_by")
@@ -81,7 +82,7 @@ def passed_by(arrivals: pl.DataFrame, late: pl.DataFrame) -> pl.DataFrame:
 
 
 def reordered(out_of_order: pl.DataFrame) -> pl.DataFrame:
-    """Rows of REORDERED."""
+    """Return rows of REORDERED."""
     behind = pl.col("overtaken_by") - pl.col("seq")
     return out_of_order.group_by("destination", "subscription", "producer").agg(
         pl.len().cast(pl.Int64).alias("reordered"), behind.max().alias("furthest")

@@ -1,6 +1,7 @@
 """Finds the outcome of each message at each subscription that should receive it.
 
-Jepsen's total queue, per subscription: what was attempted, acknowledged and received decides, over all attempts.
+Like Jepsen's total queue, per subscription: the outcome depends on whether the message was attempted, acknowledged and
+received, over all attempts.
 """
 
 from collections.abc import Collection, Mapping
@@ -18,7 +19,7 @@ from records.units import NS_PER_S
 QUEUE_PREFIX, TOPIC_PREFIX = "queue://", "topic://"
 GRACE_NS = NS_PER_S
 NOBODY = ""
-"""The subscription of a topic's message that nobody was subscribed for."""
+"""Placeholder subscription for a topic's message that had no subscription."""
 SUBSCRIPTION = ["destination", "subscription"]
 NO_QUEUES: Mapping[str, str] = MappingProxyType({})
 
@@ -30,12 +31,14 @@ def expected(
     expectations: Expectations = NOTHING_SPECIAL,
     routes: Routes = EQUAL_NAMES,
 ) -> pl.DataFrame:
-    """One row a (message, subscription): a queue's own, and each of a topic's that had begun before the first attempt
-    and whose selector matches. A virtual topic's queue is owed what was sent after it was there.
+    """Return one row for each message and subscription that is owed the message.
 
-    Adds subscription; it is NOBODY for a message to a topic that had no subscription then. Adds away: the subscription
-    is not durable, and its consumer was away as the message was sent. unselected: no consumer of its queue has a
-    selector that matches. over: its time to live was over at the end. ``subscriptions``: by the destinations that
+    A queue has one subscription of its own. A topic's message is owed to each subscription that had begun before the
+    first attempt and whose selector matches. A virtual topic's queue is owed the messages sent after it was created.
+
+    Added columns: subscription (NOBODY for a message to a topic without a subscription); away (the subscription is not
+    durable, and its consumer was disconnected when the message was sent); unselected (no consumer of the queue has a
+    matching selector); over (the time to live was over at the end). ``subscriptions``: with the destinations that
     messages were sent to.
     """
     over = messages.with_columns(expectations.over().alias("over")).drop("last_sent_ns")
@@ -58,13 +61,13 @@ def expected(
 
 
 def _may_go_to_subscriptions(routes: Routes) -> pl.Expr:
-    """Whether a message may have copies for a topic's subscriptions, or for queues of a virtual topic."""
+    """Return whether a message may have copies for a topic's subscriptions, or for queues of a virtual topic."""
     others = routes.copies.filter((pl.col("queue") == "") | pl.col("once_subscribed"))["destination"].unique()
     return pl.col("destination").str.starts_with(TOPIC_PREFIX) | pl.col("destination").is_in(others.implode())
 
 
 def _of_queues(messages: pl.DataFrame, routes: Routes) -> pl.DataFrame:
-    """With subscription: each message once for every queue that gets it, whoever is there."""
+    """Repeat each message for every queue that gets it, with or without consumers. Adds the column subscription."""
     routed = routes.copies.select("destination").unique()
     equal = messages.join(routed, "destination", how="anti") if routed.height else messages
     equal = equal.filter(~pl.col("destination").str.starts_with(TOPIC_PREFIX))
@@ -77,8 +80,9 @@ def _of_queues(messages: pl.DataFrame, routes: Routes) -> pl.DataFrame:
 
 
 def _subscribers(subscriptions: pl.DataFrame, routes: Routes) -> pl.DataFrame:
-    """One row a subscription of a topic, or queue of a virtual one: began_ns, and selector ('' for a queue, which keeps
-    what its consumers do not select).
+    """Return one row per topic subscription or virtual topic queue: began_ns, selector.
+
+    The selector is '' for a queue, because a queue keeps messages that its consumers do not select.
     """
     fed = routes.copies.filter("once_subscribed").select("destination", pl.col("queue").alias("subscription"))
     of_topics = subscriptions.filter(pl.col("kind") != "queue")
@@ -88,7 +92,7 @@ def _subscribers(subscriptions: pl.DataFrame, routes: Routes) -> pl.DataFrame:
 
 
 def _with_away(owed: pl.DataFrame, subscriptions: pl.DataFrame, absences: pl.DataFrame) -> pl.DataFrame:
-    """With ``away``: whether the subscription's consumer was away as the message was sent."""
+    """Add ``away``: whether the subscription's consumer was disconnected when the message was sent."""
     of_topics = subscriptions.filter(pl.col("kind") == "topic")
     not_durable = of_topics.select(*SUBSCRIPTION, pl.col("consumer").alias("user")).unique()
     times = not_durable.join(absences, "user").select(*SUBSCRIPTION, "from_ns", "until_ns")
@@ -102,10 +106,10 @@ def _with_away(owed: pl.DataFrame, subscriptions: pl.DataFrame, absences: pl.Dat
 
 
 def absences(connections: pl.DataFrame, members: pl.DataFrame) -> pl.DataFrame:
-    """One row a time that a user's client was without a connection it had lost: user, from_ns, until_ns.
+    """Return one row per time without a connection after a user's client lost it: user, from_ns, until_ns.
 
-    Each lasts from the loss to the next connection, and GRACE_NS more at either end: messages were on their way to the
-    client as it went, and a network of brokers takes a moment to notice that it is back.
+    An absence lasts from the loss to the next connection, extended by GRACE_NS at both ends: messages were in transit
+    to the client when it disconnected, and a network of brokers needs a moment to notice that it is back.
     """
     until_ns = pl.col("at_ns").shift(-1).over("client") + GRACE_NS
     gaps = (
@@ -120,10 +124,10 @@ def absences(connections: pl.DataFrame, members: pl.DataFrame) -> pl.DataFrame:
 def departures(
     connections: pl.DataFrame, members: pl.DataFrame, leaves_ns: Mapping[str, int], load_ended_ns: int | None
 ) -> pl.DataFrame:
-    """Rows as of `absences`: users that left during the load as their stays say, and whose client did not come back.
+    """Return rows like `absences` for users that left for good during the load, as their stays define.
 
-    ``leaves_ns``: by user class, the end of its first stay. Nothing else that closes a connection is a departure: who
-    closes at the end of the run, or at an error, was owed its messages until then.
+    ``leaves_ns``: end of the first stay by user class. Other closed connections are not departures: a client that
+    disconnects at the end of the run or after an error was owed its messages until then.
     """
     changes = connections.filter(pl.col("event").is_in(["lost", "connected", "closed"])).sort("client", "at_ns")
     last = changes.group_by("client", maintain_order=True).last()
@@ -144,16 +148,16 @@ def queue_name(destination: pl.Expr) -> pl.Expr:
 
 
 def durable_queues(subscriptions: pl.DataFrame, members: pl.DataFrame, queues: Collection[str]) -> dict[str, str]:
-    """By the name that a leftover has in the column queue: the durable subscription that holds it.
+    """Return the durable subscription that holds a leftover, by the name in the leftover's column ``queue``.
 
     The name is ``<client id>.<subscription>``. Artemis escapes dots in both parts for some protocols. ``queues``: the
-    queues of the run, which are none even if they have such a name.
+    run's queues, which do not count as subscriptions even if their names match.
     """
     durable = subscriptions.filter(pl.col("kind") == "durable_topic").select("subscription", "consumer").unique()
     named = durable.join(members, left_on="consumer", right_on="user").drop_nulls("connection")
     names = {}
     for subscription, group, connection in named.select("subscription", "group", "connection").iter_rows():
-        client_id = f"{group}-{connection}"  # as `drivers.users.session` has it
+        client_id = f"{group}-{connection}"  # as in `drivers.users.session`
         for escape in (str, _escaped):
             names[f"{escape(client_id)}.{escape(subscription)}"] = subscription
     return {name: subscription for name, subscription in sorted(names.items()) if name not in queues}
@@ -166,13 +170,11 @@ def _escaped(part: str) -> str:
 def leftover_places(
     leftovers: pl.DataFrame, durable: Mapping[str, str] = NO_QUEUES, queues: Collection[str] = ()
 ) -> pl.DataFrame:
-    """One row a message and holder, of messages that were left somewhere: on a queue (from where it could still be
-    read) before a dead one.
+    """Return one row per leftover message and holder. A readable queue takes precedence over a dead-letter queue.
 
-    holder: the durable subscription (``durable``: as `durable_queues` returns them), or of several copies the queue
-    (``queues``), that alone could still read it there; null: anybody.
-    dead_letter, found_at: ``queue at broker``, dead_by_age: a dead letter because it expired, left_at: the broker,
-    age_ns: how long it had been there.
+    holder: the only reader of the message there: a durable subscription (``durable``: from `durable_queues`), or, of
+    several copies, the queue (``queues``); null: any consumer. dead_letter; found_at: ``queue at broker``; dead_by_age:
+    a dead letter because it expired; left_at: the broker; age_ns: how long it had been there.
     """
     holder = pl.col("queue").replace_strict(dict(durable), default=None, return_dtype=pl.String)
     places = leftovers.select(
@@ -192,7 +194,7 @@ def leftover_places(
 
 
 def place_name() -> pl.Expr:
-    """``queue at broker``"""
+    """Return ``queue at broker``."""
     return pl.concat_str("queue", pl.lit(" at "), "broker")
 
 
@@ -204,17 +206,17 @@ def message_outcomes(
     searched: bool = True,
     shared: Collection[str] = (),
 ) -> pl.DataFrame:
-    """One row a (message, subscription) worth a count; none for what is as it should be, or was never promised.
+    """Return one row per (message, subscription) with a notable outcome. Expected outcomes have no row.
 
     message_outcome: lost | stranded | dead_lettered (acked, not received) | recovered (in doubt, received)
         | refused_yet_received (failed, received) | failed (failed, not received)
         | missing_unconfirmed (unconfirmed, neither received nor found)
         | left_unconfirmed (unconfirmed, not received, found)
-        | expired (acked or unconfirmed, not received, found where that shows that its time to live was over)
+        | expired (acked or unconfirmed, not received, found in a place that shows that its time to live was over)
         | unselected (acked, not received, found on a queue, no consumer's selector matches)
         | past_ttl, past_ttl_unconfirmed (neither received nor found, its time to live was over: see `expiry`)
-        | missed_away (acked or unconfirmed, neither received nor found, its subscriber was away)
-        | unaccounted (in place of lost and missing_unconfirmed, if not every place was searched, or if the queue is
+        | missed_away (acked or unconfirmed, neither received nor found, its subscriber was disconnected)
+        | unaccounted (instead of lost and missing_unconfirmed, if some queues were not searched, or if the queue is
           ``shared``: other clients consumed from it too).
     """
     to = [*MESSAGE, "subscription"]
@@ -231,7 +233,7 @@ def message_outcomes(
 
 
 def _with_places(expected: pl.DataFrame, places: pl.DataFrame) -> pl.DataFrame:
-    """With the place where the message is held for this subscription, or else where anybody could read it."""
+    """Add the place that holds the message for this subscription, or else a place where any consumer could read it."""
     place = ["dead_letter", "found_at", "dead_by_age", "left_at", "age_ns"]
     for_all = places.filter(pl.col("holder").is_null()).drop("holder")
     held = places.filter(pl.col("holder").is_not_null()).rename({"holder": "subscription"})

@@ -1,6 +1,6 @@
-"""The events of some messages of a run, all of each message, and what is derived of them.
+"""A part of a run: all events of some of its messages, and the tables derived from them.
 
-A part is what one task of Spark works on. Whatever is asked of it is computed once, when it is first asked for.
+A Spark task processes one part at a time. Each table is computed once, on first use.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -29,10 +29,10 @@ from records.units import NS_PER_S
 class RunFacts:
     """Run-level facts that every part receives.
 
-    ``events``: the folder of the event files; tasks of Spark get the files' content from Spark instead. ``files``: the
-    event files by table, their names below ``events``. ``durable``: as `outcomes.durable_queues` returns
-    them. ``replies``: the destinations whose messages are replies. ``searched``: whether messages were looked for
-    everywhere. ``shared``: the queues from which other clients consumed too.
+    ``events``: the folder of the event files; Spark tasks get the file contents from Spark instead. ``files``: event
+    file names relative to ``events``, by table. ``durable``: the result of `outcomes.durable_queues`. ``replies``:
+    destinations whose messages are replies. ``searched``: whether all queues were searched for messages. ``shared``:
+    queues from which other clients consumed too.
     """
 
     events: Path
@@ -86,7 +86,7 @@ def _departures(run: Run) -> pl.DataFrame:
 
 @dataclass(frozen=True)
 class Part:
-    """``open_file``: opens the part's event files; None: from the run's folder."""
+    """A part of a run. ``open_file``: opens the part's event files; None: open them in the run's folder."""
 
     run: RunFacts
     number: int
@@ -95,21 +95,21 @@ class Part:
     _left_out: list[ChangedGroup] = field(default_factory=list, init=False)
 
     def once(self, compute: "Callable[[Part], pl.DataFrame]") -> pl.DataFrame:
-        """What a function makes of this part. It is computed once for all questions that need it."""
+        """Return the result of ``compute`` for this part. Each function is called once."""
         if compute not in self._computed:
             self._computed[compute] = compute(self)
         return self._computed[compute]
 
     @cached_property
     def sends(self) -> pl.DataFrame:
-        """With ready_ns as `analysis.events.stalls` has it."""
+        """Sends, with ready_ns corrected by `analysis.events.stalls`."""
         times = ("due_ns", "ready_ns", "sent_ns", "settled_ns")
         rows = self._read("sends").with_columns(pl.col("outcome").cast(OUTCOME))
         return with_own_waits(on_the_masters_clock(rows, "producer", times, self.run.processes), self.run.stalls)
 
     @cached_property
     def receipts(self) -> pl.DataFrame:
-        """By the destinations that their messages were sent to."""
+        """Receipts, with the destinations that their messages were sent to."""
         rows = on_the_masters_clock(self._read("receipts"), "consumer", ("received_ns",), self.run.processes)
         routes = self.run.routes
         return rows if routes.are_equal_names else routes.of_receipts(rows, self.messages)
@@ -124,7 +124,7 @@ class Part:
 
     @cached_property
     def deliveries(self) -> pl.DataFrame:
-        """With late and unselected: whether each came too late, or to a consumer that does not want it."""
+        """Deliveries, with the columns of `Expectations.marked`."""
         marked = deliveries.deliveries(self.receipts, self.messages, self.sends)
         return self.run.expectations.marked(marked, self.run.subscriptions)
 
@@ -134,11 +134,11 @@ class Part:
 
     @cached_property
     def arrivals(self) -> pl.DataFrame:
-        """The receipts that are first deliveries: enough for a question that needs no sends."""
+        """Receipts that are first deliveries, for computations that need no sends."""
         return deliveries.arrivals(self.receipts)
 
     def narrowed(self, messages: pl.DataFrame) -> "Part":
-        """The same part with some of its messages only."""
+        """Return the same part with only some of its messages."""
         few = replace(self)
         for table in ("sends", "receipts"):
             few.__dict__[table] = getattr(self, table).join(messages, MESSAGE, how="semi")
@@ -162,7 +162,7 @@ class Part:
 
     @property
     def left_out(self) -> list[ChangedGroup]:
-        """Row groups of this part that are not as they were sealed."""
+        """Row groups of this part that changed after they were sealed."""
         for table in PARTED:
             self.__getattribute__(table)
         return self._left_out
@@ -175,12 +175,12 @@ class Part:
         return frame
 
     def read(self, table: str, files: Sequence[str]) -> ReadRows:
-        """The rows of this part in some files of a table."""
+        """Read the rows of this part from some files of a table."""
         open_file = self.open_file or partial(open_below, self.run.events)
         return read_part(open_file, files, table, self.number, self.run.parts)
 
 
 def _selectors(subscriptions: pl.DataFrame) -> Iterator[tuple[str, str, str]]:
-    """(destination, queue, selector) of each consumer; queue: empty for a topic."""
+    """Yield (destination, queue, selector) of each consumer; queue is empty for a topic."""
     for row in subscriptions.select("destination", "subscription", "kind", "selector").iter_rows(named=True):
         yield row["destination"], row["subscription"] if row["kind"] == "queue" else "", row["selector"]

@@ -1,4 +1,4 @@
-"""What became of the messages: counts by subscription, examples, order, first receipts, and what was left behind."""
+"""Message outcomes: counts by subscription, examples, order, first receipts and leftovers."""
 
 from collections.abc import Collection, Sequence
 from functools import partial
@@ -22,10 +22,10 @@ from records.units import NS_PER_MS, NS_PER_S
 class Messages:
     """Tables: accounting, anomalies, reordered. Summary: kinds, refused, left_behind, destinations and leftovers.
 
-    Found for others: late, first deliveries that came out of order; all_expired, whether no message is lost or may be;
-    unsearched, why messages are unaccounted for, beside what the run itself tells; unexplained, receipts from
-    destinations that nothing is known to be delivered to; foreign, where messages of other clients or
-    runs were, in words.
+    Sets for later topics: late, first deliveries received out of order; all_expired, whether no message is or may be
+    lost; unsearched, reasons for unaccounted messages in addition to the reasons recorded in the run; unexplained,
+    receipts from destinations without a matching route; foreign, the places of messages of other clients or runs, in
+    words.
     """
 
     step = "accounted for the messages"
@@ -82,7 +82,7 @@ def _unsent(left: pl.DataFrame) -> int:
 
 
 def _out_of_order(run: Run, merged: MergedTables) -> pl.DataFrame:
-    """First deliveries that came out of order, in the whole run."""
+    """Return first deliveries of the whole run that were received out of order."""
     late, entangled = merged["overtaken"], order.entangled(merged["blocks"])
     if entangled.is_empty():
         return late
@@ -117,7 +117,7 @@ def _overtaken(part: Part) -> pl.DataFrame:
 
 
 def _blocks(part: Part) -> pl.DataFrame:
-    """A run of one part has been looked through."""
+    """Return blocks. A run with one part needs none: `overtaken` has found all."""
     return order.blocks(part.firsts if part.run.parts > 1 else part.firsts.clear())
 
 
@@ -139,7 +139,7 @@ def _refused(part: Part) -> pl.DataFrame:
 
 
 def _foreign_leftovers(part: Part) -> pl.DataFrame:
-    """On queues that are not of this run: others may use the same broker, and its dead-letter queue."""
+    """Count foreign leftovers. Other clients may use the same broker and its dead-letter queue."""
     return part.leftovers.select((pl.col("producer") == UNKNOWN).sum().cast(pl.Int64).alias("messages"))
 
 
@@ -148,13 +148,13 @@ def _foreign(part: Part) -> pl.DataFrame:
 
 
 MOST_PLACES = 5
-"""Places of foreign messages that a reason names, those with most messages first."""
+"""Maximum number of places of foreign messages that a reason names, those with most messages first."""
 
 
 def foreign_words(places: Sequence[dict[str, Any]], destinations: Collection[str]) -> str:
-    """``40 received from queue://orders at broker-1; 2 left on …``, or empty if there were none. Pure.
+    """Return ``40 received from queue://orders at broker-1; 2 left on …``, or empty if there were none. Pure.
 
-    ``destinations``: those of the run. What is left on other queues concerns other clients.
+    ``destinations``: the run's destinations. Leftovers on other queues belong to other clients and do not count.
     """
     ours = [row for row in places if not row["found"] or row["destination"] in destinations]
     most_first = sorted(ours, key=lambda row: (-row["messages"], row["destination"], row["broker"], row["found"]))
@@ -169,20 +169,23 @@ def _first_receipts(part: Part) -> pl.DataFrame:
 
 
 def first_receipts(messages: pl.DataFrame, deliveries: pl.DataFrame) -> pl.DataFrame:
-    """One row a destination. due_ns: when its first message was due, null if none was sent to it. received_ns: when the
-    first one was received, null if none was."""
+    """Return one row per destination.
+
+    due_ns: when its first message was due, null if none was sent. received_ns: when its first message was received,
+    null if none was.
+    """
     sent = messages.group_by("destination").agg(pl.min("due_ns"))
     arrived = deliveries.group_by("destination").agg(pl.min("received_ns"))
     return earliest(pl.concat([sent, arrived], how="diagonal"))
 
 
 def earliest(first_receipts: pl.DataFrame) -> pl.DataFrame:
-    """One row a destination, of rows of several parts of a run."""
+    """Merge the rows of several parts of a run to one row per destination."""
     return first_receipts.group_by("destination").agg(pl.min("due_ns"), pl.min("received_ns"))
 
 
 def spread(rows: Sequence[dict[str, Any]]) -> Destinations:
-    """The summary's part, of rows of `first_receipts`."""
+    """Return the summary's section from rows of `first_receipts`."""
     rows = [row for row in rows if row["due_ns"] is not None]
     reached = [row for row in rows if row["received_ns"] is not None]
     waits_ns = sorted(row["received_ns"] - row["due_ns"] for row in reached)

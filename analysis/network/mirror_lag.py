@@ -1,7 +1,8 @@
-"""Tells how far Artemis mirrors lagged behind, by the brokers' samples. Runs on the driver, on few rows.
+"""Computes how far Artemis mirrors lagged, from the brokers' samples. Runs on the driver, on few rows.
 
-A broker with a mirror queues a message for each send, acknowledgement and new queue that the copy has to repeat. The
-samples have how many it added since its start (``mirror_events``), and how many wait (``mirror_backlog``).
+A broker with a mirror queues a message for each send, acknowledgement and new queue that the mirror has to repeat. The
+samples contain the number added since the broker's start (``mirror_events``) and the number waiting
+(``mirror_backlog``).
 """
 
 from bisect import bisect_right
@@ -19,7 +20,7 @@ METRICS = ("mirror_events", "mirror_backlog")
 
 
 class Sample(NamedTuple):
-    """A look at one mirror: messages that were added since its broker's start, and those that wait."""
+    """A sample of one mirror: messages added since its broker's start, and messages that wait."""
 
     at_ns: int
     added: int
@@ -27,7 +28,7 @@ class Sample(NamedTuple):
 
 
 class Lag(NamedTuple):
-    """How far a mirror lagged at a sample. ``age_ns``: no message that waits is older; None if nobody knows."""
+    """Lag of a mirror at a sample. ``age_ns``: maximum age of waiting messages; None if unknown."""
 
     at_ns: int
     messages: int
@@ -35,11 +36,11 @@ class Lag(NamedTuple):
 
 
 Link = tuple[str, str]
-"""The broker that sends, and ``link|other broker``."""
+"""The sending broker, and ``link|other broker``."""
 
 
 def mirror_lag(samples: pa.Table, faults: Sequence[FaultSpan], load_began_ns: int) -> Mirror:
-    """The summary's ``mirror``. ``samples``: the events of METRICS."""
+    """Return the summary's section ``mirror``. ``samples``: the events of METRICS."""
     lags = {link: list(lag_of(of_link)) for link, of_link in _by_link(samples).items()}
     in_load = [lag for of_link in lags.values() for lag in of_link if lag.at_ns >= load_began_ns]
     ages = [lag.age_ns for lag in in_load]
@@ -51,10 +52,11 @@ def mirror_lag(samples: pa.Table, faults: Sequence[FaultSpan], load_began_ns: in
 
 
 def lag_of(samples: Iterable[Sample]) -> Iterator[Lag]:
-    """The lag at each sample of one mirror, in order.
+    """Yield the lag at each sample of one mirror, in order.
 
-    As many messages have gone as were added less those that wait. All that had been added by an earlier sample with no
-    more messages has gone, so what waits is younger than that sample. A restarted broker counts from the start again.
+    The number of mirrored messages is the number added minus the number waiting. If an earlier sample had at most that
+    many messages added, all of those are mirrored, so the waiting messages are younger than that sample. A restarted
+    broker counts from 0 again.
     """
     times_ns: list[int] = []
     added: list[int] = []
@@ -82,7 +84,7 @@ def _by_link(samples: pa.Table) -> Mapping[Link, list[Sample]]:
 
 
 def _at_kill(fault: FaultSpan, lags: Mapping[Link, Sequence[Lag]], load_began_ns: int) -> Iterator[MirrorAtKill]:
-    """The last sample of each mirror of the killed broker before its death."""
+    """Yield the last sample of each mirror of the killed broker before the kill."""
     for (broker, link), of_link in sorted(lags.items()):
         last = next((lag for lag in reversed(of_link) if lag.at_ns <= fault.began_ns), None)
         if broker == fault.target and last is not None:
@@ -97,7 +99,7 @@ def _at_kill(fault: FaultSpan, lags: Mapping[Link, Sequence[Lag]], load_began_ns
 
 
 def _oldest(ages: Sequence[int | None]) -> float | None:
-    """None if nobody knows one of them."""
+    """Return the highest age; None if any is unknown."""
     known_ages = [age for age in ages if age is not None]
     return _seconds(max(known_ages)) if known_ages and len(known_ages) == len(ages) else None
 

@@ -1,9 +1,9 @@
-"""Sums up the samples: what brokers, machine and load generator used in each second, and what each bridge carried.
+"""Summarizes the samples: resource use of brokers, machine and load generator per second, and traffic per bridge.
 
-Counters are totals since a start. If a counter went back, it was restarted: its value is the increase since then. A
-bridge's ``dequeue_count`` counts the messages that it forwarded and the other side confirmed. Both ends of a duplex
-link have a bridge. If only the opener's bridge was sampled, its ``received_count`` counts the other direction. So it
-does for parallel duplex links, as the far ends do not know which link they belong to.
+Counters are totals since a start. If a counter decreased, its process was restarted, and its value is the increase
+since then. A bridge's ``dequeue_count`` counts the messages that it forwarded and the other side confirmed. Both ends
+of a duplex link have a bridge. If only the opener's bridge was sampled, its ``received_count`` counts the other
+direction. The same applies to parallel duplex links, as the far ends do not know which link they belong to.
 """
 
 import polars as pl
@@ -28,14 +28,14 @@ FIGURE = ["broker", "kind", "object", "metric"]
 _DIRECTION = ["from_broker", "to_broker"]
 _LINK = [*_DIRECTION, "connector"]
 NAMELESS = "#"
-"""Begins what the far end of a duplex link is called, where several links come from the same broker."""
+"""Prefix of the far end's name on a duplex link, if several links come from the same broker."""
 
 
 def resources(samples: pl.DataFrame, timeline: Timeline) -> pl.DataFrame:
-    """Rows of RESOURCES: a gauge's last value in a second, a counter's growth since the second before.
+    """Return rows of RESOURCES: a gauge's last value in a second, a counter's growth since the previous second.
 
-    Where seconds have no sample, a counter's growth since the last one that has is spread over them. A counter that
-    went back counts from a restart: it has grown in the second of its sample only, and the absence before stays empty.
+    If seconds have no sample, a counter's growth since the last sample is spread over them. A counter that decreased
+    was restarted: its growth belongs to the second of its sample only, and the seconds before stay empty.
     """
     last_of_second = (
         samples.with_columns(timeline.second_of(pl.col("at_ns")).alias("second"))
@@ -53,7 +53,7 @@ def resources(samples: pl.DataFrame, timeline: Timeline) -> pl.DataFrame:
 
 
 def _spread(grown: pl.DataFrame) -> pl.DataFrame:
-    """A row for each second since the sample before, with its share of the growth; the last has the rest too."""
+    """Spread the growth over the seconds since the previous sample. The last second also gets the remainder."""
     seconds = pl.col("second") - pl.col("before")
     share = pl.col("growth") // seconds
     remainder = pl.when(pl.col("each") == pl.col("second")).then(pl.col("growth") - share * seconds).otherwise(0)
@@ -63,16 +63,16 @@ def _spread(grown: pl.DataFrame) -> pl.DataFrame:
 
 
 def growth_of_counters(samples: pl.DataFrame) -> pl.DataFrame:
-    """One row a counter of FIGURE: growth between its first and its last sample, restarts included."""
+    """Return one row per counter of FIGURE: growth between its first and last sample, including restarts."""
     grown = samples.filter(pl.col("metric").is_in(COUNTERS)).sort("at_ns").with_columns(_growth())
     return grown.group_by(FIGURE).agg(pl.sum("growth"))
 
 
 def growth_in_load(counters: pl.DataFrame, timeline: Timeline) -> pl.DataFrame:
-    """One row per counter of FIGURE with ``in_load``, its growth within the load; none if it was not sampled twice.
+    """Return one row per counter of FIGURE with ``in_load``, its growth within the load. Requires two samples.
 
-    What it grew between two samples is spread evenly over the time between them. If the samples begin or end up to
-    EDGE_NS within the load, the rest of the load counts at the counter's mean.
+    Growth between two samples is spread evenly over the time between them. If the samples begin or end up to EDGE_NS
+    within the load, the rest of the load counts at the counter's mean rate.
     """
     within = (
         _within_load(counters, timeline)
@@ -86,8 +86,9 @@ def growth_in_load(counters: pl.DataFrame, timeline: Timeline) -> pl.DataFrame:
 
 
 def cores_in_load(samples: pl.DataFrame, timeline: Timeline) -> dict[str, dict[str, int | None]]:
-    """By metric, brokers_ns and generator_ns: CPU time (``cpu_ns``) and waits for a core (``core_wait_ns``) within the
-    load, as in `growth_in_load`; absent, or None, where it was not sampled twice.
+    """Return brokers_ns and generator_ns by metric: CPU time (``cpu_ns``), core waits (``core_wait_ns``) in the load.
+
+    Computed as in `growth_in_load`. Missing or None if a counter was not sampled twice.
     """
     of_cores = samples.filter((pl.col("kind") == "process") & pl.col("metric").is_in(["cpu_ns", "core_wait_ns"]))
     used_ns, of_generator = pl.col("in_load"), pl.col("broker") == ""
@@ -103,13 +104,13 @@ def cores_in_load(samples: pl.DataFrame, timeline: Timeline) -> dict[str, dict[s
 
 
 def _whole(used_ns: pl.Expr) -> pl.Expr:
-    """The sum; null of none."""
+    """Return the sum; null if there are no values."""
     total = used_ns.sum().round(mode="half_away_from_zero").cast(pl.Int64)
     return pl.when(used_ns.count() > 0).then(total)
 
 
 def _within_load(counter: pl.DataFrame, timeline: Timeline) -> pl.DataFrame:
-    """One row for each two successive samples: the part of the time between them within the load, and growth in it."""
+    """Return one row per pair of successive samples: their time span within the load, and the growth in that span."""
     ends_ns = FOREVER_NS if timeline.load_ended_ns is None else timeline.load_ended_ns
     from_ns, until_ns = pl.col("before_ns").clip(timeline.load_began_ns), pl.col("at_ns").clip(upper_bound=ends_ns)
     share = (until_ns - from_ns) / (pl.col("at_ns") - pl.col("before_ns"))
@@ -124,7 +125,7 @@ def _within_load(counter: pl.DataFrame, timeline: Timeline) -> pl.DataFrame:
 
 
 def _uncovered_ns(timeline: Timeline) -> pl.Expr:
-    """The load's time before the first and after the last sample of a process."""
+    """Return the time of the load before the first and after the last sample of a process."""
     ends_ns = pl.col("until_ns") if timeline.load_ended_ns is None else pl.lit(timeline.load_ended_ns)
     edges_ns = (pl.col("from_ns") - timeline.load_began_ns, ends_ns - pl.col("until_ns"))
     before_ns, after_ns = (pl.when(edge_ns <= EDGE_NS).then(edge_ns).otherwise(0) for edge_ns in edges_ns)
@@ -132,7 +133,7 @@ def _uncovered_ns(timeline: Timeline) -> pl.Expr:
 
 
 def links(samples: pl.DataFrame, timeline: Timeline) -> pl.DataFrame:
-    """Rows of LINKS. A bridge's object is ``connector|remote broker``."""
+    """Return rows of LINKS. A bridge's object is ``connector|remote broker``."""
     of_bridges = samples.filter((pl.col("kind") == "bridge") & pl.col("metric").is_in(COUNTERS))
     in_load = growth_in_load(of_bridges, timeline)
     bridges = (
@@ -155,12 +156,12 @@ def links(samples: pl.DataFrame, timeline: Timeline) -> pl.DataFrame:
 
 
 def remote_broker() -> pl.Expr:
-    """Of a bridge's object."""
+    """Extract this part of a bridge's object."""
     return pl.col("object").str.split("|").list.last()
 
 
 def connector() -> pl.Expr:
-    """Of a bridge's object."""
+    """Extract this part of a bridge's object."""
     return pl.col("object").str.split("|").list.first()
 
 
@@ -173,7 +174,7 @@ def _direction(bridges: pl.DataFrame, metric: str, from_broker: str, to_broker: 
 
 
 def _growth() -> pl.Expr:
-    """``growth``: a counter's growth since its sample before, of samples in order; null for its first."""
+    """Return ``growth``, a counter's growth since its previous sample; null for the first. Requires sorted samples."""
     value, before = pl.col("value"), pl.col("value").shift(1).over(FIGURE)
     return pl.when(value < before).then(value).otherwise(value - before).alias("growth")
 
@@ -183,7 +184,7 @@ _END = ["broker", "object"]
 
 
 def link_backlog(samples: pl.DataFrame, timeline: Timeline) -> pl.DataFrame:
-    """Rows of LINK_BACKLOG: the last sample of each second. A bridge's object is ``connector|remote broker``."""
+    """Return rows of LINK_BACKLOG: the last sample of each second. A bridge's object is ``connector|remote broker``."""
     metric = pl.col("metric")
     at_once = samples.filter(pl.col("kind") == "bridge").group_by(*_END, "at_ns")
     sampled = at_once.agg(

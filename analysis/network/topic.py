@@ -1,4 +1,4 @@
-"""What brokers, links and machines did, by their samples, and what it costs a message to cross between regions."""
+"""Samples of brokers, links and machines, and the latency of messages that cross between regions."""
 
 from collections.abc import Iterable, Mapping
 from functools import partial
@@ -20,7 +20,7 @@ ENDS = ("from_broker", "to_broker")
 
 
 class Network:
-    """Tables: resources, links, link_backlog. Summary: mirror and regions. It takes the table latency."""
+    """Tables: resources, links, link_backlog. Summary: mirror, regions. Requires the table latency."""
 
     step = "followed bridges and resources"
 
@@ -44,7 +44,7 @@ class Network:
 
 
 def _crossings(part: Part) -> pl.DataFrame:
-    """First deliveries by where they entered and left; ``received``: those that were received within the load."""
+    """Count first deliveries by entry and exit broker. ``received``: deliveries received within the load."""
     received = part.run.timeline.in_load(pl.col("received_ns")).sum().cast(pl.Int64).alias("received")
     return first(part.deliveries).group_by(pl.col(ENDS).cast(pl.String)).agg(received)
 
@@ -54,9 +54,9 @@ def _by_region(part: Part, regions: Mapping[str, str]) -> pl.DataFrame:
 
 
 def latency_by_region(latency: pl.DataFrame, regions: Mapping[str, str]) -> pl.DataFrame:
-    """Due to received in the load by whether a message crossed between regions: crossed, bucket and figures.
+    """Return latency from due to received in the load: ``crossed`` (between regions), bucket and figures.
 
-    ``regions``: of each broker. A broker that is none of the topology's has no region.
+    ``regions``: region by broker. Brokers outside the topology have no region.
     """
     in_load = (pl.col("measure") == "due_to_received") & (pl.col("phase") == "load")
     entered, left = (pl.col(end).cast(pl.String).replace_strict(regions, default=None) for end in ENDS)
@@ -68,9 +68,9 @@ def latency_by_region(latency: pl.DataFrame, regions: Mapping[str, str]) -> pl.D
 def by_region(
     latency: pl.DataFrame, crossings: pl.DataFrame, brokers: Iterable[BrokerInfo], load_s: float | None
 ) -> Regions:
-    """``latency``: distributions, by whether messages crossed. ``crossings``: rows of `_crossings`.
+    """Return the summary's section. ``latency``: distributions by ``crossed``. ``crossings``: rows of `_crossings`.
 
-    A message that was due in the load and received after it has a latency, and does not count in the rate.
+    Messages due in the load and received after it have a latency, but do not count in the rate.
     """
     region = {broker.name: broker.region for broker in brokers}
     of_crossed = {row["crossed"]: row for row in latency.to_dicts()}

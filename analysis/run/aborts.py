@@ -1,6 +1,6 @@
 """Compares the conditions of ``--abort-on`` that ended a load with the figures of the analysis.
 
-An aborted run never passes. If the figures of all events do not confirm the condition, that is a reason too.
+An aborted run never passes. If the figures of all events do not confirm the condition, that is an additional reason.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -29,7 +29,7 @@ def _result(abort: Abort, analysed: float | None) -> AbortResult:
 
 
 def failures(aborts: Sequence[Abort], results: Sequence[AbortResult], doubtful: Mapping[str, str]) -> list[str]:
-    """Return why the run failed: a sentence for each condition that is not refuted. ``results``: of ``aborts``."""
+    """Return a sentence for each condition that the figures do not refute. ``results``: results of ``aborts``."""
     return [
         f"{abort}{_doubt(doubtful.get(result['figure'], ''))}"
         for abort, result in zip(aborts, results, strict=True)
@@ -42,7 +42,7 @@ def _doubt(why: str) -> str:
 
 
 def unconfirmed(aborts: Sequence[Abort], results: Sequence[AbortResult]) -> list[str]:
-    """Return a sentence for each condition that the figures of all events do not meet. ``results``: of ``aborts``."""
+    """Return a sentence for each condition that the figures of all events do not meet."""
     return [
         f"{abort}; {_not_met(result['analysed'])}"
         for abort, result in zip(aborts, results, strict=True)
@@ -53,4 +53,4 @@ def unconfirmed(aborts: Sequence[Abort], results: Sequence[AbortResult]) -> list
 def _not_met(analysed: float | None) -> str:
     if analysed is None:
         return "the analysis does not confirm that, as it has no such figure"
-    return f"the analysis does not confirm that: by all events it is {analysed:.6g}"
+    return f"the analysis does not confirm that: over all events it is {analysed:.6g}"

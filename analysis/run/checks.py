@@ -1,6 +1,6 @@
 """Evaluates checks and premises on a run's summary. A check without the needed figures is unknown, never passed.
 
-A run without its premises did not ask its question.
+A run whose premises do not hold did not test its question.
 """
 
 from collections.abc import Iterable, Mapping
@@ -10,16 +10,16 @@ from records.summary import CheckResult
 
 
 def evaluate(checks: Iterable[Check], summary: Mapping[str, object]) -> list[CheckResult]:
-    """Each check on the figures of a summary, in the order given. Unknown if its figure is none, or is doubtful."""
+    """Evaluate the checks on a summary, in the order given. Unknown if the figure is missing or doubtful."""
     timing = summary.get("timing")
     doubtful = timing["doubtful"] if isinstance(timing, Mapping) else {}
     return [_evaluate(check, value_at(summary, check.metric), check.metric in doubtful) for check in checks]
 
 
 def unmet(premises: Iterable[Check], summary: Mapping[str, object]) -> tuple[str, ...]:
-    """One sentence for each premise that did not hold, or could not be evaluated."""
+    """Return a sentence for each premise that did not hold or could not be evaluated."""
     return tuple(
-        f"the run did not ask its question, as it needs {result['name']}: {result['metric']} is "
+        f"the run did not test its question, as it needs {result['name']}: {result['metric']} is "
         f"{'not known' if result['value'] is None else format(result['value'], 'g')}, it must be {result['rule']}"
         for result in evaluate(premises, summary)
         if result["outcome"] != "pass"
@@ -27,8 +27,7 @@ def unmet(premises: Iterable[Check], summary: Mapping[str, object]) -> tuple[str
 
 
 def value_at(summary: Mapping[str, object], metric: str) -> float | None:
-    """The number at a dotted path (``latency_ms.due_to_received.p99``), or of one of its labels; None if there is
-    none."""
+    """Return the number at a dotted path (``latency_ms.due_to_received.p99``) or its label; None if it is missing."""
     path, label = label_of(metric)
     figure: object = summary
     keys = path.split(".")
@@ -54,7 +53,7 @@ def _evaluate(check: Check, value: float | None, doubtful: bool) -> CheckResult:
 
 
 def _outcome(check: Check, value: float | None) -> str:
-    if value is None or not check.rule:  # a check without a bound demands nothing that could hold
+    if value is None or not check.rule:  # a check without a bound can neither pass nor fail
         return "unknown"
     high_enough = (check.at_least is None or value >= check.at_least) and (check.above is None or value > check.above)
     low_enough = (check.at_most is None or value <= check.at_most) and (check.below is None or value < check.below)

@@ -1,4 +1,4 @@
-"""Writes results into the run folder so that a reader sees a whole file or none."""
+"""Writes results to the run folder atomically: readers see complete files or none."""
 
 import json
 import shutil
@@ -23,14 +23,14 @@ UNFINISHED = ".unfinished"
 
 @contextmanager
 def unfinished_results(directory: RunDirectory) -> Iterator[Path]:
-    """A folder of the run for tables that parts write, until they become results. RunUnwritable."""
+    """Create a temporary folder in the run for tables that parts write. Raises RunUnwritable."""
     path = directory.path / "results" / UNFINISHED
     try:
-        shutil.rmtree(path, ignore_errors=True)  # of an analysis that was killed
+        shutil.rmtree(path, ignore_errors=True)  # left by an analysis that was killed
         path.mkdir(parents=True)
     except OSError as error:
         why, next_step = explained(error)
-        raise RunUnwritable(f"{path}: cannot be made: {why}; {next_step}") from None
+        raise RunUnwritable(f"{path}: cannot be created: {why}; {next_step}") from None
     try:
         yield path
     finally:
@@ -43,12 +43,14 @@ def write_results(
     written: Path | None = None,
     elsewhere: Collection[str] = (),
 ) -> None:
-    """Every result table as Parquet, its rows in order. RunUnwritable; KeyError when a table is missing.
+    """Write all result tables as Parquet with sorted rows.
 
-    ``written``: the folder with the tables that the parts have written (`write_part`), which are moved from there.
-    ``elsewhere``: tables that Spark has written to another place.
+    ``written``: the folder with the tables that the parts wrote (`write_part`), which are moved from there.
+    ``elsewhere``: tables that Spark wrote to another place.
 
-    From here on until they are listed again (`records.digests`), the run does not count as analysed.
+    The run does not count as analysed again until the results are listed (`records.digests`).
+
+    Raises RunUnwritable, and KeyError if a table is missing.
     """
     remove_file(directory.digests_path)
     for name, schema in RESULT_TABLES.items():
@@ -64,18 +66,21 @@ def write_results(
             new = [folder / RESULT_FILE]
             replace_whole(new[0], partial(_write, tables[name], schema), make_folder=True)
         for stale_file in folder.glob("*.parquet"):
-            if stale_file not in new:  # a reader would take its rows too
+            if stale_file not in new:  # readers would read its rows too
                 remove_file(stale_file)
 
 
 def write_part(folder: Path, name: str, number: int, rows: pa.Table) -> None:
-    """One part's rows of a result table as one Parquet file, in order. A repeated task replaces it. RunUnwritable."""
+    """Write one part's rows of a result table to a sorted Parquet file, which a repeated task replaces.
+
+    Raises RunUnwritable.
+    """
     path = folder / name / f"part-{number:05}.parquet"
     replace_whole(path, partial(_write, rows, RESULT_TABLES[name]), make_folder=True)
 
 
 def in_order(table: pa.Table, schema: pa.Schema) -> pa.Table:
-    """The rows in order, with the columns of a result table."""
+    """Sort the rows and select the columns of a result table."""
     rows = table.select(schema.names).cast(schema)
     return rows.take(order(rows))
 
@@ -85,6 +90,6 @@ def _write(table: pa.Table, schema: pa.Schema, path: Path) -> None:
 
 
 def write_summary(directory: RunDirectory, summary: Summary) -> None:
-    """summary.json. RunUnwritable when the disk does not take it."""
+    """Write summary.json. Raises RunUnwritable if the write fails."""
     text = json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
     replace_whole(directory.summary_path, lambda unfinished: unfinished.write_text(text, encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""The verdict of a run, and what its summary says of the run as a whole."""
+"""The verdict of a run, and the summary's sections about the whole run."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -25,7 +25,7 @@ from records.units import NS_PER_MS, NS_PER_S
 
 
 class Whole:
-    """No table. Summary: what is left of it, timing, checks and verdict last. It takes the summary of all others."""
+    """No tables. Summary: the remaining sections; timing, checks and verdict are last. Requires all other topics."""
 
     step = "judged the run"
 
@@ -64,7 +64,7 @@ class Whole:
 
 
 def summary_of(parts: Mapping[str, object]) -> Summary:
-    """The whole summary, in the order of its declaration. KeyError if a topic left out a part."""
+    """Return the complete summary in the order of its declaration. Raises KeyError if a section is missing."""
     return cast(Summary, {name: parts[name] for name in Summary.__annotations__})
 
 
@@ -83,7 +83,7 @@ def _timing(run: Run, results: Results) -> object:
 
 
 def _evidence(run: Run, results: Results, summary: Summary, changed: Sequence[str]) -> Evidence:
-    """``changed``: sentences on event rows that were changed."""
+    """Collect the input for the verdict. ``changed``: sentences about changed event rows."""
     info = run.info
     unmet_premises = unmet(info.premises, summary)
     problems = (
@@ -123,7 +123,7 @@ def _evidence(run: Run, results: Results, summary: Summary, changed: Sequence[st
 
 
 def phases_s(phases: Phases) -> dict[str, float]:
-    """Lengths in seconds of the phases with both ends reached."""
+    """Return the lengths in seconds of the completed phases."""
     ends_ns = {
         "warm_up": (phases.warm_up_began_ns, phases.load_began_ns),
         "load": (phases.load_began_ns, phases.load_ended_ns),
@@ -138,7 +138,7 @@ def phases_s(phases: Phases) -> dict[str, float]:
 
 
 def load_began_wall(phases: Phases, processes: tuple[ProcessInfo, ...]) -> str:
-    """ISO 8601 UTC, by the master's one reading of both clocks; '' when the load never began."""
+    """Return the start of the load in ISO 8601 UTC, from the master's reading of both clocks; '' if it never began."""
     if phases.load_began_ns is None or not processes:
         return ""
     master = min(processes, key=lambda process: process.index)
@@ -147,7 +147,7 @@ def load_began_wall(phases: Phases, processes: tuple[ProcessInfo, ...]) -> str:
 
 
 def missing_rows(directory: RunDirectory, processes: Sequence[ProcessInfo]) -> tuple[str, ...]:
-    """A sentence for each process and table with other rows than the process counted. For a sealed run."""
+    """Return a sentence for each process and table whose rows differ from the process's count. For a sealed run."""
     try:
         sealed = read_seal(directory)
     except NotAsSealed:
@@ -161,7 +161,7 @@ def missing_rows(directory: RunDirectory, processes: Sequence[ProcessInfo]) -> t
 
 
 def _miscounted(directory: RunDirectory, files: Mapping[str, Sequence[str]], process: ProcessInfo) -> Iterator[str]:
-    """Messages that are sent may still be unsettled at the end, and have a row."""
+    """Compare the recorded rows with a process's counts. Sends that are unsettled at the end have a row too."""
     on_record = {
         table: _messages(directory, files, table, process.name)
         for table, counted in (("sends", (process.settled, process.begun)), ("receipts", (process.received,)))
@@ -186,7 +186,7 @@ def _miscounted(directory: RunDirectory, files: Mapping[str, Sequence[str]], pro
 
 
 def _not_sealed(sealed: Seal | None, process: ProcessInfo) -> Iterator[str]:
-    """A stream that was changed or removed before the events were sealed; messages are counted on their own."""
+    """Find streams that were changed or removed before the events were sealed. Messages are checked separately."""
     if sealed is None or not process.rows:
         return
     for table in EVENT_TABLES:
@@ -201,7 +201,7 @@ def _not_sealed(sealed: Seal | None, process: ProcessInfo) -> Iterator[str]:
 
 
 def _messages(directory: RunDirectory, files: Mapping[str, Sequence[str]], table: str, process: str) -> int:
-    """Deliveries, or messages sent: these have one row of attempt 1 each, and a row for each resend."""
+    """Count deliveries or sent messages. A sent message has one row for attempt 1, and a row for each resend."""
     name = f"{table}/{process}.parquet"
     if name not in files[table]:
         return 0

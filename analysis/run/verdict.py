@@ -1,9 +1,9 @@
 """Decides the verdict of a run, with its reasons. Pure: plain values in, plain values out.
 
-Precedence: interrupted, invalid, fail, unknown, pass. Invalid means that the record of the messages' outcomes is not
-complete, so it comes before fail. A failed check stays failed even if other values are unknown. Reasons of all kinds
-are kept; the verdict's own reasons come first. Timing never makes a run invalid (`analysis.latency.timing`): a check on
-a doubtful figure is unknown.
+Precedence: interrupted, invalid, fail, unknown, pass. Invalid means that the record of message outcomes is incomplete,
+so it comes before fail. A failed check stays failed even if other values are unknown. Reasons of all kinds are kept;
+the reasons for the verdict come first. Timing never makes a run invalid (`analysis.latency.timing`): a check on a
+doubtful figure is unknown.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,7 +19,7 @@ from records.summary import AbortResult, CheckResult
 ENDED = "ended"
 INTERRUPTED = "interrupted"
 UNDELIVERED = ("lost", "stranded", "dead_lettered", "expired")
-"""What became of confirmed messages that a subscription was owed and did not get."""
+"""Outcomes of confirmed messages that a subscription was owed and did not receive."""
 
 
 @dataclass(frozen=True)
@@ -33,19 +33,19 @@ class FailedFault:
 
 @dataclass(frozen=True)
 class Evidence:
-    """All that the verdict is made of.
+    """The input for the verdict.
 
-    ``doubtful``: why a figure cannot be relied on, by its name in a check. ``foreign``: how many messages of other
-    clients or runs were where.
+    ``doubtful``: why a figure is unreliable, by its name in a check. ``foreign``: number and places of messages of
+    other clients or runs.
     """
 
     state: str
-    problems: Sequence[str]  # of recording and of the harness
+    problems: Sequence[str]  # from recording and from the harness
     unknowns: Sequence[str]
     messages: Messages
     lag: Lag
     checks: Sequence[CheckResult]
-    due_per_s: float | None = None  # in the load, as the producers' schedules say
+    due_per_s: float | None = None  # in the load, from the producers' schedules
     doubtful: Mapping[str, str] = field(default_factory=dict)
     failed_faults: Sequence[FailedFault] = ()
     unsearched: Sequence[str] = ()
@@ -62,7 +62,7 @@ class Verdict:
 
 
 def judge(evidence: Evidence) -> Verdict:
-    """The first kind of reason that there is names the verdict; without any it is a pass."""
+    """Return the verdict: the first kind with a reason, or pass if there are no reasons."""
     by_kind = {
         "interrupted": interrupted(evidence),
         "invalid": invalid(evidence),
@@ -76,11 +76,11 @@ def judge(evidence: Evidence) -> Verdict:
 def interrupted(evidence: Evidence) -> list[str]:
     if evidence.state != INTERRUPTED:
         return []
-    return ["the run was interrupted: its figures are those of what was recorded until then"]
+    return ["the run was interrupted: its figures cover only the events recorded until then"]
 
 
 def invalid(evidence: Evidence) -> list[str]:
-    """Why the counts may not be what became of the messages, or why they answer nothing."""
+    """Return why the counts may not show the messages' outcomes, or why they do not answer the question."""
     return [
         *evidence.problems,
         *_unfinished(evidence.state),
@@ -103,7 +103,7 @@ def failed(evidence: Evidence) -> list[str]:
 
 
 def _nothing_arrived(messages: Messages) -> list[str]:
-    """Confirmed and not delivered is the strongest finding of all, whatever the checks of a scenario are."""
+    """Return a reason if no confirmed message was delivered, regardless of the scenario's checks."""
     if messages["received"] or not messages["acked"] or not _undelivered(messages):
         return []
     parts = [f"{messages[key]:,} {words}" for key, words in NOT_RECEIVED.items() if messages[key]]  # type: ignore[literal-required]
@@ -115,14 +115,14 @@ def _nothing_arrived(messages: Messages) -> list[str]:
 
 
 def _corrupted(evidence: Evidence) -> list[str]:
-    """A message that arrived with another content is no pass either, whether or not a check asks for it."""
+    """Return a reason if messages arrived with different content, even if no check counts them."""
     count = evidence.messages["corrupted"]
     told = any(check["metric"] == "messages.corrupted" and check["outcome"] == "fail" for check in evidence.checks)
     if not count or told:
         return []
     return [
-        f"{count:,} of the deliveries had a body that is not as it was sent: the rows 'corrupted' of the report's "
-        "table of examples, and of results/anomalies, say which broker they came from"
+        f"{count:,} of the deliveries had a corrupted body: the rows 'corrupted' in the report's table of examples, "
+        "and in results/anomalies, show which broker they came from"
     ]
 
 
@@ -155,27 +155,27 @@ def _unaccounted(evidence: Evidence) -> list[str]:
     if not count:
         return []
     where = "; ".join(evidence.unsearched)
-    return [f"{count:,} messages are unaccounted for, as they may be where nobody could look: {where}"]
+    return [f"{count:,} messages are unaccounted for, as they may be in places that could not be searched: {where}"]
 
 
 def _nothing_owed(messages: Messages) -> list[str]:
-    """Checks hold of nothing, so they say nothing."""
+    """Return a reason if no received message was owed: checks then pass without any evidence."""
     as_owed = messages["received"] - messages["unowed_yet_received"]
     if not messages["received"] or as_owed or _undelivered(messages):
         return []
     return [
-        f"{messages['received']:,} messages were received, and no subscription was owed any of them: nothing tells "
-        "whether messages get lost"
+        f"{messages['received']:,} messages were received, and no subscription was owed any of them: the run cannot "
+        "show whether messages get lost"
     ]
 
 
 def _disturbed(foreign: str) -> list[str]:
-    """What became of the run's own messages is known, but not what would have become of them without the others."""
+    """Return a reason if other clients sent messages: outcomes might have been different without these messages."""
     if not foreign:
         return []
     return [
         f"other clients sent messages to the run's destinations, so the load was not the scenario's own: {foreign}; "
-        "stop those clients, or use destinations and brokers that nobody else uses"
+        "stop those clients, or use destinations and brokers that no other client uses"
     ]
 
 
@@ -216,25 +216,25 @@ def _without_sends(messages: Messages) -> list[str]:
         return [f"no message was received{chosen}: nothing was measured"]
     arrived = messages["received"]
     if arrived:
-        return [f"no send is on record, though {arrived} messages were received: the senders' events are missing"]
+        return [f"no send is recorded, though {arrived} messages were received: the senders' events are missing"]
     return ["no message was sent"]
 
 
 def _without_attempts(evidence: Evidence) -> list[str]:
-    """What a broker had of this run, and no recorder: rows are missing, and maybe others too."""
+    """Return reasons for messages that only brokers recorded: rows are missing, and maybe other rows too."""
     of_what = {
-        "deliveries of this run, though other attempts of their messages are": evidence.messages["unknown_attempts"],
-        "messages of this run that were left on queues": evidence.unsent_leftovers,
+        "deliveries have no recorded send, though other attempts of their messages do": (
+            evidence.messages["unknown_attempts"]
+        ),
+        "messages left on queues have no recorded send": evidence.unsent_leftovers,
     }
     return [
-        f"no send is on record of {count:,} {what}: rows of events/sends are missing"
-        for what, count in of_what.items()
-        if count
+        f"{count:,} of this run's {what}: rows of events/sends are missing" for what, count in of_what.items() if count
     ]
 
 
 def _unexpected(count: int) -> list[str]:
-    """A body names its run and its message. If no send of it is on record, rows are missing, and maybe others too."""
+    """Return a reason for deliveries whose body names this run but has no recorded send: rows are missing."""
     if not count:
         return []
-    return [f"no send is on record of {count:,} deliveries of this run: rows of events/sends are missing"]
+    return [f"{count:,} of this run's deliveries have no recorded send: rows of events/sends are missing"]

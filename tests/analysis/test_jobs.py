@@ -118,12 +118,12 @@ def test_planted_fates_come_back_as_they_were_planted(everything_analysed: tuple
     ]
     assert summary["verdict"] == "invalid"
     assert summary["reasons"] == [
-        "no send is on record of 1 deliveries of this run: rows of events/sends are missing",
-        "1 of the deliveries had a body that is not as it was sent: the rows 'corrupted' of the report's table of "
-        "examples, and of results/anomalies, say which broker they came from",
+        "1 of this run's deliveries have no recorded send: rows of events/sends are missing",
+        "1 of the deliveries had a corrupted body: the rows 'corrupted' in the report's table of "
+        "examples, and in results/anomalies, show which broker they came from",
         "check 'no loss' failed: messages.lost is 1, it must be <= 0",
         "other clients sent messages to the run's destinations, so the load was not the scenario's own: 1 received "
-        "from queue://orders at b; stop those clients, or use destinations and brokers that nobody else uses",
+        "from queue://orders at b; stop those clients, or use destinations and brokers that no other client uses",
     ]
     assert odd_ones(directory) == {
         ("lost", 0, "acked after 1 attempt(s)"),
@@ -135,7 +135,7 @@ def test_planted_fates_come_back_as_they_were_planted(everything_analysed: tuple
         ("failed", 8, "failed after 1 attempt(s)"),
         ("corrupted", 6, "its body is not as it was sent; attempt 1, received by consumer 7 from b"),
         ("foreign", UNKNOWN, "not sent by this run; received by consumer 7 from b"),
-        ("unexpected", 4_000, "no send of it is on record; attempt 1, received by consumer 7 from b"),
+        ("unexpected", 4_000, "its send is not recorded; attempt 1, received by consumer 7 from b"),
     }
 
 
@@ -365,7 +365,7 @@ def test_a_planted_kill_is_summed_up_and_a_premise_that_it_does_not_meet_makes_t
     assert fault["ready_ms"] == {"p50": 495.0, "max": 495.0}
     assert (fault["lost"], fault["duplicated"]) == (0, 0)
     assert summary["reasons"] == [
-        "the run did not ask its question, as it needs all: recovery.cut_off is 1, it must be >= 2"
+        "the run did not test its question, as it needs all: recovery.cut_off is 1, it must be >= 2"
     ]
     assert summary["verdict"] == "invalid"
     assert [row["client"] for row in pq.read_table(directory.results("outages")).to_pylist()] == [1]
@@ -422,7 +422,7 @@ def test_receipts_without_any_send_make_the_run_invalid(
 ) -> None:
     summary = quietly(planted(lambda recorder: receive(recorder, 1, LOAD_NS)).path)
     assert summary["verdict"] == "invalid"
-    assert summary["reasons"][0].startswith("no send is on record, though 1 messages were received")
+    assert summary["reasons"][0].startswith("no send is recorded, though 1 messages were received")
 
 
 def test_a_run_killed_before_its_load_is_analysed_from_its_first_event_on(

@@ -89,7 +89,7 @@ def test_a_lost_file_of_one_of_two_workers_makes_the_run_invalid_and_names_the_w
         "bring the folder back from a copy, or make the run again",
         "events/sends: rows are missing: worker-2 counted 500 settled sends, and 0 are on record; "
         "bring its file back from a copy, or run again",
-        "no send is on record of 500 deliveries of this run: rows of events/sends are missing",
+        "500 of this run's deliveries have no recorded send: rows of events/sends are missing",
     ]
     gone = {"unexpected": 500, "unowed_yet_received": 500}
     assert counts(summary) == {"sent": 500, "acked": 500, "expected": 500, "received": 1_000, **gone}
@@ -105,7 +105,7 @@ def test_deliveries_without_their_sends_make_a_run_invalid_that_told_no_counts(
     summary = quietly(directory.path)
     assert summary["verdict"] == "invalid"
     assert summary["reasons"] == [
-        "no send is on record of 500 deliveries of this run: rows of events/sends are missing"
+        "500 of this run's deliveries have no recorded send: rows of events/sends are missing"
     ]
 
 
@@ -273,7 +273,7 @@ def test_messages_that_may_be_on_a_broker_that_could_not_be_browsed_are_unaccoun
     summary = quietly(planted(some_missing, info).path)
     assert summary["verdict"] == "unknown"
     assert summary["reasons"] == [
-        f"10 messages are unaccounted for, as they may be where nobody could look: {UNSEARCHED}"
+        f"10 messages are unaccounted for, as they may be in places that could not be searched: {UNSEARCHED}"
     ]
     assert counts(summary) == {"sent": 1_000, "acked": 1_000, "expected": 1_000, "received": 990, "unaccounted": 10}
     assert answer(summary).startswith("Of 1,000 messages sent, 990 were received; 10 unaccounted for.")

@@ -185,7 +185,9 @@ def test_messages_that_may_be_on_a_queue_that_cannot_be_browsed_are_unaccounted_
 ) -> None:
     analysed = planted_run(tmp_path, "a queue that cannot be browsed")
     answer = "Of 1,000 messages sent, 990 were received; 10 unaccounted for."
-    analysed.says("unknown", answer, "10 messages are unaccounted for, as they may be where nobody could look")
+    analysed.says(
+        "unknown", answer, "10 messages are unaccounted for, as they may be in places that could not be searched"
+    )
 
 
 @pytest.mark.nightly  # harness/test_drain.py has what a drain says

@@ -158,7 +158,7 @@ def test_a_premise_that_does_not_hold_or_is_not_known_says_so() -> None:
         Check("an outage", "recovery.outage_ms.max", above=0),
     )
     summary = {"recovery": {"in_flight": 0, "cut_off": 3, "outage_ms": {"max": None}}}
-    needs = "the run did not ask its question, as it needs"
+    needs = "the run did not test its question, as it needs"
     assert unmet(premises, summary) == (
         f"{needs} a send in flight: recovery.in_flight is 0, it must be >= 1",
         f"{needs} an outage: recovery.outage_ms.max is not known, it must be > 0",

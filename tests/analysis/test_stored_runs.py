@@ -132,10 +132,10 @@ def test_events_that_are_not_sealed_are_rejected(spark: SparkSession, tmp_path: 
 @pytest.mark.parametrize(
     ("uri", "sentence"),
     [
-        ("s3a:///run", "s3a:///run: names no bucket: write s3a://BUCKET/"),
+        ("s3a:///run", "s3a:///run: has no bucket: write s3a://BUCKET/"),
         ("s3://bucket/run", "s3://bucket/run: Spark has no file system for s3://: write s3a://"),
-        ("s3a://key:hidden@bucket/run", "s3a://bucket/run: written with credentials: leave them out"),
-        ("file://runs/run", "file://runs/run: names a host: write file:///FOLDER"),
+        ("s3a://key:hidden@bucket/run", "s3a://bucket/run: contains credentials: remove them"),
+        ("file://runs/run", "file://runs/run: has a host: write file:///FOLDER"),
     ],
 )
 def test_impossible_uris_are_rejected_before_spark_starts(uri: str, sentence: str) -> None:

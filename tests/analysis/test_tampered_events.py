@@ -347,9 +347,9 @@ def test_attempts_and_leftovers_without_sends_are_named(tmp_path: Path) -> None:
     recorder.close()
     summary = analysed(run)
     assert summary["reasons"] == [
-        "no send is on record of 3 deliveries of this run, though other attempts of their messages are: rows of "
+        "3 of this run's deliveries have no recorded send, though other attempts of their messages do: rows of "
         "events/sends are missing",
-        "no send is on record of 1 messages of this run that were left on queues: rows of events/sends are missing",
+        "1 of this run's messages left on queues have no recorded send: rows of events/sends are missing",
     ]
     messages = summary["messages"]
     assert (summary["verdict"], messages["unknown_attempts"], messages["duplicated"]) == ("invalid", 3, 0)

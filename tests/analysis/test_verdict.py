@@ -58,7 +58,7 @@ def test_an_aborted_run_fails_with_reason_and_second() -> None:
 def test_an_abort_that_the_analysis_refutes_is_unknown() -> None:
     assert aborted_as(ABORT, 480.0) == (
         "unknown",
-        [f"{SAID}; the analysis does not confirm that: by all events it is 480"],
+        [f"{SAID}; the analysis does not confirm that: over all events it is 480"],
     )
     assert aborted_as(ABORT, None) == (
         "unknown",
@@ -96,7 +96,7 @@ CASES = {
     "sends missing": (
         {"messages": Messages(**{**NOTHING, "received": 4})},  # type: ignore[typeddict-item]
         "invalid",
-        "no send is on record, though 4 messages were received",
+        "no send is recorded, though 4 messages were received",
     ),
     "nothing received": (
         {"messages": Messages(**{**NOTHING, "sent": 4, "in_doubt": 4})},  # type: ignore[typeddict-item]
@@ -127,7 +127,7 @@ CASES = {
         {"foreign": "40 received from queue://orders at broker-1"},
         "unknown",
         "other clients sent messages to the run's destinations, so the load was not the scenario's own: 40 received "
-        "from queue://orders at broker-1; stop those clients, or use destinations and brokers that nobody else uses",
+        "from queue://orders at broker-1; stop those clients, or use destinations and brokers that no other client uses",
     ),
     "all in the warm-up": (
         {"lag": Lag(p50=None, p99=None, p99_9=None, max=None, blocked_slots=0)},
@@ -147,7 +147,7 @@ CASES = {
     "corrupted messages that no check forbids": (
         {"messages": Messages(**{**NOTHING, "sent": 9, "acked": 9, "received": 9, "corrupted": 2})},  # type: ignore[typeddict-item]
         "fail",
-        "2 of the deliveries had a body that is not as it was sent",
+        "2 of the deliveries had a corrupted body",
     ),
     "corrupted messages that a check names": (
         {
@@ -165,7 +165,7 @@ CASES = {
             "unsearched": ("broker-1 did not answer",),
         },
         "unknown",
-        "10 messages are unaccounted for, as they may be where nobody could look: broker-1 did not answer",
+        "10 messages are unaccounted for, as they may be in places that could not be searched: broker-1 did not answer",
     ),
     "an unknown": ({"unknowns": ("queue dlq could not be browsed",)}, "unknown", "queue dlq could not be browsed"),
 }
