@@ -1,6 +1,6 @@
-"""Planted histories of clients and their brokers, as rows of `connections`. Each is a client group of its own.
+"""Planted histories of clients and their brokers, as rows of `connections`. Each history is a separate client group.
 
-Times are seconds from the start of a load of 40 s. What a history must give stands beside it.
+Times are seconds from the start of a load of 40 s. The expected results are next to each history.
 """
 
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ def arrives(at_s: float, client: int, broker: str, group: str) -> Iterator[Row]:
 
 
 def at_first(first_client: int, brokers: str, group: str) -> Iterator[Row]:
-    """One client for each letter, connected in the warm-up."""
+    """Return one client per letter, connected in the warm-up."""
     for client, broker in enumerate(brokers, first_client):
         yield from arrives(-0.5, client, broker, group)
 
@@ -68,7 +68,7 @@ def joining() -> Iterator[Row]:
 
 
 def causes() -> Iterator[Row]:
-    """One client that leaves for each reason; one whose end is not on record; one that opens before it leaves."""
+    """A client per reason for leaving, one without a recorded end, and one that reconnects before it leaves."""
     ends = (
         ("lost", Cause.REDIRECT),
         ("closed", Cause.PRIORITY),

@@ -1,4 +1,4 @@
-"""Computes in plain Python what became of each message, in the most obvious way: the reference for the Spark jobs."""
+"""Computes message outcomes in plain Python in the most obvious way: the reference for the Spark jobs."""
 
 from collections import Counter, defaultdict
 
@@ -35,7 +35,7 @@ def accounting(
     *,
     searched: bool = True,
 ) -> dict[Key, dict[str, int]]:
-    """Counts by (destination, subscription). ``searched``: every place could be looked at for messages."""
+    """Return counts by (destination, subscription). ``searched``: all queues were searched for messages."""
     counts: dict[Key, Counter[str]] = defaultdict(Counter)
     attempts: dict[tuple[int, int], list[Row]] = defaultdict(list)
     for send in sends:
@@ -66,7 +66,7 @@ def accounting(
 
 
 def latency_counts(sends: list[Row], receipts: list[Row]) -> tuple[Counter[int], Counter[int]]:
-    """From due to received: durations by bucket, as they were and less the generator's own delay."""
+    """Return durations from due to received by bucket, as measured and without the generator's own delay."""
     whole, less_own = Counter[int](), Counter[int]()
     attempts: dict[tuple[int, int], list[Row]] = defaultdict(list)
     for send in sends:
@@ -84,7 +84,7 @@ def latency_counts(sends: list[Row], receipts: list[Row]) -> tuple[Counter[int],
 
 
 def _count_copies(counts: dict[Key, Counter[str]], copies: list[Row], known: set[int]) -> None:
-    """``known``: the attempts on record; none if the message is not."""
+    """``known``: the recorded attempts of the message, if any."""
     copies.sort(key=lambda copy: (copy["received_ns"], copy["attempt"], copy["consumer"]))
     certain = [copy for copy in copies if not known or copy["attempt"] in known]
     for number, copy in enumerate(copies):
@@ -126,7 +126,7 @@ def _expecting(attempts: list[Row], subscriptions: list[Row]) -> set[str]:
 
 
 def _is_away(attempts: list[Row], subscription: str, subscriptions: list[Row], connections: list[Row]) -> bool:
-    """Whether a consumer of the subscription, which is not durable, had lost its connection as the message was sent."""
+    """Return whether a non-durable subscription's consumer had lost its connection when the message was sent."""
     sent_ns = min(attempts, key=lambda send: send["attempt"])["sent_ns"]
     consumers = {
         row["consumer"] for row in subscriptions if row["subscription"] == subscription and row["kind"] == "topic"

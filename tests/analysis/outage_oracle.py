@@ -14,7 +14,7 @@ def outages(
     members: Sequence[Row],
     faults: Sequence[FaultSpan],
 ) -> dict[tuple[int, int], dict[str, Any]]:
-    """By (fault's number, user): the columns of OUTAGES that are times or counts; times as they were recorded."""
+    """Return the times and counts of OUTAGES by (fault number, user). Times are as recorded."""
     outage_by_fault_and_user = {}
     for fault in faults:
         for client in sorted({row["client"] for row in connections}):
@@ -61,7 +61,7 @@ def _successes(client: int, sends: Sequence[Row], receipts: Sequence[Row]) -> li
 
 
 def _due(user: int, sends: Sequence[Row], receipts: Sequence[Row], began_ns: int, until_ns: int | None) -> int:
-    """Of one that sends, or that came back."""
+    """Return successes of a user that sends, or that came back."""
     due_ns: dict[tuple[int, int], int] = {}
     for row in sends:
         due_ns.setdefault((row["producer"], row["seq"]), row["due_ns"])

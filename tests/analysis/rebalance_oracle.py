@@ -12,7 +12,7 @@ OWN_ENDS = ("closed", "load_end")
 
 
 def pairs(stays: Sequence[Row]) -> list[tuple[Row, Row]]:
-    """Each stay with the next one of its client, where the client did not end the first by itself."""
+    """Return pairs of successive stays of a client, if the client did not end the first one itself."""
     ordered = sorted(stays, key=lambda row: (row["user"], row["from_ns"]))
     return [
         (stay, following)
@@ -22,7 +22,7 @@ def pairs(stays: Sequence[Row]) -> list[tuple[Row, Row]]:
 
 
 def moves(stays: Sequence[Row]) -> list[tuple[int, int, int]]:
-    """(when, client, how long it was at no broker)"""
+    """Return (time, client, time without a broker)."""
     return sorted(
         (following["from_ns"], stay["user"], following["from_ns"] - stay["to_ns"])
         for stay, following in pairs(stays)
@@ -37,7 +37,7 @@ def flaps(stays: Sequence[Row]) -> int:
 
 
 def settled_ns(stays: Sequence[Row], at_ns: int, until_ns: int, quiet_ns: int) -> int | None:
-    """Tries every moment that it can be: the first, and each arrival."""
+    """Try every possible time: the first, and each arrival."""
     between: list[tuple[int, float]] = [(stay["to_ns"], following["from_ns"]) for stay, following in pairs(stays)]
     for row in stays:
         later = [
@@ -60,7 +60,7 @@ def connected_at(stays: Sequence[Row], at_ns: int) -> Counter[str]:
 
 
 def distribution(stays: Sequence[Row], clients: Mapping[str, int], load_ns: int) -> dict[tuple[int, str], Counter[str]]:
-    """By (second, group): clients by broker, '' for none; brokers without clients are left out."""
+    """Return clients by broker ('' for none) for each (second, group). Brokers without clients are omitted."""
     counts_by_group = {}
     for group, total in clients.items():
         its = [row for row in stays if row["group"] == group]

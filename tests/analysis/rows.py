@@ -1,4 +1,4 @@
-"""Rows of the event tables for tests: each function fills in what a test does not care about.
+"""Rows of the event tables for tests: each function fills in the values that do not matter to a test.
 
 Times are whole milliseconds, so that a test can be read; the tables hold nanoseconds.
 """
@@ -124,7 +124,7 @@ def connection(
     cause: str | None = None,
     ended: float | None = None,
 ) -> Row:
-    """An end without a cause is of the cause that such an end has as a rule."""
+    """An event without a cause gets the usual cause of that event."""
     client_row = {"client": client, "group": group, "protocol": "stomp", "broker": broker, "event": event}
     why = {"reason": reason, "from_broker": from_broker, "cause": cause or (event if event in ENDS else None)}
     return client_row | why | {"at_ns": int(at * MS), "ended_ns": None if ended is None else int(ended * MS)}
@@ -144,21 +144,21 @@ def stall(*, began: float, ended: float, process: int = 0, protocol: str = "memo
 
 
 def frame(table: str, rows: Iterable[Row]) -> pl.DataFrame:
-    """Rows of an event table, as a part of a run has them."""
+    """Return rows of an event table like those of a part."""
     whole = pl.from_arrow(pa.Table.from_pylist(list(rows), EVENT_TABLES[table]))
     assert isinstance(whole, pl.DataFrame)
     return whole.with_columns(pl.col("outcome").cast(OUTCOME)) if table == "sends" else whole
 
 
 def table(rows: Iterable[tuple[Any, ...]], columns: str) -> pl.DataFrame:
-    """Rows of columns that are told as ``name type, name type``."""
+    """Return rows with columns given as ``name type, name type``."""
     kinds = {"int": pl.Int32, "bigint": pl.Int64, "string": pl.String, "boolean": pl.Boolean}
     schema = {name: kinds[kind] for name, kind in (column.split() for column in columns.split(", "))}
     return pl.DataFrame(list(rows), schema, orient="row")
 
 
 def rates_table(by_event: Mapping[str, Mapping[int, int]]) -> pa.Table:
-    """The result table: of each event its messages by second of the load, half of them at either of two brokers."""
+    """Return the result table with each event's messages by second of the load, half of them at each of two brokers."""
     rows = [
         {"second": at_s, "phase": "load", "event": event, "broker": broker, "count": count}
         for event, by_second in by_event.items()
@@ -171,7 +171,7 @@ def rates_table(by_event: Mapping[str, Mapping[int, int]]) -> pa.Table:
 def latency_row(
     measure: str, at_s: int, ms: float, count: int, *, ends: tuple[str, str] = ("a", "b"), phase: str = "load"
 ) -> Row:
-    """A row for `latency_table`: so many messages, due in that second, that took so long from broker to broker."""
+    """Return a row for `latency_table`: messages due in a second, and their time from broker to broker."""
     ns = round(ms * MS)
     from_broker, to_broker = ends
     return {
@@ -191,7 +191,7 @@ def latency_row(
 
 
 def latency_table(rows: Iterable[Row]) -> pa.Table:
-    """As the topics have it: with the least and the most of each bucket beside the result table's columns."""
+    """Return latencies in the topics' form: the result table's columns, and each bucket's minimum and maximum."""
     bounds = [pa.field("min_ns", pa.int64()), pa.field("max_ns", pa.int64())]
     return pa.Table.from_pylist(list(rows), pa.schema([*LATENCY, *bounds]))
 
@@ -199,6 +199,6 @@ def latency_table(rows: Iterable[Row]) -> pa.Table:
 def resource_row(
     metric: str, at_s: int, value: float, *, broker: str = "", kind: str = "process", object: str = ""
 ) -> Row:
-    """A row of the result table of resources."""
+    """Return a row of the resources table."""
     row = {"second": at_s, "broker": broker, "kind": kind, "object": object}
     return row | {"metric": metric, "value": round(value)}

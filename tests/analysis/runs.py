@@ -1,4 +1,4 @@
-"""Makes run folders of planted events: a thousand messages in ten seconds, and what became of them."""
+"""Makes run folders of planted events: a thousand messages in ten seconds, and their outcomes."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -27,7 +27,7 @@ Plant = Callable[[Recorder], None]
 
 
 def make(parent: Path, plant: Plant, info: RunInfo = INFO) -> RunDirectory:
-    """A run folder of what ``plant`` records."""
+    """Create a run folder with the events that ``plant`` records."""
     directory = RunDirectory.create(parent, "planted")
     directory.write_run(info)
     recorder = Recorder(directory, "master")
@@ -46,7 +46,7 @@ def send(
     late_ns: int = 0,
     ready_ns: int | None = None,
 ) -> None:
-    """``late_ns``: how long after it was ready: by default, after it was due."""
+    """``late_ns``: delay after it was ready, or by default, after it was due."""
     ready_ns = due_ns if ready_ns is None else ready_ns
     sent_ns = ready_ns + late_ns
     settled_ns = sent_ns + 2 * MS if outcome == "acked" else None
@@ -64,7 +64,7 @@ def quietly(run: Path) -> Summary:
 
 
 def due_of(seq: int) -> int:
-    """Every 10 ms from the beginning of the load on."""
+    """Messages are due every 10 ms from the start of the load."""
     return LOAD_NS + seq * 10 * MS
 
 

@@ -1,4 +1,4 @@
-"""Computes the stays of clients in plain Python, one event after the other: the reference for Spark."""
+"""Computes client stays in plain Python, event by event: the reference for Spark."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -10,7 +10,7 @@ EVENTS = ("connected", "lost", "closed")
 def stays(
     connections: Sequence[Row], load_began_ns: int, load_ended_ns: int, users: Mapping[int, Sequence[int]] | None = None
 ) -> list[Row]:
-    """Rows of STAYS in order. ``users``: by the connection that they share."""
+    """Return sorted rows of STAYS. ``users``: users by shared connection."""
     rows_of_users: list[Row] = []
     for client in {row["client"] for row in connections}:
         its = [row for row in connections if row["client"] == client and row["event"] in EVENTS and row["broker"]]

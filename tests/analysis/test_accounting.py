@@ -1,4 +1,4 @@
-"""Checks that message outcomes are counted exactly as plain Python does, for any set of events."""
+"""Checks that the analysis counts message outcomes like plain Python, for any set of events."""
 
 import random
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,7 +23,7 @@ from tests.analysis.rows import MS, QUEUE, TOPIC, Row, connection, frame, leftov
 
 
 def parts(counts: dict[str, int]) -> int:
-    """What was received of all that was expected, and what became of the rest."""
+    """The received messages add up with the outcomes of the others to the expected ones."""
     return counts["received"] - counts["unowed_yet_received"] + sum(counts[name] for name in NOT_RECEIVED)
 
 
@@ -61,7 +61,7 @@ def counted(
 
 @dataclass(frozen=True)
 class Case:
-    """What was sent, received and left, and which counts are then not zero."""
+    """Sent, received and leftover messages, and the counts that are then not zero."""
 
     counts: dict[str, int]
     sends: tuple[Row, ...] = ()
@@ -108,12 +108,12 @@ CASES = {
         sends=(send(1),),
         receipts=(receipt(1), receipt(1, at=2_006)),
     ),
-    "a copy that the broker marks as redelivered is no duplicate": Case(
+    "a copy that the broker marks as redelivered is not a duplicate": Case(
         {"sent": 1, "acked": 1, "received": 1, "redelivered": 1, "repeated": 1},
         sends=(send(1),),
         receipts=(receipt(1), receipt(1, at=2_006, redelivered=True)),
     ),
-    "a first delivery that the broker marks as redelivered is no repeat": Case(
+    "a first delivery that the broker marks as redelivered is not a repeat": Case(
         {"sent": 1, "acked": 1, "received": 1, "redelivered": 1},
         sends=(send(1),),
         receipts=(receipt(1, redelivered=True),),
@@ -129,7 +129,7 @@ CASES = {
     "a refused message is neither lost nor missing": Case(
         {"sent": 1, "failed": 1, "failed_not_received": 1}, sends=(send(1, outcome="failed"),)
     ),
-    "a refused message that arrived all the same is counted": Case(
+    "a refused message that arrived anyway is counted": Case(
         {"sent": 1, "failed": 1, "received": 1, "refused_yet_received": 1},
         sends=(send(1, outcome="failed"),),
         receipts=(receipt(1),),
@@ -144,20 +144,20 @@ CASES = {
         sends=(send(1),),
         receipts=(receipt(1, integrity="unreadable"),),
     ),
-    "two foreign bodies are no duplicates of each other": Case(
+    "two foreign bodies are not duplicates of each other": Case(
         {"sent": 1, "acked": 1, "received": 1, "foreign": 2},
         sends=(send(1),),
         receipts=(receipt(1), receipt(1, integrity="foreign"), receipt(1, integrity="foreign", at=2_006)),
     ),
-    "a message that nobody sent is unexpected": Case(
+    "a message without a sender is unexpected": Case(
         {"received": 1, "unexpected": 1, "unowed_yet_received": 1}, receipts=(receipt(9),)
     ),
-    "an attempt that is not on record is no duplicate": Case(
+    "an unrecorded attempt is not a duplicate": Case(
         {"sent": 1, "acked": 1, "received": 1, "unknown_attempts": 1},
         sends=(send(1),),
         receipts=(receipt(1), receipt(1, attempt=9, at=2_006)),
     ),
-    "a delivery after an attempt that is not on record is no duplicate": Case(
+    "a delivery after an unrecorded attempt is not a duplicate": Case(
         {"sent": 1, "acked": 1, "received": 1, "unknown_attempts": 1},
         sends=(send(1),),
         receipts=(receipt(1, attempt=9), receipt(1, at=2_006)),
@@ -181,7 +181,7 @@ CASES = {
 
 
 def on_its_own(number: int, rows: Iterable[Row]) -> list[Row]:
-    """The rows of a case with a producer and a queue that no other case has."""
+    """Return a case's rows, with its own producer and queue."""
     own = {"destination": f"queue://{number}", "subscription": str(number)}
     named = [{**row, **{name: value for name, value in own.items() if name in row}} for row in rows]
     return [{**row, "producer": number} if row["producer"] != UNKNOWN else row for row in named]
@@ -189,7 +189,7 @@ def on_its_own(number: int, rows: Iterable[Row]) -> list[Row]:
 
 @pytest.fixture(scope="module")
 def counts_of_cases() -> dict[str, dict[str, int]]:
-    """The counts of every case that are not zero, from one pass over all of them."""
+    """Return the nonzero counts of every case, from one pass over all cases."""
     numbered = list(enumerate(CASES.values()))
     sends, receipts, leftovers = (
         [row for number, case in numbered for row in on_its_own(number, getattr(case, table))]
@@ -212,19 +212,20 @@ def test_each_subscription_of_a_topic_is_to_have_each_message_sent_after_it_bega
     arrived = [receipt(2, subscription="early", destination=TOPIC)]
     counts = counted(sends, arrived, [subscription("early", began=200), subscription("late", began=250)])
     assert {key: (count["sent"], count["received"], count["lost"]) for key, count in counts.items()} == {
-        (TOPIC, ""): (1, 0, 0),  # the first message: nobody was there
+        (TOPIC, ""): (1, 0, 0),  # the first message: it had no subscription
         (TOPIC, "early"): (1, 1, 0),
         (TOPIC, "late"): (1, 0, 1),
     }
 
 
-def test_a_message_held_for_one_durable_subscription_is_stranded_there_and_lost_by_the_others() -> None:
+def test_a_held_message_is_stranded_for_its_holder_and_lost_for_others() -> None:
+    """One durable subscription holds the message. The other subscriptions have lost it."""
     sends = [send(seq, destination=TOPIC) for seq in (1, 2, 3)]
     durable = [subscription(name, kind="durable_topic") for name in ("one", "two", "three")]
     leftovers = [
         leftover(1, queue="consumers-7.one"),
         leftover(2, queue="consumers-7.two"),
-        leftover(3, queue="$.artemis.internal.sf.cluster"),  # on its way to another broker: any of them may get it
+        leftover(3, queue="$.artemis.internal.sf.cluster"),  # in transit to another broker: any subscription may get it
     ]
     counts = counted(
         sends,
@@ -241,7 +242,7 @@ def test_a_message_held_for_one_durable_subscription_is_stranded_there_and_lost_
 
 
 def random_events(seed: int) -> tuple[list[Row], list[Row], list[Row], list[Row]]:
-    """A few hundred events in which everything goes wrong that can; times collide now and then."""
+    """Return a few hundred events with every kind of error. Some have equal times."""
     rng = random.Random(seed)
     subscribed = [subscription(name, began=rng.randrange(0, 300)) for name in ("s1", "s2", "s2", "s3")]
     sends, receipts, leftovers = [], [], []
@@ -280,13 +281,13 @@ def random_events(seed: int) -> tuple[list[Row], list[Row], list[Row], list[Row]
 
 ABSENCES = [
     connection("lost", at=-900, client=7),
-    connection("connected", at=-850, client=7),  # what is sent in the first 150 ms is sent before it is there again
-    connection("lost", at=1_400, client=7),  # what is sent from 400 ms on is still on its way
+    connection("connected", at=-850, client=7),  # messages of the first 150 ms are sent before it reconnects
+    connection("lost", at=1_400, client=7),  # messages sent from 400 ms on are still in transit
 ]
 
 
-def test_subscribers_that_share_a_lost_connection_were_away_and_nobody_owed_them_the_messages() -> None:
-    """Connection 5 of subscribers 7 and 8 is lost at 2 s; 9 is another connection's, so its message is lost."""
+def test_subscribers_sharing_a_lost_connection_are_owed_nothing_meanwhile() -> None:
+    """Connection 5 of subscribers 7 and 8 is lost at 2 s. 9 has another connection, so its message is lost."""
     sends = [send(1, due=2_500, destination=TOPIC)]
     subscribed = [subscription(f"s{consumer}", consumer=consumer) for consumer in (7, 8, 9)]
     members = [member(consumer, shared, role="consumer") for consumer, shared in ((7, 5), (8, 5), (9, 6))]
@@ -297,7 +298,7 @@ def test_subscribers_that_share_a_lost_connection_were_away_and_nobody_owed_them
 
 
 def test_subscribers_that_leave_as_their_stays_say_are_owed_nothing_more() -> None:
-    """7 leaves at 2 s. 8 comes back, 9 leaves before its class does, and 6 as the load ends, at 9 s."""
+    """7 leaves at 2 s. 8 comes back, 9 leaves before its class does, and 6 leaves at the end of the load, at 9 s."""
     closed_ms = {6: 9_001, 7: 2_000, 8: 2_000, 9: 500}
     connections = [connection("closed", at=at, client=client) for client, at in closed_ms.items()]
     connections.append(connection("connected", at=2_100, client=8))
@@ -328,5 +329,5 @@ def test_random_events_are_accounted_for_as_plain_python_does(seed: int, searche
     gone = {"unaccounted"} if searched else {"lost", "missing_unconfirmed"}
     gone |= {
         name for name in COUNTS if "expired" in name or "unselected" in name or "ttl" in name
-    }  # tests of their own
+    }  # these have separate tests
     assert all(sum(counts[name] for counts in expected.values()) for name in set(COUNTS) - gone)

@@ -1,4 +1,4 @@
-"""Checks that messages which brokers deliver under other names are counted at the subscriptions that are owed them."""
+"""Checks that messages delivered under other names count for the subscriptions that are owed them."""
 
 from typing import Any
 
@@ -89,7 +89,7 @@ def test_what_a_selector_keeps_on_a_virtual_topics_queue_is_unselected() -> None
 
 
 def test_receipts_that_no_route_explains_are_told() -> None:
-    """Without routes this is what a wildcard or a virtual topic looks like: received, and not owed."""
+    """Without routes, messages of a wildcard or a virtual topic are received but not owed."""
     shop = f"queue://{SHOP}"
     counts = counted([send(0, destination=ORDERS)], [from_queue(SHOP, 0, 7)], [of_queue(SHOP, 7)])
     assert counts[shop, SHOP]["unowed_yet_received"] == 1

@@ -1,4 +1,4 @@
-"""Checks that no result depends on into how many parts a run is divided: events in which everything goes wrong."""
+"""Checks that no result depends on the number of parts of a run, with events that contain every kind of error."""
 
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from tests.analysis.test_accounting import random_events
 from tests.analysis.topics import results_of
 
 SEQS, PRODUCERS = 4, 1
-"""Of a block: so few that a few hundred messages are in many parts."""
+"""A small block size, so that a few hundred messages are in many parts."""
 
 
 @pytest.fixture(autouse=True)
@@ -36,7 +36,7 @@ def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def everything_goes_wrong(seed: int, recorder: Recorder) -> None:
-    """`random_events` in the load, with two faults, lost connections, a stall and a silence."""
+    """Record `random_events` in the load, with two faults, lost connections, a stall and a silence."""
     sends, receipts, subscriptions, leftovers = random_events(seed)
     began_ns = LOAD_NS + 300 * MS
     for row in sends:
@@ -63,7 +63,7 @@ def everything_goes_wrong(seed: int, recorder: Recorder) -> None:
 
 
 def _moved(row: Row) -> dict[str, Any]:
-    """The same row within the load."""
+    """Move a row into the load."""
     times = ("due_ns", "ready_ns", "sent_ns", "settled_ns", "received_ns", "began_ns")
     return {
         name: value + LOAD_NS if name in times and value is not None and value >= 0 else value
@@ -95,7 +95,7 @@ def test_no_result_depends_on_the_number_of_parts(tmp_path: Path, seed: int) -> 
 
 def test_a_silence_is_found_and_timed_whatever_part_its_messages_are_in(tmp_path: Path) -> None:
     def stopped(recorder: Recorder) -> None:
-        """Broker a answers nothing from 4 to 7 s."""
+        """Broker a gives no answers from 4 to 7 s."""
         for number in range(1_000):
             due_ns = LOAD_NS + number * 10 * MS
             settled_ns = due_ns + 2 * MS if not 4 * S <= due_ns - LOAD_NS < 7 * S else LOAD_NS + 7 * S
@@ -145,7 +145,7 @@ def test_each_result_table_and_each_part_of_the_summary_is_of_one_topic(tmp_path
 
 
 def test_a_run_of_many_parts_has_no_part_with_all_messages(tmp_path: Path) -> None:
-    """So that the tests above divide anything at all."""
+    """Otherwise the tests above would not divide anything."""
     directory = make(tmp_path, lambda recorder: everything_goes_wrong(1, recorder))
     heights: list[int] = []
 
@@ -171,7 +171,7 @@ class _Counting:
 
 
 def test_a_run_folder_is_read_whatever_it_is_called(tmp_path: Path) -> None:
-    """Spark, and others, take a path for a pattern, which other folders may match too."""
+    """Spark and other tools treat a path as a pattern, which may match other folders too."""
     for name, another in (("a[1]", "a1"), ("b{1,2}", "b1"), ("c*?", "cc1"), ("d\\[1] %41ü", "d1")):
         make(tmp_path / another, lambda recorder: healthy(recorder))
         directory: RunDirectory = make(tmp_path / name, lambda recorder: recorder.close())

@@ -1,4 +1,4 @@
-"""Checks what piled up after a fault: planted seconds give the highest backlog and the time of its drain back."""
+"""Checks the backlog after a fault: planted seconds give the expected highest backlog and drain time."""
 
 from collections.abc import Mapping
 
@@ -17,7 +17,7 @@ STEADY = dict.fromkeys(range(-5, 40), 100)
 
 
 def rates(due: Mapping[int, int], received: Mapping[int, int]) -> pa.Table:
-    """With sends, which must not count."""
+    """The rates also contain sends, which must not count."""
     return rates_table({"due": due, "received": received, "sent": received})
 
 
@@ -29,7 +29,7 @@ def test_what_is_received_as_it_is_due_leaves_no_backlog() -> None:
     assert backlog_of(STEADY) == Backlog(0, 0.0)
 
 
-def test_two_seconds_without_deliveries_are_200_messages_and_drain_when_they_have_arrived() -> None:
+def test_a_2_s_gap_is_a_backlog_of_200_until_it_drains() -> None:
     assert backlog_of(STEADY | {10: 0, 11: 0, 12: 150, 13: 150, 14: 150, 15: 150}) == Backlog(200, 6.0, 150.0)
 
 

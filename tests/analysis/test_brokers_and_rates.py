@@ -43,7 +43,7 @@ def test_without_connection_events_there_are_no_rows() -> None:
     assert connections(frame("connections", []), TIMELINE).to_dicts() == []
 
 
-def test_a_period_in_which_a_broker_took_nothing_is_timed_from_its_beginning_to_its_end() -> None:
+def test_a_blocked_period_lasts_from_blocked_to_unblocked() -> None:
     of_producer_1, of_producer_2 = "producer 1: no answer", "producer 2: no answer"
     events = [
         connection("connected", at=900),
@@ -51,7 +51,7 @@ def test_a_period_in_which_a_broker_took_nothing_is_timed_from_its_beginning_to_
         connection("unblocked", at=3_000, reason=of_producer_1),
         connection("blocked", at=3_000, reason=of_producer_1),
         connection("unblocked", at=7_500, reason=of_producer_1),
-        connection("blocked", at=2_000, reason=of_producer_2),  # of another producer of the same connection
+        connection("blocked", at=2_000, reason=of_producer_2),  # another producer on the same connection
         connection("unblocked", at=4_000, reason=of_producer_2),
         connection("blocked", at=2_000, broker="b", client=9, reason=of_producer_1),
         connection("unblocked", at=3_500, broker="b", client=9, reason=of_producer_1),
@@ -100,16 +100,17 @@ def test_totals_of_the_load_take_each_event_by_its_own_time_and_each_message_onc
     assert dict(outcomes(sent).iter_rows()) == {"acked": 2}
 
 
-def test_a_gauge_is_its_last_value_in_a_second_and_a_counter_its_growth_and_who_is_away_has_none() -> None:
+def test_gauges_show_last_values_and_counters_show_growth() -> None:
+    """A broker that is away has neither."""
     samples = [
         sample("rss_bytes", 10, at=1_100),
         sample("rss_bytes", 20, at=1_900),
         sample("cpu_ns", 100, at=1_100),
         sample("cpu_ns", 150, at=2_100),
-        sample("cpu_ns", 30, at=3_100),  # the process was started again
+        sample("cpu_ns", 30, at=3_100),  # the process was restarted
         sample("cpu_ns", 41, at=6_100),  # two seconds without a sample
         sample("cpu_ns", 90, at=2_100, broker="b"),
-        sample("cpu_ns", 80, at=8_100, broker="b"),  # it was away, and has started again
+        sample("cpu_ns", 80, at=8_100, broker="b"),  # it was away, and was restarted
         sample("cpu_ns", 86, at=9_100, broker="b"),
     ]
     rows = resources(frame("samples", samples), TIMELINE).to_dicts()
@@ -120,7 +121,7 @@ def test_a_gauge_is_its_last_value_in_a_second_and_a_counter_its_growth_and_who_
     assert of_b == {(7, 80), (8, 6)}, "nothing while it was away"
 
 
-def test_cpu_of_the_load_is_that_from_its_beginning_to_its_end_brokers_apart_from_the_generator() -> None:
+def test_cpu_counts_within_the_load_separately_for_brokers_and_generator() -> None:
     samples = [
         sample("cpu_ns", 0, at=500),
         sample("cpu_ns", 20, at=1_500),  # half of it before the load
@@ -147,7 +148,8 @@ def test_a_bridge_carried_what_it_forwarded_between_its_first_and_last_sample() 
     same(carried(samples), expected_links([("a", "b", "mesh-link", 6)]))
 
 
-def test_what_a_duplex_link_brought_back_is_told_by_the_far_bridge_or_else_by_the_near_one() -> None:
+def test_the_far_bridge_or_else_the_near_one_counts_returned_messages() -> None:
+    """Both bridges of a duplex link can count the messages that it brought back."""
     samples = [
         bridge("a", "received_count", 0, 1, "b"),
         bridge("a", "received_count", 7, 2, "b"),
@@ -161,7 +163,7 @@ def test_what_a_duplex_link_brought_back_is_told_by_the_far_bridge_or_else_by_th
 
 
 def test_of_parallel_duplex_links_each_opener_tells_what_its_own_link_brought_back() -> None:
-    """The far ends are called #0 and #1, and nothing says which of them is whose."""
+    """The far ends are called #0 and #1, and it is unknown which link each belongs to."""
     grown = [
         ("a", "left", "dequeue_count", 2),
         ("a", "left", "received_count", 7),
@@ -189,7 +191,7 @@ def test_a_far_end_without_a_name_tells_what_came_back_if_its_opener_was_not_sam
 
 
 def test_what_a_link_carried_after_the_load_is_not_in_the_load() -> None:
-    """The load lasts from 1 to 11 s. Two of three bridges begin or end too late to be known for all of it."""
+    """The load lasts from 1 to 11 s. Two of three bridges have samples for only a part of it."""
     counts = {"a": {500: 0, 1_500: 10, 10_500: 100, 11_500: 120, 30_000: 400}, "b": {1_500: 5, 10_500: 95}, "c": {0: 7}}
     samples = [
         bridge(broker, "dequeue_count", value, at_ms, "z")
@@ -203,7 +205,7 @@ def test_what_a_link_carried_after_the_load_is_not_in_the_load() -> None:
 
 
 def carried(samples: list[dict[str, object]]) -> pl.DataFrame:
-    """Links, with what they carried in the whole run."""
+    """Return links with their traffic in the whole run."""
     return links(frame("samples", samples), TIMELINE).drop("forwarded_in_load")
 
 
@@ -212,6 +214,6 @@ def expected_links(rows: list[tuple[str, str, str, int]]) -> pl.DataFrame:
 
 
 def same(frame_1: pl.DataFrame, frame_2: pl.DataFrame) -> None:
-    """The same rows, in any order."""
+    """Compare rows in any order."""
     texts = frame_1.with_columns(cs.enum().cast(pl.String))
     assert_frame_equal(texts, frame_2, check_row_order=False, check_column_order=False)

@@ -1,4 +1,4 @@
-"""Checks how many connections are said to be held: planted limits give their cause back, random histories a count."""
+"""Checks the number of held connections: planted limits are found, and random histories match a count."""
 
 import random
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,7 +27,7 @@ INFO = RunInfo(
     phases=Phases(load_began_ns=LOAD_NS),
 )
 STEPS = ((0, 10), (10, 20), (20, 40))
-"""From which to which client each step adds."""
+"""The range of clients that each step adds."""
 
 
 def event(client: int, event_name: str, at_s: float, broker: str = "b", cause: str | None = None) -> dict[str, Any]:
@@ -40,13 +40,13 @@ def join(client: int, at_s: float, took_ms: float = 5.0) -> list[dict[str, Any]]
 
 
 def refusals(client: int, at_s: float, until_s: float, broker: str = "b") -> list[dict[str, Any]]:
-    """Once a second."""
+    """Samples once per second."""
     times = int(until_s - at_s)
     return [event(client, "attempt", at_s + after, broker, cause="unreachable") for after in range(times)]
 
 
 def joined(steps: int = 3, most: int = 40, took_ms: float = 5.0) -> list[dict[str, Any]]:
-    """The first step's clients 3 s before the load, the others at the beginning of theirs."""
+    """The first step's clients connect 3 s before the load, the others at the start of their steps."""
     return [
         row
         for number, (first_client, last_client) in enumerate(STEPS[:steps])
@@ -56,7 +56,7 @@ def joined(steps: int = 3, most: int = 40, took_ms: float = 5.0) -> list[dict[st
 
 
 def latency(p99_ms: Mapping[int, float] | None = None, own_ms: float = 0.1) -> pa.Table:
-    """1,000 messages a second that took 5 ms, or ``p99_ms`` from that second of the load on."""
+    """1,000 messages per second that took 5 ms, or ``p99_ms`` from the given second on."""
     rows = []
     for at_s in range(30):
         took_ms = max((ms for from_s, ms in (p99_ms or {}).items() if at_s >= from_s), default=5.0)
@@ -162,14 +162,14 @@ def test_a_connection_that_was_lost_does_not_count() -> None:
     assert connections["held"] == 20
 
 
-def test_a_step_that_the_load_did_not_end_is_left_out_and_without_steps_there_is_nothing() -> None:
+def test_unfinished_steps_are_omitted_and_a_constant_load_has_none() -> None:
     assert [step["clients"] for step in connection_steps(joined(), load_s=21.3)["steps"]] == [10, 20]
     assert connection_steps(joined(), load_s=None)["held"] is None
     assert client_steps(replace(INFO, client_steps=""), [], 30.0, latency(), resources()) == NO_STEPS
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_as_many_clients_are_connected_at_the_end_of_a_step_as_a_count_event_by_event_finds(seed: int) -> None:
+def test_connected_clients_match_a_count_event_by_event(seed: int) -> None:
     """Random clients that connect, lose their connection, are refused and come back, at two brokers."""
     rng = random.Random(seed)
     events: list[dict[str, Any]] = []
@@ -194,7 +194,7 @@ def test_as_many_clients_are_connected_at_the_end_of_a_step_as_a_count_event_by_
 
 
 def test_a_step_is_unknown_if_the_load_ended_for_it() -> None:
-    """While the load ran a client was missing; by the events all were connected at the end of the step."""
+    """While the load ran, a client was missing. According to the events, all were connected at the end of the step."""
     found = replace(INFO, searched=(SearchedStep(10, False, "19 connected"),))
     connections = client_steps(found, joined(), 20.0, latency(), resources())
     assert [step["held"] for step in connections["steps"]] == [True, None]

@@ -1,4 +1,4 @@
-"""Checks the column expressions of the analysis against plain Python, at boundary values too."""
+"""Checks the column expressions of the analysis against plain Python, including boundary values."""
 
 import random
 from collections import Counter
@@ -31,7 +31,7 @@ def test_buckets_are_those_of_plain_python_at_every_power_of_two_and_anywhere() 
     assert buckets["told"].to_list() == buckets["expected"].to_list()
 
 
-def test_the_load_begins_second_0_and_the_moment_before_is_the_warm_ups_second_minus_1() -> None:
+def test_the_load_begins_second_0_after_the_warm_ups_second_minus_1() -> None:
     began_ns, ended_ns = TIMELINE.load_began_ns, TIMELINE.load_ended_ns or 0
     moments = [began_ns - 1, began_ns, began_ns + 999_999_999, ended_ns - 1, ended_ns]
     placed = table([(at,) for at in moments], "at bigint").select(
@@ -46,7 +46,7 @@ def test_what_touches_a_fault_or_its_grace_is_in_it() -> None:
     grace_ends = 200 + FAULT_GRACE_NS
     spans = [
         (0, 99, False),
-        (0, 100, True),  # was under way when it began
+        (0, 100, True),  # was in progress when the fault began
         (150, 160, True),
         (grace_ends, grace_ends + 5, True),
         (grace_ends + 1, grace_ends + 5, False),
@@ -75,7 +75,7 @@ def test_times_of_a_clock_that_runs_faster_are_moved_by_as_much_as_it_was_ahead_
     assert worker.offset_at(500 * MS) == 5 * MS
 
 
-def test_a_message_is_timed_from_its_first_due_time_and_from_the_sending_of_the_attempt_that_came() -> None:
+def test_latency_starts_at_first_due_time_and_received_attempts_send() -> None:
     due = LOAD_FROM_MS + 500
     sends = [
         send(1, due=due, sent=due + 2, outcome="in_doubt", broker="a"),
@@ -117,7 +117,7 @@ def test_a_reply_is_timed_as_a_round_trip_too_and_a_request_is_not() -> None:
 
 
 def timed(sends: list, receipts: list, replies: Sequence[str] = ()) -> set[tuple]:  # type: ignore[type-arg]
-    """(measure, from, to, hops, second, exact duration) of every duration, by way of the latency table."""
+    """Return (measure, from, to, hops, second, exact duration) of every duration in the latency table."""
     return {
         (row["measure"], row["from_broker"], row["to_broker"], row["hops"], row["second"], row["min_ns"])
         for row in latency_rows(sends, receipts, replies=replies)
@@ -138,7 +138,7 @@ def latency_rows(
 
 
 def test_both_counts_of_a_bucket_are_those_of_plain_python() -> None:
-    """Held back, sent late and early, resent, received twice, in a fault and outside, by two subscriptions."""
+    """Blocked, late, early, resent and duplicate messages, in a fault and outside of it, for two subscriptions."""
     rng = random.Random(11)
     fault = FaultWindow(LOAD_FROM_MS * MS + 4_000 * MS, LOAD_FROM_MS * MS + 4_500 * MS)
     sends, receipts = [], []

@@ -1,4 +1,4 @@
-"""Checks the brokers' own counts of client connections beside the clients': planted ones are found exactly."""
+"""Compares the brokers' counts of client connections with the clients': planted differences are found exactly."""
 
 from collections.abc import Collection
 
@@ -19,7 +19,7 @@ def clients(*by_second: int, broker: str = "a", group: str = "producers") -> lis
 def sampled(
     by_second: dict[int, int], broker: str = "a", connector: str = "stomp", seconds: int = SECONDS
 ) -> list[tuple[int, str, str, str, str, int]]:
-    """The broker is sampled in every second; it has a row of the connector only in those of ``by_second``."""
+    """The broker is sampled in every second; only the seconds in ``by_second`` have a row of the connector."""
     of_broker = [(at_s, broker, "broker", "", "connections", 9) for at_s in range(seconds)]
     return of_broker + [
         (at_s, broker, "connector", connector, "connections", count) for at_s, count in by_second.items()
@@ -38,14 +38,15 @@ def compare_counts(
     return connection_counts(connections, resources, SECONDS, left_out)
 
 
-def test_a_broker_that_counts_what_the_clients_count_agrees_in_every_second_between_the_first_and_the_last() -> None:
+def test_equal_counts_agree_in_every_second_but_first_and_last() -> None:
+    """The broker counts the same connections as the clients."""
     ours = clients(*[3] * SECONDS) + clients(*[2] * SECONDS, group="consumers")
     theirs = sampled(dict.fromkeys(range(SECONDS), 4)) + sampled(dict.fromkeys(range(SECONDS), 1), connector="amqp")
     assert compare_counts(ours, theirs) == {"compared": 2 * (SECONDS - 2) // 2, "differed": 0, "brokers": []}
 
 
 def test_connections_that_a_broker_still_holds_after_their_loss_are_counted() -> None:
-    """Its two clients are gone from second 8 on, and it counts them until 12."""
+    """Its two clients disconnect at second 8, and it counts them until second 12."""
     theirs = sampled({at_s: 2 for at_s in range(13)})
     assert compare_counts(clients(*[2] * 8, *[0] * 12), theirs) == {"compared": 16, "differed": 4, "brokers": ["a"]}
 
@@ -56,8 +57,8 @@ def test_a_broker_that_only_others_use_is_told_too() -> None:
     assert compare_counts(ours, theirs + strangers) == {"compared": 36, "differed": 1, "brokers": ["b"]}
 
 
-def test_the_harness_own_logins_to_a_broker_that_joins_or_comes_back_are_not_told_as_a_difference() -> None:
-    """A joining broker counts the harness in second 7 or 8, one that was killed in 15; in 11 somebody else is there."""
+def test_the_harness_logins_are_not_reported_as_a_difference() -> None:
+    """A joining broker counts the harness in second 7 or 8, a killed one in 15. In 11, another client is connected."""
     began_ns = 40 * NS_PER_S
 
     def at(at_s: float) -> int:
@@ -77,7 +78,7 @@ def test_the_harness_own_logins_to_a_broker_that_joins_or_comes_back_are_not_tol
 
 @pytest.mark.parametrize("at_s", [4, 5, 6])
 def test_seconds_around_a_change_are_not_compared(at_s: int) -> None:
-    """The fifth client comes in second 5. Whatever the broker says then depends on when it was asked."""
+    """The fifth client connects in second 5. The broker's count in that second depends on when it was sampled."""
     counts = {counted_s: 4 if counted_s < 5 else 5 for counted_s in range(SECONDS)}
     wrong = compare_counts(clients(*counts.values()), sampled(counts | {at_s: 40}))
     assert wrong == {"compared": 16, "differed": int(at_s == 6), "brokers": ["a"] if at_s == 6 else []}
@@ -93,6 +94,6 @@ def test_a_broker_that_gives_no_samples_is_not_compared() -> None:
 
 
 def test_clients_stay_where_they_are_after_the_last_event_on_record() -> None:
-    """The result table of a run that was killed ends with the last change of a connection."""
+    """The result table of a killed run ends with the last connection event."""
     theirs = sampled(dict.fromkeys(range(SECONDS), 3))
     assert compare_counts(clients(3, 3, 3), theirs) == {"compared": 18, "differed": 0, "brokers": []}

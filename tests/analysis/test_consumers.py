@@ -1,4 +1,4 @@
-"""Checks how messages were divided among consumers: planted histories give their shares, random ones as Python has."""
+"""Checks how messages were divided among consumers: planted histories give their shares, random ones match Python."""
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ NOBODY = {"max_to_mean": None, "cv": None, "jain": None}
 
 
 def divided_among(*rows: tuple[Any, ...], selectors: Sequence[str] = ()) -> tuple[list[dict[str, Any]], Consumers]:
-    """Rows of (subscription, consumer, broker, messages) of a queue of the subscription's name. ``selectors``: of each
+    """Rows of (subscription, consumer, broker, messages) of a queue named like the subscription. ``selectors``: one per
     row's consumer; none by default."""
     row_and_selector = zip(rows, selectors or [""] * len(rows), strict=True)
     table = pa.Table.from_pylist(
@@ -36,9 +36,9 @@ def divided_among(*rows: tuple[Any, ...], selectors: Sequence[str] = ()) -> tupl
 def test_each_message_counts_once_for_its_first_consumer_and_who_got_none_is_there() -> None:
     receipts = [
         receipt(1, consumer=7, broker="a"),
-        receipt(2, consumer=7, broker="b"),  # it has moved
+        receipt(2, consumer=7, broker="b"),  # the consumer has moved
         receipt(3, consumer=8, broker="a"),
-        receipt(1, consumer=8, broker="a", at=2_100, redelivered=True),  # given out again: consumer 7 was first
+        receipt(1, consumer=8, broker="a", at=2_100, redelivered=True),  # redelivered: consumer 7 was first
         receipt(4, consumer=8, integrity="unreadable"),
     ]
     subscriptions: list[Row] = [subscription("orders", kind="queue", consumer=number) for number in (7, 8, 9)]
@@ -65,7 +65,8 @@ def test_consumers_that_select_different_messages_have_no_even_share() -> None:
     assert summary == {"share": NOBODY, "idle": 0, "subscriptions": []}
 
 
-def test_half_of_the_messages_for_one_of_three_consumers_is_told_as_that_much_more_than_the_mean() -> None:
+def test_half_the_messages_for_one_of_three_consumers_is_50_percent_more() -> None:
+    """The share is compared with the mean."""
     rows, shares = divided_among(("q", 1, "here", 15), ("q", 2, "there", 8), ("q", 3, "there", 7))
     assert [(row["consumer"], row["broker"], row["messages"]) for row in rows] == [
         (1, "here", 15),
@@ -87,7 +88,7 @@ def test_half_of_the_messages_for_one_of_three_consumers_is_told_as_that_much_mo
     assert shares["idle"] == 0
 
 
-def test_the_least_even_subscription_is_told_and_those_of_one_consumer_are_none_of_them() -> None:
+def test_the_least_even_subscription_is_reported_if_it_has_several_consumers() -> None:
     _, shares = divided_among(
         ("even", 1, "a", 10), ("even", 2, "a", 10), ("one", 3, "a", 99), ("odd", 4, "a", 4), ("odd", 5, "a", 0)
     )
@@ -96,7 +97,8 @@ def test_the_least_even_subscription_is_told_and_those_of_one_consumer_are_none_
     assert shares["idle"] == 1
 
 
-def test_a_consumer_that_moved_is_at_the_broker_where_it_received_most_and_its_messages_are_where_they_came() -> None:
+def test_a_moved_consumer_belongs_to_the_broker_with_most_messages() -> None:
+    """Its messages count at the brokers that delivered them."""
     rows, shares = divided_among(("q", 1, "a", 3), ("q", 1, "b", 5), ("q", 2, "a", 8))
     assert [(row["consumer"], row["broker"], row["messages"]) for row in rows] == [(1, "b", 8), (2, "a", 8)]
     assert shares["subscriptions"][0]["brokers"] == {"a": 11, "b": 5}

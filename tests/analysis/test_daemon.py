@@ -1,4 +1,4 @@
-"""The daemon from which local executors fork their Python processes."""
+"""Checks the daemon from which local executors fork their Python processes."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ def test_archives_of_the_installed_pyspark_are_left_out(tmp_path: Path) -> None:
 
 
 def test_archives_of_another_pyspark_stay(tmp_path: Path) -> None:
-    """Such as under spark-submit of a Spark that is not the installed one, or of code that was given as an archive."""
+    """For example with spark-submit of a different Spark installation, or with code in an archive."""
     installed, other = _pyspark(tmp_path / "site-packages"), _pyspark(tmp_path / "spark")
     path = [f"{other}/python/lib/pyspark.zip", str(tmp_path / "ours.zip"), str(installed.parent)]
     assert without_archives_of_pyspark(path) == path

@@ -1,4 +1,4 @@
-"""Checks what becomes of messages that expire, and of those that no selector matches: planted cases, exact answers."""
+"""Checks outcomes of messages that expire or that no selector matches: planted cases have exact results."""
 
 from collections.abc import Mapping
 
@@ -18,7 +18,7 @@ LIVE = 1_000 * MS
 ENDED = 9_000 * MS
 OF_QUEUE, OF_TOPIC = (QUEUE, "orders"), (TOPIC, "")
 MORTAL = Expectations({QUEUE: SentTo(time_to_live_ns=LIVE)}, ended_ns=ENDED)
-LATE = 8_500  # ms: a message of then was still alive at the end
+LATE = 8_500  # ms: a message sent then was not expired at the end
 DEAD = {"queue": "ActiveMQ.DLQ", "dead_letter": True}
 
 
@@ -33,12 +33,12 @@ def test_messages_past_their_time_to_live_are_told_apart_by_where_they_are() -> 
         "acked": 10,
         "unconfirmed": 1,
         "received": 3,
-        "expired_yet_received": 1,  # 2: a millisecond too late; 1 came within its time to live
-        "expired": 2,  # 3: a dead letter for that; 5: on a queue where nobody can get it any more
-        "dead_lettered": 1,  # 4: for another cause
+        "expired_yet_received": 1,  # 2: a millisecond too late; 1 arrived within its time to live
+        "expired": 2,  # 3: a dead letter for that reason; 5: on a queue from which no consumer can get it
+        "dead_lettered": 1,  # 4: for another reason
         "past_ttl": 1,  # 6
-        "stranded": 1,  # 7: alive at the end
-        "lost": 2,  # 8 and the resend of 10: alive, and nowhere
+        "stranded": 1,  # 7: not expired at the end
+        "lost": 2,  # 8 and the resend of 10: not expired, and not found
         "past_ttl_unconfirmed": 1,  # 9
     }
 
@@ -127,10 +127,10 @@ def test_a_queues_message_that_no_selector_matches_is_expected_to_stay() -> None
         "sent": 6,
         "acked": 6,
         "received": 2,
-        "unselected": 2,  # 2 and 4 lie where nobody wants them
+        "unselected": 2,  # 2 and 4 are on a queue without a matching selector
         "stranded": 1,  # 3 is red
-        "lost": 1,  # 5 is nowhere
-        "unselected_yet_received": 1,  # 1 went to the consumer of red ones
+        "lost": 1,  # 5 was not found
+        "unselected_yet_received": 1,  # 1 went to the consumer of red messages
     }
 
 

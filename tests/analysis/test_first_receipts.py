@@ -1,4 +1,4 @@
-"""Checks the first receipt of each destination: planted events have the exact answer."""
+"""Checks the first receipt of each destination: planted events have exact results."""
 
 from analysis.messages.deliveries import deliveries, messages
 from analysis.messages.topic import first_receipts, spread
@@ -7,7 +7,8 @@ from tests.analysis.rows import frame, receipt, send
 MS = 1_000_000
 
 
-def test_each_destination_counts_from_its_own_first_message_and_all_flow_when_the_last_one_does() -> None:
+def test_each_destination_counts_from_its_own_first_message() -> None:
+    """All destinations flow when the last one does."""
     sends = frame(
         "sends",
         [
@@ -18,7 +19,7 @@ def test_each_destination_counts_from_its_own_first_message_and_all_flow_when_th
         ],
     )
     receipts = [
-        receipt(0, at=2_900, destination="queue://q.1"),  # later than the second one of its queue
+        receipt(0, at=2_900, destination="queue://q.1"),  # later than the second message of its queue
         receipt(2, at=2_250, destination="queue://q.1"),
         receipt(1, at=2_103, destination="queue://q.2"),
         receipt(3, at=3_000, destination="queue://q.3"),

@@ -1,4 +1,4 @@
-"""Checks what is counted as a fault's harm: planted messages are found exactly, each at one fault at most."""
+"""Checks the messages attributed to a fault: planted messages are found exactly, each at one fault at most."""
 
 import pyarrow as pa
 
@@ -48,12 +48,12 @@ def test_each_message_belongs_to_one_fault_at_most() -> None:
 
 
 def latency_rows(*rows: tuple[int, int, int]) -> pa.Table:
-    """Of (second, milliseconds, messages), from due to received."""
+    """Build the table from (second, milliseconds, messages), measured from due to received."""
     confirmed = [latency_row("sent_to_settled", at_s, 9_000, 1) for at_s, *_ in rows]
     return latency_table([*confirmed, *(latency_row("due_to_received", *row) for row in rows)])
 
 
-def test_messages_are_late_beyond_the_p99_band_from_the_faults_second_to_the_next_fault() -> None:
+def test_messages_beyond_the_p99_band_are_late_until_the_next_fault() -> None:
     usual = [(at_s, 20, 100) for at_s in range(20)]  # the band ends at 40 ms
     slow = [(4, 100, 7), (5, 39, 8), (5, 60, 30), (6, 45, 5), (11, 900, 1), (12, 50, 11), (15, 41, 2)]
     faults = (

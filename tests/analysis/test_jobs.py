@@ -39,7 +39,7 @@ TOO_FEW_BEYOND: dict[str, Any] = dict.fromkeys(("p99_9", "p99_99"))  # of 1,000 
 
 
 def about(value_ms: float) -> dict[str, Any]:
-    """Each timing figure of 1,000 messages that all took so long, to the width of a bucket."""
+    """Return each timing figure of 1,000 messages with the same duration, to the width of a bucket."""
     return dict.fromkeys(FIGURES, pytest.approx(value_ms, rel=0.008)) | TOO_FEW_BEYOND
 
 
@@ -50,7 +50,7 @@ def planted(tmp_path: Path) -> Callable[..., RunDirectory]:
 
 @pytest.fixture(scope="module")
 def everything_analysed(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> tuple[RunDirectory, Summary]:
-    """A run in which everything happens, demanded to be without loss, and its summary. To be left as it is."""
+    """A run with every kind of error, a check that forbids loss, and the run's summary. Tests must not change it."""
     info = replace(INFO, checks=(Check("no loss", "messages.lost", at_most=0),))
     directory = make(tmp_path_factory.mktemp("everything"), everything, info)
     return directory, quietly(directory.path)
@@ -165,8 +165,8 @@ def test_every_result_table_is_written_with_its_schema(everything_analysed: tupl
         assert pq.read_table(directory.results(name)).schema.equals(schema), name
 
 
-@pytest.mark.nightly  # records/test_digests.py has the files
-def test_analysing_again_gives_the_same_and_what_an_analysis_wrote_counts_as_unchanged(
+@pytest.mark.nightly  # records/test_digests.py covers the files
+def test_analysing_again_gives_the_same_and_finds_results_unchanged(
     everything_analysed: tuple[RunDirectory, Summary],
 ) -> None:
     directory, summary = everything_analysed
@@ -225,11 +225,12 @@ def test_a_generator_that_is_late_for_3_s_makes_figures_doubtful(
     assert summary["lag_ms"]["max"] == 3_000
 
 
-@pytest.mark.nightly  # the generator that is late is timed alike
+@pytest.mark.nightly  # the timing is the same as for the late generator
 @pytest.mark.parametrize("declared", DECLARED)
-def test_a_producer_that_brokers_held_back_for_3_s_is_not_late_and_its_figures_are_sound(
+def test_a_producer_blocked_for_3_s_is_not_late(
     spark: SparkSession, planted: Callable[..., RunDirectory], declared: bool
 ) -> None:
+    """Its figures are sound."""
     summary = quietly(planted(off_for_3_s(declared=declared, held_back=True)).path)
     assert (summary["verdict"], summary["timing"]["doubtful"], summary["timing"]["note"]) == ("pass", {}, "")
     latency = summary["latency_ms"]["due_to_received"]
@@ -239,7 +240,7 @@ def test_a_producer_that_brokers_held_back_for_3_s_is_not_late_and_its_figures_a
 
 
 def off_for_3_s(*, declared: bool, held_back: bool) -> Callable[[Recorder], None]:
-    """Nothing was sent from 4 s to 7 s: the brokers held the producer back, or it was the generator's own fault."""
+    """Nothing was sent from 4 s to 7 s, because the brokers blocked the producer or the generator was late."""
     began_ns, ended_ns = LOAD_NS + 4 * S, LOAD_NS + 7 * S
 
     def record(recorder: Recorder) -> None:
@@ -260,11 +261,11 @@ def off_for_3_s(*, declared: bool, held_back: bool) -> Callable[[Recorder], None
     return record
 
 
-@pytest.mark.nightly  # test_stalls.py and test_verdict.py have the rule
-def test_a_generator_that_stands_still_for_150_ms_makes_the_figures_doubtful_that_it_reaches(
+@pytest.mark.nightly  # test_stalls.py and test_verdict.py cover the rule
+def test_a_generator_stall_of_150_ms_makes_affected_figures_doubtful(
     spark: SparkSession, planted: Callable[..., RunDirectory]
 ) -> None:
-    """15 of 1,000 messages were due meanwhile: they make p99 and the largest, and leave p50 and p90 alone."""
+    """15 of 1,000 messages were due in the stall: they affect p99 and the maximum, but not p50 and p90."""
     stall_ns, until_ns = due_of(500), due_of(500) + 150 * MS
 
     def stalled(recorder: Recorder) -> None:
@@ -286,9 +287,11 @@ def test_a_generator_that_stands_still_for_150_ms_makes_the_figures_doubtful_tha
     assert "the load generator itself was late" in summary["reasons"][0]
 
 
-def test_a_shifted_clock_gives_counted_negative_latencies_and_doubtful_figures_between_processes(
+def test_a_shifted_clock_gives_negative_latencies_and_doubtful_figures(
     spark: SparkSession, planted: Callable[..., RunDirectory]
 ) -> None:
+    """Negative latencies are counted. Figures between processes are doubtful."""
+
     def shifted(recorder: Recorder) -> None:
         for seq in range(10):
             send(recorder, seq, due_of(seq))
@@ -303,12 +306,13 @@ def test_a_shifted_clock_gives_counted_negative_latencies_and_doubtful_figures_b
     assert "the clocks disagree: 4 durations are negative" in summary["timing"]["note"]
 
 
-def test_a_torn_stream_keeps_its_rows_and_makes_the_run_invalid_however_often_it_is_analysed(
+def test_a_torn_stream_keeps_its_rows_and_invalidates_the_run(
     spark: SparkSession, planted: Callable[..., RunDirectory]
 ) -> None:
+    """A second analysis has the same result."""
     directory = planted(healthy)
     (stream,) = directory.streams("receipts").iterdir()
-    stream.write_bytes(stream.read_bytes()[:-8])  # without its end mark, as a killed process leaves it
+    stream.write_bytes(stream.read_bytes()[:-8])  # without its end mark, like the stream of a killed process
     for summary in (quietly(directory.path), quietly(directory.path)):
         assert summary["verdict"] == "invalid"
         assert "master was killed" in summary["reasons"][0]
@@ -326,10 +330,10 @@ def test_a_fault_that_could_not_be_applied_makes_the_run_invalid(
     assert summary["reasons"] == ["fault kill of b could not be applied: no such process"]
 
 
-def test_a_planted_kill_is_summed_up_and_a_premise_that_it_does_not_meet_makes_the_run_invalid(
+def test_a_planted_kill_is_summarized_and_unmet_premises_invalidate_the_run(
     spark: SparkSession, planted: Callable[..., RunDirectory]
 ) -> None:
-    """Broker a is killed at 4 s: its one producer is off for half a second, with one send in flight."""
+    """Broker a is killed at 4 s: its only producer is disconnected for half a second, with one send in flight."""
     killed_ns, back_ns = due_of(400), due_of(450)
 
     def killed(recorder: Recorder) -> None:
@@ -370,21 +374,21 @@ def test_a_planted_kill_is_summed_up_and_a_premise_that_it_does_not_meet_makes_t
     assert summary["verdict"] == "invalid"
     assert [row["client"] for row in pq.read_table(directory.results("outages")).to_pylist()] == [1]
     check_moves(directory, summary)
-    # Without the seconds 6 and 7 of a, in which the harness tries whether it takes logins again.
+    # Without seconds 6 and 7 of a, when the harness checks whether it accepts logins again.
     assert summary["connection_counts"] == {"compared": 10, "differed": 1, "brokers": ["a"]}
     at_kill = {"fault": "F1", "broker": "a", "link": "a-to-b", "sampled_s": 3.5, "lag_messages": 150, "lag_s": 2.0}
     assert summary["mirror"] == {"lag_messages": {"max": 150}, "lag_s": {"max": 2.0}, "at_kill": [at_kill]}
 
 
 def mirror_events(recorder: Recorder) -> None:
-    """Broker a queues 100 messages a second for its mirror, until it is killed; 150 of 400 wait at last."""
+    """Broker a queues 100 messages per second for its mirror until it is killed. 150 of 400 wait at the end."""
     for at_s, waiting in enumerate((0, 0, 120, 150)):
         for metric, value in (("mirror_events", 100 * (at_s + 1)), ("mirror_backlog", waiting)):
             recorder.sample("a", LOAD_NS + at_s * S + S // 2, "bridge", "a-to-b|b", metric, value)
 
 
 def count_clients(recorder: Recorder) -> None:
-    """By the brokers, in each second of the load: a counts its producer until 5 s, though it is at b from 4 s on."""
+    """Brokers' counts in each second of the load: a counts its producer until 5 s, though it is at b from 4 s on."""
     for at_s in range(10):
         at_ns = LOAD_NS + at_s * S + S // 2
         for broker, clients in (("a", int(at_s <= 5)), ("b", 1 + (at_s > 4))):
@@ -394,7 +398,7 @@ def count_clients(recorder: Recorder) -> None:
 
 
 def check_moves(directory: RunDirectory, summary: Summary) -> None:
-    """The producer went from a to b, half a second after the kill; then each group is at one broker."""
+    """The producer moved from a to b half a second after the kill. Each group is then at one broker."""
     moved = summary["rebalance"]
     assert (moved["clients"], moved["moves"], moved["moved"], moved["off_at_end"]) == (2, 1, 1, 0)
     applied, mended = moved["faults"]
@@ -416,7 +420,7 @@ def check_moves(directory: RunDirectory, summary: Summary) -> None:
     assert (summary["consumers"]["subscriptions"], summary["consumers"]["idle"]) == ([], 0)
 
 
-@pytest.mark.nightly  # test_stalls.py and test_verdict.py have the rule
+@pytest.mark.nightly  # test_stalls.py and test_verdict.py cover the rule
 def test_receipts_without_any_send_make_the_run_invalid(
     spark: SparkSession, planted: Callable[..., RunDirectory]
 ) -> None:

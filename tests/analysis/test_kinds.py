@@ -83,7 +83,8 @@ def test_what_each_kind_of_messages_lost_is_added_up_over_its_subscriptions() ->
     assert list(counts_by_kind) == [name for name in KINDS if name in counts_by_kind], "in the table's order"
 
 
-def test_messages_that_nobody_was_subscribed_for_or_that_are_both_persistent_and_not_have_no_kind() -> None:
+def test_unsubscribed_messages_and_mixed_destinations_have_no_kind() -> None:
+    """Mixed destinations get persistent and non-persistent messages."""
     accounting = pa.Table.from_pylist([row("topic://a", "", sent=3), row("queue://b", "b", sent=3)])
     producers = [producer("queue://b", durable=True), producer("queue://b", durable=False, name="Other")]
     assert kinds(accounting, [], [producer("topic://a", durable=True), *producers]) == {}

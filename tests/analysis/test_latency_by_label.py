@@ -1,4 +1,4 @@
-"""Checks latencies by consumer class and by destination: planted ones come back, in any number of parts."""
+"""Checks latencies by consumer class and by destination: planted latencies are found, in any number of parts."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Checks what messages on queues count as, by queue and broker."""
+"""Checks how leftover messages are counted by queue, broker and outcome."""
 
 from collections.abc import Sequence
 
@@ -58,7 +58,8 @@ def test_messages_left_behind_count_by_queue_broker_and_outcome() -> None:
     ]
 
 
-def test_a_message_in_two_places_is_stranded_where_it_can_be_read_and_a_copy_elsewhere() -> None:
+def test_a_message_in_two_places_is_stranded_and_a_copy() -> None:
+    """It is stranded where it can be read, and a copy in the other place."""
     twice = [leftover(1, queue="DLQ", dead_letter=True), leftover(1, broker="b")]
     assert left_behind_rows([send(1)], twice) == [("DLQ", "a", "copy", 1), ("orders", "b", "stranded", 1)]
 
@@ -81,7 +82,7 @@ def test_a_leftover_without_a_send_is_no_copy() -> None:
 
 @pytest.mark.parametrize("queue", ["orders", "shop.orders", "a.b.orders", "DLQ.orders"])
 def test_a_queue_named_like_a_durable_subscription_is_a_queue(queue: str) -> None:
-    """What is left there is stranded, and not held for the subscription: it was once counted as lost."""
+    """Messages left there are stranded, not held for the subscription. They were once counted as lost."""
     durable = [subscription("orders", kind="durable_topic")]
     left = left_behind_rows(
         [send(1, destination=f"queue://{queue}")], [leftover(1, queue=queue)], subscriptions=durable
@@ -91,14 +92,14 @@ def test_a_queue_named_like_a_durable_subscription_is_a_queue(queue: str) -> Non
 
 @pytest.mark.parametrize("name", ["consumers-7.Taker-7-prices.1", r"consumers-7.Taker-7-prices\.1"])
 def test_a_durable_subscription_is_found_with_dots_in_its_name(name: str) -> None:
-    """Artemis escapes them for Core and OpenWire, and not for STOMP and AMQP."""
+    """Artemis escapes dots for Core and OpenWire, but not for STOMP and AMQP."""
     durable = [subscription("Taker-7-prices.1", kind="durable_topic"), subscription("two", kind="durable_topic")]
     left = left_behind_rows([send(1, destination=TOPIC)], [leftover(1, queue=name)], subscriptions=durable)
     assert left == [(name, "a", "stranded", 1)]
 
 
 def test_messages_missing_from_a_shared_queue_are_unaccounted() -> None:
-    """Other clients consumed from it too. What is missing from another queue, or found, is lost or stranded."""
+    """Other clients consumed from it too. Messages of other queues are lost if missing, or stranded if found."""
     sends = [send(1), send(2, destination="queue://other"), send(3)]
     sent = messages(frame("sends", sends))
     none = frame("subscriptions", ())

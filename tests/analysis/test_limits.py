@@ -1,4 +1,4 @@
-"""Checks that what limited a load in steps is named: planted samples of each cause give their word back."""
+"""Checks the named limit of a load in steps: planted samples of each cause give the expected limit."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -69,7 +69,7 @@ def resources(
     waited: float | None = 0.2,
     grown: Mapping[str, int] | None = None,
 ) -> pa.Table:
-    """By cores. Outside the judged seconds everything is used up, and that does not count."""
+    """Resources by cores. Outside the judged seconds, everything is used up, which does not count."""
     rows = []
     for at_s in range(-3, 14):
         times = 1 if at_s in JUDGED else 100
@@ -94,7 +94,7 @@ def lag(own_ms: float) -> pa.Table:
 
 
 def consumers(at: Mapping[str, str]) -> pa.Table:
-    """``at``: for each destination the broker of its one consumer."""
+    """``at``: the broker of each destination's only consumer."""
     row = {"subscription": "", "consumer": 0, "messages": 1}
     return pa.Table.from_pylist([row | {"destination": to, "broker": broker} for to, broker in at.items()], CONSUMERS)
 
@@ -110,7 +110,7 @@ def limit_of(
     [
         ({"queue://q": "source", "queue://another": "source"}, "consumers"),
         ({"queue://q": "sink", "queue://another": "sink", "queue://third": "source"}, "link"),
-        ({"queue://unlike.either": "source"}, "consumers"),  # both are of durable subscriptions
+        ({"queue://unlike.either": "source"}, "consumers"),  # both queues belong to durable subscriptions
         ({}, "link"),
     ],
 )
@@ -131,7 +131,7 @@ def test_messages_wait_for_a_link_if_their_own_consumers_are_elsewhere(
         ({"grown": {"source": 800, "sink": 10}}, {}, 0.1, "link", "piled up on source, where no consumer takes them"),
         ({"grown": {"source": 10, "sink": 800}}, {}, 0.1, "consumers", "piled up on sink, where consumers take them"),
         ({"busy": 3.9, "waited": None}, {"sent": 0.9}, 0.1, "host", "by other programs too"),
-        ({"busy": 3.9}, {"sent": 0.9}, 0.1, "brokers", "kept producers waiting"),  # nobody waited long for a core
+        ({"busy": 3.9}, {"sent": 0.9}, 0.1, "brokers", "kept producers waiting"),  # no process waited long for a core
         ({"busy": 3.9, "waited": 0.7}, {"sent": 0.9}, 900, "host", "waited for 0.7 of them while it ran on 0.2"),
         ({"busy": 3.9, "waited": 0.6, "grown": {"sink": 800}}, {}, 0.1, "consumers", "piled up on sink"),
         ({"busy": 3.9, "brokers": 2.4, "waited": 0.5, "grown": {"sink": 800}}, {}, 0.1, "consumers", "piled up on"),
@@ -159,7 +159,7 @@ def test_each_cause_is_named(
 
 @pytest.mark.parametrize(("own_ms", "limited_by"), [(0, "latency"), (150, "generator")])
 def test_a_p99_that_only_our_own_delay_broke_limits_the_generator(own_ms: int, limited_by: str) -> None:
-    """Messages took 600 ms, of which the load generator stood still for so long; 500 ms are allowed."""
+    """Messages took 600 ms, including the load generator's stall; 500 ms are allowed."""
     timed = [
         row
         for at_s in JUDGED
@@ -173,7 +173,7 @@ def test_a_p99_that_only_our_own_delay_broke_limits_the_generator(own_ms: int, l
 
 
 def test_a_few_messages_more_on_a_queue_are_no_pile() -> None:
-    """At 12.5 per second a queue has one more or less at each look."""
+    """At 12.5 per second, a queue has one message more or less in each sample."""
     assert limit_of(step(12.5, broken="p99"), grown={"sink": 4})["limited_by"] == "latency"
 
 
@@ -189,7 +189,7 @@ def test_the_cores_are_those_of_the_judged_seconds() -> None:
 
 
 def test_a_machine_is_never_more_than_all_in_use() -> None:
-    """Samples do not lie exactly at the ends of seconds, so a second may have a little more than its own."""
+    """Samples are not taken exactly at the ends of seconds, so a second may include a bit of the next one."""
     assert limit_of(step(100), brokers=1.5, generator=0.25, busy=4.1)["machine_busy_share"] == 1.0
 
 

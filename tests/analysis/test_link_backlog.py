@@ -1,4 +1,4 @@
-"""Checks the backlog of links in each second: of their own queues, of queues that they read, and of bridges."""
+"""Checks the backlog of links in each second: in their own queues, in queues that they read, and in bridges."""
 
 from analysis.messages.order import overtaken, reordered
 from analysis.network.resources import link_backlog
@@ -20,7 +20,7 @@ def test_each_kind_of_link_tells_what_waits_for_it_in_every_second() -> None:
         *bridge("a", 0.9, "b", enqueue_count=127, dequeue_count=60, unconfirmed=60),
         *bridge("a", 1.9, "b", enqueue_count=7, dequeue_count=2, unconfirmed=5),  # a new bridge, after a cut
         *bridge("a", 2.9, "b", enqueue_count=7, dequeue_count=8, unconfirmed=0),
-        *bridge("c", 0.5, "d", enqueue_count=500, dequeue_count=100, backlog=412),  # 12 are of before the restart
+        *bridge("c", 0.5, "d", enqueue_count=500, dequeue_count=100, backlog=412),  # 12 are from before the restart
         *bridge("e", 0.5, "f", dequeue_count=9, queue_backlog=33),
         *bridge("g", 0.5, "h", mirror_events=9, mirror_backlog=3),
         *bridge("i", 0.5, "j", received_count=9),

@@ -1,4 +1,4 @@
-"""Checks how far mirrors lagged by planted samples, and by a queue that is simulated message by message."""
+"""Checks the lag of mirrors with planted samples, and with a queue simulated message by message."""
 
 import pyarrow as pa
 from hypothesis import given
@@ -18,7 +18,7 @@ Row = tuple[str, int, str, str, str, int]
 def sampled(
     *added_and_waiting: tuple[int, int], first_s: int = 0, broker: str = "dc-1", link: str = "dc-1-to-dc-2"
 ) -> list[Row]:
-    """One sample a second, of messages added to the mirror's queue and messages that wait there."""
+    """One sample per second of messages added to the mirror's queue and messages waiting there."""
     return [
         (broker, LOAD_NS + at_s * S, "bridge", f"{link}|dc-2", metric, value)
         for at_s, pair in enumerate(added_and_waiting, start=first_s)
@@ -51,7 +51,7 @@ def test_a_mirror_that_keeps_up_does_not_lag() -> None:
 
 
 def test_what_waits_is_younger_than_the_sample_by_which_all_that_has_gone_was_added() -> None:
-    """120 of 300 wait at second 3: 180 have gone, and the first 100 were there at second 1."""
+    """120 of 300 wait at second 3: 180 are mirrored, including the first 100, which were added by second 1."""
     assert ages((0, 0), (100, 0), (200, 50), (300, 120)) == [0, 0, 1, 2]
 
 
@@ -76,7 +76,7 @@ def test_the_warm_up_does_not_count() -> None:
 
 
 def test_the_last_sample_before_a_kill_tells_how_far_the_mirror_lagged() -> None:
-    """It was killed 2.6 s into the load. It has no sample until it is back, and lags less then."""
+    """It was killed 2.6 s into the load. It has no samples until it is back, with a smaller lag."""
     before, after = sampled((0, 0), (100, 0), (250, 90)), sampled((90, 90), (95, 0), first_s=9)
     mirror = mirror_of(before, after, faults=(kill(2_600_000_000),))
     row = {
@@ -100,7 +100,7 @@ def test_only_mirrors_of_the_killed_broker_are_told_and_only_kills() -> None:
 
 @given(st.lists(st.tuples(st.integers(1, 9_000), st.integers(0, 4_000)), max_size=30))
 def test_the_age_is_that_of_the_oldest_message_that_waits_to_a_second(messages: list[tuple[int, int]]) -> None:
-    """(when each is added, how long until it goes at the earliest), in milliseconds; they go in order."""
+    """(time added, minimum time until mirrored) per message, in milliseconds; messages are mirrored in order."""
     added_ms, gone_ms = sorted(at for at, _ in messages), list[int]()
     for at, (_, stays) in zip(added_ms, messages, strict=True):
         gone_ms.append(max(at + stays, *gone_ms[-1:], at))

@@ -1,4 +1,4 @@
-"""Checks whether a load held its rate: planted queues that keep up, fall behind, stall or drain give their answer."""
+"""Checks whether a load held its rate: planted queues keep up, fall behind, stall or drain."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -36,7 +36,7 @@ UNSETTLED = replace(INFO, warm_up=WarmUp("not_settled", float(WARM_UP_S), float(
 KILL = FaultSpan(1, "kill", "a", LOAD_NS + 10 * S, LOAD_NS + 30 * S, mended_ns=LOAD_NS + 25 * S)
 
 Message = tuple[float, float, float]
-"""When it was due, sent and received, in seconds of the load."""
+"""Due, sent and received time, in seconds of the load."""
 
 
 def queue(
@@ -48,9 +48,9 @@ def queue(
     took_s: float = 0.005,
     sends: Mapping[int, float] | float | None = None,
 ) -> list[Message]:
-    """A queue that serves so many a second, by the second from which on it does; then all that is left drains.
+    """A queue with a service rate by start second. At the end, the rest drains.
 
-    ``sends``: so many a second its producers can send; None: each when it is due.
+    ``sends``: maximum send rate per second of its producers; None: each message is sent when it is due.
     """
     sent = served(_dues(offered_per_s, from_s, until_s), sends) if sends else _dues(offered_per_s, from_s, until_s)
     received = served(sent, serves_per_s)
@@ -59,7 +59,7 @@ def queue(
 
 
 def until(end_s: float, messages: Sequence[Message]) -> tuple[list[Message], list[Message]]:
-    """(those that came by then, the others)"""
+    """Return the messages received by then, and the others."""
     return [message for message in messages if message[2] < end_s], [
         message for message in messages if message[2] >= end_s
     ]
@@ -70,7 +70,7 @@ def _dues(per_s: float, from_s: int, until_s: int) -> list[float]:
 
 
 def served(arrivals: Sequence[float], per_s: Mapping[int, float] | float) -> list[float]:
-    """When each is done, one after the other."""
+    """Return when each message is done, one after the other."""
     rates = per_s if isinstance(per_s, Mapping) else {-1_000: per_s}
     done_s, free_s = [], -1_000.0
     for at in arrivals:
@@ -93,7 +93,7 @@ def rates(messages: Sequence[Message], *, copies: int = 1) -> pa.Table:
 def latency(
     messages: Sequence[Message], *, own_lag_s: float = 0.0, copies: int = 1, confirmed_late: bool = False
 ) -> pa.Table:
-    """``confirmed_late``: as late as each is received."""
+    """``confirmed_late``: brokers confirm each message only when it is received."""
     rows = []
     for due, sent, received in messages:
         duration_s = {
@@ -110,7 +110,7 @@ def latency(
 
 
 def resources(*, busy: float = 1.0, brokers: float = 0.5, waited: float = 0.1, depth: Sequence[int] = ()) -> pa.Table:
-    """Of every second from -15 to 39. ``depth``: of the queue at broker b, at both ends of the load."""
+    """Samples for every second from -15 to 39. ``depth``: depth of b's queue at the start and end of the load."""
     rows = []
     for at_s in range(-WARM_UP_S, 40):
         cores = {("machine", "", "cpu_busy_ns"): busy, ("process", "b", "cpu_ns"): brokers}
@@ -125,7 +125,7 @@ def resources(*, busy: float = 1.0, brokers: float = 0.5, waited: float = 0.1, d
 
 
 def by_second(messages: Sequence[Message]) -> Counter[int]:
-    """How many were due in each second."""
+    """Return the number of due messages in each second."""
     return Counter(int(due // 1) for due, _, _ in messages)
 
 
@@ -147,7 +147,7 @@ def judged(
     confirmed_late: bool = False,
     **used: Any,
 ) -> Judged:
-    """``pending``: messages that were sent, never came and were found on a queue. ``lost``: that were found nowhere."""
+    """``pending``: messages that never arrived and were found on a queue. ``lost``: messages that were not found."""
     consumers = pa.Table.from_pylist([AT_BROKER], CONSUMERS)
     timed = latency(messages, own_lag_s=own_lag_s, copies=copies, confirmed_late=confirmed_late)
     owed = Counter({at_s: copies * count for at_s, count in by_second([*messages, *pending, *lost]).items()})
@@ -157,7 +157,8 @@ def judged(
     return offered_rate(info, faults, load_s, float(copies), tables)
 
 
-def test_a_queue_that_keeps_up_holds_its_rate_with_the_deliveries_that_were_owed_and_came() -> None:
+def test_a_queue_that_keeps_up_holds_its_rate() -> None:
+    """All owed deliveries arrive."""
     rate = judged(queue(100, 300)).rate
     assert (rate["held"], rate["note"], rate["limited_by"]) == (True, "", None)
     assert (rate["from_s"], rate["until_s"], rate["owed_per_s"]) == (0, 40, 100)
@@ -175,7 +176,8 @@ def test_a_broker_that_takes_half_the_rate_did_not_hold_it_and_its_figures_stand
     assert rate["backlog"] == pytest.approx(240 * 55, rel=0.01), "of the warm-up too"
 
 
-def test_a_generator_at_twice_what_it_can_do_is_the_limit_and_the_latency_from_due_is_doubtful() -> None:
+def test_an_overloaded_generator_is_the_limit_and_makes_latency_doubtful() -> None:
+    """It gets twice its highest rate. Only latency from the due time is doubtful."""
     judgement = judged(queue(480, 2_000, sends=240), own_lag_s=10)
     assert (judgement.rate["held"], judgement.rate["limited_by"]) == (False, "generator")
     assert judgement.doubts == {
@@ -184,7 +186,8 @@ def test_a_generator_at_twice_what_it_can_do_is_the_limit_and_the_latency_from_d
     assert "lower the rate" in judgement.rate["note"]
 
 
-def test_a_machine_whose_cores_others_use_is_the_limit_and_every_latency_that_grew_is_doubtful() -> None:
+def test_a_machine_used_by_others_is_the_limit() -> None:
+    """Every latency that grew is doubtful."""
     judgement = judged(queue(480, 240), busy=3.9, waited=2.0, depth=(0, 9_600))
     assert judgement.rate["limited_by"] == "host"
     assert set(judgement.doubts) == {"due_to_received", "sent_to_received"}
@@ -229,7 +232,8 @@ def test_the_backlog_of_a_fault_that_never_drains_is_not_judged() -> None:
     )
 
 
-def test_a_backlog_that_grew_before_the_fault_and_through_an_unsettled_warm_up_is_not_the_faults() -> None:
+def test_a_backlog_from_before_the_fault_is_not_the_faults() -> None:
+    """It grew before the fault and throughout an unsettled warm-up."""
     messages = queue(480, {-1_000: 244, 10: 0, 25: 244})
     rate = judged(messages, UNSETTLED, [KILL]).rate
     assert (rate["held"], rate["from_s"], rate["until_s"]) == (False, -15, 10)
@@ -269,21 +273,21 @@ def test_a_backlog_whose_end_no_drain_waited_for_is_found_by_what_came() -> None
 
 
 def test_what_some_producers_never_sent_was_owed_too() -> None:
-    """Six producers of 80 a second; three of them were held back from the beginning."""
+    """Six producers with 80 messages per second each; three of them were blocked from the start."""
     rate = judged(queue(240, 120), replace(INFO, withheld=40 * 240), unsent=never_sent(240, range(40))).rate
     assert (rate["owed_per_s"], rate["received_per_s"]) == (480, pytest.approx(120, abs=2))
     assert rate["backlog"] == pytest.approx(40 * 360 + 15 * 120, rel=0.01), "and what waited since the warm-up"
 
 
 def test_a_load_that_ends_by_count_is_judged_while_messages_are_due() -> None:
-    """As many seconds again go by until the generator has sent the last of them."""
+    """The generator takes the same number of seconds again to send the last of them."""
     messages = queue(200, 2_000, from_s=-2, until_s=13, sends=100)
     rate = judged(messages, load_s=28.0, own_lag_s=7).rate
     assert (rate["held"], rate["until_s"], rate["limited_by"]) == (False, 13, "generator")
 
 
 def test_a_short_load_of_which_only_the_first_half_ever_came_did_not_hold_its_rate() -> None:
-    """The bridge stood still when the load was over: 16 s at 120 a second, of which 60 a second came."""
+    """The bridge stalled at the end of the load: 16 s with 120 messages due and 60 received per second."""
     everything = queue(120, 60, from_s=-2, until_s=16)
     came, pending = until(16, everything)
     rate = judged(came, pending=pending, load_s=16.0).rate
@@ -299,7 +303,7 @@ def test_where_hardly_anything_was_received_no_backlog_is_judged() -> None:
 
 @pytest.mark.parametrize("from_s", [0, 22])
 def test_a_rate_of_which_brokers_refuse_most_is_unknown(from_s: int) -> None:
-    """Nine of ten sends are refused, from the beginning or in the second half: nothing of them waits."""
+    """Nine of ten sends are refused, from the start or in the second half, so none of them waits."""
     everything = list(enumerate(queue(100, 300)))
     refused = [message for number, message in everything if message[0] >= from_s and number % 9]
     came = [message for number, message in everything if message[0] < from_s or not number % 9]
@@ -367,7 +371,7 @@ def test_a_queue_that_serves_too_few_never_holds_its_rate_and_tells_how_many(
 
 @given(st.lists(st.tuples(st.floats(-10, 10), st.floats(0, 12)), min_size=1, max_size=60))
 def test_what_waits_is_known_to_what_was_due_within_a_second(messages: list[tuple[float, float]]) -> None:
-    """Nobody knows at which moment of its second a message was due: so each may be off by one."""
+    """Due times are only known to the second, so each count may be off by one."""
     timed = latency([(due, due, due + took_s) for due, took_s in messages])
     timed = timed.filter(pa.compute.equal(timed["measure"], "due_to_received"))
     waiting = waiting_by_second(timed)
@@ -381,7 +385,7 @@ def test_what_waits_is_known_to_what_was_due_within_a_second(messages: list[tupl
 @pytest.mark.parametrize("share", [0.0, 1 / 3, 0.6])
 @pytest.mark.parametrize("percent", range(10, 100, 5))
 def test_a_rate_that_collapses_late_is_not_held(percent: int, share: float) -> None:
-    """A load of 100 s. From the collapse on, the broker serves a share of what is offered."""
+    """A load of 100 s. After the collapse, the broker serves only a share of the offered rate."""
     collapses_s = percent
     info = replace(INFO, phases=replace(INFO.phases, load_ended_ns=LOAD_NS + 100 * S))
     messages = queue(20, {-1_000: 60, collapses_s: max(20 * share, 0.01)}, until_s=100)
@@ -403,14 +407,14 @@ def test_a_collapse_at_any_second_is_never_held(collapses_s: int, share: float, 
 
 
 def test_a_stall_in_the_last_second_is_no_collapse() -> None:
-    """It lasts from 38.5 s to the end of the load, and what waited is received within a second."""
+    """It lasts from 38.5 s to the end of the load, and the backlog is received within a second."""
     messages = [(due, sent, max(received, 40.2 if due > 38.5 else 0.0)) for due, sent, received in queue(100, 300)]
     assert judged(messages).rate["held"] is True
 
 
 @pytest.mark.parametrize("leaves_s", [4, 12, 20, 24, 30, 38])
 def test_a_topic_subscriber_that_leaves_is_no_backlog(leaves_s: int) -> None:
-    """Nobody is owed what is sent while it is away: `missed_away`."""
+    """A subscriber is not owed messages sent while it is away: `missed_away`."""
     messages = queue(100, 300)
     heard = [message for message in messages if message[0] < leaves_s]
     tables = Tables(
@@ -424,7 +428,7 @@ def test_a_topic_subscriber_that_leaves_is_no_backlog(leaves_s: int) -> None:
 
 
 def test_a_third_of_the_messages_at_a_frozen_broker_wait() -> None:
-    """One of three brokers answers no more from 10 s on, until the load ends."""
+    """One of three brokers stops answering at 10 s, until the load ends."""
     messages = queue(90, 300)
     frozen = [message for number, message in enumerate(messages) if number % 3 == 0 and message[0] > 10]
     rate = judged([message for message in messages if message not in frozen], pending=frozen).rate
@@ -440,7 +444,7 @@ def test_messages_that_stopped_at_a_fault_are_no_backlog_of_the_end() -> None:
 
 
 def test_a_gross_overload_is_read_from_the_schedule() -> None:
-    """All that is sent was due in the warm-up. The load's own 30,000 a second are never sent."""
+    """All sent messages were due in the warm-up. The load's 30,000 messages per second are never sent."""
     messages = [(due, due + 12, due + 14) for due, _, _ in queue(600, 1_200, from_s=-3, until_s=-1)]
     judgement = judged(messages, replace(INFO, missed=360_000), load_s=12.0, unsent=never_sent(30_000, range(12)))
     rate = judgement.rate

@@ -1,4 +1,4 @@
-"""Checks the outages of clients: a planted history is found exactly, and random ones are as plain Python has them."""
+"""Checks client outages: a planted history is found exactly, and random ones match plain Python."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -44,7 +44,7 @@ def outages_of(
     leftovers: Sequence[Row] = (),
     expectations: Expectations = NOTHING_SPECIAL,
 ) -> dict[tuple[int, int], dict[str, Any]]:
-    """Rows of OUTAGES by (fault, user); times as recorded."""
+    """Return rows of OUTAGES by (fault, user). Times are as recorded."""
     frames = [
         frame(name, rows)
         for name, rows in (
@@ -76,7 +76,7 @@ def ms(row: dict[str, Any], name: str) -> float | None:
 
 
 def test_a_planted_history_of_a_kill_is_found_exactly() -> None:
-    """Broker a is killed at 5 s. A producer comes back after two attempts, a consumer to b, one client never."""
+    """Broker a is killed at 5 s. A producer reconnects after two attempts, a consumer to b, and one client never."""
     connections = [
         *(connection("connected", at=100, client=client) for client in (PRODUCER, CONSUMER, LOST_FOR_GOOD)),
         connection("connected", at=100, client=ELSEWHERE, broker="b"),
@@ -90,7 +90,7 @@ def test_a_planted_history_of_a_kill_is_found_exactly() -> None:
         connection("ready", at=5_310, client=CONSUMER, broker="c"),
         connection("attempt", at=5_120, client=LOST_FOR_GOOD),
         connection("attempt", at=9_120, client=LOST_FOR_GOOD),
-        connection("lost", at=6_000, client=ELSEWHERE, broker="b"),  # of another broker: not this fault's doing
+        connection("lost", at=6_000, client=ELSEWHERE, broker="b"),  # at another broker: not caused by this fault
     ]
     sends = [
         send(1, due=4_980, settled=4_990),
@@ -110,11 +110,11 @@ def test_a_planted_history_of_a_kill_is_found_exactly() -> None:
     assert [row["in_flight"] for row in (producer, consumer, gone)] == [1, 0, 0]
     assert [row["role"] for row in (producer, consumer, gone)] == ["producer", "consumer", ""]
     assert [row["to_broker"] for row in (producer, consumer, gone)] == ["b", "c", None]
-    assert [row["due"] for row in (producer, consumer, gone)] == [2, 1, 0]  # 2 and 3; 3, as 2 had come; none
+    assert [row["due"] for row in (producer, consumer, gone)] == [2, 1, 0]  # 2 and 3; 3, as 2 had arrived; none
 
 
-def test_due_messages_are_counted_from_the_beginning_of_an_outage_to_its_end_and_no_further() -> None:
-    """The outage of each lasts from 5,000 to 5,400 ms. One producer and one consumer had nothing due meanwhile."""
+def test_due_messages_count_from_start_to_end_of_an_outage() -> None:
+    """Each outage lasts from 5,000 to 5,400 ms. One producer and one consumer had no messages due in it."""
     clients = {1: "producer", 2: "producer", 7: "consumer", 8: "consumer", 9: "consumer"}
     changes = (("connected", 100, "a"), ("lost", 5_100, "a"), ("connected", 5_200, "b"))
     connections = [
@@ -138,7 +138,7 @@ def test_due_messages_are_counted_from_the_beginning_of_an_outage_to_its_end_and
         receipt(3, at=5_405, consumer=7),
         receipt(0, at=5_000, consumer=8, producer=2),
         receipt(1, at=5_400, consumer=8, producer=2),
-        receipt(4, at=4_999, consumer=9, producer=3),  # it gets nothing after the loss, and is never ready again
+        receipt(4, at=4_999, consumer=9, producer=3),  # it receives nothing after the loss and is never ready again
     ]
     held = tuple(subscription("orders", kind="queue", consumer=consumer) for consumer in (7, 8, 9))
     its = outages_of(connections, sends, receipts, subscriptions=held)
@@ -152,7 +152,7 @@ OTHERS = 99
 
 @dataclass(frozen=True)
 class Idle:
-    """A consumer that a's kill cut off, and that got nothing since it was ready again at b. ``due``: what it was owed.
+    """A consumer that a's kill cut off, and that received nothing after it was ready at b. ``due``: its owed messages.
 
     ``sent``: (seq, when, outcome); ``by_others``: which of them other consumers received; ``left_at``: brokers by seq.
     """
@@ -172,13 +172,13 @@ IDLE = (
     Idle("nothing was sent any more", 0),
     Idle("a message of its queue was lost", 1, (LATER, (2, 7_500.0, "acked")), by_others=(1,)),
     Idle("one is left at another broker", 1, (LATER,), left_at={1: "c"}),
-    Idle("one from before lies at its own broker", 1, (EARLIER,), left_at={1: "b"}),
+    Idle("an earlier message is at its own broker", 1, (EARLIER,), left_at={1: "b"}),
     Idle("one from before lies at the dead broker", 0, (EARLIER,), left_at={1: "a"}),
-    Idle("one that nobody promised is nowhere", 0, (UNPROMISED,)),
-    Idle("one that nobody promised lies at its broker", 1, (UNPROMISED,), left_at={1: "b"}),
+    Idle("an unpromised message was not found", 0, (UNPROMISED,)),
+    Idle("an unpromised message is at its broker", 1, (UNPROMISED,), left_at={1: "b"}),
     Idle("a message of its topic came to others only", 1, (LATER,), by_others=(1,), topic=True),
     Idle("its topic had none any more", 0, (EARLIER,), by_others=(1,), topic=True),
-    Idle("one of its topic that nobody promised came to others only", 1, (UNPROMISED,), by_others=(1,), topic=True),
+    Idle("an unpromised message of its topic only reached others", 1, (UNPROMISED,), by_others=(1,), topic=True),
     Idle("it selects red messages, and a blue one lies there", 0, (LATER,), left_at={1: "b"}, colour="red"),
     Idle("it selects blue messages, and one lies there", 1, (LATER,), left_at={1: "b"}, colour="blue"),
 )
@@ -186,7 +186,7 @@ COLOURS = SentTo(MessageProperties.parse('{"colour": ["red", "blue"]}'))
 
 
 def test_a_consumer_that_is_ready_again_is_back_unless_a_message_was_due_to_it() -> None:
-    """Each consumer has a destination and a producer of its own. In the end comes one that is never ready again."""
+    """Each consumer has its own destination and producer. The last one is never ready again."""
     connections, sends, receipts, subscriptions, leftovers = ([], [], [], [], [])  # type: tuple[list[Row], ...]
     for number, idle in enumerate(IDLE):
         consumer, producer, name = 100 + number, 200 + number, f"d{number}"
@@ -232,7 +232,7 @@ def test_a_consumer_that_is_ready_again_is_back_unless_a_message_was_due_to_it()
 
 
 def test_users_that_share_a_lost_connection_have_an_outage_each() -> None:
-    """Connection 5 has the producers 1 and 2. Each has its own confirmations. 3 has its own connection."""
+    """Producers 1 and 2 share connection 5, with separate confirmations. Producer 3 has its own connection."""
     connections = [
         connection("connected", at=100, client=5),
         connection("connected", at=100, client=3),
@@ -297,7 +297,7 @@ SPANS = (
 
 @st.composite
 def histories(draw: st.DrawFn) -> tuple[list[Row], list[Row], list[Row], list[Row]]:
-    """What clients may go through, sensible or not; no two events of a client at the same time. Some have two users."""
+    """Random client histories, plausible or not, without simultaneous events of a client. Some have two users."""
     connections: list[Row] = []
     sends: list[Row] = []
     receipts: list[Row] = []
@@ -334,7 +334,8 @@ def fault_row(began: float, ended: float | None, *, target: str = "a", **columns
     return {**row, "ended_ns": ended_ns, "effective_ns": None, "restored_ns": None, **columns}
 
 
-def test_the_effects_of_a_fault_end_after_its_mending_or_when_the_next_one_of_its_broker_begins() -> None:
+def test_a_faults_effects_end_before_the_next_fault_of_its_broker() -> None:
+    """They end some time after mending, or when the next fault begins."""
     rows = [
         fault_row(7_000, 8_000),
         fault_row(1_000, 2_000, restored_ns=3_000 * MS),

@@ -1,4 +1,4 @@
-"""Checks that Spark merges the rows of parts as one process does, and that every part is computed once."""
+"""Checks that Spark merges the rows of parts like a single process, and computes every part once."""
 
 import random
 from collections.abc import Mapping
@@ -34,7 +34,7 @@ RANDOM_VALUES = {
 
 
 def random_rows(part: Part | int, table: MergedTable, *, most: int = 40) -> pl.DataFrame:
-    """Rows of few keys, some of them null; each part has its own."""
+    """Rows with few keys, some of them null; each part has different rows."""
     number = part if isinstance(part, int) else part.number
     chance = random.Random(f"{table.name} {number}")
     rows = [
@@ -59,13 +59,13 @@ def in_order(rows: pl.DataFrame) -> list[tuple[object, ...]]:
 
 
 def expected(name: str) -> list[tuple[object, ...]]:
-    """Of distributions: their histograms."""
+    """Return the histograms of distributions."""
     table = MERGED_TABLES[name]
     return in_order(merged(table, pl.concat(random_rows(number, table) for number in range(PARTS))))
 
 
 def expected_result(name: str) -> list[tuple[object, ...]]:
-    """Figures of distributions as `records.percentiles` reads them off the buckets, in plain Python."""
+    """Compute figures of distributions from the buckets in plain Python, like `records.percentiles`."""
     table = MERGED_TABLES[name]
     if not table.is_distribution:
         return expected(name)
@@ -106,7 +106,7 @@ def test_packed_rows_are_unpacked_as_they_were() -> None:
     together = packed(rows)
     for name, frame in rows.items():
         if MERGED_TABLES[name].is_histogram:
-            continue  # see the tests of merged rows
+            continue  # covered by the tests of merged rows
         assert in_order(unpacked(together, name)) == in_order(frame), name
 
 
@@ -143,7 +143,7 @@ def test_histograms_are_added_up_bucket_by_bucket() -> None:
 
 
 def cells(part: Part) -> pl.DataFrame:
-    """One row of the table latency, that tells how many receipts the part has."""
+    """Return one row of the latency table with the number of receipts in the part."""
     row = ("sent_to_received", "a", "b", None, "load", 0, False, 9, part.receipts.height, 0)
     schema = RESULT_TABLES["latency"]
     frame = pl.from_arrow(pa.Table.from_pylist([dict(zip(schema.names, row, strict=True))], schema))

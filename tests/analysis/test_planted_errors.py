@@ -27,7 +27,7 @@ from tests.analysis.rows import TOPIC
 from tests.analysis.runs import INFO, LOAD_NS, MS, QUEUE, S, due_of, healthy, make, quietly, receive, send
 
 pytestmark = pytest.mark.spark
-AT_NIGHT = pytest.mark.nightly  # a broker and a generator that are too slow are in CI
+AT_NIGHT = pytest.mark.nightly  # CI runs the tests of a slow broker and a slow generator
 
 Planted = Callable[..., RunDirectory]
 
@@ -38,7 +38,7 @@ def planted(tmp_path: Path) -> Planted:
 
 
 def counts(summary: Summary) -> dict[str, int]:
-    """The counts of messages that are not zero."""
+    """Return the nonzero message counts."""
     return {name: count for name, count in summary["messages"].items() if isinstance(count, int) and count}
 
 
@@ -59,7 +59,7 @@ def test_a_thousand_messages_confirmed_and_none_received_are_lost_and_the_run_fa
 
 
 def in_two_processes(planted: Planted, *, tallied: bool = True) -> RunDirectory:
-    """A healthy run. One worker sent its even messages and another the odd ones. What each counted is recorded."""
+    """A healthy run. One worker sent the even messages and another the odd ones. The counts of each are recorded."""
 
     def plant(recorder: Recorder) -> None:
         for seq in range(1_000):
@@ -76,9 +76,7 @@ def in_two_processes(planted: Planted, *, tallied: bool = True) -> RunDirectory:
     return directory
 
 
-def test_a_lost_file_of_one_of_two_workers_makes_the_run_invalid_and_names_the_worker(
-    spark: SparkSession, planted: Planted
-) -> None:
+def test_a_lost_file_makes_the_run_invalid_and_names_the_worker(spark: SparkSession, planted: Planted) -> None:
     directory = in_two_processes(planted)
     seal(directory)
     (directory.events("sends") / "worker-2.parquet").unlink()
@@ -96,7 +94,7 @@ def test_a_lost_file_of_one_of_two_workers_makes_the_run_invalid_and_names_the_w
     assert answer(summary).startswith("All 500 messages sent were received. Also: 500 received without a known send.")
 
 
-@pytest.mark.nightly  # test_accounting.py and test_brokers_and_rates.py have the figure
+@pytest.mark.nightly  # test_accounting.py and test_brokers_and_rates.py cover the figure
 def test_deliveries_without_their_sends_make_a_run_invalid_that_told_no_counts(
     spark: SparkSession, planted: Planted
 ) -> None:
@@ -149,7 +147,7 @@ def test_refused_messages_that_arrive_all_the_same_have_a_count_of_their_own(
     }
 
 
-@pytest.mark.nightly  # test_accounting.py and test_brokers_and_rates.py have the figure
+@pytest.mark.nightly  # test_accounting.py and test_brokers_and_rates.py cover the figure
 def test_a_percentile_of_too_few_messages_is_no_figure_and_a_check_on_it_is_unknown(
     spark: SparkSession, planted: Planted
 ) -> None:
@@ -190,7 +188,7 @@ def test_a_percentile_takes_ten_messages_beyond_it(count: int, names: list[str])
     ] == names
 
 
-@pytest.mark.nightly  # test_accounting.py and test_brokers_and_rates.py have the figure
+@pytest.mark.nightly  # test_accounting.py and test_brokers_and_rates.py cover the figure
 def test_repeats_that_a_broker_flags_are_told_in_the_first_sentence(spark: SparkSession, planted: Planted) -> None:
     def repeated(recorder: Recorder) -> None:
         healthy(recorder)
@@ -233,7 +231,7 @@ def test_latencies_of_a_run_that_lost_messages_are_told_as_those_of_the_rest(
 def test_a_subscriber_of_a_topic_that_got_nothing_is_told_in_the_first_sentence(
     spark: SparkSession, planted: Planted
 ) -> None:
-    """Nothing was promised, as the sends were unconfirmed: so this is no loss, and yet not what was asked for."""
+    """The sends were unconfirmed, so the messages are not lost, but the check still fails."""
 
     def halved(recorder: Recorder) -> None:
         for consumer in (7, 8):
@@ -259,9 +257,7 @@ def test_a_subscriber_of_a_topic_that_got_nothing_is_told_in_the_first_sentence(
 UNSEARCHED = "what is left on broker-2 is not known: it did not answer"
 
 
-def test_messages_that_may_be_on_a_broker_that_could_not_be_browsed_are_unaccounted_for(
-    spark: SparkSession, planted: Planted
-) -> None:
+def test_messages_are_unaccounted_for_if_a_broker_could_not_be_browsed(spark: SparkSession, planted: Planted) -> None:
     def some_missing(recorder: Recorder) -> None:
         for seq in range(1_000):
             send(recorder, seq, due_of(seq))
@@ -279,10 +275,8 @@ def test_messages_that_may_be_on_a_broker_that_could_not_be_browsed_are_unaccoun
     assert answer(summary).startswith("Of 1,000 messages sent, 990 were received; 10 unaccounted for.")
 
 
-def test_nobody_owes_a_subscriber_that_is_not_durable_what_was_sent_while_it_was_away(
-    spark: SparkSession, planted: Planted
-) -> None:
-    """The subscriber at 7 is away for a second. The durable one at 8 misses as much, and is owed it."""
+def test_a_non_durable_subscriber_is_owed_nothing_while_away(spark: SparkSession, planted: Planted) -> None:
+    """Subscriber 7 is away for a second. The durable subscriber 8 misses the same messages, but is owed them."""
     gone_ns, back_ns = due_of(500), due_of(600)
 
     def away(recorder: Recorder) -> None:
@@ -315,7 +309,7 @@ def test_nobody_owes_a_subscriber_that_is_not_durable_what_was_sent_while_it_was
 
 
 def test_nobody_owes_a_subscriber_what_was_sent_after_its_stay(spark: SparkSession, planted: Planted) -> None:
-    """It closes its connection at 5 s, as its class says, and does not come back."""
+    """It closes its connection at 5 s, as its class defines, and does not come back."""
     left_ns = due_of(500)
 
     def leaving(recorder: Recorder) -> None:
@@ -337,7 +331,7 @@ def test_nobody_owes_a_subscriber_what_was_sent_after_its_stay(spark: SparkSessi
     assert counts(summary) == {"sent": 1_000, "acked": 1_000, "expected": 1_000, "received": 500, "missed_away": 500}
 
 
-@pytest.mark.nightly  # test_accounting.py and test_brokers_and_rates.py have the figure
+@pytest.mark.nightly  # test_accounting.py and test_brokers_and_rates.py cover the figure
 def test_messages_of_others_on_a_dead_letter_queue_are_foreign_and_no_verdict(
     spark: SparkSession, planted: Planted
 ) -> None:
@@ -374,9 +368,8 @@ def test_foreign_messages_are_counted_by_place_and_the_run_does_not_pass(spark: 
     assert [row["anomaly"] for row in anomalies] == ["foreign"] * 3
 
 
-def test_clocks_that_may_differ_by_more_than_the_latency_make_figures_between_processes_doubtful(
-    spark: SparkSession, planted: Planted
-) -> None:
+def test_clock_errors_above_the_latency_make_figures_doubtful(spark: SparkSession, planted: Planted) -> None:
+    """Only figures between processes are doubtful."""
     workers = [ProcessInfo(f"worker-{n}", n, f"host-{n}", 0, 0, error_bound_ns=500 * MS) for n in (1, 2)]
     checks = (Check("quick", "latency_ms.due_to_received.p99", at_most=20),)
     info = replace(INFO, checks=checks, processes=(*INFO.processes, *workers))
@@ -389,11 +382,9 @@ def test_clocks_that_may_differ_by_more_than_the_latency_make_figures_between_pr
     assert "the clocks of the processes may differ by 1,000 ms" in summary["reasons"][0]
 
 
-@pytest.mark.nightly  # test_accounting.py and test_brokers_and_rates.py have the figure
-def test_two_brokers_that_use_a_core_each_take_exactly_20_ms_a_message_at_100_messages_a_second(
-    spark: SparkSession, planted: Planted
-) -> None:
-    """They are sampled once a second, and never at the moment in which the load begins or ends."""
+@pytest.mark.nightly  # test_accounting.py and test_brokers_and_rates.py cover the figure
+def test_two_busy_brokers_take_20_ms_per_message_at_100_per_second(spark: SparkSession, planted: Planted) -> None:
+    """They are sampled once per second, and never exactly at the start or end of the load."""
 
     def busy(recorder: Recorder) -> None:
         healthy(recorder)
@@ -414,9 +405,7 @@ def test_two_brokers_that_use_a_core_each_take_exactly_20_ms_a_message_at_100_me
     assert throughput["core_wait_ms_per_message_generator"] is None
 
 
-def test_messages_that_the_brokers_held_back_to_the_end_are_a_figure_that_a_check_judges(
-    spark: SparkSession, planted: Planted
-) -> None:
+def test_a_check_can_limit_messages_withheld_by_brokers(spark: SparkSession, planted: Planted) -> None:
     info = replace(INFO, withheld=40, checks=(none_withheld(),))
     summary = quietly(planted(healthy, info).path)
     assert summary["verdict"] == "fail"
@@ -432,14 +421,14 @@ NOT_HELD = "The offered rate was not held: 50 of 100 messages per second were re
 
 
 def top(directory: RunDirectory, summary: Summary) -> str:
-    """What the report begins with: the answer, and the list after it."""
+    """Return the start of the report: the answer, and the list after it."""
     first_lines = headline(directory.read_run(), summary)
     return " ".join((first_lines.answer, *first_lines.further))
 
 
-def test_a_broker_that_takes_half_the_rate_is_told_first_its_latency_stands_and_a_check_on_it_fails(
-    spark: SparkSession, planted: Planted
-) -> None:
+def test_a_broker_at_half_the_rate_is_reported_first(spark: SparkSession, planted: Planted) -> None:
+    """Its latency is not doubtful, and a check on it fails."""
+
     def half(recorder: Recorder) -> None:
         for seq in range(1_000):
             send(recorder, seq, due_of(seq))
@@ -456,9 +445,9 @@ def test_a_broker_that_takes_half_the_rate_is_told_first_its_latency_stands_and_
     assert top(directory, summary).startswith(NOT_HELD)
 
 
-def test_a_generator_at_twice_what_it_can_do_is_told_first_and_a_check_on_its_latency_is_unknown(
-    spark: SparkSession, planted: Planted
-) -> None:
+def test_an_overloaded_generator_is_reported_first(spark: SparkSession, planted: Planted) -> None:
+    """A check on its latency is unknown."""
+
     def late(recorder: Recorder) -> None:
         for seq in range(1_000):
             sent_ns = LOAD_NS + seq * 20 * MS
@@ -476,10 +465,8 @@ def test_a_generator_at_twice_what_it_can_do_is_told_first_and_a_check_on_its_la
 
 
 @AT_NIGHT
-def test_a_machine_that_others_used_up_makes_outages_doubtful_too_and_blames_no_fault_for_what_waited(
-    spark: SparkSession, planted: Planted
-) -> None:
-    """The broker is killed at 20 s of 30, and the backlog had been growing since the beginning."""
+def test_a_machine_used_up_by_others_makes_outages_doubtful(spark: SparkSession, planted: Planted) -> None:
+    """The broker is killed at 20 s of 30. The backlog had grown since the start."""
     killed_ns = LOAD_NS + 20 * S
 
     def starved(recorder: Recorder) -> None:

@@ -1,7 +1,7 @@
 """Checks that errors planted in real runs get the right exit status, figures and first sentence of the report.
 
 `test_planted_errors` plants rows. Here each run is made by ``locust -f`` on brokers in memory, with one error in it, or
-its folder is damaged afterwards. The analysis is that of this process: its exit status is the one of ``locust``.
+its folder is damaged afterwards. The analysis runs in this process: its exit status is the one of ``locust``.
 """
 
 import html
@@ -30,7 +30,7 @@ from tests.support.locust_run import make_run
 from tests.support.recorded import record_instead
 
 pytestmark = pytest.mark.spark
-AT_NIGHT = pytest.mark.nightly  # in CI, test_planted_errors.py plants the same as rows, which takes no run
+AT_NIGHT = pytest.mark.nightly  # in CI, test_planted_errors.py plants the same errors as rows, without a run
 
 PLANTED = "tests/planted/locustfiles/planted_errors.py"
 MEMORY = ("--runtime", "memory", "--analyse-later")
@@ -39,7 +39,7 @@ MS = 1_000_000
 
 @dataclass(frozen=True)
 class Analysed:
-    """What an analysed run says."""
+    """The results of an analysed run."""
 
     status: int
     summary: dict[str, Any]
@@ -47,11 +47,11 @@ class Analysed:
 
     @property
     def counts(self) -> dict[str, int]:
-        """The counts of messages that are not zero."""
+        """Return the nonzero message counts."""
         return {name: count for name, count in self.summary["messages"].items() if isinstance(count, int) and count}
 
     def says(self, verdict: str, first_sentence: str, reasons: str = "") -> None:
-        """Exit status, verdict, reasons (a part of them) and the report's first sentences (their beginning)."""
+        """Check exit status, verdict, a part of the reasons, and the start of the report's first sentences."""
         assert (self.summary["verdict"], self.status) == (verdict, EXIT_STATUS[verdict]), self.summary["reasons"]
         assert reasons in "\n".join(self.summary["reasons"])
         assert bool(reasons) == bool(self.summary["reasons"])
@@ -59,7 +59,7 @@ class Analysed:
 
 
 def run_of(folder: Path, planted: str, *options: str) -> Path:
-    """The folder of a run with 1,000 messages, unless the options say otherwise, that is not analysed yet."""
+    """Return the folder of a run that is not analysed yet, with 1,000 messages unless the options change that."""
     arguments = ("--messages", "1000", *MEMORY, *options)
     return make_run(PLANTED, *arguments, runs=folder / "runs", env={"PLANTED": planted}).run
 
@@ -76,7 +76,7 @@ def planted_run(folder: Path, planted: str, *options: str) -> Analysed:
 
 @pytest.fixture(scope="module")
 def healthy(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run in which nothing went wrong, to be copied and damaged."""
+    """A run without errors, for tests that copy and damage it."""
     run = run_of(tmp_path_factory.mktemp("healthy"), "nothing")
     seal(RunDirectory.open(run))
     return run
@@ -154,7 +154,7 @@ def test_two_subscribers_that_hear_everything_are_no_backlog(spark: SparkSession
     assert "with a backlog from the warm-up" not in analysed.page
 
 
-@pytest.mark.nightly  # a process that stands still for seconds sends everything at once
+@pytest.mark.nightly  # a process that stalls for seconds then sends everything at once
 def test_nobody_owes_subscribers_what_was_sent_while_they_were_away(spark: SparkSession, tmp_path: Path) -> None:
     away = ("--fault", "kill(sink, at=4, for=1)", "--rate", "50", "--messages", "500")
     analysed = planted_run(tmp_path, "subscribers that are away", *away)
@@ -190,7 +190,7 @@ def test_messages_that_may_be_on_a_queue_that_cannot_be_browsed_are_unaccounted_
     )
 
 
-@pytest.mark.nightly  # harness/test_drain.py has what a drain says
+@pytest.mark.nightly  # harness/test_drain.py covers the messages of a drain
 def test_a_drain_that_had_no_time_leaves_messages_on_queues_and_none_is_lost(
     spark: SparkSession, tmp_path: Path
 ) -> None:
@@ -247,7 +247,7 @@ def test_rows_of_deliveries_that_went_missing_make_the_run_invalid_and_not_lossy
 def test_two_brokers_on_one_core_each_take_exactly_two_cores_of_the_load(
     spark: SparkSession, copied: RunDirectory
 ) -> None:
-    """They are sampled every 0.3 s, and never at the moment in which the load begins or ends."""
+    """They are sampled every 0.3 s, and never exactly at the start or end of the load."""
     phases = copied.read_run().phases
     assert phases.load_began_ns is not None
     assert phases.load_ended_ns is not None
@@ -271,7 +271,7 @@ def test_two_brokers_on_one_core_each_take_exactly_two_cores_of_the_load(
 def test_a_lost_file_of_sends_makes_the_run_invalid_and_names_whose_it_was(
     spark: SparkSession, copied: RunDirectory
 ) -> None:
-    """As if each of the two producers had been in a worker of its own; tests/distributed has such workers."""
+    """As if each of the two producers had run in its own worker; tests/distributed has real workers."""
     (path,) = copied.events("sends").glob("*.parquet")
     rows = pq.read_table(path)
     of_first_producer = rows.filter(pc.equal(rows["producer"], pc.min(rows["producer"])))
@@ -285,7 +285,7 @@ def test_a_lost_file_of_sends_makes_the_run_invalid_and_names_whose_it_was(
 
 
 def test_a_copied_event_file_makes_a_real_run_invalid(spark: SparkSession, copied: RunDirectory) -> None:
-    """Its rows are not counted: each message is on record once."""
+    """Its rows do not count: each message is recorded once."""
     (path,) = copied.events("sends").glob("*.parquet")
     shutil.copy(path, path.with_name("copy.parquet"))
     analyse(copied.path).says(

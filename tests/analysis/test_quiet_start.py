@@ -1,4 +1,4 @@
-"""Spark's start says nothing on the terminal of `brokerbench analyse`, `compare` and `nightly`."""
+"""Checks that Spark's start prints nothing in `brokerbench analyse`, `compare` and `nightly`."""
 
 import os
 import subprocess
@@ -18,7 +18,8 @@ with session("local[1]") as spark:
 """
 
 
-def test_the_gateway_has_the_level_of_all_loggers_so_it_does_not_tell_how_to_change_it(tmp_path: Path) -> None:
+def test_the_gateway_logs_no_hint_on_log_levels(tmp_path: Path) -> None:
+    """It has the same level as all other loggers."""
     settings = settings_for("local[1]", tmp_path)
     assert (
         f"-Dlog4j2.configurationFile={tmp_path.as_uri()}/log4j2.properties" in settings["spark.driver.extraJavaOptions"]
@@ -35,7 +36,7 @@ def test_an_event_log_takes_a_folder_that_exists_or_a_url(tmp_path: Path) -> Non
         log_settings(str(tmp_path / "missing"))
 
 
-@pytest.mark.nightly  # the other test has the setting that does it
+@pytest.mark.nightly  # the other test covers the responsible setting
 @pytest.mark.spark
 def test_a_session_starts_and_ends_without_a_word(tmp_path: Path) -> None:
     environment = {**os.environ, **spark_environment(find_java(), tmp_path / "java")}
@@ -57,7 +58,7 @@ with session("local[1]") as spark:
 """
 
 
-@pytest.mark.nightly  # three starts of Spark; records/ has what clears folders of dead processes
+@pytest.mark.nightly  # starts Spark three times; records/ covers the removal of dead processes' folders
 @pytest.mark.spark
 def test_spark_and_its_java_leave_nothing_in_the_folder_for_temporary_files(tmp_path: Path) -> None:
     temporary = tmp_path / "with space"

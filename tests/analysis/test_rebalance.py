@@ -1,4 +1,4 @@
-"""Checks the summary's rebalance: planted histories give their figures, random stays those of plain Python."""
+"""Checks the summary's rebalance section: planted histories have known figures, random stays match plain Python."""
 
 from collections import Counter
 from dataclasses import replace
@@ -24,7 +24,7 @@ S = 1_000 * MS
 PLACES = Places([BrokerInfo(name) for name in "abc"], [GroupInfo("even", ("a", "b", "c"))])
 KILL = FaultSpan(1, "kill", "b", LOAD_BEGAN_NS + 10 * S, LOAD_BEGAN_NS + 25 * S, mended_ns=LOAD_BEGAN_NS + 20 * S)
 STAYS_OF_ALL = pa.Table.from_pylist(stay_oracle.stays(all_rows(), LOAD_BEGAN_NS, LOAD_ENDED_NS), STAYS)
-"""As Spark finds them too: see test_stays.py."""
+"""Stays computed in plain Python. test_stays.py checks that Spark finds the same."""
 
 
 def rebalance_of(group: str, *faults: FaultSpan, clients: int = 6, places: Places = PLACES) -> Rebalance:
@@ -73,7 +73,7 @@ def test_a_skew_after_a_kill_that_never_goes_away_is_told_with_its_numbers() -> 
     assert at["before F1"]["connected"] == {"a": 2, "b": 2, "c": 2}
     killed, end = at["after F1"], at["end"]
     assert (killed["connected"], killed["off"], killed["fair_share"]) == ({"a": 4, "b": 0, "c": 2}, 0, 3.0)
-    assert killed["jain"] == pytest.approx(36 / (2 * 20))  # b is not there: fair is 3/3
+    assert killed["jain"] == pytest.approx(36 / (2 * 20))  # without b, fair is 3/3
     assert (end["connected"], end["fair_share"]) == ({"a": 4, "b": 0, "c": 2}, 2.0)
     assert balance["at_end"]["jain"] == pytest.approx(36 / (3 * 20))
     assert balance["at_end"]["max_to_mean"] == 2.0
@@ -98,11 +98,11 @@ def test_clients_that_move_to_a_broker_that_joins_are_even_again() -> None:
     assert (applied["at_s"], applied["first_move_s"], applied["settled_s"], applied["moved"]) == (12.0, 4.0, 1.4, 2)
     assert applied["off_ms"] == {"p50": pytest.approx(100), "max": pytest.approx(100)}
     at = moments(balance)
-    assert (at["before F1"]["fair_share"], at["before F1"]["jain"]) == (3.0, 1.0)  # c was not there yet
+    assert (at["before F1"]["fair_share"], at["before F1"]["jain"]) == (3.0, 1.0)  # c had not joined yet
     assert (at["end"]["connected"], at["end"]["jain"]) == ({"a": 2, "b": 2, "c": 2}, 1.0)
 
 
-def test_a_broker_that_joins_takes_clients_before_its_links_are_up_and_counts_until_it_leaves() -> None:
+def test_a_joining_broker_counts_before_its_links_are_up_until_it_leaves() -> None:
     at = {name: LOAD_BEGAN_NS + at_s * S for name, at_s in (("began", 12), ("effective", 18), ("ended", 30))}
     joined = FaultSpan(1, "join", "c", at["began"], 2**63 - 1, at["effective"], at["ended"] + S, None, at["ended"])
     again = FaultSpan(2, "join", "c", LOAD_BEGAN_NS + 38 * S, 2**63 - 1, LOAD_BEGAN_NS + 39 * S, None, None, 39 * S)
@@ -116,7 +116,7 @@ def test_a_broker_that_joins_takes_clients_before_its_links_are_up_and_counts_un
     assert (applied["first_move_s"], applied["moves"], applied["settled_s"]) == (4.0, 2, 0.0)
     at_moment = moments(balance)
     assert at_moment["before F1"]["connected"] == {"a": 3, "b": 3, "c": 0}
-    assert at_moment["after F1"]["fair_share"] == 2.0  # c is there, though it is to join once more
+    assert at_moment["after F1"]["fair_share"] == 2.0  # c is up, though it joins again later
 
 
 def test_a_client_that_was_never_connected_is_off_and_no_broker_is_fair_to_it() -> None:
@@ -142,7 +142,7 @@ CAUSES = st.sampled_from(["lost", "order", "priority", "redirect", "closed", "un
 
 @st.composite
 def random_stays(draw: st.DrawFn) -> tuple[list[Row], dict[str, int], int]:
-    """Stays of one user after the other in seconds and halves; a user more than have any."""
+    """Stays of successive users in half seconds; the last user has none."""
     load_s = draw(st.integers(1, 30))
     rows: list[Row] = []
     count = draw(st.integers(0, 8))
@@ -158,7 +158,7 @@ def random_stays(draw: st.DrawFn) -> tuple[list[Row], dict[str, int], int]:
 
 
 def cut(rows: list[Row], load_ns: int) -> list[Row]:
-    """What of them lies within the load."""
+    """Return the parts of stays within the load."""
     ended = {True: {"to_ns": load_ns, "cause": "load_end"}, False: {}}
     return [row | ended[row["to_ns"] >= load_ns] for row in rows if row["from_ns"] < load_ns]
 
@@ -193,7 +193,8 @@ def test_moves_flaps_and_settling_are_those_of_plain_python(
     assert settled_ns(moves.unrest, *span) == rebalance_oracle.settled_ns(rows, *span, SETTLED_AFTER_NS)
 
 
-def test_a_killed_broker_is_away_until_it_is_back_and_one_that_joins_until_then_and_after_it_left() -> None:
+def test_killed_and_joining_brokers_are_away_outside_their_uptime() -> None:
+    """A killed broker is away until it is back; a joining broker before it joins and after it leaves."""
     began_ns = LOAD_BEGAN_NS
     join = FaultSpan(2, "join", "c", began_ns + 5 * S, began_ns + 9 * S, began_ns + 6 * S, None, None, None)
     leaving = replace(join, restored_ns=began_ns + 9 * S, ended_ns=began_ns + 8 * S)

@@ -33,7 +33,7 @@ HARM = Harm(
 
 
 def outage(fault: int, client: int, role: str, *, lasted_ms: int | None, reconnected_ms: int | None) -> dict[str, Any]:
-    """It began 10 s into the load; the connection was lost 5 ms later."""
+    """The fault began 10 s into the load; the connection was lost 5 ms later."""
     began_ns, lost_ns = 10 * S, 10 * S + 5 * MS
     return {
         "fault": fault,
@@ -57,7 +57,7 @@ def outage(fault: int, client: int, role: str, *, lasted_ms: int | None, reconne
 
 
 def recovery_of(rows: list[dict[str, Any]]) -> Any:
-    """Six users are connected all the time, another until 10 s. Three more share the first one's connection."""
+    """Six users are always connected, another until 10 s. Three more share the first user's connection."""
     ends_ns = {client: 60 * S for client in range(1, 7)} | {7: 10 * S}
     whole = [(client, client, "g", "a", 0, to_ns, "lost") for client, to_ns in ends_ns.items()]
     whole += [(1, user, "g", "a", 0, 60 * S, "lost") for user in (20, 21, 22)]
@@ -132,7 +132,7 @@ def test_a_connection_without_messages_is_back_when_it_is_connected_again() -> N
         pytest.param("producer", 0, 0, None, 1, id="it was not connected again and had nothing to send"),
     ],
 )
-def test_a_client_without_a_success_is_back_when_it_is_ready_if_nothing_was_due_to_it(
+def test_a_client_with_nothing_due_is_back_when_it_is_ready(
     role: str, due: int | None, in_flight: int, reconnected_ms: int | None, never_back: int
 ) -> None:
     row = outage(1, 1, role, lasted_ms=None, reconnected_ms=reconnected_ms) | {"due": due, "in_flight": in_flight}

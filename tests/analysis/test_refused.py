@@ -1,4 +1,4 @@
-"""Checks which broker a refused message counts for."""
+"""Checks which broker's count includes a refused message."""
 
 from analysis.messages.deliveries import messages
 from analysis.messages.left_behind import refused
@@ -20,5 +20,6 @@ def test_a_refused_message_counts_for_the_broker_of_its_last_attempt() -> None:
     ) == {"a": 1, "b": 2}
 
 
-def test_neither_a_message_that_another_attempt_got_through_nor_one_never_written_counts_as_refused() -> None:
+def test_retried_and_never_written_messages_do_not_count_as_refused() -> None:
+    """Another attempt of the retried message succeeded."""
     assert by_broker(send(1, outcome="failed"), send(1, attempt=2), send(2, outcome="failed", broker="")) == {}

@@ -1,4 +1,4 @@
-"""Checks what is told of messages that cross between regions: planted latencies give their figures back."""
+"""Checks figures of messages that cross between regions, with planted latencies."""
 
 import polars as pl
 import pytest
@@ -29,7 +29,7 @@ CROSSINGS = pl.DataFrame(
     schema=["from_broker", "to_broker", "received"],
     orient="row",
 )
-"""400 messages came after the load."""
+"""400 messages arrived after the load."""
 
 
 def regions_of(load_s: float | None = 10.0, brokers: tuple[BrokerInfo, ...] = BROKERS) -> Regions:
@@ -50,7 +50,7 @@ def test_messages_that_cross_are_those_whose_brokers_are_of_two_regions() -> Non
     assert within["p50"] == pytest.approx(1, rel=0.01)
     assert across["p50"] == pytest.approx(41, rel=0.01)
     assert across["p90"] == pytest.approx(80, rel=0.01)
-    assert regions["across_per_s"] == 60, "of those that were received in the load"
+    assert regions["across_per_s"] == 60, "of the messages received in the load"
 
 
 def test_brokers_without_regions_are_of_one() -> None:

@@ -1,4 +1,4 @@
-"""Checks what the analysis of several runs in one session prints; nothing of Spark is started."""
+"""Checks the output of an analysis of several runs in one session, without starting Spark."""
 
 from collections.abc import Callable
 from contextlib import nullcontext

@@ -1,4 +1,4 @@
-"""Checks what is taken for a late read: planted stalls and reads against plain Python, and figures of whole runs."""
+"""Checks which reads count as late: planted stalls and reads against plain Python, and figures of whole runs."""
 
 import random
 from collections.abc import Callable
@@ -27,7 +27,7 @@ P99 = "latency_ms.{}.p99"
 
 
 def planted(parent: Path, rows: list[Row], info: RunInfo = INFO) -> RunDirectory:
-    """A sealed run with these stalls."""
+    """Create a sealed run with these stalls."""
 
     def record(recorder: Recorder) -> None:
         for row in rows:
@@ -43,7 +43,7 @@ def stalls(directory: RunDirectory, info: RunInfo) -> Stalls:
 
 
 def late_by_plain_python(read_ns: int, sent_ns: int, client: int, rows: list[Row]) -> int:
-    """The rule as the docs tell it, stall by stall."""
+    """The rule as documented, stall by stall."""
     late = [0]
     for row in rows:
         began_ns, ended_ns = row["began_ns"], row["ended_ns"]
@@ -54,7 +54,7 @@ def late_by_plain_python(read_ns: int, sent_ns: int, client: int, rows: list[Row
 
 
 def test_late_reads_are_those_of_plain_python(tmp_path: Path) -> None:
-    """Stalls of two processes, that overlap, follow each other closely, or last for many slots."""
+    """Stalls of two processes that overlap, follow each other closely, or last for many slots."""
     rng = random.Random(17)
     rows = [
         stall(began=began, ended=began + rng.choice([11, 40, 150, 1_300]), process=rng.choice([0, 1]))
@@ -101,8 +101,8 @@ def test_stalls_of_another_host_are_moved_to_the_masters_clock(tmp_path: Path) -
     assert slots.select("process", "began_ns", "ended_ns").unique().rows() == [(1, 10 * MS, 30 * MS)]
 
 
-def test_a_late_read_is_own_time_after_the_lag_of_the_send_and_never_more_than_the_duration(tmp_path: Path) -> None:
-    """Sent before the stall, in it, and after it. Both answers came, the second after the backlog was read."""
+def test_a_late_read_is_own_time_up_to_the_duration(tmp_path: Path) -> None:
+    """Messages sent before, in and after the stall. Both answers arrived, the second after the backlog was read."""
     at_rest = stalls(planted(tmp_path, [stall(began=2_000, ended=2_150)]), INFO)
     sends = [
         send(1, due=1_990, sent=1_995, settled=2_151),
@@ -128,7 +128,7 @@ def test_a_late_read_is_own_time_after_the_lag_of_the_send_and_never_more_than_t
 
 
 def test_a_wait_that_ended_with_an_answer_that_was_read_late_is_own_lag(tmp_path: Path) -> None:
-    """The process stood still from 2,000 to 2,150. The answers that ended these waits were read then, and later."""
+    """The process stalled from 2,000 to 2,150. It read the answers that ended these waits in that time, and later."""
     at_rest = stalls(planted(tmp_path, [stall(began=2_000, ended=2_150)]), INFO)
     sends = [
         send(1, due=1_900, ready=1_990, sent=1_991),
@@ -143,7 +143,7 @@ def test_a_wait_that_ended_with_an_answer_that_was_read_late_is_own_lag(tmp_path
 
 
 def read_late(recorder: Recorder) -> None:
-    """Each message takes 5 ms, but the readers stood still for 150 ms: 15 of 1,000 were read at its end."""
+    """Each message takes 5 ms, but the readers stalled for 150 ms: 15 of 1,000 were read at the end of the stall."""
     for seq in range(1_000):
         runs.send(recorder, seq, due_of(seq))
         arrived_ns = due_of(seq) + 5 * MS
@@ -157,11 +157,11 @@ def stalled(recorder: Recorder) -> None:
 
 @pytest.fixture
 def analysed(tmp_path: Path, spark: SparkSession) -> Callable[[Plant], dict]:  # type: ignore[type-arg]
-    del spark  # is started before the analysis asks for it
+    del spark  # started before the analysis needs it
     return lambda plant: dict(quietly(make(tmp_path, plant).path))
 
 
-def test_consumers_that_stand_still_for_150_ms_make_the_figures_doubtful_that_this_reaches(
+def test_a_consumer_stall_of_150_ms_makes_affected_figures_doubtful(
     analysed: Callable[..., dict],  # type: ignore[type-arg]
 ) -> None:
     summary = analysed(stalled)

@@ -1,4 +1,4 @@
-"""Checks the stays of clients: planted histories are found exactly, and random ones are as plain Python has them."""
+"""Checks client stays: planted histories are found exactly, and random ones match plain Python."""
 
 import pyarrow as pa
 import pytest
@@ -35,7 +35,7 @@ def planted() -> pa.Table:
 
 
 def stays_of_group(planted: pa.Table, group: str) -> list[tuple[int, str, float, float, str]]:
-    """(client, broker, from, to, cause); seconds of the load."""
+    """Return (client, broker, from, to, cause), with times in seconds of the load."""
     rows = [row for row in planted.to_pylist() if row["group"] == group]
     return [(row["client"], row["broker"], row["from_ns"] / S, row["to_ns"] / S, row["cause"]) for row in rows]
 
@@ -84,7 +84,7 @@ KINDS = st.sampled_from(["attempt", "connected", "connected", "lost", "moved", "
 
 @st.composite
 def histories(draw: st.DrawFn) -> list[Row]:
-    """What clients may go through, sensible or not; no two events of a client at the same time."""
+    """Random client histories, plausible or not, without simultaneous events of a client."""
     rows: list[Row] = []
     for client in range(1, draw(st.integers(2, 16))):
         for at in draw(st.lists(st.integers(0, 40), unique=True, max_size=16)):

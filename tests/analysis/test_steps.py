@@ -1,4 +1,4 @@
-"""Checks what is told of each step of a load: planted counts and latencies give their figures back."""
+"""Checks the result of each step of a load, with planted counts and latencies."""
 
 from collections.abc import Mapping
 
@@ -17,12 +17,12 @@ WARM_UP_S = 3
 
 
 def rates(due: Mapping[int, int], received: Mapping[int, int]) -> pa.Table:
-    """What is due is sent and confirmed in the same second."""
+    """Messages are sent and confirmed in the second in which they are due."""
     return rates_table({"due": due, "sent": due, "acked": due, "received": received})
 
 
 def latency(due: Mapping[int, int]) -> pa.Table:
-    """A message that is due in second n of the load takes n + 1 ms; what was sent takes 900 ms to be confirmed."""
+    """A message due in second n of the load takes n + 1 ms. Confirmations take 900 ms."""
     return latency_table(
         latency_row(measure, at_s, ms, count, phase="load" if at_s >= 0 else "warm_up")
         for at_s, count in due.items()
@@ -31,7 +31,7 @@ def latency(due: Mapping[int, int]) -> pa.Table:
 
 
 def planned(first_per_s: int = 100, second_per_s: int = 200) -> dict[int, int]:
-    """Messages by second: of the warm-up, and of the two steps."""
+    """Messages by second, for the warm-up and the two steps."""
     return {at: first_per_s for at in range(-WARM_UP_S, 10)} | {at: second_per_s for at in range(10, 20)}
 
 
@@ -42,8 +42,8 @@ def results(
     return step_results(Asked(STEPS), rates(due, received), latency(due), load_s, copies)
 
 
-def test_a_load_that_comes_through_is_held_in_each_step_with_the_latencies_of_its_own_messages() -> None:
-    """Of the seconds by which the step is judged: so its row and its reason show the same p99."""
+def test_each_completed_step_is_held_with_its_own_latencies() -> None:
+    """Latencies come from the step's judged seconds, so its row and its reason show the same p99."""
     step_1, step_2 = results(planned())
     assert (step_1["from_s"], step_1["until_s"], step_2["from_s"], step_2["until_s"]) == (0, 10, 10, 20)
     assert [step["received_per_s"] for step in (step_1, step_2)] == [100, 200]
@@ -57,13 +57,13 @@ def test_a_load_that_comes_through_is_held_in_each_step_with_the_latencies_of_it
     assert step_2["held"]
 
 
-def test_a_broker_that_takes_no_more_than_150_a_second_holds_the_first_step_and_not_the_second() -> None:
+def test_a_broker_limited_to_150_per_second_holds_only_the_first_step() -> None:
     step_1, step_2 = results(planned(second_per_s=150))
     assert (step_1["held"], step_2["held"]) == (True, False)
     assert (step_2["received_per_s"], step_2["backlog"]) == (150, 500)
 
 
-def test_a_step_that_only_drains_what_the_one_before_it_left_is_not_held_until_it_has() -> None:
+def test_a_step_is_not_held_until_it_has_drained_the_previous_backlog() -> None:
     due = {at: 400 for at in range(-WARM_UP_S, 10)} | {at: 200 for at in range(10, 20)}
     received = {at: 300 for at in range(-WARM_UP_S, 20)}
     step_1, step_2 = step_results(Asked(parse_steps("400,200@10s")), rates(due, received), latency(due), 20.0, 1.0)
@@ -105,12 +105,12 @@ def test_a_load_without_steps_has_none() -> None:
 
 
 def searched(*held: bool) -> tuple[SearchedStep, ...]:
-    """What a search found of the two steps, the first one first."""
+    """A search's results for the two steps, in order."""
     return tuple(SearchedStep(10 * place, found, "seen live") for place, found in enumerate(held))
 
 
 def asked(p99_ms: float, found: tuple[SearchedStep, ...] = ()) -> list[StepResult]:
-    """All is received. Of the messages of the judged seconds the slowest hundredth took 10 and 20 ms."""
+    """All messages are received. The slowest hundredth in the judged seconds took 10 and 20 ms."""
     return step_results(Asked(STEPS, 0, p99_ms, found), rates(planned(), planned()), latency(planned()), 20.0, 1.0)
 
 
@@ -139,7 +139,7 @@ def test_nothing_is_claimed_of_unknown_rates() -> None:
 
 
 def test_what_a_stopped_producer_should_have_sent_is_due() -> None:
-    """It has no record of that: the schedule tells."""
+    """The due messages come from the schedule, as they are not recorded."""
     sent = planned(second_per_s=150)
     step_1, step_2 = step_results(Asked(STEPS, 4), rates(sent, sent), latency(sent), 20.0, 1.0)
     assert (step_1["held"], step_2["held"]) == (True, False)

@@ -30,7 +30,7 @@ BLOCKS = 64
 
 
 def in_many_blocks(recorder: Recorder) -> None:
-    """Messages of 64 blocks, one of which is lost and one of which is received twice."""
+    """Messages of 64 blocks. One message is lost and another is received twice."""
     for block in range(BLOCKS):
         send(recorder, block * SEQS_PER_BLOCK, due_of(block))
         if block != 5:
@@ -39,7 +39,7 @@ def in_many_blocks(recorder: Recorder) -> None:
 
 
 def sealed(parent: Path, parts: int, monkeypatch: pytest.MonkeyPatch) -> RunDirectory:
-    """A sealed run whose files and analysis have so many parts."""
+    """Create a sealed run with this number of parts in its files and analysis."""
     for module in ("records.reader", "analysis.jobs"):
         monkeypatch.setattr(f"{module}.parts_{'for' if module == 'records.reader' else 'of'}", lambda _: parts)
     directory = make(parent, in_many_blocks)
@@ -67,7 +67,7 @@ def test_a_uri_gives_the_results_of_the_folder(
     there = RunDirectory(tmp_path / ODD_NAME)
     shutil.copytree(here.path, there.path)
     summary = quietly(here.path)
-    shutil.rmtree(here.events_path)  # nobody can read the events here
+    shutil.rmtree(here.events_path)  # no process can read the events here
     assert jobs.analyse(f"file://{there.path}", progress=lambda _: None) == summary
     assert there.summary_path.read_bytes() == here.summary_path.read_bytes()
     for name in RESULT_TABLES:
@@ -80,7 +80,7 @@ def test_a_uri_gives_the_results_of_the_folder(
 
 def _change_rows(file: Path) -> None:
     content = bytearray(file.read_bytes())
-    content[40] ^= 1  # inside of the first row group
+    content[40] ^= 1  # inside the first row group
     file.write_bytes(content)
 
 
@@ -161,7 +161,7 @@ def test_tasks_receive_the_rows_of_their_parts(
     )
     pieces = [batch for batch in event_files._cutter(parts, tasks)().eval(whole)]
     rows = pa.Table.from_batches(pieces).to_pylist()
-    random.Random(1).shuffle(rows)  # a shuffle keeps no order
+    random.Random(1).shuffle(rows)  # a shuffle has no order
     for task in range(tasks):
         of_task = pa.Table.from_pylist([row for row in rows if row["task"] == task], event_files.PIECES)
         received = ReceivedFiles(of_task.to_batches())

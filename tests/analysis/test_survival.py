@@ -1,4 +1,4 @@
-"""Checks which messages a fault lost, and where in each producer's sequence they are."""
+"""Checks which messages a fault lost, and their position in each producer's sequence."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -29,7 +29,7 @@ EXPECTED = {
 
 
 def rows_of(fates: Sequence[str], producer: int = 1, broker: str = "a") -> list[dict[str, Any]]:
-    """A message each ms, the last one confirmed just before the fault. ``fates``: one letter for each message.
+    """One message per ms, the last one confirmed just before the fault. ``fates``: one letter per message.
 
     r: received before the fault. s: received after it. f: found on a queue. l: lost. u: unaccounted for,
     as not every place was searched. d: in doubt. c: received after it, and confirmed after it.
@@ -89,20 +89,20 @@ def test_messages_of_other_brokers_were_not_at_risk() -> None:
 
 
 def test_each_producer_has_a_sequence_of_its_own() -> None:
-    """A later message of another producer is no hole."""
+    """A surviving later message of another producer does not make a hole."""
     rows = found([*rows_of("sll", producer=1), *rows_of("sssss", producer=2), *rows_of("ll", producer=3)])
     assert survival(rows) == Survival(at_risk=10, gone=4, lost_tails=1, lost_whole=1, oldest_lost_s=0.002)
 
 
 def test_a_lost_message_belongs_to_its_first_fault() -> None:
-    """What survived the first fault is at risk again at the second one, and what was lost is not."""
+    """Messages that survived the first fault are at risk again at the second fault; lost messages are not."""
     later = FaultSpan(2, "power-loss", "a", BEGAN_NS + 30 * S, BEGAN_NS + 50 * S)
     rows = found(rows_of("fl"), (FAULT, later))
     assert rows.select("fault", "seq", "lost").rows() == [(1, 0, False), (1, 1, True), (2, 0, False)]
 
 
 def test_faults_of_others_take_no_lost_message() -> None:
-    """Consumers that were away when the broker lost power did not lose its messages."""
+    """Consumers that were disconnected at the power loss did not lose the broker's messages."""
     away = FaultSpan(1, "away", "consumers", BEGAN_NS - 8 * S, BEGAN_NS + 25 * S, BEGAN_NS - 8 * S)
     rows = found(rows_of("fl"), (away, replace(FAULT, number=2)))
     assert rows.select("fault", "seq", "lost").rows() == [(2, 0, False), (2, 1, True)]
@@ -113,7 +113,7 @@ FATES = st.text("rsflud", max_size=12)
 
 @given(st.lists(FATES, max_size=4), st.integers(1, 3))
 def test_any_losses_are_counted_as_in_plain_python(all_fates: list[str], parts: int) -> None:
-    """Also of a run whose messages are divided over several parts."""
+    """The same holds for a run with several parts."""
     rows = found([row for producer, fates in enumerate(all_fates) for row in rows_of(fates, producer)])
     of_parts = [by_sequence(rows.filter(pl.col("seq") % parts == part)) for part in range(parts)]
     kinds = [kind_of(fates) for fates in all_fates]
@@ -128,7 +128,7 @@ def test_any_losses_are_counted_as_in_plain_python(all_fates: list[str], parts: 
 
 
 def kind_of(fates: str) -> str:
-    """Where the losses of one sequence are; empty if there is none."""
+    """Return the position of the losses in one sequence; empty without losses."""
     there = [fate in "lu" for fate in fates if fate in "sflu"]
     if not any(there):
         return ""

@@ -45,9 +45,9 @@ def make_run(
     received: int | None = None,
     stalls: int | None = None,
 ) -> RunDirectory:
-    """A run. Two workers send, the master receives; one fault, which did nothing.
+    """A run: two workers send, the master receives, and one fault has no effect.
 
-    ``begun``: what the first worker counted. ``received``: what the master did. ``stalls``: rows that the first worker
+    ``begun``: the first worker's counts. ``received``: the master's counts. ``stalls``: rows that the first worker
     recorded.
     """
     workers = [ProcessInfo(f"worker-{n}", n, "here", 0, 0, begun=begun if n == 1 else None) for n in (1, 2)]
@@ -73,7 +73,7 @@ def make_run(
 
 @cache
 def made() -> tuple[RunDirectory, RunDirectory, Summary]:
-    """Two runs with other latencies, and the summary of the first."""
+    """Two runs with different latencies, and the summary of the first."""
     folder = TemporaryDirectory()
     FOLDERS.append(folder)
     run, other = make_run(Path(folder.name), "run-a"), make_run(Path(folder.name), "run-b", late_ms=7)
@@ -81,7 +81,7 @@ def made() -> tuple[RunDirectory, RunDirectory, Summary]:
 
 
 FOLDERS: list["TemporaryDirectory[str]"] = []
-"""They go as this process ends."""
+"""They are deleted when this process ends."""
 
 
 @pytest.fixture
@@ -95,7 +95,7 @@ def other() -> RunDirectory:
 
 
 def copy_of(run: RunDirectory, parent: Path) -> RunDirectory:
-    """A copy by another name, which is legal."""
+    """A copy with another name, which is legal."""
     return RunDirectory(Path(shutil.copytree(run.path, parent / "copy")))
 
 
@@ -105,7 +105,7 @@ def analysed(run: RunDirectory, parts: int = 1) -> Summary:
 
 
 def reasons(run: RunDirectory, parts: int = 1) -> list[str]:
-    """Of an invalid run."""
+    """Return the reasons of an invalid run."""
     summary = analysed(run, parts)
     assert summary["verdict"] == "invalid"
     return summary["reasons"]
@@ -188,7 +188,7 @@ def test_a_renamed_file_is_named(run: RunDirectory) -> None:
 
 
 def rewrite(path: Path, change: Callable[[pa.Table], pa.Table]) -> None:
-    """Change the rows and keep the metadata, as a tool that edits Parquet does."""
+    """Change the rows and keep the metadata, like a tool that edits Parquet files."""
     table = pq.read_table(path)
     pq.write_table(change(table).replace_schema_metadata(table.schema.metadata), path)
 
@@ -206,7 +206,7 @@ def test_edited_rows_are_named(run: RunDirectory) -> None:
 @pytest.mark.parametrize(("table", "process"), [("sends", "worker-1"), ("stalls", "worker-1"), ("faults", "master")])
 @pytest.mark.parametrize("parts", [1, 4])
 def test_changed_bytes_of_rows_are_named(run: RunDirectory, table: str, process: str, parts: int) -> None:
-    """Of a table that each part reads its share of, and of tables that are read whole."""
+    """Covers a table of which each part reads its share, and tables that are read whole."""
     path = run.events(table) / f"{process}.parquet"
     content = bytearray(path.read_bytes())
     content[40] ^= 1
@@ -232,7 +232,7 @@ def test_an_edited_seal_is_named(run: RunDirectory) -> None:
 @pytest.mark.parametrize("key", ["checks", "users", "phases", "problems", "state", "processes", "sha256"])
 @pytest.mark.parametrize("sealed", [True, False])
 def test_an_edited_run_json_is_named(tmp_path: Path, key: str, sealed: bool) -> None:
-    """Before the first analysis too, as after `--analyse-later`."""
+    """This also applies before the first analysis, for example after `--analyse-later`."""
     run = make_run(tmp_path, "run-a", sealed=sealed)
     edit_run(run, key)
     assert f"run.json: was edited, as its own digest does not match: {RESTORE}" in reasons(run)
@@ -271,7 +271,7 @@ def test_a_run_json_in_another_format_passes(run: RunDirectory) -> None:
 
 
 def test_a_file_without_row_group_digests_is_named(run: RunDirectory) -> None:
-    """By whoever seals it again: without them, nobody would see that its rows were changed."""
+    """A run could be sealed again. Without row digests, changed rows would then be undetected."""
     path = run.events("receipts") / "master.parquet"
     rewrite(path, lambda rows: rows)
     listed = read_seal(run)
@@ -316,7 +316,7 @@ def test_other_rows_than_were_recorded_are_named(tmp_path: Path, stalls: int, re
 
 
 def test_sends_on_record_twice_are_named(tmp_path: Path) -> None:
-    """Two processes recorded the same attempts, so the seal fits."""
+    """Two processes recorded the same attempts, so the seal matches."""
     run = RunDirectory.create(tmp_path, "run-a")
     run.write_run(replace(INFO, run_id="run-a"))
     for process in ("master", "worker-1"):
@@ -378,7 +378,7 @@ def test_a_stream_of_another_run_is_rejected(tmp_path: Path) -> None:
 
 
 def test_a_run_of_the_version_before_is_unknown(tmp_path: Path) -> None:
-    """Its files neither name their run nor have a seal, so a copied file cannot be told from one of its own."""
+    """Its files neither name their run nor have a seal, so a copied file looks like an original."""
     run = RunDirectory.create(tmp_path, "run-a")
     run.write_run(replace(INFO, run_id="run-a", schema_version=UNSEALED_VERSION))
     for table, recorded in as_before(tmp_path).items():
@@ -395,7 +395,7 @@ def test_a_run_of_the_version_before_is_unknown(tmp_path: Path) -> None:
 
 
 def as_before(parent: Path) -> dict[str, pa.Table]:
-    """The event tables as version 4 left them."""
+    """Convert the event tables to version 4."""
     run = RunDirectory.create(parent, "before")
     recorder = Recorder(run, "master")
     for seq in range(100):
@@ -419,7 +419,7 @@ def all_files(run: RunDirectory) -> list[str]:
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_any_single_change_is_invalid_or_harmless(data: st.DataObject) -> None:
-    """Harmless: the summary is the same to the byte. Otherwise a reason names the file or the seal."""
+    """If harmless, the summary is identical. Otherwise, a reason names the file or the seal."""
     run_a, other, before = made()
     with TemporaryDirectory() as folder:
         run = copy_of(run_a, Path(folder))
@@ -437,7 +437,7 @@ def drop(run: RunDirectory, other: RunDirectory, file: Path, data: st.DataObject
 
 
 def copy(run: RunDirectory, other: RunDirectory, file: Path, data: st.DataObject) -> None:
-    """Also into the folder of another table."""
+    """It may also be moved to another table's folder."""
     table = data.draw(st.sampled_from(sorted(EVENT_TABLES)), "to table")
     shutil.copy(file, run.events(table) / f"copy-of-{file.name}")
 
@@ -464,7 +464,7 @@ def repeat_rows(run: RunDirectory, other: RunDirectory, file: Path, data: st.Dat
 
 
 def flip(run: RunDirectory, other: RunDirectory, file: Path, data: st.DataObject) -> None:
-    """One bit of one byte."""
+    """Flip one bit of one byte."""
     content = bytearray(file.read_bytes())
     content[data.draw(st.integers(0, len(content) - 1), "byte")] ^= 1 << data.draw(st.integers(0, 7), "bit")
     file.write_bytes(content)

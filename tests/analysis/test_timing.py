@@ -1,4 +1,4 @@
-"""Checks which latency figures are marked doubtful, and the reason that is given."""
+"""Checks which latency figures are marked doubtful, and the given reason."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ figures = st.one_of(st.none(), milliseconds)
 
 
 def latency(**changed: Any) -> Latency:
-    """5 ms for every figure that is not told."""
+    """All figures that are not given are 5 ms."""
     return Latency(count=1_000, negative=0, **(dict.fromkeys(FIGURES, 5.0) | changed))
 
 
@@ -35,14 +35,14 @@ latencies = st.fixed_dictionaries(dict.fromkeys(FIGURES, figures)).map(lambda ch
 
 
 def judged(less_own: Latency, clocks: Clocks = NO_CLOCKS, **measures: Latency) -> Timing:
-    """``less_own``: of due to received."""
+    """``less_own``: figures from due to received."""
     return judge_timing({**dict.fromkeys(WORDS, latency()), **measures}, {FROM_DUE: less_own}, clocks)
 
 
 @pytest.mark.parametrize(
     ("value_ms", "other_ms", "apart"),
     [
-        (1.0, 0.81, False),  # below 2 ms it is the 0.2 ms that counts
+        (1.0, 0.81, False),  # below 2 ms, the limit is 0.2 ms
         (1.0, 0.79, True),
         (100.0, 90.1, False),
         (100.0, 89.9, True),
@@ -98,7 +98,8 @@ def test_the_example_is_the_median_rather_than_the_smallest() -> None:
     )
 
 
-def test_clocks_that_may_differ_by_more_than_a_tenth_make_figures_between_processes_doubtful() -> None:
+def test_clock_errors_above_a_tenth_make_figures_doubtful() -> None:
+    """Only figures between processes are doubtful."""
     timing = judged(latency(), Clocks(error_bound_ms=1.0), sent_to_received=latency(max=11.0))
     between = {metric(measure, figure) for measure in ("due_to_received", "sent_to_received") for figure in FIGURES}
     assert set(timing["doubtful"]) == between - {"latency_ms.sent_to_received.max"}
@@ -107,7 +108,8 @@ def test_clocks_that_may_differ_by_more_than_a_tenth_make_figures_between_proces
     assert timing["note"].startswith("Do not rely on these latencies: due → received min, p50,")
 
 
-def test_durations_that_no_clock_error_explains_make_all_that_comes_after_them_doubtful() -> None:
+def test_impossible_durations_make_all_dependent_figures_doubtful() -> None:
+    """No clock error explains them."""
     timing = judged(latency(), Clocks(0.5, {"sent_to_received": 3}))
     assert {name.split(".")[1] for name in timing["doubtful"]} == {"due_to_received", "sent_to_received"}
     assert "the clocks disagree: 3 durations are negative beyond their error bound of 0.5 ms" in timing["note"]
@@ -123,7 +125,7 @@ def test_a_clock_that_moved_is_a_reason_in_its_own_words() -> None:
 NOT_HELD = "the offered rate was not held, and the machine was the limit"
 
 
-def test_a_backlog_that_the_brokers_did_not_make_makes_every_figure_of_its_measure_doubtful() -> None:
+def test_a_backlog_not_caused_by_brokers_makes_its_measure_doubtful() -> None:
     measured = dict.fromkeys(WORDS, latency(p99_99=None))
     timing = judge_timing(measured, {}, NO_CLOCKS, {FROM_DUE: NOT_HELD})
     changed = [figure for figure in FIGURES if figure != "p99_99"]
@@ -134,7 +136,7 @@ def test_a_backlog_that_the_brokers_did_not_make_makes_every_figure_of_its_measu
     )
 
 
-def test_outages_and_times_of_recovery_that_there_are_are_doubtful_and_counts_of_messages_are_not() -> None:
+def test_outages_and_recovery_times_are_doubtful_but_message_counts_are_not() -> None:
     spread = OutageSpread(p50=None, max=7.0)
     changed: Any = dict.fromkeys(("outage_ms", "producers_outage_ms", "consumers_outage_ms", "reconnect_ms"), spread)
     changed |= dict.fromkeys(("late", "throughput_back_s", "backlog_highest", "lost", "duplicated"), 3)

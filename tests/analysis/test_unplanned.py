@@ -1,4 +1,4 @@
-"""Checks that outages which nobody planned are found: planted silences and lost connections give their times back."""
+"""Checks that unplanned outages are found, with planted silences and lost connections."""
 
 from collections.abc import Callable
 from functools import partial
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.spark
 Planted = Callable[..., RunDirectory]
 FROM_NS, UNTIL_NS = LOAD_NS + 4 * S, LOAD_NS + 7_300 * MS
 SILENCE: Unplanned = {"broker": "a", "what": "silent", "from_s": 3.992, "until_s": 7.3, "clients": 1}
-"""The last message before it was due 10 ms before, and confirmed 2 ms later."""
+"""The last message before the silence was due 10 ms earlier and was confirmed after 2 ms."""
 
 
 @pytest.fixture
@@ -36,7 +36,7 @@ def after_the_silence(at_ns: int) -> int:
 
 
 def stopped(recorder: Recorder, *, confirms: bool = False) -> None:
-    """Broker a does nothing for 3.3 s, so nothing comes to broker b. ``confirms``: it is b that does nothing."""
+    """Broker a is silent for 3.3 s, so nothing reaches broker b. ``confirms``: b is silent instead."""
     for seq in range(1_000):
         due_ns = due_of(seq)
         settled_ns = due_ns + 2 * MS if confirms else after_the_silence(due_ns) + 2 * MS * (due_ns < FROM_NS)
@@ -126,7 +126,7 @@ def test_connections_lost_without_a_fault_are_an_outage_until_the_last_is_back(
 
 
 def frozen_to_the_end(recorder: Recorder, *, from_ns: int = FROM_NS) -> None:
-    """Broker a answers nothing any more, and nothing comes from it."""
+    """Broker a stops answering and delivering."""
     for seq in range(1_000):
         due_ns = due_of(seq)
         answered = due_ns < from_ns
@@ -167,7 +167,7 @@ def test_a_load_that_has_nothing_more_to_send_is_no_outage(spark: SparkSession, 
 
 
 def test_a_broker_frozen_with_its_consumers_is_named(spark: SparkSession, planted: Planted) -> None:
-    """All messages are confirmed by a, and wait there: b, where the consumer is, takes none of them any more."""
+    """a confirms all messages, and they wait there: the consumer's broker b no longer takes any of them."""
 
     def plant(recorder: Recorder, *, found: bool) -> None:
         recorder.connection(7, "consumers", "stomp", ConnectionEvent("b", "connected", LOAD_NS - S, ""))

@@ -1,4 +1,4 @@
-"""Checks which messages were due and never sent: planted producers that stop, of every kind of schedule."""
+"""Checks which messages were due but never sent, with planted producers that stop in every kind of schedule."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -41,7 +41,7 @@ STEPPED = replace(
 
 
 def schedule_of(info: RunInfo, number: int) -> Schedule:
-    """As the producer of that number keeps it."""
+    """Return the schedule of the producer with that number."""
     phase_ns = random_phase_ns(10.0, info.seed, number)
     schedule = Schedule(WARM_UP_NS, 10.0, phase_ns)
     if info.rate_steps:
@@ -56,7 +56,7 @@ def members(*, consumer: int = 9) -> pl.DataFrame:
 
 
 def sent(info: RunInfo, until_s: Mapping[int, float]) -> pl.DataFrame:
-    """What is on record if each producer sent all that was due by then (in seconds of the load), and no more."""
+    """Return the recorded messages if each producer sent exactly the messages due by then (in seconds of the load)."""
     rows = []
     for number in PRODUCERS:
         schedule, slot = schedule_of(info, number), 0
@@ -89,7 +89,7 @@ def test_a_producer_that_ends_is_named_with_the_second() -> None:
     st.dictionaries(st.sampled_from(PRODUCERS), st.floats(-3, LOAD_S), max_size=3),
 )
 def test_every_due_message_was_sent_or_is_found(info: RunInfo, until_s: dict[int, float]) -> None:
-    """By second, whenever the producers ended; and each of them is named that ended before the last moments."""
+    """Unsent messages are found by second for any end time. Producers that ended early are named."""
     answer, due = found(info, until_s), Counter[int]()
     for number, ends_s in until_s.items():
         schedule, slot = schedule_of(info, number), 0
@@ -104,7 +104,7 @@ def test_every_due_message_was_sent_or_is_found(info: RunInfo, until_s: dict[int
 
 
 def test_messages_that_the_load_generator_counted_end_no_producer() -> None:
-    """The brokers kept a producer waiting until the end, or it was too slow: the run says so already."""
+    """Brokers blocked a producer until the end, or the producer was too slow. The run already reports this."""
     for counted in ("withheld", "missed"):
         answer = found(replace(INFO, **{counted: 140}), {1: 6.2})  # type: ignore[arg-type]
         assert (answer.ended_early, sum(answer.by_second.values())) == ((), pytest.approx(138, abs=1))
@@ -112,14 +112,14 @@ def test_messages_that_the_load_generator_counted_end_no_producer() -> None:
 
 
 def test_a_message_that_was_begun_and_not_written_ends_no_producer() -> None:
-    """Its broker was gone until the end: no row says that it was begun, and the process has counted it."""
+    """Its broker was down until the end: no row records that the send began, but the process counted it."""
     (main,) = INFO.processes
     gone = replace(INFO, withheld=136, processes=(replace(main, begun=692, settled=690),))
     assert found(gone, {1: 6.2}).ended_early == ()
 
 
 def test_producers_that_failed_had_shares_of_a_count() -> None:
-    """Of 400 messages, the first of three producers had 134. It failed; the others sent 133 each, which is all."""
+    """Of 400 messages, the first of three producers had 134 and failed. The others sent all of their 133 each."""
     info = replace(INFO, options={"messages": 400}, failed_producers=(0,))
     info = replace(info, phases=replace(INFO.phases, load_ended_ns=LOAD_NS + 60 * S))
     rows = [(0, 20, WARM_UP_NS), (1, 133, WARM_UP_NS), (2, 133, WARM_UP_NS)]
@@ -158,7 +158,7 @@ def test_a_message_missing_in_the_middle_is_never_sent() -> None:
 
 @given(st.integers(3, 600), st.integers(0, 5))
 def test_a_load_by_count_owes_exactly_its_messages(messages: int, lost: int) -> None:
-    """Whatever the shares of the producers: they add up to the messages of the load."""
+    """The producers' shares add up to the messages of the load."""
     info = replace(INFO, options={"messages": messages}, phases=replace(INFO.phases, load_ended_ns=LOAD_NS + 60 * S))
     counts = [messages // 3 + (number < messages % 3) for number in PRODUCERS]
     lost = min(lost, counts[1])

@@ -1,4 +1,4 @@
-"""Checks the verdict of a run, and the reasons that are given for it."""
+"""Checks the verdict of a run and its reasons."""
 
 import dataclasses
 import math
@@ -41,7 +41,7 @@ SAID = f"the load was aborted after 12.0 s by --abort-on '{P99} > 500', as {P99}
 
 
 def aborted_as(abort: Abort, analysed: float | None, doubtful: dict[str, str] | None = None) -> tuple[str, list[str]]:
-    """Verdict and reasons of an otherwise good run that was aborted. ``analysed``: the figure by the analysis."""
+    """Return verdict and reasons of an otherwise good aborted run. ``analysed``: the analysed figure."""
     results = aborted([abort], {"latency_ms": {"due_to_received": {"p99": analysed}}})
     evidence = dataclasses.replace(GOOD, aborts=[abort], aborted=results, doubtful=doubtful or {})
     return judge(evidence).verdict, list(judge(evidence).reasons)
@@ -67,7 +67,7 @@ def test_an_abort_that_the_analysis_refutes_is_unknown() -> None:
 
 
 def test_an_abort_that_counted_the_warm_up_fails() -> None:
-    """The analysis leaves the warm-up out, so it cannot refute a figure that includes it."""
+    """The analysis excludes the warm-up, so it cannot refute a figure that includes it."""
     verdict, (reason,) = aborted_as(dataclasses.replace(ABORT, in_warm_up=True, with_warm_up=True), None)
     assert verdict == "fail"
     assert reason.startswith("the run was aborted in its warm-up after 12.0 s by --abort-on")
@@ -108,7 +108,7 @@ CASES = {
         "fail",
         "no message was received, though brokers confirmed 4: of 4 expected receptions, 3 lost, 1 left on a queue",
     ),
-    "nothing received by a topic that nobody had subscribed to": (
+    "nothing received from a topic without subscriptions": (
         {"messages": Messages(**{**NOTHING, "sent": 4, "acked": 4})},  # type: ignore[typeddict-item]
         "invalid",
         "no message was received: nothing was measured",
@@ -127,7 +127,8 @@ CASES = {
         {"foreign": "40 received from queue://orders at broker-1"},
         "unknown",
         "other clients sent messages to the run's destinations, so the load was not the scenario's own: 40 received "
-        "from queue://orders at broker-1; stop those clients, or use destinations and brokers that no other client uses",
+        "from queue://orders at broker-1; stop those clients, or use destinations and brokers that no other client "
+        "uses",
     ),
     "all in the warm-up": (
         {"lag": Lag(p50=None, p99=None, p99_9=None, max=None, blocked_slots=0)},
@@ -180,7 +181,8 @@ def test_each_fact_gives_its_verdict_and_says_so(case: str) -> None:
     assert words in judged.reasons[0]
 
 
-def test_interrupted_goes_before_invalid_before_fail_before_unknown_and_all_reasons_stay() -> None:
+def test_verdicts_have_a_precedence_and_keep_all_reasons() -> None:
+    """Interrupted comes before invalid, fail and unknown."""
     evidence = dataclasses.replace(GOOD, checks=(FAILED, UNKNOWN))
     assert judge(evidence).verdict == "fail"
     evidence = dataclasses.replace(evidence, problems=("a worker was lost",))
@@ -197,7 +199,7 @@ def test_without_lag_figures_nothing_is_said_about_lateness_but_it_is_no_pass() 
     assert not any("late" in reason.split() for reason in judgement.reasons)
 
 
-def test_a_late_generator_and_doubtful_figures_without_a_check_on_them_leave_the_run_a_pass() -> None:
+def test_a_late_generator_and_unchecked_doubtful_figures_still_pass() -> None:
     late = dataclasses.replace(GOOD, lag=VERY_LATE, doubtful={P99: ITS_DOUBT})
     assert (judge(late).verdict, judge(late).reasons) == ("pass", ())
 

@@ -15,7 +15,7 @@ from records.rundir import RunDirectory
 
 
 def results_of(directory: RunDirectory, parts: int = 1, topics: Sequence[Topic] = TOPICS) -> Results:
-    """What the topics find in a run that is divided into so many parts."""
+    """Return the topics' results for a run with this number of parts."""
     written: dict[str, list[pa.Table]] = {}
 
     def compute(_purpose: str, tables: Mapping[str, RowsOfPart]) -> MergedTables:
@@ -45,7 +45,7 @@ def merged_here(rows: MergedRows, names: tuple[str, ...]) -> Merged:
 
 
 def facts_of(directory: RunDirectory, parts: int) -> RunFacts:
-    """What each part of a run is told."""
+    """Return the run-level facts that every part receives."""
 
     def compute(_purpose: str, _tables: Mapping[str, RowsOfPart]) -> MergedTables:
         raise AssertionError("no table of this run is computed")
