@@ -11,14 +11,16 @@ from records.percentiles import quantiles_ns
 from records.units import NS_PER_MS, NS_PER_S
 
 KEPT_S = 120
+STALE_AFTER_S = 2.0
+"""If no message arrived for this long, the last latency no longer holds: the line ends."""
 
 
 @dataclass(frozen=True)
 class Moment:
     """Rates since the previous moment. ``load_s``: seconds of the load, negative in the warm-up.
 
-    ``p50_ms``, ``p99_ms``: from due to received, of the last whole second; None if not known. ``connections``: clients
-    by broker.
+    ``p50_ms``, ``p99_ms``: from due to received, of the last whole second; None if not known, or if nothing was
+    received lately, as after the load. ``connections``: clients by broker.
     """
 
     load_s: float
@@ -45,6 +47,7 @@ class History:
     moments: deque[Moment] = field(default_factory=lambda: deque(maxlen=KEPT_S))
     _run_id: str = ""
     _before: tuple[int, int, int] | None = None  # (now_ns, sent, received)
+    _newest: tuple[int | None, int] = (None, 0)  # newest second with a latency, and when it was first seen
 
     def note(self, snapshot: Snapshot | None) -> None:
         """Record a moment of the run. Times before its start signal and after its end are ignored."""
@@ -54,9 +57,13 @@ class History:
         if snapshot is None or snapshot.over or snapshot.window is None:
             self._before = None
             return
+        newest = max(snapshot.tally.live.seconds(RECEIVED), default=None)
+        if newest != self._newest[0]:
+            self._newest = (newest, snapshot.now_ns)
+        is_stale = snapshot.now_ns - self._newest[1] >= STALE_AFTER_S * NS_PER_S
         now = (snapshot.now_ns, snapshot.tally.sent, snapshot.tally.received)
         if self._before is not None and now[0] > self._before[0]:
-            self.moments.append(_moment(snapshot, self._before, now))
+            self.moments.append(_moment(snapshot, self._before, now, is_stale))
         self._before = now
 
     def as_json(self, faults: tuple[FaultState, ...]) -> dict[str, object]:
@@ -67,10 +74,12 @@ class History:
         }
 
 
-def _moment(snapshot: Snapshot, before: tuple[int, int, int], now: tuple[int, int, int]) -> Moment:
+def _moment(
+    snapshot: Snapshot, before: tuple[int, int, int], now: tuple[int, int, int], latency_is_stale: bool
+) -> Moment:
     assert snapshot.window is not None
     passed_s = (now[0] - before[0]) / NS_PER_S
-    seconds = snapshot.tally.live.seconds(RECEIVED)
+    seconds = {} if latency_is_stale else snapshot.tally.live.seconds(RECEIVED)
     last = sorted(seconds)[-2:-1]  # the newest second may still grow
     p50_ns, p99_ns = quantiles_ns(seconds[last[0]] if last else {}, [0.5, 0.99])
     connections = dict.fromkeys(snapshot.brokers, 0)

@@ -367,8 +367,9 @@ class Options:
     connections: str | None = option(
         "--connections",
         CLIENTS,
-        "one connection per client (the default of all scenarios), pooled within a group, or per-message: producers "
-        "connect for each message, as serverless functions do, and each consumer has one connection",
+        "connections of the clients: one for each client (the default of all scenarios), pooled within a group, or "
+        "per-message: producers connect for each message, as serverless functions do, and each consumer has one "
+        "connection",
         choices=CONNECTION_MODES,
         sets="users.connections",
     )
@@ -378,8 +379,8 @@ class Options:
     pool_size: int | None = option(
         "--pool-size",
         CLIENTS,
-        "with --connections pooled: number of connections that a group's producers share in each process, and also its "
-        "consumers",
+        "number of connections that a group's producers share in each process, and also its consumers (with "
+        "--connections pooled)",
         bounds=Bounds(1, MOST_CLIENTS),
         sets="users.pool_size",
     )

@@ -24,7 +24,7 @@ from harness.live.guard import Guard, report_refusal
 from harness.live.model import LiveModel
 from harness.live.pages import PREFIX, pages
 from harness.live.view import phase, summary_rows
-from harness.web import form
+from harness.web import fields, form
 from records.errors import UserError
 from topologies.model.spelling import shortened
 
@@ -126,10 +126,26 @@ class Web:
         return jsonify(report)
 
     def index(self, response: Response) -> Response:
-        """Add our script to Locust's page, and remove its advice to set a host, as the topology has the addresses."""
+        """Add our script and the form's style to Locust's page.
+
+        Its advice to set a host goes, as the topology has the addresses.
+        """
         page = response.get_data().replace(b'"missing_host_warning": true', b'"missing_host_warning": false')
+        style = fields.style(self._environment.web_ui.template_args["extra_options"]).encode()
+        page = page.replace(b"</head>", style + b"</head>", 1)
         response.set_data(page.replace(b"</body>", SCRIPT, 1))
         return response
+
+
+def _arrange_fields(web_ui: Any) -> None:
+    """Locust reads the options of its form again for each page."""
+    read = web_ui.update_template_args
+
+    def update() -> None:
+        read()
+        web_ui.template_args["extra_options"] = fields.arranged(web_ui.template_args["extra_options"])
+
+    web_ui.update_template_args = update
 
 
 def register(environment: Any, bench: Bench, live: LiveModel, runs: Path) -> Web:
@@ -139,6 +155,7 @@ def register(environment: Any, bench: Bench, live: LiveModel, runs: Path) -> Web
     web_ui.app.jinja_env.policies["json.dumps_kwargs"] = {
         "sort_keys": False
     }  # the form has options in their declared order
+    _arrange_fields(web_ui)
     guarded = web_ui.auth_required_if_enabled
     web_ui.template_args |= {
         "extended_tabs": [{"title": "Brokers", "key": PREFIX}],

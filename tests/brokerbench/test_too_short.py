@@ -3,9 +3,13 @@
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from brokerbench.cli import main
+from brokerbench.compare import command
 from brokerbench.compare.making import too_short
 from brokerbench.compare.session import Session
+from records.errors import UserError
 from reports.comparison.metrics import METRICS
 
 P99 = METRICS["latency_ms.due_to_received.p99"]
@@ -43,3 +47,21 @@ def test_rates_take_no_number_of_messages(tmp_path: Path, messages: float | None
     """None: if the rate changes, the number of messages is not known in advance."""
     assert not too_short(session(tmp_path), [arm(messages)], [RATE])
     assert not too_short(session(tmp_path), [arm(None)], [P99])
+
+
+def test_compare_warns_of_600_messages_before_it_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The whole command up to its first run: 60 messages per second for 10 s, and the p99 as the figure."""
+
+    def start(*_: object) -> list[Path]:
+        raise UserError("the first run begins")
+
+    monkeypatch.setattr(command, "make", start)
+    arguments = ["compare", "--scenario", "steady", "--topologies", "single,source-and-sink", "-t", "10s"]
+    result = CliRunner().invoke(
+        main, [*arguments, "--runs", str(tmp_path), "--", "--runtime", "memory", "--rate", "60"]
+    )
+    assert "the first run begins" in result.output.splitlines()[-1]
+    assert result.output.splitlines()[-2] == (
+        "steady: latency_ms.due_to_received.p99 takes 1,000 messages in each run, and a run has about 600, so there "
+        "will be no verdict on it: make each run longer, with -t 20s, or choose another figure by --primary"
+    )

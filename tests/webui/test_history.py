@@ -44,6 +44,25 @@ def test_latencies_are_those_of_the_last_whole_second() -> None:
     assert history.moments[0].p99_ms == pytest.approx(80, rel=0.01)
 
 
+def test_latency_ends_when_nothing_arrives() -> None:
+    """After the load the last value is not repeated; it is there again once messages arrive again."""
+    history, tally = History(), Tally()
+    tally.live.begin(0)
+
+    def shown_at(at_s: float) -> float | None:
+        history.note(snapshot(now_ns=NOW_NS + round(at_s * NS_PER_S), tally=tally))
+        return history.moments[-1].p99_ms
+
+    for at_s in (0, 1, 2):
+        tally.live.received(at_s * NS_PER_S, 10 * MS)
+        history.note(snapshot(now_ns=NOW_NS + at_s * NS_PER_S, tally=tally))
+    assert shown_at(3.5) == pytest.approx(10, rel=0.01)
+    assert [shown_at(at_s) for at_s in (4, 5, 60)] == [None, None, None]
+    tally.live.received(61 * NS_PER_S, 10 * MS)
+    tally.live.received(62 * NS_PER_S, 10 * MS)
+    assert shown_at(62) == pytest.approx(10, rel=0.01)
+
+
 def test_only_two_minutes_of_one_run_are_kept() -> None:
     history = History()
     for at_s in range(KEPT_S + 30):

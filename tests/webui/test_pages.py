@@ -2,7 +2,8 @@
 
 import pytest
 
-from harness.options.declarations import OPTIONS
+from harness.options.declarations import OPTIONS, SECTIONS
+from harness.web.fields import arranged, style
 from tests.webui.conftest import Making, Ui, start
 from tests.webui.snapshots import snapshot
 from tests.webui.test_finished import make_run
@@ -145,11 +146,29 @@ def test_whoever_has_not_logged_in_starts_stops_and_sees_nothing(make_ui: Making
     assert (ui.bench.started, ui.bench.stops) == ([], 0)
 
 
-def test_the_form_has_options_in_declared_order(ui: Ui) -> None:
+def test_the_form_has_options_in_groups(ui: Ui) -> None:
     """As `brokerbench options` lists them, and not by the alphabet; no help shows a format of Python."""
     page = ui.client.get("/").get_data(as_text=True)
-    shown = [option.dest for option in OPTIONS.values() if f'"{option.dest}": {{"default_value"' in page]
-    assert {"topology", "overlay", "rate", "fault", "check"} <= {*shown}
-    places = [page.index(f'"{name}": {{"default_value"') for name in shown]
+    listed = [option for section in SECTIONS for option in OPTIONS.values() if option.section == section]
+    shown = [option for option in listed if f'"{option.dest}": {{"default_value"' in page]
+    assert {"topology", "overlay", "rate", "fault", "check"} <= {option.dest for option in shown}
+    places = [page.index(f'"{option.dest}": {{"default_value"') for option in shown]
     assert "%(default)s" not in page
     assert places == sorted(places)
+    for section in SECTIONS:
+        first = next((at for at, option in enumerate(shown, start=1) if option.section == section), None)
+        heading = f':nth-child({first})::before {{ content: "{section}"'
+        assert (heading in page) == (first is not None)
+
+
+def test_a_label_is_the_first_clause_of_the_help(ui: Ui) -> None:
+    page = ui.client.get("/").get_data(as_text=True)
+    assert '"help_text": "total sends per second of all producers", ' in page
+    assert '"full_help": "total sends per second of all producers; or a load in steps' in page
+
+
+def test_options_of_a_locustfile_come_last() -> None:
+    fields = arranged({"my_own": {"help_text": None}, "rate": {"help_text": "a; b"}, "topology": {"help_text": "c"}})
+    assert [*fields] == ["topology", "rate", "my_own"]
+    assert fields["rate"] == {"help_text": "a", "full_help": "a; b"}
+    assert ':nth-child(3)::before { content: "Other options"' in style(fields)

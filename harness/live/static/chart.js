@@ -18,9 +18,13 @@ function rounded_up(value) {
   return power * [1, 2, 4, 6, 8, 10].find((times) => times * power >= value);
 }
 
+// Seconds without a value are a gap. A value between two gaps is a dot: a line to itself.
 function line(points, x, y, place) {
-  const known = points.filter(([, value]) => value !== null);
-  const path = known.map(([at, value], index) => `${index ? "L" : "M"}${x(at).toFixed(1)} ${y(value).toFixed(1)}`).join("");
+  const path = points.map(([at, value], index) => {
+    if (value === null) return "";
+    const to = `${x(at).toFixed(1)} ${y(value).toFixed(1)}`;
+    return (points[index - 1]?.[1] ?? null) === null ? `M${to}L${to}` : `L${to}`;
+  }).join("");
   return svg("path", { d: path, class: `line s${place % 6}`, fill: "none" });
 }
 

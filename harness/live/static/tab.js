@@ -1,4 +1,5 @@
-// Puts the page of brokerbench below the table of its tab, which holds text only.
+// Puts the page of brokerbench below the table of its tab, which holds text only, and shows the whole help text of a
+// field of the form when the mouse is on it.
 "use strict";
 
 const FRAME = "brokerbench-live";
@@ -17,4 +18,12 @@ function place() {
   }
 }
 
-new MutationObserver(place).observe(document.getElementById("root"), { childList: true, subtree: true });
+function explain() {
+  for (const [name, option] of Object.entries(window.templateArgs.extra_options)) {
+    const inPage = name.replace(/_([a-z0-9])/g, (_, letter) => letter.toUpperCase());
+    const field = document.querySelector(`[name="${inPage}"]`)?.closest("label, .MuiFormControl-root");
+    if (field && field.title !== option.full_help) field.title = option.full_help;
+  }
+}
+
+new MutationObserver(() => { place(); explain(); }).observe(document.getElementById("root"), { childList: true, subtree: true });
