@@ -24,17 +24,17 @@ from records.errors import UserError
 if __package__ in (None, ""):  # run by its path, as spark-submit does: import from the project, not from this folder
     sys.path[0] = str(Path(__file__).resolve().parent.parent)
 
-from analysis.clients.topic import Clients
-from analysis.events.run import MergedTables, Results, RowsOfPart, Run, Topic
-from analysis.faults.topic import Faults
-from analysis.latency.topic import Latency
-from analysis.load.topic import Load
+from analysis.clients.topic import ClientsTopic
+from analysis.events.run import MergedTables, RowsOfPart, Run, Topic, TopicResults
+from analysis.faults.topic import FaultsTopic
+from analysis.latency.topic import LatencyTopic
+from analysis.load.topic import LoadTopic
 from analysis.messages.part import RunFacts
-from analysis.messages.topic import Messages
-from analysis.network.topic import Network
-from analysis.pipeline import Places, compute
+from analysis.messages.topic import MessagesTopic
+from analysis.network.topic import NetworkTopic
+from analysis.pipeline import RunLocations, compute
 from analysis.run.store import unfinished_results, write_results, write_summary
-from analysis.run.topic import Whole, summary_of
+from analysis.run.topic import RunTopic, summary_of
 from analysis.spark import session
 from analysis.stored_run import StoredRun, name_of, usable_uri
 from records.analysis_command import SCRATCH, is_uri
@@ -47,7 +47,15 @@ from records.rundir import RunDirectory
 from records.summary import CANNOT_ANALYSE, EXIT_STATUS, GRAVEST_FIRST, Summary
 from records.temporary import temporary_folder
 
-TOPICS: tuple[Topic, ...] = (Messages(), Latency(), Network(), Clients(), Load(), Faults(), Whole())
+TOPICS: tuple[Topic, ...] = (
+    MessagesTopic(),
+    LatencyTopic(),
+    NetworkTopic(),
+    ClientsTopic(),
+    LoadTopic(),
+    FaultsTopic(),
+    RunTopic(),
+)
 """Topics in the order in which they run. A topic may use the results of earlier ones."""
 Progress = Callable[[str], None]
 Start = Callable[[], AbstractContextManager[SparkSession]]
@@ -113,7 +121,7 @@ def _analysed(
 
         def compute_tables(purpose: str, tables: Mapping[str, RowsOfPart]) -> MergedTables:
             spark.sparkContext.setJobDescription(f"{info.run_id}: {purpose}")
-            places = stored.places if stored else Places(None, written)
+            places = stored.places if stored else RunLocations(None, written)
             with stored.explained() if stored else nullcontext():
                 return compute(spark, facts(), tables, places, progress)
 
@@ -135,9 +143,9 @@ def _analysed(
     return summary
 
 
-def conclude(run: Run, progress: Progress, topics: Sequence[Topic] = TOPICS) -> Results:
+def conclude(run: Run, progress: Progress, topics: Sequence[Topic] = TOPICS) -> TopicResults:
     """Return the results of all topics. Their tables are computed together in one pass over the events."""
-    results = Results()
+    results = TopicResults()
     with _step(progress, "read the events"):
         tables = {name: rows for topic in topics for name, rows in topic.tables(run).items()}
         merged = run.compute("all topics", tables)

@@ -60,7 +60,7 @@ _SPARK_TYPES = {
 
 
 @dataclass(frozen=True)
-class Places:
+class RunLocations:
     """``events``: the URI of the run's event files; None if all tasks see the run's folder. ``written``: the folder
     where parts write their rows of the tables that are not merged (`records.results.WRITTEN_BY_PARTS`): a path for the
     tasks, or a URI for Spark."""
@@ -73,7 +73,7 @@ def compute(
     spark: SparkSession,
     facts: RunFacts,
     tables: Mapping[str, RowsOfPart],
-    places: Places,
+    places: RunLocations,
     progress: Callable[[str], None] = lambda _line: None,
 ) -> Merged:
     """The merged rows of tables over all parts of a run, by one pass over its events.
@@ -95,7 +95,9 @@ def compute(
         raise
 
 
-def rows_of_tasks(spark: SparkSession, facts: RunFacts, tables: Mapping[str, RowsOfPart], places: Places) -> DataFrame:
+def rows_of_tasks(
+    spark: SparkSession, facts: RunFacts, tables: Mapping[str, RowsOfPart], places: RunLocations
+) -> DataFrame:
     """The rows of all tables, merged by each task: the first half of the plan."""
     tasks = min(facts.parts, TASKS_PER_CORE * spark.sparkContext.defaultParallelism)
     pieces = pieces_by_task(spark, places.events, facts.files, facts.parts, tasks)
@@ -106,7 +108,7 @@ def rows_of_tasks(spark: SparkSession, facts: RunFacts, tables: Mapping[str, Row
     return rows.coalesce(1) if tasks == 1 else rows  # so Spark knows that nothing has to be shuffled
 
 
-def _by_spark(places: Places) -> bool:
+def _by_spark(places: RunLocations) -> bool:
     return not isinstance(places.written, Path)
 
 
@@ -128,7 +130,7 @@ def merged_rows(rows: DataFrame, names: Sequence[str]) -> DataFrame:
 
 
 def _merged_and_written(
-    spark: SparkSession, facts: RunFacts, tables: Mapping[str, RowsOfPart], places: Places, folder: str
+    spark: SparkSession, facts: RunFacts, tables: Mapping[str, RowsOfPart], places: RunLocations, folder: str
 ) -> Merged:
     """The merged rows; executors write the tables of parts as Parquet below ``folder``."""
     rows = rows_of_tasks(spark, facts, tables, places).persist(StorageLevel.MEMORY_AND_DISK)
@@ -158,7 +160,7 @@ def _merged(tables: Iterable[str]) -> tuple[str, ...]:
 def rows_of_parts(
     facts: RunFacts,
     tables: Mapping[str, RowsOfPart],
-    places: Places,
+    places: RunLocations,
     tasks: int,
     batches: Iterable[pa.RecordBatch],
 ) -> Iterator[pa.RecordBatch]:

@@ -20,7 +20,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from analysis.event_files import AS_NAMED
-from analysis.pipeline import Places
+from analysis.pipeline import RunLocations
 from records.analysis_command import is_uri
 from records.digests import read_list, write_list
 from records.errors import RunUnreadable, UserError
@@ -53,8 +53,8 @@ class StoredRun:
             self._files: Any = self._root.getFileSystem(spark._jsc.hadoopConfiguration())
 
     @property
-    def places(self) -> Places:
-        return Places(f"{self.uri}/events", f"{self.uri}/{UNFINISHED}")
+    def places(self) -> RunLocations:
+        return RunLocations(f"{self.uri}/events", f"{self.uri}/{UNFINISHED}")
 
     def fetch(self, folder: Path) -> RunDirectory:
         """Copy run.json and the events to a local folder."""

@@ -63,7 +63,7 @@ class Away:
 
 
 @dataclass(frozen=True)
-class Moment:
+class DistributionMoment:
     """``away``: the brokers that a fault keeps away then."""
 
     name: str
@@ -72,7 +72,7 @@ class Moment:
 
 
 @dataclass(frozen=True)
-class Places:
+class EntryBrokers:
     """The brokers of the run, and where each group enters."""
 
     brokers: Sequence[BrokerInfo]
@@ -90,7 +90,7 @@ def rebalance(
     stays: pa.Table,
     clients: Mapping[str, int],
     faults: Sequence[FaultSpan],
-    places: Places,
+    places: EntryBrokers,
     load_began_ns: int,
     load_ns: int,
 ) -> Rebalance:
@@ -201,12 +201,12 @@ def settled_ns(unrest: Sequence[Interval], at_ns: int, until_ns: int) -> int | N
 
 def moments(
     effects: Sequence[Effect], fault_moves: Sequence[FaultMoves], absences: Sequence[Away], load_ns: int
-) -> list[Moment]:
+) -> list[DistributionMoment]:
     """The moments of which the distribution is told."""
 
-    def moment(name: str, at_ns: int) -> Moment:
+    def moment(name: str, at_ns: int) -> DistributionMoment:
         at_ns = min(max(at_ns, 0), max(load_ns - 1, 0))
-        return Moment(
+        return DistributionMoment(
             name,
             at_ns,
             frozenset(absence.broker for absence in absences if absence.from_ns <= at_ns < absence.until_ns),
@@ -244,7 +244,9 @@ def _broker_away(absence: Away) -> BrokerAway:
     return BrokerAway(broker=absence.broker, from_s=absence.from_ns / NS_PER_S, until_s=until_s)
 
 
-def _group(group: str, total: int, stays: pa.Table, shown_moments: Sequence[Moment], places: Places) -> GroupBalance:
+def _group(
+    group: str, total: int, stays: pa.Table, shown_moments: Sequence[DistributionMoment], places: EntryBrokers
+) -> GroupBalance:
     brokers = list(dict.fromkeys((*places.of_group(group), *brokers_of(stays))))
     distributions = [
         _distribution(moment, connected_at(stays, moment.at_ns), brokers, total, places) for moment in shown_moments
@@ -253,7 +255,7 @@ def _group(group: str, total: int, stays: pa.Table, shown_moments: Sequence[Mome
 
 
 def _distribution(
-    moment: Moment, connected: Mapping[str, int], brokers: Sequence[str], total: int, places: Places
+    moment: DistributionMoment, connected: Mapping[str, int], brokers: Sequence[str], total: int, places: EntryBrokers
 ) -> Distribution:
     """Fair is the same for each broker that is there, or has clients all the same. A pair counts as one broker."""
     counts: dict[str, int] = {}

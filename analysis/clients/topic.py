@@ -4,15 +4,15 @@ import polars as pl
 
 from analysis.clients.connections import connection_counts, connections, harness_logins
 from analysis.clients.division import divided, received, with_subscribers
-from analysis.clients.rebalance import Places, rebalance
+from analysis.clients.rebalance import EntryBrokers, rebalance
 from analysis.clients.stays import clients, distribution, stays
-from analysis.events.run import MergedTables, Results, RowsOfPart, Run, as_table
+from analysis.events.run import MergedTables, RowsOfPart, Run, TopicResults, as_table
 from analysis.messages.part import Part
 from records.clients import ConnectionCounts
 from records.units import NS_PER_S
 
 
-class Clients:
+class ClientsTopic:
     """Tables: connections, stays, distribution, consumers. Summary: rebalance, connection_counts, consumers.
 
     It takes the table resources.
@@ -23,11 +23,11 @@ class Clients:
     def tables(self, run: Run) -> dict[str, RowsOfPart]:
         return {"received": _received}
 
-    def conclude(self, run: Run, merged: MergedTables, results: Results) -> None:
+    def conclude(self, run: Run, merged: MergedTables, results: TopicResults) -> None:
         began_ns, ended_ns = run.load_began_ns, run.load_ended_ns
         of_stays = as_table(stays(run.connections, run.members, began_ns, ended_ns))
         sizes = clients(run.connections, run.members)
-        places = Places(run.info.brokers, run.info.groups)
+        places = EntryBrokers(run.info.brokers, run.info.groups)
         division, shares = divided(as_table(with_subscribers(merged["received"], run.subscriptions)))
         results.tables |= {
             "connections": as_table(connections(run.connections, run.timeline)),
@@ -42,7 +42,7 @@ class Clients:
         }
 
 
-def _connection_counts(run: Run, results: Results) -> ConnectionCounts:
+def _connection_counts(run: Run, results: TopicResults) -> ConnectionCounts:
     """Nothing is compared where each message has a connection: brokers are asked once a second."""
     if run.members["connection"].null_count():
         return ConnectionCounts(compared=0, differed=0, brokers=[])

@@ -142,7 +142,7 @@ def by_user(events: pl.DataFrame, members: pl.DataFrame) -> pl.DataFrame:
 
 
 @dataclass
-class Results:
+class TopicResults:
     """Results of the topics that have already run.
 
     ``tables``: the result tables except WRITTEN_BY_PARTS, some with columns that are not written to files.
@@ -180,7 +180,7 @@ class Topic(Protocol):
 
     def tables(self, run: Run) -> dict[str, RowsOfPart]: ...
 
-    def conclude(self, run: Run, merged: MergedTables, results: Results) -> None: ...
+    def conclude(self, run: Run, merged: MergedTables, results: TopicResults) -> None: ...
 
 
 def as_table(frame: pl.DataFrame) -> pa.Table:

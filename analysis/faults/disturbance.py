@@ -30,7 +30,7 @@ MOST_TIMES, MOST_MORE_NS = 2, 10 * NS_PER_MS
 InBand = Callable[[int], bool]
 
 
-class Back(NamedTuple):
+class TimeToNormal(NamedTuple):
     """Seconds from a fault until each measure was back to normal: 0 if it never left its band, None if never back."""
 
     throughput_s: float | None
@@ -39,14 +39,14 @@ class Back(NamedTuple):
 
 def back(
     rates: pa.Table, p99_ns: Mapping[int, int], faults: Sequence[FaultSpan], load_began_ns: int, load_s: float
-) -> dict[int, Back]:
+) -> dict[int, TimeToNormal]:
     """Return the time to normal by fault number. Values are also None if too few seconds precede the fault.
 
     ``rates``: the result table. ``p99_ns``: p99 from due to received, by second.
     """
     counts = received(rates)
     return {
-        fault.number: Back(
+        fault.number: TimeToNormal(
             _throughput_back_s(counts, fault, load_began_ns, load_s), _p99_back_s(p99_ns, fault, load_began_ns, load_s)
         )
         for fault in faults

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from analysis.clients.stays import connected_at, spread
 from analysis.events.timeline import FaultSpan
-from analysis.faults.disturbance import Back, Backlog
+from analysis.faults.disturbance import Backlog, TimeToNormal
 from analysis.faults.survival import Survival
 from records.faults import FaultRecovery, Outages, Recovery, StrandedAt, outage_ms
 from records.figures import declared
@@ -21,7 +21,7 @@ COUNTED = ("lost", "stranded", "duplicated", "redelivered", "reordered")
 
 
 @dataclass(frozen=True)
-class Harm:
+class FaultMessageCounts:
     """Message counts from `analysis.faults.harm`, by fault number."""
 
     counts: Mapping[int, Mapping[str, int]]
@@ -41,11 +41,11 @@ class Harm:
 
 
 @dataclass(frozen=True)
-class Course:
+class AfterFault:
     """What happened after each fault, by fault number."""
 
-    harm: Harm
-    back: Mapping[int, Back]
+    harm: FaultMessageCounts
+    back: Mapping[int, TimeToNormal]
     backlog: Mapping[int, Backlog]
 
     def figures(self, number: int) -> dict[str, Any]:
@@ -62,7 +62,7 @@ class Course:
 
 
 def recovery(
-    outages: pa.Table, faults: Sequence[FaultSpan], course: Course, stays: pa.Table, load_began_ns: int
+    outages: pa.Table, faults: Sequence[FaultSpan], course: AfterFault, stays: pa.Table, load_began_ns: int
 ) -> Recovery:
     """Return the summary's section. ``outages`` and ``stays`` are the result tables."""
     rows = outages.to_pylist()
@@ -79,7 +79,7 @@ def recovery(
 
 
 def _fault_recovery(
-    fault: FaultSpan, rows: Sequence[Row], course: Course, stays: pa.Table, load_began_ns: int
+    fault: FaultSpan, rows: Sequence[Row], course: AfterFault, stays: pa.Table, load_began_ns: int
 ) -> FaultRecovery:
     of_fault = {
         **_client_figures(rows),

@@ -5,10 +5,10 @@ from functools import partial
 import polars as pl
 import pyarrow as pa
 
-from analysis.events.run import MergedTables, Results, RowsOfPart, Run, as_table
+from analysis.events.run import MergedTables, RowsOfPart, Run, TopicResults, as_table
 from analysis.faults import harm, outages, survival, unplanned
 from analysis.faults.disturbance import back, backlogs
-from analysis.faults.recovery import Course, Harm, recovery
+from analysis.faults.recovery import AfterFault, FaultMessageCounts, recovery
 from analysis.faults.survival import Survival
 from analysis.faults.unplanned import Quiet, Span
 from analysis.messages.part import Part
@@ -18,7 +18,7 @@ from records.run import PRODUCER
 from records.units import NS_PER_S
 
 
-class Faults:
+class FaultsTopic:
     """Tables: outages, survival. Summary: recovery, unplanned. Requires the tables rates, latency and stays."""
 
     step = "followed the clients through the faults"
@@ -36,7 +36,7 @@ class Faults:
             "senders": partial(_senders, users=cut_off["user"].unique()),
         }
 
-    def conclude(self, run: Run, merged: MergedTables, results: Results) -> None:
+    def conclude(self, run: Run, merged: MergedTables, results: TopicResults) -> None:
         results.tables["outages"] = _outages(run, merged) if run.faults else OUTAGES.empty_table()
         results.tables["survival"] = _survival_table(merged) if run.faults else SURVIVAL.empty_table()
         results.summary["recovery"] = _recovery(run, merged, results)
@@ -57,7 +57,7 @@ def _outages(run: Run, merged: MergedTables) -> pa.Table:
     return as_table(outages.with_due(incomplete, due["due"], due["owed"]))
 
 
-def _recovery(run: Run, merged: MergedTables, results: Results) -> Recovery:
+def _recovery(run: Run, merged: MergedTables, results: TopicResults) -> Recovery:
     faults, began_ns, tables = run.faults, run.load_began_ns, results.tables
     of_messages, stranded_by_fault, survived = {}, {}, dict[int, Survival]()
     if faults:
@@ -68,8 +68,8 @@ def _recovery(run: Run, merged: MergedTables, results: Results) -> Recovery:
         stranded_by_fault = harm.by_fault(merged["stranded"])
         survived = survival.survivals(merged["sequences"], faults)
     load_s = (run.load_ended_ns - began_ns) / NS_PER_S if faults else 0.0
-    course = Course(
-        Harm(
+    course = AfterFault(
+        FaultMessageCounts(
             of_messages,
             harm.late(results.latency_by_second, results.p99_ns, faults, began_ns),
             stranded_by_fault,
@@ -81,7 +81,7 @@ def _recovery(run: Run, merged: MergedTables, results: Results) -> Recovery:
     return recovery(tables["outages"], faults, course, tables["stays"], began_ns)
 
 
-def _unplanned(run: Run, results: Results) -> list[Unplanned]:
+def _unplanned(run: Run, results: TopicResults) -> list[Unplanned]:
     """Return unplanned outages. Empty for a killed run, whose active faults and broker stop times are unknown."""
     if run.timeline.load_ended_ns is None:
         return []
@@ -89,7 +89,7 @@ def _unplanned(run: Run, results: Results) -> list[Unplanned]:
     return unplanned.unplanned(_silences(run, results, load), run.connections, run.members, run.faults, load)
 
 
-def _silences(run: Run, results: Results, load: Span) -> list[unplanned.Silence]:
+def _silences(run: Run, results: TopicResults, load: Span) -> list[unplanned.Silence]:
     """Return silences. Empty if messages wait for the commit of their transaction: silence then shows nothing."""
     if any("transaction_size" in user.settings for user in run.info.users):
         return []

@@ -4,13 +4,13 @@ from functools import partial
 
 import polars as pl
 
-from analysis.events.run import MergedTables, Results, RowsOfPart, Run, as_table
+from analysis.events.run import MergedTables, RowsOfPart, Run, TopicResults, as_table
 from analysis.latency import by_label, figures, histogram
 from analysis.latency.histogram import KEY, SECONDS_KEY, added_up
 from analysis.messages.part import Part
 
 
-class Latency:
+class LatencyTopic:
     """Tables: latency, which alone has rows in any number, and paths. Summary: latency_ms and latency_by.
 
     Found for others: latency_by_second, with fewer rows than the table latency, but with the extremes and the
@@ -32,7 +32,7 @@ class Latency:
             "paths": _paths,
         }
 
-    def conclude(self, run: Run, merged: MergedTables, results: Results) -> None:
+    def conclude(self, run: Run, merged: MergedTables, results: TopicResults) -> None:
         results.latency_by_second = as_table(merged["latency_by_second"])
         results.latency_in_load = {row["measure"]: row for row in merged["latency_in_load"].to_dicts()}
         results.p99_ns = figures.p99s_ns(merged["latency_by_due_second"].to_dicts())

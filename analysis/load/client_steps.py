@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from analysis.latency.figures import latency_of
-from analysis.load.limits import Use, own_lag_ms, sent_late, use_of, used_up
+from analysis.load.limits import ResourceUse, own_lag_ms, sent_late, use_of, used_up
 from analysis.load.steps import within_seconds
 from records.client_steps import ClientSteps, parse_client_steps
 from records.clients import Connections, ConnectionStep, ConnectSpread
@@ -32,7 +32,7 @@ Event = Mapping[str, Any]
 
 
 @dataclass
-class Client:
+class ConnectingClient:
     """A client's connection events, in nanoseconds of the load.
 
     ``changes``: times at which it gained (1) or lost (-1) a connection. ``failed``: time and broker of each failed
@@ -67,7 +67,7 @@ def client_steps(
 ) -> Connections:
     """Return results for the steps that the load completed; `NO_STEPS` if the number of clients was constant.
 
-    ``latency``: `analysis.events.run.Results.latency_by_second`.
+    ``latency``: `analysis.events.run.TopicResults.latency_by_second`.
     """
     began_ns = info.phases.load_began_ns
     if not info.client_steps or began_ns is None:
@@ -83,9 +83,9 @@ def client_steps(
     return _with_limit(planned, steps, latency, resources, int(info.machine.get("cores", 0)))
 
 
-def clients_of(events: Iterable[Event], load_began_ns: int) -> dict[int, Client]:
+def clients_of(events: Iterable[Event], load_began_ns: int) -> dict[int, ConnectingClient]:
     """Group connection events by client number."""
-    clients: dict[int, Client] = defaultdict(Client)
+    clients: dict[int, ConnectingClient] = defaultdict(ConnectingClient)
     for event in events:
         clients[event["client"]].note(event, event["at_ns"] - load_began_ns)
     return clients
@@ -94,7 +94,7 @@ def clients_of(events: Iterable[Event], load_began_ns: int) -> dict[int, Client]
 def _result(
     planned: ClientSteps,
     place: int,
-    clients: Sequence[Client],
+    clients: Sequence[ConnectingClient],
     timed: pa.Table,
     found: Mapping[int, StepJudgement],
 ) -> ConnectionStep:
@@ -137,7 +137,7 @@ def _why_not_held(planned: ClientSteps, place: int, connected: int, slowest_ms: 
     return slow
 
 
-def _spread(clients: Iterable[Client]) -> ConnectSpread:
+def _spread(clients: Iterable[ConnectingClient]) -> ConnectSpread:
     took_ms = [
         (client.connected_ns - client.tried_ns) / NS_PER_MS
         for client in clients
@@ -173,7 +173,7 @@ def _with_limit(
     )
 
 
-def _named(planned: ClientSteps, step: ConnectionStep, use: Use, own_ms: float | None) -> tuple[str, str]:
+def _named(planned: ClientSteps, step: ConnectionStep, use: ResourceUse, own_ms: float | None) -> tuple[str, str]:
     """Return the limit, and the reason as a sentence."""
     missing = step["clients"] - step["connected"]
     if missing > 0 and step["refused_by"]:

@@ -50,7 +50,7 @@ NOTHING = Limit(
 
 
 @dataclass(frozen=True)
-class Use:
+class ResourceUse:
     """CPU use in cores; None if not sampled. ``grown``: increase of messages by (broker, queue).
 
     ``busiest``: cores used by the busiest load generator process. ``demands``: for each process, the cores that its
@@ -132,7 +132,7 @@ def _in_time_without_us(latency: pa.Table, seconds: range, most_ms: float | None
     return bool(less_own) and most_ms is not None and not too_slow(less_own, most_ms)
 
 
-def too_late_by_us(use: Use, overload: Overload) -> tuple[str, str] | None:
+def too_late_by_us(use: ResourceUse, overload: Overload) -> tuple[str, str] | None:
     """Return (limit, reason) if p99 was too high, and the load generator or other programs may have caused it."""
     if overload.slow and use.all_in_use:
         return "host", (
@@ -144,14 +144,14 @@ def too_late_by_us(use: Use, overload: Overload) -> tuple[str, str] | None:
     return None
 
 
-def used_up(use: Use) -> tuple[str, str] | None:
+def used_up(use: ResourceUse) -> tuple[str, str] | None:
     """Return (limit, reason) if brokers and load generator used up the cores of the machine."""
     if not use.cores or use.ours < ALL_USED * use.cores:
         return None
     return "host", f"brokers and load generator used up the {use.cores} cores of their one machine ({use.split})"
 
 
-def starved(use: Use) -> tuple[str, str] | None:
+def starved(use: ResourceUse) -> tuple[str, str] | None:
     """Return (limit, reason) if other programs took the cores that a broker or the load generator needed."""
     if not use.all_in_use:
         return None
@@ -167,7 +167,7 @@ def starved(use: Use) -> tuple[str, str] | None:
     )
 
 
-def one_core_used_up(use: Use, protocols: Collection[str]) -> tuple[str, str] | None:
+def one_core_used_up(use: ResourceUse, protocols: Collection[str]) -> tuple[str, str] | None:
     """Return (limit, reason) if a process whose clients share one core used it up."""
     if use.busiest < ONE_CORE or not {*protocols} <= {*IN_PYTHON}:
         return None
@@ -186,7 +186,7 @@ def sent_late(own_lag_ms: float | None) -> tuple[str, str] | None:
 
 def what_limited(
     info: RunInfo, overload: Overload, resources: pa.Table, latency: pa.Table, consumers: pa.Table
-) -> tuple[Use, str, str]:
+) -> tuple[ResourceUse, str, str]:
     """Return (use, limit, reason). Tables as in `limit`."""
     use = use_of(resources, overload.seconds, int(info.machine.get("cores", 0)))
     limited_by, why = _named(info, overload, use, own_lag_ms(latency, overload.seconds), consumers)
@@ -194,7 +194,7 @@ def what_limited(
 
 
 def _named(
-    info: RunInfo, overload: Overload, use: Use, own_lag_ms: float | None, consumers: pa.Table
+    info: RunInfo, overload: Overload, use: ResourceUse, own_lag_ms: float | None, consumers: pa.Table
 ) -> tuple[str, str]:
     """Return (limit, reason)."""
     protocols = info.protocols_of(PRODUCER) | info.protocols_of(CONSUMER)
@@ -214,7 +214,7 @@ def _named(
     return "unknown", "no sampled resource was used up, and messages piled up on no broker"
 
 
-def _piled_up(use: Use, consumers: pa.Table, at_least: float) -> tuple[str, str] | None:
+def _piled_up(use: ResourceUse, consumers: pa.Table, at_least: float) -> tuple[str, str] | None:
     """Return (limit, reason) if one broker's queues grew by that many messages, with or without consumers there."""
     grown: Counter[str] = Counter()
     for (broker, _), growth in use.grown.items():
@@ -228,7 +228,7 @@ def _piled_up(use: Use, consumers: pa.Table, at_least: float) -> tuple[str, str]
     return "link", f"messages piled up on {broker}, where no consumer takes them, for its links ({growth:,} more)"
 
 
-def _consumed(use: Use, consumers: pa.Table, broker: str) -> set[str]:
+def _consumed(use: ResourceUse, consumers: pa.Table, broker: str) -> set[str]:
     """Return the queues of a broker that have consumers there.
 
     A queue that is not a destination (of a durable subscription on Artemis) has consumers if any consumer is there.
@@ -247,14 +247,14 @@ def own_lag_ms(latency: pa.Table, seconds: range) -> float | None:
     return latency_of(within_seconds(latency.filter(pc.equal(latency["measure"], LAG)), seconds))["p50"]
 
 
-def use_of(resources: pa.Table, seconds: range, cores: int) -> Use:
+def use_of(resources: pa.Table, seconds: range, cores: int) -> ResourceUse:
     """Return the resources used in these seconds. ``cores``: number of cores of the machine, 0 if unknown."""
     rows = within_seconds(resources, seconds).to_pylist()
     processes = [row for row in rows if row["kind"] == "process"]
     cpu = [row for row in processes if row["metric"] == "cpu_ns"]
     of_generator = [row for row in cpu if not row["broker"]]
     names = {row["object"] for row in of_generator}
-    return Use(
+    return ResourceUse(
         cores,
         _cores([row for row in rows if (row["kind"], row["metric"]) == ("machine", "cpu_busy_ns")]),
         _cores([row for row in cpu if row["broker"]]),

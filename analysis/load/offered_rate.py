@@ -48,7 +48,7 @@ LIMITS = {
 
 @dataclass(frozen=True)
 class Tables:
-    """Input tables. ``latency``: `analysis.events.run.Results.latency_by_second`.
+    """Input tables. ``latency``: `analysis.events.run.TopicResults.latency_by_second`.
 
     ``consumers``: as in `analysis.load.limits`.
     """

@@ -56,8 +56,8 @@ def step_results(
 ) -> list[StepResult]:
     """Return results for the steps that the load completed, except rests.
 
-    ``rates``: the result table. ``latency``: `analysis.events.run.Results.latency_by_second`. ``load_s``: length of the
-    load; None if unknown. ``copies``: expected number of deliveries per message.
+    ``rates``: the result table. ``latency``: `analysis.events.run.TopicResults.latency_by_second`. ``load_s``: length
+    of the load; None if unknown. ``copies``: expected number of deliveries per message.
     """
     counts = {event: by_second(rates, event) for event in EVENTS}
     timed = latency.filter(pc.equal(latency["measure"], "due_to_received"))

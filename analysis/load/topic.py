@@ -6,7 +6,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analysis.events.run import MergedTables, Results, RowsOfPart, Run, as_table
+from analysis.events.run import MergedTables, RowsOfPart, Run, TopicResults, as_table
 from analysis.latency.figures import lag_ms
 from analysis.load import rates, unsent
 from analysis.load.client_steps import COLUMNS, EVENTS, client_steps
@@ -21,7 +21,7 @@ from records.load import Blocked, Limit, StepResult, Throughput, WarmUpResult
 from records.units import NS_PER_MS
 
 
-class Load:
+class LoadTopic:
     """Table: rates. Summary: throughput, offered_rate, lag_ms, steps, limit, blocked, warm_up, connections.
 
     Sets for later topics: copies, the expected number of deliveries per message; doubts, why a measure shows the age of
@@ -39,7 +39,7 @@ class Load:
             "sent": _sent,
         }
 
-    def conclude(self, run: Run, merged: MergedTables, results: Results) -> None:
+    def conclude(self, run: Run, merged: MergedTables, results: TopicResults) -> None:
         info, tables, load_s = run.info, results.tables, run.timeline.load_s
         never_sent = unsent.unsent(info, run.members, merged["sent"])
         tables["rates"] = as_table(rates.with_unsent(merged["rates"], never_sent.by_second))

@@ -8,7 +8,7 @@ import polars as pl
 import pyarrow.compute as pc
 
 from analysis.events.routes import unexplained
-from analysis.events.run import MergedTables, Results, RowsOfPart, Run, as_table
+from analysis.events.run import MergedTables, RowsOfPart, Run, TopicResults, as_table
 from analysis.messages import accounting, deliveries, examples, left_behind, order
 from analysis.messages.accounting import BETWEEN, expired_counts, kinds, settled
 from analysis.messages.deliveries import MESSAGE
@@ -19,7 +19,7 @@ from records.schemas import UNKNOWN
 from records.units import NS_PER_MS, NS_PER_S
 
 
-class Messages:
+class MessagesTopic:
     """Tables: accounting, anomalies, reordered. Summary: kinds, refused, left_behind, destinations and leftovers.
 
     Sets for later topics: late, first deliveries received out of order; all_expired, whether no message is or may be
@@ -44,7 +44,7 @@ class Messages:
             "first_receipts": _first_receipts,
         }
 
-    def conclude(self, run: Run, merged: MergedTables, results: Results) -> None:
+    def conclude(self, run: Run, merged: MergedTables, results: TopicResults) -> None:
         results.late = _out_of_order(run, merged)
         counts = [accounting.by_subscription(merged["counts"]), accounting.count_reordered(results.late)]
         of_run = accounting.added_up(pl.concat(counts, how="diagonal"))

@@ -27,7 +27,7 @@ class Sample(NamedTuple):
     waiting: int
 
 
-class Lag(NamedTuple):
+class MirrorLag(NamedTuple):
     """Lag of a mirror at a sample. ``age_ns``: maximum age of waiting messages; None if unknown."""
 
     at_ns: int
@@ -51,7 +51,7 @@ def mirror_lag(samples: pa.Table, faults: Sequence[FaultSpan], load_began_ns: in
     )
 
 
-def lag_of(samples: Iterable[Sample]) -> Iterator[Lag]:
+def lag_of(samples: Iterable[Sample]) -> Iterator[MirrorLag]:
     """Yield the lag at each sample of one mirror, in order.
 
     The number of mirrored messages is the number added minus the number waiting. If an earlier sample had at most that
@@ -70,7 +70,7 @@ def lag_of(samples: Iterable[Sample]) -> Iterator[Lag]:
             later_than_ns = sample.at_ns
         elif earlier_samples := bisect_right(added, sample.added - sample.waiting):
             later_than_ns = max(times_ns[earlier_samples - 1], later_than_ns or 0)
-        yield Lag(sample.at_ns, sample.waiting, None if later_than_ns is None else sample.at_ns - later_than_ns)
+        yield MirrorLag(sample.at_ns, sample.waiting, None if later_than_ns is None else sample.at_ns - later_than_ns)
 
 
 def _by_link(samples: pa.Table) -> Mapping[Link, list[Sample]]:
@@ -83,7 +83,7 @@ def _by_link(samples: pa.Table) -> Mapping[Link, list[Sample]]:
     return samples_by_link
 
 
-def _at_kill(fault: FaultSpan, lags: Mapping[Link, Sequence[Lag]], load_began_ns: int) -> Iterator[MirrorAtKill]:
+def _at_kill(fault: FaultSpan, lags: Mapping[Link, Sequence[MirrorLag]], load_began_ns: int) -> Iterator[MirrorAtKill]:
     """Yield the last sample of each mirror of the killed broker before the kill."""
     for (broker, link), of_link in sorted(lags.items()):
         last = next((lag for lag in reversed(of_link) if lag.at_ns <= fault.began_ns), None)

@@ -5,7 +5,7 @@ from functools import partial
 
 import polars as pl
 
-from analysis.events.run import MergedTables, Results, RowsOfPart, Run, as_table
+from analysis.events.run import MergedTables, RowsOfPart, Run, TopicResults, as_table
 from analysis.latency.figures import distribution_ms
 from analysis.latency.histogram import added_up
 from analysis.latency.topic import histogram_of
@@ -19,7 +19,7 @@ from records.run import BrokerInfo
 ENDS = ("from_broker", "to_broker")
 
 
-class Network:
+class NetworkTopic:
     """Tables: resources, links, link_backlog. Summary: mirror, regions. Requires the table latency."""
 
     step = "followed bridges and resources"
@@ -28,7 +28,7 @@ class Network:
         regions = {broker.name: broker.region for broker in run.info.brokers}
         return {"crossings": _crossings, "latency_by_region": partial(_by_region, regions=regions)}
 
-    def conclude(self, run: Run, merged: MergedTables, results: Results) -> None:
+    def conclude(self, run: Run, merged: MergedTables, results: TopicResults) -> None:
         results.tables |= {
             "resources": as_table(resources(run.samples, run.timeline)),
             "links": as_table(links(run.samples, run.timeline)),

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from analysis.events import recorded
-from analysis.events.run import MergedTables, Results, RowsOfPart, Run
+from analysis.events.run import MergedTables, RowsOfPart, Run, TopicResults
 from analysis.latency import figures
 from analysis.latency.timing import Clocks, doubtful_labels, doubtful_recovery, doubtful_regions, judge_timing
 from analysis.run.aborts import aborted
@@ -24,7 +24,7 @@ from records.summary import SUMMARY_VERSION, Summary
 from records.units import NS_PER_MS, NS_PER_S
 
 
-class Whole:
+class RunTopic:
     """No tables. Summary: the remaining sections; timing, checks and verdict are last. Requires all other topics."""
 
     step = "judged the run"
@@ -32,7 +32,7 @@ class Whole:
     def tables(self, run: Run) -> dict[str, RowsOfPart]:
         return recorded.tables()
 
-    def conclude(self, run: Run, merged: MergedTables, results: Results) -> None:
+    def conclude(self, run: Run, merged: MergedTables, results: TopicResults) -> None:
         info = run.info
         results.summary |= {
             "summary_version": SUMMARY_VERSION,
@@ -68,7 +68,7 @@ def summary_of(parts: Mapping[str, object]) -> Summary:
     return cast(Summary, {name: parts[name] for name in Summary.__annotations__})
 
 
-def _timing(run: Run, results: Results) -> object:
+def _timing(run: Run, results: TopicResults) -> object:
     latency = results.latency_by_second
     clocks = Clocks(run.clock_error_ns / NS_PER_MS, figures.impossible(latency), run.info.clock_doubts)
     timing = judge_timing(
@@ -82,7 +82,7 @@ def _timing(run: Run, results: Results) -> object:
     return timing
 
 
-def _evidence(run: Run, results: Results, summary: Summary, changed: Sequence[str]) -> Evidence:
+def _evidence(run: Run, results: TopicResults, summary: Summary, changed: Sequence[str]) -> Evidence:
     """Collect the input for the verdict. ``changed``: sentences about changed event rows."""
     info = run.info
     unmet_premises = unmet(info.premises, summary)

@@ -6,13 +6,13 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from analysis.events.run import Results
-from analysis.faults.topic import Faults
+from analysis.events.run import TopicResults
+from analysis.faults.topic import FaultsTopic
 from analysis.jobs import TOPICS
-from analysis.latency.topic import Latency
+from analysis.latency.topic import LatencyTopic
 from analysis.messages import order
 from analysis.messages.part import Part, RunFacts
-from analysis.messages.topic import Messages
+from analysis.messages.topic import MessagesTopic
 from records import parts
 from records.connection_events import ConnectionEvent
 from records.results import RESULT_TABLES
@@ -71,7 +71,7 @@ def _moved(row: Row) -> dict[str, Any]:
     }
 
 
-def tables(results: Results) -> dict[str, pa.Table]:
+def tables(results: TopicResults) -> dict[str, pa.Table]:
     """The result tables as they are written."""
     whole = {name: results.tables[name].select(schema.names).cast(schema) for name, schema in RESULT_TABLES.items()}
     return {name: table.take(in_order(table)) for name, table in whole.items()}
@@ -122,7 +122,7 @@ def test_a_silence_is_found_and_timed_whatever_part_its_messages_are_in(tmp_path
     ]
 
 
-@pytest.mark.parametrize("topic", [Messages(), Latency()], ids=["messages", "latency"])
+@pytest.mark.parametrize("topic", [MessagesTopic(), LatencyTopic()], ids=["messages", "latency"])
 def test_a_topic_that_takes_nothing_of_others_runs_alone(tmp_path: Path, topic: Any) -> None:
     directory = make(tmp_path, healthy)
     alone, whole = results_of(directory, 2, [topic]), results_of(directory, 2)
@@ -141,7 +141,7 @@ def test_each_result_table_and_each_part_of_the_summary_is_of_one_topic(tmp_path
         assert (set(results.tables) - tables_so_far) or (set(results.summary) - summary_so_far), its
         tables_so_far, summary_so_far = set(results.tables), set(results.summary)
     assert tables_so_far == set(RESULT_TABLES)
-    assert Faults in map(type, TOPICS)
+    assert FaultsTopic in map(type, TOPICS)
 
 
 def test_a_run_of_many_parts_has_no_part_with_all_messages(tmp_path: Path) -> None:
@@ -167,7 +167,7 @@ class _Counting:
         self.count(RunFacts.from_run(run))
         return {}
 
-    def conclude(self, run: Any, merged: Any, results: Results) -> None: ...
+    def conclude(self, run: Any, merged: Any, results: TopicResults) -> None: ...
 
 
 def test_a_run_folder_is_read_whatever_it_is_called(tmp_path: Path) -> None:

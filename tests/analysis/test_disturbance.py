@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.events.timeline import FaultSpan
-from analysis.faults.disturbance import Back, back
+from analysis.faults.disturbance import TimeToNormal, back
 from tests.analysis.rows import rates_table
 
 MS, S = 1_000_000, 1_000_000_000
@@ -18,7 +18,7 @@ STEADY = dict.fromkeys(range(-5, 40), 100)
 
 def time_back(
     received: Mapping[int, int] = STEADY, p99_ms: Mapping[int, float] | None = None, fault: FaultSpan = FAULT
-) -> Back:
+) -> TimeToNormal:
     rates = rates_table({"received": received, "due": received, "sent": received})  # only receipts count
     slow = dict.fromkeys(range(-5, 40), 20.0) if p99_ms is None else p99_ms
     p99_ns = {at_s: round(p99_ms * MS) for at_s, p99_ms in slow.items()}
@@ -26,7 +26,7 @@ def time_back(
 
 
 def test_what_never_left_its_band_was_back_at_once() -> None:
-    assert time_back() == Back(0.0, 0.0)
+    assert time_back() == TimeToNormal(0.0, 0.0)
 
 
 def test_throughput_is_back_when_nine_tenths_are_received_for_three_seconds() -> None:
@@ -55,8 +55,8 @@ def test_what_does_not_come_back_in_the_load_never_did() -> None:
 
 def test_without_three_seconds_before_the_fault_nothing_is_known() -> None:
     early = FaultSpan(1, "kill", "a", LOAD_NS + 2_500 * MS, LOAD_NS + 60 * S)
-    assert time_back(fault=early) == Back(None, None)
-    assert time_back({}, {}) == Back(None, None)
+    assert time_back(fault=early) == TimeToNormal(None, None)
+    assert time_back({}, {}) == TimeToNormal(None, None)
 
 
 @given(st.lists(st.integers(0, 200), min_size=29, max_size=29))

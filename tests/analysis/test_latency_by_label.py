@@ -7,9 +7,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from analysis.events.run import Results
+from analysis.events.run import TopicResults
 from analysis.latency.timing import Clocks, doubtful_labels
-from analysis.latency.topic import Latency
+from analysis.latency.topic import LatencyTopic
 from analysis.run.checks import evaluate, value_at
 from records import parts
 from records.checks import Check, label_of, labelled
@@ -51,9 +51,9 @@ def two_classes(recorder: Recorder, *, late_ns: int = 0, messages: int = MESSAGE
             recorder.receipt(consumer, name, producer, seq, 1, destination, "b", at_ns, False, "intact", 1)
 
 
-def results(folder: Path, number_of_parts: int = 1, **planted: int) -> Results:
+def results(folder: Path, number_of_parts: int = 1, **planted: int) -> TopicResults:
     directory = make(folder, lambda recorder: two_classes(recorder, **planted), TWO)
-    return results_of(directory, number_of_parts, (Latency(),))
+    return results_of(directory, number_of_parts, (LatencyTopic(),))
 
 
 def test_each_class_and_destination_has_its_planted_latency(tmp_path: Path) -> None:
@@ -83,14 +83,14 @@ def test_the_figures_are_the_same_for_any_number_of_parts(
 
 def test_one_class_has_the_latency_of_the_whole_run(tmp_path: Path) -> None:
     info = replace(INFO, users=(USERS[0], USERS[2]))
-    summary = results_of(make(tmp_path, two_classes, info), 1, (Latency(),)).summary
+    summary = results_of(make(tmp_path, two_classes, info), 1, (LatencyTopic(),)).summary
     assert summary["latency_by"]["consumer_classes"] == {"OrderConsumer": summary["latency_ms"]["due_to_received"]}
     assert summary["latency_by"]["destinations"] == {ORDERS: summary["latency_ms"]["due_to_received"]}
 
 
 def test_a_class_that_received_nothing_has_no_figures(tmp_path: Path) -> None:
     info = replace(TWO, users=(*USERS, UserInfo("Idle", "consumer", "consumers", ORDERS, 1)))
-    by_label = results_of(make(tmp_path, two_classes, info), 1, (Latency(),)).summary["latency_by"]
+    by_label = results_of(make(tmp_path, two_classes, info), 1, (LatencyTopic(),)).summary["latency_by"]
     assert (by_label["consumer_classes"]["Idle"]["count"], by_label["consumer_classes"]["Idle"]["p99"]) == (0, None)
 
 

@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from analysis import pipeline, tables
 from analysis.events.run import RowsOfPart
 from analysis.messages.part import Part
-from analysis.pipeline import Places
+from analysis.pipeline import RunLocations
 from analysis.tables import CELLS, MergedRows, add_up, merged, packed, unpacked
 from records.errors import RunUnwritable
 from records.merged_tables import DISTRIBUTION_TYPE, MERGED_TABLES, MergedTable
@@ -164,7 +164,7 @@ def test_spark_merges_all_tables_and_parts_write_their_own(
             receive(recorder, block * SEQS_PER_BLOCK, due_of(block) + 1_000_000)
 
     facts = facts_of(make(tmp_path, plant), PARTS)
-    rows = pipeline.compute(spark, facts, {"latency": cells, **random_tables()}, Places(None, tmp_path))
+    rows = pipeline.compute(spark, facts, {"latency": cells, **random_tables()}, RunLocations(None, tmp_path))
     assert set(rows) == set(MERGED_TABLES)
     for name in MERGED_TABLES:
         assert in_order(rows[name]) == expected_result(name), name
@@ -185,5 +185,5 @@ def test_a_disk_that_takes_no_rows_is_one_line(spark: SparkSession, tmp_path: Pa
             spark,
             facts,
             {"latency": unwritable, "senders": random_tables()["senders"]},
-            Places(None, tmp_path),
+            RunLocations(None, tmp_path),
         )

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.clients.rebalance import SETTLED_AFTER_NS, Places, moves_of, rebalance, settled_ns
+from analysis.clients.rebalance import SETTLED_AFTER_NS, EntryBrokers, moves_of, rebalance, settled_ns
 from analysis.clients.rebalance import flaps as flaps_of
 from analysis.clients.stays import distribution, evenness
 from analysis.events.timeline import FaultSpan
@@ -21,13 +21,13 @@ from tests.analysis.histories import LOAD_BEGAN_NS, LOAD_ENDED_NS, LOAD_S, all_r
 from tests.analysis.rows import MS, Row
 
 S = 1_000 * MS
-PLACES = Places([BrokerInfo(name) for name in "abc"], [GroupInfo("even", ("a", "b", "c"))])
+PLACES = EntryBrokers([BrokerInfo(name) for name in "abc"], [GroupInfo("even", ("a", "b", "c"))])
 KILL = FaultSpan(1, "kill", "b", LOAD_BEGAN_NS + 10 * S, LOAD_BEGAN_NS + 25 * S, mended_ns=LOAD_BEGAN_NS + 20 * S)
 STAYS_OF_ALL = pa.Table.from_pylist(stay_oracle.stays(all_rows(), LOAD_BEGAN_NS, LOAD_ENDED_NS), STAYS)
 """Stays computed in plain Python. test_stays.py checks that Spark finds the same."""
 
 
-def rebalance_of(group: str, *faults: FaultSpan, clients: int = 6, places: Places = PLACES) -> Rebalance:
+def rebalance_of(group: str, *faults: FaultSpan, clients: int = 6, places: EntryBrokers = PLACES) -> Rebalance:
     stays = STAYS_OF_ALL.filter(pa.compute.equal(STAYS_OF_ALL["group"], group))
     return rebalance(stays, {group: clients}, faults, places, LOAD_BEGAN_NS, LOAD_S * S)
 
@@ -127,7 +127,7 @@ def test_a_client_that_was_never_connected_is_off_and_no_broker_is_fair_to_it() 
 
 
 def test_of_a_pair_the_active_and_its_standby_are_one_broker() -> None:
-    pair = Places([BrokerInfo("a"), BrokerInfo("c", standby_of="a"), BrokerInfo("b")], PLACES.groups)
+    pair = EntryBrokers([BrokerInfo("a"), BrokerInfo("c", standby_of="a"), BrokerInfo("b")], PLACES.groups)
     assert rebalance_of("skewed", places=pair)["at_end"]["jain"] == pytest.approx(36 / (2 * 36))
 
 

@@ -6,8 +6,8 @@ import pyarrow as pa
 import pytest
 
 from analysis.events.timeline import FaultSpan
-from analysis.faults.disturbance import Back, Backlog
-from analysis.faults.recovery import Course, Harm, recovery, spread
+from analysis.faults.disturbance import Backlog, TimeToNormal
+from analysis.faults.recovery import AfterFault, FaultMessageCounts, recovery, spread
 from analysis.run.checks import unmet
 from records.checks import Check
 from records.results import OUTAGES, STAYS
@@ -20,7 +20,7 @@ FAULTS = (
     FaultSpan(3, "freeze", "b", LOAD_NS + 30 * S, LOAD_NS + 40 * S),
 )
 COUNTS = {"lost": (0, 1), "stranded": (0, 5), "duplicated": (12, 0), "redelivered": (3, 2), "reordered": (4, 0)}
-HARM = Harm(
+HARM = FaultMessageCounts(
     {number: {name: counts[at] for name, counts in COUNTS.items()} for at, number in enumerate((1, 3))},
     late={1: 40, 3: None},
     stranded={
@@ -62,9 +62,9 @@ def recovery_of(rows: list[dict[str, Any]]) -> Any:
     whole = [(client, client, "g", "a", 0, to_ns, "lost") for client, to_ns in ends_ns.items()]
     whole += [(1, user, "g", "a", 0, 60 * S, "lost") for user in (20, 21, 22)]
     stays = pa.Table.from_pylist([dict(zip(STAYS.names, stay, strict=True)) for stay in whole], STAYS)
-    back = {1: Back(2.5, 4.0), 3: Back(0.0, None)}
+    back = {1: TimeToNormal(2.5, 4.0), 3: TimeToNormal(0.0, None)}
     backlog = {1: Backlog(240, 3.5), 3: Backlog(1_200, None)}
-    return recovery(pa.Table.from_pylist(rows, OUTAGES), FAULTS, Course(HARM, back, backlog), stays, LOAD_NS)
+    return recovery(pa.Table.from_pylist(rows, OUTAGES), FAULTS, AfterFault(HARM, back, backlog), stays, LOAD_NS)
 
 
 def test_each_fault_has_its_own_figures_and_all_together_have_theirs() -> None:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 
-from analysis.events.run import Compute, MergedTables, Results, RowsOfPart, Run, Topic, as_table
+from analysis.events.run import Compute, MergedTables, RowsOfPart, Run, Topic, TopicResults, as_table
 from analysis.jobs import TOPICS, conclude
 from analysis.messages.part import Part, RunFacts
 from analysis.tables import TABLE, Merged, MergedRows, figures_of
@@ -14,7 +14,7 @@ from records.results import WRITTEN_BY_PARTS, added_up
 from records.rundir import RunDirectory
 
 
-def results_of(directory: RunDirectory, parts: int = 1, topics: Sequence[Topic] = TOPICS) -> Results:
+def results_of(directory: RunDirectory, parts: int = 1, topics: Sequence[Topic] = TOPICS) -> TopicResults:
     """Return the topics' results for a run with this number of parts."""
     written: dict[str, list[pa.Table]] = {}
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.clients.rebalance import Places, rebalance
+from analysis.clients.rebalance import EntryBrokers, rebalance
 from analysis.events.timeline import FaultSpan
 from records.clients import Rebalance
 from records.results import STAYS
@@ -48,7 +48,7 @@ def planted(stays: list[Stay], brokers: str = "abc", clients: int = 0, *, fault:
     infos, groups = tuple(map(BrokerInfo, brokers)), (GroupInfo("g", tuple(brokers)),)
     total = clients or len({stay[0] for stay in stays})
     faults = (KILL,) if fault else ()
-    rebalanced = rebalance(table, {"g": total}, faults, Places(infos, groups), 0, LOAD_S * S)
+    rebalanced = rebalance(table, {"g": total}, faults, EntryBrokers(infos, groups), 0, LOAD_S * S)
     of_faults = [{"fault": "F1", "kind": "kill", "target": "b"}] if fault else []
     summary = cast(Summary, {"rebalance": rebalanced, "recovery": {"faults": of_faults}})
     run = RunInfo("r", "s", "t", "p", "openwire", brokers=infos, groups=groups)
