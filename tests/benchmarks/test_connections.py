@@ -14,8 +14,11 @@ print(lags_ms(due_ns, due_ns + late_ns, np.array(attempt), 10 * 10**9).tolist())
 """
 
 
-def test_what_was_due_before_and_sent_after_tells_of_the_beginning_and_does_not_count() -> None:
-    """In a process of its own, as the module has gevent patch what it imports."""
+def test_lags_of_the_beginning_do_not_count() -> None:
+    """Messages that were due before the period and sent in it are left out.
+
+    Runs in a separate process, as the module has gevent patch its imports.
+    """
     process = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", PRINTS_LAGS], cwd=ROOT, capture_output=True, text=True
     )

@@ -152,7 +152,7 @@ def test_clients_get_a_failover_uri_of_their_groups_brokers() -> None:
     assert uri == "failover:(ssl://Spoke1:61617,ssl://Spoke2:61617)?randomize=true"
 
 
-def test_a_group_that_enters_in_several_regions_is_told_whose_addresses_its_uri_lacks() -> None:
+def test_uri_of_several_regions_reports_missing_addresses() -> None:
     templates_of_regions = read(build("cross-region-mesh"))
     west = templates_of_regions["cross-region-mesh-region-2.template.json"]["Outputs"]["ProducersFailoverUri"]
     assert west["Description"] == (

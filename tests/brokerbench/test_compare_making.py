@@ -68,7 +68,8 @@ class Comparison:
 @pytest.mark.nightly  # half of it is the analysis of six runs
 @pytest.mark.spark
 @pytest.mark.timeout(900)
-def test_a_comparison_that_is_stopped_in_its_third_run_goes_on_there_and_ends_with_a_page(tmp_path: Path) -> None:
+def test_a_stopped_comparison_resumes_at_its_third_run(tmp_path: Path) -> None:
+    """The resumed comparison keeps the runs that were made, and ends with a page."""
     stopped = Comparison(tmp_path)
     stopped.wait_for("run 3 of 4: block 2, ")
     until(lambda: len(list(stopped.runs.glob("*/*/run.json"))) == 3)
@@ -150,7 +151,8 @@ def test_a_comparison_whose_brokers_never_come_up_in_time_ends_with_what_they_lo
     assert nothing_left(comparison.runs)
 
 
-def test_the_last_words_of_a_run_that_failed_are_its_error_with_the_lines_of_the_brokers_log() -> None:
+def test_last_words_of_a_failed_run_are_its_error() -> None:
+    """The lines of the broker's log that follow the error belong to it."""
     stamp = "[2026-11-26 13:33:23,123] host"
     log = f"""{stamp}/INFO/brokerbench: run 1
 {stamp}/ERROR/brokerbench: broker 'broker-1' died while starting (exit status 1). Its log ends:

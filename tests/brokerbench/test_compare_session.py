@@ -27,7 +27,8 @@ def test_a_block_holds_every_arm_once_and_the_same_command_has_the_same_plan() -
     assert slots == list(planned(replace(ASKED, blocks=9), 1).slots())[: len(slots)]  # more blocks go on
 
 
-def test_with_a_control_the_first_arm_runs_twice_a_block_and_only_the_second_run_is_marked(tmp_path: Path) -> None:
+def test_a_control_runs_the_first_arm_twice_per_block(tmp_path: Path) -> None:
+    """Only the second run is marked as the control."""
     request = replace(ASKED, control=True, session="mine", runs=tmp_path)
     session = planned(request, 1)
     slots = list(session.slots())
@@ -215,9 +216,10 @@ def test_one_command_at_a_time_makes_the_runs_of_a_session(tmp_path: Path) -> No
         pass
 
 
-def test_the_command_of_a_run_names_a_locustfile_below_this_folder_as_one_would_type_it(
+def test_run_commands_name_locustfiles_by_relative_path(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    """A locustfile below the current folder is named as a user would type it."""
     (session,), _ = planned_sessions(replace(ASKED, scenario="steady"), ())
     monkeypatch.chdir(session.locustfile.parents[1])
     assert session.run_arguments("mesh")[1] == "scenarios/steady.py"
@@ -225,7 +227,8 @@ def test_the_command_of_a_run_names_a_locustfile_below_this_folder_as_one_would_
     assert session.run_arguments("mesh")[1] == str(session.locustfile)
 
 
-def test_a_word_that_is_no_option_of_a_run_is_refused_before_locust_takes_it_for_a_user() -> None:
+def test_a_stray_word_among_run_options_is_rejected() -> None:
+    """Locust would take it for the name of a user class."""
     assert stray_word(("--rate", "200", "--prefetch=10", "-t", "5s")) == ""
     assert stray_word(("rate",)) == "rate"
     assert stray_word(("--rate=200", "100")) == "100"

@@ -104,9 +104,9 @@ def test_a_load_is_begun_by_the_program_that_is_there_wherever_one_stands(
     assert Path(scenario).read_text(encoding="utf-8").startswith('"""')
 
 
-def test_a_load_is_begun_by_its_name_where_that_is_this_installations_and_by_its_path_where_it_is_anothers(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_load_command_uses_this_installations_locust(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The name is enough if PATH leads to this installation's locust. Otherwise the command has its path."""
+
     def program() -> str:
         return shlex.split(load_command(LoadOptions("mesh"), ReachFiles(Path("b"), Path("c"))))[0]
 

@@ -66,7 +66,8 @@ def test_a_night_that_the_same_plan_began_goes_on(plan: Plan, tmp_path: Path) ->
         make_night(plan, tmp_path)
 
 
-def test_a_comparison_of_other_options_or_that_another_command_makes_is_refused_at_once(tmp_path: Path) -> None:
+def test_another_comparisons_folder_is_rejected_at_once(tmp_path: Path) -> None:
+    """The folder belongs to a comparison with other options, or another command is making it."""
     request = Comparison("steady", "mesh,tree", (), 3, "10s", "mine", (), tmp_path)
     session = planned(request, 1)
     session.begin()

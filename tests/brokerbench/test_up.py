@@ -160,7 +160,8 @@ def test_a_mistake_is_one_sentence_of_the_command_as_a_user_has_it(tmp_path: Pat
     assert re.fullmatch(r"brokerbench: .*'?nonsuch'?.*\n", process.stderr), process.stderr
 
 
-def test_paths_are_proven_from_producers_to_consumers_or_between_whatever_groups_there_are() -> None:
+def test_paths_are_proven_from_producers_to_consumers() -> None:
+    """A topology without groups of producers and consumers has its paths proven between the groups that it has."""
     mesh = build("mesh")
     assert len(routes(mesh)) == 9
     broker = mesh.brokers[0]

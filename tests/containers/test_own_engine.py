@@ -40,9 +40,10 @@ def copy_image(engine: OwnEngine) -> str:
 @pytest.mark.nightly
 @pytest.mark.spark
 @pytest.mark.timeout(600)
-def test_an_engine_killed_in_the_load_is_one_sentence_and_an_invalid_run_and_the_next_one_cleans_up(
+def test_a_killed_docker_engine_invalidates_the_run(
     engine: OwnEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """The run reports the engine in one sentence, and the next run cleans up."""
     image = copy_image(engine)
     monkeypatch.setenv("DOCKER_HOST", engine.host)
     monkeypatch.setenv("TESTCONTAINERS_RYUK_DISABLED", "true")

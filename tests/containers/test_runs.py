@@ -106,7 +106,8 @@ def test_containers_that_cannot_be_had_are_one_error_and_status_2(tmp_path: Path
     assert not (tmp_path / "runs").exists()
 
 
-def test_without_an_engine_a_run_that_asks_for_no_runtime_takes_processes_and_says_why(tmp_path: Path) -> None:
+def test_processes_are_the_default_without_a_docker_engine(tmp_path: Path) -> None:
+    """The run has no --runtime option, and reports why it uses processes."""
     environment = {"DOCKER_HOST": f"unix://{tmp_path}/nobody.sock"}
     run = LocustRun(
         STEADY, "--runtime", "", "--topology", "single", "-t", "60s", runs=tmp_path / "runs", env=environment

@@ -66,7 +66,7 @@ def refusal_of(answer: dict[str, str], folder: Path) -> tuple[str, Channel]:
     return str(refused.value), channel
 
 
-def test_a_worker_that_says_why_not_is_told_by_its_name_and_the_others_are_called_off(tmp_path: Path) -> None:
+def test_a_workers_refusal_names_it_and_cancels_the_others(tmp_path: Path) -> None:
     refusal, channel = refusal_of({"refusal": "it cannot", "build_id": build_id()}, tmp_path)
     assert refusal == f"worker {WORKER}: it cannot"
     assert channel.sent[-1] == ("bb_call_off", None)

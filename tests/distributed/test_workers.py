@@ -109,10 +109,8 @@ def test_workers_on_other_hosts_make_one_run_whether_or_not_they_see_its_folder(
     assert nothing_left(tmp_path)
 
 
-def test_workers_that_cannot_take_part_are_refused_with_the_reason_and_nothing_is_left(
-    lan: Bridged, tmp_path: Path
-) -> None:
-    """One runs a clone in which a line was changed, the other has no way to brokers that listen on loopback."""
+def test_unusable_workers_are_rejected_and_nothing_is_left(lan: Bridged, tmp_path: Path) -> None:
+    """One worker runs a clone in which a line was changed, the other cannot reach brokers that listen on loopback."""
     changed = tmp_path / "clone"
     for room in ("records", "topologies", "drivers", "harness", "brokerbench", "scenarios"):
         shutil.copytree(REPOSITORY / room, changed / room)
@@ -149,7 +147,7 @@ def test_other_hosts_leave_nothing_even_if_a_test_fails_while_one_is_busy() -> N
 
 
 @pytest.mark.nightly
-def test_messages_are_shared_out_so_that_all_workers_together_send_what_was_asked_for(tmp_path: Path) -> None:
+def test_workers_together_send_the_requested_messages(tmp_path: Path) -> None:
     arguments = ("--topology", "single", "--messages", "301", "--processes", "2")
     outcome = make_run(STEADY, *arguments, runs=tmp_path / "runs")
     assert outcome.summary["messages"]["sent"] == 301, outcome.output

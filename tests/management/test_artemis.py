@@ -91,7 +91,8 @@ def test_members_of_a_cluster_are_told_by_their_connectors() -> None:
     assert members(SHOWN_TOPOLOGY) == {NODE_1: "broker-1", NODE_2: "broker-2"}
 
 
-def test_a_clusters_queue_is_the_bridge_to_the_other_member_and_its_messages_are_on_their_way() -> None:
+def test_a_clusters_internal_queue_counts_as_a_bridge() -> None:
+    """Messages in the store-and-forward queue are on their way to the other member."""
     links = LinksOfBroker.in_topology(topology(ClusterLink(ONE, TWO)), "broker-1")
     shown = figures_shown(links, queue(f"{CLUSTER_QUEUE}cluster.{NODE_2}", internal=True, depth=2, added=5))
     bridge_metrics = {row.metric: row.value for row in rows("broker-1", 1, shown, {}) if row.kind == "bridge"}
@@ -102,7 +103,8 @@ def test_a_clusters_queue_is_the_bridge_to_the_other_member_and_its_messages_are
     assert [figure["depth"] for figure in shown.queues.values()] == [2]
 
 
-def test_the_queue_of_a_member_that_is_gone_is_still_told_unless_it_may_be_of_several() -> None:
+def test_a_missing_members_queue_is_reported_if_unambiguous() -> None:
+    """The queue is left out if it may belong to either of two missing members."""
     waits = queue(f"{CLUSTER_QUEUE}cluster.{'f' * 36}", internal=True, depth=7, added=9)
     member_queue = queue(f"{CLUSTER_QUEUE}cluster.{NODE_2}", internal=True, depth=1, added=5)
     links = LinksOfBroker(members={"broker-2": "one-two", "broker-3": "one-three"})

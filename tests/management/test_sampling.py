@@ -186,7 +186,7 @@ def test_a_frozen_broker_delays_nobody_and_has_one_request_at_a_time(monkeypatch
     assert open_now["most"] == 1
 
 
-def test_the_generators_own_process_and_the_machine_are_sampled_under_no_brokers_name() -> None:
+def test_generator_and_machine_samples_have_no_broker_name() -> None:
     sink = Rows()
     sampler = Sampler(Runtime({}), Topology("t", (N1,), (), (), CLASSIC), sink, process="worker-1", period_s=0.05)
     sampler._sample_here()

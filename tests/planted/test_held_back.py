@@ -31,9 +31,10 @@ def test_a_generator_that_is_late_within_a_fault_is_named(tmp_path: Path) -> Non
 
 
 @pytest.mark.nightly  # analysis/test_jobs.py has producers that brokers hold back
-def test_producers_that_a_broker_holds_back_are_not_late_though_each_may_have_one_message_in_flight(
+def test_producers_that_a_broker_blocks_are_not_late(
     tmp_path: Path,
 ) -> None:
+    """Each producer may have only one message in flight."""
     outcome = planted(tmp_path, "broker")
     summary = outcome.summary
     assert (summary["verdict"], outcome.status, summary["reasons"]) == ("pass", 0, []), outcome.output

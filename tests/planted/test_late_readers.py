@@ -24,7 +24,8 @@ STOPPED_S = 1.5
 STOPPED_NS = STOPPED_S * 1e9 - PERIOD_NS
 
 
-def test_consumers_that_block_for_150_ms_make_p99_9_doubtful_with_the_generator_named(tmp_path: Path) -> None:
+def test_consumers_that_block_150_ms_make_p99_9_doubtful(tmp_path: Path) -> None:
+    """The report names the generator as the cause."""
     locustfile = "tests/planted/locustfiles/late_readers.py"
     outcome = make_run(locustfile, "--runtime", "memory", "--warm-up", "1", runs=tmp_path / "runs")
     summary = outcome.summary
@@ -42,9 +43,8 @@ def test_consumers_that_block_for_150_ms_make_p99_9_doubtful_with_the_generator_
 
 @pytest.mark.brokers
 @pytest.mark.parametrize("protocol", ["stomp", pytest.param("openwire", marks=pytest.mark.java)])
-def test_consumers_whose_process_is_stopped_are_named_whether_they_run_in_python_or_in_a_jvm(
-    tmp_path: Path, protocol: str
-) -> None:
+def test_consumers_of_a_stopped_process_are_named(tmp_path: Path, protocol: str) -> None:
+    """The consumers run in Python or in a JVM."""
     outcome = stopped(tmp_path, protocol, "consumers")
     summary = outcome.summary
     (consumer_process,) = {row["consumer"] // CLIENTS_PER_PROCESS for row in outcome.events("receipts")}
@@ -58,10 +58,11 @@ def test_consumers_whose_process_is_stopped_are_named_whether_they_run_in_python
 
 @pytest.mark.brokers
 @pytest.mark.parametrize("protocol", ["stomp", pytest.param("openwire", marks=pytest.mark.java)])
-def test_a_stopped_producer_that_may_have_one_message_in_flight_is_named_and_the_broker_is_not(
-    tmp_path: Path, protocol: str
-) -> None:
-    """90 of 1,080 messages were due meanwhile: the slowest 8 %. Its window was full, or it was not: it stood still."""
+def test_a_stopped_producer_is_named_as_the_cause(tmp_path: Path, protocol: str) -> None:
+    """90 of 1,080 messages were due during the stop: the slowest 8 %.
+
+    The producer may have only one message in flight, but it was stopped, not blocked.
+    """
     outcome = stopped(tmp_path, protocol, "producers")
     summary = outcome.summary
     (producer_process,) = {row["producer"] // CLIENTS_PER_PROCESS for row in outcome.events("sends")}

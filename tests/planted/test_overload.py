@@ -35,8 +35,11 @@ def test_a_run_that_holds_its_rate_says_nothing_of_it(tmp_path: Path) -> None:
 
 @pytest.mark.nightly  # on a busy machine its cores are the limit, and not the bridge
 @pytest.mark.brokers
-def test_a_broker_that_hands_on_half_the_rate_has_a_latency_of_its_own_and_the_check_fails(tmp_path: Path) -> None:
-    """Its bridge takes 60 messages a second, and 120 are sent."""
+def test_a_broker_that_forwards_half_the_rate_fails(tmp_path: Path) -> None:
+    """The broker's bridge takes 60 messages per second, and 120 per second are sent.
+
+    The latency is the broker's, so the check fails.
+    """
     outcome = make_run(
         "scenarios/steady.py",
         *("--topology", "source-and-sink(rate_limit=60)", "-t", "16s", "--warm-up", "2", "--check", f"{P50} < 1000"),
@@ -54,7 +57,8 @@ def test_a_broker_that_hands_on_half_the_rate_has_a_latency_of_its_own_and_the_c
 
 
 @pytest.mark.nightly  # test_planted_errors.py plants the same as rows
-def test_a_generator_at_twice_what_it_can_do_makes_latency_doubtful_and_the_check_unknown(tmp_path: Path) -> None:
+def test_an_overloaded_generator_makes_the_check_unknown(tmp_path: Path) -> None:
+    """The generator is loaded with twice the rate that it can send, which makes latency doubtful."""
     outcome = overloaded(tmp_path, "generator", "--messages", "1500")
     summary = outcome.summary
     rate = summary["offered_rate"]
@@ -65,7 +69,8 @@ def test_a_generator_at_twice_what_it_can_do_makes_latency_doubtful_and_the_chec
 
 
 @pytest.mark.nightly  # the test above starves the generator alike
-def test_messages_that_a_generator_never_sent_leave_the_run_invalid_and_are_told_first(tmp_path: Path) -> None:
+def test_messages_never_sent_invalidate_the_run(tmp_path: Path) -> None:
+    """The run reports them as its first reason."""
     outcome = overloaded(tmp_path, "generator")
     assert (outcome.summary["verdict"], outcome.info["missed"] > 0) == ("invalid", True), outcome.output
     assert outcome.summary["offered_rate"]["limited_by"] == "generator"
@@ -73,9 +78,10 @@ def test_messages_that_a_generator_never_sent_leave_the_run_invalid_and_are_told
 
 
 @pytest.mark.nightly  # test_planted_errors.py plants the same as rows
-def test_a_backlog_that_grows_without_a_fault_in_brokers_of_memory_is_told_and_its_figures_stand(
+def test_a_growing_backlog_is_reported_with_sound_figures(
     tmp_path: Path,
 ) -> None:
+    """The in-memory brokers have no fault."""
     outcome = overloaded(tmp_path, "broker", "-t", "8s")
     summary = outcome.summary
     assert (summary["offered_rate"]["held"], summary["verdict"]) == (False, "fail"), outcome.output

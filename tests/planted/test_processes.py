@@ -14,7 +14,8 @@ pytestmark = [pytest.mark.brokers, pytest.mark.spark]
 
 
 @pytest.mark.nightly
-def test_a_clock_that_jumps_back_two_seconds_gives_negative_latencies_and_doubtful_figures(tmp_path: Path) -> None:
+def test_a_clock_jump_makes_figures_doubtful(tmp_path: Path) -> None:
+    """The clock jumps back two seconds, so that some latencies are negative."""
     locustfile, port = "tests/planted/locustfiles/skewed.py", str(free_port())
     leading = ("--master", "--expect-workers", "2", "--master-bind-port", port, "-t", "8s")
     following = ("--worker", "--master-port", port)

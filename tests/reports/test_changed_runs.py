@@ -196,9 +196,8 @@ def test_a_list_of_digests_that_cannot_be_read_is_refused(run: Path) -> None:
 
 
 @pytest.mark.parametrize(("lines", "problem"), [(0, "empty"), (3, "cut short")])
-def test_a_list_of_digests_that_is_not_whole_is_refused_and_no_file_is_called_changed(
-    run: Path, lines: int, problem: str
-) -> None:
+def test_an_incomplete_list_of_digests_is_rejected(run: Path, lines: int, problem: str) -> None:
+    """No file is reported as changed."""
     path = run / "analysis.sha256"
     path.write_text("".join(path.read_text().splitlines(keepends=True)[:lines]))
     with pytest.raises(RunUnreadable) as refused:

@@ -129,7 +129,8 @@ def test_the_counts_and_the_fair_shares_of_the_areas_follow_the_fault() -> None:
     assert areas.labelled_counts == ((0.0, (10, 10, 10)), (10.5, (20, 0, 10)), (20.0, (20, 0, 10)))
 
 
-def test_of_many_brokers_the_one_with_the_fault_has_a_colour_and_the_rest_is_one_area() -> None:
+def test_only_the_broker_with_the_fault_has_a_color() -> None:
+    """With many brokers, the others are drawn as one area."""
     names = "abcdefghijkl"
     stays: list[Stay] = [(at, name, 0, 1 if name == "b" else LOAD_S, "load_end") for at, name in enumerate(names)]
     results = planted(stays, names)
@@ -186,7 +187,8 @@ def test_clients_are_shown_if_a_fault_was_applied_or_any_moved_and_else_not() ->
     assert section.title == "Moves of clients"
 
 
-def test_a_fault_after_the_load_is_not_drawn_and_one_that_another_follows_closely_has_its_number_only() -> None:
+def test_close_faults_are_drawn_without_overlapping_labels() -> None:
+    """A fault that is followed closely has only its number. A fault after the load is not drawn."""
     late = Backdrop(0, LOAD_S - 1, float(LOAD_S), (Band("F1", "kill b", LOAD_S + 1, None),))
     assert "F1" not in client_charts(planted(killed(5)), late)[1].svg
     close = Backdrop(0, LOAD_S - 1, float(LOAD_S), (Band("F1", "kill b", 10, 10.5), Band("F2", "kill b", 11, None)))

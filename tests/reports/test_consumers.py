@@ -45,7 +45,8 @@ def test_of_many_consumers_the_table_has_those_with_the_most_messages() -> None:
     assert [row[1] for row in table.rows] == list(range(100, 400))
 
 
-def test_a_bar_is_drawn_for_each_consumer_in_its_brokers_colour_and_a_line_for_the_even_split() -> None:
+def test_each_consumer_has_a_bar_in_its_brokers_color() -> None:
+    """A line shows the even split."""
     brokers = (NamedColour("here", 0), NamedColour("there", 1), NamedColour("far", 2, muted=True))
     (axes,) = draw_consumers([ConsumerBars("q", (4, 2, 3), (0, 1, 2), (15, 8, 7), 10.0)], brokers).axes
     assert [float(np.asarray(patch.get_path().vertices)[:, 1].max()) for patch in axes.patches] == [15, 8, 7]

@@ -75,8 +75,11 @@ def test_one_place_is_said_to_have_all_only_if_all_were_found_there() -> None:
     assert told_of(60, expired, outcome="expired") == sentence, "brokers counted the others"
 
 
-def test_messages_that_are_more_or_fewer_than_the_receptions_that_they_miss_are_no_part_of_them() -> None:
-    """One message is kept once for all subscriptions, another lies twice on a queue."""
+def test_stored_messages_are_reported_apart_from_missed_receptions() -> None:
+    """One message is stored once for all subscriptions, another twice on a queue.
+
+    Both numbers differ from the number of missed receptions.
+    """
     kept_once, twice = (
         left_behind_at("sf.cluster", "broker-2", "stranded", 1),
         left_behind_at("orders", "broker-2", "stranded", 4),

@@ -47,7 +47,8 @@ def kinds(**changed: dict[str, int]) -> dict[str, KindCounts]:
     return cast(dict[str, KindCounts], {kind: whole | changed.get(kind, {}) for kind in KINDS})
 
 
-def test_reliability_begins_with_the_kinds_of_messages_that_were_not_delivered_and_what_jms_promises() -> None:
+def test_reliability_begins_with_undelivered_kinds() -> None:
+    """The promise of JMS follows."""
     lost = kinds(
         topic_non_persistent={"undelivered": 9, "missing_unconfirmed": 8},
         durable_topic_persistent={"undelivered": 7, "pending": 6, "lost": 1, "duplicated": 2},

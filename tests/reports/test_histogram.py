@@ -123,7 +123,8 @@ def test_the_warm_up_is_no_part_of_the_spectrum() -> None:
     assert by_measure(rows({"phase": "warm-up"}, {"phase": "drain"})) == ()
 
 
-def test_latency_is_told_apart_by_hops_and_without_them_by_whether_the_broker_was_left() -> None:
+def test_latency_is_grouped_by_hops() -> None:
+    """If hops are unknown, it is grouped by whether the message left its broker."""
     with_hops = rows({"hops": 0}, {"hops": 2}, {"hops": 1})
     assert [name for name, _ in by_distance(with_hops)] == ["0 hops (same broker)", "1 hop", "2 hops"]
     unknown = rows({"hops": None}, {"hops": None, "to_broker": "a"})

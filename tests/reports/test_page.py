@@ -168,7 +168,8 @@ def test_a_fault_after_the_last_message_does_not_squeeze_the_plots(tmp_path: Pat
 
 
 @pytest.mark.filterwarnings("error")
-def test_a_name_wider_than_the_figure_is_shortened_in_the_legend_and_whole_in_the_table(tmp_path: Path) -> None:
+def test_a_name_wider_than_the_figure_is_shortened(tmp_path: Path) -> None:
+    """Only the legend shortens it: the table has the full name."""
     name = "orders." + "x" * 200
     html = rendered(tmp_path, Plan(load_s=3, fault_s=None, queue=name))
     assert "…" in html

@@ -63,6 +63,7 @@ def test_the_table_has_a_row_a_step_in_the_order_of_the_load() -> None:
     assert step_name(step(0.5)) == "0.5/s"
 
 
-def test_the_curve_goes_from_the_lowest_rate_up_and_leaves_out_steps_without_a_median() -> None:
+def test_the_curve_skips_steps_without_a_median() -> None:
+    """Its points are in the order of their rates."""
     points = rate_points([step(400, held=False), step(200, p50=None), step(100)])
     assert [(point.rate_per_s, point.held, point.p99_ms) for point in points] == [(100, True, None), (400, False, None)]

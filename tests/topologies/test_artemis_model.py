@@ -347,7 +347,7 @@ def test_a_pattern_of_settings_that_is_none_here_is_warned_of() -> None:
     )
 
 
-def test_addresses_and_queues_that_are_named_as_clients_write_destinations_are_warned_of() -> None:
+def test_warns_of_addresses_named_like_client_destinations() -> None:
     broker = ArtemisBroker("a", addresses=(Address("queue://eu", queue="queue://de"), Address("us")))
     rule = "a name has no queue:// or topic:// prefix here"
     assert topology((broker,)).warnings == (

@@ -62,7 +62,8 @@ def test_a_receiver_pulls_what_it_matches_to_a_consumer_there() -> None:
     assert not topology.reaches("b", "a", QUEUE)
 
 
-def test_a_receiver_pulls_to_a_consumer_farther_on_only_where_its_queue_is_made_beforehand() -> None:
+def test_receivers_pull_farther_only_with_a_predefined_queue() -> None:
+    """A consumer behind the receiver's broker is reached only if the broker's configuration has the queue."""
     middle = with_queue("b")
     onwards = BrokerConnection(middle, C, senders=(ORDERS,))
     with_it = network(BrokerConnection(middle, A, receivers=(ORDERS,)), onwards, brokers=(A, middle, C))
@@ -73,7 +74,8 @@ def test_a_receiver_pulls_to_a_consumer_farther_on_only_where_its_queue_is_made_
     assert without.reaches("b", "c", QUEUE)
 
 
-def test_a_receiver_pulls_a_topic_where_the_most_specific_setting_makes_subscriptions() -> None:
+def test_receivers_pull_topics_by_the_most_specific_setting() -> None:
+    """The topic is pulled if that setting routes the address by multicast."""
     settings = (AddressSetting("#"), AddressSetting("prices.#", default_routing="MULTICAST"))
     there = ArtemisBroker("a", address_settings=settings)
     topology = network(BrokerConnection(B, there, receivers=(AddressMatch("#"),)), brokers=(there, B))

@@ -129,7 +129,8 @@ def test_a_cluster_scans_its_topology_since_2_41(version: str, count: int) -> No
     assert len(texts(element, "topology-scanner-attempts")) == count
 
 
-def test_a_topology_that_sets_what_a_version_does_not_know_says_which_setting_and_since_when() -> None:
+def test_a_setting_unknown_to_a_version_is_reported() -> None:
+    """The error has the setting, and the version that has it first."""
     built = build("cluster")
     links = tuple(
         replace(link, cluster=replace(link.cluster, topology_scanner_attempts=5))
@@ -312,7 +313,7 @@ def test_receivers_have_their_queues_beforehand() -> None:
     assert queues == ["DLQ", "ExpiryQueue", "orders", "prices", "brokerbench.canary.sink"]
 
 
-def test_a_routers_broker_has_its_queues_beforehand_and_each_is_a_waypoint_and_has_a_peer() -> None:
+def test_a_routers_queues_are_predefined_waypoints_with_peers() -> None:
     topology = build("router-peer(queues='orders, prices')")
     element, names = core_of(topology, "broker-1"), ["orders", "prices", "brokerbench.canary.router"]
     assert [str(queue.get("name")) for queue in element.iter(f"{CORE}queue")] == ["DLQ", "ExpiryQueue", *names]

@@ -129,8 +129,11 @@ def test_what_a_wildcard_includes_statically_is_forwarded_though_nobody_consumes
         assert depth(runtime, topology, "here", "others") == 1
 
 
-def test_statically_included_destinations_cross_by_their_wildcards_and_no_consumer_is_heard_of(tmp_path: Path) -> None:
-    """The manual allows wildcards in the other two lists only; 5.18.3 takes them here too."""
+def test_statically_included_destinations_allow_wildcards(tmp_path: Path) -> None:
+    """No other destinations cross, as the bridge ignores consumers.
+
+    The manual allows wildcards in the other two lists only; 5.18.3 takes them here too.
+    """
     topology = here_to_there(static_bridge=True, statically_included_destinations=OPEN)
     what_is_open_passes_alone(topology, tmp_path)
 
@@ -173,10 +176,13 @@ def test_what_is_excluded_within_a_static_wildcard_is_held_by_the_link(tmp_path:
     [(False, "source", "sink", "dequeue_count"), (True, "sink", "source", "received_count")],
     ids=["forth", "back"],
 )
-def test_parallel_connectors_carry_queues_by_all_of_theirs_and_topics_by_their_own_and_their_opener_counts_it(
+def test_parallel_connectors_carry_queues_and_topics_apart(
     duplex: bool, sends: str, consumes: str, metric: str, tmp_path: Path
 ) -> None:
-    """The far ends count what comes back too, as #0, #1 and #2 (`analysis.network.resources.links`)."""
+    """Queues cross by the queue connectors, topics by the topic connector, and the broker that opens them counts both.
+
+    The far ends also count messages that come back, as #0, #1 and #2 (`analysis.network.resources.links`).
+    """
     topology = build(f"parallel-connectors(duplex={duplex})")
     with up(topology, tmp_path) as runtime:
         assert observed(runtime, topology, "topic") == predicted(topology, "topic")
@@ -202,9 +208,8 @@ def carried(runtime: Runtime, topology: Topology, metric: str) -> Counter[str]:
 
 
 @pytest.mark.parametrize(("suppressed", "hops"), [(False, {1, 2}), (True, {1})])
-def test_a_consumer_known_over_two_ways_draws_messages_over_both_unless_that_is_suppressed(
-    suppressed: bool, hops: set[int], tmp_path: Path
-) -> None:
+def test_a_consumer_known_over_two_paths_uses_both(suppressed: bool, hops: set[int], tmp_path: Path) -> None:
+    """With suppressed duplicate subscriptions, messages take one path."""
     a, b, c = (Broker(name) for name in "abc")
     links = tuple(
         NetworkConnector(
@@ -242,10 +247,11 @@ def test_the_prefetch_size_of_a_link_bounds_what_is_on_its_way(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("waits_for_answers", [True, False])
-def test_a_message_that_is_not_stored_leaves_its_broker_unanswered_only_without_always_sync_send(
-    waits_for_answers: bool, tmp_path: Path
-) -> None:
-    """The far end stands still. What was sent to it one way is gone from here: it would be lost with that broker."""
+def test_always_sync_send_keeps_messages_until_the_answer(waits_for_answers: bool, tmp_path: Path) -> None:
+    """The message is not persistent, and the far end is frozen.
+
+    Sent without an answer, the message has left this broker: it would be lost with the far one.
+    """
     topology = here_to_there(always_sync_send=waits_for_answers, decrease_network_consumer_priority=False)
     with up(topology, tmp_path) as runtime, clients(runtime, "there", "here") as (consumer, sender):
         consumer.listen(ORDERS)
@@ -260,10 +266,12 @@ def test_a_message_that_is_not_stored_leaves_its_broker_unanswered_only_without_
 
 
 @pytest.mark.parametrize("dynamic_only", [False, True])
-def test_a_bridge_that_starts_asks_for_what_durable_subscribers_sleep_on_unless_it_is_dynamic_only(
-    dynamic_only: bool, tmp_path: Path
-) -> None:
-    """The subscriber at the far end is away all the time, and its broker has the message only if the bridge asked."""
+def test_a_starting_bridge_subscribes_for_inactive_durable_subscribers(dynamic_only: bool, tmp_path: Path) -> None:
+    """Not if it is dynamic_only.
+
+    The subscriber at the far end is away all the time, and its broker has the message only if the bridge
+    subscribed.
+    """
     topology = here_to_there(dynamic_only=dynamic_only)
     with up(topology, tmp_path) as runtime:
         with closing(durable_subscriber(runtime)):

@@ -39,9 +39,10 @@ def cluster(balancing: str, redistribution_delay_ms: int) -> Topology:
         ("OFF_WITH_REDISTRIBUTION", NEVER, 0, 0),
     ],
 )
-def test_a_consumer_elsewhere_gets_what_arrives_and_what_waited_as_balancing_and_delay_say(
+def test_balancing_and_delay_decide_which_messages_move(
     balancing: str, delay_ms: int, received: int, moved: int, tmp_path: Path
 ) -> None:
+    """A consumer elsewhere gets new messages by the balancing policy, and waiting ones by the redistribution delay."""
     topology = cluster(balancing, delay_ms)
     with up(topology, tmp_path) as runtime, clients(runtime, "broker-2", "broker-2") as (consumer, late_consumer):
         consumer.listen(ORDERS)

@@ -97,10 +97,13 @@ def test_ends_that_are_no_pair_are_tried_in_turn_and_the_one_that_listens_is_kep
         assert depth(runtime, topology, "near", ORDERS.name) == 1
 
 
-def test_a_connection_whose_attempts_are_used_up_stays_down_until_management_stops_and_starts_it(
+def test_a_connection_without_attempts_left_needs_a_restart(
     tmp_path: Path,
 ) -> None:
-    """To start it without having stopped it may do nothing: in the broker's eyes it was never stopped."""
+    """It stays down until management stops and starts it.
+
+    Starting alone may do nothing: for the broker, the connection was never stopped.
+    """
     topology = build("senders(reconnect_attempts=2, retry_interval_ms=200)")
     with up(topology, tmp_path) as runtime:
         runtime.kill("sink")

@@ -44,9 +44,8 @@ def test_a_rate_limit_lets_so_many_messages_pass_a_period(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(("replay", "replays"), [((True, 0), True), ((True, 600_000), False), ((False, 0), False)])
-def test_messages_whose_consumers_moved_away_go_back_only_where_replay_is_on_and_its_delay_over(
-    replay: tuple[bool, int], replays: bool, tmp_path: Path
-) -> None:
+def test_messages_go_back_only_after_the_replay_delay(replay: tuple[bool, int], replays: bool, tmp_path: Path) -> None:
+    """Their consumers moved away. Without replay they never go back."""
     topology = here_to_there(filtering(BridgeFilter(*replay)), duplex=True, name="both-ways")
     with up(topology, tmp_path) as runtime:
         with clients(runtime, "there") as [consumer]:

@@ -92,7 +92,7 @@ def test_a_queue_that_is_removed_goes_from_the_copy_only_where_removal_is_mirror
         assert (ORDERS.name in queues(runtime, topology, COPY)) is not repeated
 
 
-def test_an_address_filter_says_by_their_beginnings_what_is_mirrored_and_exclusion_wins(tmp_path: Path) -> None:
+def test_address_filters_select_by_prefix_and_exclusion_wins(tmp_path: Path) -> None:
     topology = mirror(address_filter="eu,!eu.uk")
     with up(topology, tmp_path) as runtime:
         for name in ("us.orders", "eu.uk.orders", "eu.de.orders"):
@@ -103,9 +103,8 @@ def test_an_address_filter_says_by_their_beginnings_what_is_mirrored_and_exclusi
 
 
 @pytest.mark.parametrize("durable", [True, False])
-def test_what_waits_for_a_copy_that_is_down_survives_a_restart_only_in_a_durable_mirror(
-    durable: bool, tmp_path: Path
-) -> None:
+def test_only_a_durable_mirrors_backlog_survives_a_restart(durable: bool, tmp_path: Path) -> None:
+    """The backlog waits for a copy that is down."""
     topology = mirror(durable=durable)
     with up(topology, tmp_path) as runtime:
         runtime.kill(COPY)

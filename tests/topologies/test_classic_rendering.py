@@ -269,9 +269,10 @@ def through_proxies(topology: Topology) -> Site:
     return dataclasses.replace(site_of(topology), link_addresses=addresses)
 
 
-def test_a_broker_tells_each_link_that_looks_for_it_of_that_links_proxy_in_a_group_of_its_own(
+def test_multicast_announces_each_links_proxy_separately(
     classic_schema: etree.XMLSchema,
 ) -> None:
+    """Each link has its own discovery group."""
     topology = build("mesh(discovery='multicast')")
     site = through_proxies(topology)
     called_broker = topology.brokers[-1]  # by both links, which the others open
@@ -347,7 +348,8 @@ def test_the_path_is_stamped_unless_that_is_switched_off() -> None:
     assert not list(right.iter(f"{CORE}traceBrokerPathPlugin"))
 
 
-def test_the_path_is_not_stamped_for_a_load_of_topics_as_the_plugin_changes_messages_that_others_are_sent() -> None:
+def test_topic_loads_have_no_broker_path_plugin() -> None:
+    """The plugin would change messages that other subscribers get, too."""
     topology = build("single")
     files = render_for_topics(topology, topology.broker("broker-1"), site_of(topology))
     assert "traceBrokerPathPlugin" not in files[ACTIVEMQ_XML]

@@ -38,7 +38,8 @@ def artemis(topology: Topology) -> list[ArtemisBroker]:
     return [broker for broker in topology.brokers if isinstance(broker, ArtemisBroker)]
 
 
-def test_settings_of_all_of_a_group_and_of_one_broker_are_laid_over_each_other_in_the_files_order() -> None:
+def test_overlay_settings_apply_in_file_order() -> None:
+    """Later sections override earlier ones, whether for all brokers, a group or one broker."""
     topology = over(
         "hub-and-spoke",
         "brokers:\n  all: {memory_percent_of_heap: 60}\n  consumers: {memory_percent_of_heap: 50}\n"

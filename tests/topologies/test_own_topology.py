@@ -183,7 +183,8 @@ def test_the_example_is_a_topology_with_what_it_says() -> None:
     assert not topology.reaches("branch-1", "branch-3", "queue://private.letters")
 
 
-def test_the_examples_of_the_page_are_topologies_whose_producers_reach_their_consumers() -> None:
+def test_examples_of_the_page_are_connected_topologies() -> None:
+    """Their producers reach their consumers."""
     page = (REPOSITORY / "docs" / "topologies.md").read_text(encoding="utf-8")
     texts = [block.partition("```")[0] for block in page.split("```yaml\n")[1:]]
     shown = [parse_topology(text, "page.yaml") for text in texts]

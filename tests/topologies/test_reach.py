@@ -207,7 +207,7 @@ def _without_mirrored(links: tuple[NetworkConnector, ...]) -> tuple[NetworkConne
 
 @settings(max_examples=200, deadline=None)
 @given(networks(), st.sampled_from(["queue://orders.eu", "queue://prices", "topic://orders.eu"]))
-def test_the_paths_that_a_destination_cannot_take_are_those_whose_end_it_does_not_reach(
+def test_stopped_paths_end_at_unreached_brokers(
     drawn: tuple[tuple[Broker, ...], tuple[NetworkConnector, ...]], destination: str
 ) -> None:
     brokers, links = drawn

@@ -155,7 +155,8 @@ def test_links_that_go_straight_are_for_any_engine() -> None:
     assert choose("", None, containers_for(build("mesh"), lambda *_: IN_A_VIRTUAL_MACHINE)).runtime == "containers"
 
 
-def test_a_broker_that_tells_its_address_to_brokers_and_to_clients_has_none_for_both_in_a_container() -> None:
+def test_one_address_for_brokers_and_clients_rejects_containers() -> None:
+    """In a container, a broker has no address that works for both brokers and clients."""
     topology = build("mesh(brokers=2, discovery='multicast')")
     telling = TransportConnector("openwire", update_cluster_clients=True)
     brokers = tuple(replace(broker, connectors=(telling,)) for broker in topology.brokers if isinstance(broker, Broker))
@@ -168,7 +169,8 @@ def test_a_broker_that_tells_its_address_to_brokers_and_to_clients_has_none_for_
     assert no_containers(topology) == ""
 
 
-def test_a_clusters_links_that_differ_are_not_for_containers_whose_callers_share_its_doors() -> None:
+def test_cluster_links_that_differ_reject_containers() -> None:
+    """In containers, all callers of a broker share its ports."""
     looking = containers_for(impaired(build("cluster"), "broker-1<->broker-2:delay=9ms"), lambda *_: ALL_THERE)
     assert choose("", None, looking).runtime == "processes"
     with pytest.raises(UserError, match="--runtime containers: broker 'broker-1' announces one"):

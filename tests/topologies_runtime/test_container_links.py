@@ -160,9 +160,8 @@ exit 1
 
 
 @pytest.mark.containers
-def test_a_server_that_does_not_run_in_the_image_is_refused_and_nothing_but_it_and_its_log_is_mounted(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_an_unusable_toxiproxy_server_is_rejected(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The server does not run in the image. Only the server and its log are mounted."""
     server = tmp_path / "bin" / SERVER
     server.parent.mkdir()
     server.write_text(TELLS_ITS_MOUNTS)

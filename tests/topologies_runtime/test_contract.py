@@ -315,7 +315,7 @@ def test_what_a_broker_publishes_to_clients_is_where_this_machine_reaches_it(mes
 
 
 @in_containers_at_night
-def test_with_an_address_to_bind_clients_reach_brokers_there_only_and_management_stays_where_it_was(
+def test_bind_host_moves_clients_but_not_management(
     single: Single,
 ) -> None:
     elsewhere, progress = "127.0.0.2", list[str]()

@@ -98,7 +98,8 @@ def test_another_checksum_is_refused_with_both_values_and_nothing_is_kept(tmp_pa
     assert [path.suffix for path in tmp_path.rglob("*")] == [".lock"]
 
 
-def test_no_network_and_nothing_cached_names_the_coordinate_the_folder_and_the_way_out(tmp_path: Path) -> None:
+def test_a_failed_download_names_artifact_folder_and_solution(tmp_path: Path) -> None:
+    """There is no network, and the cache is empty."""
     with pytest.raises(DistributionUnavailable) as refused:
         ensure(pin(GOOD), tmp_path, failing(ConnectionError("name not known\nlong story")))
     message = str(refused.value)

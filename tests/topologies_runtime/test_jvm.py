@@ -30,7 +30,7 @@ def test_the_heap_neither_grows_nor_shrinks_during_a_run() -> None:
     assert line()[:3] == ["/jdk/bin/java", "-Xms256m", "-Xmx256m"]
 
 
-def test_a_broker_with_a_jvm_of_its_own_has_its_heap_and_options_before_those_of_the_run() -> None:
+def test_a_brokers_jvm_settings_override_the_runs() -> None:
     launch = replace(LAUNCH, jvm=Jvm(1024, ("-XX:+UseZGC", "-Xss1m")))
     arguments = command(launch, FOLDERS, Path("/private/agent-hub.properties"))
     assert arguments[:5] == ["/jdk/bin/java", "-Xms1024m", "-Xmx1024m", "-XX:+UseZGC", "-Xss1m"]

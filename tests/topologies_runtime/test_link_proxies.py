@@ -198,7 +198,7 @@ def no_toxiproxy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("no_toxiproxy")
-def test_where_there_is_no_toxiproxy_the_link_and_the_line_that_installs_it_are_named() -> None:
+def test_missing_toxiproxy_error_names_link_and_install_command() -> None:
     topology = impaired(build("source-and-sink"), "*:delay=1ms")
     with pytest.raises(ToxiproxyUnavailable, match=r"link 'source-to-sink' .* bash \.ci/install-toxiproxy\.sh"):
         find_toxiproxy("source-to-sink")

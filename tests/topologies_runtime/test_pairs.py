@@ -123,9 +123,10 @@ def test_a_standby_takes_over_with_every_durable_message_and_its_links_come_back
 
 @pytest.mark.nightly
 @pytest.mark.brokers
-def test_a_client_with_a_failover_uri_moves_to_the_standby_and_what_the_dead_one_held_is_asked_there(
+def test_a_failover_client_moves_to_the_standby(
     tmp_path: Path,
 ) -> None:
+    """The standby has the messages of the dead broker."""
     topology = build("active-standby")
     with up(ProcessRuntime, topology, tmp_path) as runtime:
         follower = follower_of(runtime, topology)

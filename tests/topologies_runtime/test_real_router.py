@@ -85,7 +85,7 @@ def counted(runtime: Runtime, queue: str) -> tuple[int, int, int]:
     return attribute_values["MessageCount"], attribute_values["MessagesAdded"], attribute_values["MessagesAcknowledged"]
 
 
-def test_what_is_sent_at_the_router_lies_at_the_broker_until_somebody_consumes_it_at_the_router(
+def test_messages_wait_at_the_broker_until_consumed_at_the_router(
     router: Runtime,
 ) -> None:
     bodies = [str(number).encode() for number in range(100)]

@@ -59,7 +59,8 @@ def test_a_report_that_is_made_again_shows_its_new_verdict(tmp_path: Path) -> No
     assert folder_of_reports.finished()[0].verdict == "pass"
 
 
-def test_a_run_that_was_changed_after_its_analysis_shows_that_in_place_of_its_verdict(tmp_path: Path) -> None:
+def test_a_changed_run_shows_no_verdict(tmp_path: Path) -> None:
+    """It shows that its files were changed after the analysis."""
     folder, folder_of_reports = make_run(tmp_path, "run", verdict="fail"), ReportFolder(tmp_path)
     directory = RunDirectory(folder)
     list_analysed(directory, digests(folder, read_files(directory)))

@@ -109,7 +109,8 @@ def test_a_page_of_another_site_starts_and_stops_and_reads_nothing(tmp_path: Pat
         assert info["warnings"][-1].startswith("stopped manually in the web UI")
 
 
-def test_a_name_that_another_site_lets_point_to_this_machine_does_not_reach_a_ui_on_loopback(tmp_path: Path) -> None:
+def test_a_rebound_name_does_not_reach_a_loopback_ui(tmp_path: Path) -> None:
+    """Another site's host name resolves to this machine (DNS rebinding)."""
     rebound = "--host-resolver-rules=MAP evil.example 127.0.0.1"
     with web_ui(tmp_path / "runs", *IN_MEMORY) as ui, chromium_page(rebound) as page:
         answer = page.goto(f"http://evil.example:{ui.port}/")

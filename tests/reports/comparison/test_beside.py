@@ -25,7 +25,8 @@ HUB = Shape("hub-and-spoke", 5, 0, (0, 0, 3), frozenset("abc"), frozenset("d"))
 NEAREST = "The nearest arms that are equal in brokers: …"
 
 
-def test_arms_of_different_sizes_are_told_with_the_cores_that_they_share_and_with_equal_ones() -> None:
+def test_arms_of_different_sizes_are_reported() -> None:
+    """The report has the cores that the brokers share, and the entry with as many brokers."""
     assert differences_beside("topology", [MESH, HUB], 2, NEAREST) == (
         "Brokers on the same 2 cores: mesh: 3; hub-and-spoke: 5. Each additional broker takes time on these cores.",
         "Links that a message crosses: mesh: 0 or 1, on average 0.67; hub-and-spoke: 2. Each link adds a hop.",

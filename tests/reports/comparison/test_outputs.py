@@ -229,9 +229,10 @@ def test_a_median_by_brokers_crossed_takes_twenty_messages_of_the_run(
     assert [part.partition(":")[0] for part in cell.split(" · ")] == hops
 
 
-def test_a_scenario_of_three_blocks_is_described_and_does_not_make_the_others_verdict_harder(
+def test_a_scenario_of_three_blocks_is_only_described(
     under_both: tuple[Comparison, ...],
 ) -> None:
+    """It does not raise the level that the other scenario's verdict needs."""
     steady, failover = under_both
     arms = tuple(replace(arm, runs=arm.runs[:3]) for arm in failover.design.arms)
     three = replace(failover.design, arms=arms, blocks=("1", "2", "3"))

@@ -71,9 +71,8 @@ def test_the_interval_holds_just_the_shifts_that_the_test_does_not_reject(values
 @pytest.mark.parametrize(
     ("values", "confidence"), [(1, 0.0), (2, 0.5), (3, 0.75), (5, 0.9375), (6, 0.96875), (7, 1 - 2 * 3 / 128)]
 )
-def test_the_interval_says_what_it_covers_and_is_the_whole_range_where_95_percent_cannot_be_had(
-    values: int, confidence: float
-) -> None:
+def test_the_interval_states_its_confidence(values: int, confidence: float) -> None:
+    """If the blocks are too few for 95 %, the interval is the whole range."""
     interval = estimate([float(n**2) for n in range(values)])
     assert interval.confidence == pytest.approx(confidence)
     if values < 7:

@@ -282,7 +282,8 @@ def held(*rates: bool | str | None, topology: str = "mesh", cpu_ms: float = 2.0)
     return runs
 
 
-def test_an_arm_whose_brokers_alone_did_not_hold_the_rate_is_worse_though_its_figure_is_better() -> None:
+def test_an_arm_that_did_not_hold_the_rate_is_worse() -> None:
+    """The cause is its brokers alone. Its figure is better than the other arm's."""
     slow = compared(
         [held(*[True] * 7), held(*["brokers", "link", "consumers", "unknown"], *["brokers"] * 3, cpu_ms=1)], [CPU]
     )
@@ -350,7 +351,8 @@ def test_aborted_arms_are_never_better(both: bool) -> None:
     assert test.verdict.word == ("undecided" if both else "worse")
 
 
-def test_what_to_doubt_says_how_many_runs_of_which_arm_did_not_hold_the_rate_nor_settle() -> None:
+def test_doubts_count_unsteady_runs_per_arm() -> None:
+    """Unsteady runs did not settle or did not hold the offered rate."""
     reference_runs, compared_runs = held(*[True] * 3), held(True, "brokers", "host", topology="tree")
     unsettled = [
         replace(planted_run, summary=cast(Summary, {**planted_run.summary, "warm_up": {"end": "not_settled"}}))
