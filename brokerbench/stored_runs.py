@@ -15,6 +15,7 @@ from records.rundir import RunDirectory
 from records.summary import CANNOT_ANALYSE, EXIT_STATUS, GRAVEST_FIRST
 from records.temporary import temporary_folder
 from topologies.runtimes.java import find_java, spark_environment
+from topologies.runtimes.processes import guard
 
 LATEST = "latest"
 
@@ -54,7 +55,7 @@ def analyse(runs: Sequence[RunDirectory | str], master: str | None, output: IO[s
     stored = len(folders) < len(runs)
     if not stored and len(runs) == 1:  # of several, the others are analysed
         require_begun(folders[0])  # before Spark, which takes seconds
-    before = [_written_ns(run.summary_path) for run in folders]
+    before = [_written_ns(run.digests_path) for run in folders]
     command = analysis_command([run if isinstance(run, str) else run.path for run in runs], master)
     with temporary_folder(SCRATCH) as scratch:
         java = _java(folders[0]) if folders else spark_environment(find_java(), scratch / "java")
@@ -64,9 +65,14 @@ def analyse(runs: Sequence[RunDirectory | str], master: str | None, output: IO[s
     if status == CANNOT_ANALYSE:  # it has said why
         return status
     for run, earlier_ns in zip(folders, before, strict=True):
-        if _written_ns(run.summary_path) == earlier_ns:
-            raise UserError(f"{run.path}: the analysis ended with status {status} and no verdict: see its output above")
+        if _written_ns(run.digests_path) == earlier_ns:
+            raise UserError(
+                f"{run.path}: the analysis {guard.ending(status)}, before it had written all results: see its output "
+                "above, and repeat this command"
+            )
     if stored:  # it ends with the status of the gravest verdict, and with CANNOT_ANALYSE after an error
+        if status not in EXIT_STATUS.values():
+            raise UserError(f"the analysis {guard.ending(status)}: see its output above, and repeat this command")
         return status
     return min((EXIT_STATUS[run.read_verdict()] for run in folders), key=GRAVEST_FIRST.index)
 
@@ -83,5 +89,8 @@ def _java(run: RunDirectory) -> dict[str, str]:
 
 
 def _written_ns(path: Path) -> int | None:
-    """Return when the file was written. A crash and a failed check both exit with 1: only the file shows which."""
+    """Return when the file was written: an analysis writes its list of digests last.
+
+    A crash and a failed check both exit with 1: only the file shows which.
+    """
     return path.stat().st_mtime_ns if path.exists() else None

@@ -34,10 +34,12 @@ def analyse(run: RunDirectory, master: str | None, progress: Callable[[str], Non
     with temporary_folder(SCRATCH) as scratch:
         environment["TMPDIR"] = str(scratch)
         log = run.path / "logs" / "analysis.log"
-        status = _make([run.summary_path], command, environment, log, progress, remove=[scratch])
+        again = f"`brokerbench analyse {run.path}` analyses the run again"
+        results = [run.summary_path, run.digests_path]  # in the order in which they are written
+        status = _make(results, command, environment, log, progress, again, remove=[scratch])
     expected = EXIT_STATUS[run.read_verdict()]
     if status != expected:
-        progress(f"analysis: ended with status {status} after writing its results; see {log}")
+        progress(f"analysis: its job wrote all results, but {guard.ending(status)}; see {log}")
     return expected
 
 
@@ -50,6 +52,7 @@ def report(run: RunDirectory, other_files: Mapping[str, Path], progress: Callabl
         for_job(os.environ, local=True),
         run.path / "logs" / "report.log",
         progress,
+        f"`brokerbench report {run.path}` makes it again",
     )
 
 
@@ -90,11 +93,13 @@ def _make(
     environment: Mapping[str, str],
     log: Path,
     progress: Callable[[str], None],
+    again: str,
     remove: Sequence[Path] = (),
 ) -> int:
     """Run a job that writes ``results``, and return its exit status. Raises UserError if a result is missing.
 
-    ``remove``: folders that the guard removes if this process is killed.
+    ``again``: how to repeat the job, for that error. ``remove``: folders that the guard removes if this process is
+    killed.
     """
     remove_earlier(results)
     status = _run(guard.command_line(command, remove=remove), environment, log, progress)
@@ -102,7 +107,8 @@ def _make(
     if missing:
         lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
         last_lines = "\n".join([line for line in lines if not JAVA_STACK.match(line)][-TAIL_LINES:])
-        raise UserError(f"{missing[0]} was not written; its job ended with status {status}:\n{last_lines}\nsee {log}")
+        what = f"{missing[0]} was not written; its job {guard.ending(status)}"
+        raise UserError(f"{what}:\n{last_lines}\nsee {log}; {again}")
     return status
 
 

@@ -15,8 +15,19 @@ from records.summary import EXIT_STATUS
 
 WRITES_A_VERDICT = """
 import json, pathlib, sys
-pathlib.Path(sys.argv[1]).write_text(json.dumps({"verdict": sys.argv[2]}))
+summary = pathlib.Path(sys.argv[1])
+summary.write_text(json.dumps({"verdict": sys.argv[2]}))
+summary.with_name("analysis.sha256").touch()
 sys.exit(int(sys.argv[3]))
+"""
+IS_KILLED = """
+import json, os, pathlib, signal, sys
+summary, before = pathlib.Path(sys.argv[1]), sys.argv[2]
+if before != "summary":
+    summary.write_text(json.dumps({"verdict": "pass"}))
+if before == "end":
+    summary.with_name("analysis.sha256").touch()
+os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
@@ -58,8 +69,46 @@ def test_a_crash_is_no_verdict_even_if_an_older_one_lies_there(
 ) -> None:
     run.summary_path.write_text('{"verdict": "fail"}', encoding="utf-8")
     stand_in(monkeypatch, "import sys; sys.exit(int(sys.argv[1]))", status)
-    with pytest.raises(UserError, match=f"ended with status {status} and no verdict"):
+    with pytest.raises(UserError, match=f"ended with status {status}, before it had written all results"):
         stored_runs.analyse([run], None)
+
+
+KILLED = "was killed by SIGKILL; if you did not do that, the machine ran out of memory"
+
+
+@pytest.mark.parametrize("before", ["summary", "digests"])
+def test_a_killed_analysis_has_no_status_of_a_verdict(
+    run: RunDirectory, monkeypatch: pytest.MonkeyPatch, before: str
+) -> None:
+    """Neither in `brokerbench analyse` nor at the end of a run, even if its summary was written."""
+    stand_in(monkeypatch, IS_KILLED, str(run.summary_path), before)
+    with pytest.raises(UserError) as of_a_command:
+        stored_runs.analyse([run], None)
+    assert f"the analysis {KILLED}, before it had written all results" in str(of_a_command.value)
+    monkeypatch.setattr(jobs, "analysis_command", stored_runs.analysis_command)
+    with pytest.raises(UserError) as of_a_run:
+        jobs.analyse(run, None, lambda _line: None)
+    missing = "summary.json" if before == "summary" else "analysis.sha256"
+    assert str(of_a_run.value).startswith(f"{missing} was not written; its job {KILLED}:")
+    assert str(of_a_run.value).endswith(f"; `brokerbench analyse {run.path}` analyses the run again")
+
+
+def test_an_analysis_killed_at_its_end_keeps_its_verdict(run: RunDirectory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The exit status is that of the verdict, and not 137; a line says what happened."""
+    stand_in(monkeypatch, IS_KILLED, str(run.summary_path), "end")
+    assert stored_runs.analyse([run], None) == EXIT_STATUS["pass"]
+    monkeypatch.setattr(jobs, "analysis_command", stored_runs.analysis_command)
+    lines: list[str] = []
+    assert jobs.analyse(run, None, lines.append) == EXIT_STATUS["pass"]
+    log = run.path / "logs" / "analysis.log"
+    assert lines == [f"analysis: its job wrote all results, but {KILLED}; see {log}"]
+
+
+def test_a_killed_analysis_of_stored_runs_is_an_error(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Runs at a URI have no files here, so only the status shows that there is no verdict."""
+    stand_in(monkeypatch, IS_KILLED, str(tmp_path / "summary.json"), "summary")
+    with pytest.raises(UserError, match="the analysis was killed by SIGKILL"):
+        stored_runs.analyse(["s3a://bucket/run"], None)
 
 
 @pytest.mark.spark
@@ -71,6 +120,7 @@ LEAVES_A_FILE = """
 import json, pathlib, sys, tempfile
 pathlib.Path(tempfile.gettempdir(), "left").touch()
 pathlib.Path(sys.argv[1]).write_text(json.dumps({"verdict": "pass", "folder": tempfile.gettempdir()}))
+pathlib.Path(sys.argv[1]).with_name("analysis.sha256").touch()
 """
 
 

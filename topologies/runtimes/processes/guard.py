@@ -58,6 +58,17 @@ def command_line(
     return [*guard, "--", *map(str, command)]
 
 
+def ending(status: int) -> str:
+    """Describe how a guarded command ended, by the status of its guard: ``ended with status 2``."""
+    number = -status if status < 0 else status - SIGNAL_EXIT_BASE
+    try:
+        name = signal.Signals(number).name
+    except ValueError:
+        return f"ended with status {status}"
+    memory = "; if you did not do that, the machine ran out of memory" if number == signal.SIGKILL else ""
+    return f"was killed by {name}{memory}"
+
+
 def main(arguments: Sequence[str]) -> int:
     options = _parse(arguments)
     if os.getppid() != options.parent:
