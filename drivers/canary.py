@@ -54,14 +54,14 @@ class Side:
     endpoint: Callable[[str], Endpoint]
 
 
-class Reached(Protocol):
+class CanaryRuntime(Protocol):
     """The part of a runtime that canaries need (topologies.runtimes.contract.Runtime)."""
 
     def endpoint(self, broker: str, protocol: str) -> Endpoint: ...
 
 
 def sides(
-    runtime: Reached, connectors: Mapping[str, ClientConnector], producers: str, consumers: str
+    runtime: CanaryRuntime, connectors: Mapping[str, ClientConnector], producers: str, consumers: str
 ) -> tuple[Side, Side]:
     """Return how producers and consumers of these protocols connect directly to the brokers. ``connectors``: by
     protocol."""

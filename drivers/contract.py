@@ -243,7 +243,7 @@ class Transacts(Protocol):
 
 
 @runtime_checkable
-class NamesOthers(Protocol):
+class RedirectSupport(Protocol):
     """An optional part of a connection: other brokers that its broker named, each as ``host:port``."""
 
     @property

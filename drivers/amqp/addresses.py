@@ -19,7 +19,7 @@ FAILOVER_SERVER_LIST = "failover-server-list"
 
 
 @dataclass(frozen=True)
-class Address:
+class AmqpAddress:
     """Where to connect. ``idle_timeout_ms``: silence after which the client gives the broker up; 0: never."""
 
     host: str
@@ -31,7 +31,7 @@ class Address:
         return f"{self.host}:{self.port}"
 
 
-def read_address(uri: str, idle_timeout_ms: int) -> Address:
+def read_address(uri: str, idle_timeout_ms: int) -> AmqpAddress:
     """Read ``amqp://HOST:PORT[?idle_timeout_ms=N]``, or ``amqps://`` for TLS. ValueError says what to write instead."""
     parts = urlsplit(uri)
     if parts.scheme not in ("amqp", "amqps", "amqp+ssl") or not parts.hostname or parts.port is None:
@@ -43,7 +43,7 @@ def read_address(uri: str, idle_timeout_ms: int) -> Address:
     if not (timeout.isascii() and timeout.isdigit()) or 0 < int(timeout) < LEAST_IDLE_TIMEOUT_MS:
         rule = f"write a whole number of milliseconds, {LEAST_IDLE_TIMEOUT_MS} at least, or 0 for never"
         raise ValueError(f"{uri}: idle_timeout_ms={timeout}: {rule}")
-    return Address(parts.hostname, parts.port, parts.scheme != "amqp", int(timeout))
+    return AmqpAddress(parts.hostname, parts.port, parts.scheme != "amqp", int(timeout))
 
 
 AMQP_OPTIONS = SupportedOptions("amqp", read_server_uri=partial(read_address, idle_timeout_ms=0))

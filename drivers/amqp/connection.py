@@ -13,14 +13,14 @@ from typing import ClassVar
 from proton import Event, Session
 
 from drivers.amqp import engine
-from drivers.amqp.addresses import REDIRECT, Address, address_of, successors
+from drivers.amqp.addresses import REDIRECT, AmqpAddress, address_of, successors
 from drivers.amqp.engine import Transfer
 from drivers.amqp.links import TEMPORARY_QUEUE, Attachments, PeerReply, words
 from drivers.amqp.messages import Incoming
 from drivers.amqp.receiving import Receiving
 from drivers.amqp.sending import Sending
 from drivers.amqp.transactions import AmqpTransaction, AmqpTransactions
-from drivers.amqp.wire import Call, Wire
+from drivers.amqp.wire import AmqpWire, Call
 from drivers.broker_errors import hops, out_of_reach, turned_away, went_away
 from drivers.contract import (
     ConnectFailed,
@@ -44,11 +44,11 @@ NOT_WELCOME = "amqp:connection-establishment-failed"  # in an Open that a Close 
 class AmqpConnection:
     """One open connection; see `drivers.contract.Connection`. Made by `drivers.amqp.connector.AmqpConnector`."""
 
-    def __init__(self, broker: str, address: Address, timeout_s: float, on_settled: OnSettled, on_lost: OnLost):
+    def __init__(self, broker: str, address: AmqpAddress, timeout_s: float, on_settled: OnSettled, on_lost: OnLost):
         self.broker = broker
         self._address, self._timeout_s = address, timeout_s
         self._on_lost = on_lost
-        self._wire = Wire(address, self._on_event, self._on_gone)
+        self._wire = AmqpWire(address, self._on_event, self._on_gone)
         self._session: Session = self._wire.connection.session()
         numbers = itertools.count(1)
         self._attachments = Attachments(self._wire, f"broker {broker} at {address}", timeout_s)

@@ -65,7 +65,7 @@ class AmqpConnector(MakesPythonClients):
         """Return every message on a queue without removing it; ages are by the wall clocks of the sender and of this
         host."""
         trouble: list[str] = []
-        browser = Browser(Destination("queue", queue))
+        browser = QueueBrowser(Destination("queue", queue))
 
         def on_lost(reason: str) -> None:
             trouble.append(reason)
@@ -96,7 +96,7 @@ class AmqpConnector(MakesPythonClients):
         return browser.messages
 
 
-class Browser:
+class QueueBrowser:
     """One look at one queue. ``messages``: the messages seen so far, in order.
 
     A broker sends its browser the messages that it has in memory, and fetches more in the meantime. Draining only shows

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 from proton import Condition, Delivery, Described, Link, Receiver, Sender, Session, Terminus, symbol
 
-from drivers.amqp.wire import Wire
+from drivers.amqp.wire import AmqpWire
 from drivers.contract import Destination, Subscription
 
 SELECTOR = symbol("apache.org:selector-filter:string")
@@ -41,7 +41,7 @@ class PeerReply:
 class Attachments:
     """Requested links without a reply so far. ``who`` begins the errors: the broker and its address."""
 
-    def __init__(self, wire: Wire, broker_at: str, timeout_s: float) -> None:
+    def __init__(self, wire: AmqpWire, broker_at: str, timeout_s: float) -> None:
         self._wire, self._who, self._timeout_s = wire, broker_at, timeout_s
         self._asked: dict[str, PeerReply] = {}
 

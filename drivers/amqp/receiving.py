@@ -14,7 +14,7 @@ from drivers.amqp import engine
 from drivers.amqp.engine import Transfer
 from drivers.amqp.links import Attachments, attach_browser, attach_receiver
 from drivers.amqp.messages import Incoming, node_address, read_message, read_request
-from drivers.amqp.wire import Call, Wire
+from drivers.amqp.wire import AmqpWire, Call
 from drivers.contract import Destination, Refused, Subscription
 
 OnMessage = Callable[[Incoming, int, int], None]
@@ -38,7 +38,7 @@ class Receiving:
     """The receivers of one connection. The reader calls the methods ``on_…``, with the wire's lock held."""
 
     def __init__(
-        self, broker: str, wire: Wire, session: Session, attachments: Attachments, numbers: Iterator[int]
+        self, broker: str, wire: AmqpWire, session: Session, attachments: Attachments, numbers: Iterator[int]
     ) -> None:
         self.prefixes: Mapping[str, str] = {}
         self.temporaries: dict[str, str] = {}  # the broker's names for the temporary queues of this connection

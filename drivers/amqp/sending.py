@@ -17,7 +17,7 @@ from drivers.amqp import engine
 from drivers.amqp.engine import Transfer
 from drivers.amqp.links import Attachments, PeerReply, attach_coordinator, attach_sender, rejection
 from drivers.amqp.messages import node_address, write_message
-from drivers.amqp.wire import Call, Wire
+from drivers.amqp.wire import AmqpWire, Call
 from drivers.contract import Destination, OnSettled, Outcome, Outgoing, Refused
 
 MOST_UNWRITTEN_BYTES = 4 * 1024 * 1024  # beyond, a sender waits until the broker has taken some of it
@@ -55,7 +55,7 @@ class Sending:
     def __init__(
         self,
         broker: str,
-        wire: Wire,
+        wire: AmqpWire,
         session: Session,
         attachments: Attachments,
         numbers: Iterator[int],

@@ -20,7 +20,7 @@ from collections.abc import Callable
 
 from proton import Collector, Connection, Event, Transport
 
-from drivers.amqp.addresses import Address
+from drivers.amqp.addresses import AmqpAddress
 from drivers.amqp.engine import Transfer, take_events
 from drivers.client.loop_waits import let_others_run
 
@@ -31,14 +31,14 @@ _WOULD_BLOCK = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 Call = Callable[[], None]
 
 
-class Wire:
+class AmqpWire:
     """A socket and the engine behind it. ``reason``: why it ended, once it has.
 
     ``on_event`` turns an event into calls to make, under the lock; the reader makes them without the lock, in order.
     """
 
     def __init__(
-        self, address: Address, on_event: Callable[[Event | Transfer], Call | None], on_gone: Callable[[str], None]
+        self, address: AmqpAddress, on_event: Callable[[Event | Transfer], Call | None], on_gone: Callable[[str], None]
     ):
         self.lock = threading.RLock()
         self.reason = ""

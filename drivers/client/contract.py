@@ -169,29 +169,29 @@ class NoStatistics:
 NO_STATISTICS: LoadStatistics = NoStatistics()
 
 
-class KeepsSchedule(Protocol):
+class ScheduledProducer(Protocol):
     """Sends the messages of one producer of the run on a schedule."""
 
     @property
     def begun(self) -> int:
-        """Number of sends that `keep` has begun, even if it was stopped in the middle."""
+        """Number of sends that `run` has begun, even if it was stopped in the middle."""
 
     @property
     def held_back(self) -> bool:
         """Whether it waits for the brokers, or did before its last message: for in-flight room, a write, a commit."""
 
-    def keep(self, schedule: Schedule, control: LoadControl) -> int:
+    def run(self, schedule: Schedule, control: LoadControl) -> int:
         """Send each message when it is due, until the schedule or producing ends; return how many were begun.
 
         Message n is slot n of the schedule. Raises DriverError if nothing can be sent any longer.
         """
 
 
-class LoadProducer(KeepsSchedule, Protocol):
+class LoadProducer(ScheduledProducer, Protocol):
     """A producer of one client to its destinations."""
 
     def prepare(self) -> None:
-        """Prepare `keep` before any message is due: a broker may have to answer. Raises DriverError."""
+        """Prepare `run` before any message is due: a broker may have to answer. Raises DriverError."""
 
     def send_one(self, send: ScheduledSend) -> None:
         """Send this message alone, already counted as begun; return once its outcome is known and recorded.

@@ -91,7 +91,7 @@ class Producer(ScheduleLoop):
         statistics: LoadStatistics = NO_STATISTICS,
         more_destinations: Sequence[Destination] = (),
     ) -> None:
-        """``on_settled`` is called for each attempt. ``statistics`` counts the messages that `keep` begins.
+        """``on_settled`` is called for each attempt. ``statistics`` counts the messages that `run` begins.
 
         ``more_destinations``: it sends to ``destination`` and these alternately: message n goes to number n modulo
         their count.

@@ -18,7 +18,7 @@ LOOK_EVERY_S = 1.0
 
 
 class ScheduleLoop:
-    """The base of senders that send in batches; see `drivers.client.contract.KeepsSchedule`.
+    """The base of senders that send in batches; see `drivers.client.contract.ScheduledProducer`.
 
     Code that settles a send calls `_make_room` if ``_room_wanted``. That flag saves an event per message.
     """
@@ -36,7 +36,7 @@ class ScheduleLoop:
 
     @property
     def held_back(self) -> bool:
-        """See `drivers.client.contract.KeepsSchedule`."""
+        """See `drivers.client.contract.ScheduledProducer`."""
         since_ns = self._writing_since_ns
         return self._was_blocked or (since_ns > 0 and self._clock() - since_ns > LONG_WRITE_NS)
 
@@ -52,8 +52,8 @@ class ScheduleLoop:
     def finish(self) -> None:
         """Send the messages of an incomplete batch, because no more will come."""
 
-    def keep(self, schedule: Schedule, control: LoadControl) -> int:
-        """See `drivers.client.contract.KeepsSchedule`."""
+    def run(self, schedule: Schedule, control: LoadControl) -> int:
+        """See `drivers.client.contract.ScheduledProducer`."""
         try:
             while control.producing and (due_ns := schedule.due_ns(self.begun)) is not None:
                 blocked = self._wait_for(due_ns, control)

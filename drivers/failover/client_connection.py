@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from drivers.contract import (
     Connection,
     GivesCredit,
-    NamesOthers,
     Outgoing,
+    RedirectSupport,
     Refused,
     SendsBatches,
     Transaction,
@@ -47,7 +47,7 @@ class ClientConnection:
     def redirected_to(self) -> str:
         """The ``host:port`` that the broker redirected this client to when it ended the connection, or empty."""
         connection = self._protocol_connection
-        return connection.redirected_to if isinstance(connection, NamesOthers) else ""
+        return connection.redirected_to if isinstance(connection, RedirectSupport) else ""
 
     @property
     def credit_ns(self) -> int:

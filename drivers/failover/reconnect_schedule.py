@@ -51,7 +51,7 @@ class Sleep:
 
 
 @dataclass(frozen=True)
-class Hold:
+class StayConnected:
     """Connected: nothing to do until the connection is lost."""
 
 
@@ -68,7 +68,7 @@ class GiveUp:
     reason: str
 
 
-Action = Attempt | Sleep | Hold | Poll | GiveUp
+Action = Attempt | Sleep | StayConnected | Poll | GiveUp
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class State:
 def begin(uri: FailoverUri, rng: Random) -> State:
     """Start the first pass of a client that was never connected, at once."""
     options = uri.options
-    state = State(Hold(), delay_ms=_restarted(options, options.reconnect_delay_ms))
+    state = State(StayConnected(), delay_ms=_restarted(options, options.reconnect_delay_ms))
     return _new_pass(uri, state, rng)
 
 
@@ -124,7 +124,7 @@ def redirected(state: State, server: ServerUri) -> State | None:
 
 def connected(uri: FailoverUri, state: State, server: ServerUri) -> State:
     """Reset back-off and attempts after connecting to ``server``. Poll at once if a better broker may be available."""
-    fresh = State(Hold(), delay_ms=uri.options.initial_reconnect_delay_ms, ever_connected=True, current=server)
+    fresh = State(StayConnected(), delay_ms=uri.options.initial_reconnect_delay_ms, ever_connected=True, current=server)
     fresh = replace(fresh, lost=state.lost)
     if not uri.options.priority_backup or _is_priority(uri, server):
         return fresh

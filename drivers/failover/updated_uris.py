@@ -17,7 +17,7 @@ from pathlib import Path
 from urllib.error import URLError
 from urllib.request import urlopen
 
-from drivers.contract import Connection, NamesOthers
+from drivers.contract import Connection, RedirectSupport
 from drivers.failover.uri import BadFailoverUriError, FailoverUri, ServerUri
 
 READ_TIMEOUT_S = 5.0
@@ -42,7 +42,7 @@ class UpdatedUris:
 
     def hear(self, connection: Connection) -> None:
         """Store the other brokers that the broker of a new connection names. If it names none, the list stays."""
-        if isinstance(connection, NamesOthers) and self.uri.options.update_uris_supported:
+        if isinstance(connection, RedirectSupport) and self.uri.options.update_uris_supported:
             successors = map(self.server, connection.successors)
             self._by_broker = tuple(server for server in successors if server) or self._by_broker
 

@@ -37,7 +37,7 @@ class JavaProducer:
         self._settings, self._run = settings, run
         self._made: tuple[Any, JavaReply] | None = None  # the sender in the JVM, and its message at the end
         self._kept: Any = None  # the sender, once it keeps a schedule
-        self.held_back = False  # see `drivers.client.contract.KeepsSchedule`; known once it has stopped
+        self.held_back = False  # see `drivers.client.contract.ScheduledProducer`; known once it has stopped
 
     @property
     def begun(self) -> int:
@@ -48,8 +48,8 @@ class JavaProducer:
         """See `drivers.client.contract.LoadProducer`."""
         self._made = self._sender()
 
-    def keep(self, schedule: Schedule, control: LoadControl) -> int:
-        """See `drivers.client.contract.KeepsSchedule`."""
+    def run(self, schedule: Schedule, control: LoadControl) -> int:
+        """See `drivers.client.contract.ScheduledProducer`."""
         sender, finished = self._made or self._sender()
         self._kept = sender
         slot, complete = 0, False

@@ -25,7 +25,7 @@ from drivers.contract import (
 )
 from drivers.failover.supported_options import SupportedOptions
 from drivers.memory.network import MemoryNetwork
-from drivers.memory.queues import Taker, Waiting
+from drivers.memory.queues import MemorySubscription, Waiting
 from drivers.transactions import ABORTED, Held
 from topologies.model.endpoints import Credentials, Endpoint
 
@@ -40,7 +40,7 @@ class MemoryConnection:
     ) -> None:
         self.broker = broker
         self.client_id = client_id
-        self.takers: list[Taker] = []
+        self.takers: list[MemorySubscription] = []
         self._network = network
         self._clock = network.clock
         self._on_settled = on_settled
@@ -81,7 +81,7 @@ class MemoryConnection:
     def subscribe(self, subscription: Subscription, on_delivery: OnDelivery) -> int:
         """Subscribe; return when (ns) that took effect. Raises `Refused` or ConnectionError."""
 
-        def take(taker: Taker, number: int, waiting: Waiting) -> None:
+        def take(taker: MemorySubscription, number: int, waiting: Waiting) -> None:
             stored, redelivered = waiting.stored, waiting.redelivered
             hops = 0 if stored.entered_at == self.broker else 1
             headers = stored.headers
@@ -98,7 +98,7 @@ class MemoryConnection:
     def settle(self, delivery: Delivery) -> None:
         """Acknowledge; does nothing if the connection has been lost."""
         match delivery.ack_token:
-            case (Taker() as taker, int(number)):
+            case (MemorySubscription() as taker, int(number)):
                 self._network.acknowledge(self, taker, number)
 
     def close(self) -> None:

@@ -20,7 +20,7 @@ from enum import StrEnum
 from typing import Protocol
 
 from drivers.contract import ConnectFailed, Destination, Outcome, Outgoing, Refused, Subscription
-from drivers.memory.queues import Places, Stored, Taker, Waiting
+from drivers.memory.queues import MemoryDestinations, MemorySubscription, Stored, Waiting
 from records.errors import UserError
 from records.selectors import Selector, parse
 from records.units import NS_PER_S
@@ -41,7 +41,7 @@ class Member(Protocol):
 
     broker: str
     client_id: str
-    takers: list[Taker]
+    takers: list[MemorySubscription]
 
     def is_open(self) -> bool: ...
     def answer(self, token: object, outcome: Outcome, reason: str) -> None: ...
@@ -74,7 +74,7 @@ class MemoryNetwork:
         self._credentials = credentials
         self._changed = threading.Condition(threading.RLock())
         self._brokers = {name: _Broker() for name in brokers}
-        self._places = Places(clock)
+        self._places = MemoryDestinations(clock)
         self._tamperer = Tamperer()
         self._delivery = DelayedDelivery(delivery_delay_s, most_per_s, self._changed, clock, self._places.deliver)
         self._refused: set[str] = set()
@@ -198,7 +198,9 @@ class MemoryNetwork:
             self._require_open(member)
             self._read_soon(member, lambda: self._accept_together(member, messages, answer))
 
-    def subscribe(self, member: Member, subscription: Subscription, take: Callable[[Taker, int, Waiting], None]) -> int:
+    def subscribe(
+        self, member: Member, subscription: Subscription, take: Callable[[MemorySubscription, int, Waiting], None]
+    ) -> int:
         """Add a subscriber; waits while the broker is frozen. Raises `Refused`, or ConnectionError if it is killed."""
         state = self._broker(member.broker)
         with self._changed:
@@ -206,14 +208,14 @@ class MemoryNetwork:
             self._require_open(member)
             selector = self._refuse_subscription(member, subscription)
             source = self._places.source(member.client_id, subscription)
-            taker = Taker(source, subscription.prefetch, lambda: not state.frozen, take, selector)
+            taker = MemorySubscription(source, subscription.prefetch, lambda: not state.frozen, take, selector)
             source.takers.append(taker)
             member.takers.append(taker)
             began_ns = self.clock()
             source.dispatch()
             return began_ns
 
-    def acknowledge(self, member: Member, taker: Taker, number: int) -> None:
+    def acknowledge(self, member: Member, taker: MemorySubscription, number: int) -> None:
         """Acknowledge. Lost with the connection, because the broker would never read it."""
         with self._changed:
             if member.is_open():

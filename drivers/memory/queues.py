@@ -44,14 +44,14 @@ class Waiting:
 
 
 @dataclass(eq=False)
-class Taker:
+class MemorySubscription:
     """One subscription of one connection. ``unacked``: messages that it received and did not acknowledge, oldest
     first."""
 
     source: "Queue"
     prefetch: int
     is_ready: Callable[[], bool]
-    take: Callable[["Taker", int, Waiting], None]
+    take: Callable[["MemorySubscription", int, Waiting], None]
     selector: Selector | None = None
     unacked: dict[int, Waiting] = field(default_factory=dict)
 
@@ -78,7 +78,7 @@ class Queue:
     clock: Callable[[], int]
     bury: Callable[[Stored], None]
     waiting: deque[Waiting] = field(default_factory=deque)
-    takers: deque[Taker] = field(default_factory=deque)
+    takers: deque[MemorySubscription] = field(default_factory=deque)
     mortal: bool = False  # a message that may expire was here
 
     def put(self, stored: Stored) -> None:
@@ -114,12 +114,12 @@ class Queue:
         for stored in over:
             self.bury(stored)
 
-    def leave(self, taker: Taker) -> None:
+    def leave(self, taker: MemorySubscription) -> None:
         """Deliver no more to this subscriber; its further acknowledgements count."""
         if taker in self.takers:
             self.takers.remove(taker)
 
-    def take_back(self, taker: Taker) -> None:
+    def take_back(self, taker: MemorySubscription) -> None:
         """Put unacknowledged messages of the subscriber back at the front, marked as redelivered."""
         self.leave(taker)
         for waiting in reversed(taker.unacked.values()):
@@ -134,7 +134,7 @@ class Queue:
         unacked = [waiting for taker in self.takers for waiting in taker.unacked.values()]
         return [waiting.stored for waiting in (*unacked, *self.waiting)]
 
-    def _next_taker(self, waiting: Waiting) -> Taker | None:
+    def _next_taker(self, waiting: Waiting) -> MemorySubscription | None:
         for _ in range(len(self.takers)):
             taker = self.takers[0]
             self.takers.rotate(-1)
@@ -143,7 +143,7 @@ class Queue:
         return None
 
 
-class Places:
+class MemoryDestinations:
     """The queues of a network, and its topics. Both are created by their first message or subscription.
 
     A message whose time to live is over goes to the queue `EXPIRED`.

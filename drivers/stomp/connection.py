@@ -31,7 +31,7 @@ from drivers.contract import (
 )
 from drivers.stomp.frames import (
     BROKER_PATH_PROPERTY,
-    Address,
+    StompAddress,
     agree_beats,
     encode,
     error_words,
@@ -41,7 +41,7 @@ from drivers.stomp.frames import (
 )
 from drivers.stomp.stream import END, RawFrame
 from drivers.stomp.transactions import PREFIX, StompTransaction, StompTransactions
-from drivers.stomp.wire import Wire
+from drivers.stomp.wire import StompWire
 from drivers.tls import refused
 from topologies.model.endpoints import Credentials
 from topologies.model.trust import Trust
@@ -75,7 +75,7 @@ class StompConnection:
     def __init__(
         self,
         broker: str,
-        address: Address,
+        address: StompAddress,
         timeout_s: float,
         on_settled: OnSettled,
         on_lost: OnLost,
@@ -85,7 +85,7 @@ class StompConnection:
         self.is_artemis = False  # until the broker identifies itself
         self._address, self._timeout_s = address, timeout_s
         self._on_settled, self._on_lost = on_settled, on_lost
-        self._wire = Wire(address, self._on_traffic, self._on_frame, self._on_gone, trust)
+        self._wire = StompWire(address, self._on_traffic, self._on_frame, self._on_gone, trust)
         self._transactions = StompTransactions(f"broker {broker} at {address}", self._wire, on_settled)
         self._numbers: Iterator[int] = itertools.count(1)
         self._unsettled: dict[bytes, object] = {}  # receipt id -> token of a durable send

@@ -24,7 +24,7 @@ _PASSED_OVER_BEATS = 2.5  # ActiveMQ lets nearly two intervals pass when a frame
 
 
 @dataclass(frozen=True)
-class Address:
+class StompAddress:
     """Where to connect, and the interval (ms) of heart-beats in each direction; 0 is never."""
 
     host: str
@@ -36,7 +36,7 @@ class Address:
         return f"{self.host}:{self.port}"
 
 
-def read_address(uri: str, heartbeat_ms: int) -> Address:
+def read_address(uri: str, heartbeat_ms: int) -> StompAddress:
     """Parse ``stomp://host:port[?heartbeat_ms=N]``, or stomp+ssl; ValueError says what is wrong and what to write."""
     parts = urlsplit(uri)
     if parts.scheme not in ("stomp", TLS_SCHEME) or not parts.hostname or parts.port is None:
@@ -47,7 +47,7 @@ def read_address(uri: str, heartbeat_ms: int) -> Address:
         raise ValueError(f"{uri}: STOMP has no option {', '.join(sorted(options))}; it supports heartbeat_ms")
     if not (every.isascii() and every.isdigit()):
         raise ValueError(f"{uri}: heartbeat_ms={every}: write a whole number of milliseconds, 0 for none")
-    return Address(parts.hostname, parts.port, int(every), parts.scheme == TLS_SCHEME)
+    return StompAddress(parts.hostname, parts.port, int(every), parts.scheme == TLS_SCHEME)
 
 
 @dataclass(frozen=True)
@@ -175,7 +175,7 @@ def _message_headers(
     return headers | {name: str(value) for name, value in message_headers.properties.items()}
 
 
-def login(address: Address, credentials: Credentials, client_id: str) -> bytes:
+def login(address: StompAddress, credentials: Credentials, client_id: str) -> bytes:
     """Return the first frame of a connection: its identity, and the requested heart-beats."""
     headers = {
         "accept-version": "1.2",

@@ -18,7 +18,7 @@ PREFIX = b"tx-"
 
 
 class Writes(Protocol):
-    """The part of `drivers.stomp.wire.Wire` that transactions use."""
+    """The part of `drivers.stomp.wire.StompWire` that transactions use."""
 
     reason: str
 

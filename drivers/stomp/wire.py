@@ -29,7 +29,7 @@ from collections.abc import Callable, Iterator
 from stomp.transport import Transport
 from stomp.utils import Frame
 
-from drivers.stomp.frames import Address, Beats
+from drivers.stomp.frames import Beats, StompAddress
 from drivers.stomp.stream import BrokenStream, FrameReader, RawFrame
 from drivers.tls import TlsSocket, secured
 from topologies.model.trust import Trust
@@ -41,7 +41,7 @@ LITTLE_BYTES = 4_096  # unsent: any socket has room for as much again
 JOIN_S = 5.0
 
 
-class Wire(Transport):  # type: ignore[misc]  # stomp.py has no type hints
+class StompWire(Transport):  # type: ignore[misc]  # stomp.py has no type hints
     """A connected socket and its reader. ``reason``: why the connection ended; empty until then.
 
     ``on_traffic`` gets the MESSAGE and RECEIPT frames, ``on_frame`` all others, each with the time (ns) of its turn.
@@ -49,7 +49,7 @@ class Wire(Transport):  # type: ignore[misc]  # stomp.py has no type hints
 
     def __init__(
         self,
-        address: Address,
+        address: StompAddress,
         on_traffic: Callable[[RawFrame, int], None],
         on_frame: Callable[[Frame, int], None],
         on_gone: Callable[[str], None],

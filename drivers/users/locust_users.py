@@ -16,7 +16,7 @@ import gevent
 from locust import task
 
 from drivers.client.connection_modes import PER_MESSAGE, PooledClient
-from drivers.client.contract import KeepsSchedule, LoadProducer, ProducerSettings
+from drivers.client.contract import LoadProducer, ProducerSettings, ScheduledProducer
 from drivers.client.message_settings import MessageSettings
 from drivers.client.pacing import ScheduleProgress
 from drivers.client.per_message import PerMessageProducer
@@ -147,12 +147,12 @@ class ProducerUser(BrokerUser):
         producer.prepare()
         return producer
 
-    def _load(self, session: Session, number: int, producer: KeepsSchedule) -> None:
+    def _load(self, session: Session, number: int, producer: ScheduledProducer) -> None:
         """Be ready, wait for the start, and keep the schedule to its end."""
         progress, failed = self._begin(session, number), False
         session.note_schedule(number, progress.schedule)
         try:
-            producer.keep(progress.schedule, session)
+            producer.run(progress.schedule, session)
             if session.producing and progress.schedule.due_ns(producer.begun) is not None:
                 session.report(self.ended_early(session, "ended its schedule"))
         except DriverError:

@@ -32,7 +32,7 @@ class Moment:
 
 
 @dataclass(frozen=True)
-class Band:
+class LiveFault:
     """A fault, in seconds of the load. ``until_s``: None while it is active."""
 
     label: str
@@ -95,10 +95,10 @@ def _moment(
     )
 
 
-def bands(faults: tuple[FaultState, ...]) -> list[Band]:
+def bands(faults: tuple[FaultState, ...]) -> list[LiveFault]:
     """Return the faults that have begun, with their planned begin and end."""
     begun = [fault for fault in faults if fault.state != "planned"]
-    return [Band(f"{fault.kind} {fault.target}", fault.at_s, _until_s(fault)) for fault in begun]
+    return [LiveFault(f"{fault.kind} {fault.target}", fault.at_s, _until_s(fault)) for fault in begun]
 
 
 def _until_s(fault: FaultState) -> float | None:

@@ -22,9 +22,9 @@ from harness.options.declarations import Options
 from harness.options.user_protocols import Exchange
 from harness.run.leftovers import (
     NO_SUBSCRIBERS,
+    BrowseResult,
     DeadLetterQueues,
     LeftoverSearch,
-    Look,
     Subscribers,
     browse_broker,
     queues_of,
@@ -298,7 +298,7 @@ class BrokerEnvironment:
             time.sleep(2 * PERIOD_S)
         return list(dict.fromkeys(unknowns))
 
-    def _look(self, run_number: int, broker: str, depths: Mapping[str, int]) -> Iterator[Look]:
+    def _look(self, run_number: int, broker: str, depths: Mapping[str, int]) -> Iterator[BrowseResult]:
         """Browse the queues of one broker that have these depths."""
         where, credentials = self._reached(broker), self.runtime.credentials()
         browser = self._watch.browser(self.connectors[where.protocol], self._trust)

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from drivers.contract import Browsed, Connector, Delivery, Destination, DriverError, Subscription
-from harness.run.watch import Browser
+from harness.run.watch import BrowsingConnector
 from records import identity
 from records.run import UserInfo
 from records.schemas import CANARY_PREFIX, UNKNOWN
@@ -57,7 +57,7 @@ class Leftover(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Look:
+class BrowseResult:
     """What one look at a queue showed. ``leftovers``: None if it could not be browsed.
 
     ``doubt``: why it may hold other messages too; '' if it showed all.
@@ -128,12 +128,12 @@ def queues_of(destinations: Iterable[str]) -> frozenset[str]:
 def browse_broker(
     endpoint: Endpoint,
     depths: Mapping[str, int],
-    browser: Browser,
+    browser: BrowsingConnector,
     credentials: Credentials,
     run_number: int,
     dead_letters: DeadLetterQueues,
     depths_after: Callable[[], Mapping[str, int]],
-) -> Iterator[Look]:
+) -> Iterator[BrowseResult]:
     """Browses one broker's queues, except empty ones and those of canaries.
 
     ``depths_after``: the depths once more. Some messages expire because they are browsed, and are then elsewhere.
@@ -145,12 +145,12 @@ def browse_broker(
         try:
             shown = browser.browse(endpoint, credentials, queue, timeout_s=BROWSE_TIMEOUT_S)
         except DriverError as error:
-            yield Look(queue, None, f"{holds} {depth} messages, browsing it failed: {error}")
+            yield BrowseResult(queue, None, f"{holds} {depth} messages, browsing it failed: {error}")
             continue
         leftovers = tuple(_leftover(endpoint.broker, queue, message, run_number, dead_letters) for message in shown)
         depth = depth if len(leftovers) >= depth else _depth_after(queue, depth, depths_after)
         few = f"{holds} {depth} messages, browsing showed {len(leftovers)}"
-        yield Look(queue, leftovers, few if len(leftovers) < depth else "")
+        yield BrowseResult(queue, leftovers, few if len(leftovers) < depth else "")
 
 
 def _depth_after(queue: str, before: int, depths_after: Callable[[], Mapping[str, int]]) -> int:
@@ -193,7 +193,7 @@ class Sightings:
         """The queues of a broker that were browsed."""
         return [queue for of_broker, queue in self._last if of_broker == broker]
 
-    def take(self, broker: str, look: Look) -> bool:
+    def take(self, broker: str, look: BrowseResult) -> bool:
         """Take one look at a queue. Whether it shows a message that was not on this queue before.
 
         A dead letter is new only if it was seen nowhere before: otherwise it has only expired meanwhile.
@@ -247,7 +247,7 @@ class LeftoverSearch:
         self,
         brokers: Sequence[str],
         depths: Callable[[str], Mapping[str, int]],
-        look: Callable[[str, Mapping[str, int]], Iterable[Look]],
+        look: Callable[[str, Mapping[str, int]], Iterable[BrowseResult]],
         dead_letters: DeadLetterQueues,
         *,
         linked: bool,
@@ -321,7 +321,7 @@ class LeftoverSearch:
         looks = {look.queue: look for look in self._look(broker, of_kind)}
         self._doubts += [look.doubt for look in looks.values() if look.doubt]
         browsed_before = (queue for queue in self._sightings.queues(broker) if self._dead_letters.has(queue) is dead)
-        emptied = [Look(queue, ()) for queue in browsed_before if queue not in looks]
+        emptied = [BrowseResult(queue, ()) for queue in browsed_before if queue not in looks]
         return any([self._sightings.take(broker, look) for look in (*looks.values(), *emptied)])
 
 

@@ -24,7 +24,7 @@ from topologies.runtimes.contract import Runtime
 
 
 @runtime_checkable
-class Browser(Protocol):
+class BrowsingConnector(Protocol):
     """The part of a connector that browsing needs (drivers.contract.Connector)."""
 
     def browse(self, endpoint: Endpoint, credentials: Credentials, queue: str, *, timeout_s: float) -> list[Browsed]:
@@ -37,7 +37,7 @@ class Managed(Protocol):
     def management(self, broker: str) -> ManagementEndpoint: ...
 
 
-class Reached(Protocol):
+class BrowsedRuntime(Protocol):
     """The part of a runtime that browsing by another protocol needs (the same contract)."""
 
     def endpoint(self, broker: str, protocol: str) -> Endpoint:
@@ -47,7 +47,7 @@ class Reached(Protocol):
 class OtherProtocolBrowser:
     """Browse by another protocol than the clients'."""
 
-    def __init__(self, runtime: Reached, connector: Browser, protocol: str) -> None:
+    def __init__(self, runtime: BrowsedRuntime, connector: BrowsingConnector, protocol: str) -> None:
         """``protocol``: the connector's."""
         self._runtime, self._connector, self._protocol = runtime, connector, protocol
 
@@ -93,7 +93,7 @@ class Watch(Protocol):
     def depths(self, broker: str) -> dict[str, int]:
         """Messages on each queue of one broker, those that a consumer holds unacknowledged included."""
 
-    def browser(self, connector: ClientConnector, trust: Trust) -> Browser:
+    def browser(self, connector: ClientConnector, trust: Trust) -> BrowsingConnector:
         """The source for a queue's messages: the clients' own protocol, where it can."""
 
     def durable_subscriptions(self, broker: str) -> list[DurableSubscription]:
@@ -130,14 +130,14 @@ class ManagedWatch:
             raise
         return {queue: figures["depth"] for queue, figures in queues.items()}
 
-    def browser(self, connector: ClientConnector, trust: Trust) -> Browser:
+    def browser(self, connector: ClientConnector, trust: Trust) -> BrowsingConnector:
         management = management_of(self._topology)
-        if isinstance(connector, Browser) and connector.protocol not in management.unbrowsable:
+        if isinstance(connector, BrowsingConnector) and connector.protocol not in management.unbrowsable:
             return connector
         if management.browse:
             return ManagementBrowser(self._runtime, management.browse)
         browser = connector_of(management.browse_by, trust)
-        assert isinstance(browser, Browser), f"{browser.protocol} browses for others, but cannot"
+        assert isinstance(browser, BrowsingConnector), f"{browser.protocol} browses for others, but cannot"
         return OtherProtocolBrowser(self._runtime, browser, browser.protocol)
 
     def durable_subscriptions(self, broker: str) -> list[DurableSubscription]:
@@ -171,8 +171,8 @@ class MemoryWatch:
     def depths(self, broker: str) -> dict[str, int]:
         return self._runtime.queue_depths(broker)
 
-    def browser(self, connector: ClientConnector, trust: Trust) -> Browser:
-        assert isinstance(connector, Browser)  # brokers in memory have one protocol
+    def browser(self, connector: ClientConnector, trust: Trust) -> BrowsingConnector:
+        assert isinstance(connector, BrowsingConnector)  # brokers in memory have one protocol
         return connector
 
     def durable_subscriptions(self, broker: str) -> list[DurableSubscription]:

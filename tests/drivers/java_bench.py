@@ -196,7 +196,7 @@ def killed_under_a_load(runtime: Runtime, bench: Bench) -> tuple[Mapping[str, li
     orders, client, producing = queue("moved"), bench.opened(), Producing()
     producer = client.producer(orders, ProducerSettings(body_bytes=100, in_flight=50), run=RUN)
     begun: list[int] = []
-    keeping = threading.Thread(target=lambda: begun.append(producer.keep(every_ms(100_000), producing)))
+    keeping = threading.Thread(target=lambda: begun.append(producer.run(every_ms(100_000), producing)))
     keeping.start()
     until(lambda: bench.statistics.settled > 200)
     runtime.kill("broker-1")

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from drivers.failover import reconnect_schedule as reconnect
-from drivers.failover.reconnect_schedule import Attempt, GiveUp, Hold, Poll, Sleep, State
+from drivers.failover.reconnect_schedule import Attempt, GiveUp, Poll, Sleep, State, StayConnected
 from drivers.failover.uri import FailoverOptions, FailoverUri, ServerUri
 
 RNG = Random(1)
@@ -107,7 +107,7 @@ def test_the_shuffle_leaves_the_broker_lost_last_at_the_end() -> None:
 
 def test_without_priority_a_connected_client_stays() -> None:
     uri = uri_of("failover:(A,B)?randomize=false")
-    assert reconnect.connected(uri, reconnect.begin(uri, RNG), uri.servers[1]).action == Hold()
+    assert reconnect.connected(uri, reconnect.begin(uri, RNG), uri.servers[1]).action == StayConnected()
 
 
 def test_a_client_off_its_priority_broker_polls_it_at_once_and_then_ever_slower() -> None:
@@ -125,7 +125,10 @@ def test_a_client_off_its_priority_broker_polls_it_at_once_and_then_ever_slower(
 def test_a_client_on_a_priority_broker_holds() -> None:
     uri = uri_of("failover:(A,B)?priorityBackup=true&priorityURIs=tcp://localhost:2,tcp://localhost:1")
     begun = reconnect.begin(uri, RNG)
-    assert [reconnect.connected(uri, begun, server).action for server in uri.servers] == [Hold(), Hold()]
+    assert [reconnect.connected(uri, begun, server).action for server in uri.servers] == [
+        StayConnected(),
+        StayConnected(),
+    ]
     assert reconnect.priority_servers(uri) == uri.servers[::-1]
 
 

@@ -57,7 +57,7 @@ class Bench:
 
     def keep_while(self, producer: Producer | PerMessageProducer, until: Callable[[], None]) -> None:
         """Keep the schedule on another thread. ``until`` waits for the thread to be held back, and lets it go on."""
-        keep = threading.Thread(target=producer.keep, args=(self.due_now(), self.time), daemon=True)
+        keep = threading.Thread(target=producer.run, args=(self.due_now(), self.time), daemon=True)
         keep.start()
         eventually(lambda: producer.begun > 0)
         until()
@@ -86,7 +86,7 @@ def bench() -> Iterator[Bench]:
 def test_a_producer_that_wakes_late_is_late_with_all_that_was_due_meanwhile(bench: Bench) -> None:
     bench.time.oversleeps = 150 * MS
     due_ns = bench.time.now_ns + 20 * MS
-    bench.producer().keep(Schedule(due_ns, 20.0, 0, 6), bench.time)
+    bench.producer().run(Schedule(due_ns, 20.0, 0, 6), bench.time)
     eventually(lambda: len(bench.sends) == 6)
     assert [lag // MS for lag in bench.lags_ns] == [150, 100, 50, 0, 0, 0]
     assert all(row.ready_ns == row.due_ns for row in bench.sends)
@@ -138,7 +138,7 @@ def test_a_producer_whose_write_a_broker_blocks_is_not_late(
     monkeypatch.setattr(MemoryConnection, "send", send)
     began_ns = bench.time.now_ns
     schedule = Schedule(began_ns, 2.0, 0, 10)  # seven are due while the first one is written
-    bench.producer(durable=durable).keep(schedule, bench.time)
+    bench.producer(durable=durable).run(schedule, bench.time)
     eventually(lambda: len(bench.recorder.sends) == 10)
     assert [row.ready_ns - began_ns for row in bench.sends[1:7]] == [3 * S + seq * MS for seq in range(6)]
     assert bench.lags_ns == [0] * 10
@@ -160,7 +160,7 @@ def test_a_producer_that_waits_before_its_write_is_late_unless_that_was_for_cred
     monkeypatch.setattr(MemoryConnection, "send", send)
     monkeypatch.setattr(MemoryConnection, "credit_ns", 0, raising=False)
     bench = Bench()
-    bench.producer().keep(Schedule(bench.time.now_ns, 1.0, 0, 1), bench.time)
+    bench.producer().run(Schedule(bench.time.now_ns, 1.0, 0, 1), bench.time)
     eventually(lambda: len(bench.sends) == 1)
     assert bench.lags_ns == [0 if for_credit else 3 * S]
     bench.client.close()

@@ -52,7 +52,7 @@ def with_an_outage(runtime: Runtime, protocol: str, folder: Path) -> dict[str, l
         client.open()
         producer = client.producer(queue("held"), ProducerSettings(100, MESSAGES), run=RUN)
         schedule = Schedule(time.perf_counter_ns(), RATE_PER_S, 0, MESSAGES)
-        keep = threading.Thread(target=producer.keep, args=(schedule, Producing()), daemon=True)
+        keep = threading.Thread(target=producer.run, args=(schedule, Producing()), daemon=True)
         keep.start()
         until(lambda: producer.begun > BEFORE)
         relay.hang_ups = FAILED_ATTEMPTS

@@ -119,7 +119,7 @@ def requested(bench: Bench, requesters: str, repliers: str, orders: Destination)
         )
     for producer in producers:
         schedule = Schedule(time.perf_counter_ns() + 50_000_000, 500.0, 0, REQUESTS)
-        producer.keep(schedule, Producing())
+        producer.run(schedule, Producing())
     all_of_them = 2 * REQUESTS * len(REQUESTERS)
     until(lambda: bench.tally.receipts >= all_of_them and bench.tally.settled_sends >= all_of_them)
 

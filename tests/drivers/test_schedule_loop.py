@@ -70,7 +70,7 @@ def bench() -> Iterator[Bench]:
 
 def test_each_message_is_sent_once_and_never_before_it_is_due(bench: Bench) -> None:
     schedule, producer = Schedule(bench.now_ns() + 20_000_000, 500.0, 0, 40), bench.producer()
-    assert producer.keep(schedule, bench.control) == 40
+    assert producer.run(schedule, bench.control) == 40
     assert producer.begun == bench.statistics.begun == 40
     assert producer.wait_settled(60)
     assert [row.seq for row in bench.recorder.sends] == list(range(40))
@@ -83,9 +83,7 @@ def test_each_message_is_sent_once_and_never_before_it_is_due(bench: Bench) -> N
 def test_what_finds_the_cap_reached_waits_for_answers_and_is_blocked(bench: Bench) -> None:
     bench.network.freeze("a")
     producer = bench.producer(in_flight=2)
-    keep = threading.Thread(
-        target=producer.keep, args=(Schedule(bench.now_ns(), 1e6, 0, 5), bench.control), daemon=True
-    )
+    keep = threading.Thread(target=producer.run, args=(Schedule(bench.now_ns(), 1e6, 0, 5), bench.control), daemon=True)
     keep.start()
     eventually(lambda: producer.outstanding == 2)
     eventually(lambda: producer.held_back)
@@ -99,7 +97,7 @@ def test_what_finds_the_cap_reached_waits_for_answers_and_is_blocked(bench: Benc
 def test_a_producer_that_waits_for_its_connection_when_producing_ends_was_held_back(bench: Bench) -> None:
     bench.network.kill("a")
     producer = bench.producer(in_flight=2)
-    keep = threading.Thread(target=producer.keep, args=(Schedule(bench.now_ns(), 1_000.0), bench.control), daemon=True)
+    keep = threading.Thread(target=producer.run, args=(Schedule(bench.now_ns(), 1_000.0), bench.control), daemon=True)
     keep.start()
     eventually(lambda: producer.held_back)
     bench.control.stop()
@@ -112,7 +110,7 @@ def test_a_producer_that_waits_for_its_connection_when_producing_ends_was_held_b
 
 def test_it_ends_when_producing_ends_though_the_schedule_goes_on(bench: Bench) -> None:
     producer = bench.producer(in_flight=2)
-    keep = threading.Thread(target=producer.keep, args=(Schedule(bench.now_ns(), 100.0), bench.control), daemon=True)
+    keep = threading.Thread(target=producer.run, args=(Schedule(bench.now_ns(), 100.0), bench.control), daemon=True)
     keep.start()
     eventually(lambda: producer.begun > 2)
     bench.control.stop()
@@ -124,5 +122,5 @@ def test_it_ends_when_producing_ends_though_the_schedule_goes_on(bench: Bench) -
 
 def test_the_last_transaction_is_committed_though_it_is_not_full(bench: Bench) -> None:
     schedule, producer = Schedule(bench.now_ns(), 1e6, 0, 10), bench.producer(transaction_size=4)
-    assert producer.keep(schedule, bench.control) == 10
+    assert producer.run(schedule, bench.control) == 10
     assert [row.outcome for row in bench.recorder.sends] == ["acked"] * 10

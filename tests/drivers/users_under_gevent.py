@@ -270,7 +270,7 @@ class Stuck:
     begun = 0
     held_back = False
 
-    def keep(self, *_what: object) -> int:
+    def run(self, *_what: object) -> int:
         self.begun = 3
         gevent.sleep(60)
         return self.begun
@@ -312,7 +312,7 @@ class NativeClient:
     def prepare(self, *_what: object) -> None:
         self.asked.append("prepare")
 
-    def keep(self, *_what: object) -> int:
+    def run(self, *_what: object) -> int:
         self.asked.append("keep")
         return 0
 
@@ -339,7 +339,7 @@ def test_what_a_producer_of_its_own_sends_by_is_made_before_the_start_signal(mon
 class GivesUp(NativeClient):
     """It sends three messages, and then no broker is left."""
 
-    def keep(self, *_what: object) -> int:
+    def run(self, *_what: object) -> int:
         self.begun = 3
         raise DriverError("no broker is left; check that one is up")
 

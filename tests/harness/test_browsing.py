@@ -41,7 +41,7 @@ class Stage:
     def leave(self, messages: int, body_bytes: int = 64) -> None:
         bench = bench_on(self.runtime, self._folder, [BROKER], protocol=self.protocol)
         producer = bench.opened().producer(self.orders, ProducerSettings(body_bytes=body_bytes, in_flight=500), run=RUN)
-        assert producer.keep(every_ms(messages), Producing()) == messages
+        assert producer.run(every_ms(messages), Producing()) == messages
         until(lambda: bench.statistics.settled == messages)
         bench.tables()
 

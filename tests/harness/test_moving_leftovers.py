@@ -16,10 +16,10 @@ from harness.run.brokers import BrokerEnvironment
 from harness.run.leftovers import (
     MOST_PASSES,
     STILL_MOVED,
+    BrowseResult,
     DeadLetterQueues,
     Leftover,
     LeftoverSearch,
-    Look,
     browse_broker,
 )
 from records.identity import Identity, stamp
@@ -108,7 +108,7 @@ class Network:
             raise ManagementFailed("it did not answer")
         return {queue: len(bodies) for queue, bodies in self.queues[broker].items()}
 
-    def look(self, broker: str, depths: Mapping[str, int]) -> Iterator[Look]:
+    def look(self, broker: str, depths: Mapping[str, int]) -> Iterator[BrowseResult]:
         self._question()
         here = Endpoint(broker, "stomp", "stomp://127.0.0.1:1")
         to = (NOBODY, RUN, DeadLetterQueues())

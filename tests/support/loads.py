@@ -98,7 +98,7 @@ class Load:
             number=client.number,
             run=RUN,
         )
-        producer.keep(schedule, self.session)
+        producer.run(schedule, self.session)
 
     def tables(self) -> dict[str, list[dict[str, Any]]]:
         """Every row by table, once everyone has left."""

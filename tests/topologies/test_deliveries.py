@@ -166,7 +166,7 @@ def deliveries(load: Load, chosen: list[Case]) -> Counter[tuple[int, str, int]]:
             producers[producer] = name
             settings = ProducerSettings(body_bytes=64, in_flight=MESSAGES)
             sender = producing.client.producer(Destination.parse(name), settings, number=producer, run=RUN)
-            sender.keep(Schedule(time.perf_counter_ns(), 1_000.0, 0, MESSAGES), load.session)
+            sender.run(Schedule(time.perf_counter_ns(), 1_000.0, 0, MESSAGES), load.session)
     settled_for(lambda: load.tally.received, 1.0)
     tables = load.tables()
     assert {row["outcome"] for row in tables["sends"]} == {"acked"}

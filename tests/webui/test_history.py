@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from drivers.users.session import Tally
-from harness.live.history import KEPT_S, Band, History, bands
+from harness.live.history import KEPT_S, History, LiveFault, bands
 from harness.live.metrics import metrics
 from harness.run.snapshot import FaultState, Snapshot
 from records.units import NS_PER_S
@@ -78,7 +78,7 @@ def test_only_two_minutes_of_one_run_are_kept() -> None:
 
 def test_a_fault_that_has_begun_is_a_band_to_its_end() -> None:
     over, planned = FaultState("kill", "b2", 30.0, 5.0, "over"), FaultState("cut", "l", 50.0, None, "planned")
-    assert bands((KILL, over, planned)) == [Band("kill b1", 10.0, None), Band("kill b2", 30.0, 35.0)]
+    assert bands((KILL, over, planned)) == [LiveFault("kill b1", 10.0, None), LiveFault("kill b2", 30.0, 35.0)]
 
 
 def test_prometheus_reads_each_figure_with_its_labels() -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from proton import Message, symbol
 
-from drivers.amqp.addresses import Address, read_address
+from drivers.amqp.addresses import AmqpAddress, read_address
 from drivers.amqp.messages import BROKER_PATH_PROPERTY, node_address, read_message, read_request, write_message
 from drivers.contract import Destination, MessageHeaders
 from drivers.stomp.frames import BROKER_PATH_PROPERTY as STOMP_HAS
@@ -127,12 +127,12 @@ def test_the_property_with_the_path_is_named_once() -> None:
 @pytest.mark.parametrize(
     ("uri", "expected"),
     [
-        ("amqp://127.0.0.1:5672", Address("127.0.0.1", 5672, False, 20_000)),
-        ("amqps://b.example:5671?idle_timeout_ms=0", Address("b.example", 5671, True, 0)),
-        ("amqp+ssl://b:1?idle_timeout_ms=400", Address("b", 1, True, 400)),
+        ("amqp://127.0.0.1:5672", AmqpAddress("127.0.0.1", 5672, False, 20_000)),
+        ("amqps://b.example:5671?idle_timeout_ms=0", AmqpAddress("b.example", 5671, True, 0)),
+        ("amqp+ssl://b:1?idle_timeout_ms=400", AmqpAddress("b", 1, True, 400)),
     ],
 )
-def test_an_address_is_read(uri: str, expected: Address) -> None:
+def test_an_address_is_read(uri: str, expected: AmqpAddress) -> None:
     assert read_address(uri, 20_000) == expected
 
 

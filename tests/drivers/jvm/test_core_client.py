@@ -120,7 +120,7 @@ def test_a_broker_that_comes_back_gets_what_it_had_not_answered(artemis: Runtime
     bench.opened().consumer(Subscription(orders), run=RUN)
     producer = client.producer(orders, ProducerSettings(body_bytes=100, in_flight=50), run=RUN)
     begun: list[int] = []
-    keeping = threading.Thread(target=lambda: begun.append(producer.keep(every_ms(100_000), producing)))
+    keeping = threading.Thread(target=lambda: begun.append(producer.run(every_ms(100_000), producing)))
     keeping.start()
     until(lambda: bench.statistics.settled > 200)
     artemis.kill("broker-1")
@@ -182,7 +182,7 @@ def cut_while_sending(
 
         def keep() -> None:
             with pytest.raises(DriverError) as caught:
-                producer.keep(Schedule(time.perf_counter_ns(), rate_per_s), Producing())
+                producer.run(Schedule(time.perf_counter_ns(), rate_per_s), Producing())
             errors.append(str(caught.value))
 
         keeping = threading.Thread(target=keep, daemon=True)
@@ -197,7 +197,7 @@ def test_a_one_way_send_whose_write_breaks_is_in_doubt_and_tried_again(single_ar
     bench, producing = core_bench(single_artemis, tmp_path, "broker-1"), Producing()
     client = bench.opened()
     producer = client.producer(queue("one-way"), ProducerSettings(100, 50, durable=False), run=RUN)
-    keeping = threading.Thread(target=producer.keep, args=(every_ms(100_000), producing))
+    keeping = threading.Thread(target=producer.run, args=(every_ms(100_000), producing))
     keeping.start()
     until(lambda: bench.statistics.settled > 50)
     channel = channel_of(client)
@@ -238,7 +238,7 @@ def test_a_message_held_back_during_failover_names_its_broker(tmp_path: Path) ->
         bench = core_bench(runtime, tmp_path, "broker-1", "broker-2", options="?randomize=false")
         orders, client, producing = queue("held"), bench.opened(), Producing()
         producer = client.producer(orders, ProducerSettings(100, 50), run=RUN)
-        keeping = threading.Thread(target=producer.keep, args=(every_ms(100_000), producing))
+        keeping = threading.Thread(target=producer.run, args=(every_ms(100_000), producing))
         keeping.start()
         until(lambda: bench.statistics.settled > 200)
         channel_of(client).lock()  # as the library does from the loss of a connection to the next one

@@ -38,7 +38,7 @@ def test_senders_and_subscriptions_are_created_by_the_next_connection(
             )
             producer.prepare()
             client.consumer(Subscription(orders), number=MADE + number, run=RUN)
-            assert producer.keep(every_ms(MESSAGES), Producing()) == MESSAGES
+            assert producer.run(every_ms(MESSAGES), Producing()) == MESSAGES
             cutting.join()
         until(lambda: bench.statistics.settled == MADE * MESSAGES)
         until(lambda: bench.statistics.receipts >= MADE * MESSAGES)

@@ -60,7 +60,7 @@ def send(
     sender: JavaClient = client or bench.opened()
     awaited = bench.statistics.settled + count
     producer = sender.producer(to, ProducerSettings(body_bytes=body_bytes, in_flight=50, durable=durable), run=RUN)
-    assert producer.keep(every_ms(count), Producing()) == count
+    assert producer.run(every_ms(count), Producing()) == count
     until(lambda: bench.statistics.settled == awaited)
     return sender
 
@@ -88,7 +88,7 @@ def test_a_schedule_is_kept_in_the_jvm_and_every_message_recorded(bench: Bench, 
     orders, schedule = queue("kept"), every_ms(300)
     receiving(bench, orders)
     producer = bench.opened().producer(orders, ProducerSettings(body_bytes=100, in_flight=50, durable=durable), run=RUN)
-    assert producer.keep(schedule, Producing()) == 300
+    assert producer.run(schedule, Producing()) == 300
     until(lambda: bench.statistics.receipts == 300 and bench.statistics.settled == 300)
     assert bench.statistics.begun == 300
     check_kept(bench.tables(), schedule, orders, durable=durable, hops=None)
@@ -137,7 +137,7 @@ def test_a_body_of_any_size_comes_back_exactly(bench: Bench, durable: bool) -> N
 def test_what_was_sent_before_a_goodbye_is_answered_before_it_and_nothing_is_lost(bench: Bench) -> None:
     orders = queue("goodbye")
     client = send(bench, orders, 100)
-    client.producer(orders, ProducerSettings(body_bytes=64, in_flight=50, durable=False), number=70, run=RUN).keep(
+    client.producer(orders, ProducerSettings(body_bytes=64, in_flight=50, durable=False), number=70, run=RUN).run(
         every_ms(20), Producing()
     )
     client.close()
@@ -220,7 +220,7 @@ def test_messages_carry_their_properties_by_number_and_selectors_of_each_type_ma
     producer = sender.producer(
         prices, ProducerSettings(body_bytes=64, in_flight=50, messages=MessageSettings(properties)), run=RUN
     )
-    producer.keep(every_ms(12), Producing())
+    producer.run(every_ms(12), Producing())
     received(bench, sum(map(len, expected.values())))
     by_consumer = seqs_by_consumer(bench.tables()["receipts"])
     assert {consumer: [seq for _, seq in got] for consumer, got in by_consumer.items()} == expected
@@ -233,7 +233,7 @@ def test_expired_messages_stay_away_and_priorities_can_be_selected(bench: Bench)
         producer = sender.producer(
             orders, ProducerSettings(body_bytes=64, in_flight=50, messages=settings), number=number, run=RUN
         )
-        producer.keep(every_ms(2), Producing())
+        producer.run(every_ms(2), Producing())
     until(lambda: bench.statistics.settled == 4)
     time.sleep(0.6)
     consumer = receiving(bench, orders, selector="JMSPriority = 9")
@@ -259,7 +259,7 @@ def test_one_client_sends_and_receives_for_several_destinations(bench: Bench) ->
     for place in places:
         client.consumer(Subscription(place), run=RUN)
     for number, place in enumerate(places):
-        client.producer(place, ProducerSettings(body_bytes=64, in_flight=50), number=10 + number, run=RUN).keep(
+        client.producer(place, ProducerSettings(body_bytes=64, in_flight=50), number=10 + number, run=RUN).run(
             every_ms(1), Producing()
         )
     received(bench, 3)

@@ -59,7 +59,7 @@ def test_clients_that_wait_for_a_frozen_broker_keep_no_other_waiting(protocol: s
             )
             lucky.opened().consumer(Subscription(orders), run=RUN)
             producer = lucky.opened().producer(orders, ProducerSettings(body_bytes=100, in_flight=50), run=RUN)
-            assert producer.keep(every_ms(MESSAGES), Producing()) == MESSAGES
+            assert producer.run(every_ms(MESSAGES), Producing()) == MESSAGES
             until(lambda: lucky.statistics.receipts == MESSAGES)
             assert all(thread.is_alive() for thread in asking), "whose broker is frozen has no answer yet"
         for thread in asking:
@@ -80,7 +80,7 @@ def test_clients_of_a_dead_broker_are_all_told_and_those_of_a_live_one_go_on(tmp
         orders, producing = queue("on"), Producing()
         lucky.opened().consumer(Subscription(orders), run=RUN)
         producer = lucky.opened().producer(orders, ProducerSettings(10_000, 50), run=RUN)
-        keeping = threading.Thread(target=producer.keep, args=(every_ms(1_000_000), producing))
+        keeping = threading.Thread(target=producer.run, args=(every_ms(1_000_000), producing))
         keeping.start()
         until(lambda: lucky.statistics.receipts > 200)
         runtime.kill("broker-1")

@@ -40,7 +40,7 @@ def test_producing_that_is_stopped_begins_no_further_message(single_broker: Runt
         producing.stop()
 
     threading.Thread(target=stop_once_it_sends).start()
-    begun = producer.keep(every_ms(100_000), producing)
+    begun = producer.run(every_ms(100_000), producing)
     assert 0 < begun < 100_000
     assert Counter(row["outcome"] for row in bench.tables()["sends"]) == {"acked": begun}
 

@@ -269,7 +269,7 @@ def test_what_a_producer_sends_by_is_made_before_it_keeps_a_schedule(
     producer.prepare()
     assert (len(sizes), producer.begun) == (1, 0)
     with pytest.raises(InterruptedError):
-        producer.keep(Schedule(start_ns=0, rate_per_s=1.0, count=5), Stopped())
+        producer.run(Schedule(start_ns=0, rate_per_s=1.0, count=5), Stopped())
     assert (len(sizes), producer.begun) == (1, 3)
 
 
@@ -294,7 +294,7 @@ def test_a_producer_that_is_stopped_still_says_how_many_messages_it_began(
     producer = client.producer(ORDERS, ALONE, run=RUN)
     assert producer.begun == 0
     with pytest.raises(InterruptedError):
-        producer.keep(Schedule(start_ns=0, rate_per_s=1.0, count=5), Stopped())
+        producer.run(Schedule(start_ns=0, rate_per_s=1.0, count=5), Stopped())
     assert (producer.begun, sender.stopped) == (3, True)
 
 

@@ -68,7 +68,7 @@ def test_messages_cross_by_tls_and_a_body_larger_than_its_records_too(broker: Br
             producer = client.producer(
                 places, ProducerSettings(body_bytes=body_bytes, in_flight=1), number=number, run=RUN
             )
-            assert producer.keep(every_ms(1), Producing()) == 1
+            assert producer.run(every_ms(1), Producing()) == 1
         until(lambda: bench.statistics.receipts == bench.statistics.settled == len(sizes))
         tables = bench.tables()
     assert [(row["outcome"], row["body_bytes"]) for row in tables["sends"]] == [("acked", size) for size in sizes]
@@ -167,7 +167,7 @@ def gives_up(client: JavaClient) -> str:
 def keep(producer: JavaProducer, client: JavaClient, producing: Producing, errors: list[str]) -> None:
     """As a user does."""
     try:
-        producer.keep(every_ms(100_000), producing)
+        producer.run(every_ms(100_000), producing)
         until(lambda: client.usable())
     except DriverError as error:
         errors.append(str(error))

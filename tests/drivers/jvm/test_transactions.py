@@ -88,7 +88,7 @@ def test_messages_go_together_and_each_is_acked_by_the_commit_also_of_the_last_f
         orders, ProducerSettings(body_bytes=100, in_flight=SIZE, durable=durable, transaction_size=SIZE), run=RUN
     )
     schedule = every_ms(count)
-    assert producer.keep(schedule, Producing()) == count
+    assert producer.run(schedule, Producing()) == count
     until(lambda: bench.statistics.receipts == count and bench.statistics.settled == count)
     tables = bench.tables()
     sends = [row for rows in by_seq(tables["sends"]).values() for row in rows]
@@ -123,7 +123,7 @@ def test_acked_messages_arrive_once_through_cut_connections(
         producer = client.producer(
             orders, ProducerSettings(64, 50, resend_in_doubt=resend, transaction_size=size), run=RUN
         )
-        keeping = threading.Thread(target=producer.keep, args=(every_ms(count), Producing()), daemon=True)
+        keeping = threading.Thread(target=producer.run, args=(every_ms(count), Producing()), daemon=True)
         keeping.start()
         for enough in range(size, count, count // 12):  # once it sends: making a sender takes an answer
             until(partial(has_settled, bench, enough), PATIENCE_S)
@@ -161,7 +161,7 @@ def test_a_lost_commit_leaves_all_in_doubt_and_resends_them(
             orders, ProducerSettings(64, 50, resend_in_doubt=resend, transaction_size=SIZE), run=RUN
         )
         schedule = Schedule(time.perf_counter_ns(), 10.0, 0, 2 * SIZE)
-        keeping = threading.Thread(target=producer.keep, args=(schedule, Producing()), daemon=True)
+        keeping = threading.Thread(target=producer.run, args=(schedule, Producing()), daemon=True)
         keeping.start()
         until(lambda: bench.statistics.settled == SIZE)
         with frozen(broker, BROKER):
@@ -198,7 +198,7 @@ def test_what_a_full_broker_refuses_in_a_transaction_fails_and_what_is_acked_arr
         producer = bench.opened().producer(
             orders, ProducerSettings(body_bytes=20_000, in_flight=SIZE, transaction_size=SIZE), run=RUN
         )
-        assert producer.keep(every_ms(200), Producing()) == 200
+        assert producer.run(every_ms(200), Producing()) == 200
         tables = bench.tables()
         taker = consuming(runtime, tmp_path / "taker", protocol, orders)
         settled_for(lambda: taker.statistics.receipts, 1.0)
@@ -220,6 +220,6 @@ def test_a_producer_that_is_stopped_commits_what_it_has_begun(broker: Runtime, t
     )
     threading.Timer(3.0, producing.stop).start()
     slowly = Schedule(time.perf_counter_ns(), 50.0, 0, 100_000)
-    begun = producer.keep(slowly, producing)
+    begun = producer.run(slowly, producing)
     assert 0 < begun < 1_000
     assert Counter(row["outcome"] for row in bench.tables()["sends"]) == {"acked": begun}

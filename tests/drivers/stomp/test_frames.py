@@ -12,8 +12,8 @@ from drivers.broker_errors import hops, may_try_again
 from drivers.contract import Destination, MessageHeaders, Outgoing, Subscription
 from drivers.stomp.frames import (
     BROKER_PATH_PROPERTY,
-    Address,
     Beats,
+    StompAddress,
     agree_beats,
     encode,
     error_words,
@@ -42,8 +42,8 @@ def test_hops_count_the_changes_of_broker_and_not_the_redeliveries(path: str | N
 
 
 def test_an_address_takes_its_heartbeat_from_the_uri_or_else_the_default() -> None:
-    assert read_address("stomp://127.0.0.1:61613", 10_000) == Address("127.0.0.1", 61613, 10_000)
-    assert read_address("stomp://[::1]:61613?heartbeat_ms=0", 10_000) == Address("::1", 61613, 0)
+    assert read_address("stomp://127.0.0.1:61613", 10_000) == StompAddress("127.0.0.1", 61613, 10_000)
+    assert read_address("stomp://[::1]:61613?heartbeat_ms=0", 10_000) == StompAddress("::1", 61613, 0)
 
 
 @pytest.mark.parametrize(
@@ -116,7 +116,7 @@ def test_a_property_that_is_no_text_is_refused_with_what_to_write() -> None:
 
 @pytest.mark.parametrize("client_id", ["", "shop-1"])
 def test_a_login_has_host_heartbeats_and_an_optional_client(client_id: str) -> None:
-    frame = parse_frame(login(Address("localhost", 61613, 5_000), Credentials("bench", "a:b"), client_id))
+    frame = parse_frame(login(StompAddress("localhost", 61613, 5_000), Credentials("bench", "a:b"), client_id))
     assert frame.cmd == "STOMP"
     assert frame.headers == {
         "accept-version": "1.2",
