@@ -22,6 +22,8 @@ PIECES = pa.schema(
     [("task", pa.int32()), ("file", pa.string()), ("begin", pa.int64()), ("content", pa.binary())],
 )
 """Bytes of an event file from offset ``begin`` on, for one task. ``file`` is a path relative to ``events``."""
+READ_BY_TASKS = (*PARTED, "connections", "members")
+"""The event tables that tasks read. Each task receives the whole of connections and members."""
 BYTES_PER_BATCH = 32 * 1024 * 1024
 AS_NAMED = "__globPaths__"
 """Spark option. If false, Spark treats * and other glob characters in file names as plain characters."""
@@ -31,12 +33,12 @@ _NAME = "([^/]+/[^/]+)$"
 def pieces_by_task(
     spark: SparkSession, folder: str | None, files: Mapping[str, Sequence[str]], parts: int, tasks: int
 ) -> DataFrame:
-    """Return the bytes of the event files of PARTED tables: the columns of PIECES, one partition per task.
+    """Return the bytes of the event files that tasks read: the columns of PIECES, one partition per task.
 
     ``folder``: the URI of the run's folder ``events``. If None, tasks open the files and receive only their task
     number. ``files``: file names relative to that folder, by table.
     """
-    uris = [f"{folder}/{name}" for table in PARTED for name in files[table]] if folder else []
+    uris = [f"{folder}/{name}" for table in READ_BY_TASKS for name in files[table]] if folder else []
     if not uris:
         return spark.range(0, tasks, 1, tasks).select(F.col("id").cast("int").alias("task"))
     whole = spark.read.format("binaryFile").option(AS_NAMED, "false").load(uris)

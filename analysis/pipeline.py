@@ -1,7 +1,8 @@
 """The Spark plan of the analysis: parts of the events, their rows in all tables, the merged rows.
 
 Each task computes the rows of some parts with polars (`rows_of_parts`), and writes the long result tables. Spark groups
-the rows of all tasks by table and keys, and merges their figures. A histogram is one value.
+the rows of all tasks by table and keys, and merges their figures. A histogram is one value. What has an order across
+parts is found by a window.
 """
 
 import re
@@ -16,7 +17,7 @@ from pathlib import Path
 import pyarrow as pa
 from pyspark import StorageLevel
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, SparkSession, Window
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.functions import arrow_udf
 
@@ -37,7 +38,7 @@ from analysis.tables import (
     with_columns,
 )
 from records.errors import RunUnwritable
-from records.merged_tables import HISTOGRAM, MERGED_TABLES
+from records.merged_tables import BLOCKS, HISTOGRAM, MERGED_TABLES, STREAM
 from records.results import RESULT_TABLES, WRITTEN_BY_PARTS
 
 TASKS_PER_CORE = 4
@@ -49,6 +50,7 @@ FEW_PARTS = 4
 NO_SPACE = "No space left on device"
 _UNWRITABLE = re.compile(r"RunUnwritable: (.+)")
 """The message of a task's error, in Spark's account of it."""
+_BLOCK_FIGURES = ("first_ns", "last_ns", "after_ns")
 _AGGREGATES = {"sum": F.sum, "min": F.min, "max": F.max}
 _SPARK_TYPES = {
     pa.string(): "string",
@@ -122,11 +124,22 @@ def merged_rows(rows: DataFrame, names: Sequence[str]) -> DataFrame:
     }
     aggregates = [_AGGREGATES[merges[column]](column).alias(column) for column in schema.names if column in merges]
     keys = [column for column in schema.names if column not in (*merges, HISTOGRAM)]
-    if HISTOGRAM not in schema.names:
-        return rows.groupBy(*keys).agg(*aggregates) if aggregates else rows.select(*keys).distinct()
-    merged = rows.groupBy(*keys).agg(*aggregates, F.collect_list(HISTOGRAM).alias(HISTOGRAM))
-    figures = arrow_udf(merged_figures, _spark_type(FIGURES_TYPE))  # type: ignore[call-overload]
-    return merged.withColumn(HISTOGRAM, figures(TABLE, HISTOGRAM))
+    if HISTOGRAM in schema.names:
+        aggregates.append(F.collect_list(HISTOGRAM).alias(HISTOGRAM))
+    merged = rows.groupBy(*keys).agg(*aggregates) if aggregates else rows.select(*keys).distinct()
+    if HISTOGRAM in schema.names:
+        figures = arrow_udf(merged_figures, _spark_type(FIGURES_TYPE))  # type: ignore[call-overload]
+        merged = merged.withColumn(HISTOGRAM, figures(TABLE, HISTOGRAM))
+    return _with_overtaken_blocks(merged) if BLOCKS in names else merged
+
+
+def _with_overtaken_blocks(merged: DataFrame) -> DataFrame:
+    """The rows, without the blocks that no message of a higher block overtook (`records.merged_tables.BLOCKS`)."""
+    first_ns, last_ns, after_ns = (figure_columns(MERGED_TABLES[BLOCKS])[name] for name in _BLOCK_FIGURES)
+    higher = Window.partitionBy(TABLE, *STREAM).orderBy(F.desc("block")).rowsBetween(Window.unboundedPreceding, -1)
+    is_other = F.col(TABLE) != BLOCKS
+    with_after = merged.withColumn(after_ns, F.when(~is_other, F.min(first_ns).over(higher)))
+    return with_after.where(is_other | (F.col(after_ns) < F.col(last_ns)))
 
 
 def _merged_and_written(

@@ -35,7 +35,7 @@ TABLE = "table"
 FILE = "file_content"
 """The column with rows of a table that parts write, if Spark writes them: an Arrow IPC stream."""
 CELLS = (BUCKET, *LATENCY_FIGURES)
-CELL_TYPE = pa.struct([(name, pa.list_(MERGED_TABLES["latency_by_second"].schema.field(name).type)) for name in CELLS])
+CELL_TYPE = pa.struct([(name, pa.list_(MERGED_TABLES["latency_of_spans"].schema.field(name).type)) for name in CELLS])
 """The type of one histogram: arrays of equal length."""
 CELLS_OF = "cells"
 FIGURES_TYPE = pa.struct([(CELLS_OF, CELL_TYPE), (DISTRIBUTION, DISTRIBUTION_TYPE)])

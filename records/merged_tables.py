@@ -42,6 +42,9 @@ class MergedTable:
 
 MERGED_TABLES: dict[str, MergedTable] = {}
 """All tables by name."""
+BLOCKS = "blocks"
+"""When the messages of each block of a stream arrived. Spark computes after_ns, the earliest first_ns of the higher
+blocks, and keeps the blocks whose last_ns is later."""
 DISTRIBUTION = "distribution"
 """The name of the column that holds the figures of a distribution."""
 LESS_OWN = "less_own_"
@@ -71,8 +74,8 @@ def _table(name: str, keys: Mapping[str, pa.DataType], **figures: Merge) -> Merg
 
 
 _SUBSCRIPTION = {"destination": TEXT, "subscription": TEXT}
-_STREAM = {"consumer": NUMBER, "producer": NUMBER, **_SUBSCRIPTION}
-_FIRST_DELIVERY = {**_STREAM, "seq": INTEGER, "from_broker": TEXT, "due_ns": INTEGER, "received_ns": INTEGER}
+STREAM = {"consumer": NUMBER, "producer": NUMBER, **_SUBSCRIPTION}
+_FIRST_DELIVERY = {**STREAM, "seq": INTEGER, "from_broker": TEXT, "due_ns": INTEGER, "received_ns": INTEGER}
 
 # Messages: one row per count of a subscription (analysis.messages.accounting) or of the whole run.
 _table("counts", {**_SUBSCRIPTION, "counted": TEXT}, count="sum")
@@ -93,9 +96,9 @@ _table("first_receipts", {"destination": TEXT}, due_ns="min", received_ns="min")
 
 # The order of first deliveries (analysis.messages.order).
 _table("overtaken", {**_FIRST_DELIVERY, "overtaken_by": INTEGER})
-_table("blocks", {**_STREAM, "block": INTEGER}, first_ns="min", last_ns="max")
+_table(BLOCKS, {**STREAM, "block": INTEGER}, first_ns="min", last_ns="max", after_ns="min")
 _table("latecomers", _FIRST_DELIVERY)
-_table("passed_by", {**_STREAM, "seq": INTEGER}, overtaken_by="max")
+_table("passed_by", {**STREAM, "seq": INTEGER}, overtaken_by="max")
 
 # Latencies: histograms and distributions.
 LATENCY_FIGURES: dict[str, Merge] = {
@@ -114,11 +117,9 @@ def _distribution(name: str, keys: Mapping[str, pa.DataType]) -> None:
     MERGED_TABLES[name] = replace(table, is_distribution=True)
 
 
-_table(
-    "latency_by_second",
-    {"measure": TEXT, "phase": TEXT, "second": NUMBER, "in_fault": FLAG, BUCKET: NUMBER},
-    **LATENCY_FIGURES,
-)
+_table("latency_of_spans", {"measure": TEXT, "from_s": NUMBER, "until_s": NUMBER, BUCKET: NUMBER}, **LATENCY_FIGURES)
+_table("waits", {"measure": TEXT, "second": NUMBER, "waited_s": NUMBER}, messages="sum", rest_ns="sum")
+_table("impossible", {"measure": TEXT}, impossible="sum")
 _distribution("latency_in_load", {"measure": TEXT})
 _distribution("latency_by_due_second", {"second": NUMBER})
 _distribution("latency_by_region", {"crossed": FLAG})
@@ -139,6 +140,14 @@ _table(
 )
 _table("sent", {"producer": NUMBER}, sent="sum", first_due_ns="min")
 _table("received", {**_SUBSCRIPTION, "consumer": NUMBER, "broker": TEXT}, messages="sum")
+_table("group_sizes", {"client_group": TEXT}, clients="sum")
+_table("connection_changes", {"second": NUMBER, "client_group": TEXT, "broker": TEXT}, change="sum")
+_table("connection_seconds", {}, first="min", last="max")
+_table("client_changes", {"second": NUMBER, "client_group": TEXT, "broker": TEXT}, change="sum")
+_table("connected_clients", {"at_ns": INTEGER, "client_group": TEXT, "broker": TEXT}, clients="sum")
+_table("moves", {"user": NUMBER, "at_ns": INTEGER, "off_ns": INTEGER})
+_table("unsettled", {"from_ns": INTEGER, "until_ns": INTEGER})
+_table("flaps", {}, flaps="sum")
 _table("crossings", {"from_broker": TEXT, "to_broker": TEXT}, received="sum")
 
 # Faults and outages. A user or broker is identified by the fault's number; `number` counts the quiet times.
@@ -154,6 +163,7 @@ _table(
     last_survived="max",
     oldest_lost_ns="min",
 )
+_table("late", {"fault": NUMBER}, late="sum")
 _table("survival", {"fault": NUMBER, "second": NUMBER}, survived="sum", lost="sum")
 _table("successes", _OUTAGE, last_success_ns="max", first_success_ns="min", in_flight="sum")
 _table("senders", {"user": NUMBER})

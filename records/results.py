@@ -5,6 +5,8 @@
 those of ``records.buckets``. docs/events.md lists the columns as they are declared here (``make docs``).
 """
 
+from collections.abc import Mapping
+
 import pyarrow as pa
 
 TEXT, COUNT, SECOND, BUCKET = pa.string(), pa.int64(), pa.int32(), pa.int32()
@@ -12,8 +14,8 @@ TEXT, COUNT, SECOND, BUCKET = pa.string(), pa.int64(), pa.int32(), pa.int32()
 
 RESULT_TABLES: dict[str, pa.Schema] = {}
 """All tables by name, filled by `_table` below."""
-WRITTEN_BY_PARTS = ("latency",)
-"""Tables of any length: each part of a run writes its own file (`added_up`)."""
+WRITTEN_BY_PARTS: Mapping[str, tuple[str, ...]] = {"latency": ("count", "count_less_own"), "stays": ()}
+"""Tables of any length: each part of a run writes its own file. The columns are counts, which `added_up` adds up."""
 MEANINGS: dict[str, dict[str, str]] = {}
 """The meaning of each column of a table, as in docs/events.md."""
 
@@ -285,9 +287,10 @@ CONSUMERS = _table(
 
 
 def added_up(name: str, table: pa.Table) -> pa.Table:
-    """A table of `WRITTEN_BY_PARTS` with equal rows of several parts added up: one row per key, in any order."""
-    schema = RESULT_TABLES[name]
-    counts = [field.name for field in schema if field.type == COUNT]
+    """Add up the equal rows of several parts: one row per key, in any order. ``name``: one of `WRITTEN_BY_PARTS`."""
+    schema, counts = RESULT_TABLES[name], WRITTEN_BY_PARTS[name]
+    if not counts:
+        return table
     keys = [column for column in schema.names if column not in counts]
     sums = table.group_by(keys, use_threads=False).aggregate([(count, "sum") for count in counts])
     return sums.rename_columns([*keys, *counts]).select(schema.names).cast(schema)

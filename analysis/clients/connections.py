@@ -20,38 +20,44 @@ from records.clients import ConnectionCounts
 from records.units import NS_PER_S
 
 OPENED, ENDED = ("connected",), ("lost", "closed")
-_WHERE = ["broker", "group"]
+_WHERE = ["broker", "client_group"]
 
 
-def connections(events: pl.DataFrame, timeline: Timeline) -> pl.DataFrame:
-    """Rows of CONNECTIONS: every broker and group ever seen, in every second from the first event to the last."""
-    steps = changes(events, timeline)
+def connections(changes: pl.DataFrame, seconds: pl.DataFrame) -> pl.DataFrame:
+    """Return rows of CONNECTIONS: every broker and group ever seen, in every second from the first event to the last.
+
+    ``changes`` and ``seconds``: the merged tables connection_changes and connection_seconds.
+    """
     running = pl.col("change").fill_null(0).cum_sum().over(_WHERE)
+    every_second = seconds.drop_nulls().select(
+        pl.int_ranges("first", pl.col("last") + 1).cast(pl.List(pl.Int32)).alias("second")
+    )
     return (
-        _every_second(events, steps, timeline)
-        .join(steps, ["second", *_WHERE], how="left")
+        changes.select(_WHERE)
+        .unique()
+        .join(every_second.explode("second"), how="cross")
+        .join(changes, ["second", *_WHERE], how="left")
         .sort("second")
-        .select("second", *_WHERE, running.cast(pl.Int64).alias("count"))
+        .select("second", "broker", pl.col("client_group").alias("group"), running.cast(pl.Int64).alias("count"))
     )
 
 
-def changes(events: pl.DataFrame, timeline: Timeline) -> pl.DataFrame:
-    """One row a (second, broker, group): by how many connections it changed."""
+def connection_seconds(events: pl.DataFrame, timeline: Timeline) -> pl.DataFrame:
+    """Return the seconds of the first and the last event of connections; null without events."""
+    second = timeline.second_of(pl.col("at_ns"))
+    return events.select(second.min().alias("first"), second.max().alias("last"))
+
+
+def connection_changes(events: pl.DataFrame, timeline: Timeline) -> pl.DataFrame:
+    """Return by how many the connections of each broker and group became more or fewer in each second."""
     event = pl.col("event")
     change = pl.when(event.is_in(OPENED)).then(1).when(event.is_in(ENDED)).then(-1)
     return (
         events.with_columns(change.alias("change"))
         .filter(pl.col("change").is_not_null() & pl.col("broker").is_not_null())
-        .group_by(timeline.second_of(pl.col("at_ns")).alias("second"), *_WHERE)
+        .group_by(timeline.second_of(pl.col("at_ns")).alias("second"), "broker", pl.col("group").alias("client_group"))
         .agg(pl.sum("change"))
     )
-
-
-def _every_second(events: pl.DataFrame, steps: pl.DataFrame, timeline: Timeline) -> pl.DataFrame:
-    at_s = timeline.second_of(pl.col("at_ns"))
-    span = events.select(pl.int_ranges(at_s.min(), at_s.max() + 1, dtype=pl.Int32).alias("second"))
-    seconds = span.explode("second").drop_nulls() if events.height else span.clear().select(pl.lit(0).alias("second"))
-    return steps.select(_WHERE).unique().join(seconds, how="cross")
 
 
 def connection_counts(

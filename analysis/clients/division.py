@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import polars as pl
 import pyarrow as pa
 
-from analysis.clients.stays import evenness
+from analysis.clients.balance import evenness
 from analysis.messages.deliveries import first
 from records.clients import Consumers, Division, Evenness
 from records.results import CONSUMERS

@@ -1,14 +1,17 @@
-"""Makes the summary's ``rebalance`` of the stays of clients. Runs on the driver, on few rows."""
+"""Makes the summary's ``rebalance`` of moves and counts of clients, which Spark merges. Runs on the driver.
+
+The moments of which the distribution is reported depend on when the clients had settled. So the moves come first, then
+the number of clients at those moments.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
-import pyarrow.compute as pc
+import polars as pl
 
-from analysis.clients.stays import brokers_of, connected_at, evenness, spread
+from analysis.clients.balance import ConnectedClients, evenness, spread
 from analysis.events.timeline import FOREVER_NS, FaultSpan
 from records.clients import BrokerAway, Distribution, Evenness, FaultMoves, GroupBalance, MoveSpread, Rebalance
 from records.faults import OutageSpread
@@ -17,8 +20,6 @@ from records.units import NS_PER_MS, NS_PER_S
 
 SETTLED_AFTER_NS = 5 * NS_PER_S
 """Clients have settled when none has moved or been off for so long."""
-FLAP_NS = NS_PER_S
-OWN_ENDS = ("closed", "load_end")
 APPLIED, MENDED = "applied", "mended"
 Interval = tuple[int, int]
 Ints = npt.NDArray[np.int64]
@@ -35,6 +36,16 @@ class Moves:
     client: Ints
     off_ns: Ints
     unrest: tuple[Interval, ...]
+
+    @classmethod
+    def of(cls, moves: pl.DataFrame, unsettled: pl.DataFrame) -> "Moves":
+        """Of the merged tables of these names."""
+        rows = moves.sort("user", "at_ns")
+        at_ns, client, off_ns = (rows[name].to_numpy() for name in ("at_ns", "user", "off_ns"))
+        return cls(at_ns, client, off_ns, tuple(sorted(unsettled.select("from_ns", "until_ns").iter_rows())))
+
+
+NO_MOVES = Moves(*(np.zeros(0, "int64"),) * 3, ())
 
 
 @dataclass(frozen=True)
@@ -72,6 +83,14 @@ class DistributionMoment:
 
 
 @dataclass(frozen=True)
+class GroupClients:
+    """``clients``: how many a group has, connected or not. ``brokers``: those that it was ever connected to."""
+
+    clients: int
+    brokers: Sequence[str]
+
+
+@dataclass(frozen=True)
 class EntryBrokers:
     """The brokers of the run, and where each group enters."""
 
@@ -86,62 +105,54 @@ class EntryBrokers:
         return next((group_info.enter_at for group_info in self.groups if group_info.name == group), ())
 
 
+@dataclass(frozen=True)
+class Rebalancing:
+    """How the clients of a run moved, and the moments of which their distribution is reported."""
+
+    moves: Moves
+    of_faults: Sequence[FaultMoves]
+    absences: Sequence[Away]
+    moments: Sequence[DistributionMoment]
+
+    @classmethod
+    def of(
+        cls, moves: Moves, faults: Sequence[FaultSpan], places: EntryBrokers, load_began_ns: int, load_ns: int
+    ) -> "Rebalancing":
+        """``load_ns``: the length of the load."""
+        effects = effects_of(faults, load_began_ns, load_ns)
+        of_faults = [_fault_moves(effect, moves) for effect in effects]
+        names = {broker.name for broker in places.brokers}
+        absences = [absence for absence in away(effects) if absence.broker in names]
+        return cls(moves, of_faults, absences, moments(effects, of_faults, absences, load_ns))
+
+
 def rebalance(
-    stays: pa.Table,
-    clients: Mapping[str, int],
-    faults: Sequence[FaultSpan],
+    course: Rebalancing,
+    groups: Mapping[str, GroupClients],
+    clients_at: ConnectedClients,
+    flaps: int,
     places: EntryBrokers,
-    load_began_ns: int,
-    load_ns: int,
 ) -> Rebalance:
-    """``stays``: rows of STAYS. ``clients``: how many each group has. ``load_ns``: the length of the load."""
-    moves, effects = moves_of(stays), effects_of(faults, load_began_ns, load_ns)
-    of_faults = [_fault_moves(effect, moves) for effect in effects]
-    absences = [absence for absence in away(effects) if any(absence.broker == broker.name for broker in places.brokers)]
-    shown_moments = moments(effects, of_faults, absences, load_ns)
-    groups = [
-        _group(group, total, stays.filter(pc.equal(stays["group"], group)), shown_moments, places)
-        for group, total in sorted(clients.items())
-    ]
-    settled = [fault_moves["settled_s"] for fault_moves in of_faults]
+    """``clients_at``: the clients at the moments of ``course``. ``flaps``: stays that were over within a second."""
+    moves, clients = course.moves, sum(group.clients for group in groups.values())
+    balances = [_group(name, group, course.moments, clients_at, places) for name, group in sorted(groups.items())]
+    settled = [fault_moves["settled_s"] for fault_moves in course.of_faults]
     slowest = [value for value in settled if value is not None]
     return Rebalance(
-        clients=sum(clients.values()),
+        clients=clients,
         moved=len(np.unique(moves.client)),
         moves=len(moves.at_ns),
-        moves_per_client=_per_client(moves, sum(clients.values())),
+        moves_per_client=_per_client(moves, clients),
         off_ms=_off_ms(moves.off_ns),
-        flaps=flaps(stays),
-        off_at_end=sum(group["moments"][-1]["off"] for group in groups),
+        flaps=flaps,
+        off_at_end=sum(balance["moments"][-1]["off"] for balance in balances),
         not_settled=settled.count(None),
         settled_s=max(slowest) if slowest and None not in settled else None,
-        at_end=_least_even([group["moments"][-1] for group in groups]),
-        faults=of_faults,
-        groups=groups,
-        away=[_broker_away(absence) for absence in absences],
+        at_end=_least_even([balance["moments"][-1] for balance in balances]),
+        faults=list(course.of_faults),
+        groups=balances,
+        away=[_broker_away(absence) for absence in course.absences],
     )
-
-
-def moves_of(stays: pa.Table) -> Moves:
-    """A move: the next stay of a client is at another broker, and it did not end the last one by itself."""
-    rows = stays.sort_by([("user", "ascending"), ("from_ns", "ascending")])
-    client, from_ns, to_ns = (rows[name].to_numpy() for name in ("user", "from_ns", "to_ns"))
-    broker, cause = (rows[name].to_numpy() for name in ("broker", "cause"))
-    same = client[1:] == client[:-1]
-    leaves = ~np.isin(cause, OWN_ENDS)
-    goes_on = same & leaves[:-1]
-    moved = goes_on & (broker[1:] != broker[:-1])
-    is_last = np.append(~same, True) if len(client) else np.zeros(0, bool)
-    between = list(zip(to_ns[:-1][goes_on].tolist(), from_ns[1:][goes_on].tolist(), strict=True))
-    gone = [(at_ns, FOREVER_NS) for at_ns in to_ns[is_last & leaves].tolist()]
-    off_ns = from_ns[1:][moved] - to_ns[:-1][moved]
-    return Moves(from_ns[1:][moved], client[1:][moved], off_ns, tuple(sorted(between + gone)))
-
-
-def flaps(stays: pa.Table) -> int:
-    short = pc.less(pc.subtract(stays["to_ns"], stays["from_ns"]), FLAP_NS)
-    whole = pc.and_(pc.greater(stays["from_ns"], 0), pc.invert(pc.is_in(stays["cause"], pa.array(OWN_ENDS))))
-    return int(pc.sum(pc.and_(short, whole)).as_py() or 0)
 
 
 def effects_of(faults: Sequence[FaultSpan], load_began_ns: int, load_ns: int) -> list[Effect]:
@@ -245,13 +256,18 @@ def _broker_away(absence: Away) -> BrokerAway:
 
 
 def _group(
-    group: str, total: int, stays: pa.Table, shown_moments: Sequence[DistributionMoment], places: EntryBrokers
+    name: str,
+    group: GroupClients,
+    shown_moments: Sequence[DistributionMoment],
+    clients_at: ConnectedClients,
+    places: EntryBrokers,
 ) -> GroupBalance:
-    brokers = list(dict.fromkeys((*places.of_group(group), *brokers_of(stays))))
+    brokers = list(dict.fromkeys((*places.of_group(name), *group.brokers)))
     distributions = [
-        _distribution(moment, connected_at(stays, moment.at_ns), brokers, total, places) for moment in shown_moments
+        _distribution(moment, clients_at.of_group(name, moment.at_ns), brokers, group.clients, places)
+        for moment in shown_moments
     ]
-    return GroupBalance(group=group, clients=total, moments=distributions)
+    return GroupBalance(group=name, clients=group.clients, moments=distributions)
 
 
 def _distribution(

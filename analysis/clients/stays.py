@@ -1,31 +1,33 @@
-"""Finds the stays of users, and counts the clients of each broker by them.
+"""Rows of the stays of clients, and of what is counted by stays. Every part of a run computes those of some clients.
 
-A stay says who was connected to which broker, from when to when, and why that ended.
+A stay says who was connected to which broker, from when to when, and why that ended. The functions that follow
+`stays_of` return rows of merged tables (`records.merged_tables`), which Spark merges over all clients. Times count from
+the start of the load.
 """
 
-from collections.abc import Mapping, Sequence
-from math import inf
-from typing import Any
+from collections.abc import Collection
 
-import numpy as np
-import numpy.typing as npt
 import polars as pl
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from analysis.events.run import by_user
-from records.clients import Evenness
-from records.faults import OutageSpread
-from records.results import DISTRIBUTION, STAYS
+from analysis.events.timeline import FOREVER_NS
+from records.results import STAYS
 from records.units import NS_PER_S
 
 OPENED, ENDED = "connected", ("lost", "closed")
+LOAD_END = "load_end"
+OWN_ENDS = ("closed", LOAD_END)
+"""Why a client left a broker that did not drive it away."""
+FLAP_NS = NS_PER_S
 _AT = ["client", "broker"]
+_GROUP = pl.col("group").alias("client_group")
 
 
-def stays(connections: pl.DataFrame, members: pl.DataFrame, load_began_ns: int, load_ended_ns: int) -> pl.DataFrame:
-    """Rows of STAYS: the part of each within the load; times count from its start. Users of a connection have one
-    each."""
+def stays_of(connections: pl.DataFrame, members: pl.DataFrame, load_began_ns: int, load_ended_ns: int) -> pl.DataFrame:
+    """Return rows of STAYS: the part of each stay that lies within the load.
+
+    Users that share a connection have a stay each.
+    """
     until_ns = pl.min_horizontal("end_ns", "next_ns").fill_null(load_ended_ns)
     within = (pl.col("at_ns") < load_ended_ns) & (until_ns > load_began_ns)
     why = pl.coalesce("end_cause", "end_event", pl.lit("unrecorded"))
@@ -34,21 +36,18 @@ def stays(connections: pl.DataFrame, members: pl.DataFrame, load_began_ns: int, 
         .with_columns(
             (pl.col("at_ns").clip(load_began_ns) - load_began_ns).alias("from_ns"),
             (until_ns.clip(upper_bound=load_ended_ns) - load_began_ns).alias("to_ns"),
-            pl.when(until_ns >= load_ended_ns).then(pl.lit("load_end")).otherwise(why).alias("cause"),
+            pl.when(until_ns >= load_ended_ns).then(pl.lit(LOAD_END)).otherwise(why).alias("cause"),
         )
         .select(STAYS.names)
     )
 
 
-def clients(connections: pl.DataFrame, members: pl.DataFrame) -> dict[str, int]:
-    """How many clients each group has, connected or not. Users that share a connection count one by one."""
-    users = by_user(connections.select("client", "group").unique(), members)
-    return dict(users.group_by("group").agg(pl.col("user").n_unique()).iter_rows())
-
-
 def _connected(connections: pl.DataFrame) -> pl.DataFrame:
-    """One row a connection: end_ns, end_event and end_cause are of its own end (null: not on record), next_ns is when
-    the client's next connection was opened."""
+    """Return one row per connection.
+
+    end_ns, end_event and end_cause describe its own end, and are null if that is not on record. next_ns is the time at
+    which the client opened its next connection.
+    """
     is_opened = pl.col("event") == OPENED
     follows = {name: pl.col(name).shift(-1).over(_AT) for name in ("event", "at_ns", "cause")}
     is_end = follows["event"] != OPENED
@@ -68,73 +67,59 @@ def _connected(connections: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-OFF = ""
-"""The broker of clients that are connected to none."""
-Counts = npt.NDArray[np.int64]
+def group_sizes(connections: pl.DataFrame, members: pl.DataFrame) -> pl.DataFrame:
+    """Return how many clients each group has, connected or not. Users that share a connection count one by one."""
+    users = by_user(connections.select("client", "group").unique(), members)
+    return users.group_by(_GROUP).agg(pl.col("user").n_unique().alias("clients"))
 
 
-def distribution(stays: pa.Table, clients: Mapping[str, int], load_ns: int) -> pa.Table:
-    """Rows of DISTRIBUTION: every broker that a group was ever connected to, in every second of the load.
+def client_changes(stays: pl.DataFrame) -> pl.DataFrame:
+    """Return by how much the clients of each broker and group became more or fewer in each second.
 
-    ``stays``: rows of STAYS. ``clients``: how many each group has. The last second ends with the load.
+    A stay that the end of the load cuts off is open at that end.
     """
-    seconds = -(-load_ns // NS_PER_S)
-    parts = [DISTRIBUTION.empty_table()]
-    for group, total in sorted(clients.items()):
-        its = stays.filter(pc.equal(stays["group"], group))
-        by_broker = {
-            broker: _by_second(its.filter(pc.equal(its["broker"], broker)), seconds) for broker in brokers_of(its)
-        }
-        off = total - sum(by_broker.values(), np.zeros(seconds, "int64"))
-        parts += [_rows(group, broker, counts) for broker, counts in {**by_broker, OFF: off}.items()]
-    return pa.concat_tables(parts)
+    arrivals = stays.select(pl.col("from_ns").alias("at_ns"), _GROUP, "broker", pl.lit(1).alias("change"))
+    ended = stays.filter(pl.col("cause") != LOAD_END)
+    departures = ended.select(pl.col("to_ns").alias("at_ns"), _GROUP, "broker", pl.lit(-1).alias("change"))
+    second = pl.col("at_ns") // NS_PER_S
+    changes = pl.concat([arrivals, departures])
+    return changes.group_by(second.alias("second"), "client_group", "broker").agg(pl.sum("change"))
 
 
-def brokers_of(stays: pa.Table) -> list[str]:
-    return sorted(pc.unique(stays["broker"]).to_pylist())
+def connected_clients(stays: pl.DataFrame, at_ns: Collection[int]) -> pl.DataFrame:
+    """Return how many clients of each group were connected to each broker at some moments."""
+    moments = pl.DataFrame({"at_ns": list(at_ns)}, {"at_ns": pl.Int64})
+    there = (pl.col("from_ns") <= pl.col("at_ns")) & (pl.col("to_ns") > pl.col("at_ns"))
+    open_then = moments.join(stays.select(_GROUP, "broker", "from_ns", "to_ns"), how="cross").filter(there)
+    return open_then.group_by("at_ns", "client_group", "broker").agg(pl.len().alias("clients"))
 
 
-def _by_second(stays: pa.Table, seconds: int) -> Counts:
-    """The clients at the end of each second. A stay that the load's end cut off is open at that end."""
-    ended = stays.filter(pc.not_equal(stays["cause"], "load_end"))
-    return (_per_second(stays["from_ns"], seconds) - _per_second(ended["to_ns"], seconds)).cumsum()
+def moves(stays: pl.DataFrame) -> pl.DataFrame:
+    """Return when each move ended at the new broker, whose it was, and how long the client was at no broker.
+
+    In a move the next stay of a client is at another broker, and the client did not end the last one by itself.
+    """
+    at_ns = pl.col("next_from_ns").alias("at_ns")
+    moved = _with_next(stays).filter(pl.col("next_broker") != pl.col("broker"))
+    return moved.select("user", at_ns, (pl.col("next_from_ns") - pl.col("to_ns")).alias("off_ns"))
 
 
-def _per_second(at_ns: pa.ChunkedArray, seconds: int) -> Counts:
-    clients_by_second: Counts = np.bincount(at_ns.to_numpy() // NS_PER_S, minlength=seconds)[:seconds]
-    return clients_by_second
-
-
-def _rows(group: str, broker: str, counts: Counts) -> pa.Table:
-    names = ([group] * len(counts), [broker] * len(counts))
-    columns: tuple[Any, ...] = (np.arange(len(counts), dtype="int32"), *names, counts)
-    return pa.table(dict(zip(DISTRIBUTION.names, columns, strict=True)), schema=DISTRIBUTION)
-
-
-def connected_at(stays: pa.Table, at_ns: int) -> dict[str, int]:
-    """Clients by broker at a moment of the load."""
-    there = pc.and_(pc.less_equal(stays["from_ns"], at_ns), pc.greater(stays["to_ns"], at_ns))
-    counts = stays.filter(there)["broker"].value_counts()
-    return {row["values"]: row["counts"] for row in counts.to_pylist()}
-
-
-def evenness(counts: Sequence[int]) -> Evenness:
-    """``counts``: the clients of each broker that could have some, zeros included."""
-    total, brokers = sum(counts), len(counts)
-    if not total:
-        return Evenness(max_to_mean=None, cv=None, jain=None)
-    mean, squares = total / brokers, sum(count * count for count in counts)
-    variance = max(0.0, squares / brokers - mean * mean)
-    return Evenness(
-        max_to_mean=max(counts) / mean,
-        cv=float(np.sqrt(variance)) / mean,
-        jain=total * total / (brokers * squares),
+def unsettled(stays: pl.DataFrame) -> pl.DataFrame:
+    """Return when clients were between two connections: from_ns and until_ns, which is FOREVER_NS until the end."""
+    return _with_next(stays).select(
+        pl.col("to_ns").alias("from_ns"), pl.col("next_from_ns").fill_null(FOREVER_NS).alias("until_ns")
     )
 
 
-def spread(values_ms: Sequence[float | None]) -> OutageSpread:
-    """The lower of the two middle values, and the largest; None for never, and for no value at all."""
-    if not values_ms:
-        return OutageSpread(p50=None, max=None)
-    ordered = sorted(values_ms, key=lambda value_ms: inf if value_ms is None else value_ms)
-    return OutageSpread(p50=ordered[(len(ordered) - 1) // 2], max=ordered[-1])
+def _with_next(stays: pl.DataFrame) -> pl.DataFrame:
+    """Return the stays that clients did not end by themselves, with the next stay of each client, null for none."""
+    follows = {name: pl.col(name).shift(-1).over("user").alias(f"next_{name}") for name in ("from_ns", "broker")}
+    in_order = stays.sort("user", "from_ns").with_columns(**{f"next_{name}": next_ for name, next_ in follows.items()})
+    return in_order.filter(~pl.col("cause").is_in(OWN_ENDS))
+
+
+def flaps(stays: pl.DataFrame) -> pl.DataFrame:
+    """Return the number of stays that were over within a second, and that neither the client nor the load ended."""
+    short = pl.col("to_ns") - pl.col("from_ns") < FLAP_NS
+    whole = (pl.col("from_ns") > 0) & ~pl.col("cause").is_in(OWN_ENDS)
+    return stays.select((short & whole).sum().alias("flaps"))

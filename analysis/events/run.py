@@ -16,6 +16,7 @@ from analysis.events.clocks import error_bound_ns, on_the_masters_clock
 from analysis.events.routes import Routes
 from analysis.events.stalls import Stalls, stall_rows, stalls
 from analysis.events.timeline import FaultSpan, FaultWindow, Timeline, fault_spans
+from analysis.latency.seconds import NO_LATENCIES, LatencyBySecond
 from records.reader import Sealing, read_events
 from records.run import RunInfo
 from records.rundir import RunDirectory
@@ -152,9 +153,11 @@ class TopicResults:
 
     tables: dict[str, pa.Table] = field(default_factory=dict)
     summary: dict[str, Any] = field(default_factory=dict)
-    latency_by_second: pa.Table = field(default_factory=lambda: pa.table({}))
+    latency_by_second: LatencyBySecond = NO_LATENCIES
+    impossible: Mapping[str, int] = field(default_factory=dict)
     latency_in_load: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     latency_of_labels: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)
+    clients_at_faults: Mapping[int, int] = field(default_factory=dict)
     p99_ns: Mapping[int, int] = field(default_factory=dict)
     copies: float = 1.0
     late: pl.DataFrame = field(default_factory=pl.DataFrame)

@@ -6,17 +6,16 @@ when the message was sent. A repeated or reordered message belongs to the last f
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
 from typing import Any
 
 import polars as pl
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from analysis.events.timeline import FOREVER_NS, FaultSpan
 from analysis.faults.disturbance import LEAST_BEFORE_S, most_in_band_ns, seconds_before
-from records.buckets import bucket_of
+from records.buckets import bucket_of, upper_ns
 from records.units import NS_PER_S
 
 PAST_TTL = "past_ttl"
@@ -64,40 +63,52 @@ def by_fault(stranded: pl.DataFrame) -> dict[int, list[Mapping[str, Any]]]:
     return rows_by_fault
 
 
-def late(
-    latency: pa.Table, p99_ns: Mapping[int, int], faults: Sequence[FaultSpan], load_began_ns: int
-) -> dict[int, int | None]:
-    """Return, by fault number, how many first deliveries were slower than the p99 band before the fault.
+@dataclass(frozen=True)
+class LateFrom:
+    """First deliveries slower than ``most_ns`` are late if they were due in these seconds of a fault.
 
-    ``latency``: the latency table by second. ``p99_ns``: p99 from due to received, by second. Deliveries count if they
-    were due in the fault's first second or later, and before the second in which the next fault began. None if too few
-    seconds precede the fault.
+    ``until_s``: the second in which the next fault began; None if there is none.
     """
-    late_by_fault: dict[int, int | None] = {}
+
+    fault: int
+    most_ns: int
+    from_s: int
+    until_s: int | None
+
+
+def late_limits(p99_ns: Mapping[int, int], faults: Sequence[FaultSpan], load_began_ns: int) -> list[LateFrom]:
+    """Return the upper end of the p99 band of the seconds before each fault.
+
+    ``p99_ns``: p99 from due to received, by second. There is no limit for a fault that too few seconds precede.
+    """
+    limits = []
     for fault, following in pairwise([*sorted(faults, key=lambda fault: fault.began_ns), None]):
         assert fault is not None
-        until = None if following is None else _began_second(following, load_began_ns)
+        until_s = None if following is None else _began_second(following, load_began_ns)
         before = [p99_ns[at_s] for at_s in seconds_before(fault, load_began_ns) if at_s in p99_ns]
-        from_second = _began_second(fault, load_began_ns)
-        usable = len(before) >= LEAST_BEFORE_S
-        most_ns = most_in_band_ns(median(before)) if usable else 0
-        late_by_fault[fault.number] = _slower(latency, most_ns, from_second, until) if usable else None
-    return late_by_fault
+        if len(before) >= LEAST_BEFORE_S:
+            most_ns = upper_ns(bucket_of(math.ceil(most_in_band_ns(median(before)))))  # that bucket is in the band
+            limits.append(LateFrom(fault.number, most_ns, _began_second(fault, load_began_ns), until_s))
+    return limits
+
+
+def late(timed: pl.DataFrame, second: pl.Expr, limits: Sequence[LateFrom]) -> pl.DataFrame:
+    """Count the late first deliveries of each fault: rows of the merged table late.
+
+    ``timed``: the result of `analysis.latency.histogram.from_due`. ``second``: the second of the due time.
+    """
+    rows = timed.select(second.alias("second"), "took_ns")
+    counts = []
+    for limit in limits:
+        is_late = (pl.col("took_ns") > limit.most_ns) & (pl.col("second") >= limit.from_s)
+        if limit.until_s is not None:
+            is_late &= pl.col("second") < limit.until_s
+        counts.append(rows.select(pl.lit(limit.fault, pl.Int32).alias("fault"), is_late.sum().alias("late")))
+    return pl.concat(counts)
 
 
 def _began_second(fault: FaultSpan, load_began_ns: int) -> int:
     return math.floor((fault.began_ns - load_began_ns) / NS_PER_S)
-
-
-def _slower(latency: pa.Table, most_ns: float, from_second: int, until: int | None) -> int:
-    """Count slower deliveries. The bucket that contains the limit is in the band."""
-    wanted = pc.and_(
-        pc.equal(latency["measure"], "due_to_received"), pc.greater(latency["bucket"], bucket_of(math.ceil(most_ns)))
-    )
-    wanted = pc.and_(wanted, pc.greater_equal(latency["second"], from_second))
-    if until is not None:
-        wanted = pc.and_(wanted, pc.less(latency["second"], until))
-    return int(pc.sum(latency.filter(wanted)["count"]).as_py() or 0)
 
 
 def is_first_open(fault: FaultSpan, faults: Sequence[FaultSpan]) -> pl.Expr:

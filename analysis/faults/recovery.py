@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import pyarrow as pa
 
-from analysis.clients.stays import connected_at, spread
+from analysis.clients.balance import spread
 from analysis.events.timeline import FaultSpan
 from analysis.faults.disturbance import Backlog, TimeToNormal
 from analysis.faults.survival import Survival
@@ -62,12 +62,16 @@ class AfterFault:
 
 
 def recovery(
-    outages: pa.Table, faults: Sequence[FaultSpan], course: AfterFault, stays: pa.Table, load_began_ns: int
+    outages: pa.Table,
+    faults: Sequence[FaultSpan],
+    course: AfterFault,
+    clients_at: Mapping[int, int],
+    load_began_ns: int,
 ) -> Recovery:
-    """Return the summary's section. ``outages`` and ``stays`` are the result tables."""
+    """Return the summary's section. ``outages``: the result table. ``clients_at``: connected users by fault start."""
     rows = outages.to_pylist()
     of_each = [
-        _fault_recovery(fault, [row for row in rows if row["fault"] == fault.number], course, stays, load_began_ns)
+        _fault_recovery(fault, [row for row in rows if row["fault"] == fault.number], course, clients_at, load_began_ns)
         for fault in faults
     ]
     together = {
@@ -79,7 +83,7 @@ def recovery(
 
 
 def _fault_recovery(
-    fault: FaultSpan, rows: Sequence[Row], course: AfterFault, stays: pa.Table, load_began_ns: int
+    fault: FaultSpan, rows: Sequence[Row], course: AfterFault, clients_at: Mapping[int, int], load_began_ns: int
 ) -> FaultRecovery:
     of_fault = {
         **_client_figures(rows),
@@ -91,7 +95,7 @@ def _fault_recovery(
         "effective_s": _since_s(fault.effective_ns, load_began_ns),
         "restored_s": _since_s(fault.restored_ns, load_began_ns),
         "start_s": _between_s(fault.ended_ns, fault.restored_ns),
-        "clients": connected_users(stays, fault.began_ns - load_began_ns),
+        "clients": clients_at[fault.began_ns - load_began_ns],
         "stranded_at": course.harm.stranded_at(fault.number),
     }
     return cast(FaultRecovery, of_fault)
@@ -110,11 +114,6 @@ def _client_figures(rows: Sequence[Row]) -> dict[str, Any]:
         "reconnect_ms": spread([_between_ms(row["lost_ns"], row["connected_ns"]) for row in rows]),
         "ready_ms": spread([_between_ms(row["lost_ns"], row["ready_ns"]) for row in rows]),
     }
-
-
-def connected_users(stays: pa.Table, at_ns: int) -> int:
-    """Return how many users had an open connection at a time of the load."""
-    return sum(connected_at(stays, at_ns).values())
 
 
 def _between_ms(began_ns: int, ended_ns: int | None) -> float | None:

@@ -1,5 +1,6 @@
 """Effects of faults on clients and messages, and unplanned outages."""
 
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 import polars as pl
@@ -11,6 +12,7 @@ from analysis.faults.disturbance import back, backlogs
 from analysis.faults.recovery import AfterFault, FaultMessageCounts, recovery
 from analysis.faults.survival import Survival
 from analysis.faults.unplanned import Quiet, Span
+from analysis.latency.histogram import from_due
 from analysis.messages.part import Part
 from records.faults import Recovery, Unplanned
 from records.results import OUTAGES, SURVIVAL
@@ -19,7 +21,7 @@ from records.units import NS_PER_S
 
 
 class FaultsTopic:
-    """Tables: outages, survival. Summary: recovery, unplanned. Requires the tables rates, latency and stays."""
+    """Tables: outages, survival. Summary: recovery, unplanned. Requires the table rates."""
 
     step = "followed the clients through the faults"
 
@@ -37,27 +39,42 @@ class FaultsTopic:
         }
 
     def conclude(self, run: Run, merged: MergedTables, results: TopicResults) -> None:
-        results.tables["outages"] = _outages(run, merged) if run.faults else OUTAGES.empty_table()
+        late: Mapping[int, int | None] = {}
+        results.tables["outages"] = OUTAGES.empty_table()
+        if run.faults:
+            results.tables["outages"], late = _of_faults(run, merged, results)
         results.tables["survival"] = _survival_table(merged) if run.faults else SURVIVAL.empty_table()
-        results.summary["recovery"] = _recovery(run, merged, results)
+        results.summary["recovery"] = _recovery(run, merged, results, late)
         results.summary["unplanned"] = _unplanned(run, results)
 
 
-def _outages(run: Run, merged: MergedTables) -> pa.Table:
-    began_ns = run.load_began_ns
+def _of_faults(run: Run, merged: MergedTables, results: TopicResults) -> tuple[pa.Table, dict[int, int | None]]:
+    """Return the outages, and the number of late messages by fault number, None if no limit is known.
+
+    Both need a second pass over the events, with limits from the first pass.
+    """
+    limits = harm.late_limits(results.p99_ns, run.faults, run.load_began_ns)
+    asked: dict[str, RowsOfPart] = {"late": partial(_late, limits=limits)} if limits else {}
     cut_off = outages.cut_off(run.connections, run.members, run.faults)
-    if cut_off.is_empty():
-        return OUTAGES.empty_table()
     roles = outages.roles(merged["senders"], run.subscriptions)
-    incomplete = outages.outages(cut_off, merged["successes"], roles, began_ns)
-    due = run.compute(
-        "faults: messages due in outages",
-        {"due": partial(_due, of_users=incomplete), "owed": partial(_owed, of_users=incomplete)},
-    )
-    return as_table(outages.with_due(incomplete, due["due"], due["owed"]))
+    incomplete = outages.outages(cut_off, merged["successes"], roles, run.load_began_ns)
+    if incomplete.height:
+        asked |= {"due": partial(_due, of_users=incomplete), "owed": partial(_owed, of_users=incomplete)}
+    found = run.compute("faults: outages and late messages", asked) if asked else {}
+    late: dict[int, int | None] = dict.fromkeys(fault.number for fault in run.faults)
+    if limits:
+        late |= dict(found["late"].select("fault", "late").iter_rows())
+    if incomplete.is_empty():
+        return OUTAGES.empty_table(), late
+    return as_table(outages.with_due(incomplete, found["due"], found["owed"])), late
 
 
-def _recovery(run: Run, merged: MergedTables, results: TopicResults) -> Recovery:
+def _late(part: Part, limits: Sequence[harm.LateFrom]) -> pl.DataFrame:
+    second = part.run.timeline.second_of(pl.col("due_ns"))
+    return harm.late(from_due(part.deliveries, part.run.stalls), second, limits)
+
+
+def _recovery(run: Run, merged: MergedTables, results: TopicResults, late: Mapping[int, int | None]) -> Recovery:
     faults, began_ns, tables = run.faults, run.load_began_ns, results.tables
     of_messages, stranded_by_fault, survived = {}, {}, dict[int, Survival]()
     if faults:
@@ -71,14 +88,14 @@ def _recovery(run: Run, merged: MergedTables, results: TopicResults) -> Recovery
     course = AfterFault(
         FaultMessageCounts(
             of_messages,
-            harm.late(results.latency_by_second, results.p99_ns, faults, began_ns),
+            late,
             stranded_by_fault,
             survived,
         ),
         back(tables["rates"], results.p99_ns, faults, began_ns, load_s),
         backlogs(tables["rates"], faults, began_ns, results.copies),
     )
-    return recovery(tables["outages"], faults, course, tables["stays"], began_ns)
+    return recovery(tables["outages"], faults, course, results.clients_at_faults, began_ns)
 
 
 def _unplanned(run: Run, results: TopicResults) -> list[Unplanned]:

@@ -1,13 +1,10 @@
-"""Makes the summary's latency figures of distributions, which Spark computes, and of latencies by second.
-
-Latencies by second have a row for each bucket that occurs in a second, with the extremes of what it counts. Runs on the
-driver.
-"""
+"""Makes the summary's latency figures of distributions and histograms, which Spark computes. Runs on the driver."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -148,12 +145,11 @@ def lag_ms(in_load: Distributions, blocked_slots: int) -> Lag:
     return Lag(p50=q["p50"], p99=q["p99"], p99_9=q["p99_9"], max=lag.max_ms, blocked_slots=blocked_slots)
 
 
-def impossible(latency: pa.Table) -> dict[str, int]:
-    """How many durations of each measure no clock error explains, over all phases; only measures that have some.
+def impossible(rows: pl.DataFrame) -> dict[str, int]:
+    """Return how many durations of each measure no clock error explains, for the measures that have some.
 
-    A due time is a plan, not a reading of a clock: the measures that start from it tell nothing about clocks.
+    ``rows``: the merged table impossible. A due time is a plan, not a reading of a clock: the measures that start from
+    it show nothing about clocks.
     """
-    of_clocks = latency.filter(pc.starts_with(latency["measure"], "sent_to_"))
-    by_measure = of_clocks.group_by("measure").aggregate([("impossible", "sum")])
-    counted = zip(by_measure["measure"].to_pylist(), by_measure["impossible_sum"].to_pylist(), strict=True)
-    return {measure: count for measure, count in sorted(counted) if count}
+    of_clocks = rows.filter(pl.col("measure").str.starts_with("sent_to_") & (pl.col("impossible") > 0))
+    return dict(of_clocks.sort("measure").select("measure", "impossible").iter_rows())

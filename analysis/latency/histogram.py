@@ -13,7 +13,6 @@ from analysis.messages.deliveries import first
 from records.buckets import BUCKETS_PER_OCTAVE, LINEAR_BITS
 
 KEY = ["measure", "from_broker", "to_broker", "hops", "phase", "second", "in_fault", "bucket"]
-SECONDS_KEY = ["measure", "phase", "second", "in_fault", "bucket"]
 FIGURES = {
     "count": pl.sum("count"),
     "count_less_own": pl.sum("count_less_own"),

@@ -1,22 +1,24 @@
 """How long messages took: each measure in buckets, by path and second."""
 
-from functools import partial
+from collections.abc import Callable, Collection
+from functools import cache, partial
 
 import polars as pl
+import pyarrow as pa
 
 from analysis.events.run import MergedTables, RowsOfPart, Run, TopicResults, as_table
 from analysis.latency import by_label, figures, histogram
-from analysis.latency.histogram import KEY, SECONDS_KEY, added_up
+from analysis.latency.histogram import KEY, added_up
+from analysis.latency.seconds import LatencyBySecond, foreseen_spans, of_span, of_spans, waits_of
 from analysis.messages.part import Part
 
 
 class LatencyTopic:
     """Tables: latency, which alone has rows in any number, and paths. Summary: latency_ms and latency_by.
 
-    Found for others: latency_by_second, with fewer rows than the table latency, but with the extremes and the
-    impossible ones that no file has; latency_in_load, the distribution of each measure; latency_of_labels, the
-    latencies of each label as they were and less the generator's own delay; and p99_ns, the p99 of due to received by
-    second.
+    Found for others: latency_by_second; impossible, the number of durations that no clock error explains, by measure;
+    latency_in_load, the distribution of each measure; latency_of_labels, the latencies of each label as they were and
+    less the generator's own delay; and p99_ns, the p99 of due to received by second.
     """
 
     step = "timed the messages"
@@ -24,16 +26,24 @@ class LatencyTopic:
     def tables(self, run: Run) -> dict[str, RowsOfPart]:
         labels = by_label.Labels.of(run)
         of_labels = {"latency_by_label": partial(by_label.rows_of_part, labels=labels)} if labels else {}
-        return of_labels | {
-            "latency": _cells,
-            "latency_by_second": _by_second,
-            "latency_in_load": _in_load,
-            "latency_by_due_second": _by_due_second,
-            "paths": _paths,
-        }
+        spans = foreseen_spans(run.info)
+        in_spans = {"latency_of_spans": partial(_of_spans, spans=spans)} if spans else {}
+        return (
+            of_labels
+            | in_spans
+            | {
+                "latency": _cells,
+                "waits": _waits,
+                "impossible": _impossible,
+                "latency_in_load": _in_load,
+                "latency_by_due_second": _by_due_second,
+                "paths": _paths,
+            }
+        )
 
     def conclude(self, run: Run, merged: MergedTables, results: TopicResults) -> None:
-        results.latency_by_second = as_table(merged["latency_by_second"])
+        results.latency_by_second = LatencyBySecond(merged["waits"], _histograms(run, merged))
+        results.impossible = figures.impossible(merged["impossible"])
         results.latency_in_load = {row["measure"]: row for row in merged["latency_in_load"].to_dicts()}
         results.p99_ns = figures.p99s_ns(merged["latency_by_due_second"].to_dicts())
         results.tables["paths"] = as_table(merged["paths"])
@@ -48,8 +58,30 @@ def _cells(part: Part) -> pl.DataFrame:
     return part.once(histogram_of).select(*KEY, "count", "count_less_own")
 
 
-def _by_second(part: Part) -> pl.DataFrame:
-    return added_up(part.once(histogram_of), SECONDS_KEY)
+def _histograms(run: Run, merged: MergedTables) -> Callable[[str, range], pa.Table]:
+    """Of the spans that were foreseen, and of others by one more pass over the events."""
+    foreseen = foreseen_spans(run.info)
+
+    @cache
+    def rows_of(span: range) -> pl.DataFrame:
+        if span in foreseen:
+            return merged["latency_of_spans"]
+        purpose = f"latency: seconds {span.start} to {span.stop}"
+        return run.compute(purpose, {"latency_of_spans": partial(_of_spans, spans=(span,))})["latency_of_spans"]
+
+    return lambda measure, span: of_span(rows_of(span), measure, span)
+
+
+def _of_spans(part: Part, spans: Collection[range]) -> pl.DataFrame:
+    return of_spans(part.once(histogram_of), spans)
+
+
+def _waits(part: Part) -> pl.DataFrame:
+    return waits_of(part.once(histogram_of))
+
+
+def _impossible(part: Part) -> pl.DataFrame:
+    return part.once(histogram_of).group_by(pl.col("measure").cast(pl.String)).agg(pl.sum("impossible"))
 
 
 def _in_load(part: Part) -> pl.DataFrame:

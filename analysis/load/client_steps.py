@@ -11,11 +11,10 @@ from statistics import median_low
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from analysis.latency.figures import latency_of
+from analysis.latency.seconds import LatencyBySecond
+from analysis.latency.timing import FROM_DUE
 from analysis.load.limits import ResourceUse, own_lag_ms, sent_late, use_of, used_up
-from analysis.load.steps import within_seconds
 from records.client_steps import ClientSteps, parse_client_steps
 from records.clients import Connections, ConnectionStep, ConnectSpread
 from records.run import RunInfo
@@ -63,23 +62,19 @@ class ConnectingClient:
 
 
 def client_steps(
-    info: RunInfo, events: Iterable[Event], load_s: float | None, latency: pa.Table, resources: pa.Table
+    info: RunInfo, events: Iterable[Event], load_s: float | None, latency: LatencyBySecond, resources: pa.Table
 ) -> Connections:
-    """Return results for the steps that the load completed; `NO_STEPS` if the number of clients was constant.
-
-    ``latency``: `analysis.events.run.TopicResults.latency_by_second`.
-    """
+    """Return results for the steps that the load completed; `NO_STEPS` if the number of clients was constant."""
     began_ns = info.phases.load_began_ns
     if not info.client_steps or began_ns is None:
         return NO_STEPS
     planned = parse_client_steps(info.client_steps)
     clients = list(clients_of(events, began_ns).values())
-    timed = latency.filter(pc.equal(latency["measure"], "due_to_received"))
     whole = [
         place for place, (_, until_s) in enumerate(planned.spans_s) if load_s is not None and until_s <= load_s + 0.5
     ]
     found = {step.from_s: StepJudgement(step.held, step.why) for step in info.searched}
-    steps = [_result(planned, place, clients, timed, found) for place in whole]
+    steps = [_result(planned, place, clients, latency, found) for place in whole]
     return _with_limit(planned, steps, latency, resources, int(info.machine.get("cores", 0)))
 
 
@@ -95,7 +90,7 @@ def _result(
     planned: ClientSteps,
     place: int,
     clients: Sequence[ConnectingClient],
-    timed: pa.Table,
+    latency: LatencyBySecond,
     found: Mapping[int, StepJudgement],
 ) -> ConnectionStep:
     """Return the result of one step. ``found``: judgments made while the load ran, by start of the step."""
@@ -106,8 +101,8 @@ def _result(
     connected = sum(client.is_connected(until_ns) for client in clients)
     refused = [{broker for at_ns, broker in client.failed if from_ns <= at_ns < until_ns} for client in clients]
     connect_ms = _spread(beginners)
-    latency_figures = latency_of(within_seconds(timed, range(from_s, until_s)))
-    slow = _too_slow(planned, timed, range(from_s, until_s))
+    latency_figures = latency.figures(FROM_DUE, range(from_s, until_s))
+    slow = _too_slow(planned, latency, range(from_s, until_s))
     why = _why_not_held(planned, place, connected, connect_ms["max"] or 0.0, slow)
     judgement = agreed(StepJudgement(not why, why or "all clients and messages were in time"), found.get(from_s))
     return ConnectionStep(
@@ -147,7 +142,7 @@ def _spread(clients: Iterable[ConnectingClient]) -> ConnectSpread:
 
 
 def _with_limit(
-    planned: ClientSteps, steps: list[ConnectionStep], latency: pa.Table, resources: pa.Table, cores: int
+    planned: ClientSteps, steps: list[ConnectionStep], latency: LatencyBySecond, resources: pa.Table, cores: int
 ) -> Connections:
     lost = next((place for place, step in enumerate(steps) if step["held"] is False), None)
     held = [step["connected"] for step in steps[:lost] if step["held"]]
@@ -159,8 +154,7 @@ def _with_limit(
     seconds = range(round(step["from_s"]), round(step["until_s"]))
     use, own_ms = use_of(resources, seconds, cores), own_lag_ms(latency, seconds)
     limited_by, why = _named(planned, step, use, own_ms)
-    timed = latency.filter(pc.equal(latency["measure"], "due_to_received"))
-    if limited_by == "refused" and not _too_slow(planned, timed, seconds):
+    if limited_by == "refused" and not _too_slow(planned, latency, seconds):
         # A client that was refused first and connected later took long to connect. The others are not affected.
         held.append(step["connected"])
     return Connections(
@@ -191,8 +185,6 @@ def _named(planned: ClientSteps, step: ConnectionStep, use: ResourceUse, own_ms:
     return "connecting" if slowest_ms > planned.connect_ms else "latency", step["why"]
 
 
-def _too_slow(planned: ClientSteps, timed: pa.Table, seconds: range) -> str:
-    """Return why p99 of messages due in these seconds was above its limit. ``timed``: latency from due to received."""
-    within = within_seconds(timed, seconds).group_by("bucket").aggregate([("count", "sum")])
-    latencies = dict(zip(within["bucket"].to_pylist(), within["count_sum"].to_pylist(), strict=True))
-    return too_slow(latencies, planned.p99_ms)
+def _too_slow(planned: ClientSteps, latency: LatencyBySecond, seconds: range) -> str:
+    """Return why p99 from due to received of messages due in these seconds was above its limit."""
+    return too_slow(latency.counts(FROM_DUE, seconds), planned.p99_ms)

@@ -12,17 +12,13 @@ from statistics import median
 from typing import Any
 
 import polars as pl
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from analysis.events.timeline import Timeline
-from analysis.latency.timing import FROM_DUE
+from analysis.latency.seconds import LatencyBySecond
 from analysis.load.rates import LEAST_MORE, LEAST_MORE_S
 from analysis.messages.outcomes import NOBODY
-from records.buckets import value_ns
 from records.rate_steps import LEAST_SHARE
 from records.step_judgement import MOST_BACKLOG_S
-from records.units import NS_PER_S
 
 LEAST_S = 8
 """Minimum number of consecutive seconds to decide whether a backlog grows: two in the first quarter."""
@@ -95,11 +91,10 @@ class Flow:
     waiting: Mapping[int, float]
 
     @classmethod
-    def of(cls, timed: pa.Table, deliveries: Deliveries, unsent: Mapping[int, float], ends_s: int) -> "Flow":
+    def of(cls, latency: LatencyBySecond, deliveries: Deliveries, unsent: Mapping[int, float], ends_s: int) -> "Flow":
         """Compute the flow.
 
-        ``timed``: rows of the measure FROM_DUE. ``unsent``: deliveries of messages that were never sent. ``ends_s``:
-        the last second of the load.
+        ``unsent``: deliveries of messages that were never sent. ``ends_s``: the last second of the load.
         """
         owed_in: dict[int, float] = defaultdict(float, deliveries.owed)
         for at_s, count in unsent.items():
@@ -107,7 +102,7 @@ class Flow:
         left: dict[int, float] = defaultdict(float, unsent)
         for at_s in _last_pending(deliveries, ends_s):
             left[at_s] += deliveries.pending[at_s]
-        return cls(owed_in, arrived_of(timed), left, _with_left(waiting_by_second(timed), left, ends_s))
+        return cls(owed_in, latency.arrived(), left, _with_left(latency.waiting(), left, ends_s))
 
     def owed(self, seconds: range) -> float:
         """Return how many deliveries were due in these seconds."""
@@ -202,34 +197,3 @@ def growth(seconds: range, waiting: Mapping[int, float], owed: float, *, togethe
 def least_growth(owed: float, for_s: int) -> float:
     """Return the smallest growth that counts as a rate not held. ``owed``: deliveries due in ``for_s`` seconds."""
     return max(MOST_BACKLOG_S * owed / max(for_s, 1), (1 - LEAST_SHARE) * owed, FEWEST)
-
-
-def rows_of_measure(latency: pa.Table, measure: str = FROM_DUE) -> pa.Table:
-    return latency.filter(pc.equal(latency["measure"], measure))
-
-
-def arrived_of(timed: pa.Table) -> dict[int, float]:
-    """Return how many messages due in each second were received at any time. ``timed``: rows of a measure."""
-    summed = timed.group_by("second").aggregate([("count", "sum")])
-    return dict(zip(summed["second"].to_pylist(), summed["count_sum"].to_pylist(), strict=True))
-
-
-def waiting_by_second(timed: pa.Table) -> dict[int, float]:
-    """Return how many messages waited at the end of each second. Only messages that were received later count.
-
-    ``timed``: rows of a measure. Messages due in a second are assumed to be spread evenly over it.
-    """
-    changes: dict[int, float] = defaultdict(float)
-    summed = timed.group_by(["second", "bucket"]).aggregate([("count", "sum")])
-    for row in summed.sort_by([("second", "ascending"), ("bucket", "ascending")]).to_pylist():  # sums are of floats
-        at_s, count = row["second"], row["count_sum"]
-        whole, part = divmod(max(value_ns(row["bucket"]), 0) / NS_PER_S, 1)
-        changes[at_s] += count if whole else count * part
-        if whole:  # all messages wait at the ends of this many seconds, and a part of them at one more
-            changes[at_s + int(whole)] -= count * (1 - part)
-        changes[at_s + int(whole) + 1] -= count * part
-    waiting, waits = {}, 0.0
-    for at_s in range(min(changes, default=0), max(changes, default=0)):
-        waits += changes.get(at_s, 0.0)
-        waiting[at_s] = max(waits, 0.0)
-    return waiting

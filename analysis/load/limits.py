@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from analysis.latency.figures import LAG, latency_of
+from analysis.latency.figures import LAG
+from analysis.latency.seconds import LatencyBySecond
+from analysis.latency.timing import FROM_DUE
 from analysis.load.steps import held_per_s, mean_per_s, within_seconds
 from records.load import Limit, StepResult
 from records.rate_steps import LEAST_SHARE, judged_seconds
@@ -97,7 +98,7 @@ class Overload:
 
 
 def limit(
-    info: RunInfo, steps: Sequence[StepResult], resources: pa.Table, latency: pa.Table, consumers: pa.Table
+    info: RunInfo, steps: Sequence[StepResult], resources: pa.Table, latency: LatencyBySecond, consumers: pa.Table
 ) -> Limit:
     """Return the limit at the lowest rate that was not held; `NOTHING` if all rates were held or are unknown.
 
@@ -123,12 +124,9 @@ def limit(
     )
 
 
-def _in_time_without_us(latency: pa.Table, seconds: range, most_ms: float | None) -> bool:
+def _in_time_without_us(latency: LatencyBySecond, seconds: range, most_ms: float | None) -> bool:
     """Return whether p99 from due to received, less the load generator's own delay, is known to be within a limit."""
-    timed = within_seconds(latency.filter(pc.equal(latency["measure"], "due_to_received")), seconds)
-    by_bucket = timed.group_by("bucket").aggregate([("count_less_own", "sum")])
-    counts = zip(by_bucket["bucket"].to_pylist(), by_bucket["count_less_own_sum"].to_pylist(), strict=True)
-    less_own = {bucket: count for bucket, count in counts if count}
+    less_own = latency.counts(FROM_DUE, seconds, "count_less_own")
     return bool(less_own) and most_ms is not None and not too_slow(less_own, most_ms)
 
 
@@ -185,7 +183,7 @@ def sent_late(own_lag_ms: float | None) -> tuple[str, str] | None:
 
 
 def what_limited(
-    info: RunInfo, overload: Overload, resources: pa.Table, latency: pa.Table, consumers: pa.Table
+    info: RunInfo, overload: Overload, resources: pa.Table, latency: LatencyBySecond, consumers: pa.Table
 ) -> tuple[ResourceUse, str, str]:
     """Return (use, limit, reason). Tables as in `limit`."""
     use = use_of(resources, overload.seconds, int(info.machine.get("cores", 0)))
@@ -242,9 +240,9 @@ def _consumed(use: ResourceUse, consumers: pa.Table, broker: str) -> set[str]:
     return {queue for queue in queues if broker in at.get(f"queue://{queue}", anywhere)}
 
 
-def own_lag_ms(latency: pa.Table, seconds: range) -> float | None:
+def own_lag_ms(latency: LatencyBySecond, seconds: range) -> float | None:
     """Return the load generator's own median delay of sends in these seconds."""
-    return latency_of(within_seconds(latency.filter(pc.equal(latency["measure"], LAG)), seconds))["p50"]
+    return latency.figures(LAG, seconds)["p50"]
 
 
 def use_of(resources: pa.Table, seconds: range, cores: int) -> ResourceUse:

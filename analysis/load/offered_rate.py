@@ -13,6 +13,7 @@ from statistics import median
 import pyarrow as pa
 
 from analysis.events.timeline import FaultSpan
+from analysis.latency.seconds import LatencyBySecond
 from analysis.latency.timing import FROM_DUE, WORDS
 from analysis.load.flow import (
     FEWEST,
@@ -20,10 +21,7 @@ from analysis.load.flow import (
     Deliveries,
     Flow,
     Growth,
-    arrived_of,
     growth,
-    rows_of_measure,
-    waiting_by_second,
 )
 from analysis.load.limits import Overload, what_limited
 from analysis.load.rates import BEFORE_S, LEAST_MORE, LEAST_MORE_S, by_second
@@ -48,13 +46,10 @@ LIMITS = {
 
 @dataclass(frozen=True)
 class Tables:
-    """Input tables. ``latency``: `analysis.events.run.TopicResults.latency_by_second`.
-
-    ``consumers``: as in `analysis.load.limits`.
-    """
+    """Input tables. ``consumers``: as in `analysis.load.limits`."""
 
     rates: pa.Table
-    latency: pa.Table
+    latency: LatencyBySecond
     resources: pa.Table
     consumers: pa.Table
     deliveries: Deliveries = field(default_factory=Deliveries)
@@ -93,7 +88,7 @@ def offered_rate(
         return Judged(_not_judged("the length of the load is not known"))
     whole_load = range(_first_second(info), math.floor(load_s))
     unsent = {at_s: count * copies for at_s, count in tables.unsent.by_second.items()}
-    flow = Flow.of(rows_of_measure(tables.latency), tables.deliveries, unsent, whole_load.stop)
+    flow = Flow.of(tables.latency, tables.deliveries, unsent, whole_load.stop)
     load = flow.seconds_due(whole_load)
     spans = undisturbed(load, [_disturbance(fault, began_ns) for fault in faults], flow)
     together = _in_transactions(info) * copies
@@ -185,7 +180,7 @@ def _not_held(info: RunInfo, grown: Growth, flow: Flow, copies: float, tables: T
     sent_per_s = sum(sent.get(at_s, 0) for at_s in seconds) / len(seconds)
     overload = Overload(seconds, due_per_s, sent_per_s, round(grown.grown))
     _, limited_by, why = what_limited(info, overload, tables.resources, tables.latency, tables.consumers)
-    if limited_by == UNKNOWN and _grew(rows_of_measure(tables.latency, "sent_to_settled"), grown.seconds):
+    if limited_by == UNKNOWN and _grew(tables.latency, "sent_to_settled", grown.seconds):
         limited_by, why = "brokers", "brokers took more and more time to confirm messages"
     if limited_by not in OURS and (never_sent := _never_sent(info, tables.unsent)):
         limited_by, why = "generator", never_sent
@@ -208,15 +203,15 @@ def _never_sent(info: RunInfo, unsent: Unsent) -> str:
     return ""
 
 
-def _grown_measures(seconds: range, latency: pa.Table) -> list[str]:
+def _grown_measures(seconds: range, latency: LatencyBySecond) -> list[str]:
     """Return the measures that include the waiting time: always from due to received, others if they grew."""
-    return [measure for measure in WORDS if measure == FROM_DUE or _grew(rows_of_measure(latency, measure), seconds)]
+    return [measure for measure in WORDS if measure == FROM_DUE or _grew(latency, measure, seconds)]
 
 
-def _grew(timed: pa.Table, seconds: range) -> bool:
-    arrived = arrived_of(timed)
+def _grew(latency: LatencyBySecond, measure: str, seconds: range) -> bool:
+    arrived = latency.arrived(measure)
     owed = sum(arrived.get(at_s, 0) for at_s in seconds)
-    its_growth = growth(seconds, waiting_by_second(timed), owed)
+    its_growth = growth(seconds, latency.waiting(measure), owed)
     return its_growth is not None and its_growth.counts
 
 

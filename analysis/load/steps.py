@@ -10,7 +10,8 @@ from math import inf
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from analysis.latency.figures import latency_of
+from analysis.latency.seconds import LatencyBySecond
+from analysis.latency.timing import FROM_DUE
 from analysis.load.rates import by_second
 from records.arrivals import FIXED, most_astray
 from records.load import StepResult
@@ -52,22 +53,21 @@ class Asked:
 
 
 def step_results(
-    asked: Asked, rates: pa.Table, latency: pa.Table, load_s: float | None, copies: float
+    asked: Asked, rates: pa.Table, latency: LatencyBySecond, load_s: float | None, copies: float
 ) -> list[StepResult]:
     """Return results for the steps that the load completed, except rests.
 
-    ``rates``: the result table. ``latency``: `analysis.events.run.TopicResults.latency_by_second`. ``load_s``: length
-    of the load; None if unknown. ``copies``: expected number of deliveries per message.
+    ``rates``: the result table. ``load_s``: length of the load; None if unknown. ``copies``: expected number of
+    deliveries per message.
     """
     counts = {event: by_second(rates, event) for event in EVENTS}
-    timed = latency.filter(pc.equal(latency["measure"], "due_to_received"))
     ends = ends_s(asked.steps)
     whole = [
         place
         for place, step in enumerate(asked.steps)
         if load_s is not None and ends[place] <= load_s + 0.5 and not step.rest
     ]
-    return [_result(asked, place, ends[place], counts, timed, copies) for place in whole]
+    return [_result(asked, place, ends[place], counts, latency, copies) for place in whole]
 
 
 def held_per_s(results: Sequence[StepResult]) -> float | None:
@@ -92,13 +92,15 @@ def mean_per_s(step: StepResult) -> float:
     return (step["from_per_s"] + step["to_per_s"]) / 2
 
 
-def _result(asked: Asked, place: int, until_s: int, counts: Counts, timed: pa.Table, copies: float) -> StepResult:
-    """Return the result of the step at index ``place``. ``timed``: the rows of ``latency`` from due to received."""
+def _result(
+    asked: Asked, place: int, until_s: int, counts: Counts, latency: LatencyBySecond, copies: float
+) -> StepResult:
+    """Return the result of the step at index ``place``."""
     step = asked.steps[place]
     from_s = until_s - step.for_s
     within = {event: _sum(counts[event], from_s, until_s) for event in EVENTS}
     judgement = agreed(
-        judge(_counts(asked, place, until_s, counts, timed, copies), asked.p99_ms), asked.found_at(from_s)
+        judge(_counts(asked, place, until_s, counts, latency, copies), asked.p99_ms), asked.found_at(from_s)
     )
     return StepResult(
         from_per_s=step.from_per_s,
@@ -110,14 +112,16 @@ def _result(asked: Asked, place: int, until_s: int, counts: Counts, timed: pa.Ta
         acked_per_s=within["acked"] / step.for_s,
         received_per_s=within["received"] / step.for_s,
         backlog=_backlog(counts, until_s, copies),
-        due_to_received_ms=latency_of(within_seconds(timed, judged_seconds(from_s, until_s))),
+        due_to_received_ms=latency.figures(FROM_DUE, judged_seconds(from_s, until_s)),
         held=judgement.held,
         why=judgement.why,
         broken=judgement.broken,
     )
 
 
-def _counts(asked: Asked, place: int, until_s: int, counts: Counts, timed: pa.Table, copies: float) -> StepCounts:
+def _counts(
+    asked: Asked, place: int, until_s: int, counts: Counts, latency: LatencyBySecond, copies: float
+) -> StepCounts:
     """Count messages. Due messages come from the schedule: a stopped producer does not record unsent messages."""
     step = asked.steps[place]
     from_s = until_s - step.for_s
@@ -127,13 +131,12 @@ def _counts(asked: Asked, place: int, until_s: int, counts: Counts, timed: pa.Ta
     of_warm_up, recorded = _until(counts["due"], 0), _until(counts["due"], until_s)
     scheduled_by_then = of_warm_up + sum(earlier.messages for earlier in asked.steps[: place + 1])
     due_by_then = asked.owed(scheduled_by_then, recorded) * copies
-    by_bucket = within_seconds(timed, seconds).group_by("bucket").aggregate([("count", "sum")])
     return StepCounts(
         due=due,
         received=_sum(counts["received"], seconds.start, seconds.stop),
         waiting=due_by_then - _until(counts["received"], until_s),
         per_s=step.to_per_s * copies,
-        latencies=dict(zip(by_bucket["bucket"].to_pylist(), by_bucket["count_sum"].to_pylist(), strict=True)),
+        latencies=latency.counts(FROM_DUE, seconds),
         timed=due,
     )
 

@@ -2,16 +2,17 @@
 
 A single part cannot find all of them, as a producer's messages are in many parts. Each part returns the deliveries that
 were overtaken within the part (`overtaken`) and the arrival times of each block of seqs (`blocks`). A block was
-overtaken from another part if any message of a higher block arrived before the block's last message. A second pass
-reads only these blocks: `latecomers` returns their late deliveries, and `passed_by` the seqs that had arrived before.
-The result is exact.
+overtaken from another part if any message of a higher block arrived before the block's last message. Spark finds these
+blocks by a window (`analysis.pipeline`). A second pass reads only these blocks: `latecomers` returns their late
+deliveries, and `passed_by` the seqs that had arrived before. The result is exact.
 """
 
 import polars as pl
 
+from records import merged_tables
 from records.parts import SEQS_PER_BLOCK
 
-STREAM = ["consumer", "producer", "destination", "subscription"]
+STREAM = [*merged_tables.STREAM]
 """The key of an ordered stream: the messages of one producer at one consumer."""
 _BLOCK = [*STREAM, "block"]
 
@@ -38,23 +39,13 @@ def blocks(firsts: pl.DataFrame) -> pl.DataFrame:
         firsts.with_columns(_block())
         .group_by(_BLOCK)
         .agg(pl.min("received_ns").alias("first_ns"), pl.max("received_ns").alias("last_ns"))
-    )
-
-
-def entangled(blocks: pl.DataFrame) -> pl.DataFrame:
-    """Return the blocks of the whole run that a higher block overtook. after_ns: its earliest arrival."""
-    later_blocks_ns = pl.col("first_ns").reverse().cum_min().reverse().shift(-1).over(STREAM)
-    return (
-        blocks.sort("block")
-        .with_columns(later_blocks_ns.alias("after_ns"))
-        .filter(pl.col("after_ns") < pl.col("last_ns"))
-        .select(*_BLOCK, "after_ns")
+        .with_columns(pl.lit(None, pl.Int64).alias("after_ns"))
     )
 
 
 def overtaken_from_elsewhere(arrivals: pl.DataFrame, entangled: pl.DataFrame) -> pl.DataFrame:
-    """Return first deliveries that a message of a higher block overtook."""
-    of_blocks = arrivals.with_columns(_block()).join(entangled, _BLOCK)
+    """Return first deliveries that a message of a higher block overtook. ``entangled``: the merged table blocks."""
+    of_blocks = arrivals.with_columns(_block()).join(entangled.select(*_BLOCK, "after_ns"), _BLOCK)
     return of_blocks.filter(pl.col("received_ns") > pl.col("after_ns"))
 
 

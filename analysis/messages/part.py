@@ -1,4 +1,4 @@
-"""A part of a run: all events of some of its messages, and the tables derived from them.
+"""A part of a run: all events of some of its messages and clients, and the tables derived from them.
 
 A Spark task processes one part at a time. Each table is computed once, on first use.
 """
@@ -19,7 +19,7 @@ from analysis.messages import deliveries, outcomes
 from analysis.messages.deliveries import MESSAGE, OUTCOME, messages
 from analysis.messages.expectations import Expectations
 from records.parts import PARTED
-from records.reader import OpenFile, ReadRows, open_below, read_part
+from records.reader import OpenFile, ReadRows, open_below, read_files, read_part
 from records.run import ProcessInfo
 from records.seal import ChangedGroup
 from records.units import NS_PER_S
@@ -40,6 +40,7 @@ class RunFacts:
     parts: int
     processes: tuple[ProcessInfo, ...]
     timeline: Timeline
+    load_ended_ns: int
     faults: tuple[FaultSpan, ...]
     clock_error_ns: int
     stalls: Stalls
@@ -62,6 +63,7 @@ class RunFacts:
             parts=run.parts,
             processes=run.info.processes,
             timeline=run.timeline,
+            load_ended_ns=run.load_ended_ns,
             faults=run.faults,
             clock_error_ns=run.clock_error_ns,
             stalls=run.stalls,
@@ -129,6 +131,19 @@ class Part:
         return self.run.expectations.marked(marked, self.run.subscriptions)
 
     @cached_property
+    def connections(self) -> pl.DataFrame:
+        """All connection events of the clients in this part."""
+        client = pl.col("client")
+        return self._clients_events("connections", "client", "at_ns", "ended_ns").filter(
+            client % self.run.parts == self.number
+        )
+
+    @cached_property
+    def members(self) -> pl.DataFrame:
+        """The connection of each user, of all clients."""
+        return self._clients_events("members", "user", "from_ns")
+
+    @cached_property
     def firsts(self) -> pl.DataFrame:
         return deliveries.first(self.deliveries)
 
@@ -176,8 +191,16 @@ class Part:
 
     def read(self, table: str, files: Sequence[str]) -> ReadRows:
         """Read the rows of this part from some files of a table."""
-        open_file = self.open_file or partial(open_below, self.run.events)
-        return read_part(open_file, files, table, self.number, self.run.parts)
+        return read_part(self._open, files, table, self.number, self.run.parts)
+
+    def _clients_events(self, table: str, client: str, *times: str) -> pl.DataFrame:
+        frame = pl.from_arrow(read_files(self._open, self.run.files[table], table).rows)
+        assert isinstance(frame, pl.DataFrame)
+        return on_the_masters_clock(frame, client, times, self.run.processes)
+
+    @property
+    def _open(self) -> OpenFile:
+        return self.open_file or partial(open_below, self.run.events)
 
 
 def _selectors(subscriptions: pl.DataFrame) -> Iterator[tuple[str, str, str]]:

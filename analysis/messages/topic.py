@@ -13,6 +13,7 @@ from analysis.messages import accounting, deliveries, examples, left_behind, ord
 from analysis.messages.accounting import BETWEEN, expired_counts, kinds, settled
 from analysis.messages.deliveries import MESSAGE
 from analysis.messages.part import Part
+from records.merged_tables import BLOCKS
 from records.messages import Destinations, FirstReceiptSpread
 from records.results import REORDERED
 from records.schemas import UNKNOWN
@@ -31,12 +32,14 @@ class MessagesTopic:
     step = "accounted for the messages"
 
     def tables(self, run: Run) -> dict[str, RowsOfPart]:
-        return {
+        several: dict[str, RowsOfPart] = (
+            {BLOCKS: _blocks} if run.parts > 1 else {}
+        )  # with one part, `overtaken` finds all
+        return several | {
             "counts": _counts,
             "outcomes": _outcomes,
             "examples": _examples,
             "overtaken": _overtaken,
-            "blocks": _blocks,
             "left_behind": _left_behind,
             "refused": _refused,
             "foreign_leftovers": _foreign_leftovers,
@@ -83,8 +86,8 @@ def _unsent(left: pl.DataFrame) -> int:
 
 def _out_of_order(run: Run, merged: MergedTables) -> pl.DataFrame:
     """Return first deliveries of the whole run that were received out of order."""
-    late, entangled = merged["overtaken"], order.entangled(merged["blocks"])
-    if entangled.is_empty():
+    late = merged["overtaken"]
+    if BLOCKS not in merged or (entangled := merged[BLOCKS]).is_empty():
         return late
     latecomers = run.compute("messages: latecomers", {"latecomers": partial(_latecomers, entangled=entangled)})[
         "latecomers"
@@ -117,8 +120,7 @@ def _overtaken(part: Part) -> pl.DataFrame:
 
 
 def _blocks(part: Part) -> pl.DataFrame:
-    """Return blocks. A run with one part needs none: `overtaken` has found all."""
-    return order.blocks(part.firsts if part.run.parts > 1 else part.firsts.clear())
+    return order.blocks(part.firsts)
 
 
 def _latecomers(part: Part, entangled: pl.DataFrame) -> pl.DataFrame:

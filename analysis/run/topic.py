@@ -69,8 +69,7 @@ def summary_of(parts: Mapping[str, object]) -> Summary:
 
 
 def _timing(run: Run, results: TopicResults) -> object:
-    latency = results.latency_by_second
-    clocks = Clocks(run.clock_error_ns / NS_PER_MS, figures.impossible(latency), run.info.clock_doubts)
+    clocks = Clocks(run.clock_error_ns / NS_PER_MS, results.impossible, run.info.clock_doubts)
     timing = judge_timing(
         results.summary["latency_ms"], figures.less_own_ms(results.latency_in_load), clocks, results.doubts
     )

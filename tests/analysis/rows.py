@@ -10,6 +10,7 @@ import polars as pl
 import pyarrow as pa
 
 from analysis.events.timeline import Timeline
+from analysis.latency.seconds import OF_SPANS, LatencyBySecond, waits_of
 from analysis.messages.deliveries import OUTCOME
 from records.buckets import bucket_of
 from records.results import LATENCY, RATES
@@ -171,7 +172,7 @@ def rates_table(by_event: Mapping[str, Mapping[int, int]]) -> pa.Table:
 def latency_row(
     measure: str, at_s: int, ms: float, count: int, *, ends: tuple[str, str] = ("a", "b"), phase: str = "load"
 ) -> Row:
-    """Return a row for `latency_table`: messages due in a second, and their time from broker to broker."""
+    """Return a row for `latency_by_second`: messages due in a second, and their time from broker to broker."""
     ns = round(ms * MS)
     from_broker, to_broker = ends
     return {
@@ -191,9 +192,24 @@ def latency_row(
 
 
 def latency_table(rows: Iterable[Row]) -> pa.Table:
-    """Return latencies in the topics' form: the result table's columns, and each bucket's minimum and maximum."""
+    """Return latencies: the result table's columns, and each bucket's minimum and maximum."""
     bounds = [pa.field("min_ns", pa.int64()), pa.field("max_ns", pa.int64())]
     return pa.Table.from_pylist(list(rows), pa.schema([*LATENCY, *bounds]))
+
+
+def latency_by_second(rows: Iterable[Row]) -> LatencyBySecond:
+    """Return latencies in the form that the topics of the analysis use."""
+    table = latency_table(rows)
+    frame = pl.from_arrow(table)
+    assert isinstance(frame, pl.DataFrame)
+
+    def histogram(measure: str, seconds: range) -> pa.Table:
+        assert measure in OF_SPANS
+        within = pl.col("second").is_between(seconds.start, seconds.stop - 1)
+        rows: pa.Table = frame.filter(within & (pl.col("measure") == measure)).to_arrow()
+        return rows
+
+    return LatencyBySecond(waits_of(frame), histogram)
 
 
 def resource_row(

@@ -4,11 +4,11 @@ import polars as pl
 import polars.selectors as cs
 from polars.testing import assert_frame_equal
 
-from analysis.clients.connections import connections
 from analysis.load.rates import rates, totals
 from analysis.load.topic import blocked
 from analysis.messages.deliveries import deliveries, messages, outcomes, strangers
 from analysis.network.resources import cores_in_load, links, resources
+from tests.analysis.client_parts import connections_of
 from tests.analysis.rows import MS, TIMELINE, connection, frame, receipt, sample, send, table
 
 
@@ -22,7 +22,7 @@ def test_connections_stand_until_they_end_and_seconds_without_events_are_told_to
         connection("connected", at=3_200, broker="b"),
         connection("moved", at=3_200, broker="b"),
     ]
-    counts = connections(frame("connections", events), TIMELINE)
+    counts = connections_of(frame("connections", events), TIMELINE)
     expected = [(at_s, "a", "producers", count) for at_s, count in zip(range(-1, 3), (0, 2, 2, 1), strict=True)]
     expected += [(at_s, "b", "producers", count) for at_s, count in zip(range(-1, 3), (0, 0, 0, 1), strict=True)]
     schema = "second int, broker string, group string, count bigint"
@@ -35,12 +35,12 @@ def test_a_client_that_opens_the_better_connection_first_ends_with_that_one() ->
         connection("connected", at=2_000, broker="b"),
         connection("closed", at=2_100, broker="a"),
     ]
-    counts = connections(frame("connections", events), TIMELINE).filter(pl.col("second") == 1).to_dicts()
+    counts = connections_of(frame("connections", events), TIMELINE).filter(pl.col("second") == 1).to_dicts()
     assert {row["broker"]: row["count"] for row in counts} == {"a": 0, "b": 1}
 
 
 def test_without_connection_events_there_are_no_rows() -> None:
-    assert connections(frame("connections", []), TIMELINE).to_dicts() == []
+    assert connections_of(frame("connections", []), TIMELINE).to_dicts() == []
 
 
 def test_a_blocked_period_lasts_from_blocked_to_unblocked() -> None:

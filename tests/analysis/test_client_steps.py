@@ -8,11 +8,12 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from analysis.latency.seconds import LatencyBySecond
 from analysis.load.client_steps import NO_STEPS, client_steps
 from records.clients import Connections
 from records.results import RESOURCES
 from records.run import Phases, RunInfo, SearchedStep
-from tests.analysis.rows import latency_row, latency_table, resource_row
+from tests.analysis.rows import latency_by_second, latency_row, resource_row
 
 NS_PER_S = 1_000_000_000
 LOAD_NS = 7 * NS_PER_S
@@ -55,7 +56,7 @@ def joined(steps: int = 3, most: int = 40, took_ms: float = 5.0) -> list[dict[st
     ]
 
 
-def latency(p99_ms: Mapping[int, float] | None = None, own_ms: float = 0.1) -> pa.Table:
+def latency(p99_ms: Mapping[int, float] | None = None, own_ms: float = 0.1) -> LatencyBySecond:
     """1,000 messages per second that took 5 ms, or ``p99_ms`` from the given second on."""
     rows = []
     for at_s in range(30):
@@ -64,7 +65,7 @@ def latency(p99_ms: Mapping[int, float] | None = None, own_ms: float = 0.1) -> p
             latency_row("due_to_received", at_s, took_ms, 1_000),
             latency_row("ready_to_sent", at_s, own_ms, 1_000),
         ]
-    return latency_table(rows)
+    return latency_by_second(rows)
 
 
 def resources(brokers: float = 0.5, generator: float = 0.5) -> pa.Table:
@@ -79,7 +80,7 @@ def resources(brokers: float = 0.5, generator: float = 0.5) -> pa.Table:
 def connection_steps(
     events: Iterable[Mapping[str, Any]],
     load_s: float | None = 30.0,
-    timed: pa.Table | None = None,
+    timed: LatencyBySecond | None = None,
     used: pa.Table | None = None,
 ) -> Connections:
     timed, used = timed or latency(), used or resources()
@@ -148,7 +149,7 @@ def test_a_step_that_was_not_held_ends_what_is_held_though_a_later_one_is() -> N
     ids=["begun late", "sent late", "no cores left", "never answered"],
 )
 def test_a_limit_that_is_no_brokers_is_named(
-    events: Sequence[Mapping[str, Any]], timed: pa.Table | None, used: pa.Table | None, limited_by: str, why: str
+    events: Sequence[Mapping[str, Any]], timed: LatencyBySecond | None, used: pa.Table | None, limited_by: str, why: str
 ) -> None:
     connections = connection_steps(events, timed=timed, used=used)
     assert (connections["limited_by"], connections["brokers"]) == (limited_by, [])

@@ -1,10 +1,12 @@
 """Checks the messages attributed to a fault: planted messages are found exactly, each at one fault at most."""
 
-import pyarrow as pa
+from collections.abc import Mapping, Sequence
+
+import polars as pl
 
 from analysis.events.timeline import FOREVER_NS, FaultSpan
-from analysis.faults.harm import by_fault, harm, late, reordered, stranded
-from tests.analysis.rows import MS, latency_row, latency_table, table
+from analysis.faults.harm import by_fault, harm, late, late_limits, reordered, stranded
+from tests.analysis.rows import MS, table
 
 S = 1_000 * MS
 SPANS = (
@@ -47,10 +49,14 @@ def test_each_message_belongs_to_one_fault_at_most() -> None:
     }
 
 
-def latency_rows(*rows: tuple[int, int, int]) -> pa.Table:
-    """Build the table from (second, milliseconds, messages), measured from due to received."""
-    confirmed = [latency_row("sent_to_settled", at_s, 9_000, 1) for at_s, *_ in rows]
-    return latency_table([*confirmed, *(latency_row("due_to_received", *row) for row in rows)])
+def late_messages(
+    rows: Sequence[tuple[int, int, int]], p99_ns: Mapping[int, int], faults: Sequence[FaultSpan]
+) -> dict[int, int]:
+    """Return the late messages by fault. ``rows``: (second of the load, milliseconds from due to received, messages)"""
+    limits = late_limits(p99_ns, faults, 100 * S)
+    timed = [{"second": at_s, "took_ns": took_ms * MS} for at_s, took_ms, messages in rows for _ in range(messages)]
+    frame = pl.DataFrame(timed, {"second": pl.Int32, "took_ns": pl.Int64})
+    return dict(late(frame, pl.col("second"), limits).iter_rows()) if limits else {}
 
 
 def test_messages_beyond_the_p99_band_are_late_until_the_next_fault() -> None:
@@ -61,10 +67,10 @@ def test_messages_beyond_the_p99_band_are_late_until_the_next_fault() -> None:
         FaultSpan(2, "kill", "b", 112 * S, 114 * S),
     )
     p99_ns = dict.fromkeys(range(20), 20 * MS)
-    assert late(latency_rows(*usual, *slow), p99_ns, faults, 100 * S) == {1: 36, 2: 13}
+    assert late_messages([*usual, *slow], p99_ns, faults) == {1: 36, 2: 13}
 
 
 def test_nobody_knows_what_is_late_if_too_little_came_before_the_fault() -> None:
     early = FaultSpan(1, "kill", "a", 102 * S, 109 * S)
     p99_ns = {0: 20 * MS, 1: 20 * MS, 2: 900 * MS}
-    assert late(latency_rows((0, 20, 5), (1, 20, 5), (2, 900, 5)), p99_ns, (early,), 100 * S) == {1: None}
+    assert late_messages([(0, 20, 5), (1, 20, 5), (2, 900, 5)], p99_ns, (early,)) == {}

@@ -7,11 +7,12 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from analysis.latency.seconds import LatencyBySecond
 from analysis.load.limits import NOTHING, limit
 from records.load import Limit, StepResult
 from records.results import CONSUMERS, RESOURCES
 from records.run import GroupInfo, RunInfo, UserInfo
-from tests.analysis.rows import latency_row, latency_table, resource_row
+from tests.analysis.rows import latency_by_second, latency_row, resource_row
 
 NS_PER_S = 1_000_000_000
 JUDGED = range(2, 10)
@@ -89,8 +90,8 @@ def resources(
     return pa.Table.from_pylist(rows, RESOURCES)
 
 
-def lag(own_ms: float) -> pa.Table:
-    return latency_table(latency_row("ready_to_sent", at_s, own_ms, 100, ends=("source", "")) for at_s in JUDGED)
+def lag(own_ms: float) -> LatencyBySecond:
+    return latency_by_second(latency_row("ready_to_sent", at_s, own_ms, 100, ends=("source", "")) for at_s in JUDGED)
 
 
 def consumers(at: Mapping[str, str]) -> pa.Table:
@@ -168,7 +169,7 @@ def test_a_p99_that_only_our_own_delay_broke_limits_the_generator(own_ms: int, l
             latency_row("due_to_received", at_s, 600 - own_ms, 0) | {"count_less_own": 200},
         )
     ]
-    measured = limit(INFO, [step(200, broken="p99")], resources(), latency_table(timed), consumers(AT_SINK))
+    measured = limit(INFO, [step(200, broken="p99")], resources(), latency_by_second(timed), consumers(AT_SINK))
     assert measured["limited_by"] == limited_by
 
 

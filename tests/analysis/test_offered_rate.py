@@ -11,12 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analysis.events.timeline import FaultSpan
-from analysis.load.flow import Deliveries, arrived_of, waiting_by_second
+from analysis.latency.seconds import LatencyBySecond
+from analysis.load.flow import Deliveries
 from analysis.load.offered_rate import Judged, Tables, offered_rate
 from analysis.load.unsent import EndedEarly, Unsent
 from records.results import CONSUMERS, RESOURCES
 from records.run import Phases, RunInfo, UserInfo, WarmUp
-from tests.analysis.rows import latency_row, latency_table, rates_table, resource_row
+from tests.analysis.rows import latency_by_second, latency_row, rates_table, resource_row
 
 S, MS = 1_000_000_000, 1_000_000
 LOAD_NS, WARM_UP_S = 500 * S, 15
@@ -92,7 +93,7 @@ def rates(messages: Sequence[Message], *, copies: int = 1) -> pa.Table:
 
 def latency(
     messages: Sequence[Message], *, own_lag_s: float = 0.0, copies: int = 1, confirmed_late: bool = False
-) -> pa.Table:
+) -> LatencyBySecond:
     """``confirmed_late``: brokers confirm each message only when it is received."""
     rows = []
     for due, sent, received in messages:
@@ -106,7 +107,7 @@ def latency(
             latency_row(measure, int(due // 1), 1_000 * seconds, copies if measure.endswith("received") else 1)
             for measure, seconds in duration_s.items()
         ]
-    return latency_table(rows)
+    return latency_by_second(rows)
 
 
 def resources(*, busy: float = 1.0, brokers: float = 0.5, waited: float = 0.1, depth: Sequence[int] = ()) -> pa.Table:
@@ -373,9 +374,8 @@ def test_a_queue_that_serves_too_few_never_holds_its_rate_and_tells_how_many(
 def test_what_waits_is_known_to_what_was_due_within_a_second(messages: list[tuple[float, float]]) -> None:
     """Due times are only known to the second, so each count may be off by one."""
     timed = latency([(due, due, due + took_s) for due, took_s in messages])
-    timed = timed.filter(pa.compute.equal(timed["measure"], "due_to_received"))
-    waiting = waiting_by_second(timed)
-    assert sum(arrived_of(timed).values()) == len(messages)
+    waiting = timed.waiting()
+    assert sum(timed.arrived().values()) == len(messages)
     for at_s in range(-12, 24):
         fewest = sum(due // 1 <= at_s and due // 1 + took_s * 0.99 >= at_s + 1 for due, took_s in messages)
         most = sum(due // 1 <= at_s and due // 1 + 1 + took_s * 1.01 > at_s + 1 for due, took_s in messages)

@@ -15,14 +15,14 @@ from analysis import pipeline, tables
 from analysis.events.run import RowsOfPart
 from analysis.messages.part import Part
 from analysis.pipeline import RunLocations
-from analysis.tables import CELLS, MergedRows, add_up, merged, packed, unpacked
+from analysis.tables import CELLS, MergedRows, add_up, merged, packed, typed, unpacked
 from records.errors import RunUnwritable
-from records.merged_tables import DISTRIBUTION_TYPE, MERGED_TABLES, MergedTable
+from records.merged_tables import BLOCKS, DISTRIBUTION_TYPE, MERGED_TABLES, MergedTable
 from records.parts import SEQS_PER_BLOCK
 from records.percentiles import SHARES, quantiles_ns
 from records.results import RESULT_TABLES
 from tests.analysis.runs import due_of, make, receive, send
-from tests.analysis.topics import facts_of, merged_here
+from tests.analysis.topics import facts_of, merged_here, overtaken_blocks
 
 PARTS = 8
 RANDOM_VALUES = {
@@ -67,6 +67,9 @@ def expected(name: str) -> list[tuple[object, ...]]:
 def expected_result(name: str) -> list[tuple[object, ...]]:
     """Compute figures of distributions from the buckets in plain Python, like `records.percentiles`."""
     table = MERGED_TABLES[name]
+    if name == BLOCKS:
+        rows = merged(table, pl.concat(random_rows(number, table) for number in range(PARTS)))
+        return in_order(overtaken_blocks(rows))
     if not table.is_distribution:
         return expected(name)
     rows = merged(table, pl.concat(random_rows(number, table) for number in range(PARTS)))
@@ -171,6 +174,35 @@ def test_spark_merges_all_tables_and_parts_write_their_own(
     written = sorted((tmp_path / "latency").iterdir())
     assert [path.name for path in written] == [f"part-{number:05}.parquet" for number in range(PARTS)]
     assert [pq.read_table(path)["count"].to_pylist() for path in written] == [[8]] * PARTS
+
+
+def random_blocks(part: Part) -> pl.DataFrame:
+    """Rows of few streams with many blocks, most of which arrived in order."""
+    chance = random.Random(part.number)
+    rows = []
+    for producer in range(4):
+        for block in range(part.number, 24, 2):
+            first_ns = block * 100 + chance.choice([0, 0, 0, 50, 150, -250])
+            stream = {"consumer": 1, "producer": producer, "destination": "queue://q", "subscription": "q"}
+            times = {"first_ns": first_ns, "last_ns": first_ns + chance.randrange(120), "after_ns": None}
+            rows.append({**stream, "block": block, **times})
+    return pl.DataFrame(rows, infer_schema_length=None)
+
+
+@pytest.mark.spark
+def test_a_window_finds_the_blocks_that_a_higher_one_overtook(spark: SparkSession, tmp_path: Path) -> None:
+    facts = facts_of(make(tmp_path, lambda recorder: send(recorder, 1, due_of(1))), 2)
+    found = pipeline.compute(spark, facts, {BLOCKS: random_blocks, "flaps": _one}, RunLocations(None, tmp_path))
+    table = MERGED_TABLES[BLOCKS]
+    parts = [typed(table, random_blocks(Part(facts, number))) for number in range(2)]
+    expected_blocks = overtaken_blocks(merged(table, pl.concat(parts)))
+    assert 10 < expected_blocks.height < 86
+    assert in_order(found[BLOCKS]) == in_order(expected_blocks)
+    assert found["flaps"]["flaps"].to_list() == [2]
+
+
+def _one(_part: Part) -> pl.DataFrame:
+    return pl.DataFrame({"flaps": [1]})
 
 
 def unwritable(part: Part) -> pl.DataFrame:

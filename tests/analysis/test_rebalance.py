@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.clients.rebalance import SETTLED_AFTER_NS, EntryBrokers, moves_of, rebalance, settled_ns
-from analysis.clients.rebalance import flaps as flaps_of
-from analysis.clients.stays import distribution, evenness
+from analysis.clients.balance import evenness
+from analysis.clients.rebalance import SETTLED_AFTER_NS, EntryBrokers, settled_ns
 from analysis.events.timeline import FaultSpan
 from records.clients import Distribution, Rebalance
 from records.results import STAYS
 from records.run import BrokerInfo, GroupInfo
 from tests.analysis import rebalance_oracle, stay_oracle
+from tests.analysis.client_parts import as_stays, distribution_of, flaps_of, moves_of, rebalance_of_stays
 from tests.analysis.histories import LOAD_BEGAN_NS, LOAD_ENDED_NS, LOAD_S, all_rows
 from tests.analysis.rows import MS, Row
 
@@ -29,7 +29,7 @@ STAYS_OF_ALL = pa.Table.from_pylist(stay_oracle.stays(all_rows(), LOAD_BEGAN_NS,
 
 def rebalance_of(group: str, *faults: FaultSpan, clients: int = 6, places: EntryBrokers = PLACES) -> Rebalance:
     stays = STAYS_OF_ALL.filter(pa.compute.equal(STAYS_OF_ALL["group"], group))
-    return rebalance(stays, {group: clients}, faults, places, LOAD_BEGAN_NS, LOAD_S * S)
+    return rebalance_of_stays(stays, {group: clients}, faults, places, LOAD_BEGAN_NS, LOAD_S * S)
 
 
 def moments(balance: Rebalance) -> dict[str, Distribution]:
@@ -120,10 +120,13 @@ def test_a_joining_broker_counts_before_its_links_are_up_until_it_leaves() -> No
 
 
 def test_a_client_that_was_never_connected_is_off_and_no_broker_is_fair_to_it() -> None:
-    balance = rebalance(STAYS.empty_table(), {"even": 2}, (), PLACES, LOAD_BEGAN_NS, LOAD_S * S)
+    balance = rebalance_of_stays(STAYS.empty_table(), {"even": 2}, (), PLACES, LOAD_BEGAN_NS, LOAD_S * S)
     assert (balance["clients"], balance["off_at_end"], balance["settled_s"]) == (2, 2, None)
     assert balance["at_end"] == {"max_to_mean": None, "cv": None, "jain": None}
-    assert rebalance(STAYS.empty_table(), {}, (), PLACES, 0, 0)["moves_per_client"] == {"p50": None, "max": None}
+    assert rebalance_of_stays(STAYS.empty_table(), {}, (), PLACES, 0, 0)["moves_per_client"] == {
+        "p50": None,
+        "max": None,
+    }
 
 
 def test_of_a_pair_the_active_and_its_standby_are_one_broker() -> None:
@@ -169,7 +172,7 @@ def test_every_client_is_at_one_broker_or_off_in_every_second(drawn: tuple[list[
     rows, clients, load_ns = drawn
     rows = cut(rows, load_ns)
     counts_by_group: dict[tuple[int, str], Counter[str]] = {}
-    for row in distribution(pa.Table.from_pylist(rows, STAYS), clients, load_ns).to_pylist():
+    for row in distribution_of(as_stays(pa.Table.from_pylist(rows, STAYS)), clients, load_ns).to_pylist():
         counts_by_group.setdefault((row["second"], row["group"]), Counter())[row["broker"]] += row["clients"]
         assert row["clients"] >= 0
     assert {key: +counts for key, counts in counts_by_group.items()} == rebalance_oracle.distribution(
@@ -185,7 +188,7 @@ def test_moves_flaps_and_settling_are_those_of_plain_python(
 ) -> None:
     rows, _, load_ns = drawn
     rows = cut(rows, load_ns)
-    table = pa.Table.from_pylist(rows, STAYS)
+    table = as_stays(pa.Table.from_pylist(rows, STAYS))
     moves: Any = moves_of(table)
     assert sorted(zip(moves.at_ns, moves.client, moves.off_ns, strict=True)) == rebalance_oracle.moves(rows)
     assert flaps_of(table) == rebalance_oracle.flaps(rows)

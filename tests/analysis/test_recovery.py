@@ -10,7 +10,7 @@ from analysis.faults.disturbance import Backlog, TimeToNormal
 from analysis.faults.recovery import AfterFault, FaultMessageCounts, recovery, spread
 from analysis.run.checks import unmet
 from records.checks import Check
-from records.results import OUTAGES, STAYS
+from records.results import OUTAGES
 from reports.faults import outage_rows
 
 MS, S = 1_000_000, 1_000_000_000
@@ -57,14 +57,11 @@ def outage(fault: int, client: int, role: str, *, lasted_ms: int | None, reconne
 
 
 def recovery_of(rows: list[dict[str, Any]]) -> Any:
-    """Six users are always connected, another until 10 s. Three more share the first user's connection."""
-    ends_ns = {client: 60 * S for client in range(1, 7)} | {7: 10 * S}
-    whole = [(client, client, "g", "a", 0, to_ns, "lost") for client, to_ns in ends_ns.items()]
-    whole += [(1, user, "g", "a", 0, 60 * S, "lost") for user in (20, 21, 22)]
-    stays = pa.Table.from_pylist([dict(zip(STAYS.names, stay, strict=True)) for stay in whole], STAYS)
+    """Nine users are connected at the start of each fault."""
+    connected = {10 * S: 9, 30 * S: 9}
     back = {1: TimeToNormal(2.5, 4.0), 3: TimeToNormal(0.0, None)}
     backlog = {1: Backlog(240, 3.5), 3: Backlog(1_200, None)}
-    return recovery(pa.Table.from_pylist(rows, OUTAGES), FAULTS, AfterFault(HARM, back, backlog), stays, LOAD_NS)
+    return recovery(pa.Table.from_pylist(rows, OUTAGES), FAULTS, AfterFault(HARM, back, backlog), connected, LOAD_NS)
 
 
 def test_each_fault_has_its_own_figures_and_all_together_have_theirs() -> None:

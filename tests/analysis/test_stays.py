@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from analysis.clients.stays import clients, stays
+from analysis.clients.stays import group_sizes, stays_of
 from analysis.events.run import as_table
 from records.connection_events import Cause
 from records.results import STAYS
@@ -24,7 +24,7 @@ SHARED = {1: [101, 102, 103], 50: [150, 151]}
 def stay_rows(rows: list[Row], began_ns: int, ended_ns: int, *, shared: bool = False) -> list[Row]:
     sharing = [member(user, connection) for connection, users in SHARED.items() for user in users] if shared else []
     events = frame("connections", rows), frame("members", sharing)
-    table = as_table(stays(*events, began_ns, ended_ns)).cast(STAYS)
+    table = as_table(stays_of(*events, began_ns, ended_ns)).cast(STAYS)
     return table.sort_by([("user", "ascending"), ("from_ns", "ascending")]).to_pylist()
 
 
@@ -105,10 +105,10 @@ def test_users_that_share_a_connection_have_a_stay_each_and_count_one_by_one() -
     rows = [connection("connected", at=0, client=1), connection("connected", at=0, client=2)]
     sharing = frame("members", [member(101, 1), member(102, 1), member(2, 2), member(103, None)])
     events = frame("connections", rows)
-    its = stays(events, sharing, 0, 40 * MS).to_dicts()
+    its = stays_of(events, sharing, 0, 40 * MS).to_dicts()
     assert sorted((row["user"], row["client"], row["to_ns"]) for row in its) == [
         (2, 2, 40 * MS),
         (101, 1, 40 * MS),
         (102, 1, 40 * MS),
     ]
-    assert clients(events, sharing) == {"producers": 3}
+    assert group_sizes(events, sharing).to_dicts() == [{"client_group": "producers", "clients": 3}]

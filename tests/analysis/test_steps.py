@@ -5,12 +5,13 @@ from collections.abc import Mapping
 import pyarrow as pa
 import pytest
 
+from analysis.latency.seconds import LatencyBySecond
 from analysis.load.steps import Asked, held_per_s, step_results
 from records.load import StepResult
 from records.rate_steps import parse_steps
 from records.results import RATES
 from records.run import SearchedStep
-from tests.analysis.rows import latency_row, latency_table, rates_table
+from tests.analysis.rows import latency_by_second, latency_row, rates_table
 
 STEPS = parse_steps("100,200@10s")
 WARM_UP_S = 3
@@ -21,9 +22,9 @@ def rates(due: Mapping[int, int], received: Mapping[int, int]) -> pa.Table:
     return rates_table({"due": due, "sent": due, "acked": due, "received": received})
 
 
-def latency(due: Mapping[int, int]) -> pa.Table:
+def latency(due: Mapping[int, int]) -> LatencyBySecond:
     """A message due in second n of the load takes n + 1 ms. Confirmations take 900 ms."""
-    return latency_table(
+    return latency_by_second(
         latency_row(measure, at_s, ms, count, phase="load" if at_s >= 0 else "warm_up")
         for at_s, count in due.items()
         for measure, ms in (("due_to_received", max(at_s, 0) + 1), ("sent_to_settled", 900))

@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 
+import polars as pl
 import pyarrow as pa
 
 from analysis.events.run import Compute, MergedTables, RowsOfPart, Run, Topic, TopicResults, as_table
 from analysis.jobs import TOPICS, conclude
 from analysis.messages.part import Part, RunFacts
-from analysis.tables import TABLE, Merged, MergedRows, figures_of
-from records.merged_tables import HISTOGRAM, MERGED_TABLES
+from analysis.tables import TABLE, Merged, MergedRows, figures_of, packed
+from records.merged_tables import BLOCKS, HISTOGRAM, MERGED_TABLES, STREAM
 from records.reader import inspect, seal
 from records.results import WRITTEN_BY_PARTS, added_up
 from records.rundir import RunDirectory
@@ -36,12 +37,21 @@ def results_of(directory: RunDirectory, parts: int = 1, topics: Sequence[Topic] 
 
 def merged_here(rows: MergedRows, names: tuple[str, ...]) -> Merged:
     """Return the merged rows of these tables as Spark's plan returns them."""
-    everything = rows.packed()
+    everything = packed(
+        {name: overtaken_blocks(rows[name]) if name == BLOCKS else rows[name] for name in names} if names else {}
+    )
     if HISTOGRAM in everything.schema.names:
         place = everything.schema.names.index(HISTOGRAM)
         figures = figures_of(everything[TABLE].combine_chunks(), everything[HISTOGRAM].combine_chunks())
         everything = everything.set_column(place, HISTOGRAM, figures)
     return Merged(everything, names)
+
+
+def overtaken_blocks(blocks: pl.DataFrame) -> pl.DataFrame:
+    """Return the merged blocks that a message of a higher block overtook, with after_ns."""
+    higher_ns = pl.col("first_ns").reverse().cum_min().forward_fill().reverse().shift(-1)
+    with_after = blocks.sort("block").with_columns(higher_ns.over([*STREAM]).alias("after_ns"))
+    return with_after.filter(pl.col("after_ns") < pl.col("last_ns"))
 
 
 def facts_of(directory: RunDirectory, parts: int) -> RunFacts:

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import pytest
 
-from analysis.clients.stays import evenness
+from analysis.clients.balance import evenness
 from records.clients import Consumers, Division
 from records.latency import Latency, Regions
 from records.messages import Destinations, FirstReceiptSpread

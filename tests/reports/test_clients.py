@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analysis.clients.rebalance import EntryBrokers, rebalance
+from analysis.clients.rebalance import EntryBrokers
 from analysis.events.timeline import FaultSpan
 from records.clients import Rebalance
 from records.results import STAYS
@@ -30,6 +30,7 @@ from reports.clients.moves import balance_table, moves_table, stays_table
 from reports.inputs import Results
 from reports.parts.over_time import Backdrop, Band
 from reports.run.page import recovery_section
+from tests.analysis.client_parts import rebalance_of_stays
 
 S = 1_000_000_000
 LOAD_S = 40
@@ -48,7 +49,7 @@ def planted(stays: list[Stay], brokers: str = "abc", clients: int = 0, *, fault:
     infos, groups = tuple(map(BrokerInfo, brokers)), (GroupInfo("g", tuple(brokers)),)
     total = clients or len({stay[0] for stay in stays})
     faults = (KILL,) if fault else ()
-    rebalanced = rebalance(table, {"g": total}, faults, EntryBrokers(infos, groups), 0, LOAD_S * S)
+    rebalanced = rebalance_of_stays(table, {"g": total}, faults, EntryBrokers(infos, groups), 0, LOAD_S * S)
     of_faults = [{"fault": "F1", "kind": "kill", "target": "b"}] if fault else []
     summary = cast(Summary, {"rebalance": rebalanced, "recovery": {"faults": of_faults}})
     run = RunInfo("r", "s", "t", "p", "openwire", brokers=infos, groups=groups)

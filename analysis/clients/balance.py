@@ -1,0 +1,105 @@
+"""How many clients were connected to each broker of a run, and how evenly: of merged rows, on the driver."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import inf
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+import pyarrow as pa
+
+from records.clients import Evenness
+from records.faults import OutageSpread
+from records.results import DISTRIBUTION
+from records.units import NS_PER_S
+
+OFF = ""
+"""The broker of clients that are connected to none."""
+Counts = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class ConnectedClients:
+    """The clients by moment of the load (ns), group and broker, of the moments that were asked for."""
+
+    counts: Mapping[int, Mapping[tuple[str, str], int]]
+
+    @classmethod
+    def of(cls, rows: pl.DataFrame, at_ns: Iterable[int]) -> "ConnectedClients":
+        """``rows``: of the merged table connected_clients. ``at_ns``: all moments that it was computed for."""
+        counts: dict[int, dict[tuple[str, str], int]] = {moment_ns: {} for moment_ns in at_ns}
+        for row in rows.to_dicts():
+            counts[row["at_ns"]][row["client_group"], row["broker"]] = row["clients"]
+        return cls(counts)
+
+    def and_at(self, other: "ConnectedClients") -> "ConnectedClients":
+        return ConnectedClients({**self.counts, **other.counts})
+
+    def of_group(self, group: str, at_ns: int) -> dict[str, int]:
+        """Return the clients of a group by broker. Raises KeyError for a moment that was not asked for."""
+        return {broker: clients for (of, broker), clients in self.counts[at_ns].items() if of == group}
+
+    def of_all(self, at_ns: int) -> int:
+        """Return the clients of all groups. Raises KeyError for a moment that was not asked for."""
+        return sum(self.counts[at_ns].values())
+
+
+def distribution(changes: pl.DataFrame, group_sizes: Mapping[str, int], load_ns: int) -> pa.Table:
+    """Return rows of DISTRIBUTION: every broker that a group was ever connected to, in every second of the load.
+
+    ``changes``: the merged table client_changes. The last second ends with the load.
+    """
+    seconds = -(-load_ns // NS_PER_S)
+    rows = [DISTRIBUTION.empty_table()]
+    for group, total in sorted(group_sizes.items()):
+        of_group = changes.filter(pl.col("client_group") == group)
+        by_broker = {
+            broker: _running_total(of_group.filter(pl.col("broker") == broker), seconds)
+            for broker in brokers_of(changes, group)
+        }
+        off = total - sum(by_broker.values(), np.zeros(seconds, "int64"))
+        rows += [_rows(group, broker, counts) for broker, counts in {**by_broker, OFF: off}.items()]
+    return pa.concat_tables(rows)
+
+
+def brokers_of(changes: pl.DataFrame, group: str) -> list[str]:
+    """Return the brokers that a group was ever connected to. ``changes``: the merged table client_changes."""
+    return sorted(changes.filter(pl.col("client_group") == group)["broker"].unique())
+
+
+def _running_total(changes: pl.DataFrame, seconds: int) -> Counts:
+    """Return the clients at the end of each second."""
+    by_second = np.zeros(seconds, "int64")
+    within = changes.filter(pl.col("second") < seconds)
+    by_second[within["second"].to_numpy()] = within["change"].to_numpy()
+    return by_second.cumsum()
+
+
+def _rows(group: str, broker: str, counts: Counts) -> pa.Table:
+    names = ([group] * len(counts), [broker] * len(counts))
+    columns: tuple[Any, ...] = (np.arange(len(counts), dtype="int32"), *names, counts)
+    return pa.table(dict(zip(DISTRIBUTION.names, columns, strict=True)), schema=DISTRIBUTION)
+
+
+def evenness(counts: Sequence[int]) -> Evenness:
+    """``counts``: the clients of each broker that could have some, zeros included."""
+    total, brokers = sum(counts), len(counts)
+    if not total:
+        return Evenness(max_to_mean=None, cv=None, jain=None)
+    mean, squares = total / brokers, sum(count * count for count in counts)
+    variance = max(0.0, squares / brokers - mean * mean)
+    return Evenness(
+        max_to_mean=max(counts) / mean,
+        cv=float(np.sqrt(variance)) / mean,
+        jain=total * total / (brokers * squares),
+    )
+
+
+def spread(values_ms: Sequence[float | None]) -> OutageSpread:
+    """Return the lower of the two middle values, and the largest; None for never, and for no value at all."""
+    if not values_ms:
+        return OutageSpread(p50=None, max=None)
+    ordered = sorted(values_ms, key=lambda value_ms: inf if value_ms is None else value_ms)
+    return OutageSpread(p50=ordered[(len(ordered) - 1) // 2], max=ordered[-1])
