@@ -11,7 +11,7 @@ from itertools import chain
 from records.checks import LABELLED, Check, label_of, labelled
 from records.declared_types import fits
 from records.errors import UserError
-from records.figures import NEEDS, Need
+from records.figures import NEEDS, SCHEDULE, Need
 from records.latency import labels_of
 from records.messages import KINDS
 from records.run import UserInfo
@@ -207,6 +207,14 @@ def parse_check(text: str, *, name: str = "", present: Collection[Need] = NEEDS)
     return Check(name or text, path, **dict.fromkeys(BOUNDS[sign], _number(text, number)))
 
 
+def require_due_times(checks: Iterable[Check]) -> None:
+    """Raise UserError for a check on a figure that a closed load does not have."""
+    for check in checks:
+        figure, _ = label_of(check.metric)
+        if FIGURES[figure].figure.from_due:
+            raise UserError(f"check {check.name!r} on {check.metric}: {SCHEDULE.refusal}")
+
+
 def require_labels(checks: Iterable[Check], users: Iterable[UserInfo]) -> None:
     """Raise UserError for a check with a label that is neither a consumer class nor a destination of the run."""
     classes, destinations = labels_of(users)
@@ -223,8 +231,9 @@ def require_labels(checks: Iterable[Check], users: Iterable[UserInfo]) -> None:
 
 def _lacking(metric: str, present: Collection[Need]) -> str:
     """Return why the run does not have this figure, with the next step; '' if it does."""
-    need = FIGURES[metric].figure.needs
-    return need.refusal if need and need not in present else ""
+    figure = FIGURES[metric].figure
+    needed = (figure.needs, SCHEDULE if figure.from_due else None)
+    return next((need.refusal for need in needed if need and need not in present), "")
 
 
 def _nearest(metric: str, figures: Sequence[str]) -> str:

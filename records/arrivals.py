@@ -1,5 +1,7 @@
 """Places a producer's sends on its schedule: evenly (``fixed``), or as a Poisson process (``poisson``).
 
+Producers of a ``closed`` load have no schedule (`records.send_schedule.ClosedSchedule`).
+
 A schedule turns a place into a due time: at 10 sends per second, place 25.5 is 2.55 s after the start. With fixed
 arrivals slot ``n`` is at place ``n``. With Poisson arrivals the gaps between places are exponentially distributed with
 mean 1, so that a rate that changes in steps gives a Poisson process whose rate changes in the same steps.
@@ -13,8 +15,10 @@ from math import floor, log
 from threading import Lock
 from typing import ClassVar, Protocol
 
-FIXED, POISSON = "fixed", "poisson"
+FIXED, POISSON, CLOSED = "fixed", "poisson", "closed"
 ARRIVALS = (FIXED, POISSON)
+"""The kinds of arrivals that have due times."""
+LOADS = (*ARRIVALS, CLOSED)
 """The kinds of arrivals, as users write them."""
 
 BLOCK = 1_024

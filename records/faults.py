@@ -99,7 +99,8 @@ class Outages(TypedDict):
     nothing_due: Annotated[
         Count,
         of_clients(
-            "Outages during which none of the client's messages was due, so they had no effect.",
+            "Outages during which none of the client's messages was due, so they had no effect; for the consumers of "
+            "a closed load: none was sent.",
             column="Nothing due",
         ),
     ]
@@ -287,6 +288,7 @@ class Outages(TypedDict):
             "longer than the band of p99_back_s allows. Null if there were not 3 s before the fault; in "
             "recovery also if one fault has null.",
             column="Late",
+            from_due=True,
             over_faults=total,
             backlogged=True,
         ),
@@ -314,6 +316,7 @@ class Outages(TypedDict):
             " its median before the fault, or 10 ms more.",
             title="time until p99 is back",
             column="p99 back after",
+            from_due=True,
             decimals=1,
             better=LOWER,
             over_faults=slowest,
@@ -328,6 +331,7 @@ class Outages(TypedDict):
             "the fault began.",
             title="highest backlog",
             column="Highest backlog",
+            from_due=True,
             better=LOWER,
             over_faults=most,
             compared=True,
@@ -341,6 +345,7 @@ class Outages(TypedDict):
             "there were never more. Null: there always were more, or there were not 3 s before the fault.",
             title="time until the backlog is drained",
             column="Drained after",
+            from_due=True,
             decimals=1,
             better=LOWER,
             over_faults=slowest,
@@ -354,6 +359,7 @@ class Outages(TypedDict):
             "Deliveries per second from the highest backlog until it had drained; with several faults, the "
             "lowest rate. Null if there was no backlog, or it did not drain.",
             column="Drained",
+            from_due=True,
             better=HIGHER,
             over_faults=least,
             backlogged=True,

@@ -52,7 +52,13 @@ MIRROR = Need("a mirror", "only a network with a mirror has this figure; choose 
 REGIONS = Need(
     "several regions", "only brokers in two regions or more have this figure; choose a --topology such as two-regions"
 )
-NEEDS = (FAULTS, MORE_CLIENTS, STEPS, REPLIES, MIRROR, REGIONS)
+SCHEDULE = Need(
+    "due times",
+    "messages of a closed load have no due times, so it has no such figure; check latency_ms.sent_to_received or "
+    "latency_ms.sent_to_settled instead, or leave --closed out",
+    "messages of a closed load have no due times",
+)
+NEEDS = (FAULTS, MORE_CLIENTS, STEPS, REPLIES, MIRROR, REGIONS, SCHEDULE)
 
 
 COUNTED = ("messages", "clients", "times")
@@ -86,7 +92,8 @@ class Figure:
 
     ``means``: its meaning, and when it is null. ``title``: its name in a sentence, a comparison or a verdict.
     ``column``: its heading in a table, without the unit. ``decimals``: digits after the decimal point in that table.
-    ``needs``: what a run must have to have this figure. ``over_faults``: computes the figure over all faults from each
+    ``needs``: what a run must have to have this figure. ``from_due``: it is computed from due times, so a closed load
+    does not have it. ``over_faults``: computes the figure over all faults from each
     fault's value. ``backlogged``: a backlog changes it. ``compared``: whether comparisons include it; for a part with
     several figures, the titles of the included ones by name. ``compared_with``: what a run must have for that, in
     addition to ``needs``. ``shown``: whether a comparison's table includes it; for a part, which of its figures.
@@ -100,6 +107,7 @@ class Figure:
     decimals: int = 0
     better: Better | None = None
     needs: Need | None = None
+    from_due: bool = False
     over_faults: Callable[[Sequence[Any]], Any] | None = None
     backlogged: bool = False
     compared: bool | Mapping[str, str] = False
@@ -189,6 +197,7 @@ def _inherited(part_figure: Figure, name: str, above: Figure | None) -> Figure:
         unit=part_figure.unit or above.unit,
         better=part_figure.better or above.better,
         needs=part_figure.needs or above.needs,
+        from_due=part_figure.from_due or above.from_due,
         backlogged=part_figure.backlogged or above.backlogged,
         compared=part_figure.compared if titles is None else name in titles,
         compared_with=part_figure.compared_with or above.compared_with,

@@ -66,8 +66,10 @@ class Regions(TypedDict):
     """Latency from due to received by regions: for messages received in the region of the broker that accepted them,
     and for messages that crossed regions. Brokers without a region share one unnamed region."""
 
-    within: Annotated[Latency, means("For messages received in the region of the broker that accepted them.")]
-    across: Annotated[Latency, means("For messages received in another region.")]
+    within: Annotated[
+        Latency, figure("For messages received in the region of the broker that accepted them.", from_due=True)
+    ]
+    across: Annotated[Latency, figure("For messages received in another region.", from_due=True)]
     across_per_s: Annotated[
         float | None,
         per_s(
@@ -86,7 +88,9 @@ class Lag(TypedDict):
     p99: Annotated[float | None, in_ms("99 % of the sends were late by at most this.")]
     p99_9: Annotated[float | None, in_ms("99.9 % of the sends were late by at most this.")]
     max: Annotated[float | None, in_ms("The latest send was late by this.")]
-    blocked_slots: Annotated[int, figure("Messages that were due while a producer was kept waiting by its broker.")]
+    blocked_slots: Annotated[
+        int | None, figure("Messages that were due while a producer was kept waiting by its broker.", from_due=True)
+    ]
 
 
 class Timing(TypedDict):
@@ -111,6 +115,7 @@ class Timing(TypedDict):
             "larger of a tenth and 0.2 ms. The other measures are judged in the same way, by the lateness of "
             "reads alone.",
             keys=PERCENTILES,
+            from_due=True,
         ),
     ]
     note: Annotated[str, means("One sentence on which figures not to rely on, and why; empty if all are sound.")]
@@ -126,6 +131,7 @@ MEASURES = {
         title="latency",
         column="due → received",
         better=LOWER,
+        from_due=True,
         compared=_compared("latency"),
         shown=("p50", "p99", "p99_9"),
     ),
@@ -149,6 +155,7 @@ MEASURES = {
         column="round trip",
         better=LOWER,
         needs=REPLIES,
+        from_due=True,
     ),
 }
 """The measured durations."""

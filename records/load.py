@@ -11,7 +11,11 @@ class Throughput(TypedDict):
 
     due_per_s: Annotated[
         float | None,
-        per_s("Messages that were due in the load, per second, by the schedules of the producers.", title="rate due"),
+        per_s(
+            "Messages that were due in the load, per second, by the schedules of the producers.",
+            title="rate due",
+            from_due=True,
+        ),
     ]
     sent_per_s: Annotated[
         float | None, per_s("Messages sent in the load, per second.", title="rate sent", better=HIGHER, compared=True)

@@ -24,6 +24,7 @@ class Messages(TypedDict):
         of_messages(
             "Due but never sent, because the brokers kept their producers waiting until the end.",
             title="more never sent, as the brokers kept producers waiting",
+            from_due=True,
         ),
     ]
     expected: Annotated[
@@ -242,6 +243,7 @@ class Destinations(TypedDict):
             "Null: a destination never had a receipt.",
             column="All had one after",
             decimals=2,
+            from_due=True,
         ),
     ]
     first_ms: Annotated[
@@ -250,6 +252,7 @@ class Destinations(TypedDict):
             "Milliseconds from when a destination's first message was due to its first receipt.",
             column="First message,",
             decimals=2,
+            from_due=True,
         ),
     ]
 

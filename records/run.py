@@ -10,7 +10,7 @@ from itertools import chain, pairwise
 from typing import Literal
 
 from records.abort import Abort
-from records.arrivals import FIXED, POISSON
+from records.arrivals import CLOSED, FIXED, POISSON
 from records.checks import Check
 from records.destination_pattern import expanded, replies_to
 from records.rate_steps import RateStep
@@ -291,12 +291,17 @@ class RunInfo:
 
     @property
     def arrivals(self) -> str:
-        """Whether messages are due at equal or at random intervals: `records.arrivals.ARRIVALS`.
+        """Whether messages are due at equal or at random intervals, or not at all: `records.arrivals.LOADS`.
 
         Producers of one class with Poisson arrivals make it a Poisson load.
         """
         kinds = {user.settings.get("arrivals") for user in self.users if user.role == PRODUCER}
-        return POISSON if POISSON in kinds else FIXED
+        return next((kind for kind in (CLOSED, POISSON) if kind in kinds), FIXED)
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether producers sent as soon as their last send was answered, without due times."""
+        return self.arrivals == CLOSED
 
     @property
     def brokers_ran_before(self) -> bool:

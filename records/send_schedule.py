@@ -3,6 +3,8 @@
 The load is open-loop: slot ``n`` is due at ``start + phase + place(n) / rate``, regardless of earlier slots. Its place
 is ``n`` with fixed arrivals, and random with Poisson arrivals (`records.arrivals`). Message ``n`` of a producer (its
 `seq`) is slot ``n``. Clients keep these schedules, and the analysis computes from them which messages were due.
+
+A closed load has no schedule: `ClosedSchedule` only says when a producer begins and ends.
 """
 
 import random
@@ -11,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from math import inf, sqrt
 
-from records.arrivals import FIXED, Arrivals, FixedArrivals, arrivals_of
+from records.arrivals import CLOSED, FIXED, Arrivals, FixedArrivals, arrivals_of
 from records.rate_steps import RateStep
 from records.units import NS_PER_S
 
@@ -74,6 +76,28 @@ class Schedule:
         while slots and self.planned_ns(slots - 1) > by_ns:
             slots -= 1
         return slots
+
+
+@dataclass
+class ClosedSchedule(Schedule):
+    """The sends of a producer that sends again as soon as its last send is answered. Nothing is ever due.
+
+    ``answered_ns``: when the last send was answered; 0 before the first one.
+    """
+
+    answered_ns: int = 0
+
+    def planned_ns(self, slot: int) -> int:
+        """Return when the next message may be sent: once the last one is answered."""
+        return max(self.start_ns, self.answered_ns)
+
+    def due_by(self, now_ns: int, slot: int, most: int) -> list[tuple[int, int]]:
+        """Return no slots: none is late."""
+        return []
+
+    def slots_due(self, now_ns: int) -> int:
+        """Return 0: the number of messages depends on the answers."""
+        return 0
 
 
 def random_phase_ns(rate_per_s: float, seed: int, client: int) -> int:
@@ -182,9 +206,11 @@ def producer_schedule(
 ) -> Schedule:
     """Return the schedule of one producer of a run.
 
-    ``kind``: one of `records.arrivals.ARRIVALS`. ``steps``: the producer's own share of each; empty if its rate does
+    ``kind``: one of `records.arrivals.LOADS`. ``steps``: the producer's own share of each; empty if its rate does
     not change. With fixed arrivals it begins at a random phase, so that producers do not send in step.
     """
+    if kind == CLOSED:
+        return ClosedSchedule(start_ns, rate_per_s, count=count, ends_ns=ends_ns)
     phase_ns = random_phase_ns(rate_per_s, seed, client) if kind == FIXED else 0
     schedule = Schedule(start_ns, rate_per_s, phase_ns, count, ends_ns, arrivals_of(kind, seed, client))
     return SteppedSchedule(**vars(schedule), steps=steps) if steps else schedule

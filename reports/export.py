@@ -27,6 +27,7 @@ from records.rundir import RunDirectory
 from records.summary import Summary
 from records.units import NS_PER_MS
 from reports.inputs import read_summary, result_table, why_changed
+from reports.latency.main_measure import DUE, main_measure
 from reports.parts.formats import write_whole
 from reports.parts.histogram import select
 
@@ -96,7 +97,6 @@ def csv_text(table: pa.Table, titles: Mapping[str, str]) -> str:
     return written.getvalue().decode()
 
 
-MEASURE = "due_to_received"
 HIGHEST_NS = 3_600_000_000_000  # an hour; more if the run has longer ones
 SIGNIFICANT_DIGITS = 3
 LEGEND = '"StartTimestamp","Interval_Length","Interval_Max","Interval_Compressed_Histogram"'
@@ -110,17 +110,18 @@ def hdr_log(latency: pa.Table, summary: Summary) -> str:
     ``latency``: the result table. A negative latency, which means that clocks disagree, cannot be logged: a comment
     says how many there were.
     """
-    counts = counts_by_second(latency)
+    measure = main_measure(summary)
+    counts = counts_by_second(latency, measure)
     negative = sum(
         count for count_by_bucket in counts.values() for bucket, count in count_by_bucket.items() if bucket < 0
     )
-    lines = [*_header(summary["wall"], negative), *_intervals(counts)]
+    lines = [*_header(summary["wall"], negative, measure), *_intervals(counts)]
     return "\n".join(lines) + "\n"
 
 
-def counts_by_second(latency: pa.Table) -> Counts:
-    """Return the number of messages in each bucket, for each second of the load in which they were due."""
-    rows = select(latency, measure=MEASURE, phase="load")
+def counts_by_second(latency: pa.Table, measure: str = DUE) -> Counts:
+    """Return the number of messages in each bucket, for each second of the load in which they were due or sent."""
+    rows = select(latency, measure=measure, phase="load")
     merged = rows.group_by(["second", "bucket"]).aggregate([("count", "sum")])
     counts: dict[int, dict[int, int]] = {}
     for row in merged.to_pylist():
@@ -129,7 +130,7 @@ def counts_by_second(latency: pa.Table) -> Counts:
     return counts
 
 
-def _header(wall: str, negative: int) -> Iterator[str]:
+def _header(wall: str, negative: int, measure: str) -> Iterator[str]:
     yield "#[Histogram log format version 1.2]"
     try:
         began = datetime.fromisoformat(wall)
@@ -138,7 +139,8 @@ def _header(wall: str, negative: int) -> Iterator[str]:
     else:
         yield f"#[BaseTime: {began.timestamp():.3f} (seconds since epoch)]"
         yield f"#[StartTime: {began.timestamp():.3f} (seconds since epoch), {wall}]"
-    yield "# Nanoseconds from the time when a message was due to its first receipt; load, by the second it was due."
+    was = "was due" if measure == DUE else "was sent"
+    yield f"# Nanoseconds from the time when a message {was} to its first receipt; load, by the second it {was}."
     yield "# Each is the middle of a bucket that is at most 0.8 % wide, so it is within 0.4 % of the measured value."
     if negative:
         yield f"# {negative} negative latencies are left out, as the format cannot hold them."
@@ -182,7 +184,7 @@ def _hdr_files(run: RunDirectory) -> dict[str, str]:
         here = f"{error}; there are builds of hdrhistogram for x86_64, and this machine is {platform.machine()}"
         raise UserError(f"--to hdr takes the package hdrhistogram: {here}; use make install or --to csv") from None
     summary = _unchanged_summary(run)
-    return {"due_to_received.hlog": hdr_log(result_table(run, "latency", RESULT_TABLES["latency"]), summary)}
+    return {f"{main_measure(summary)}.hlog": hdr_log(result_table(run, "latency", RESULT_TABLES["latency"]), summary)}
 
 
 FORMS: dict[str, Callable[[RunDirectory], dict[str, str]]] = {"hdr": _hdr_files, "csv": _csv_files}

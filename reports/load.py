@@ -26,13 +26,13 @@ from reports.parts.values import Chart, Table, columns_of, table_of
 EVENTS = ("due", "sent", "acked", "received")
 
 
-def rates(table: pa.Table, backdrop: Backdrop) -> TimeSeries:
+def rates(table: pa.Table, backdrop: Backdrop, events: Sequence[str] = EVENTS) -> TimeSeries:
     """Messages a second in each step; a second without messages is 0."""
     lines = []
-    for style, event in enumerate(EVENTS):
+    for event in events:
         totals = summed(table.filter(pc.equal(table["event"], event)), "count", backdrop)
         values = tuple(totals.get(start, 0) / backdrop.width_s(start) for start in backdrop.starts)
-        lines.append(Line(event, values if totals else (None,) * len(values), style))
+        lines.append(Line(event, values if totals else (None,) * len(values), EVENTS.index(event)))
     return TimeSeries(tuple(backdrop.starts), (Panel("", tuple(lines)),), "messages/s", backdrop, layered=True)
 
 
@@ -179,18 +179,22 @@ def _scale(axes: Axes) -> None:
 
 def load_charts(results: Results, backdrop: Backdrop) -> tuple[Chart, ...]:
     tables = results.tables
+    ready = "it is due and the brokers let its producer go on"
+    if results.run.is_closed:
+        ready = "its producer's last send is answered"
     return (
         chart_over_time(
             "rates",
             "Rates",
-            "Messages due, sent, confirmed by a broker and received (every delivery), a second.",
-            rates(tables["rates"], backdrop),
-            "No message was due.",
+            f"Messages {'' if results.run.is_closed else 'due, '}sent, confirmed by a broker and received (every "
+            "delivery), a second.",
+            rates(tables["rates"], backdrop, EVENTS[1:] if results.run.is_closed else EVENTS),
+            "No message was sent." if results.run.is_closed else "No message was due.",
         ),
         chart_over_time(
             "lag",
             "How late the generator was",
-            "Sent − ready. A message is ready once it is due and the brokers let its producer go on. Where the lag "
+            f"Sent − ready. A message is ready once {ready}. Where the lag "
             "changes a latency figure by more than a tenth, that figure is doubtful. So it is where the generator read "
             "late; of such pauses those below 5 ms may not be recorded.",
             lag(tables["latency"], backdrop),

@@ -124,7 +124,7 @@ def backlogs(rates: pa.Table, faults: Sequence[FaultSpan], load_began_ns: int, c
     """
     due, arrived = by_second(rates, "due"), by_second(rates, "received")
     waiting = _waiting(due, arrived, copies)
-    if not waiting:
+    if not due:
         return {fault.number: Backlog(None, None) for fault in faults}
     ordered = sorted(faults, key=lambda fault: fault.began_ns)
     backlog_by_fault = {}

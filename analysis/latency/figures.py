@@ -8,6 +8,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from records.latency import MEASURES as DURATIONS
 from records.latency import Lag, Latency
 from records.merged_tables import LESS_OWN
 from records.percentiles import LEAST_BEYOND, SHARES, quantiles_ns, rank_of
@@ -17,6 +18,7 @@ MEASURES = ("due_to_received", "sent_to_received", "sent_to_settled")
 ROUND_TRIP = "round_trip"
 """From when a request was due until its reply was received: only of runs whose replies came."""
 LAG = "ready_to_sent"
+FROM_DUE = tuple(measure for measure, figure in DURATIONS.items() if figure.from_due)
 Distributions = Mapping[str, Mapping[str, Any]]
 """Rows of distributions by measure."""
 
@@ -107,6 +109,11 @@ def _measures(in_load: Distributions) -> tuple[str, ...]:
     return (*MEASURES, ROUND_TRIP) if ROUND_TRIP in in_load else MEASURES
 
 
+def without_due(latency_ms: dict[str, Latency]) -> dict[str, Latency]:
+    """Return the measures of a closed load, which has no due times."""
+    return {measure: latency for measure, latency in latency_ms.items() if measure not in FROM_DUE}
+
+
 def distribution_ms(row: Mapping[str, Any] | None, prefix: str = "") -> Latency:
     """Figures of one distribution; None for one without durations."""
     return _latency(NONE if row is None else Spread.of_distribution(row, prefix))
@@ -138,7 +145,7 @@ def _latency(spread: Spread) -> Latency:
     )
 
 
-def lag_ms(in_load: Distributions, blocked_slots: int) -> Lag:
+def lag_ms(in_load: Distributions, blocked_slots: int | None) -> Lag:
     """The summary's ``lag_ms``, fault windows included."""
     lag = Spread.of_distribution(in_load[LAG]) if LAG in in_load else NONE
     q = lag.quantiles_ms

@@ -24,7 +24,7 @@ class LatencyTopic:
     step = "timed the messages"
 
     def tables(self, run: Run) -> dict[str, RowsOfPart]:
-        labels = by_label.Labels.of(run)
+        labels = None if run.info.is_closed else by_label.Labels.of(run)
         of_labels = {"latency_by_label": partial(by_label.rows_of_part, labels=labels)} if labels else {}
         spans = foreseen_spans(run.info)
         in_spans = {"latency_of_spans": partial(_of_spans, spans=spans)} if spans else {}
@@ -48,6 +48,11 @@ class LatencyTopic:
         results.p99_ns = figures.p99s_ns(merged["latency_by_due_second"].to_dicts())
         results.tables["paths"] = as_table(merged["paths"])
         results.summary["latency_ms"] = figures.latency_ms(results.latency_in_load)
+        if run.info.is_closed:
+            results.summary["latency_ms"] = figures.without_due(results.summary["latency_ms"])
+            results.summary["latency_by"] = by_label.latency_by_label({})
+            results.latency_of_labels = {}
+            return
         rows = merged["latency_by_label"].to_dicts() if "latency_by_label" in merged else ()
         of_labels = by_label.by_label(run, rows, results.latency_in_load.get(figures.MEASURES[0]))
         results.summary["latency_by"] = by_label.latency_by_label(of_labels)
@@ -94,7 +99,8 @@ def _by_due_second(part: Part) -> pl.DataFrame:
 
 def _paths(part: Part) -> pl.DataFrame:
     """First deliveries of all phases by where they entered, where they left, and the hops between."""
-    by_path = part.once(histogram_of).filter(_from_due()).group_by("from_broker", "to_broker", "hops")
+    received = pl.col("measure") == "sent_to_received" if part.run.closed else _from_due()
+    by_path = part.once(histogram_of).filter(received).group_by("from_broker", "to_broker", "hops")
     return by_path.agg(pl.sum("count").alias("messages"))
 
 
@@ -103,7 +109,12 @@ def _from_due() -> pl.Expr:
 
 
 def histogram_of(part: Part) -> pl.DataFrame:
-    """All latencies of a part, as `analysis.latency.histogram.latency` returns them."""
+    """All latencies of a part, as `analysis.latency.histogram.latency` returns them.
+
+    A closed load has none that count from due times.
+    """
     facts = part.run
     timed = histogram.durations(part.sends, part.messages, part.deliveries, facts.stalls, facts.replies)
+    if facts.closed:
+        timed = (measured for measured in timed if measured[0] not in figures.FROM_DUE)
     return histogram.latency(timed, facts.timeline, facts.clock_error_ns)

@@ -84,6 +84,8 @@ def offered_rate(
     began_ns = info.phases.load_began_ns
     if info.limited_on_purpose:
         return Judged(_not_judged(info.limited_on_purpose))
+    if info.is_closed:
+        return Judged(_not_judged("the load was closed: it had no rate of its own"))
     if load_s is None or began_ns is None:
         return Judged(_not_judged("the length of the load is not known"))
     whole_load = range(_first_second(info), math.floor(load_s))

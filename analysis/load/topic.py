@@ -45,6 +45,8 @@ class LoadTopic:
         tables["rates"] = as_table(rates.with_unsent(merged["rates"], never_sent.by_second))
         of_load = dict(merged["totals"].iter_rows())
         of_load["due"] += sum(count for at_s, count in never_sent.by_second.items() if at_s >= 0)
+        if info.is_closed:
+            of_load |= {"due": None, "blocked_slots": None}
         results.copies = copies_of_each(tables["accounting"], int(merged["sent"]["sent"].sum()))
         results.ended_early = unsent.sentences(never_sent.ended_early)
         steps = step_results(Asked.of(info), tables["rates"], results.latency_by_second, load_s, results.copies)
@@ -92,18 +94,20 @@ def copies_of_each(accounting: pa.Table, sent: int) -> float:
 
 
 def throughput(
-    of_load: Mapping[str, int],
+    of_load: Mapping[str, int | None],
     load_s: float | None,
     cores: Mapping[str, Mapping[str, int | None]],
     held: float | None,
 ) -> Throughput:
     """Return the summary's section. Null if the load's length is unknown, CPU was not sampled or nothing was received.
 
-    ``of_load``: from `analysis.load.rates.totals`. ``cores``: from `analysis.network.resources.cores_in_load`.
+    ``of_load``: from `analysis.load.rates.totals`; None for values that a closed load does not have. ``cores``: from
+    `analysis.network.resources.cores_in_load`.
     """
 
     def per_s(event: str) -> float | None:
-        return of_load[event] / load_s if load_s else None
+        count = of_load[event]
+        return count / load_s if load_s and count is not None else None
 
     def ms_per_message(metric: str, processes: str) -> float | None:
         used_ns, received = cores.get(metric, {}).get(processes), of_load["received"]
@@ -129,7 +133,9 @@ def _held(steps: Sequence[StepResult], of_lowest: Limit) -> float | None:
 
 
 def _rates(part: Part) -> pl.DataFrame:
-    return rates.rates(part.sends, part.messages, part.deliveries, part.strangers, part.run.timeline)
+    facts = part.run
+    counted = rates.rates(part.sends, part.messages, part.deliveries, part.strangers, facts.timeline)
+    return counted.filter(pl.col("event") != "due") if facts.closed else counted
 
 
 def _deliveries(part: Part) -> pl.DataFrame:

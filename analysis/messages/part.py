@@ -32,7 +32,8 @@ class RunFacts:
     ``events``: the folder of the event files; Spark tasks get the file contents from Spark instead. ``files``: event
     file names relative to ``events``, by table. ``durable``: the result of `outcomes.durable_queues`. ``replies``:
     destinations whose messages are replies. ``searched``: whether all queues were searched for messages. ``shared``:
-    queues from which other clients consumed too.
+    queues from which other clients consumed too. ``closed``: whether messages had no due times; the due time of an
+    event then is the time at which its message could be sent.
     """
 
     events: Path
@@ -52,6 +53,7 @@ class RunFacts:
     replies: tuple[str, ...]
     searched: bool
     shared: tuple[str, ...]
+    closed: bool
 
     @classmethod
     def from_run(cls, run: Run) -> "RunFacts":
@@ -75,6 +77,7 @@ class RunFacts:
             replies=tuple(destination for user in run.info.users for destination in user.replies_to),
             searched=not run.info.unsearched,
             shared=run.shared_queues,
+            closed=run.info.is_closed,
         )
 
 

@@ -73,7 +73,7 @@ class MessagesTopic:
             "kinds": kinds(counted, run.subscriptions.to_dicts(), run.info.users, run.routes.queues),
             "refused": dict(merged["refused"].sort("broker").iter_rows()),
             "left_behind": left_behind.most_first(merged["left_behind"]),
-            "destinations": spread(merged["first_receipts"].to_dicts()),
+            "destinations": spread(merged["first_receipts"].to_dicts(), closed=run.info.is_closed),
             "leftovers": run.sealing.rows["leftovers"] - foreign,
             "unsent_leftovers": _unsent(merged["left_behind"]),
             "foreign_leftovers": foreign,
@@ -186,13 +186,13 @@ def earliest(first_receipts: pl.DataFrame) -> pl.DataFrame:
     return first_receipts.group_by("destination").agg(pl.min("due_ns"), pl.min("received_ns"))
 
 
-def spread(rows: Sequence[dict[str, Any]]) -> Destinations:
-    """Return the summary's section from rows of `first_receipts`."""
+def spread(rows: Sequence[dict[str, Any]], *, closed: bool = False) -> Destinations:
+    """Return the summary's section from rows of `first_receipts`. ``closed``: there are no due times to count from."""
     rows = [row for row in rows if row["due_ns"] is not None]
     reached = [row for row in rows if row["received_ns"] is not None]
-    waits_ns = sorted(row["received_ns"] - row["due_ns"] for row in reached)
+    waits_ns = sorted(row["received_ns"] - row["due_ns"] for row in reached if not closed)
     all_flow_s = None
-    if reached and len(reached) == len(rows):
+    if waits_ns and len(waits_ns) == len(rows):
         began_ns = min(row["due_ns"] for row in rows)
         all_flow_s = (max(row["received_ns"] for row in rows) - began_ns) / NS_PER_S
     return Destinations(

@@ -110,6 +110,7 @@ def _evidence(run: Run, results: TopicResults, summary: Summary, changed: Sequen
         messages=summary["messages"],
         lag=summary["lag_ms"],
         due_per_s=summary["throughput"]["due_per_s"],
+        closed=info.is_closed,
         checks=summary["checks"],
         doubtful=summary["timing"]["doubtful"],
         unsent_leftovers=summary["unsent_leftovers"],

@@ -46,6 +46,7 @@ class Evidence:
     lag: Lag
     checks: Sequence[CheckResult]
     due_per_s: float | None = None  # in the load, from the producers' schedules
+    closed: bool = False  # whether the producers had no schedules
     doubtful: Mapping[str, str] = field(default_factory=dict)
     failed_faults: Sequence[FailedFault] = ()
     unsearched: Sequence[str] = ()
@@ -197,7 +198,8 @@ def _unmeasured(evidence: Evidence) -> list[str]:
             f"{evidence.due_per_s:,.0f} messages per second were due in the load phase and none of them was sent, so "
             "there is no latency: lower --rate"
         ]
-    return ["no message was due in the load phase, so there is no latency: was the warm-up longer than the load?"]
+    what = "sent" if evidence.closed else "due"
+    return [f"no message was {what} in the load phase, so there is no latency: was the warm-up longer than the load?"]
 
 
 def _unfinished(state: str) -> list[str]:

@@ -183,7 +183,8 @@ class ScheduledProducer(Protocol):
     def run(self, schedule: Schedule, control: LoadControl) -> int:
         """Send each message when it is due, until the schedule or producing ends; return how many were begun.
 
-        Message n is slot n of the schedule. Raises DriverError if nothing can be sent any longer.
+        Message n is slot n of the schedule. With a `ClosedSchedule`, it is sent as soon as message n - 1 has its final
+        outcome; the settings then allow one message in flight. Raises DriverError if nothing can be sent any longer.
         """
 
 

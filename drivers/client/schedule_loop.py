@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 from drivers.client.backpressure import LONG_WRITE_NS, Readiness
 from drivers.client.contract import LoadControl, LoadStatistics, ProducerSettings, ScheduledSend
-from records.send_schedule import Schedule
+from records.send_schedule import ClosedSchedule, Schedule
 from records.units import NS_PER_S
 
 # Late messages per write: few enough to be equivalent to sending them one by one.
@@ -55,7 +55,7 @@ class ScheduleLoop:
     def run(self, schedule: Schedule, control: LoadControl) -> int:
         """See `drivers.client.contract.ScheduledProducer`."""
         try:
-            while control.producing and (due_ns := schedule.due_ns(self.begun)) is not None:
+            while control.producing and (due_ns := self._next_due_ns(schedule)) is not None:
                 blocked = self._wait_for(due_ns, control)
                 if not control.producing:
                     break
@@ -70,6 +70,20 @@ class ScheduleLoop:
         finally:
             self.finish()
         return self.begun
+
+    def _next_due_ns(self, schedule: Schedule) -> int | None:
+        """Return when the next message is due, or None once the schedule is over.
+
+        Without a schedule, wait until the last message has its final outcome. The next one may be sent then.
+        """
+        if isinstance(schedule, ClosedSchedule) and self.begun:
+            if self.outstanding:
+                self._wait_for_room(1)
+            schedule.answered_ns = self._room_since_ns or self._clock()
+            self._was_blocked = False  # waiting for answers is how it sends
+        if isinstance(schedule, ClosedSchedule):
+            self._room_wanted, self._room_since_ns = True, 0  # the answer may come during the write
+        return schedule.due_ns(self.begun)
 
     def _late_too(self, schedule: Schedule, next_send: ScheduledSend) -> list[ScheduledSend]:
         """Return the messages after ``next_send`` that are already late and may be sent with it."""

@@ -10,12 +10,13 @@ from drivers.client.contract import LoadControl, NoSenderError, ProducerSettings
 from drivers.contract import Destination, DriverError
 from drivers.jvm.hub import JavaReply
 from records.identity import Identity, stamp
-from records.send_schedule import Schedule
+from records.send_schedule import ClosedSchedule, Schedule
 
 AHEAD_NS = 3_000_000_000  # the JVM has due times this far ahead
 REFILL_S = 1.0
 SOON_S = 0.2  # until a refill if the last one was full, or until a check whether the last message was sent
 MOST_AT_ONCE = 20_000  # per refill
+NO_COUNT = -1
 
 
 class MakesSenders(Protocol):
@@ -52,6 +53,14 @@ class JavaProducer:
         """See `drivers.client.contract.ScheduledProducer`."""
         sender, finished = self._made or self._sender()
         self._kept = sender
+        if isinstance(schedule, ClosedSchedule):
+            self._keep_closed(sender, finished, schedule, control)
+        else:
+            self._keep_schedule(sender, finished, schedule, control)
+        self._await_end(finished)
+        return self.begun
+
+    def _keep_schedule(self, sender: Any, finished: JavaReply, schedule: Schedule, control: LoadControl) -> None:
         slot, complete = 0, False
         try:
             while control.producing and not finished.event:
@@ -66,8 +75,17 @@ class JavaProducer:
         finally:
             self.held_back = bool(sender.heldBack())
             sender.stop()  # also if its user is stopped: others may share the connection
-        self._await_end(finished)
-        return self.begun
+
+    def _keep_closed(self, sender: Any, finished: JavaReply, schedule: ClosedSchedule, control: LoadControl) -> None:
+        sender.closed(schedule.start_ns, NO_COUNT if schedule.count is None else schedule.count)
+        try:
+            while control.producing and not finished.event:
+                if schedule.ends_ns is not None:
+                    sender.endAt(schedule.ends_ns)
+                control.wait_unless_stopped(SOON_S)
+        finally:
+            sender.stop()
+            schedule.answered_ns = time.perf_counter_ns()
 
     def send_one(self, send: ScheduledSend) -> None:
         """See `drivers.client.contract.LoadProducer`."""

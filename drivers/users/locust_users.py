@@ -25,11 +25,11 @@ from drivers.client.work import Work
 from drivers.contract import DEFAULT_PRIORITY, Destination, DriverError, Subscription
 from drivers.users.broker_user import LOOK_EVERY_S, BrokerUser
 from drivers.users.session import Go, Session
-from records.arrivals import FIXED
+from records.arrivals import CLOSED, FIXED
 from records.declared_types import fits, misfit, misfits
 from records.message_properties import MessageProperties, Values
 from records.rate_steps import parse_steps
-from records.send_schedule import Schedule, producer_schedule, share
+from records.send_schedule import ClosedSchedule, Schedule, producer_schedule, share
 
 
 class ProducerUser(BrokerUser):
@@ -56,7 +56,9 @@ class ProducerUser(BrokerUser):
     """sends that may wait for their confirmation"""
     rate_steps: ClassVar[str] = ""
     arrivals: ClassVar[str] = FIXED
-    """`"fixed"`: sends at equal intervals; `"poisson"`: at random intervals, as many independent clients send"""
+    """`"fixed"`: sends at equal intervals; `"poisson"`: at random intervals, as many independent clients send;
+    `"closed"`: sends as soon as its last send is answered, without `sends_per_second` and `in_flight`; see
+    [running.md](running.md#closed-loads)"""
     resend_in_doubt: ClassVar[bool] = True
     """whether a message in doubt is sent again"""
     transaction_size: ClassVar[int] = 0
@@ -83,7 +85,7 @@ class ProducerUser(BrokerUser):
         """Return how each of its producers sends. ValueError for values that no message can have."""
         return ProducerSettings(
             body_bytes=cls.body_bytes,
-            in_flight=cls.in_flight,
+            in_flight=1 if cls.arrivals == CLOSED else cls.in_flight,
             durable=cls.durable,
             resend_in_doubt=cls.resend_in_doubt,
             transaction_size=cls.transaction_size,
@@ -150,7 +152,8 @@ class ProducerUser(BrokerUser):
     def _load(self, session: Session, number: int, producer: ScheduledProducer) -> None:
         """Be ready, wait for the start, and keep the schedule to its end."""
         progress, failed = self._begin(session, number), False
-        session.note_schedule(number, progress.schedule)
+        if not isinstance(progress.schedule, ClosedSchedule):
+            session.note_schedule(number, progress.schedule)
         try:
             producer.run(progress.schedule, session)
             if session.producing and progress.schedule.due_ns(producer.begun) is not None:

@@ -20,7 +20,7 @@ from typing import Any, get_args, get_type_hints
 
 from drivers.client.connection_modes import CONNECTION_MODES, URIS
 from drivers.protocols import PROTOCOLS
-from records.arrivals import ARRIVALS
+from records.arrivals import LOADS
 from records.client_steps import MOST_CLIENTS, ClientSteps
 from records.rate_search import SearchSettings
 from records.rate_steps import LEAST_PER_S, MOST_PER_S, MOST_S, RateStep, text_of
@@ -342,13 +342,23 @@ class Options:
         "--arrivals",
         LOAD,
         "when producers send at their rate: fixed (the default of all scenarios), at equal intervals, or poisson, at "
-        "random intervals, as many independent clients send",
-        choices=ARRIVALS,
+        "random intervals, as many independent clients send; closed: the same as --closed",
+        choices=LOADS,
         sets="producers.arrivals",
     )
     """when producers send at their rate: `fixed`, at equal intervals, or `poisson`, at exponentially distributed random
-    intervals, as many independent clients send; see [running.md](running.md#arrivals). Default: the scenario's value,
-    which is `fixed`.
+    intervals, as many independent clients send; see [running.md](running.md#arrivals). `closed` is the same as
+    `--closed`. Default: the scenario's value, which is `fixed`.
+    """
+    closed: bool = option(
+        "--closed",
+        LOAD,
+        "closed load: each producer sends as soon as its last send is answered, without a rate; this latency hides "
+        "waits",
+        recorded=False,
+    )
+    """closed load: each producer sends as soon as its last send is answered, without a rate; see
+    [running.md](running.md#closed-loads)
     """
     body_bytes: int | None = option(
         "--body-bytes",

@@ -16,6 +16,7 @@ from harness.java_parts import java_client_versions
 from harness.options.declarations import Options
 from harness.options.topology_rules import reachability_warnings
 from harness.scenario import Scenario
+from records.arrivals import CLOSED
 from records.destination_pattern import PLACE
 from records.routes import Route
 from records.run import RECEIVERS, BrokerInfo, GroupInfo, LinkInfo, RunInfo, UserInfo
@@ -29,8 +30,6 @@ Setting = str | int | float | bool
 ALWAYS_RECORDED = (
     "body_bytes",
     "durable",
-    "sends_per_second",
-    "in_flight",
     "prefetch",
     "durable_subscription",
     "connections",
@@ -42,6 +41,8 @@ RECORDED_AS: Mapping[str, Callable[[Any], Setting | None]] = {
     "properties": lambda user: str(user.message_settings().properties) or None,
     "selector": lambda user: " | ".join(user.selectors()),
     "stays": lambda user: None if user.stays == (Stay(),) else "; ".join(map(str, user.stays)),
+    "sends_per_second": lambda user: None if user.arrivals == CLOSED else user.sends_per_second,
+    "in_flight": lambda user: None if user.arrivals == CLOSED else user.in_flight,
     "work_ms": lambda user: str(user.work_ms) if Work.parse(str(user.work_ms)) else None,
     "destinations": lambda user: user.destinations if user.destinations > 1 or PLACE in user.destination else None,
     "pool_size": lambda user: user.pool_size if user.connections == POOLED else None,

@@ -14,6 +14,7 @@ from harness.faults import Fault
 from harness.faults.away import absences
 from harness.faults.rolling_restart import earliest_s, expected_s, too_long
 from harness.options.abort_conditions import parse_abort_conditions
+from harness.options.closed_loads import closed_refusals, is_closed, refuse_due_figures
 from harness.options.declarations import Options
 from harness.options.description import describe
 from harness.options.fault_options import planned_faults
@@ -47,7 +48,7 @@ from harness.scenario import Hold, Scenario
 from records.abort import AbortCondition
 from records.checks import Check
 from records.errors import UserError, about, refuse_first
-from records.figures import FAULTS, MIRROR, MORE_CLIENTS, REGIONS, REPLIES, STEPS, Need
+from records.figures import FAULTS, MIRROR, MORE_CLIENTS, REGIONS, REPLIES, SCHEDULE, STEPS, Need
 from records.rate_steps import text_of
 from records.routes import TOPIC, Copy, copies_of
 from records.run import CONSUMER, PRODUCER, RunInfo
@@ -59,6 +60,7 @@ from topologies.runtimes.processes.disks import DEFAULT_MB, no_disks
 from topologies.runtimes.proxies.link_proxies import no_proxies
 
 HELD = "throughput.held_per_s"  # exists only if the rate of the load changes
+WITHHELD = "messages.withheld"  # exists only if messages have due times
 
 
 @dataclass(frozen=True)
@@ -131,10 +133,12 @@ class Plan:
 
 
 def expected_messages(plan: Plan) -> float | None:
-    """Return the number of deliveries that the load should have; None if its rate changes or its length is open."""
+    """Return the number of deliveries that the load should have; None if it has no single rate or an open length."""
     if plan.options.messages is not None:
         return plan.options.messages * plan.copies
     if plan.options.steps or plan.options.search or plan.options.clients or plan.expected_load_s is None:
+        return None
+    if plan.info.is_closed:
         return None
     per_s = sum(
         user.count * float(user.settings["sends_per_second"]) for user in plan.info.users if user.role == PRODUCER
@@ -199,6 +203,7 @@ def make(scenario: Scenario, options: Options) -> Plan:
     routes = routes_of(scenario.users, options)
     refuse_first(
         chain(
+            closed_refusals(producing, options),
             entry_refusals(scenario, options),
             uri_refusals(scenario.users, options),
             message_refusals(producing, consuming, options, routes),
@@ -230,7 +235,7 @@ def make(scenario: Scenario, options: Options) -> Plan:
             place_refusals(scenario, consuming, options),
         )
     )
-    abort_on = _abort_on(options)
+    abort_on = _abort_on(options, producing, (*checks, *premises))
     exchanges = exchanges_of(meetings(scenario.users, routes), Spoken.parse(options.protocol))
     roles = tuple(dict.fromkeys((exchange.producers, exchange.consumers) for exchange in exchanges))
     info = replace(
@@ -292,24 +297,32 @@ def _checks(scenario: Scenario, options: Options, met: set[Need]) -> tuple[Check
     checks = read_checks(scenario.checks)
     if not (options.search or options.steps):
         checks = tuple(check for check in checks if check.metric != HELD)
+    if SCHEDULE not in met:
+        checks = tuple(check for check in checks if check.metric != WITHHELD)
     with about("--check "):
         return checks + parse_checks(options.check or "", present=met)
 
 
-def _abort_on(options: Options) -> tuple[AbortCondition, ...]:
-    """Return the conditions of ``--abort-on``."""
+def _abort_on(
+    options: Options, producing: Sequence[type[ProducerUser]], checks: Iterable[Check]
+) -> tuple[AbortCondition, ...]:
+    """Return the conditions of ``--abort-on``. A closed load has no due times, which they and ``checks`` may use."""
     if options.abort_in_warm_up and not options.abort_on:
         raise UserError("--abort-in-warm-up: has no effect without --abort-on; add --abort-on, or leave it out")
     with about("--abort-on "):
-        return parse_abort_conditions(options.abort_on or "")
+        conditions = parse_abort_conditions(options.abort_on or "")
+    if is_closed(producing):
+        refuse_due_figures(checks, conditions)
+    return conditions
 
 
-def _needs_met(faults: Sequence[Fault], options: Options, producing: Iterable[type[ProducerUser]]) -> set[Need]:
-    """Return the needs that the run meets. Some figures need faults, steps, replies, a mirror or regions."""
+def _needs_met(faults: Sequence[Fault], options: Options, producing: Sequence[type[ProducerUser]]) -> set[Need]:
+    """Return the needs that the run meets. Some figures need faults, steps, due times, replies, a mirror or regions."""
     there = {
         FAULTS: faults,
         MORE_CLIENTS: options.clients,
         STEPS: options.steps or options.search,
+        SCHEDULE: not is_closed(producing),
         REPLIES: any(user.awaits_replies for user in producing),
         MIRROR: any(link.is_mirror for link in options.built_topology.links),
         REGIONS: len({broker.region for broker in options.built_topology.brokers}) > 1,

@@ -24,6 +24,7 @@ from harness.options.topology_rules import link_refusals
 from harness.options.user_protocols import protocols_of
 from harness.scenario import Scenario
 from records.analysis_command import why_no_master
+from records.arrivals import CLOSED
 from records.errors import UserError, about, refuse_first
 from topologies.catalogue import lookup as catalogue
 from topologies.catalogue.overlay import Overlay, overlaid
@@ -54,6 +55,10 @@ def read(namespace: Namespace, scenario: Scenario, load_s: float | None, look: L
     values = _read_each(namespace)
     if values["seed"] is None:
         values["seed"] = random.SystemRandom().randrange(1 << 31)
+    if values["closed"] and values["arrivals"]:
+        raise UserError(
+            f"--closed --arrivals {values['arrivals']}: both set when producers send; leave one of them out"
+        )
     load = _read_load(namespace, scenario, values | {"load_s": load_s})
     runtime = values["runtime"] or _runtime_implied(namespace)
     topology = values["topology"] or scenario.default_topology
@@ -80,6 +85,7 @@ def read(namespace: Namespace, scenario: Scenario, load_s: float | None, look: L
         "steps": load.steps,
         "search": load.search,
         "clients": load.clients,
+        "arrivals": CLOSED if values["closed"] else values["arrivals"],
         "work_ms": (values["work_ms"] or "").strip() or None,
         "runs": Path(namespace.runs),  # `_check_runs` rejects an empty name
         "trust": Trust(),

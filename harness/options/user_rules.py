@@ -14,6 +14,7 @@ from drivers.users.broker_user import BrokerUser
 from drivers.users.locust_users import ConsumerUser, ProducerUser
 from harness.options.declarations import Options
 from harness.options.routing import meetings
+from records.arrivals import CLOSED
 from records.errors import about
 from records.message_properties import MessageProperties
 from records.percentiles import takes
@@ -204,7 +205,9 @@ def _impossible_work(consuming: Consumers, options: Options) -> Iterator[str]:
 
 
 def _least_per_s(user: type[ProducerUser]) -> float:
-    """Return the messages per second of all users of the class at the lowest rate of the load."""
+    """Return the messages per second of all users of the class at the lowest rate of the load; 0 if it has no rate."""
+    if user.arrivals == CLOSED:
+        return 0.0
     steps = parse_steps(user.rate_steps) if user.rate_steps else ()
     rates = [rate for step in steps for rate in (step.from_per_s, step.to_per_s)]
     return user.fixed_count * (min(rates) if rates else user.sends_per_second)

@@ -15,7 +15,7 @@ from drivers.users.fixed_settings import free_settings
 from drivers.users.locust_users import ConsumerUser, ProducerUser
 from harness.options.declarations import OPTIONS, Bounds, Options
 from harness.scenario import Scenario
-from records.arrivals import ARRIVALS
+from records.arrivals import LOADS
 from records.client_steps import MOST_CLIENTS, ClientSteps
 from records.errors import UserError
 from records.message_properties import MessageProperties, Values
@@ -162,8 +162,8 @@ def _problem(user: type[BrokerUser], *, joins: bool) -> str:
             parse_steps(user.rate_steps)
     except UserError as error:
         return f"rate_steps = {error}"
-    if issubclass(user, ProducerUser) and user.arrivals not in ARRIVALS:
-        return f"arrivals = {user.arrivals!r}: write one of {', '.join(ARRIVALS)}"
+    if issubclass(user, ProducerUser) and user.arrivals not in LOADS:
+        return f"arrivals = {user.arrivals!r}: write one of {', '.join(LOADS)}"
     for name, bounds in BOUNDS.items():
         if not hasattr(user, name) or (name == "fixed_count" and joins):
             continue

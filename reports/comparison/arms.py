@@ -18,7 +18,14 @@ from reports.comparison.conditions import (
     shown,
     varied_field,
 )
-from reports.comparison.metrics import METRICS, PRIMARY, PRIMARY_OF_FAULTS, Metric, primary_metrics
+from reports.comparison.metrics import (
+    METRICS,
+    PRIMARY,
+    PRIMARY_OF_CLOSED,
+    PRIMARY_OF_FAULTS,
+    Metric,
+    primary_metrics,
+)
 from reports.comparison.runs import FinishedRun
 from reports.parts.numbers import joined
 
@@ -214,7 +221,12 @@ def parted(primary: Sequence[str], scenarios: Sequence[str]) -> dict[str, tuple[
 
 
 def _default(scenario_design: Design) -> tuple[Metric, ...]:
-    """Where clients were cut off, their longest outage; else the latency: a cut link, say, cuts no client off."""
+    """Where clients were cut off, their longest outage; else the latency: a cut link, say, cuts no client off.
+
+    If a load was closed, its latency from due to received is not known in each arm.
+    """
     runs = [run for arm in scenario_design.arms for run in arm.runs]
     of_faults = METRICS[PRIMARY_OF_FAULTS]
-    return (of_faults if any(of_faults.value(run.summary) is not None for run in runs) else METRICS[PRIMARY],)
+    if any(of_faults.value(run.summary) is not None for run in runs):
+        return (of_faults,)
+    return (METRICS[PRIMARY_OF_CLOSED if any(run.info.is_closed for run in runs) else PRIMARY],)

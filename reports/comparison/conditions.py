@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import PurePath
 
+from records.arrivals import FIXED
 from records.errors import UserError
 from records.option_roles import ARM_FIELDS, NO_CONDITIONS, SAID_BY_USERS, ArmField
-from records.run import BROKER_PRODUCTS, RunInfo, UserInfo
+from records.run import BROKER_PRODUCTS, PRODUCER, RunInfo, UserInfo
 from reports.comparison.runs import FinishedRun
 from reports.other_files import OTHER_FILES, field_of
 
@@ -17,6 +18,9 @@ OVERLAY = "overlay"
 VERSION = "broker_version"
 LENGTH_TOLERANCE = 0.1
 COMMIT = "commit"
+ARRIVALS = "arrivals"
+NOT_OF_CLOSED_LOADS = ("sends_per_second", "in_flight")
+"""Settings that a closed load does not have. Whether a load is closed is a condition of its own, ``arrivals``."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +82,8 @@ def _load(users: Sequence[UserInfo]) -> dict[str, Value]:
     values["user counts"] = _shared_or_by_user(users, lambda u: str(u.count))
     for name in dict.fromkeys(name for user in users for name in user.settings if name != "pool_size"):
         values[name] = _shared_or_by_user([user for user in users if name in user.settings], partial(_setting, name))
+    producers = [user for user in users if user.role == PRODUCER]
+    values[ARRIVALS] = _shared_or_by_user(producers, lambda u: str(u.settings.get(ARRIVALS, FIXED)))
     return values
 
 
@@ -120,10 +126,11 @@ def essence(field: str, value: Value) -> Value:
 def alike(field: str, first_value: Value, second_value: Value) -> bool:
     """A version that only one run names is of a product that its topology takes, and the other's does not.
 
-    A machine field that only one run has was not recorded yet by the other's harness.
+    A machine field that only one run has was not recorded yet by the other's harness. A rate and an in-flight limit
+    that only one run has are a part of its arrivals.
     """
     return essence(field, first_value) == essence(field, second_value) or (
-        field.startswith(("versions.", "machine.")) and None in (first_value, second_value)
+        field.startswith(("versions.", "machine.", *NOT_OF_CLOSED_LOADS)) and None in (first_value, second_value)
     )
 
 

@@ -12,6 +12,8 @@ from reports.parts.numbers import joined
 MOST_PRIMARY = 3
 PRIMARY, PRIMARY_OF_FAULTS = "latency_ms.due_to_received.p99", "recovery.outage_ms.max"
 """The default primary figures; the second is for a scenario whose faults disconnect clients."""
+PRIMARY_OF_CLOSED = "latency_ms.sent_to_received.p99"
+"""The same if the load of an arm is closed."""
 
 
 @dataclass(frozen=True)

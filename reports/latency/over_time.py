@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter
 
 from reports.inputs import Results
+from reports.latency.main_measure import DUE, main_measure, words_of
 from reports.latency.spectrum import NOTHING_RECEIVED
 from reports.parts.histogram import Histogram, select
 from reports.parts.numbers import significant
@@ -28,8 +29,8 @@ from reports.parts.style import LABEL_ROOM, chart, new_figure, plain_axes
 from reports.parts.values import Chart, Column, Table
 
 
-def latency(table: pa.Table, backdrop: Backdrop) -> TimeSeries:
-    lines = percentiles_over_time(select(table, measure="due_to_received"), backdrop)
+def latency(table: pa.Table, backdrop: Backdrop, measure: str = DUE) -> TimeSeries:
+    lines = percentiles_over_time(select(table, measure=measure), backdrop)
     return TimeSeries(tuple(backdrop.starts), (Panel("", lines),), "ms", backdrop, log_y=True, decimals=2)
 
 
@@ -48,9 +49,9 @@ COARSE = (1, 2, 5)
 MOST_TABLE_ROWS = 40
 
 
-def heatmap(latency: pa.Table, backdrop: Backdrop) -> Heatmap:
-    """Due → received, bins of a tenth of a decade. Values not above 0 do not fit on this axis, and are left out."""
-    histogram_by_step = by_step(select(latency, measure="due_to_received"), backdrop)
+def heatmap(latency: pa.Table, backdrop: Backdrop, measure: str = DUE) -> Heatmap:
+    """One measure, bins of a tenth of a decade. Values not above 0 do not fit on this axis, and are left out."""
+    histogram_by_step = by_step(select(latency, measure=measure), backdrop)
     steps = tuple(backdrop.starts)
     edges = fine_edges(histogram_by_step.values())
     columns = [binned(histogram_by_step.get(start, Histogram(())), edges) for start in steps]
@@ -77,12 +78,12 @@ def binned(histogram: Histogram, edges: tuple[float, ...]) -> list[int]:
     return counts
 
 
-def heatmap_table(latency: pa.Table, backdrop: Backdrop) -> Table:
+def heatmap_table(latency: pa.Table, backdrop: Backdrop, measure: str = DUE) -> Table:
     """The same, coarse enough to read: bins of 1, 2, 5, 10 … ms and at most forty rows."""
     span_s = backdrop.last_s - backdrop.first_s + 1
     step_s = next((step for step in STEPS_S if span_s <= step * MOST_TABLE_ROWS), STEPS_S[-1])
     coarse = replace(backdrop, step_s=step_s)
-    histogram_by_step = by_step(select(latency, measure="due_to_received"), coarse)
+    histogram_by_step = by_step(select(latency, measure=measure), coarse)
     edges = coarse_edges(histogram_by_step.values())
     bins = tuple(Column(f"below {significant(edge, 2)} ms", 0) for edge in edges[1:])
     rows = tuple(
@@ -90,7 +91,8 @@ def heatmap_table(latency: pa.Table, backdrop: Backdrop) -> Table:
         for start in coarse.starts
         if start in histogram_by_step
     )
-    caption = f"Messages by due time (steps of {step_s} s) and latency due → received"
+    by = "due time" if measure == DUE else "time of sending"
+    caption = f"Messages by {by} (steps of {step_s} s) and latency {words_of(measure)}"
     return Table(caption, (Column("Second", 0), *bins), rows, "No latency was measured.")
 
 
@@ -149,9 +151,13 @@ def pixels(counts: tuple[tuple[int, ...], ...]) -> "np.ndarray[tuple[int, ...], 
 
 
 def heatmap_chart(results: Results, backdrop: Backdrop) -> Chart:
-    table = results.tables["latency"]
-    cells = heatmap(table, backdrop)
+    table, measure = results.tables["latency"], main_measure(results.summary)
+    cells = heatmap(table, backdrop, measure)
     most = max((count for row in cells.counts for count in row), default=0)
-    lead = f"Every message, due → received. Stronger colour is more messages: 1 to {most:,} in a cell, logarithmic."
+    lead = (
+        f"Every message, {words_of(measure)}. Stronger colour is more messages: 1 to {most:,} in a cell, logarithmic."
+    )
     draw = (lambda: draw_heatmap(cells)) if most else None
-    return chart("heatmap", "Where the messages lay", lead, heatmap_table(table, backdrop), draw, NOTHING_RECEIVED)
+    return chart(
+        "heatmap", "Where the messages lay", lead, heatmap_table(table, backdrop, measure), draw, NOTHING_RECEIVED
+    )

@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 from records.latency import Latency, Regions
 from records.percentiles import takes
 from records.summary import Summary
+from reports.latency.main_measure import DUE, main_measure, since, words_of
 from reports.load import held_step, step_name
 from reports.messages import owed_and_received
 from reports.parts.histogram import Histogram, select
@@ -16,9 +17,9 @@ from reports.parts.numbers import joined, significant
 from reports.parts.values import Columns, Table, columns_of, table_of
 
 
-def paths_table(table: pa.Table, latency: pa.Table) -> Table:
+def paths_table(table: pa.Table, latency: pa.Table, measure: str = DUE) -> Table:
     """Messages by path, with the latency of the load phase."""
-    measured = select(latency, phase="load", measure="due_to_received")
+    measured = select(latency, phase="load", measure=measure)
     columns: Columns = (
         ("From", None, "from_broker"),
         ("To", None, "to_broker"),
@@ -28,7 +29,7 @@ def paths_table(table: pa.Table, latency: pa.Table) -> Table:
         ("p99 (ms)", 2, lambda row: _percentile(row, measured, 0.99)),
     )
     rows = table.sort_by([("from_broker", "ascending"), ("to_broker", "ascending")]).to_pylist()
-    caption = "Paths that messages took, latency due → received"
+    caption = f"Paths that messages took, latency {words_of(measure)}"
     return table_of(caption, rows, columns, "No message was delivered.", sortable=True)
 
 
@@ -83,13 +84,15 @@ def latency_sentence(summary: Summary) -> str:
     held = held_step(summary["steps"], summary["throughput"]["held_per_s"])
     if held is not None:
         return f"At {step_name(held)}: {_latency_words(held['due_to_received_ms'], everything=True).lower()}"
-    latency: Latency | None = summary["latency_ms"].get("due_to_received")
+    measure = main_measure(summary)
+    latency: Latency | None = summary["latency_ms"].get(measure)
     if latency is None or not latency["count"]:
         return "No latency was measured."
     if trip := _round_trip(summary["latency_ms"].get("round_trip")):
         return trip
     everything = owed_and_received(summary["messages"]) >= summary["messages"]["expected"]
-    return _latency_words(latency, everything=everything)
+    closed = "" if measure == DUE else " The load was closed, so this latency hides waits."
+    return _latency_words(latency, everything=everything, since=since(measure)) + closed
 
 
 def _round_trip(latency: Latency | None) -> str:
@@ -100,11 +103,11 @@ def _round_trip(latency: Latency | None) -> str:
     return f"{half}{_tail(latency)}."
 
 
-def _latency_words(latency: Latency, *, everything: bool) -> str:
+def _latency_words(latency: Latency, *, everything: bool, since: str = "they were due") -> str:
     if latency["p50"] is None:
         return "Too few arrived for a median latency."
     half = "Half arrived" if everything else "Of the messages that arrived, half came"
-    return f"{half} within {significant(latency['p50'])} ms of the time they were due{_tail(latency)}."
+    return f"{half} within {significant(latency['p50'])} ms of the time {since}{_tail(latency)}."
 
 
 def _tail(latency: Latency) -> str:

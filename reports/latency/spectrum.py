@@ -15,6 +15,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from records.latency import differs
 from records.percentiles import LEAST_BEYOND
 from records.summary import Summary
+from reports.latency.main_measure import DUE
 from reports.parts.histogram import Histogram, select
 from reports.parts.numbers import significant
 from reports.parts.over_time import log_axis
@@ -42,7 +43,6 @@ MEASURES = {
     "sent_to_settled": "sent → confirmed",
     "round_trip": "round trip of requests",
 }
-DUE = "due_to_received"
 KEYS = ("min", "p50", "p90", "p99", "p99_9", "p99_99", "max")
 LESS_OWN = "due → received, less the generator's own delay"
 OUTSIDE_FAULTS = "due → received, outside faults"
@@ -127,15 +127,15 @@ def _without_own_delay(latency: pa.Table) -> dict[str, Histogram]:
     }
 
 
-def by_distance(latency: pa.Table) -> tuple[tuple[str, Histogram], ...]:
-    """Due → received by brokers crossed. If hops are unknown: by whether the message left its broker."""
-    due = select(latency, phase="load", measure="due_to_received")
+def by_distance(latency: pa.Table, measure: str = DUE) -> tuple[tuple[str, Histogram], ...]:
+    """One measure by brokers crossed. If hops are unknown: by whether the message left its broker."""
+    timed = select(latency, phase="load", measure=measure)
     distances = sorted(
-        set(zip(*(due[c].to_pylist() for c in ("hops", "from_broker", "to_broker")), strict=True)), key=str
+        set(zip(*(timed[c].to_pylist() for c in ("hops", "from_broker", "to_broker")), strict=True)), key=str
     )
     groups: dict[str, list[pa.Table]] = {}
     for hops, sender, receiver in distances:
-        rows = due.filter(_same(due, hops, sender, receiver))
+        rows = timed.filter(_same(timed, hops, sender, receiver))
         groups.setdefault(distance(hops, sender, receiver), []).append(rows)
     return tuple((name, Histogram.of(pa.concat_tables(groups[name]))) for name in sorted(groups))
 

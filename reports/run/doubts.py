@@ -11,6 +11,7 @@ from records.messages import Messages
 from records.run import RunInfo
 from records.summary import Summary
 from records.units import NS_PER_S
+from reports.latency.main_measure import DUE, main_measure
 from reports.network.brokers import of_kind
 from reports.network.links import link_doubts
 from reports.parts.histogram import Histogram, select
@@ -23,6 +24,11 @@ SLOW_START_S = 5
 BUSY = 0.8
 DRIFT = 1.5
 BACKLOG = 1.05
+HIDES_WAITS = (
+    "The load was closed: each producer sent as soon as its last send was answered. While a broker is slow or away, it "
+    "gets fewer messages, and no message waits to be sent: this latency hides waits. Use fixed or Poisson arrivals to "
+    "measure what a caller experiences."
+)
 CORES = ("cores", "cpu_count", "logical_cores", "cpus")
 ONE_HOST = ("processes", "containers")
 
@@ -36,6 +42,7 @@ def doubts(run: RunInfo, summary: Summary, tables: Mapping[str, pa.Table]) -> tu
         sentences.append(summary["offered_rate"]["note"])
     sentences += [
         *of_the_generator(summary),
+        *of_closed_loads(run, summary),
         *of_transactions(run),
         *of_the_machine(run, resources, load_s),
         *of_the_samples(summary),
@@ -43,7 +50,7 @@ def doubts(run: RunInfo, summary: Summary, tables: Mapping[str, pa.Table]) -> tu
         *of_slow_starts(summary["recovery"]["faults"]),
         *of_connections(summary),
         *of_time(load_s, summary["warm_up"]),
-        *of_drift(latency, load_s),
+        *of_drift(latency, load_s, main_measure(summary)),
         *of_what_was_claimed(summary, tables["paths"]),
     ]
     sentences.append(
@@ -83,6 +90,27 @@ def of_blocked_producers(summary: Summary) -> str:
         f"Producers were blocked {times}, for {total} in all and {longest} at most: {brokers} took nothing from them. "
         "A full broker blocks producers, and so does a paused broker."
     )
+
+
+def of_closed_loads(run: RunInfo, summary: Summary) -> Iterator[str]:
+    """A closed load hides waits, and its producers can outrun the consumers."""
+    if not run.is_closed:
+        return
+    yield HIDES_WAITS
+    sent, received, messages = (
+        summary["throughput"]["sent_per_s"],
+        summary["throughput"]["received_per_s"],
+        summary["messages"],
+    )
+    if not sent or received is None or not messages["sent"]:
+        return
+    owed = sent * messages["expected"] / messages["sent"]
+    if received < owed / BACKLOG:
+        yield (
+            f"Fewer messages were received ({significant(received)}/s) than sent ({significant(owed)}/s): brokers "
+            "confirmed messages faster than consumers took them, so sent → received is the age of a backlog, and grows "
+            "with the length of the run."
+        )
 
 
 def of_transactions(run: RunInfo) -> Iterator[str]:
@@ -130,7 +158,7 @@ def cores_of(run: RunInfo) -> int | None:
 
 
 def of_the_samples(summary: Summary) -> Iterator[str]:
-    latency = summary["latency_ms"].get("due_to_received")
+    latency = summary["latency_ms"].get(main_measure(summary))
     if latency is None:
         return
     if latency["negative"]:
@@ -173,9 +201,9 @@ def of_time(load_s: float, warm_up: WarmUpResult) -> Iterator[str]:
         yield f"The warm-up took {at_most} without knowing whether latency had settled: too few latencies were known."
 
 
-def of_drift(latency: pa.Table, load_s: float) -> Iterator[str]:
+def of_drift(latency: pa.Table, load_s: float, measure: str = DUE) -> Iterator[str]:
     """Compare the first third of the load with the last, outside faults."""
-    rows = select(latency, phase="load", measure="due_to_received", in_fault=False)
+    rows = select(latency, phase="load", measure=measure, in_fault=False)
     first_third, last_third = (
         Histogram.of(rows.filter(inside))
         for inside in (pc.less(rows["second"], int(load_s / 3)), pc.greater_equal(rows["second"], int(2 * load_s / 3)))

@@ -10,6 +10,7 @@ from records.summary import Summary
 from reports.clients.consumers import shares_sentences
 from reports.clients.moves import moves_sentences
 from reports.faults import probable_cause, recovery_sentences, unplanned_sentences
+from reports.latency.main_measure import DUE, main_measure
 from reports.latency.places import latency_sentence, regions_sentence
 from reports.load import connections_sentence, cost_sentence, rate_sentence, steps_sentence
 from reports.messages import destinations_sentence, fate_sentence, kinds_sentences
@@ -188,8 +189,9 @@ def _odd(summary: Summary, label: str, name: str, count: int) -> Figure:
 
 
 def _latency(summary: Summary) -> tuple[Figure, ...]:
-    latency = summary["latency_ms"].get("due_to_received", UNMEASURED)
-    note = "From the time it was due to its first receipt."
+    measure = main_measure(summary)
+    latency = summary["latency_ms"].get(measure, UNMEASURED)
+    note = f"From the time it was {'due' if measure == DUE else 'sent'} to its first receipt."
     return (
         _timed(summary, "Latency, median", "p50", latency["p50"], note),
         _timed(summary, "Latency, p99", "p99", latency["p99"], _one_in(latency, 100)),
@@ -199,7 +201,7 @@ def _latency(summary: Summary) -> tuple[Figure, ...]:
 
 def _timed(summary: Summary, label: str, name: str, value_ms: float | None, note: str) -> Figure:
     """A doubtful figure is marked. It also has its value without the generator's own delay, if that is known."""
-    reason = summary["timing"]["doubtful"].get(f"latency_ms.due_to_received.{name}")
+    reason = summary["timing"]["doubtful"].get(f"latency_ms.{main_measure(summary)}.{name}")
     note_and_doubt = f"{note} Doubtful: {reason}." if reason else note
     return Figure(label, significant(value_ms), "ms", note_and_doubt, "doubtful" if reason else "")
 

@@ -12,6 +12,7 @@ from reports.clients.moves import balance_table, moves_table
 from reports.faults import outage_chart, recovery_table, survival_charts, unplanned_bands
 from reports.inputs import Results
 from reports.latency.by_label import by_label_chart, by_label_table, has_labels
+from reports.latency.main_measure import DUE, main_measure
 from reports.latency.over_time import heatmap_chart, latency
 from reports.latency.places import paths_table, regions_table
 from reports.latency.spectrum import (
@@ -145,6 +146,7 @@ def topology_section(results: Results, load_s: float) -> Section:
 def latency_section(results: Results, behind: Backdrop) -> Section:
     """Return the section, with tables of regions, destinations and consumer classes if the run had several."""
     summary, table = results.summary, results.tables["latency"]
+    measure = main_measure(summary)
     charts = (
         spectrum_chart(
             "spectrum",
@@ -152,24 +154,26 @@ def latency_section(results: Results, behind: Backdrop) -> Section:
             by_measure(table),
             reliance_of(table, summary),
         ),
-        spectrum_chart("distance", "Latency by brokers crossed", by_distance(table)),
+        spectrum_chart("distance", "Latency by brokers crossed", by_distance(table, measure)),
         chart_over_time(
             "latency-time",
             "Latency over time",
-            "Due → received, by the second in which the message was due.",
-            latency(table, behind),
+            "Due → received, by the second in which the message was due."
+            if measure == DUE
+            else "Sent → received, by the second in which the message was sent.",
+            latency(table, behind, measure),
             NOTHING_RECEIVED,
         ),
         heatmap_chart(results, behind),
         *((by_label_chart(summary),) if has_labels(summary) else ()),
     )
-    several_regions = len({broker.region for broker in results.run.brokers}) > 1
+    several_regions = len({broker.region for broker in results.run.brokers}) > 1 and measure == DUE
     tables = (
         percentiles_table(summary),
         *((by_label_table(summary),) if has_labels(summary) else ()),
         *((regions_table(summary["regions"]),) if several_regions else ()),
         *((destinations_table(summary["destinations"]),) if summary["destinations"]["count"] > 1 else ()),
-        paths_table(results.tables["paths"], table),
+        paths_table(results.tables["paths"], table, measure),
     )
     return Section("latency", "Latency", charts, tables=tables)
 

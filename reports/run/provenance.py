@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 
-from records.arrivals import FIXED, POISSON
+from records.arrivals import CLOSED, FIXED, POISSON
 from records.run import RunInfo
 from records.summary import Summary
 from reports.parts.numbers import ABSENT, bytes_text, counted, seconds_text
@@ -48,6 +48,7 @@ def facts(run: RunInfo, summary: Summary) -> Table:
 ARRIVALS_TEXT = {
     FIXED: "fixed: sends are due at equal intervals",
     POISSON: "Poisson: sends are due at random intervals",
+    CLOSED: "closed: each producer sends as soon as its last send is answered",
 }
 CONNECTION_MODES = {"one": "one each", "per-message": "one for each message"}
 
@@ -87,7 +88,7 @@ def in_a_line(run: RunInfo, summary: Summary) -> str:
     parts = (
         f"{run.protocol} clients" + "".join(f", connections {mode}" for mode in sorted(odd)),
         f"{counted(len(run.brokers), 'broker')} as {run.runtime}",
-        "Poisson arrivals" if run.arrivals == POISSON else "",
+        {POISSON: "Poisson arrivals", CLOSED: "closed load"}.get(run.arrivals, ""),
         f"{seconds_text(lasted_s)} of load" if lasted_s else "",
         moment(summary["wall"]),
     )

@@ -44,6 +44,10 @@ public abstract class Sender implements Runnable {
     private boolean held; // it was made to wait before that
     private long roomNs; // when the in-flight window last had room again. Guarded by `open`
     private boolean complete; // no further due times will come
+    private volatile boolean closed; // nothing is due: each message is sent once the last one has its outcome
+    private long startNs; // of a closed load, and how many messages it sends; below 0: until it ends
+    private long count;
+    private volatile long endNs = Long.MAX_VALUE; // of a closed load
     private long awaitedNs; // since when an answer is awaited; 0: none is. Guarded by `open`, as its address is
     private String awaitedFrom;
     private boolean refused; // a broker refused one of its messages, and this was reported. Guarded by `open`
@@ -112,6 +116,22 @@ public abstract class Sender implements Runnable {
         due.add(times);
         complete = complete || last;
         notifyAll();
+    }
+
+    /**
+     * There will be no due times: from `startNs` on, each message is sent as soon as the last one has its final
+     * outcome. `count`: how many messages; below 0: until `endAt`.
+     */
+    public synchronized void closed(long startNs, long count) {
+        this.startNs = startNs;
+        this.count = count;
+        closed = true;
+        notifyAll();
+    }
+
+    /** No message of a closed load begins at this time or later. */
+    public void endAt(long endNs) {
+        this.endNs = endNs;
     }
 
     /** No further message is begun. */
@@ -206,20 +226,33 @@ public abstract class Sender implements Runnable {
 
     /** The next due time, or NO_TIME if no more will come. */
     private long nextDue() throws InterruptedException {
-        if (next == times.length) {
+        if (next == times.length && !closed) {
             times = nextTimes();
             next = 0;
+        }
+        if (closed) {
+            return nextClosed();
         }
         return times.length == 0 || stopping ? Rows.NO_TIME : times[next];
     }
 
     private long[] nextTimes() throws InterruptedException {
         synchronized (this) {
-            while (due.isEmpty() && !complete && !stopping) {
+            while (due.isEmpty() && !complete && !stopping && !closed) {
                 wait();
             }
             return due.isEmpty() || stopping ? new long[0] : due.remove();
         }
+    }
+
+    /** When the next message of a closed load may be sent, or NO_TIME if no more will come. */
+    private long nextClosed() throws InterruptedException {
+        waitForRoom();
+        long fromNs;
+        synchronized (open) {
+            fromNs = Math.max(startNs, roomNs);
+        }
+        return stopping || begun == count || fromNs >= endNs ? Rows.NO_TIME : fromNs;
     }
 
     /** Wait until then at once; a stop ends the wait: steps would cost a thousand senders a core. */

@@ -5,6 +5,7 @@ The other protocols' connections are held to the same in tests/drivers/conforman
 
 import time
 from collections import Counter, defaultdict
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from drivers.jvm.vm import java_class
 from harness.java_parts import find_java_parts
 from records.message_properties import MessageProperties
 from records.selectors import parse
+from records.send_schedule import ClosedSchedule
 from tests.drivers.conformance.stages import queue, topic
 from tests.drivers.java_bench import BROKER, RUN, Bench, Producing, bench_on, check_kept, every_ms
 from tests.support.loads import Load
@@ -92,6 +94,30 @@ def test_a_schedule_is_kept_in_the_jvm_and_every_message_recorded(bench: Bench, 
     until(lambda: bench.statistics.receipts == 300 and bench.statistics.settled == 300)
     assert bench.statistics.begun == 300
     check_kept(bench.tables(), schedule, orders, durable=durable, hops=None)
+
+
+def test_a_closed_producer_sends_once_per_answer(bench: Bench) -> None:
+    """Each message may be sent from the moment of the answer to the one before it, and is sent then."""
+    producer = bench.opened().producer(queue("closed"), ProducerSettings(body_bytes=64, in_flight=1), run=RUN)
+    schedule = ClosedSchedule(time.perf_counter_ns(), 1.0, count=100)
+    assert producer.keep(schedule, Producing()) == 100
+    until(lambda: bench.statistics.settled == 100)
+    rows = bench.tables()["sends"]
+    assert [row["seq"] for row in rows] == list(range(100))
+    assert all(row["settled_ns"] <= later["sent_ns"] for row, later in pairwise(rows))
+    assert all(row["settled_ns"] <= later["due_ns"] <= later["sent_ns"] for row, later in pairwise(rows))
+    assert not any(row["blocked"] for row in rows)
+
+
+def test_a_closed_producer_ends_with_the_load(bench: Bench) -> None:
+    ends_ns = time.perf_counter_ns() + 500_000_000
+    schedule = ClosedSchedule(time.perf_counter_ns(), 1.0, ends_ns=ends_ns)
+    producer = bench.opened().producer(queue("ends"), ProducerSettings(body_bytes=64, in_flight=1), run=RUN)
+    sent = producer.keep(schedule, Producing())
+    until(lambda: bench.statistics.settled == sent)
+    assert sent > 1
+    assert all(row["due_ns"] < ends_ns for row in bench.tables()["sends"])
+    assert schedule.due_ns(producer.begun) is None  # nobody reports it as ended early
 
 
 def test_a_wrong_password_ends_the_client_at_once(bench: Bench) -> None:

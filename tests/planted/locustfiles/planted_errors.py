@@ -4,6 +4,7 @@ Asks: does the run say what went wrong, and nothing else?
 """
 
 import os
+import threading
 import time
 from collections.abc import Callable
 from itertools import count
@@ -53,6 +54,16 @@ def refuse_and_store(network: MemoryNetwork, member: Member, message: Outgoing) 
         network._store(member, message)
     else:
         accept(network, member, message)
+
+
+def accept_late(network: MemoryNetwork, member: Member, message: Outgoing) -> None:
+    """A message is stored and answered after `SLOW_S`."""
+
+    def late() -> None:
+        with network._changed:
+            accept(network, member, message)
+
+    threading.Timer(SLOW_S, late).start()
 
 
 def heard_by(change: Callable[[OnDelivery], OnDelivery]) -> Callable[..., int]:
@@ -107,6 +118,7 @@ CHANGES: dict[str, list[tuple[type, str, Callable[..., object]]]] = {
     "all swallowed": [(MemoryNetwork, "_store", swallow(1_000))],
     "60 % swallowed": [(MemoryNetwork, "_store", swallow(600))],
     "refused and stored": [(MemoryNetwork, "_accept", refuse_and_store)],
+    "slow answers": [(MemoryNetwork, "_accept", accept_late)],
     "repeated": [(MemoryConnection, "subscribe", heard_by(repeated))],
     "a deaf subscriber": [(MemoryConnection, "subscribe", heard_by(deaf))],
     "a drain without time": [(MemoryConnection, "subscribe", heard_by(slow))],

@@ -1,0 +1,22 @@
+"""The latency that a report shows first: from due to received, or from sent to received after a closed load."""
+
+from records.latency import MEASURES
+from records.summary import Summary
+
+DUE, SENT = "due_to_received", "sent_to_received"
+
+
+def main_measure(summary: Summary) -> str:
+    """Return the measure of `records.latency.MEASURES` that charts and sentences are about."""
+    measured = summary["latency_ms"]
+    return SENT if DUE not in measured and SENT in measured else DUE
+
+
+def words_of(measure: str) -> str:
+    """``due → received``"""
+    return MEASURES[measure].column
+
+
+def since(measure: str) -> str:
+    """Return the beginning of the measure in a sentence: ``they were due``."""
+    return "they were due" if measure == DUE else "they were sent"

@@ -1,0 +1,151 @@
+"""Checks ``--closed``: which loads can be closed, and that figures from due times cannot be checked then."""
+
+from argparse import ArgumentParser
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from brokerbench import ConsumerUser, Hold, ProducerUser, Scenario, Search, no_acked_send_lost, none_withheld
+from harness.checks import parse_check
+from harness.options.arguments import add_arguments
+from harness.options.plan import Plan, expected_messages, make
+from harness.options.run_options import read
+from harness.options.user_settings import remember, restore
+from records.arrivals import CLOSED
+from records.errors import UserError
+
+NO_DUE_TIMES = "messages of a closed load have no due times, so it has no such figure"
+
+
+class Orders(ProducerUser):
+    fixed_count, sends_per_second = 4, 10
+    group, destination = "producers", "queue://orders"
+
+
+class Transactions(Orders):
+    transaction_size = 5
+
+
+class OneWay(Orders):
+    durable = False
+
+
+class Closed(Orders):
+    arrivals = CLOSED
+    destination = "queue://others"
+
+
+class Consumer(ConsumerUser):
+    group, destination = "consumers", "queue://orders"
+
+
+class OfOthers(ConsumerUser):
+    group, destination = "consumers", "queue://others"
+
+
+@pytest.fixture(autouse=True)
+def unchanged() -> Iterator[None]:
+    """Restore the user classes, whose settings the options change."""
+    scenario = Scenario((Orders, Transactions, OneWay, Closed, Consumer, OfOthers), "mesh", Hold(for_s=30), ())
+    own = remember(scenario)
+    yield
+    restore(own)
+
+
+def planned(*words: str, users: Any = (Orders, Consumer), load: Any = None, checks: Any = ()) -> Plan:
+    scenario = Scenario(users, "mesh", load or Hold(for_s=30), (no_acked_send_lost(), *checks))
+    parser = ArgumentParser()
+    add_arguments(parser, scenario)
+    options = parser.parse_args(["--runtime", "memory", "--protocol", "memory", *words])
+    return make(scenario, read(options, scenario, None))
+
+
+@pytest.mark.parametrize("words", [("--closed",), ("--arrivals", CLOSED)])
+def test_a_closed_load_has_neither_rate_nor_limit(words: tuple[str, ...]) -> None:
+    plan = planned(*words)
+    settings = plan.info.users[0].settings
+    assert settings["arrivals"] == plan.info.arrivals == plan.info.options["arrivals"] == CLOSED
+    assert plan.info.is_closed
+    assert {"sends_per_second", "in_flight"}.isdisjoint(settings)
+    assert expected_messages(plan) is None
+
+
+def test_a_closed_producer_has_one_send_in_flight() -> None:
+    planned("--closed")
+    assert Orders.producer_settings().in_flight == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "error"),
+    [
+        (("--arrivals", "poisson"), "--closed --arrivals poisson: both set when producers send; leave one of them out"),
+        (
+            ("--rate", "100"),
+            "--closed: a closed load has no rate: it sends as fast as it is answered; leave --rate out",
+        ),
+        (("--rate", "Orders=100"), "--closed: a closed load has no rate"),
+        (("--rate", "100,200@10s"), "--closed: a load in 2 steps sets the rate, and a closed load has none"),
+        (("--rate", "search"), "--closed: a search for the highest rate sets the rate"),
+        (("--in-flight", "5"), "--closed: each producer of a closed load has one send in flight; leave --in-flight 5"),
+        (("--transaction-size", "5"), "--closed: Orders sends 5 messages per transaction"),
+        (("--check", "latency_ms.due_to_received.p99 < 50"), f"'latency_ms.due_to_received.p99 < 50': {NO_DUE_TIMES}"),
+        (("--check", "latency_ms.due_to_received.p99{Consumer} < 50"), NO_DUE_TIMES),
+        (("--check", "throughput.due_per_s > 1"), NO_DUE_TIMES),
+        (("--check", "messages.withheld == 0"), NO_DUE_TIMES),
+        (("--check", "destinations.first_ms.max < 9"), NO_DUE_TIMES),
+        (
+            ("--abort-on", "messages.failed > 0; latency_ms.due_to_received.p99 > 500 for 10s"),
+            f"--abort-on 'latency_ms.due_to_received.p99 > 500 for 10s': {NO_DUE_TIMES}",
+        ),
+    ],
+)
+def test_other_loads_and_due_figures_are_rejected(words: tuple[str, ...], error: str) -> None:
+    with pytest.raises(UserError) as caught:
+        planned("--closed", *words)
+    assert error in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("users", "error"),
+    [
+        ((Transactions, Consumer), "--closed: Transactions sends 5 messages per transaction"),
+        ((OneWay, Consumer), "--closed: OneWay sends non-durable messages, which no broker answers"),
+    ],
+)
+def test_sends_without_own_answers_are_rejected(users: Any, error: str) -> None:
+    with pytest.raises(UserError) as caught:
+        planned("--closed", users=users)
+    assert error in str(caught.value)
+
+
+def test_one_closed_class_of_two_is_rejected() -> None:
+    with pytest.raises(UserError, match="either all producer classes of a run are closed or none"):
+        planned(users=(Orders, Closed, Consumer, OfOthers))
+    assert planned(users=(Closed, OfOthers)).info.is_closed
+
+
+def test_a_scenario_that_searches_is_rejected() -> None:
+    with pytest.raises(UserError, match="a search for the highest rate sets the rate"):
+        planned("--closed", load=Search())
+
+
+def test_a_scenarios_due_check_is_rejected() -> None:
+    check = parse_check("latency_ms.due_to_received.p99 < 50", name="fast")
+    assert planned(checks=(check,)).info.checks[-1] == check
+    with pytest.raises(UserError, match=r"check 'fast' on latency_ms.*: messages of a closed load"):
+        planned("--closed", checks=(check,))
+
+
+def test_none_withheld_is_left_out() -> None:
+    """Nothing is due, so the check would hold without saying anything."""
+    assert [check.metric for check in planned(checks=(none_withheld(),)).info.checks][-1] == "messages.withheld"
+    assert [check.metric for check in planned("--closed", checks=(none_withheld(),)).info.checks] == ["messages.lost"]
+
+
+def test_figures_that_do_not_need_due_times_can_be_checked() -> None:
+    metric = "latency_ms.sent_to_received.p99"
+    plan = planned("--closed", "--check", f"{metric} < 50", "--abort-on", "latency_ms.sent_to_settled.p99 > 500")
+    assert plan.info.checks[-1].metric == metric
+    assert [condition.figure for condition in plan.abort_on] == ["latency_ms.sent_to_settled.p99"]
