@@ -235,7 +235,6 @@ def make(scenario: Scenario, options: Options) -> Plan:
             place_refusals(scenario, consuming, options),
         )
     )
-    abort_on = _abort_on(options, producing, (*checks, *premises))
     exchanges = exchanges_of(meetings(scenario.users, routes), Spoken.parse(options.protocol))
     roles = tuple(dict.fromkeys((exchange.producers, exchange.consumers) for exchange in exchanges))
     info = replace(
@@ -260,7 +259,7 @@ def make(scenario: Scenario, options: Options) -> Plan:
         faults=faults,
         info=info,
         after_faults_s=after_faults_s,
-        abort_on=abort_on,
+        abort_on=_abort_on(options, producing, (*checks, *premises)),
     )
 
 

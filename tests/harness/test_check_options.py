@@ -6,7 +6,7 @@ from analysis.run.checks import evaluate
 from harness.checks import parse_checks
 from records.checks import Check
 from records.errors import UserError
-from records.figures import FAULTS, MIRROR, MORE_CLIENTS, NEEDS, REGIONS, REPLIES, STEPS, Need
+from records.figures import FAULTS, MIRROR, MORE_CLIENTS, NEEDS, REGIONS, REPLIES, SCHEDULE, STEPS, Need
 from records.messages import KINDS
 from records.summary import FIGURES
 
@@ -14,7 +14,7 @@ from records.summary import FIGURES
 def test_each_sign_is_a_check_by_the_text_as_its_name() -> None:
     p99 = "latency_ms.due_to_received.p99"
     text = f"{p99} < 50; {p99}<=50;{p99} > 1;{p99} >= 1 ; messages.lost == 0"
-    assert parse_checks(text, present=()) == (
+    assert parse_checks(text, present=(SCHEDULE,)) == (
         Check(f"{p99} < 50", p99, below=50),
         Check(f"{p99}<=50", p99, at_most=50),
         Check(f"{p99} > 1", p99, above=1),
@@ -26,7 +26,7 @@ def test_each_sign_is_a_check_by_the_text_as_its_name() -> None:
 def test_a_label_in_braces_names_a_consumer_class_or_a_destination() -> None:
     p99 = "latency_ms.due_to_received.p99"
     text = f"{p99}{{OrderConsumer}} < 50; {p99}{{queue://orders}} < 80"
-    assert parse_checks(text, present=()) == (
+    assert parse_checks(text, present=(SCHEDULE,)) == (
         Check(f"{p99}{{OrderConsumer}} < 50", f"{p99}{{OrderConsumer}}", below=50),
         Check(f"{p99}{{queue://orders}} < 80", f"{p99}{{queue://orders}}", below=80),
     )
@@ -55,7 +55,7 @@ def test_a_whole_number_stays_whole(number: str, written: str) -> None:
 
 def test_figures_of_rebalance_need_no_fault_unless_they_are_about_settling() -> None:
     text = "rebalance.moves_per_client.max <= 2; rebalance.at_end.jain > 0.9"
-    assert [check.metric for check in parse_checks(text, present=())] == [
+    assert [check.metric for check in parse_checks(text, present=(SCHEDULE,))] == [
         "rebalance.moves_per_client.max",
         "rebalance.at_end.jain",
     ]
@@ -73,7 +73,7 @@ def test_figures_of_rebalance_need_no_fault_unless_they_are_about_settling() -> 
     ],
 )
 def test_a_figure_needs_nothing_but_what_its_run_has(text: str, need: Need) -> None:
-    assert [check.name for check in parse_checks(text, present={need})] == [text]
+    assert [check.name for check in parse_checks(text, present={need, SCHEDULE})] == [text]
     with pytest.raises(UserError, match="figure"):
         parse_checks(text, present={*NEEDS} - {need})
 
