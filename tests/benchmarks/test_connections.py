@@ -1,4 +1,4 @@
-"""Checks that the lag of a thousand connections counts only messages that were due once all of them sent."""
+"""Checks that the lag of a thousand connections counts only messages due after all of them had begun to send."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Checks what the benchmark of pacing makes of a run's events, of the bare loop's times, and of the aims."""
+"""Checks how the pacing benchmark evaluates a run's events, the bare loop's times and the aims."""
 
 import time
 from dataclasses import replace
@@ -30,14 +30,14 @@ ONE = Measured((0.1, 0.5, 0.9), (0.05, 0.4, 0.6), (1.0, 2.0, 3.0), 1_000, 1_000)
 
 
 def paced(folder: Path) -> RunDirectory:
-    """100 messages in a load of 1 s, each 2 ms later than it was ready, received 5 ms after; more before and after."""
+    """Return 100 messages in a load of 1 s, each sent 2 ms late and received 5 ms later; more before and after."""
     directory = RunDirectory.create(folder, "run")
     phases = Phases(0, S, 2 * S, 3 * S, 4 * S)
     directory.write_run(RunInfo("run", "paced", "single", "memory", "memory", phases=phases, warnings=("others",)))
     recorder = Recorder(directory, "master")
     for seq in range(300):
         due_ns = seq * 10 * MS
-        ready_ns = due_ns + 50 * MS  # until then a broker kept it waiting
+        ready_ns = due_ns + 50 * MS  # until then a broker blocked it
         sent_ns = ready_ns + (2 * MS if 100 <= seq < 200 else 900 * MS)
         recorder.send(1, seq, 1, "queue://paced", "a", due_ns, ready_ns, sent_ns, None, "unconfirmed", 64, False)
         recorder.receipt(7, "paced", 1, seq, 1, "queue://paced", "a", sent_ns + 5 * MS, False, "intact", 0)
@@ -102,5 +102,5 @@ def test_the_bare_loop_wakes_at_its_rate_and_never_early_until_it_is_told_to_end
         time.sleep(0.5)
         ended_ns = time.perf_counter_ns()
     late_ms = lateness_ms(times, began_ns, ended_ns)
-    assert len(late_ms) in (49, 50, 51), "by this process's clock, which is that of Java"
+    assert len(late_ms) in (49, 50, 51), "by this process's clock, which Java uses too"
     assert late_ms.min() >= 0

@@ -1,4 +1,4 @@
-"""Checks that benchmarks find the run that they made, and tell why one could not be made."""
+"""Checks that benchmarks find the run that they made, and report why a run could not be made."""
 
 from pathlib import Path
 

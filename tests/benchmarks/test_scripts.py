@@ -1,4 +1,4 @@
-"""Checks that each benchmark has help, refuses a wrong argument in one sentence, and still runs, at a small size."""
+"""Checks that each benchmark has help, rejects an invalid argument in one sentence, and runs at a small size."""
 
 import os
 import subprocess
@@ -59,12 +59,12 @@ WRONG = {
     "stomp_users": ("recorded uri 5 durable fast", "argument RATE: 'fast' is no number of at least 0: give one"),
     "sync_cost": ("always", "argument WHAT: 'always' is none of periodic, never, NIO, ASYNCIO: give one of them"),
 }
-"""By script: arguments of which one is wrong, and how the refusal begins."""
+"""Arguments with one mistake, and the beginning of the error, by script."""
 
 
 @dataclass(frozen=True)
 class Trial:
-    """``expected``: what is in the output."""
+    """A run of a benchmark. ``expected``: a part of the output."""
 
     arguments: tuple[str, ...]
     expected: str

@@ -24,7 +24,7 @@ HERE, ENOUGH_S, QUIET_S = "127.0.0.1", 10.0, 1.0
 
 @dataclass
 class Master:
-    """A master that sends a password to each peer from which a message arrives."""
+    """A master that sends a password to each peer that sends it a message."""
 
     port: int = 0
     received: list[str] = field(default_factory=list)
@@ -50,7 +50,7 @@ def master() -> Iterator[Master]:
 
 
 def answer_to(worker: zmqrpc.Client, timeout_s: float) -> str | None:
-    """What the master sends to a peer that says that it is a ready worker; None if nothing comes in time."""
+    """Return the master's reply to a peer that claims to be a ready worker; None if there is no reply in time."""
     worker.send(Message("client_ready", "2.47.0", "peer"))
     with gevent.Timeout(timeout_s, False):
         return str(worker.recv().data)
@@ -73,7 +73,7 @@ def test_a_worker_with_the_secret_gets_answers(master: Master) -> None:
 
 
 def test_a_plain_peer_gets_nothing(master: Master) -> None:
-    """It is what Locust's own workers are."""
+    """Locust's own workers are plain peers."""
     peer = zmqrpc.Client(HERE, master.port, "plain")
     assert answer_to(peer, QUIET_S) is None
     peer.close(linger=0)
@@ -98,7 +98,7 @@ def test_knowing_the_masters_public_key_is_not_enough(master: Master) -> None:
 
 
 def test_a_plain_master_is_no_master() -> None:
-    """A worker tells it nothing, and counts the handshake as failed."""
+    """A worker sends it nothing, and counts the handshake as failed."""
     rogue = zmqrpc.Server(HERE, free_port())
     with worker_with(SECRET, rogue.port) as (worker, handshakes):
         assert answer_to(worker, QUIET_S) is None
@@ -126,7 +126,7 @@ def test_recorded_bytes_are_unreadable_and_useless(master: Master) -> None:
 
 @contextmanager
 def recorder_before(port: int) -> Iterator[tuple[int, bytearray, bytearray]]:
-    """A relay to a port, with the bytes of one connection in each direction."""
+    """Provide a relay to a port that records one connection's bytes in each direction."""
     sent, received = bytearray(), bytearray()
     with closing(socket.create_server((HERE, 0))) as listener:
 
@@ -156,7 +156,7 @@ def test_a_taken_port_is_an_error(master: Master) -> None:
 
 
 def test_a_master_listens_again_on_its_port() -> None:
-    """Locust closes and opens its socket if the channel breaks; workers only know the first port."""
+    """Locust closes and reopens its socket if the channel breaks. Workers only know the first port."""
     first = MasterSocket(HERE, ANY_PORT, keys=SECRET, refused=lambda _: None)
     first.close(linger=0)
     gevent.sleep(0.1)

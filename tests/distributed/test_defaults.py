@@ -1,4 +1,4 @@
-"""Checks where Locust listens by default, and that what the user names is kept."""
+"""Checks where Locust listens by default, and that the user's addresses are kept."""
 
 import pytest
 from locust.argument_parser import get_empty_argument_parser, setup_parser_arguments
@@ -32,7 +32,7 @@ def test_addresses_that_the_user_names_are_kept(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_worker_that_the_user_asked_for_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Locust sets the same option in a process that it forks; such a worker has the secret already."""
+    """Locust sets the same option in a process that it forks, but that worker already has the secret."""
     assert not parsed()["worker"]
     assert parsed("--worker")["worker"] == ASKED
     monkeypatch.setenv("LOCUST_MODE_WORKER", "true")

@@ -1,4 +1,4 @@
-"""Checks that a worker that connects after its master's run began has no part in it."""
+"""Checks that a worker that connects after the start of its master's run takes no part in it."""
 
 from argparse import Namespace
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ def master(monkeypatch: pytest.MonkeyPatch) -> Iterator[SecuredMaster]:
 
 
 def answer_to(master: SecuredMaster, identity: str) -> str:
-    """The type of the message that a ready worker gets."""
+    """Return the type of the message that a ready worker gets."""
     worker = WorkerSocket(HERE, master.server.port, identity, keys=KEYS, handshake=lambda _: None)
     worker.send(Message("client_ready", -1, identity))
     with gevent.Timeout(ENOUGH_S):

@@ -32,8 +32,10 @@ Commands = dict[Listening, str]
 
 
 def test_two_runs_at_once_listen_on_loopback_only(tmp_path: Path) -> None:
-    """Both pass, each with its own workers, though a plain worker tries to join each. One has proxies and Classic
-    brokers, the other has Artemis brokers."""
+    """Both pass with their own workers, although a plain worker tries to join each.
+
+    One run has proxies and Classic brokers, the other has Artemis brokers.
+    """
     (tmp_path / "one").mkdir()
     (tmp_path / "two").mkdir()
     runs = [
@@ -65,7 +67,7 @@ def is_loopback(text: str) -> bool:
 
 
 def answer_to_a_rogue_worker(port: int) -> object:
-    """What a master sends to Locust's own worker that says that it is ready; None if nothing comes."""
+    """Return the master's reply to a ready worker of plain Locust; None if there is no reply."""
     peer = zmqrpc.Client("127.0.0.1", port, "rogue")
     peer.send(Message("client_ready", "2.47.0", "rogue"))
     answer = None
@@ -81,10 +83,10 @@ def ports_of(pid: int) -> list[int]:
 
 @contextmanager
 def listening_of(runs: list[LocustRun]) -> Iterator[Commands]:
-    """The listening sockets of all processes of these runs, until the context ends.
+    """Collect the listening sockets of all processes of these runs, until the context ends.
 
     A socket counts once it has listened for a second. ActiveMQ's ``IdGenerator``, which Artemis uses for OpenWire too,
-    binds a socket to every interface for 100 ms and never accepts on it: its port becomes a part of the broker's ids.
+    binds a socket to every interface for 100 ms and never accepts on it: its port becomes part of the broker's ids.
     A resolver's UDP socket has no peer for an instant.
     """
     seen: Commands = {}

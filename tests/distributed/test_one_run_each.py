@@ -1,4 +1,4 @@
-"""Checks that a worker belongs to one run, and that a run which cannot listen says why in one sentence."""
+"""Checks that a worker belongs to one run, and that a run that cannot listen reports the cause in one sentence."""
 
 import re
 import signal
@@ -54,7 +54,7 @@ def test_master_and_worker_need_a_secret(tmp_path: Path) -> None:
 
 
 def test_a_worker_of_another_run_is_refused(tmp_path: Path) -> None:
-    """Both sides say so, and the master goes on waiting for its own worker."""
+    """Both sides report it, and the master continues to wait for its own worker."""
     port = str(free_port())
     master = LocustRun(STEADY, "--master", "--master-bind-port", port, runs=tmp_path / "runs", env=OURS)
     master.wait_for("Starting Locust")

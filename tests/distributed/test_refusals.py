@@ -1,4 +1,4 @@
-"""Checks which workers are refused in a distributed run, at the master and at the worker, without a real channel."""
+"""Checks which workers a distributed run rejects, at the master and at the worker, without a real channel."""
 
 import importlib.util
 import re
@@ -28,7 +28,7 @@ WORKER = "worker-of-a-test"
 
 
 class Channel:
-    """A master's runner that knows one worker, and a worker's, which answers by ``answer`` at once."""
+    """The runner of a master with one worker, and that worker's runner, which replies with ``answer`` at once."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ def equipment(folder: Path, protocol: str = "stomp", address: str = "127.0.0.1:1
 
 
 def refusal_of(answer: dict[str, str], folder: Path) -> tuple[str, Channel]:
-    """The master's error if a worker answers ``answer`` while it is equipped."""
+    """Return the master's error if a worker replies ``answer`` during setup."""
     answers = {"bb_clock": ("bb_clock", {"at_ns": 0}), "bb_equip": ("bb_equipped", answer)}
     channel = Channel(lambda name, _: answers.get(name))
     with pytest.raises(UserError) as refused:
@@ -117,7 +117,7 @@ def user_class(name: str, kind: type = ProducerUser, **settings: object) -> type
 
 
 def answer_of_a_worker(folder: Path, masters: Sequence[type], workers: Sequence[type]) -> str:
-    """Why it takes no part in the run of a master with other user classes; '' if it does. No broker has to be there."""
+    """Return why a worker rejects a master with other user classes; '' if it takes part. Needs no broker."""
     equipped = equipment(folder)
     network = replace(equipped.network, broker_names={})
     asked: list[Any] = []
@@ -147,7 +147,7 @@ NEXT_STEP = "; give both the same locustfile and the same environment"
     ],
 )
 def test_a_worker_with_other_user_classes_is_refused(tmp_path: Path, own: Sequence[type], refusal: str) -> None:
-    """A run records the master's settings: what a worker did by its own would pass for them."""
+    """A run records the master's settings, so a worker with other settings would be recorded with the master's."""
     answer = answer_of_a_worker(tmp_path, [user_class("Orders")], own)
     assert answer.startswith(refusal)
     assert answer.endswith(NEXT_STEP)
@@ -168,7 +168,7 @@ def test_the_same_locustfile_in_another_folder_is_no_reason_to_refuse(tmp_path: 
 
 
 def class_of_file(folder: Path, body: str) -> type:
-    """The class of a locustfile with a method of its own."""
+    """Return the class in a locustfile whose method has this body."""
     folder.mkdir()
     path = folder / "orders.py"
     path.write_text(

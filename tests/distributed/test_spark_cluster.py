@@ -28,7 +28,10 @@ PASS = 0
 FROM_ARCHIVE = "imported from the archive"
 ANALYSE = (sys.executable, "-c", "from brokerbench.cli import main; main()", "analyse")
 SUBMIT = (str(SPARK / "bin" / "spark-submit"),)
-NO_OTHER_FILE_SYSTEM = ("--conf", "spark.hadoop.fs.defaultFS=hdfs://127.0.0.1:1")  # as YARN has HDFS; nobody is there
+NO_OTHER_FILE_SYSTEM = (
+    "--conf",
+    "spark.hadoop.fs.defaultFS=hdfs://127.0.0.1:1",
+)  # like HDFS on YARN; nothing listens there
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +44,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkCluster]:
 
 @pytest.fixture(scope="module")
 def analysed_here(tmp_path_factory: pytest.TempPathFactory, cluster: SparkCluster) -> dict[str, Any]:
-    """The summary of the planted run as this machine alone computes it."""
+    """Return the summary of the planted run, computed on this machine alone."""
     directory = make(tmp_path_factory.mktemp("here"), healthy)
     return _summary(directory, cluster, [*ANALYSE, str(directory.path)])
 
@@ -69,7 +72,7 @@ def _run(
     )
 
 
-@pytest.mark.nightly  # the test below has the cluster's workers too
+@pytest.mark.nightly  # the test below covers the cluster's workers too
 def test_a_cluster_of_two_workers_gives_the_same_summary_as_this_machine_alone(
     cluster: SparkCluster, analysed_here: dict[str, Any], tmp_path: Path
 ) -> None:
@@ -79,7 +82,7 @@ def test_a_cluster_of_two_workers_gives_the_same_summary_as_this_machine_alone(
     assert _summary(directory, cluster, command) == analysed_here
     (added,) = {
         frozenset(cluster.applications(name) - earlier) for name, earlier in zip(WORKERS, before, strict=True)
-    }  # the same ones on both workers
+    }  # the same cores on both workers
     assert len(added) == 1
 
 
@@ -87,7 +90,7 @@ def test_a_cluster_of_two_workers_gives_the_same_summary_as_this_machine_alone(
 def test_spark_submit_takes_the_analysis_as_a_script_and_an_archive(
     cluster: SparkCluster, analysed_here: dict[str, Any], tmp_path: Path
 ) -> None:
-    """Nothing else of the project is there, and the cluster's own file system is another than the run's."""
+    """No other file of the project is there, and the cluster's default file system is not the run's."""
     directory = make(tmp_path, healthy)
     alone = tmp_path / "alone"
     alone.mkdir()
@@ -101,7 +104,7 @@ def test_spark_submit_takes_the_analysis_as_a_script_and_an_archive(
 
 
 def _archive(folder: Path) -> Path:
-    """What docs/running.md has `git archive` make of the commit: of the files as they are now."""
+    """Make the archive that docs/running.md makes by `git archive`, but of the current files."""
     for package in ("analysis", "records"):
         shutil.copytree(REPOSITORY / package, folder / "packed" / package, ignore=shutil.ignore_patterns("__pycache__"))
     with (folder / "packed" / "analysis" / "__init__.py").open("a") as package:
@@ -109,9 +112,9 @@ def _archive(folder: Path) -> Path:
     return Path(shutil.make_archive(str(folder / "brokerbench"), "zip", folder / "packed"))
 
 
-@pytest.mark.nightly  # Spark's own word: it changes with Spark alone
+@pytest.mark.nightly  # Spark's own message: only a new Spark changes it
 def test_a_standalone_cluster_takes_no_driver_in_python(cluster: SparkCluster, tmp_path: Path) -> None:
-    """docs/running.md says so. Should Spark learn it, the docs and the test above are to have it."""
+    """docs/running.md says so. If Spark adds it, the docs and the test above must cover it."""
     jobs = str(REPOSITORY / "analysis" / "jobs.py")
     process = _run([*SUBMIT, "--master", cluster.url, "--deploy-mode", "cluster", jobs, "run"], cluster, cwd=tmp_path)
     assert process.returncode != PASS
@@ -122,7 +125,7 @@ def test_a_standalone_cluster_takes_no_driver_in_python(cluster: SparkCluster, t
 def test_workers_without_shared_disk_analyse_s3_run(
     cluster: SparkCluster, analysed_here: dict[str, Any], tmp_path: Path
 ) -> None:
-    """The run is only in S3, and only the driver's environment has credentials. Denied access is one line."""
+    """The run is only in S3, and only the driver's environment has credentials. Denied access gives one line."""
     directory = make(tmp_path / "recorded", healthy)
     seal(directory)
     hadoop = re.search(r"hadoop-client-api-(\S+)\.jar", " ".join(file.name for file in SPARK.glob("jars/*")))

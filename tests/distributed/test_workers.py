@@ -45,7 +45,7 @@ def test_steady_passes_with_two_forked_workers_and_the_rows_of_both_count(topolo
 
 
 def without_the_sends_of_worker_2(run: Path, remaining: int, gone: int) -> None:
-    """The sealed file is deleted, and the run analysed once more: it is invalid, and says whose rows are missing."""
+    """Delete the sealed file and analyze the run again: it is invalid, and reports whose rows are missing."""
     (run / "events" / "sends" / "worker-2.parquet").unlink()
     brokerbench = str(Path(sys.executable).with_name("brokerbench"))
     for command, status in (("analyse", 3), ("report", 0)):
@@ -70,9 +70,9 @@ def lan() -> Iterator[Bridged]:
 def start(
     lan: Bridged, tmp_path: Path, *arguments: str, near_tree: Path = REPOSITORY
 ) -> tuple[LocustRun, list[LocustRun]]:
-    """A master on this machine, and a worker on each other host. The second does not see the folder of runs.
+    """Start a master on this machine and a worker on each other host. The second worker does not see the run folder.
 
-    ``near_tree``: the clone that the first one runs.
+    ``near_tree``: the clone that the first worker runs.
     """
     runs, port = tmp_path / "runs", str(free_port())
     runs.mkdir()
@@ -90,9 +90,9 @@ def start(
     ]
 
 
-@pytest.mark.nightly  # records/test_gathering.py has rows of a worker that does not see the folder
+@pytest.mark.nightly  # records/test_gathering.py covers the rows of a worker that does not see the folder
 def test_workers_on_other_hosts_make_one_run_whether_or_not_they_see_its_folder(lan: Bridged, tmp_path: Path) -> None:
-    """Each is in a network namespace of its own, from where only the address that brokers are bound to is reached."""
+    """Each worker is in a separate network namespace, which reaches only the brokers' bind address."""
     master, workers = start(lan, tmp_path, "--topology", CLASSIC, *QUICK, "--bind-host", lan.address)
     outcome = master.outcome()
     for worker in workers:
@@ -110,7 +110,7 @@ def test_workers_on_other_hosts_make_one_run_whether_or_not_they_see_its_folder(
 
 
 def test_unusable_workers_are_rejected_and_nothing_is_left(lan: Bridged, tmp_path: Path) -> None:
-    """One worker runs a clone in which a line was changed, the other cannot reach brokers that listen on loopback."""
+    """One worker runs a clone with a changed line, the other cannot reach brokers that listen on loopback."""
     changed = tmp_path / "clone"
     for room in ("records", "topologies", "drivers", "harness", "brokerbench", "scenarios"):
         shutil.copytree(REPOSITORY / room, changed / room)

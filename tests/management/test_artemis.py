@@ -1,4 +1,4 @@
-"""Checks how the management data of Artemis brokers is read, by shortened replies of 2.44.0."""
+"""Checks how the management data of Artemis brokers is read, with shortened replies of 2.44.0."""
 
 import json
 from collections.abc import Mapping
@@ -185,7 +185,7 @@ def test_a_body_that_came_by_amqp_is_bytes_again(body: bytes) -> None:
 
 
 class Pages:
-    """An agent of a broker with one queue, which shows these messages by pages."""
+    """The agent of a broker with one queue, which shows these messages in pages."""
 
     broker = calls_itself = "broker-1"
 
@@ -235,7 +235,7 @@ def test_ends_are_read_off_queues_that_somebody_reads() -> None:
 
 
 def test_a_link_to_a_router_is_proven_by_the_broker_that_opened_it() -> None:
-    """A router cannot be asked."""
+    """A router has no management agent."""
     link = BrokerConnection(ONE, Router("router", waypoints=("q",)), peers=(AddressMatch("q"),))
     assert missing(link, {"broker-1": end(connected=(link.name,))}) == ()
     assert missing(link, {"broker-1": end()}) == ("broker-1 is not connected to router",)

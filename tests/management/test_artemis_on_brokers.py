@@ -1,4 +1,4 @@
-"""Checks that real Artemis brokers start from the rendered files and show what the management code reads."""
+"""Checks that real Artemis brokers start from the rendered files and provide the data for management."""
 
 import json
 import os
@@ -93,8 +93,8 @@ def test_what_lies_on_a_queue_is_shown_with_the_identity_of_its_message(brokers:
         shown[:] = browser.browse(left_endpoint, brokers.credentials(), "kept", timeout_s=60)
         return len(shown) == 3
 
-    until(is_shown)  # the broker answers the sender before it has put the message where it is shown
-    # Their order is not promised: seen out of it once, on a busy machine, on their way into the queue.
+    until(is_shown)  # the broker replies to the sender before the message is visible
+    # Their order is not guaranteed: on a busy machine they were once out of order.
     assert sorted(identity.read(message.body, RUN).seq for message in shown) == [0, 1, 2]
     assert all(message.age_ns is not None and message.age_ns < 60 * 10**9 for message in shown)
     sender.close()
@@ -137,7 +137,7 @@ def test_messages_reach_only_predicted_brokers(entry: str, tmp_path_factory: pyt
     for runtime in started(topology, tmp_path_factory):
         prove_links(runtime, topology, timeout_s=60)
         assert observed(runtime, topology) == predicted(topology)
-        if entry in WITH_TOPICS:  # names of their own: an address that has a queue already gives subscribers nothing
+        if entry in WITH_TOPICS:  # unique names: an address that already has a queue gives subscribers nothing
             assert observed(runtime, topology, "topic", "topics.") == predicted(topology, "topic", "topics.")
 
 

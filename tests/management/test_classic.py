@@ -1,4 +1,4 @@
-"""Checks how the management data of Classic brokers is read, by replies of 5.18.3."""
+"""Checks how the management data of Classic brokers is read, with replies of 5.18.3."""
 
 from dataclasses import dataclass, replace
 
@@ -74,7 +74,7 @@ NONE = Answer("a:b=*", 404, error="No MBean with pattern")
 
 @dataclass
 class ConnectorsAgent:
-    """Answers with the asked attributes that the connectors have, as Jolokia does for a pattern."""
+    """Replies with the requested attributes that the connectors have, as Jolokia does for a pattern."""
 
     connectors: list[dict[str, bool]]
     broker: str = "n2"

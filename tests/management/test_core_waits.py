@@ -21,7 +21,7 @@ BUSY = "import os; os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})\nwhil
 
 @contextmanager
 def busy() -> Iterator[int]:
-    """A process that always wants to run, on the first core. Its number."""
+    """Run a busy process on the first core. Returns its pid."""
     with subprocess.Popen([sys.executable, "-c", BUSY]) as process:
         try:
             yield process.pid
@@ -34,7 +34,7 @@ def test_what_a_busy_process_did_not_run_it_waited_for_its_core() -> None:
     with ExitStack() as stack:
         pid, _ = stack.enter_context(busy()), stack.enter_context(busy())
         waits, process = CoreWaits(pid), psutil.Process(pid)
-        time.sleep(0.5)  # until both have begun
+        time.sleep(0.5)  # until both have started
         waited_ns, ran_s, began_s = waits.total_ns(), process.cpu_times().user, time.monotonic()
         time.sleep(LASTS_S)
         later_ns, later_ran_s, took_s = waits.total_ns(), process.cpu_times().user, time.monotonic() - began_s
@@ -52,7 +52,7 @@ def test_a_process_that_is_gone_has_no_figure() -> None:
 
 
 class Threads:
-    """The files of a process whose threads have waited so long, in ns by number."""
+    """The /proc files of a process whose threads have these wait times, in ns by thread id."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
         self._folder = folder

@@ -34,11 +34,11 @@ def test_a_broker_counts_its_clients_while_they_are_connected_and_no_longer(
     with closing(Jolokia(runtime.management(NAME))) as agent:
 
         def counted() -> tuple[int, int]:
-            """Of the broker in all, without links, and of the clients' protocol: as ``samples`` has them."""
+            """Return the sampled connections of the broker without links, and of the clients' protocol."""
             values = {(row.kind, row.object, row.metric): row.value for row in sample(agent, queries)}
             return values["broker", "", "connections"], values.get(("connector", protocol, "connections"), 0)
 
-        until(lambda: counted() == (0, 0))  # those of the tests before have left
+        until(lambda: counted() == (0, 0))  # connections of earlier tests are closed
         for role in ("producer", "consumer", "consumer"):
             load.client(role)
         until(lambda: counted() == (CLIENTS, CLIENTS))

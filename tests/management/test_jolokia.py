@@ -1,4 +1,4 @@
-"""Checks that missing, refused and malformed replies of a broker give one clear error without a password."""
+"""Checks that missing, rejected and malformed replies of a broker give one clear error without a password."""
 
 import json
 import ssl
@@ -26,7 +26,7 @@ PASSWORD = "s3cret-never-shown"
 def agent(
     status: int, body: bytes, delay_s: float = 0.0, certificate: trustme.LeafCert | None = None
 ) -> Iterator[tuple[ManagementEndpoint, list[Any]]]:
-    """An HTTP server that answers every request the same way, and a list of the bodies that it was sent."""
+    """Run an HTTP server that answers every request the same way, and collect the request bodies."""
     requests: list[Any] = []
 
     class Handler(BaseHTTPRequestHandler):
@@ -130,7 +130,7 @@ def test_other_answers_are_told_without_the_password(status: int, body: bytes, s
 
 
 def test_loopback_is_localhost_where_its_address_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A stock Artemis allows pages from localhost only."""
+    """Artemis allows only pages from localhost by default."""
     rejected = {"error": "java.lang.Exception : Origin http://127.0.0.1:8161 is not allowed", "status": 403}
     seen: list[str] = []
 

@@ -28,7 +28,7 @@ def subscribed(client_id: str) -> tuple[NetworkSubscription, ...]:
     return (NetworkSubscription(client_id, DEMAND),)
 
 
-# What the two ends of a link show when all is well, as 5.18.3 does.
+# The two ends of a working link, as 5.18.3 shows them.
 ONE_WAY_ENDS = {
     "a": LinkEnd("a", (OPENED,)),
     "b": LinkEnd("b", (), frozenset({"ab_a_outbound"}), subscribed("ab_a_outbound")),
@@ -93,7 +93,7 @@ def test_without_the_far_end_a_link_is_not_proven() -> None:
 def test_a_link_to_the_standby_that_took_over_is_proven_by_what_the_standby_shows(
     link: NetworkConnector, ends: dict[str, LinkEnd]
 ) -> None:
-    """It logs in, subscribes and answers under a name of its own."""
+    """The standby logs in, subscribes and answers under its own name."""
     standby = replace(ends["b"], broker="b-standby")
     assert missing(link, ends | {"b": standby})[0] == "a shows no bridge to b-standby (it shows one to b)"
     opener = LinkEnd(
@@ -158,7 +158,7 @@ def test_the_error_names_each_link_what_its_ends_show_and_what_they_log(tmp_path
 
 
 class Foreign(Silent):
-    """One whose brokers' logs are on other machines."""
+    """A runtime whose brokers' logs are on other machines."""
 
     def log_path(self, broker: str) -> None:  # type: ignore[override]
         return None
@@ -185,6 +185,6 @@ def test_log_lines_that_name_the_link_come_before_others() -> None:
 
 def test_a_topology_without_links_is_proven_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lines: list[str] = []
-    monkeypatch.setattr(links, "time", SimpleNamespace(monotonic=lambda: 5.0))  # which knows no sleep
+    monkeypatch.setattr(links, "time", SimpleNamespace(monotonic=lambda: 5.0))  # without a sleep function
     assert prove_links(Silent(tmp_path), Topology("t", (A,), (), (), CLASSIC), timeout_s=0, progress=lines.append) == 0
     assert lines == ["links proven after 0.0 s: 0"]

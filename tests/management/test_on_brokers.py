@@ -1,4 +1,4 @@
-"""Checks that real Classic brokers show what the management code reads."""
+"""Checks that real Classic brokers provide the data for management."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,7 +29,7 @@ class Rows:
         self.taken.append(Row(broker, at_ns, kind, object, metric, value))
 
 
-# Duplex links in every run: those of a mesh, in lifecycle/test_steady.py and topologies_runtime/test_contract.py.
+# Duplex links are in every test run: a mesh in lifecycle/test_steady.py and topologies_runtime/test_contract.py.
 @pytest.fixture(
     scope="module",
     params=["source-and-sink", pytest.param("source-and-sink(duplex=True)", marks=pytest.mark.nightly)],

@@ -1,4 +1,4 @@
-"""Checks that samples are taken once a second in the documented form, and that a frozen broker delays no other."""
+"""Checks that samples are taken every second in the documented form, and that a frozen broker delays no other."""
 
 import os
 import socket
@@ -52,7 +52,7 @@ METRICS = {
 
 
 class Rows:
-    """A sink that keeps what it is given."""
+    """A sink that keeps its rows."""
 
     def __init__(self) -> None:
         self.taken: list[Row] = []
@@ -77,7 +77,7 @@ class Runtime:
 
 @contextmanager
 def frozen_agent() -> Iterator[tuple[ManagementEndpoint, Counter[str]]]:
-    """Takes connections and never answers, as a stopped process does; counts those that are open."""
+    """Accept connections and never answer, like a stopped process. Counts the open connections."""
     open_now: Counter[str] = Counter()
     with socket.create_server(("127.0.0.1", 0)) as listener:
 

@@ -1,4 +1,4 @@
-"""Checks that a Classic broker with a lowered store limit holds durable messages back until the limit is restored."""
+"""Checks that a Classic broker with a lowered store limit blocks durable messages until the limit is restored."""
 
 from contextlib import closing
 

@@ -1,4 +1,4 @@
-"""Checks what is known of broker pairs from the topology, where MBeans do not tell it."""
+"""Checks which facts about broker pairs come from the topology, as MBeans do not have them."""
 
 import pytest
 

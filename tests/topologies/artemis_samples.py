@@ -1,4 +1,4 @@
-"""Artemis topologies that no catalogue has: random ones, and one that uses what the catalogue leaves alone."""
+"""Artemis topologies outside the catalogue: random ones, and one with the settings that no catalogue entry uses."""
 
 from hypothesis import strategies as st
 
@@ -63,7 +63,7 @@ def clusters_and_connections(draw: st.DrawFn) -> Topology:
 
 
 def every_artemis_feature() -> Topology:
-    """Two brokers that use what no catalogue entry uses: a broker must start from each of these too."""
+    """Return two brokers with the settings that no catalogue entry uses: brokers must start with these, too."""
     left = ArtemisBroker(
         "left", persistence=None, memory_limit_bytes=64 * MIB, memory_limit_messages=10_000, graceful_shutdown=True,
         address_settings=(
@@ -92,7 +92,7 @@ def every_artemis_feature() -> Topology:
 
 
 def narrowed() -> Topology:
-    """Five brokers whose links let through what they match alone.
+    """Return five brokers whose links pass only matching messages.
 
     copy <-- mirror: orders, !orders.own -- left -- sender: orders.* --> middle <-- receiver: orders.# -- right
                                                                        |

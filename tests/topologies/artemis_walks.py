@@ -1,6 +1,6 @@
-"""A plain reference for reachability between Artemis brokers: every walk of a message, one by one.
+"""A plain reference model of reachability between Artemis brokers: follows each walk of a message.
 
-Slow and literal: who consumes at a broker is looked up for each step, and addresses are matched by regular expressions.
+Slow and literal: each step looks up the consumers at a broker, and regular expressions match the addresses.
 """
 
 import re
@@ -12,7 +12,7 @@ from topologies.model.link import Link
 
 
 def in_pattern(pattern: str, address: str) -> bool:
-    """Only the patterns that the tests draw: ``#``, ``*``, ``a.#``, ``a.*`` and plain addresses."""
+    """Match the patterns that the tests draw: ``#``, ``*``, ``a.#``, ``a.*`` and plain addresses."""
     if pattern == "#":
         return True
     written = re.escape(pattern).replace(r"\.\#", r"(\..+)?").replace(r"\*", r"[^.]+")
@@ -33,7 +33,7 @@ def queues_from_the_start(broker: ArtemisBroker, address: str) -> list[str]:
 
 
 def wanted(matches: Sequence[AddressMatch], broker: ArtemisBroker, address: str) -> bool:
-    """Whether one of them means the address, or a queue of it at the broker, once there is one."""
+    """Whether one of the matches selects the address, or its queue at the broker once that exists."""
     queues = queues_from_the_start(broker, address) or [address]
     patterns = [match.address_match for match in matches if match.address_match]
     return any(in_pattern(pattern, address) for pattern in patterns) or any(
@@ -42,7 +42,7 @@ def wanted(matches: Sequence[AddressMatch], broker: ArtemisBroker, address: str)
 
 
 def receives(link: Link, client_at: str, address: str) -> bool:
-    """Whether the opener's receiver is there, which takes a queue at the opener."""
+    """Whether the opener's receiver exists, which needs a queue at the opener."""
     if not isinstance(link, BrokerConnection) or not isinstance(link.opened_by, ArtemisBroker):
         return False
     there_is_one = link.opened_by.name == client_at or queues_from_the_start(link.opened_by, address) != []
@@ -50,7 +50,7 @@ def receives(link: Link, client_at: str, address: str) -> bool:
 
 
 def asks(broker: str, links: Sequence[Link], client_at: str, address: str) -> bool:
-    """Whether anything consumes at the broker before a message is there: the client, a receiver, or a sender."""
+    """Whether a client, a receiver or a sender consumes at the broker before a message arrives."""
     if broker == client_at:
         return True
     for link in links:
@@ -69,7 +69,7 @@ def sends_from_the_start(link: Link, address: str) -> bool:
 
 
 def next_after(broker: str, links: Sequence[Link], client_at: str, address: str) -> Iterator[str]:
-    """Where a message can be next that is at the broker now."""
+    """Return the brokers that a message at this broker can get to in one step."""
     for link in links:
         opener = link.opened_by
         if isinstance(link, BrokerConnection) and isinstance(opener, ArtemisBroker):
@@ -84,7 +84,7 @@ def next_after(broker: str, links: Sequence[Link], client_at: str, address: str)
 
 
 def in_cluster(walk: tuple[str, ...], links: Sequence[ClusterLink]) -> Iterator[str]:
-    """Every member at the end of a walk over links that are not too many."""
+    """Return the members that can be reached within the allowed number of links."""
     for link in links:
         ends = {link.opened_by.name, link.to.name}
         sends = link.cluster.message_load_balancing != "OFF" and len(walk) <= link.cluster.max_hops
@@ -95,9 +95,9 @@ def in_cluster(walk: tuple[str, ...], links: Sequence[ClusterLink]) -> Iterator[
 
 
 def can_reach(links: Sequence[Link], producer: str, consumer: str, destination: str) -> bool:
-    """Whether any walk of a message from one broker to the other is allowed at each of its steps."""
+    """Whether the rules allow every step of some walk from one broker to the other."""
     kind, address = destination.split("://")
-    if kind == "topic":  # the tests' brokers make queues of no topic for a receiver
+    if kind == "topic":  # the tests' brokers create no queues for the receivers of topics
         links = [link for link in links if isinstance(link, ClusterLink)]
     walks: list[tuple[str, ...]] = [(producer,)]
     while walks:

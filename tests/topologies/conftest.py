@@ -1,4 +1,4 @@
-"""The brokers' own schemas, out of the distributions that the process runtime uses."""
+"""Provides the brokers' schemas from the distributions that the process runtime uses."""
 
 import zipfile
 from io import BytesIO
@@ -10,7 +10,7 @@ from topologies.runtimes.distribution import ensure, pinned
 
 
 def activemq_xsd(version: str | None = None) -> etree.XMLSchema:
-    """Of a pinned version, the default if None."""
+    """Return the schema of a pinned version (default: the default version)."""
     distribution = pinned("activemq-classic", version)
     jar = ensure(distribution) / "lib" / f"activemq-spring-{distribution.version}.jar"
     with zipfile.ZipFile(jar) as archive:
@@ -18,7 +18,7 @@ def activemq_xsd(version: str | None = None) -> etree.XMLSchema:
 
 
 def artemis_configuration_xsd(version: str | None = None) -> etree.XMLSchema:
-    """What may be in ``core``. Of a pinned version, the default if None."""
+    """Return the schema of the ``core`` element in a pinned version (default: the default version)."""
     home = ensure(pinned("activemq-artemis", version))
     return etree.XMLSchema(etree.parse(home / "schema" / "artemis-configuration.xsd"))
 

@@ -28,13 +28,13 @@ SETTLES_S = 2.0  # demand and messages that are on their way
 
 
 def here_to_there(*policies: DestinationPolicy, **link: Any) -> Topology:
-    """here → there by one link of these properties, both brokers with these policies beside those of the model."""
+    """Return here → there with one link of these properties. Both brokers have these policies and the default ones."""
     here, there = (Broker(name, policies=(*DEFAULT_POLICIES, *policies)) for name in ("here", "there"))
     return Topology("two", (here, there), (NetworkConnector(opened_by=here, to=there, **link),), (), CLASSIC)
 
 
 def chain(**link: Any) -> Topology:
-    """a → b → c, both links of these properties."""
+    """Return a → b → c, with two links of these properties."""
     a, b, c = (Broker(name) for name in "abc")
     return Topology(
         "chain", (a, b, c), tuple(NetworkConnector(opened_by=f, to=t, **link) for f, t in ((a, b), (b, c))), (), CLASSIC
@@ -54,13 +54,13 @@ def client(runtime: Runtime, broker: str) -> Client:
 
 @contextmanager
 def clients(runtime: Runtime, *brokers: str) -> Iterator[list[Client]]:
-    """One at each of these brokers, closed at the end."""
+    """Provide a client for each of these brokers, and close them at the end."""
     with ExitStack() as stack:
         yield [stack.enter_context(closing(client(runtime, broker))) for broker in brokers]
 
 
 def send(runtime: Runtime, broker: str, to: Destination = ORDERS, count: int = MESSAGES, first_seq: int = 0) -> None:
-    """So many messages by a client of their own, each confirmed."""
+    """Send ``count`` messages by a new client, and wait until each is acknowledged."""
     with closing(client(runtime, broker)) as sender:
         sender.send(to, *(body(seq) for seq in range(first_seq, first_seq + count)))
         assert sender.outcomes(count) == [Outcome.ACKED] * count
@@ -72,7 +72,7 @@ def depth(runtime: Runtime, topology: Topology, broker: str, queue: str) -> int:
 
 
 def shares(runtime: Runtime, *consume_at: str) -> list[int]:
-    """How many of the 30 messages sent at ``here`` each consumer gets, in their order."""
+    """Return how many of the 30 messages sent at ``here`` each consumer receives, in the order of the consumers."""
     with clients(runtime, *consume_at) as consumers:
         for consumer in consumers:
             consumer.listen(ORDERS)

@@ -1,4 +1,4 @@
-"""Texts that tests hold against files. BROKERBENCH_REGENERATE=1 makes pytest write them anew: then read the diff."""
+"""Compares texts with golden files. BROKERBENCH_REGENERATE=1 makes pytest write the files again: then read the diff."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -17,17 +17,17 @@ QUOTED_NAME = re.compile(r'"[^"]*"')
 
 
 def assert_golden(name: str, text: str) -> None:
-    """``text`` is what the file ``golden/name`` holds."""
+    """Assert that ``text`` equals the content of the file ``golden/name``."""
     path = FOLDER / name
     if REGENERATE:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
-    assert path.exists(), f"no golden file {name}: run with BROKERBENCH_REGENERATE=1, then read what it wrote"
+    assert path.exists(), f"no golden file {name}: run with BROKERBENCH_REGENERATE=1, then read the file"
     assert text == path.read_text(encoding="utf-8")
 
 
 def assert_golden_refusals(name: str, mistakes: Mapping[str, Callable[[], object]]) -> None:
-    """Each mistake, by its title, is refused with the sentences that the file ``golden/name`` holds."""
+    """Assert that each mistake, by its title, raises the error in the file ``golden/name``."""
     refusals = []
     for title, make in mistakes.items():
         with pytest.raises(TopologyInvalid) as caught:
@@ -37,7 +37,7 @@ def assert_golden_refusals(name: str, mistakes: Mapping[str, Callable[[], object
 
 
 def settings_in(files: Mapping[str, str]) -> set[tuple[str, ...]]:
-    """Each file, element, attribute and option of a URI that rendered files have, without values and brokers' names."""
+    """Return each file, element, attribute and URI option in the rendered files, without values and broker names."""
     settings = {(filename,) for filename in files}
     for filename, text in files.items():
         if filename.endswith(".xml"):

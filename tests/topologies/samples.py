@@ -1,4 +1,4 @@
-"""Topologies that no catalogue has: random ones for properties, and one that uses what the catalogue leaves alone."""
+"""Topologies outside the catalogue: random ones, and one with the settings that no catalogue entry uses."""
 
 from dataclasses import fields
 from typing import Any
@@ -23,9 +23,9 @@ destinations = st.lists(
 ).map(tuple)
 
 FLAGS = {field.name: field.default for field in fields(Broker) if isinstance(field.default, bool)}
-"""A Classic broker's fields that are true or false, with their defaults: a new one is tried by itself."""
+"""The boolean fields of a Classic broker, with their defaults: new fields are tested automatically."""
 NEEDED = ("advisory_support", "use_jmx", "trace_broker_path")
-"""Without them a broker starts, and a run cannot be made of it."""
+"""A broker starts without these, but a run needs them."""
 
 policies = st.builds(
     DestinationPolicy,
@@ -83,7 +83,7 @@ settings_of_a_link: st.SearchStrategy[dict[str, Any]] = st.fixed_dictionaries(
 
 @st.composite
 def topologies(draw: st.DrawFn) -> Topology:
-    """One to five brokers, any pair of them joined one way, both ways or not, everybody entering everywhere."""
+    """Draw one to five brokers. A pair is linked one way, both ways or not at all, and clients enter at all brokers."""
     brokers = tuple(
         Broker(name, **draw(settings_of_a_broker))
         for name in draw(st.lists(names, min_size=1, max_size=5, unique=True))
@@ -97,13 +97,13 @@ def topologies(draw: st.DrawFn) -> Topology:
 
 
 def site_of(topology: Topology, first_port: int = 40000) -> Site:
-    """Ports one after the other, in the order of brokers and their connectors."""
+    """Assign consecutive ports, in the order of brokers and their connectors."""
     wanted = [(broker.name, protocol) for broker in topology.brokers for protocol in broker.protocols]
     return Site(ports={key: first_port + n for n, key in enumerate(wanted)})
 
 
 def every_feature() -> Topology:
-    """Two brokers that use what no catalogue entry uses: a broker must start from each of these too."""
+    """Return two brokers with the settings that no catalogue entry uses: brokers must start with these, too."""
     odd = TransportConnector(
         "openwire", transport="nio", update_cluster_clients=True, rebalance_cluster_clients=True,
         update_cluster_filter="b.*", audit_network_producers=True, enable_status_monitor=True,

@@ -1,4 +1,4 @@
-"""Checks that Artemis links on which messages circulate for ever are reported, and no others."""
+"""Checks that Artemis links on which messages circulate forever are reported, and no others."""
 
 from collections.abc import Iterator, Sequence
 from itertools import combinations, pairwise
@@ -29,7 +29,7 @@ mirrors = st.none() | st.sampled_from(["", "orders", "!orders.", "prices,!prices
 
 @st.composite
 def connections(draw: st.DrawFn) -> list[BrokerConnection]:
-    """Up to five, some of them with an alternate."""
+    """Draw up to five connections, some of them with an alternate."""
     links = []
     for number in range(draw(st.integers(1, 5))):
         here, there, *alternates = draw(st.permutations(BROKERS))
@@ -56,7 +56,7 @@ def steps(links: Sequence[BrokerConnection], address: str) -> Iterator[Step]:
 
 
 def leads_round(taken: Sequence[Step]) -> bool:
-    """Whether one comes back to where a sender or a receiver took a message from."""
+    """Whether a message returns to an address from which a sender or a receiver took it."""
     ways = {(begin, end) for begin, end, _ in taken}
     for middle in BROKERS:
         ways |= {(b, e) for b, m in ways for begin, e in ways if m == begin == middle.name}
@@ -82,7 +82,7 @@ def test_where_no_address_matters_and_nothing_leads_round_nothing_is_told(links:
 
 
 def every_way_round(path: tuple[Flow, ...], flows: Sequence[Flow]) -> Iterator[tuple[Flow, ...]]:
-    """Literally all, one by one: past each broker once, any two flows with an address in common."""
+    """Return all loops, one by one: each visits a broker once, and consecutive flows have an address in common."""
     for flow in flows:
         goes_on = flow.begin == path[-1].end and all(_meet(flow.kind, before.kind) for before in path)
         if goes_on and flow.end == path[0].begin:
@@ -105,7 +105,7 @@ def test_a_direction_is_told_of_exactly_if_it_is_on_one_of_all_ways_round(links:
 
 
 def full_mesh(match: str, back: str) -> list[BrokerConnection]:
-    """Forty brokers: the earlier pushes what is for ``match`` to the later one, and that one what is for ``back``."""
+    """Connect forty brokers: the earlier pushes ``match`` to the later, which pushes ``back`` to the earlier."""
     brokers = tuple(ArtemisBroker(f"b{number}") for number in range(40))
     pairs = list(combinations(brokers, 2))
     there = [BrokerConnection(opener, end, senders=(AddressMatch(match),)) for opener, end in pairs]
@@ -114,7 +114,7 @@ def full_mesh(match: str, back: str) -> list[BrokerConnection]:
 
 @pytest.mark.parametrize(("match", "back", "problems"), [("#", "#", MOST_TOLD), ("up.#", "down.#", 0)])
 def test_a_full_mesh_of_forty_is_soon_searched(match: str, back: str, problems: int) -> None:
-    """It has more ways than forty faculty: one by one they would never end."""
+    """It has more paths than 40 factorial: a search of each path would never end."""
     assert len(list(loop_problems(full_mesh(match, back)))) == problems
 
 
@@ -127,7 +127,7 @@ def test_a_full_mesh_of_forty_mirrors_is_a_topology_with_all_its_paths() -> None
 
 
 def test_patterns_that_make_as_many_ways_as_sets_are_soon_searched() -> None:
-    """Forty steps in a row, each by ``*.x.#`` or ``*.y.#`` of another word, and the same again backwards."""
+    """Forty consecutive steps, each by ``*.x.#`` or ``*.y.#`` with another word, and the same backwards."""
     brokers = tuple(ArtemisBroker(f"b{number}") for number in range(41))
     links = [
         BrokerConnection(

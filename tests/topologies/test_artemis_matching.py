@@ -13,7 +13,7 @@ filters = st.lists(beginnings | beginnings.map("!{}".format), max_size=3).map(",
 
 
 def matches(pattern: list[str], address: list[str]) -> bool:
-    """A plain reference: does this pattern match this address?"""
+    """A plain reference model: whether the pattern matches the address."""
     if not pattern:
         return not address
     if pattern[0] == "#":
@@ -38,7 +38,7 @@ def test_a_pattern_overlaps_an_address_exactly_if_it_matches(pattern: str, addre
     [
         ("", "eu", True),
         ("eu", "eu.orders", True),
-        ("eu", "euro", True),  # beginnings of the text, not of words
+        ("eu", "euro", True),  # prefixes of the text, not of words
         ("eu", "us", False),
         ("eu,us", "us", True),
         ("eu, us", "us", False),  # the space belongs to it

@@ -49,7 +49,7 @@ MISTAKES: dict[str, Callable[[], Any]] = {
     "an address twice": lambda: ArtemisBroker("a", addresses=(Address("q"), Address("q"))),
     "an unknown journal": lambda: Journal("KAHADB"),
     "an unknown high availability": lambda: HaPolicy("colocated"),
-    "a pair of which one knows": lambda: topology((A, ArtemisBroker("a2", standby_of="a", ha=HaPolicy()))),
+    "a pair that only one broker declares": lambda: topology((A, ArtemisBroker("a2", standby_of="a", ha=HaPolicy()))),
     "a pair without a store": lambda: topology(
         (
             ArtemisBroker("a", persistence=None, ha=HaPolicy()),
@@ -70,8 +70,8 @@ MISTAKES: dict[str, Callable[[], Any]] = {
     "a match of nothing": lambda: AddressMatch(),
     "no attempts": lambda: BrokerConnection(A, B, mirror=Mirror(), reconnect_attempts=0),
     "hops on a connection that counts none": lambda: BrokerConnection(A, B, mirror=Mirror(), message_ttl=5),
-    "a connection that is to lead both ways": lambda: BrokerConnection(A, B, mirror=Mirror(), duplex=True),
-    "hops beside those of the cluster": lambda: ClusterLink(A, B, consumer_ttl=2),
+    "a connection in both directions": lambda: BrokerConnection(A, B, mirror=Mirror(), duplex=True),
+    "hops in addition to the cluster's": lambda: ClusterLink(A, B, consumer_ttl=2),
     "no interval": lambda: BrokerConnection(A, B, mirror=Mirror(), retry_interval_ms=0),
     "a connection without amqp": lambda: topology(
         (A, ArtemisBroker("b", acceptors=(Acceptor("core"),))),
@@ -154,7 +154,7 @@ def test_a_sender_may_lead_back_what_the_mirror_leaves_out() -> None:
 
 
 def test_links_that_only_lead_on_are_soon_known_to_lead_nowhere_round() -> None:
-    """As many ways as a set of twenty has subsets."""
+    """There are as many paths as a set of twenty has subsets."""
     brokers = tuple(ArtemisBroker(f"b{number}") for number in range(20))
     onwards = [pushing(opener, end) for number, opener in enumerate(brokers) for end in brokers[number + 1 :]]
     assert len(topology(brokers, *onwards).links) == 190

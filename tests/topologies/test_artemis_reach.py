@@ -1,4 +1,4 @@
-"""Checks the prediction of where messages get to between Artemis brokers."""
+"""Checks the prediction of which Artemis brokers messages reach."""
 
 from dataclasses import replace
 
@@ -154,7 +154,7 @@ def test_a_backup_reaches_what_its_live_broker_does() -> None:
     "entry", sorted({name for name in ENTRIES if build(name).flavour == "artemis"} - {"router-peer"})
 )
 def test_every_path_of_a_catalogue_entry_is_predicted(entry: str) -> None:
-    """Links between the catalogue's brokers let all queues pass, so brokers that they join can be reached."""
+    """The catalogue's links pass all queues, so linked brokers can be reached."""
     topology = build(entry)
     names = [broker.name for broker in topology.brokers if not broker.standby_of]
     reached = {(a, b) for a in names for b in names if topology.reaches(a, b, "queue://any")}
@@ -176,7 +176,7 @@ declared_addresses = st.sampled_from(
 
 @st.composite
 def networks(draw: st.DrawFn) -> tuple[tuple[ArtemisBroker, ...], tuple[Link, ...]]:
-    """Two to five brokers and up to seven links, some of them of a cluster."""
+    """Draw two to five brokers and up to seven links, some of which form a cluster."""
     brokers = tuple(ArtemisBroker(name, addresses=draw(declared_addresses)) for name in "abcde")[
         : draw(st.integers(2, 5))
     ]
@@ -204,7 +204,7 @@ def networks(draw: st.DrawFn) -> tuple[tuple[ArtemisBroker, ...], tuple[Link, ..
 def test_on_any_network_the_prediction_is_what_walking_every_way_finds(
     drawn: tuple[tuple[ArtemisBroker, ...], tuple[Link, ...]], destination: str
 ) -> None:
-    brokers, links = drawn  # no topology: what goes round for ever would be refused, and is as good to try
+    brokers, links = drawn  # not a Topology, which would reject loops: those are tested, too
     for producer in brokers:
         for consumer in brokers:
             ends = (producer.name, consumer.name)
@@ -216,9 +216,9 @@ def test_on_any_network_the_prediction_is_what_walking_every_way_finds(
 def test_what_is_reached_lies_on_a_path(
     drawn: tuple[tuple[ArtemisBroker, ...], tuple[Link, ...]], address: str
 ) -> None:
-    """A path knows nothing of addresses, so there may be more of them. None is missing, or good networks are refused.
+    """Paths ignore addresses, so some paths are not reachable. A missing path would reject a good network.
 
-    In a cluster of enough hops: one of few may reach on from a member where somebody else takes messages, too.
+    Clusters have enough hops: with too few, messages may get farther from a member where another client consumes.
     """
     brokers, links = drawn
     enough = {

@@ -1,4 +1,4 @@
-"""Checks on real Classic brokers that each property of a link does what it says. One experiment for each property."""
+"""Checks the effect of each link property on real Classic brokers, with one experiment per property."""
 
 import time
 from collections import Counter
@@ -64,7 +64,7 @@ def test_demand_whose_ttl_is_spent_is_not_heard_of_so_the_message_never_leaves(t
 
 
 def left_at(runtime: Runtime, topology: Topology, broker: str) -> None:
-    """One message from a to c that the model says cannot get there, and where it stays."""
+    """Send a message from a to c that cannot get there according to the model, and return where it stays."""
     assert not topology.reaches("a", "c", str(ORDERS))
     with clients(runtime, "c") as [consumer]:
         consumer.listen(ORDERS)
@@ -96,7 +96,7 @@ OPEN = ("queue://open.>", "topic://*.open.*")
 
 
 def what_is_open_passes_alone(topology: Topology, tmp_path: Path) -> None:
-    """By the wildcards of `OPEN`, from ``here`` to ``there``."""
+    """Check that only destinations in the wildcards of `OPEN` pass from ``here`` to ``there``."""
     alone = {("here", "here"), ("there", "there")}
     passes = {
         ("queue", "open."): True,
@@ -139,7 +139,7 @@ def test_statically_included_destinations_allow_wildcards(tmp_path: Path) -> Non
 
 
 def test_a_static_wildcard_is_told_on_to_the_broker_before(tmp_path: Path) -> None:
-    """What b forwards to c unasked, a forwards to b, as for any other consumer at b."""
+    """Messages that b forwards to c without a consumer, a forwards to b, as for any other consumer at b."""
     a, b, c = (Broker(name) for name in "abc")
     first_link = NetworkConnector(opened_by=a, to=b, consumer_ttl=2)
     last = NetworkConnector(
@@ -153,7 +153,7 @@ def test_a_static_wildcard_is_told_on_to_the_broker_before(tmp_path: Path) -> No
 
 
 def test_what_is_excluded_within_a_static_wildcard_is_held_by_the_link(tmp_path: Path) -> None:
-    """It does not cross; the link's subscription takes it all the same, so that a consumer here does not get it."""
+    """It does not cross. But the link's subscription takes it, so that a consumer here does not get it."""
     topology = here_to_there(
         statically_included_destinations=("queue://open.>",),
         excluded_destinations=("queue://open.letters",),
@@ -201,7 +201,7 @@ def test_parallel_connectors_carry_queues_and_topics_apart(
 
 
 def carried(runtime: Runtime, topology: Topology, metric: str) -> Counter[str]:
-    """How many messages each link of ``source`` has brought over so far, or back."""
+    """Return how many messages each link of ``source`` has carried so far, in either direction."""
     with closing(Jolokia(runtime.management("source"))) as agent:
         bridges = queries_of(topology, "source").figures(agent).bridges
     return Counter({bridge.connector: bridge.counters[metric] for bridge in bridges})
@@ -230,7 +230,7 @@ def test_a_consumer_known_over_two_paths_uses_both(suppressed: bool, hops: set[i
 
 
 def test_the_prefetch_size_of_a_link_bounds_what_is_on_its_way(tmp_path: Path) -> None:
-    """What a bridge has taken ahead is in flight at its opener: never more than that when the far end is frozen."""
+    """Prefetched messages are in flight at the bridge's opener, and stay within the limit if the far end freezes."""
     topology = here_to_there(prefetch_size=5, decrease_network_consumer_priority=False)
     with up(topology, tmp_path) as runtime, clients(runtime, "there", "here") as (consumer, sender):
         consumer.listen(ORDERS)
@@ -267,10 +267,9 @@ def test_always_sync_send_keeps_messages_until_the_answer(waits_for_answers: boo
 
 @pytest.mark.parametrize("dynamic_only", [False, True])
 def test_a_starting_bridge_subscribes_for_inactive_durable_subscribers(dynamic_only: bool, tmp_path: Path) -> None:
-    """Not if it is dynamic_only.
+    """A dynamic_only bridge does not.
 
-    The subscriber at the far end is away all the time, and its broker has the message only if the bridge
-    subscribed.
+    The subscriber at the far end is always inactive, and its broker gets the message only if the bridge subscribed.
     """
     topology = here_to_there(dynamic_only=dynamic_only)
     with up(topology, tmp_path) as runtime:
@@ -299,7 +298,7 @@ def durable_subscriber(runtime: Runtime) -> Client:
 
 
 def published(runtime: Runtime, broker: str) -> int:
-    """How many messages the topic has seen at a broker."""
+    """Return the number of messages that were published on the topic at a broker."""
     with closing(Jolokia(runtime.management(broker))) as agent:
         topic = f"{broker_mbean(broker)},destinationType=Topic,destinationName={PRICES.name}"
         return int(agent.read(topic, "EnqueueCount")["EnqueueCount"])

@@ -17,7 +17,7 @@ from topologies.runtimes.contract import Runtime
 
 pytestmark = [pytest.mark.brokers, pytest.mark.nightly]
 
-WAITING = Destination("queue", "waiting")  # its consumer comes after its messages
+WAITING = Destination("queue", "waiting")  # its consumer arrives after its messages
 TAKES_OVER_WITHIN_S = 60.0
 NEVER, AT_ONCE, LATER_MS = -1, 0, 600_000
 
@@ -33,7 +33,12 @@ def cluster(balancing: str, redistribution_delay_ms: int) -> Topology:
         ("ON_DEMAND", AT_ONCE, MESSAGES, MESSAGES),
         ("ON_DEMAND", LATER_MS, MESSAGES, 0),
         ("ON_DEMAND", NEVER, MESSAGES, 0),
-        ("STRICT", NEVER, MESSAGES // 2, 0),  # in turn to every broker that has the queue, consumers or not
+        (
+            "STRICT",
+            NEVER,
+            MESSAGES // 2,
+            0,
+        ),  # alternately to every broker that has the queue, with or without consumers
         ("OFF", AT_ONCE, 0, 0),
         ("OFF_WITH_REDISTRIBUTION", AT_ONCE, MESSAGES, MESSAGES),  # first to the queue here, which has no consumer
         ("OFF_WITH_REDISTRIBUTION", NEVER, 0, 0),
@@ -58,10 +63,10 @@ def test_balancing_and_delay_decide_which_messages_move(
 
 
 def cluster_with_a_backup(kind: str) -> Topology:
-    """broker-1, of which broker-1-backup takes over, in a cluster with broker-2.
+    """Return a cluster of broker-1 with its backup, broker-1-backup, and broker-2.
 
-    A backup by replication asks the other members for their votes. Those without a policy of replication do not answer,
-    and then it never takes over. The group's name says of which member it is the backup.
+    A replicated backup asks the other members for their votes. Members without a replication policy do not answer, and
+    then the backup never takes over. The group name selects the member that it backs up.
     """
     policy = HaPolicy(kind, group_name="pair" if kind == "replication" else "")
     policy_of_broker_2 = HaPolicy(kind, group_name="other") if kind == "replication" else None

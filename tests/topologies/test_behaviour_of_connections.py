@@ -22,7 +22,7 @@ from topologies.runtimes.contract import Runtime
 
 pytestmark = [pytest.mark.brokers, pytest.mark.nightly]
 
-STEADY = Destination("queue", "steady")  # for which the entry `receivers` has a queue
+STEADY = Destination("queue", "steady")  # the entry `receivers` has a queue for it
 TAKES_OVER_WITHIN_S = 45.0
 
 
@@ -47,7 +47,7 @@ def test_a_receiver_without_its_queue_fetches_nothing_until_somebody_makes_it(tm
         time.sleep(SETTLES_S)
         assert depth(runtime, topology, "source", ORDERS.name) == 1
         with clients(runtime, "sink") as [consumer]:
-            consumer.listen(ORDERS)  # which makes the queue
+            consumer.listen(ORDERS)  # this creates the queue
             assert [reading.seq for reading in consumer.received(1)] == [0]
 
 
@@ -78,7 +78,10 @@ def test_a_receiver_goes_on_at_the_alternate_when_its_end_dies(tmp_path: Path) -
 
 
 def test_ends_that_are_no_pair_are_tried_in_turn_and_the_one_that_listens_is_kept(tmp_path: Path) -> None:
-    """The first when it starts, which a run has it do once all listen; another when that one dies, and for good."""
+    """The first end is used at the start, as a run starts the link once all brokers listen.
+
+    If that broker dies, the link moves to another, and stays there.
+    """
     source, near, far = (ArtemisBroker(name) for name in ("source", "near", "far"))
     link = BrokerConnection(
         source, near, senders=(AddressMatch("#"),), alternates=(far,), retry_interval_ms=200, auto_start=False
@@ -127,4 +130,4 @@ def test_without_auto_start_messages_wait_until_management_starts_the_connection
         with closing(Jolokia(runtime.management("source"))) as agent:
             start_connection(agent, "source-to-sink")
         until(lambda: depth(runtime, topology, "sink", ORDERS.name) == 1)
-        until(lambda: depth(runtime, topology, "source", ORDERS.name) == 0)  # once the other end has confirmed it
+        until(lambda: depth(runtime, topology, "source", ORDERS.name) == 0)  # once the other end has acknowledged it

@@ -65,7 +65,7 @@ def test_messages_go_back_only_after_the_replay_delay(replay: tuple[bool, int], 
 def test_a_topic_without_conduit_subscriptions_is_copied_once_for_each_consumer(
     conduit: bool, copies: int, tmp_path: Path
 ) -> None:
-    """Every copy goes to both consumers; the broker's audit, which would hide that, is off."""
+    """Both consumers get every copy. The broker's audit is off, as it would hide this."""
     unaudited = DestinationPolicy("prices", kind="topic", enable_audit=False)
     topology = here_to_there(unaudited, conduit_subscriptions=conduit, suppress_duplicate_topic_subscriptions=False)
     with up(topology, tmp_path) as runtime, clients(runtime, "there", "there") as consumers:
@@ -107,7 +107,7 @@ def connected(runtime: Runtime, broker: str, listener: Listener) -> stomp.Connec
 def test_a_conduit_subscription_forgets_the_selectors_of_its_consumers(
     conduit: bool, waits_at: str, tmp_path: Path
 ) -> None:
-    """A message that nobody there has asked for crosses all the same, and waits there."""
+    """A message that no consumer there selects still crosses, and waits there."""
     topology = here_to_there(conduit_subscriptions=conduit)
     with up(topology, tmp_path) as runtime:
         consumer, sender = client(runtime, "there"), connected(runtime, "here", Listener())

@@ -1,4 +1,4 @@
-"""Checks on real Artemis brokers that each flag of a mirror does what the manual says. One experiment for each flag."""
+"""Checks each mirror flag against the manual on real Artemis brokers, with one experiment per flag."""
 
 import time
 from collections.abc import Iterator
@@ -43,7 +43,7 @@ def queues(runtime: Runtime, topology: Topology, broker: str) -> set[str]:
 
 
 def consume(runtime: Runtime, broker: str, count: int = MESSAGES, timeout_s: float = 15.0) -> list[int]:
-    """Which messages are received and acknowledged, once so many are."""
+    """Receive and acknowledge ``count`` messages, and return their numbers."""
     with clients(runtime, broker) as [consumer]:
         consumer.listen(ORDERS)
         until(lambda: len(consumer.got) >= count, timeout_s)

@@ -1,4 +1,4 @@
-"""Checks which topology a text selects, and the error for each mistake in it."""
+"""Checks which topology each --topology value selects, and the error for each mistake in it."""
 
 import dataclasses
 from functools import partial
@@ -116,8 +116,10 @@ def test_what_is_written_as_keywords_is_read_as_such(arguments: dict[str, object
 
 
 def test_each_entry_has_the_brokers_links_and_groups_of_the_golden_file() -> None:
-    """With each field that is not at its default, and the pairs of brokers on the messages' ways by their links. The
-    golden files of rendered features show how it is written."""
+    """The golden file has each field that is not at its default, and for each path its broker pairs by link.
+
+    The golden files of rendered features show how each field is rendered.
+    """
     parts = {
         entry: {
             field: [differing(part) for part in getattr(topology, field)] for field in ("brokers", "links", "groups")
@@ -129,7 +131,7 @@ def test_each_entry_has_the_brokers_links_and_groups_of_the_golden_file() -> Non
 
 
 def differing(part: Any) -> Any:
-    """A part of a topology by its fields that are not at their default, other brokers by their names."""
+    """Describe a part of a topology by its fields that are not at their defaults, and other brokers by their names."""
     if isinstance(part, tuple):
         return [inner.name if isinstance(inner, AnyBroker) else differing(inner) for inner in part]
     if not dataclasses.is_dataclass(part):
@@ -204,7 +206,7 @@ def test_only_openwire_clients_of_a_rebalanced_mesh_are_told_of_brokers() -> Non
 
 
 def ways(entry: str) -> set[tuple[str, str]]:
-    """Every (from, to) that has a path."""
+    """Return each (from, to) that has a path."""
     return {pair for pair in build(entry).paths() if pair[0] != pair[1]}
 
 

@@ -1,4 +1,4 @@
-"""Checks every entry of the catalogue with every pair of its parameters: it is built, fits a run, and has a name."""
+"""Checks that every catalogue entry with every pair of parameters can be built and run, and has a name."""
 
 import inspect
 from argparse import ArgumentParser, Namespace
@@ -52,7 +52,10 @@ VALUES: dict[str, tuple[object, ...]] = {
     "ring ttl": (0, 2, 3),
     "ring consumer_ttl": (0, 2, 3),
 }
-"""Of each parameter that is not a flag, also of those that mean something else in one entry. A new one needs a row."""
+"""Values of each parameter that is not a flag, and of parameters with another meaning in one entry.
+
+A new parameter needs a row.
+"""
 NEEDS_A_LONGER_WAY = "a message that returns has already crossed a link: write message_ttl=2 or more"
 
 
@@ -74,7 +77,7 @@ def values_of(entry: str, parameter: inspect.Parameter) -> tuple[object, ...]:
 
 
 def settings(entry: str, together: int) -> Iterator[dict[str, object]]:
-    """Every choice of values for every ``together`` parameters of an entry, or for all if it has fewer."""
+    """Return all combinations of values for each ``together`` parameters of an entry, or for all if it has fewer."""
     parameters = inspect.signature(ENTRIES[entry]).parameters.values()
     for some in combinations(parameters, min(together, len(parameters))):
         for values in product(*(values_of(entry, parameter) for parameter in some)):
@@ -100,10 +103,10 @@ def dry_run(topology: str) -> Plan:
 
 @pytest.mark.parametrize("entry", ENTRIES)
 def test_every_pair_of_parameters_can_be_run(entry: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Except where a rule of the entry rejects the two values together."""
+    """Pairs that a rule of the entry rejects are skipped."""
     monkeypatch.setattr(
         run_options, "missing", lambda _protocol: ""
-    )  # nothing is connected: AMQP's library may be absent
+    )  # no connection is made: AMQP's library may be missing
     monkeypatch.setattr(machine, "versions", lru_cache(machine.versions))
     monkeypatch.setattr(machine, "describe", lru_cache(machine.describe))
     made = 0
@@ -120,7 +123,7 @@ def test_every_pair_of_parameters_can_be_run(entry: str, monkeypatch: pytest.Mon
 
 
 def test_every_source_and_sink_has_its_own_name() -> None:
-    """All combinations of its parameters, not only pairs."""
+    """Tests all combinations of the parameters, not only pairs."""
     parameters = len(inspect.signature(source_and_sink).parameters)
     names = [source_and_sink(**arguments).name for arguments in settings("source-and-sink", parameters)]  # type: ignore[arg-type]
     assert len({*names}) == len(names) == 2**5 * 4 * 3

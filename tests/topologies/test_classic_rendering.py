@@ -38,7 +38,7 @@ CORE = "{http://activemq.apache.org/schema/core}"
 
 
 def broker_element(topology: Topology, name: str, site: Site | None = None) -> etree._Element:
-    """The ``broker`` element of one broker's activemq.xml."""
+    """Return the ``broker`` element of a broker's activemq.xml."""
     files = render(topology, topology.broker(name), site or site_of(topology))
     element = etree.fromstring(files[ACTIVEMQ_XML].encode()).find(f"{CORE}broker")
     assert element is not None
@@ -74,11 +74,11 @@ GOLDEN = [
         ),
     ),
 ]
-"""Together they have every setting that a rendered broker can have, most of them once."""
+"""Together these have every setting that a rendered broker can have, most of them once."""
 
 
 def files_of(topology: Topology) -> Iterator[tuple[str, dict[str, str]]]:
-    """Each broker's name and rendered files."""
+    """Return each broker's name and rendered files."""
     return ((broker.name, render(topology, broker, site_of(topology))) for broker in topology.brokers)
 
 
@@ -263,7 +263,7 @@ def test_multicast_beyond_loopback_goes_where_the_system_sends_it() -> None:
 
 
 def through_proxies(topology: Topology) -> Site:
-    """Every link's door to each broker that it may call, at a port of its own."""
+    """Return a site where each link reaches each broker that it may call through a separate proxy port."""
     called = [(link.name, broker.name) for link in topology.links for broker in link.called(topology.brokers)]
     addresses = {call: f"127.0.0.1:{7001 + n}" for n, call in enumerate(called)}
     return dataclasses.replace(site_of(topology), link_addresses=addresses)
@@ -275,13 +275,13 @@ def test_multicast_announces_each_links_proxy_separately(
     """Each link has its own discovery group."""
     topology = build("mesh(discovery='multicast')")
     site = through_proxies(topology)
-    called_broker = topology.brokers[-1]  # by both links, which the others open
+    called_broker = topology.brokers[-1]  # by both links, which the other brokers open
     assert_golden(
         f"multicast-through-proxies/{called_broker.name}.xml", render(topology, called_broker, site)[ACTIVEMQ_XML]
     )
     for broker in topology.brokers:
         element = broker_element(topology, broker.name, site)
-        etree.strip_elements(element, f"{{{SPRING}}}*")  # of which the broker's schema says nothing
+        etree.strip_elements(element, f"{{{SPRING}}}*")  # the broker's schema does not cover these
         classic_schema.assertValid(element)
     for link in ("broker-1-to-broker-3", "broker-2-to-broker-3"):
         looked = next(uri for uri in uris(topology, link[:8], "networkConnector", site) if f"group={link}-" in uri)
@@ -356,7 +356,7 @@ def test_topic_loads_have_no_broker_path_plugin() -> None:
 
 
 def test_the_published_host_is_spelt_as_the_brokers_enumeration() -> None:
-    """Its property editor knows IPADDRESS only in capitals: Spring refuses the file otherwise, the schema does not."""
+    """The property editor accepts only capitals. The schema does not know that, but Spring rejects the file."""
     strategies = {policy.get("publishedHostStrategy") for policy in broker_element(build("single"), "broker-1").iter()}
     assert strategies == {None, "IPADDRESS"}
 

@@ -16,7 +16,7 @@ from topologies.model.validity import TopologyInvalid
 
 
 def pairs_in_a_cluster(kind: str = "shared-store") -> Topology:
-    """Two actives joined, the first with a standby."""
+    """Return two linked active brokers, the first with a standby."""
     ha = HaPolicy(kind)
     actives, spare = (
         (ArtemisBroker("one", ha=ha), ArtemisBroker("two")),

@@ -1,4 +1,4 @@
-"""Checks that messages on real brokers get exactly where the model says, for all pairs of brokers."""
+"""Checks that messages on real brokers reach exactly the brokers that the model predicts, for all broker pairs."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +18,7 @@ from topologies.runtimes.contract import Runtime
 LINKED = [
     entry.name
     for entry in entries()
-    if entry.product == CLASSIC.name and len(pairs_of(build(entry.name))) > 1  # a standby has its active's place
+    if entry.product == CLASSIC.name and len(pairs_of(build(entry.name))) > 1  # a standby takes its active's place
 ]
 VARIANTS = (  # links by nio and ssl are in whole runs and in tests/topologies_runtime/test_far_links.py
     "source-and-sink(duplex=True)",
@@ -34,7 +34,7 @@ MEMORY_MB = 128
 
 
 def chain() -> Topology:
-    """a → b → c, one link at a time, where nothing private passes the first."""
+    """Return a → b → c with one-way links. Private destinations do not pass the first link."""
     a, b, c = (Broker(name) for name in "abc")
     first_link = NetworkConnector(
         opened_by=a, to=b, excluded_destinations=("queue://private.>", "topic://private.*"), name="first"
@@ -54,7 +54,7 @@ def chained(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runtime]:
 @pytest.mark.nightly
 @pytest.mark.parametrize("kind", ["queue", "topic"])
 def test_only_direction_ttl_and_exclusion_stop_messages(kind: str, chained: Runtime) -> None:
-    """Exclusions are wildcards."""
+    """The excluded destinations are wildcards."""
     topology = chain()
     alone = {(broker, broker) for broker in "abc"}
     expected = {"": alone | {("a", "b"), ("b", "c")}, "private.": alone | {("b", "c")}}

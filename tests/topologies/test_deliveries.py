@@ -1,4 +1,4 @@
-"""Checks which consumers a message is owed to, by the names of destinations: as real brokers deliver, and as stated."""
+"""Checks which consumers must get a message by destination name, on real brokers and in examples."""
 
 import random
 import re
@@ -27,7 +27,7 @@ from topologies.runtimes.contract import Runtime
 BROKERS: dict[str, AnyBroker] = {"classic": Broker("broker-1"), "artemis": ArtemisBroker("broker-1")}
 CASES = 40
 MESSAGES = 3
-"""To each destination of a case."""
+"""Messages to each destination of a case."""
 NIGHTLY = pytest.mark.nightly
 CELLS = [
     pytest.param("classic", "stomp", 1),
@@ -56,7 +56,7 @@ def routes(
     *,
     brokers: tuple[AnyBroker, ...] = (),
 ) -> tuple[Route, ...]:
-    """Raises ValueError for what is not understood."""
+    """Return the routes of a product's destinations. Raises ValueError for unsupported names."""
     addresses = ([ClientDestination(name, protocol) for name in names] for names in (sent, consumed))
     return PRODUCTS[product].routes(brokers or (BROKERS[product],), *addresses)
 
@@ -66,16 +66,16 @@ def routes(
 
 @dataclass(frozen=True)
 class Case:
-    """Destinations of producers and of consumers below a name of their own, all understood."""
+    """Destinations of producers and consumers that are all supported, with a unique prefix."""
 
     sent: tuple[str, ...]
     consumed: tuple[str, ...]
     routes: tuple[Route, ...]
 
     def deliveries_owed(self) -> dict[tuple[str, int], range]:
-        """How many messages may come from a destination to each consumer, by its place in ``consumed``.
+        """Return how many messages each consumer may get from a destination, by its index in ``consumed``.
 
-        Those of a queue share its messages.
+        Consumers of a queue share its messages.
         """
         owed: dict[tuple[str, int], range] = {}
         for destination in self.sent:
@@ -90,7 +90,7 @@ class Case:
 
 
 def cases(product: str, protocol: str, seed: int) -> Iterator[Case]:
-    """Random ones. Those that are not understood are left out, and most of equal names."""
+    """Draw random cases. Unsupported names and most cases of equal names are skipped."""
     rng = random.Random(f"{product}-{protocol}-{seed}")
     for number in range(10_000):
         root = f"d{protocol[0]}{seed}n{number}"
@@ -106,7 +106,7 @@ def cases(product: str, protocol: str, seed: int) -> Iterator[Case]:
 
 
 def _texts(rng: random.Random, root: str, count: int, wildcards: str, virtual_share: float) -> tuple[str, ...]:
-    """``virtual_share``: of names of virtual topics and their queues."""
+    """Draw names. ``virtual_share``: the share of virtual topics and their queues."""
     texts = []
     for _ in range(count):
         kind, virtual = rng.choice(("queue://", "topic://")), rng.random() < virtual_share
@@ -151,7 +151,7 @@ def test_brokers_deliver_to_those_it_is_owed_to(
 
 
 def deliveries(load: Load, chosen: list[Case]) -> Counter[tuple[int, str, int]]:
-    """Send the messages of all cases; deliveries by case, the message's destination and the consumer's place."""
+    """Send the messages of all cases. Return the deliveries by case, message destination and consumer index."""
     consuming, producing = load.client("consumer"), load.client("producer")
     consumers: dict[int, tuple[int, int]] = {}
     for number, case in enumerate(chosen):
@@ -188,11 +188,11 @@ def test_generated_cases_cross_names_in_every_way(product: str, protocol: str, s
         assert any("," in route.destination for route in crossing)
 
 
-# -- as stated ---------------------------------------------------------------------------------------------------------
+# -- examples ----------------------------------------------------------------------------------------------------------
 
 
 def taken(found: tuple[Route, ...]) -> dict[str, dict[str, tuple[str, ...]]]:
-    """By destination and place: who takes messages from there."""
+    """Return the consumers by destination and place."""
     return {route.destination: {copy.place: copy.consumers for copy in route.copies} for route in found}
 
 

@@ -1,4 +1,4 @@
-"""Checks the rules by which fields are spelled as brokers spell them."""
+"""Checks the rules that convert field names to the brokers' spelling."""
 
 from topologies.render.xml import camel_case, hyphenated, spelled
 

@@ -1,4 +1,4 @@
-"""Checks that a YAML file which stands for more than a network can need is refused at once, with the limit."""
+"""Checks that a YAML file larger than any network needs is rejected at once, with the limit in the error."""
 
 import time
 from collections.abc import Callable
@@ -30,7 +30,7 @@ ALIASES = (
     + "".join(f"- {{name: b{n}, policies: *p}}\n" for n in range(900))
 )
 BROKER = "name: m\nbrokers: [{{name: a, {}}}]\n"
-SECONDS = 2.0  # of the processor: a limit answers within one, on a machine that does nothing else
+SECONDS = 2.0  # CPU time: a limit takes effect within one second on an idle machine
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Checks that invalid topologies are refused with the object, the value and the rule."""
+"""Checks that the errors of invalid topologies have the object, the value and the rule."""
 
 from collections.abc import Callable
 
@@ -111,7 +111,7 @@ def test_each_breach_draws_its_own_sentence() -> None:
 
 
 def test_a_pair_that_cannot_reach_each_other_is_only_warned_of() -> None:
-    """Some pairs work, so the topology may be meant: a reader decides."""
+    """Some pairs work, so the topology may be intended: the user decides."""
     groups = (ClientGroup("producers", (A,)), ClientGroup("consumers", (B, C)))
     ttl_too_small = topology((A, B, C), (link(A, B), link(B, C)), groups)
     assert ttl_too_small.warnings == (
@@ -133,7 +133,7 @@ def test_a_link_by_which_nobody_asks_for_a_message_is_warned_of() -> None:
     )
     (warning,) = topology((A, mute), (link(mute, A, duplex=True),)).warnings
     assert warning.startswith("link 'mute-to-a' carries nothing to 'mute'")
-    assert topology((A, mute), (link(mute, A),)).warnings == (), "who only sends need not tell of consumers"
+    assert topology((A, mute), (link(mute, A),)).warnings == (), "a broker that only sends does not announce consumers"
     for way_out in (
         NetworkConnector(A, B, static_bridge=True, statically_included_destinations=named),
         NetworkConnector(A, mute, statically_included_destinations=named),
@@ -158,7 +158,7 @@ def test_the_other_brokers_wildcard_is_warned_of_in_a_policy_too() -> None:
 
 
 def test_two_duplex_links_the_same_way_are_allowed() -> None:
-    """The manual suggests them for throughput, with names of their own."""
+    """The manual suggests them for throughput, with unique names."""
     pair = (link(A, B, name="orders", duplex=True), link(A, B, name="prices", duplex=True))
     assert len(topology(links=pair).links) == 2
 

@@ -1,4 +1,4 @@
-"""Checks that an overlay changes what it names and nothing else, and that each mistake in it names its place."""
+"""Checks that an overlay changes only the settings that it names, and that each error has the place of the mistake."""
 
 import dataclasses
 from collections.abc import Iterator
@@ -153,7 +153,7 @@ PLAIN = {
 @settings(max_examples=60, deadline=None)
 @given(topology=topologies(), values=st.fixed_dictionaries({}, optional=PLAIN), index=st.integers(0, 9))
 def test_what_is_named_is_so_and_all_else_as_it_was(topology: Topology, values: dict[str, Any], index: int) -> None:
-    """Of one broker, in any topology."""
+    """The settings of one broker in any topology."""
     name = topology.brokers[index % len(topology.brokers)].name
     groups = {group.name for group in topology.groups}
     overlaid = over(topology, yaml.safe_dump({"brokers": {name: values}}))

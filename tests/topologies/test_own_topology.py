@@ -29,7 +29,7 @@ from topologies.model.validity import TopologyInvalid
 REPOSITORY = Path(__file__).parents[2]
 EXAMPLE = REPOSITORY / "topologies" / "examples" / "branch-offices.yaml"
 TWO = "name: t\nbrokers: [a, b]\n"
-PAIRS = ("transport_options", "properties")  # fields that are written FIELD: VALUE
+PAIRS = ("transport_options", "properties")  # fields written as FIELD: VALUE
 ARTEMIS = "name: t\nflavour: artemis\n"
 LINK = TWO + "links:\n  - opened_by: a\n    to: b\n"
 ARTEMIS_LINK = LINK.replace(TWO, ARTEMIS + "brokers: [a, b]\n")
@@ -44,7 +44,7 @@ MISTAKES = {
     "no brokers": "name: t\n",
     "a section misspelt": TWO + "link: []\n",
     "a flavour misspelt": TWO + "flavour: clasic\n",
-    "a section that is no list": "name: t\nbrokers:\n  a: {}\n",
+    "a section that is not a list": "name: t\nbrokers:\n  a: {}\n",
     "a broker that is a number": "name: t\nbrokers: [1]\n",
     "a broker that is the word for false": "name: t\nbrokers: [no, se]\n",
     "a broker that is nothing": "name: t\nbrokers: [~]\n",
@@ -78,7 +78,7 @@ MISTAKES = {
     "excluded destinations of Artemis": ARTEMIS_LINK + "    mirror: {}\n    excludedDestinations: [queue://x]\n",
     "the beginning of a field": LINK + "    conduit: false\n",
     "a router's field in a broker": ARTEMIS + "brokers: [{name: a, waypoints: [q]}]\n",
-    "a policy as the manual has it": "name: t\nbrokers: [{name: a, policies: [{queue: '>'}]}]\n",
+    "a policy as in the manual": "name: t\nbrokers: [{name: a, policies: [{queue: '>'}]}]\n",
     "a kind of store that has no kinds": "name: t\nbrokers: [{name: a, persistence: {kind: NIO}}]\n",
     "a text for an acceptor": ARTEMIS + "brokers: [{name: a, acceptors: [core]}]\n",
     "a text for a sender": ARTEMIS_LINK + "    senders: ['orders.#']\n",
@@ -108,14 +108,14 @@ MISTAKES = {
     + "brokers:\n  - name: a\n    persistence: {checkpoint_interval_ms: 5}\n",
     "a field of the other kind of brokers, too deep": "name: t\nbrokers:\n  - name: a\n"
     "    persistence: {wildcardRouting: true}\n",
-    "a field that is misspelt and stands in the other kind too": ARTEMIS_LINK + "    senders: [{address: orders}]\n",
+    "a misspelt field that the other kind has too": ARTEMIS_LINK + "    senders: [{address: orders}]\n",
     "a link of the other kind": LINK + "    kind: amqpConnection\n",
     "a link of the other kind, as its manual spells it": ARTEMIS_LINK + "    kind: network-connector\n",
     "a broker of the other kind": "name: t\nbrokers:\n  - {name: a, kind: router}\n",
     "a number out of range": LINK + "    message_ttl: 0\n",
     "a text for a number": LINK + "    message_ttl: many\n",
     "a size with its unit": "name: t\nbrokers: [{name: a, policies: [{memory_limit_bytes: 32mb}]}]\n",
-    "a size that is no number": "name: t\nbrokers: [{name: a, memory_limit_bytes: much}]\n",
+    "a size that is not a number": "name: t\nbrokers: [{name: a, memory_limit_bytes: much}]\n",
     "a heap with its unit": "name: t\nbrokers: [{name: a, jvm: {heap_mb: 1g}}]\n",
     "a time with its unit": "name: t\nbrokers: [{name: a, persistence: {cleanup_interval_ms: 30s}}]\n",
     "a number for a text": "name: t\nbrokers:\n  - name: a\n    region: 5\n",
@@ -131,7 +131,7 @@ MISTAKES = {
     "duplex on a connection that leads one way": ARTEMIS_LINK + "    senders: [{address_match: o}]\n    duplex: true\n",
     "not duplex on a connection that leads both ways": ARTEMIS_LINK
     + "    senders: [{address_match: o}]\n    receivers: [{address_match: p}]\n    duplex: false\n",
-    "hops beside those of the cluster": ARTEMIS_LINK
+    "hops in addition to the cluster's": ARTEMIS_LINK
     + "    kind: clusterConnection\n    cluster: {max_hops: 2}\n    consumer_ttl: 3\n",
     "a cluster's link that is not duplex": ARTEMIS_LINK + "    kind: clusterConnection\n    duplex: false\n",
     "an unknown broker at a link": TWO + "links:\n  - opened_by: a\n    to: c\n",
@@ -141,7 +141,7 @@ MISTAKES = {
     "more jitter than delay": LINK + "    impairment: {delay_ms: 4, jitter_ms: 5}\n",
     "an impairment of places that are not there": LINK + "impairments:\n  - a<->b:delay=1ms\n  - a<->x:delay=1ms\n",
     "an impairment of nothing": LINK + "impairments: ['*:dealy=1ms']\n",
-    "an impairment that is no text": LINK + "impairments: [{a: b}]\n",
+    "an impairment that is not a text": LINK + "impairments: [{a: b}]\n",
     "a link to itself": TWO + "links:\n  - {opened_by: a, to: b}\n  - {opened_by: b, to: b}\n",
     "two brokers of one name": "name: t\nbrokers:\n  - a\n  - a\n",
     "a field twice": "name: t\nbrokers:\n  - name: a\n    region: x\n    region: y\n",
@@ -158,7 +158,7 @@ MISTAKES = {
     + "groups: [{name: producers, enter_at: [a]}, {name: consumers, enter_at: [d]}]\n",
     "a rule about two fields": "name: t\nbrokers:\n  - name: a\n    connectors:\n"
     "      - {protocol: openwire, rebalance_cluster_clients: true}\n",
-    "a name that is no name": "name: a/b\nbrokers: [a]\n",
+    "an invalid name": "name: a/b\nbrokers: [a]\n",
 }
 
 
@@ -218,7 +218,7 @@ def test_a_file_that_is_not_there_or_no_text_is_named(tmp_path: Path) -> None:
 
 
 def written(value: Any, *, named: bool = False) -> Any:
-    """A value of the model as YAML has it: every field, whatever its default. ``named``: brokers by name alone."""
+    """Convert a value of the model to YAML with all fields, even at their defaults. ``named``: brokers by name only."""
     if isinstance(value, AnyBroker) and named:
         return value.name
     if dataclasses.is_dataclass(value):
@@ -297,7 +297,7 @@ def test_every_field_that_only_one_flavour_has_is_told_to_the_other_in_any_spell
 
 @pytest.mark.parametrize("flavour", list(INSTEAD))
 def test_what_is_told_of_a_word_of_the_manuals_names_only_what_can_be_written(flavour: str) -> None:
-    """By the words behind ``write``: each with an underscore is a field."""
+    """Each word with an underscore after ``write`` is a field."""
     fields = {
         name
         for kinds in ({"broker": BROKERS[flavour], "link": LINKS[flavour]},)
@@ -310,7 +310,7 @@ def test_what_is_told_of_a_word_of_the_manuals_names_only_what_can_be_written(fl
 
 
 def all_places(flavour: str) -> Iterator[tuple[str, dict[str, dict[str, type]], list[type]]]:
-    """(path, kinds of its section, what may stand there) for the entries of each section and all within them."""
+    """Return (path, kinds by section, types allowed there) for the entries of each section and their parts."""
     for section, kinds in (("brokers", BROKERS), ("links", LINKS)):
         waiting = [(f"{section}[0]", list(kinds[flavour].values()))]
         while waiting:
@@ -323,7 +323,7 @@ def all_places(flavour: str) -> Iterator[tuple[str, dict[str, dict[str, type]], 
 
 @pytest.mark.parametrize("flavour", list(INSTEAD))
 def test_no_word_of_the_manuals_hides_a_field(flavour: str) -> None:
-    """Where another kind has it, that is told; but the hops' value follows from other fields."""
+    """A field of another kind is reported as such. Hops are left out, as their value depends on other fields."""
     hidden = {
         (path, field.name)
         for path, kinds, parts in all_places(flavour)

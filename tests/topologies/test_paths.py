@@ -53,7 +53,7 @@ def test_no_limit_is_no_limit() -> None:
 
 
 def test_ttls_count_at_each_link_of_the_path() -> None:
-    """The first link may have message_ttl 1, for nothing was crossed before it; the last one consumer_ttl 1."""
+    """The first link may have message_ttl 1, as no link is crossed before it, and the last consumer_ttl 1."""
     first_link = NetworkConnector(opened_by=A, to=B, message_ttl=1, consumer_ttl=2)
     last = NetworkConnector(opened_by=B, to=C, message_ttl=2, consumer_ttl=1)
     assert paths([first_link, last])["a", "c"].hops == 2

@@ -1,4 +1,4 @@
-"""A number with a unit, where a field takes a plain number, is refused with the number to write."""
+"""Checks that a number with a unit in a field for plain numbers is rejected, and the error has the plain number."""
 
 import pytest
 

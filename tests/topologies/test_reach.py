@@ -1,4 +1,4 @@
-"""Checks the prediction of where messages get to between Classic brokers."""
+"""Checks the prediction of which Classic brokers messages reach."""
 
 from dataclasses import replace
 from typing import Any
@@ -106,7 +106,7 @@ def test_a_sending_broker_needs_no_advisories_of_its_own() -> None:
         ("Topic.>", False),
         ("NO_DESTINATION", False),
         ("Topic.>,ActiveMQ.Advisory.Consumer.Queue.orders.*", True),
-        ("Topic.>,Queue.orders.*", False),  # the broker puts its prefix before the first one only
+        ("Topic.>,Queue.orders.*", False),  # the broker adds its prefix only to the first one
         ("ActiveMQ.Advisory.Consumer.Queue.orders.*", True),
     ],
 )
@@ -115,7 +115,7 @@ def test_consumers_are_heard_of_as_the_destination_filter_says(destination_filte
 
 
 def test_a_static_subscription_is_told_on() -> None:
-    """a hears at b of b's own subscription for c, though c tells nothing."""
+    """a learns at b of b's own subscription for c, although c announces nothing."""
     static = link(B, C, static_bridge=True, statically_included_destinations=(QUEUE,), message_ttl=2)
     assert network(link(consumer_ttl=2), static).reaches("a", "c", QUEUE)
     assert not network(link(consumer_ttl=1), static).reaches("a", "c", QUEUE)
@@ -148,7 +148,7 @@ def test_a_wildcard_means_levels_as_the_broker_does(pattern: str, name: str, mea
 
 @pytest.mark.parametrize("entry", [name for name in ENTRIES if build(name).flavour == "classic"])
 def test_every_path_of_a_catalogue_entry_is_predicted(entry: str) -> None:
-    """The links of the catalogue let all queues pass, so only TTLs decide which brokers can be reached."""
+    """The catalogue's links pass all queues, so only TTLs decide which brokers can be reached."""
     topology = build(entry)
     names = [broker.name for broker in topology.brokers if not broker.standby_of]
     reached = {(a, b) for a in names for b in names if topology.reaches(a, b, "queue://any")}
@@ -162,7 +162,7 @@ ttls = st.sampled_from([-1, 1, 2, 3])
 
 @st.composite
 def networks(draw: st.DrawFn) -> tuple[tuple[Broker, ...], tuple[NetworkConnector, ...]]:
-    """Two to five brokers and up to seven links, among them several between two brokers and links both ways."""
+    """Draw two to five brokers and up to seven links, including parallel and two-way links."""
     brokers = tuple(Broker(name, advisory_support=draw(st.integers(0, 5)) > 0) for name in "abcde")[
         : draw(st.integers(2, 5))
     ]
@@ -198,7 +198,7 @@ def test_on_any_network_the_prediction_is_what_walking_every_way_finds(
 
 
 def _without_mirrored(links: tuple[NetworkConnector, ...]) -> tuple[NetworkConnector, ...]:
-    """A topology refuses duplex links that both ends open."""
+    """Leave out duplex links that both ends open, as a topology rejects them."""
     opened = {
         (link.opened_by.name, link.to.name) for link in links if link.duplex and link.opened_by.name < link.to.name
     }

@@ -1,4 +1,4 @@
-"""Checks that real brokers accept the rendered files; a schema does not know every allowed spelling."""
+"""Checks that real brokers accept the rendered files, as a schema does not cover every allowed spelling."""
 
 import socket
 from collections.abc import Callable, Iterator
@@ -50,8 +50,10 @@ def log_of(runtime: Runtime, broker: str) -> str:
 
 
 def answer_to_connect(runtime: Runtime, broker: str, login: Credentials) -> str:
-    """The first line that the broker's STOMP connector sends back. Who is refused may have to ask again: a connection
-    that the broker has not wholly started it stops without an answer."""
+    """Return the first line of the STOMP connector's reply.
+
+    Repeats the request if there is none: the broker closes a connection without a reply if it has not started fully.
+    """
     return until(lambda: said_to_connect(runtime, broker, login))
 
 
@@ -99,7 +101,7 @@ JVM = "jvm: {heap_mb: 130, options: [-XX:+UseSerialGC]}"
 @pytest.mark.parametrize(
     ("entry", "stated", "own"),
     [
-        # By the project's defaults these would be 1 GiB, and 10.
+        # The project's defaults are 1 GiB and 10.
         ("source-and-sink", "dedicated_task_runner: true", lambda attributes: attributes["TempLimit"] > 2 * GIB),
         (
             "cluster(brokers=2)",

@@ -1,4 +1,4 @@
-"""Checks that brokers with an untrusted certificate are refused, with the next step."""
+"""Checks that brokers with an untrusted certificate are rejected, and the error has the next step."""
 
 import ssl
 from datetime import UTC, datetime
@@ -14,7 +14,7 @@ OURS, NAME = trustme.CA(), "broker.example.com"
 
 
 def shaken(trust: Trust, certificate: trustme.LeafCert, host: str = NAME) -> str:
-    """A TLS handshake in memory; what is said when the client turns the server away."""
+    """Make a TLS handshake in memory, and return the client's error if it rejects the server."""
     serving = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     certificate.configure_cert(serving)
     up, down = ssl.MemoryBIO(), ssl.MemoryBIO()

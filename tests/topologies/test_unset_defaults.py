@@ -1,4 +1,4 @@
-"""Checks brokers that are rendered without defaults: what somebody stated is there, and what a run needs."""
+"""Checks that brokers rendered without defaults have only explicit settings and those that a run needs."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -39,14 +39,14 @@ def root_of(topology: Topology, broker: str, version: str = "") -> etree._Elemen
 
 
 def checked_part(topology: Topology, broker: str, version: str = "") -> etree._Element:
-    """What the broker's own schema describes."""
+    """Return the element that the broker's schema describes."""
     (element,) = root_of(topology, broker, version).iter("{*}broker", "{urn:activemq:core}core")
     return element
 
 
 @pytest.mark.parametrize("entry", ["mesh", "active-standby", "cluster", "live-backup", "dual-mirror"])
 def test_a_catalogue_entry_renders_to_its_golden_file(entry: str) -> None:
-    """The last broker: where there is a standby, it is that."""
+    """Tests the last broker, which is the standby if there is one."""
     topology = build(entry)
     files = files_of(topology, topology.brokers[-1].name)
     assert_golden(f"unset-defaults/{entry}.xml", files[FILES[topology.flavour]])
@@ -65,7 +65,7 @@ def test_every_entry_is_valid_by_the_schema_of_each_version(flavour: str) -> Non
 
 
 def values_in(text: str) -> set[str]:
-    """Every element, attribute and option of a URI, with its value."""
+    """Return every element, attribute and URI option with its value."""
     return set(_values_in(etree.fromstring(text.encode()), ""))
 
 

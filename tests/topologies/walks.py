@@ -1,6 +1,6 @@
-"""A plain reference for reachability: every piece of news and every message as what it is, a list of brokers crossed.
+"""A plain reference model of reachability: an announcement or a message is the list of brokers that it crossed.
 
-Slow and literal: it follows each walk that the broker's own rules allow, one by one, and keeps no shortest anything.
+Slow and literal: it follows each walk that the broker's rules allow, and does not look for the shortest.
 """
 
 from collections.abc import Sequence
@@ -9,11 +9,11 @@ from topologies.classic.broker import Broker
 from topologies.classic.network_connectors import NetworkConnector
 
 News = set[tuple[str, tuple[str, ...]]]
-"""(broker, brokers that the news crossed to get there, nearest to the consumer first)"""
+"""(broker, brokers that the announcement crossed, nearest to the consumer first)"""
 
 
 def in_pattern(pattern: str, name: str) -> bool:
-    """Only the patterns that the tests draw: ``>``, ``a.>``, ``a.*`` and plain names."""
+    """Match the patterns that the tests draw: ``>``, ``a.>``, ``a.*`` and plain names."""
     if pattern.endswith(".*"):
         return name.startswith(pattern[:-1]) and "." not in name[len(pattern) - 1 :]
     if pattern.endswith(".>"):
@@ -51,7 +51,7 @@ def directed(links: Sequence[NetworkConnector]) -> list[tuple[Broker, Broker, Ne
 
 
 def all_news(links: Sequence[NetworkConnector], consumer: str, destination: str) -> News:
-    """Every way in which news of a subscription can have come to any broker."""
+    """Return each path by which the announcement of a subscription can reach a broker."""
     ways = [direction for direction in directed(links) if permitted(direction[2], destination)]
     news: News = {(consumer, ())}
     news |= {(s.name, (r.name,)) for s, r, link in ways if among(link.statically_included_destinations, destination)}
@@ -73,7 +73,7 @@ def heard(sender: Broker, receiver: Broker, link: NetworkConnector, crossed: tup
 
 
 def can_reach(links: Sequence[NetworkConnector], producer: str, consumer: str, destination: str) -> bool:
-    """Whether any walk of a message from one broker to the other is allowed at each of its steps."""
+    """Whether the rules allow every step of some walk from one broker to the other."""
     news = all_news(links, consumer, destination)
     walks = [(producer,)]
     while walks:

@@ -1,4 +1,4 @@
-"""Topologies with links through proxies, in each runtime that has them."""
+"""Starts topologies with links through proxies, in each runtime that supports them."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -27,9 +27,9 @@ def kind(request: pytest.FixtureRequest) -> type[OwnBrokers[Any]]:
 
 @pytest.fixture
 def up(kind: type[OwnBrokers[Any]], tmp_path: Path) -> Up:
-    """A topology or catalogue entry, its links as they are told to be and proven; nothing is left of it at the end.
+    """Start a topology or catalogue entry with an impairment and prove its links. Checks that nothing is left at the end.
 
-    ``loses_them``: Toxiproxy is to be gone before its end, and nobody may say so unless it is.
+    ``loses_them``: the test expects the loss of Toxiproxy. Without it, a reported loss is an error.
     """
 
     @contextmanager

@@ -1,4 +1,4 @@
-"""Measures links through proxies: how long messages take over them, and whether a proxy accepts connections."""
+"""Measures links through proxies: the time that messages take, and whether a proxy accepts connections."""
 
 import socket
 import threading
@@ -21,7 +21,7 @@ IN_PROCESSES = pytest.param(ProcessRuntime, marks=pytest.mark.brokers, id="proce
 IN_CONTAINERS = pytest.param(ContainerRuntime, marks=pytest.mark.containers, id="containers")
 PROCESSES = pytest.mark.parametrize("kind", [IN_PROCESSES])
 CONTAINERS = pytest.mark.parametrize("kind", [IN_CONTAINERS])
-"""Where one runtime shows what there is to show: tests without one of these run in both."""
+"""For tests where one runtime is enough. Tests without these parameters run in both."""
 
 NS_PER_MS = 1_000_000
 MEMORY_MB = 128
@@ -31,7 +31,7 @@ Up = Callable[..., AbstractContextManager[tuple[Runtime, Topology, LinkProxies]]
 
 @contextmanager
 def asked_all_the_while(question: Callable[[], str]) -> Iterator[set[str]]:
-    """Every answer that there was, from before the block to after it."""
+    """Collect every answer from before the block to after it."""
     answers, over = {question()}, threading.Event()
 
     def ask() -> None:
@@ -49,7 +49,7 @@ def asked_all_the_while(question: Callable[[], str]) -> Iterator[set[str]]:
 
 
 def one_runtime_each(name: str, *, processes: Sequence[str], containers: Sequence[str]) -> pytest.MarkDecorator:
-    """Each value of the parameter ``name`` in one runtime."""
+    """Parametrize ``name``, with each value in one runtime only."""
     cells = [(IN_PROCESSES, value) for value in processes] + [(IN_CONTAINERS, value) for value in containers]
     return pytest.mark.parametrize(
         ("kind", name),
@@ -62,18 +62,18 @@ def client(runtime: Runtime, broker: str) -> Client:
 
 
 def shut(door: tuple[str, int]) -> bool:
-    """Nobody answers there: where it is published, an engine takes the connection and ends it at once."""
+    """Whether a proxy accepts no connection. Docker accepts connections to a published port and closes them at once."""
     try:
         with socket.create_connection(door, 1) as caller:
             return caller.recv(1) == b""
     except ConnectionError:
         return True
-    except TimeoutError:  # AMQP brokers wait to be greeted
+    except TimeoutError:  # AMQP brokers wait for the client's header
         return False
 
 
 def times_ms(sender: Client, receiver: Client, to: Destination, count: int, body_bytes: int = 64) -> list[float]:
-    """How long each of so many messages took, one after the other; the one that finds the way is not among them."""
+    """Return the durations of ``count`` messages, sent one after the other. A first message is not counted."""
     receiver.listen(to)
     time.sleep(1)  # demand travels too
     durations_ms = []

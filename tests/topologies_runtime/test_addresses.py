@@ -1,4 +1,4 @@
-"""Checks that brokers may listen only on addresses of this machine, which the error for others lists."""
+"""Checks that brokers can listen only on addresses of this machine, which the error for other addresses lists."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Checks that Artemis brokers work in containers as they do as processes, on one small network of each kind."""
+"""Checks that Artemis brokers work in containers as in processes, on one small network of each kind."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Checks how a router is started beside brokers, and the error before the start if it is missing.
+"""Checks how a router is started with the brokers, and the error before the start if it is missing.
 
 `test_real_router` tests with a real router.
 """
@@ -31,7 +31,7 @@ def program(folder: Path, name: str, body: str) -> Path:
 
 
 def nowhere(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is found but what is in ``folder``."""
+    """Hide all programs outside ``folder``."""
     monkeypatch.setenv("PATH", str(folder))
     monkeypatch.setattr(sys, "executable", str(folder / "python"))
 
@@ -40,7 +40,7 @@ def nowhere(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_router_that_is_not_there_is_told_before_anything_starts(
     there: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Skupper's is no such router."""
+    """Skupper's router does not count as a Qpid Dispatch router."""
     if there:
         program(tmp_path, there, "exit 0")
     nowhere(tmp_path, monkeypatch)

@@ -1,4 +1,4 @@
-"""Checks that a container's process is recognised as the broker, and that other processes are not."""
+"""Checks that only the right process of a container is recognized as the broker."""
 
 from pathlib import Path
 from typing import Any, cast
@@ -14,7 +14,7 @@ SHELL = ["/bin/sh", "-c", 'exec "$@"', "broker", *COMMAND]
 
 
 class Engine:
-    """A container that the engine says runs as process 7."""
+    """A Docker engine that reports process 7 for a container."""
 
     def __init__(self) -> None:
         self.attrs = {"State": {"Running": True, "Pid": 7}}
@@ -26,7 +26,7 @@ class Engine:
 
 
 class Process:
-    """Process 7. Its command line is each of the given ones in turn, and then stays the last one."""
+    """Process 7. Its command line changes to each given value, and stays at the last."""
 
     pid = 7
 
@@ -55,7 +55,7 @@ class Process:
 def test_the_brokers_process_is_known_also_where_the_engines_own_is_seen_first(
     lines: list[list[str]], is_recognised: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Its memory and CPU would not be sampled, which a busy machine showed of two brokers in three."""
+    """Otherwise its memory and CPU are not sampled: on a busy machine, this happened with two of three brokers."""
     monkeypatch.setattr(brokercontainer.psutil, "Process", lambda _pid: Process(list(lines)))
     container = BrokerContainer("b", cast("Any", Engine()), COMMAND, log=tmp_path / "log", host="unix:///nobody.sock")
     container.start()

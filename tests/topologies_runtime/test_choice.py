@@ -1,4 +1,4 @@
-"""Checks when brokers run in containers, and the reason that is given for the choice."""
+"""Checks when brokers run in containers, and the reported reason."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -96,7 +96,7 @@ def test_an_image_and_processes_contradict_each_other() -> None:
 
 
 def asked_of(topology: Topology | None) -> list[tuple[str, str | None]]:
-    """What is looked for, by flavour and image, when containers are to be had for it."""
+    """Return the (flavour, image) pairs that the choice of containers looks for."""
     arguments = []
 
     def look(flavour: str, image: str | None) -> Seen:

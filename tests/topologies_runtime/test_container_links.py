@@ -1,4 +1,4 @@
-"""Checks Toxiproxy's container, and how it is detected which brokers' containers listen."""
+"""Checks Toxiproxy's container, and the detection of brokers that listen in containers."""
 
 import errno
 import os
@@ -39,14 +39,14 @@ TCP = """\
 
 @dataclass
 class Broker:
-    """What is asked of a broker's container."""
+    """The part of a broker's container that these tests need."""
 
     pid: int | None = 7
     is_leaving: bool = False
 
 
 class Looks:
-    """Each look, at a time that stands still unless it is moved."""
+    """Records each look. Its clock advances only if a test sets it."""
 
     def __init__(self) -> None:
         self.now_s, self.count, self.found = 0.0, 0, frozenset[int]()

@@ -1,4 +1,4 @@
-"""Checks what is particular to brokers in containers. test_contract.py has what all runtimes promise."""
+"""Checks the specifics of brokers in containers. test_contract.py has the contract of all runtimes."""
 
 import io
 import json
@@ -27,10 +27,10 @@ from topologies.runtimes.contract import RuntimeFailed
 
 pytestmark = pytest.mark.containers
 
-# Under gevent in every run, as Locust has it.
+# Runs use gevent, as Locust does.
 THREADS = pytest.mark.parametrize("threads", [pytest.param("plain", marks=pytest.mark.nightly), "gevent"])
 
-# A harness that brings a broker up, tells all about it, and then sits there (or is interrupted while starting).
+# A harness that starts a broker, prints its details, and then waits (or is interrupted while starting).
 HARNESS = """
 import sys
 if sys.argv[2] == "gevent":
@@ -52,7 +52,9 @@ time.sleep(600)
 
 
 def runtime_in(folder: Path, prefix: str = "run", **options: Any) -> ContainerRuntime:
-    directory = RunDirectory.create(folder, f"{prefix}-{folder.name}")  # which tells its containers from other tests'
+    directory = RunDirectory.create(
+        folder, f"{prefix}-{folder.name}"
+    )  # this distinguishes its containers from those of other tests
     return ContainerRuntime(build("single"), directory, broker_memory_mb=128, **options)
 
 
@@ -155,7 +157,7 @@ def test_nothing_is_left_soon_after_the_harness_was_killed(tmp_path: Path, threa
         assert eventually(lambda: not stores_in(tmp_path))
 
 
-@pytest.mark.nightly  # test_processes.py closes from a handler, and the test above leaves nothing either
+@pytest.mark.nightly  # test_processes.py closes from a handler, and the test above checks that nothing is left
 @THREADS
 def test_closing_from_a_signal_handler_while_a_broker_starts_leaves_nothing(tmp_path: Path, threads: str) -> None:
     before = on_engine()
@@ -171,7 +173,7 @@ def test_closing_from_a_signal_handler_while_a_broker_starts_leaves_nothing(tmp_
         assert not stores_in(tmp_path)
 
 
-@pytest.mark.nightly  # in the test below both are killed, the harness and its guard
+@pytest.mark.nightly  # the test below kills both the harness and its guard
 def test_a_run_whose_guard_was_killed_removes_everything_itself(tmp_path: Path) -> None:
     before = on_engine()
     earlier_children = set(psutil.Process().children())
@@ -228,7 +230,7 @@ def test_an_engine_that_goes_away_is_told_and_what_runs_is_ended_without_it(
         runtime.up(lambda _line: None)
         pid = runtime.pid("broker-1")
         assert pid is not None
-        assert runtime.alive("broker-1")  # a handle keeps the engine's answer for a moment
+        assert runtime.alive("broker-1")  # a handle caches the engine's answer for a moment
         engine.sever()
         assert runtime.outage()
         assert eventually(lambda: not runtime.alive("broker-1"))
@@ -253,7 +255,7 @@ def test_an_engine_that_goes_away_is_told_and_what_runs_is_ended_without_it(
 
 
 def remove_by_hand(run: str) -> None:
-    """This process lives on, so a next run would rightly not touch what is labelled as its."""
+    """Remove a run's containers and networks. The next run leaves them alone, as this process is still alive."""
     label = f"label=brokerbench.run-id={run}"
     docker("rm", "--force", docker("ps", "--all", "--quiet", "--filter", label))
     docker("network", "rm", docker("network", "ls", "--quiet", "--filter", label))

@@ -1,6 +1,6 @@
 """Checks the contract of every runtime: brokers start, obey, keep their secrets, and leave nothing behind.
 
-The same tests for local processes and for containers. In containers, tests with brokers of their own run at night.
+Local processes and containers have the same tests. In containers, tests that start separate brokers run at night.
 """
 
 import os
@@ -55,7 +55,7 @@ def kind(request: pytest.FixtureRequest) -> type[Runtime]:
 
 @pytest.fixture
 def single(kind: type[Runtime], tmp_path: Path) -> Single:
-    """A runtime of one broker, not started."""
+    """Return a runtime with one broker that is not started."""
 
     def make(**options: Any) -> Runtime:
         return kind(build("single"), RunDirectory.create(tmp_path, "run"), **{"broker_memory_mb": 128, **options})
@@ -214,7 +214,7 @@ def ends(runtime: Runtime) -> tuple[canary.Side, canary.Side]:
 
 @in_containers_at_night
 def test_nothing_is_left_after_close(single: Single, tmp_path: Path) -> None:
-    earlier_children = set(psutil.Process().children(recursive=True))  # of brokers that other tests share
+    earlier_children = set(psutil.Process().children(recursive=True))  # other tests share these brokers
     runtime = single()
     runtime.up(lambda _line: None)
     assert runtime._prepared is not None

@@ -1,4 +1,4 @@
-"""Checks the disks of brokers: what a power failure leaves on them, and that nothing of them is left behind."""
+"""Checks the brokers' disks: the data that survives a power failure, and that runs leave nothing behind."""
 
 import json
 import os
@@ -23,7 +23,7 @@ from topologies.runtimes.processes.mounts import IMAGE, KEPT_IMAGE, Mount, mount
 
 SMALL_MB = 16
 
-# A harness that makes the disks of two brokers, cuts the power of the second, prints its guard and sits there.
+# A harness that makes the disks of two brokers, cuts the power of the second, prints its guard's pid and waits.
 HARNESS = """
 import json, sys, time
 from pathlib import Path
@@ -50,7 +50,7 @@ def test_mounted_folders_of_any_name_are_read(name: str) -> None:
     """The kernel writes blanks, backslashes and # as octal numbers."""
     escaped = "".join(f"\\{ord(letter):03o}" if letter in " \t\n\\#" else letter for letter in f"/runs/{name}")
     if "\r" in name or len(f"{escaped}\n".splitlines()) > 1:
-        return  # other line ends of str.splitlines, which the kernel writes as they are
+        return  # other line ends of str.splitlines, which the kernel does not escape
     text = f"/dev/loop3 {escaped} ext4 rw,relatime 0 0\n"
     assert parse_mounts(text) == [Mount("/dev/loop3", Path(f"/runs/{name}"))]
 
@@ -97,7 +97,7 @@ def test_other_runtimes_have_no_disks(runtime: str) -> None:
 
 
 def test_a_machine_without_the_tools_has_no_disks() -> None:
-    """Without the marker a test does not find mkfs.ext4."""
+    """Tests without the marker do not find mkfs.ext4."""
     assert disks.why_no_disks() == "mkfs.ext4 is not on PATH; install the packages e2fsprogs and mount"
 
 
@@ -146,7 +146,7 @@ def test_power_loss_keeps_synced_writes_only(disk: Disk, tmp_path: Path) -> None
 
 @pytest.mark.disks
 def test_an_orderly_unmount_keeps_every_write(disk: Disk, tmp_path: Path) -> None:
-    """So it is the loss of power, not the unmount, that loses the writes of the test above."""
+    """This shows that the writes in the test above are lost by the power failure, not by the unmount."""
     append(tmp_path / "data/log", b"not synced", sync=False)
     disk.unmount()
     disk.mount()
@@ -158,7 +158,7 @@ def test_a_disk_without_power_takes_no_write(disk: Disk, tmp_path: Path) -> None
     disk.cut_power()
     with pytest.raises(OSError, match="Input/output error"):
         append(tmp_path / "data/log", b"x", sync=False)
-    disk.cut_power()  # once more changes nothing
+    disk.cut_power()  # repeating it changes nothing
 
 
 @pytest.mark.disks
@@ -180,7 +180,7 @@ def test_this_machine_has_disks() -> None:
 
 @pytest.mark.disks
 def test_a_busy_disk_goes_with_its_last_process(tmp_path: Path) -> None:
-    """The guard waits for `BUSY_FOR_S`, then detaches the mount, which ends with the process that holds it."""
+    """The guard waits for `BUSY_FOR_S`, then detaches the mount, which ends with the process that uses it."""
     (tmp_path / "broker-1/data").mkdir(parents=True)
     made = Disk(tmp_path / "broker-1" / IMAGE, tmp_path / "broker-1/data", SMALL_MB)
     made.make()
@@ -198,7 +198,7 @@ def test_a_busy_disk_goes_with_its_last_process(tmp_path: Path) -> None:
 
 @pytest.fixture
 def harness(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[bytes], int]]:
-    """A harness with one disk mounted, one without power and one unmounted; and the pid of its guard."""
+    """Start a harness with a mounted disk, one without power and an unmounted one. Returns it and its guard's pid."""
     with subprocess.Popen([sys.executable, "-c", HARNESS, tmp_path], stdout=subprocess.PIPE) as started:
         assert started.stdout is not None
         yield started, json.loads(started.stdout.readline())
@@ -226,7 +226,7 @@ def test_signals_of_the_terminal_leave_disks_alone(
 
 @pytest.mark.disks
 def test_a_later_run_clears_what_dead_ones_left(harness: tuple[subprocess.Popen[bytes], int], tmp_path: Path) -> None:
-    """The harness and its guard are killed. Images that are not mounted stay in the folder of that run."""
+    """The harness and its guard are killed. Unmounted images stay in that run's folder."""
     process, guard = harness
     disks.clear_dead()
     assert len(left_in(tmp_path)) == 7, "disks in use are left alone"
@@ -247,7 +247,7 @@ def test_a_guard_of_a_closed_run_ends(tmp_path: Path) -> None:
     made.close()
     assert left_in(tmp_path) == []
     assert eventually(lambda: gone(made._guard.pid if made._guard else 0))
-    made.power_on("broker-1")  # too late: nothing is mounted any more
+    made.power_on("broker-1")  # too late: nothing is mounted anymore
     assert left_in(tmp_path) == []
 
 

@@ -184,7 +184,7 @@ def test_the_folder_of_a_fetch_that_goes_on_stays(tmp_path: Path) -> None:
 
 
 def overwrite(file: Path) -> None:
-    """Another content of the same size and time, as of a failing disk."""
+    """Replace the content but keep size and time, as on a failing disk."""
     times_ns = (file.stat().st_atime_ns, file.stat().st_mtime_ns)
     file.write_bytes(bytes(file.stat().st_size))
     os.utime(file, ns=times_ns)

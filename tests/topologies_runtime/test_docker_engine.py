@@ -54,7 +54,7 @@ def test_an_error_of_the_engine_is_told_in_its_own_words_and_with_a_next_step(te
 
 
 def lost_connection() -> Exception:
-    """As docker-py wraps it."""
+    """Return the error as docker-py wraps it."""
     try:
         try:
             raise FileNotFoundError(2, "No such file or directory")

@@ -1,4 +1,4 @@
-"""Checks how brokers that already run are reached and recognised, and that nothing is done to them."""
+"""Checks how running brokers are reached and recognized, and that runs do not change them."""
 
 import json
 import socket
@@ -43,7 +43,7 @@ def listener() -> Iterator[int]:
 
 @contextmanager
 def console(broker_name: str, mbean: str = CLASSIC, version: str = "BrokerVersion") -> Iterator[str]:
-    """A web console's Jolokia that tells of one broker, and turns away whoever names no origin."""
+    """Serve the Jolokia of a web console that has one broker, and rejects requests without an origin."""
 
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:

@@ -1,4 +1,4 @@
-"""Checks that real brokers that already run are reached and proven, over TLS too, and left running."""
+"""Checks that real brokers which already run are reached and proven, also over TLS, and left running."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -28,7 +28,7 @@ STOMP = Spoken("stomp", "stomp")
 
 @dataclass(frozen=True)
 class Theirs:
-    """Somebody's brokers, which speak nothing but TLS, and what one is told of them."""
+    """Existing brokers that accept only TLS, with the details that a run is given."""
 
     topology: Topology
     runtime: ProcessRuntime
@@ -95,7 +95,7 @@ def test_brokers_reached_by_another_name_than_their_certificates_are_refused(the
 
 @pytest.mark.nightly
 def test_a_bridge_over_tls_with_a_wrong_password_is_named_with_what_to_check(tmp_path: Path) -> None:
-    """Their logs tell why, but on their machines."""
+    """The brokers' logs have the cause, but they are on other machines."""
     with brought_up(tmp_path, wrong_password_of_bridges) as theirs:
         runtime = theirs.external(management=True)
         runtime.up(lambda line: None)

@@ -1,4 +1,4 @@
-"""Checks that credentials come only from where their owner alone can read them, and never appear in an error."""
+"""Checks that credentials are read only from files that only their owner can read, and never appear in an error."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Checks that a file of running brokers is read correctly, and that each error names its line and field."""
+"""Checks that a file of running brokers is read correctly, and that each error has the line and field."""
 
 from pathlib import Path
 
@@ -27,7 +27,7 @@ def written(folder: Path, text: str) -> Path:
 
 
 def refusal(folder: Path, text: str) -> str:
-    """What is said of a file that cannot be used, without its path."""
+    """Return the error for an invalid file, without its path."""
     path = written(folder, text)
     with pytest.raises(UserError) as failed:
         read(path)

@@ -1,6 +1,6 @@
-"""Checks the delay and traffic of each link in a cluster, whose members announce one address to all.
+"""Checks the delay and traffic of each link in a cluster, where each member announces one address to all others.
 
-tests/topologies_runtime/test_far_links.py checks the same for links whose openers are told which address to call.
+tests/topologies_runtime/test_far_links.py checks links whose opener has the address to call in its configuration.
 """
 
 from typing import Any
@@ -25,8 +25,8 @@ from topologies.runtimes.proxies.link_proxies import LinkProxies
 pytestmark = pytest.mark.nightly
 
 BODY_BYTES, COUNT = 20_000, 5
-BODIES_BYTES = (COUNT + 1) * BODY_BYTES  # with the one that finds the way
-BESIDE_BODIES_BYTES = 60_000  # at most, over the whole run: headers, pings, what members tell each other of consumers
+BODIES_BYTES = (COUNT + 1) * BODY_BYTES  # including the first message
+BESIDE_BODIES_BYTES = 60_000  # at most, over the whole run: headers, pings, announcements of consumers
 
 
 def quickest_ms(runtime: Runtime, sender: str, receiver: str, count: int = COUNT) -> float:
@@ -64,7 +64,7 @@ def test_clients_of_a_cluster_go_through_no_proxy(up: Up) -> None:
         assert quickest_ms(runtime, "broker-1", "broker-1") < 2000
 
 
-@PROCESSES  # in containers callers share the doors of a cluster, so its links are alike
+@PROCESSES  # in containers the callers of a broker share one proxy, so the links of a cluster are alike
 def test_each_link_of_a_cluster_is_as_long_as_it_was_made(up: Up) -> None:
     set_ms = {"broker-1-to-broker-2": 150, "broker-2-to-broker-3": 50, "broker-1-to-broker-3": 0}
     with up("cluster", ";".join(f"{name}:delay={ms}ms" for name, ms in set_ms.items())) as (runtime, topology, proxies):
@@ -79,7 +79,7 @@ def test_each_link_of_a_cluster_is_as_long_as_it_was_made(up: Up) -> None:
             assert BODIES_BYTES <= size <= BODIES_BYTES + BESIDE_BODIES_BYTES
 
 
-@CONTAINERS  # with processes the test before shows more
+@CONTAINERS  # with processes, the previous test covers more
 def test_every_link_of_a_cluster_of_three_goes_through_a_proxy_that_others_share(up: Up) -> None:
     with up("cluster", "*:delay=20ms") as (runtime, topology, proxies):
         trips_ms = least_trips_ms(proxies, topology)

@@ -1,7 +1,7 @@
-"""Checks that links between real brokers have the delay, bandwidth and traffic that were planted.
+"""Checks that links between real brokers have the planted delay, bandwidth and traffic.
 
-Each runtime has each kind of link and of fault. A topology or a transport is in one of them: what it shows is the same
-in both. Toxiproxy's server is needed: `.ci/install-toxiproxy.sh` gets it.
+Both runtimes test each kind of link and of fault. A topology or a transport is tested in one runtime, as the other
+would show the same. These tests need Toxiproxy's server: `.ci/install-toxiproxy.sh` downloads it.
 """
 
 import dataclasses
@@ -50,9 +50,9 @@ from topologies.model.topology import Topology
 from topologies.runtimes.own import OwnBrokers
 
 NIGHTLY = pytest.mark.nightly
-MOST_BESIDE_THE_BODY = 400  # bytes that a bridge adds to a message of ours: headers, properties, commands
-ANSWER_BYTES = 100  # at most, for a message that crossed
-MOST_BESIDE_BYTES = 15_000  # each way over the whole run: handshakes, the proof, advisories
+MOST_BESIDE_THE_BODY = 400  # bytes that a bridge adds to a test message: headers, properties, commands
+ANSWER_BYTES = 100  # at most, per message that crossed
+MOST_BESIDE_BYTES = 15_000  # per direction over the whole run: handshakes, the proof, advisories
 
 
 def test_a_link_is_as_long_as_it_was_made_and_its_bytes_are_those_of_its_messages(up: Up) -> None:
@@ -94,7 +94,7 @@ def test_a_broken_link_carries_nothing_and_what_waited_arrives_once_it_is_mended
         assert not broken.in_effect(probe)
         broken.begin(runtime)
         until(lambda: broken.in_effect(probe))
-        assert broken.mended(probe) == (fault is BlackholeLink)  # neither end has noticed silence
+        assert broken.mended(probe) == (fault is BlackholeLink)  # neither end has noticed the silence
         source.send(orders, body(1))
         time.sleep(1)
         assert len(sink.got) == 1
@@ -109,7 +109,7 @@ def test_a_broken_link_carries_nothing_and_what_waited_arrives_once_it_is_mended
 @pytest.mark.nightly
 @one_runtime_each("name", processes=["source-and-sink"], containers=["senders"])
 def test_a_message_takes_as_much_longer_as_the_link_was_made(name: str, up: Up) -> None:
-    """Within a fifth of the delay: the same brokers' median on a link that is only measured is what it would take."""
+    """The tolerance is a fifth of the delay, compared with the same brokers' median over an undelayed proxy."""
     medians = []
     for link in ("*", "*:delay=100ms"):
         with up(name, link) as (runtime, _, _):
@@ -141,7 +141,7 @@ def test_a_proxied_mesh_carries_messages_over_any_transport(transport: str, up: 
 
 
 def over(transport: str, topology: Topology) -> Topology:
-    """The same topology, whose brokers listen for each other by another transport."""
+    """Return the same topology with another transport between brokers."""
 
     def changed(broker: AnyBroker) -> Broker:
         assert isinstance(broker, Broker)
@@ -161,8 +161,8 @@ def over(transport: str, topology: Topology) -> Topology:
     )
 
 
-# One entry for each kind of link, and those with several links between two brokers or with standbys. Plain links
-# between any brokers are planned alike. Clusters: tests/topologies_runtime/test_far_clusters.py.
+# One entry for each kind of link, and entries with several links between two brokers or with standbys. Plain links
+# all get the same kind of proxy. Clusters: tests/topologies_runtime/test_far_clusters.py.
 ENTRIES_IN_PROCESSES = [
     "parallel-connectors",
     "mesh-of-pairs(pairs=2)",
@@ -198,7 +198,7 @@ def test_jitter_makes_round_trips_differ_within_its_bounds(up: Up) -> None:
 @pytest.mark.nightly
 @PROCESSES
 def test_a_narrow_link_caps_what_crosses_and_is_used_to_nine_tenths(up: Up) -> None:
-    """Nine tenths in the best second of six: in others the machine may have stood still."""
+    """The best of six seconds must reach nine tenths: in the others, the machine may have been busy."""
     count, in_a_second, body_bytes, kb_per_s = 300, 50, 10_000, 500
     with up("source-and-sink", f"*:bandwidth={kb_per_s}kB/s") as (runtime, _, proxies):
         source, sink = client(runtime, "source"), client(runtime, "sink")
@@ -220,9 +220,12 @@ def test_a_narrow_link_caps_what_crosses_and_is_used_to_nine_tenths(up: Up) -> N
 
 
 @pytest.mark.nightly
-@PROCESSES  # the bridge does it
+@PROCESSES  # the bridge limits it
 def test_no_more_than_a_bridges_prefetch_crosses_in_a_round_trip(up: Up) -> None:
-    """docs/slow-links.md says so. 100 messages, 10 in 400 ms: the last one comes at least nine round trips later."""
+    """docs/slow-links.md states this limit.
+
+    With 10 of 100 messages per 400 ms, the last one arrives at least nine round trips later.
+    """
     plain = build("source-and-sink")
     (link,) = plain.links
     assert isinstance(link, NetworkConnector)
@@ -274,7 +277,7 @@ def test_links_reconnect_after_a_broker_is_killed(up: Up) -> None:
     containers=["senders", "mesh(brokers=2, discovery='multicast')"],
 )
 def test_a_broker_that_took_its_leave_is_called_again_when_it_is_back(name: str, up: Up) -> None:
-    """An opener that were let in while the broker shuts down would wait for ever."""
+    """An opener that connects while the broker shuts down would wait forever."""
     with up(name, "*:delay=20ms") as (runtime, topology, proxies):
         door = proxies.proxy_endpoint_of(topology.links[0])
         assert door is not None
@@ -319,7 +322,7 @@ def test_a_standby_that_took_over_is_reached_through_a_door_of_its_own(up: Up) -
         assert proxies.carried_at_end()["broker-1-to-broker-2"].forth_bytes >= 50_000
 
 
-# A harness that tells its Toxiproxy's process and then sits there (or is interrupted while starting).
+# A harness that prints the process of its Toxiproxy and then waits (or is interrupted while starting).
 HARNESS = """
 import sys
 if sys.argv[3] == "gevent":

@@ -1,4 +1,4 @@
-"""Checks that no process outlives the harness that started it under a guard, by real processes and signals."""
+"""Checks with real processes and signals that no guarded process outlives the harness that started it."""
 
 import os
 import signal
@@ -15,7 +15,7 @@ import pytest
 from tests.support.runtimes import GONE_WITHIN_S, eventually
 from topologies.runtimes.processes import guard
 
-# A harness that starts one command under a guard, and waits. Its arguments: the folder to remove, the command.
+# A harness that starts one command under a guard, and waits. Arguments: the folder to remove, the command.
 HARNESS = """
 import subprocess, sys
 from pathlib import Path
@@ -26,7 +26,7 @@ process = subprocess.Popen(line, start_new_session=True)
 print(process.pid, flush=True)
 sys.exit(process.wait())
 """
-# A child with one grandchild in its own group and one that left for a session of its own; writes their pids.
+# A child with one grandchild in its process group and one in a new session; it writes their pids.
 FAMILY = """
 import os, subprocess, sys, time
 near = subprocess.Popen(["sleep", "600"])
@@ -125,7 +125,7 @@ def test_what_a_finished_command_leaves_behind_is_killed_and_its_folders_are_kep
 
 @pytest.mark.parametrize("leaves_processes", [False, True])
 def test_a_users_command_may_leave_processes_running(tmp_path: Path, *, leaves_processes: bool) -> None:
-    """As a script does that starts a broker in the background."""
+    """For example, a script that starts a broker in the background."""
     pid_file = tmp_path / "pid"
     script = f"sleep 600 & echo $! > {pid_file}.draft; mv {pid_file}.draft {pid_file}"
     line = guard.command_line(["sh", "-c", script], leaves_processes=leaves_processes)

@@ -1,4 +1,4 @@
-"""Checks that the Java that is chosen works, and that Spark runs on it."""
+"""Checks that the selected Java works, and that Spark runs on it."""
 
 import os
 import subprocess
@@ -27,7 +27,7 @@ spark.stop()
 
 
 def fake_java(folder: Path, version: str, exit_status: int = 0) -> Path:
-    """A JAVA_HOME whose java only tells a version."""
+    """Create a JAVA_HOME whose java only prints a version."""
     executable = folder / "bin" / "java"
     executable.parent.mkdir(parents=True)
     executable.write_text(f"#!/bin/sh\necho 'openjdk version \"{version}\" 2025-04-15' >&2\nexit {exit_status}\n")

@@ -1,4 +1,4 @@
-"""Checks the command line of a Classic broker, and that it holds no password."""
+"""Checks the command line of a Classic broker, and that it contains no password."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Checks which proxies each link gets, how they are set, and the error where there can be none."""
+"""Checks which proxies each link gets, how they are configured, and the error if a link cannot have one."""
 
 import shutil
 import socket
@@ -64,7 +64,7 @@ def test_a_door_is_open_while_its_broker_listens() -> None:
 
 
 def doors(*ways: PlannedProxy) -> tuple[LinkProxies, dict[str, bool]]:
-    """Proxies whose brokers all listen, and what Toxiproxy was told last of each."""
+    """Return proxies whose brokers all listen, and the last setting of each at Toxiproxy."""
     proxies = LinkProxies(None, 1, ways, Place(lambda: {10}))  # type: ignore[arg-type]
     is_open_by_door: dict[str, bool] = {}
     proxies._api.enable = is_open_by_door.__setitem__  # type: ignore[method-assign]
@@ -131,7 +131,7 @@ def test_a_door_that_cannot_be_set_is_told_once_and_keeps_no_other_shut(caplog: 
 
 
 class Process:
-    """Toxiproxy's process, for as long as somebody says that it lives."""
+    """Toxiproxy's process, which is alive until a test ends it."""
 
     alive, log = True, Path("toxiproxy.log")
 

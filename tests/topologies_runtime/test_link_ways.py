@@ -1,4 +1,4 @@
-"""Checks the proxies of a cluster's links, and how their traffic is counted by link."""
+"""Checks the proxies of a cluster's links, and how traffic is counted per link."""
 
 import socket
 from collections.abc import Collection, Mapping
@@ -109,7 +109,7 @@ def test_a_link_is_measured_at_the_door_from_its_opener_to_its_end(members: Memb
 
 
 def counted(every: Collection[PlannedProxy], sent: Mapping[str, tuple[int, int]], log: Path) -> dict[str, Carried]:
-    """Of what Toxiproxy tells of each proxy: bytes to the broker behind it, and back."""
+    """Return the traffic per link from Toxiproxy's count per proxy: bytes to the broker behind it, and back."""
     log.touch()
     link_proxies = LinkProxies(SimpleNamespace(log=log), 1, tuple(every))  # type: ignore[arg-type]
     link_proxies._api.metrics = lambda: "".join(  # type: ignore[method-assign]

@@ -1,4 +1,4 @@
-"""Checks that a living harness is told from a dead one, even if process ids are reused or clocks change."""
+"""Checks that a living harness is distinguished from a dead one, even if process ids are reused or clocks change."""
 
 import subprocess
 import sys
@@ -48,10 +48,13 @@ def test_a_process_that_has_ended_is_dead() -> None:
     ("owner", "dead"),
     [
         (replace(HERE, pid=9), False),  # it runs
-        (replace(HERE, pid=9, started_ticks=499), True),  # another one of the same number
-        (replace(HERE, pid=10), True),  # none of that number
-        (replace(HERE, pid=9, boot="boot-0"), True),  # of before the machine was started
-        (replace(HERE, pid=10, namespace="4026532001"), False),  # in a container of its own: not to be seen from here
+        (replace(HERE, pid=9, started_ticks=499), True),  # another process with the same id
+        (replace(HERE, pid=10), True),  # no process has that id
+        (replace(HERE, pid=9, boot="boot-0"), True),  # recorded before the machine was started
+        (
+            replace(HERE, pid=10, namespace="4026532001"),
+            False,
+        ),  # in a separate container, so it cannot be seen from here
     ],
 )
 def test_who_is_dead(tmp_path: Path, owner: Owner, dead: bool) -> None:

@@ -1,4 +1,4 @@
-"""Checks that a pair works as its topology says: one serves, and the other takes over with all stored messages."""
+"""Checks that one broker of a pair serves, and that the other takes over with all stored messages."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -30,7 +30,7 @@ from topologies.runtimes.own import OwnBrokers
 from topologies.runtimes.prepared import followers_of
 from topologies.runtimes.processes.runtime import ProcessRuntime
 
-TAKES_OVER_WITHIN_S = 45.0  # a standby tries the lock every ten seconds
+TAKES_OVER_WITHIN_S = 45.0  # a standby tries to get the lock every ten seconds
 MESSAGES = 20
 KEPT = Destination("queue", "kept")
 
@@ -64,7 +64,7 @@ def taken_over(runtime: OwnBrokers[Any], topology: Topology, by: str) -> None:
 
 
 def arrives(runtime: OwnBrokers[Any], sent_at: str, received_at: str, name: str) -> bool:
-    """A message from broker to broker, by a queue that nobody used."""
+    """Whether a message gets from one broker to the other, on a new queue."""
     destination, sender, receiver = Destination("queue", name), client(runtime, sent_at), client(runtime, received_at)
     receiver.listen(destination)
     sender.send(destination, body(1))
@@ -150,7 +150,7 @@ def test_a_failover_client_moves_to_the_standby(
 
 
 def follower_of(runtime: OwnBrokers[Any], topology: Topology) -> Failover:
-    """Connected by the URI of the topology's clients."""
+    """Return a client connected by the URI of the topology's clients."""
     uris = {broker.name: runtime.endpoint(broker.name, "stomp").uri for broker in topology.brokers}
     failover = Failover(
         number=1,

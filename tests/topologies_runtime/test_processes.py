@@ -1,4 +1,4 @@
-"""Checks what is particular to brokers as processes. test_contract.py has what all runtimes promise."""
+"""Checks the specifics of brokers as processes. test_contract.py has the contract of all runtimes."""
 
 import json
 import os
@@ -25,10 +25,10 @@ from topologies.runtimes.processes.runtime import ProcessRuntime
 
 pytestmark = pytest.mark.brokers
 
-# Under gevent in every run, as Locust has it.
+# Runs use gevent, as Locust does.
 THREADS = pytest.mark.parametrize("threads", [pytest.param("plain", marks=pytest.mark.nightly), "gevent"])
 
-# A harness that brings a broker up, tells all about it, and then sits there (or is interrupted while starting).
+# A harness that starts a broker, prints its details, and then waits (or is interrupted while starting).
 HARNESS = """
 import sys
 if sys.argv[2] == "gevent":

@@ -1,6 +1,6 @@
-"""Checks that a real Qpid Dispatch router brings messages to an Artemis broker's queue and back to consumers.
+"""Checks that a real Qpid Dispatch router carries messages to an Artemis broker's queue and back to consumers.
 
-``qdrouterd`` is needed: `.ci/build-router.sh SOURCES` builds it.
+These tests need ``qdrouterd``: `.ci/build-router.sh SOURCES` builds it.
 """
 
 import signal
@@ -44,7 +44,7 @@ def router(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runtime]:
 
 
 class Client:
-    """A connection to the router, and what it was told."""
+    """A connection to the router, with the results that it received."""
 
     def __init__(self, runtime: Runtime) -> None:
         self.settled: list[Outcome] = []
@@ -78,7 +78,7 @@ def port_of(runtime: Runtime) -> int:
 
 
 def counted(runtime: Runtime, queue: str) -> tuple[int, int, int]:
-    """What the broker has of a queue: messages that lie there, that ever came, that were acknowledged."""
+    """Return the broker's message counts of a queue: stored, added, acknowledged."""
     attributes = ("MessageCount", "MessagesAdded", "MessagesAcknowledged")
     with closing(Jolokia(runtime.management(BROKER))) as agent:
         attribute_values = agent.read(queue_mbean(BROKER, queue, queue), *attributes)

@@ -1,4 +1,4 @@
-"""Checks which version or build of the brokers processes are started from, and what is refused before they start."""
+"""Checks which version or build of the brokers is started, and which are rejected before the start."""
 
 import io
 import shutil
@@ -23,7 +23,7 @@ MANIFEST = f"Implementation-Version: {VERSION}"
 
 
 def unpacked(folder: Path, files: tuple[str, ...] = CLASSIC, manifest: str = MANIFEST) -> Path:
-    """A folder with jars that hold a manifest and nothing else."""
+    """Create a folder of jars that contain only a manifest."""
     for name in files:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         with zipfile.ZipFile(folder / name, "w") as jar:
@@ -153,7 +153,7 @@ def test_another_archive_of_the_same_name_is_another_build(tmp_path: Path, cache
 
 
 def packed(archive: Path, entries: dict[str, bytes]) -> Path:
-    """An archive with entries of exactly these names; a name that ends with a slash is a folder."""
+    """Create an archive with exactly these entry names. A name that ends with a slash is a folder."""
     if archive.suffix == ".zip":
         with zipfile.ZipFile(archive, "w") as file:
             for name, content in entries.items():
@@ -219,7 +219,7 @@ def test_nothing_of_a_refused_archive_stays_in_the_cache(
 
 
 def marked(archive: Path, in_local: int, in_directory: int, value: int) -> Path:
-    """The zip with a byte of its last entry set, at these places of its two headers."""
+    """Set a byte at these offsets in both headers of the zip's last entry."""
     content = bytearray(archive.read_bytes())
     content[content.rfind(b"PK\x03\x04") + in_local] = value
     content[content.rfind(b"PK\x01\x02") + in_directory] = value

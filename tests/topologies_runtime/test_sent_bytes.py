@@ -1,4 +1,4 @@
-"""Checks the bytes that links carried by a real Toxiproxy between plain sockets, where each byte is known."""
+"""Checks the counted bytes of links through a real Toxiproxy between plain sockets, where each byte is known."""
 
 import socket
 import struct
@@ -17,7 +17,7 @@ from topologies.runtimes.proxies.link_proxies import Carried, LinkProxies
 from topologies.runtimes.proxies.proxy_plan import PlannedProxy, ProxyEndpoint, Use
 from topologies.runtimes.proxies.toxiproxy import LOG_LEVEL, command, find_toxiproxy, sent_bytes, with_open_connections
 
-RESET = struct.pack("ii", 1, 0)  # no lingering: to close is to reset
+RESET = struct.pack("ii", 1, 0)  # without lingering, closing resets the connection
 METRICS = """\
 # TYPE toxiproxy_proxy_received_bytes_total counter
 toxiproxy_proxy_received_bytes_total{direction="upstream",listener="127.0.0.1:1",proxy="a~b",upstream="127.0.0.1:2"} 9
@@ -44,7 +44,7 @@ Call = Callable[[], tuple[socket.socket, socket.socket]]
 
 @contextmanager
 def proxied(tmp_path: Path, impairment: Impairment) -> Iterator[tuple[LinkProxies, Call]]:
-    """A link to a broker that is a plain socket; each call is a new connection: its two ends."""
+    """Provide a link to a plain socket in place of a broker. Each call opens a connection and returns both ends."""
     chosen = choose_ports(["api", "door"], None, ("127.0.0.1",))
     with socket.create_server(("127.0.0.1", 0)) as broker:
         upstream = f"127.0.0.1:{broker.getsockname()[1]}"
@@ -58,7 +58,7 @@ def proxied(tmp_path: Path, impairment: Impairment) -> Iterator[tuple[LinkProxie
             while True:
                 try:
                     return socket.create_connection(("127.0.0.1", chosen["door"])), broker.accept()[0]
-                except ConnectionRefusedError:  # the door is not open yet
+                except ConnectionRefusedError:  # the proxy is not open yet
                     assert time.monotonic() < end
                     time.sleep(0.05)
 
@@ -91,7 +91,7 @@ def test_bytes_count_each_way_whether_a_connection_ended_or_is_open_until_the_en
 def test_a_connection_whose_receiver_breaks_off_under_full_load_is_counted(
     impairment: Impairment, tmp_path: Path
 ) -> None:
-    """Toxiproxy's metrics have nothing of it if a read is under way then."""
+    """Toxiproxy's metrics leave the connection out if a read is in progress."""
     read_bytes = 0
     with proxied(tmp_path, impairment) as (proxies, call):
         caller, called = call()

@@ -1,4 +1,4 @@
-"""Checks how a broker's log is turned into an error message for the user."""
+"""Checks how a broker's log becomes an error message for the user."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Makes web UIs without a run for the tests of their replies, by Flask's test client."""
+"""Provides web UIs without a run, with Flask's test client, to test their replies."""
 
 import sys
 from argparse import Namespace
@@ -35,7 +35,7 @@ SCENARIO = Scenario((Producer, Consumer), "mesh", Hold(for_s=30), checks=())
 
 @dataclass
 class Bench:
-    """A lifecycle without runs: notes what it is asked for."""
+    """A lifecycle without runs that records the requests."""
 
     busy: bool = False
     refusal: str = ""

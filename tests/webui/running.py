@@ -1,4 +1,4 @@
-"""Makes a Locust process with its web UI, and a browser for it, as several tests have them."""
+"""Starts a Locust process with its web UI, and a browser, for several tests."""
 
 import json
 import shutil
@@ -20,7 +20,7 @@ READ_TIMEOUT_S = 120  # the answer to Stop comes once the report is written
 
 
 def eventually(look: Callable[[], bool], timeout_s: float) -> None:
-    """Look a few times a second: each look is a request to the process under test."""
+    """Check a few times per second, as each check is a request to the process under test."""
     deadline_s = time.monotonic() + timeout_s
     while not look():
         assert time.monotonic() < deadline_s, f"not within {timeout_s:g} s"
@@ -28,7 +28,7 @@ def eventually(look: Callable[[], bool], timeout_s: float) -> None:
 
 
 class WebUi:
-    """A `locust` with its web UI, and what its routes say."""
+    """A `locust` process with its web UI, and the replies of its routes."""
 
     def __init__(self, runs: Path, *arguments: str, web_host: str = "") -> None:
         """``web_host``: where it listens; '' for the default."""
@@ -56,7 +56,7 @@ class WebUi:
         return self.post("swarm", user_count="8", spawn_rate="100", warm_up="0", **fields)
 
     def infos(self) -> list[dict[str, Any]]:
-        """run.json of each run, oldest first."""
+        """Return the run.json of each run, oldest first."""
         return [json.loads(path.read_text()) for path in sorted(self.locust.runs.glob("*/run.json"))]
 
 
@@ -82,7 +82,7 @@ def answers(ui: WebUi) -> bool:
 
 @contextmanager
 def chromium_page(*arguments: str) -> Iterator[Page]:
-    """A page of a headless Chromium. ``arguments``: options of Chromium's own."""
+    """Open a page in headless Chromium. ``arguments``: Chromium's options."""
     chromium = next(filter(None, map(shutil.which, CHROMIUM)), None)
     assert chromium is not None, "no Chromium on PATH: run .ci/install-browser.sh"
     with sync_playwright() as playwright:
@@ -92,7 +92,7 @@ def chromium_page(*arguments: str) -> Iterator[Page]:
 
 
 def fill_in(page: Page, **fields: str) -> None:
-    """Fill in the form that is shown, and press its button."""
+    """Fill in the visible form, and press its button."""
     for title in ("Advanced options", "Custom parameters"):
         button = page.get_by_role("button", name=title)
         if button.get_attribute("aria-expanded") != "true":

@@ -1,4 +1,4 @@
-"""Snapshots as tests need them: one of a run in its load, changed field by field."""
+"""Snapshots for tests: a run during its load, changed field by field."""
 
 from collections import Counter
 from dataclasses import replace
@@ -35,7 +35,7 @@ def snapshot(**changes: Any) -> Snapshot:
 
 
 def readings(*rows: tuple[str, str, str, str, int], then: dict[Series, int] | None = None) -> dict[Series, Reading]:
-    """Rows (broker, kind, object, metric, value) read now; ``then``: what some series were two seconds before."""
+    """Rows (broker, kind, object, metric, value) read now. ``then``: values of some series two seconds earlier."""
     readings_by_series: dict[Series, Reading] = {}
     for broker, kind, name, metric, value in rows:
         series = (broker, kind, name, metric)

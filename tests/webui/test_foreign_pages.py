@@ -1,4 +1,4 @@
-"""Checks in a real browser that pages of other sites neither start, stop nor read a web UI, and that its own does."""
+"""Checks in a real browser that the web UI's own page can start, stop and read it, and pages of other sites cannot."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -40,7 +40,7 @@ URLENCODED = {"Content-Type": "application/x-www-form-urlencoded"}
 
 @contextmanager
 def site(folder: Path) -> Iterator[str]:
-    """Another site's server, on a loopback port of its own."""
+    """Run another site's server on a separate loopback port."""
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(SimpleHTTPRequestHandler, directory=folder))
     thread = Thread(target=server.serve_forever)
     thread.start()
@@ -124,9 +124,9 @@ def test_a_rebound_name_does_not_reach_a_loopback_ui(tmp_path: Path) -> None:
         eventually(lambda: ui.phase() == "ended", 60)
 
 
-@pytest.mark.nightly  # test_guard.py has what is let through
+@pytest.mark.nightly  # test_guard.py covers the allowed requests
 def test_colleagues_and_prometheus_reach_a_ui_that_was_opened_on_purpose(tmp_path: Path) -> None:
-    address = addresses_here()[-1]  # another one than loopback where this machine has one
+    address = addresses_here()[-1]  # not loopback, if this machine has another address
     named = f"--host-resolver-rules=MAP bench.example {address}"
     with web_ui(tmp_path / "runs", *IN_MEMORY, web_host="0.0.0.0") as ui, chromium_page(named) as page:
         for number, host in enumerate(("bench.example", address), start=1):

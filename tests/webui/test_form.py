@@ -1,4 +1,4 @@
-"""Checks that the form's fields become the next run's options, and that each wrong value gives one line."""
+"""Checks that the form's fields become the next run's options, and that each invalid value gives a one-line error."""
 
 from argparse import Namespace
 

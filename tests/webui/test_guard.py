@@ -1,4 +1,4 @@
-"""Checks that only the web UI's own page changes something, under its own name, and that no answer quotes a file."""
+"""Checks that only the web UI's page, at its own host name, can change state, and that no reply quotes a file."""
 
 import logging
 from argparse import Namespace
@@ -134,11 +134,11 @@ def test_loopback_is_told_from_other_addresses() -> None:
     assert not listens_on_loopback_only("no-such-host.invalid")
 
 
-# -- what a request may set, and what an answer says -------------------------------------------------------------------
+# -- values that a request may set, and error replies ------------------------------------------------------------------
 
 
 def hidden_options(ui: Ui) -> list[str]:
-    """Options that Locust's form does not show, Locust's own too."""
+    """Return the options that Locust's form does not show, including Locust's own."""
     shown = {*ui.environment.web_ui.template_args["extra_options"], *OWN_FIELDS}
     return sorted({*vars(ui.environment.parsed_options)} - shown)
 
@@ -203,4 +203,4 @@ def test_no_answer_quotes_a_file_that_the_form_names(
     assert SECRET not in f"{answers} {reader.logs}"
     assert str(path) in answers[0]["message"]
     assert "Locust's terminal shows the reason" in answers[0]["message"]
-    assert str(path) in capsys.readouterr().err  # the whole sentence, for whoever started Locust
+    assert str(path) in capsys.readouterr().err  # the full sentence, for the user who started Locust

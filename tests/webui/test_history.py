@@ -1,4 +1,4 @@
-"""Checks the last two minutes that the page draws, and the figures for Prometheus."""
+"""Checks the page's charts of the last two minutes, and the figures for Prometheus."""
 
 from collections import Counter
 from typing import Any
@@ -45,7 +45,7 @@ def test_latencies_are_those_of_the_last_whole_second() -> None:
 
 
 def test_latency_ends_when_nothing_arrives() -> None:
-    """After the load the last value is not repeated; it is there again once messages arrive again."""
+    """The last value is not repeated after the load. Latency returns when messages arrive again."""
     history, tally = History(), Tally()
     tally.live.begin(0)
 
@@ -106,7 +106,7 @@ def test_prometheus_reads_each_figure_with_its_labels() -> None:
 
 @pytest.mark.parametrize("state", ["dead", "not running", "not serving", "frozen"])
 def test_prometheus_has_no_figures_of_a_broker_that_does_not_serve(state: str) -> None:
-    """Its last samples are kept, and are those of the time before."""
+    """Its last samples are kept, but they are out of date."""
     rows = [("broker", "", "connections", 9), ("broker", "", "heap_used_bytes", 7), ("queue", "orders", "depth", 3)]
     rows.append(("bridge", "a-b|b", "dequeue_count", 5))
     latest = readings(*((broker, *row) for broker in ("b1", "b2") for row in rows))

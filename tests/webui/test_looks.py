@@ -1,4 +1,4 @@
-"""Checks what a run tells a watcher: last samples, connected clients, send lag, and an early end."""
+"""Checks what a watcher reads from a run: last samples, connected clients, send lag, and an early end."""
 
 import re
 import time
@@ -50,7 +50,7 @@ def namespace(**changes: Any) -> Namespace:
     return Namespace(**{**vars(parser.parse_args(["--runtime", "memory"])), **changes})
 
 
-# -- what the form hands over is text ----------------------------------------------------------------------------------
+# -- values from the form are text -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_what_one_run_chose_is_not_the_next_ones_default() -> None:
     assert user_settings.settings(users) == defaults
 
 
-# -- what is seen of a run ---------------------------------------------------------------------------------------------
+# -- the visible state of a run ----------------------------------------------------------------------------------------
 
 
 def test_the_sampler_keeps_the_last_two_readings_of_each_series() -> None:
@@ -140,7 +140,7 @@ def test_a_session_tells_how_many_clients_of_each_group_are_connected_where(reco
 
 
 class LoadGenerators:
-    """Nobody: a run that is looked at half-way needs no clients."""
+    """No load generators: a snapshot of a run needs no clients."""
 
     def tally(self) -> Tally:
         return Tally()

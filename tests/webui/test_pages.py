@@ -1,4 +1,4 @@
-"""Checks the replies of Locust's routes and ours, by Flask's test client and without a run."""
+"""Checks the replies of Locust's routes and ours, with Flask's test client and without a run."""
 
 import pytest
 
@@ -147,7 +147,7 @@ def test_whoever_has_not_logged_in_starts_stops_and_sees_nothing(make_ui: Making
 
 
 def test_the_form_has_options_in_groups(ui: Ui) -> None:
-    """As `brokerbench options` lists them, and not by the alphabet; no help shows a format of Python."""
+    """The order is that of `brokerbench options`, not alphabetical. No help text has an unfilled Python format."""
     page = ui.client.get("/").get_data(as_text=True)
     listed = [option for section in SECTIONS for option in OPTIONS.values() if option.section == section]
     shown = [option for option in listed if f'"{option.dest}": {{"default_value"' in page]

@@ -1,4 +1,4 @@
-"""Checks that the web UI's tab shows what is known of a run, and no more."""
+"""Checks that the web UI's tab shows exactly the known facts of a run."""
 
 import re
 from collections import Counter
