@@ -28,7 +28,7 @@ WORKER = "worker-of-a-test"
 
 
 class Channel:
-    """The runner of a master with one worker, and that worker's runner, which replies with ``answer`` at once."""
+    """Both a master's runner with one worker, and that worker's runner, which replies with ``answer`` at once."""
 
     def __init__(
         self,

@@ -82,7 +82,7 @@ def test_a_cluster_of_two_workers_gives_the_same_summary_as_this_machine_alone(
     assert _summary(directory, cluster, command) == analysed_here
     (added,) = {
         frozenset(cluster.applications(name) - earlier) for name, earlier in zip(WORKERS, before, strict=True)
-    }  # the same cores on both workers
+    }  # the same application on both workers
     assert len(added) == 1
 
 
@@ -112,7 +112,7 @@ def _archive(folder: Path) -> Path:
     return Path(shutil.make_archive(str(folder / "brokerbench"), "zip", folder / "packed"))
 
 
-@pytest.mark.nightly  # Spark's own message: only a new Spark changes it
+@pytest.mark.nightly  # Spark's own behavior: only a new Spark changes it
 def test_a_standalone_cluster_takes_no_driver_in_python(cluster: SparkCluster, tmp_path: Path) -> None:
     """docs/running.md says so. If Spark adds it, the docs and the test above must cover it."""
     jobs = str(REPOSITORY / "analysis" / "jobs.py")

@@ -39,7 +39,7 @@ class Proxies:
 
 @contextmanager
 def broker(greeting: bytes, question: bytes, answer: bytes, delay_s: float = 0.0) -> Iterator[tuple[str, int]]:
-    """Run a broker that sends a greeting, and answers one request exactly, each after ``delay_s``."""
+    """Run a broker that sends a greeting, and answers only this question, each time after ``delay_s``."""
 
     def serve(client: socket.socket) -> None:
         with client:

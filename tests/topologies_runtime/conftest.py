@@ -27,7 +27,7 @@ def kind(request: pytest.FixtureRequest) -> type[OwnBrokers[Any]]:
 
 @pytest.fixture
 def up(kind: type[OwnBrokers[Any]], tmp_path: Path) -> Up:
-    """Start a topology or catalogue entry with an impairment and prove its links. Checks that nothing is left at the end.
+    """Start a topology or catalogue entry with an impairment, and prove its links. Nothing may be left at the end.
 
     ``loses_them``: the test expects the loss of Toxiproxy. Without it, a reported loss is an error.
     """

@@ -46,7 +46,7 @@ class Broker:
 
 
 class Looks:
-    """Records each look. Its clock advances only if a test sets it."""
+    """Counts the looks. Its clock advances only if a test sets it."""
 
     def __init__(self) -> None:
         self.now_s, self.count, self.found = 0.0, 0, frozenset[int]()
