@@ -17,7 +17,7 @@ from benchmarks.arguments import Parser
 from benchmarks.stopwatch import BODY_BYTES, IN_FLIGHT, PREFETCH, USER, WARM_UP, Stopwatch
 
 
-class Bench(MessagingHandler):  # type: ignore[misc]
+class BareAmqpBench(MessagingHandler):  # type: ignore[misc]
     """Sends WARM_UP messages and, once all are back, ``count`` by the stopwatch."""
 
     def __init__(self, uri: str, password: str, count: int, durable: bool) -> None:
@@ -68,7 +68,7 @@ class Bench(MessagingHandler):  # type: ignore[misc]
 
 
 def main(uri: str, count: int, durable: bool) -> None:
-    Container(Bench(uri, sys.stdin.readline().strip(), count, durable)).run()
+    Container(BareAmqpBench(uri, sys.stdin.readline().strip(), count, durable)).run()
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ COUNT = {"durable": 10_000, "non-durable": 40_000}
 PERF_WARM_UP_S, PERF_S = 4, 8
 
 
-class Bench:
+class AmqpBench:
     """One broker, and the sides of a comparison on it."""
 
     def __init__(self, runtime: ProcessRuntime, folder: Path, size: float) -> None:
@@ -56,15 +56,15 @@ def received_per_s(samples: Sequence[Mapping[str, object]]) -> float:
     return sum(int(str(sample["received"])) for sample in warm[1:]) / lasted_ms * 1_000
 
 
-def _beside_proton(bench: Bench, kind: str, pairs: int) -> None:
+def _beside_proton(bench: AmqpBench, kind: str, pairs: int) -> None:
     compare(f"{kind}: users under Locust (A), bare proton (B)", bench.users(kind), bench.proton(kind), pairs)
 
 
-def _beside_perf(bench: Bench, kind: str, pairs: int) -> None:
+def _beside_perf(bench: AmqpBench, kind: str, pairs: int) -> None:
     compare(f"{kind}: users under Locust (A), artemis perf client (B)", bench.users(kind), bench.perf(kind), pairs)
 
 
-MEASUREMENTS: Mapping[str, Callable[[Bench, int], None]] = {
+MEASUREMENTS: Mapping[str, Callable[[AmqpBench, int], None]] = {
     "proton-non-durable": lambda bench, pairs: _beside_proton(bench, "non-durable", pairs),
     "proton-durable": lambda bench, pairs: _beside_proton(bench, "durable", pairs),
     "perf-non-durable": lambda bench, pairs: _beside_perf(bench, "non-durable", pairs),
@@ -73,4 +73,4 @@ MEASUREMENTS: Mapping[str, Callable[[Bench, int], None]] = {
 
 
 if __name__ == "__main__":
-    one_broker.run(Parser("amqp_speed", __doc__), "artemis-single", Bench, MEASUREMENTS)
+    one_broker.run(Parser("amqp_speed", __doc__), "artemis-single", AmqpBench, MEASUREMENTS)

@@ -37,7 +37,7 @@ STORE_UNITS = {
 }
 
 
-class Bench:
+class CoreBench:
     """One broker, and the distribution's tool on it."""
 
     def __init__(self, runtime: ProcessRuntime, folder: Path, size: float) -> None:
@@ -66,7 +66,7 @@ class Bench:
         return self._perf.run(options, uri, durable=durable)
 
 
-def sides(bench: Bench, kind: str) -> tuple[Side, Side]:
+def sides(bench: CoreBench, kind: str) -> tuple[Side, Side]:
     """Ours and the tool's: messages a second, and CPU microseconds a message."""
     durable = kind == "durable"
     count, warm_up = sized(COUNT[kind], bench.size), sized(WARM_UP, bench.size)
@@ -74,11 +74,11 @@ def sides(bench: Bench, kind: str) -> tuple[Side, Side]:
     return ours, partial(bench.tool, durable=durable)
 
 
-def against(bench: Bench, kind: str, pairs: int) -> None:
+def against(bench: CoreBench, kind: str, pairs: int) -> None:
     compare(f"{kind}: {TITLE}", *sides(bench, kind), pairs, warm=False)
 
 
-def store(bench: Bench, pairs: int) -> None:
+def store(bench: CoreBench, pairs: int) -> None:
     """Durable messages of both sides once more, with what they make the machine do."""
     (broker,) = (child for child in psutil.Process().children(recursive=True) if "java" in child.name())
 
@@ -92,7 +92,7 @@ def store(bench: Bench, pairs: int) -> None:
     print(f"Syncs of 4 KiB by one thread, without a broker: {bare_syncs_per_s(bench.folder):,.0f} a second", flush=True)
 
 
-MEASUREMENTS: Mapping[str, Callable[[Bench, int], None]] = {
+MEASUREMENTS: Mapping[str, Callable[[CoreBench, int], None]] = {
     "non-durable": lambda bench, pairs: against(bench, "non-durable", pairs),
     "durable": lambda bench, pairs: against(bench, "durable", pairs),
     "store": store,
@@ -101,4 +101,4 @@ MEASUREMENTS: Mapping[str, Callable[[Bench, int], None]] = {
 
 
 if __name__ == "__main__":
-    one_broker.run(Parser("core_speed", __doc__), "artemis-single", Bench, MEASUREMENTS)
+    one_broker.run(Parser("core_speed", __doc__), "artemis-single", CoreBench, MEASUREMENTS)

@@ -25,7 +25,7 @@ from topologies.runtimes.processes.runtime import ProcessRuntime
 COUNT = {"durable": 10_000, "non-durable": 100_000}
 
 
-class Bench:
+class OpenWireBench:
     """One broker, and both sides of a comparison on it."""
 
     def __init__(self, runtime: ProcessRuntime, folder: Path, size: float) -> None:
@@ -91,7 +91,7 @@ def _number_in_output(tool: subprocess.Popen[str], pattern: str) -> tuple[int, f
     return number_and_time
 
 
-def against(bench: Bench, kind: str, in_flight: int, pairs: int) -> None:
+def against(bench: OpenWireBench, kind: str, in_flight: int, pairs: int) -> None:
     count, durable = sized(COUNT[kind], bench.size), kind == "durable"
     ours = java_side(bench.runtime, "openwire", count, durable=durable, in_flight=in_flight)
     cap = f", {in_flight} in flight" if durable else ""
@@ -99,7 +99,7 @@ def against(bench: Bench, kind: str, in_flight: int, pairs: int) -> None:
     compare(title, ours, lambda: bench.tools(count, durable=durable), pairs)
 
 
-MEASUREMENTS: Mapping[str, Callable[[Bench, int], None]] = {
+MEASUREMENTS: Mapping[str, Callable[[OpenWireBench, int], None]] = {
     "non-durable": lambda bench, pairs: against(bench, "non-durable", IN_FLIGHT, pairs),
     "durable": lambda bench, pairs: against(bench, "durable", 1, pairs),
     "durable-in-flight": lambda bench, pairs: against(bench, "durable", IN_FLIGHT, pairs),
@@ -108,4 +108,4 @@ MEASUREMENTS: Mapping[str, Callable[[Bench, int], None]] = {
 
 
 if __name__ == "__main__":
-    one_broker.run(Parser("openwire_speed", __doc__), "single", Bench, MEASUREMENTS)
+    one_broker.run(Parser("openwire_speed", __doc__), "single", OpenWireBench, MEASUREMENTS)

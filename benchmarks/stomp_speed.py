@@ -19,7 +19,7 @@ COUNT = {"durable": 6_000, "non-durable": 30_000}
 PACED_PER_S, PACED_COUNT = 2_000, 6_000
 
 
-class Bench:
+class StompBench:
     """One broker, and the sides of a comparison on it."""
 
     def __init__(self, runtime: ProcessRuntime, folder: Path, size: float) -> None:
@@ -44,7 +44,7 @@ class Bench:
         return self._uri, str(sized(count, self._size)), kind
 
 
-MEASUREMENTS: Mapping[str, Callable[[Bench, int], None]] = {
+MEASUREMENTS: Mapping[str, Callable[[StompBench, int], None]] = {
     "durable": lambda bench, pairs: bench.beside_bare("durable", pairs),
     "non-durable": lambda bench, pairs: bench.beside_bare("non-durable", pairs),
     "recording": lambda bench, pairs: bench.recording(pairs),
@@ -52,4 +52,4 @@ MEASUREMENTS: Mapping[str, Callable[[Bench, int], None]] = {
 
 
 if __name__ == "__main__":
-    one_broker.run(Parser("stomp_speed", __doc__), "single", Bench, MEASUREMENTS)
+    one_broker.run(Parser("stomp_speed", __doc__), "single", StompBench, MEASUREMENTS)

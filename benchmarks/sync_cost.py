@@ -22,7 +22,7 @@ from topologies.runtimes.processes.runtime import ProcessRuntime
 PRODUCERS, SECONDS = (1, 16), 5.0
 
 
-class Load:
+class SyncLoad:
     """Producers of one broker, whose connections stay open."""
 
     def __init__(self, runtime: ProcessRuntime, producers: int, seconds: float) -> None:
@@ -71,7 +71,7 @@ def _compare(entry: str, synced: str, other: str, name: str, pairs: int, size: f
     ):
         for producers in PRODUCERS:
             seconds = sized(SECONDS * 1_000, size) / 1_000
-            a, b = (Load(runtime, producers, seconds) for runtime in (first, second))
+            a, b = (SyncLoad(runtime, producers, seconds) for runtime in (first, second))
             title = f"{entry}, {producers} producers: every write synced (A), {name} (B)"
             compare(title, a, b, pairs, units={"messages per second": "/s"})
 

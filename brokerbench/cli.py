@@ -59,7 +59,7 @@ def topologies(name: str | None) -> None:
     """
     from brokerbench import showing
     from brokerbench.failover_options import built_for_clients
-    from brokerbench.growth import growths
+    from brokerbench.restart_impact import growths
     from topologies.catalogue.lookup import arguments, build, entries, entry_call
     from topologies.catalogue.yaml_topology import is_file
 
@@ -279,7 +279,7 @@ def compare(
     from brokerbench.compare.equal_arms import nearest_equal
     from brokerbench.compare.kept_verdicts import keep, kept_verdicts
     from brokerbench.compare.session import ComparisonRequest
-    from brokerbench.growth import restarts_of
+    from brokerbench.restart_impact import restarts_of
     from brokerbench.stored_runs import find_run
     from reports.comparison.build import compared, write
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 
 from records.run import LinkInfo
-from reports.network.drawing import Clients, Edge, Flow, NetworkDrawing, Node, draw_network
+from reports.network.drawing import DrawnClients, DrawnFlow, Edge, NetworkDrawing, Node, draw_network
 from topologies.model.link import Link
 from topologies.model.topology import Topology
 
@@ -15,7 +15,7 @@ OWN_STYLE = "svg { background: var(--card); font-family: system-ui, sans-serif; 
 
 
 @dataclass(frozen=True)
-class Entrance(Clients):
+class Entrance(DrawnClients):
     """Where a group enters, before anybody has."""
 
     @property
@@ -40,14 +40,14 @@ def _network(topology: Topology) -> NetworkDrawing:
     return NetworkDrawing(nodes, tuple(map(_edge, topology.links)), measured=False)
 
 
-def _entrances(topology: Topology, broker: str) -> tuple[Clients, ...]:
+def _entrances(topology: Topology, broker: str) -> tuple[DrawnClients, ...]:
     return tuple(
         Entrance(group.name, 0, 0) for group in topology.groups if broker in {entry.name for entry in group.enter_at}
     )
 
 
 def _edge(link: Link) -> Edge:
-    flows = tuple(Flow(sender, receiver, None, None) for sender, receiver in link.directions)
+    flows = tuple(DrawnFlow(sender, receiver, None, None) for sender, receiver in link.directions)
     ends = (link.opened_by.name, link.to.name)
     rules = link.destination_rules
     info = LinkInfo(link.name, *ends, link.duplex, link.kind, tls=link.uses_tls, destination_rules=rules)

@@ -21,7 +21,14 @@ from drivers.realtime import why_refused
 from harness.machine import why_no_names, why_no_temporary_files, why_too_few_files
 from topologies.model.launch import LOOPBACK
 from topologies.runtimes.containers.guard import connection_to
-from topologies.runtimes.distribution import PINNED, Distribution, DistributionUnavailable, cache_folder, ensure, pinned
+from topologies.runtimes.distribution import (
+    PINNED,
+    DistributionUnavailable,
+    PinnedArtifact,
+    cache_folder,
+    ensure,
+    pinned,
+)
 from topologies.runtimes.java import NoJava, find_java
 from topologies.runtimes.processes.disks import dead_loops, why_no_disks
 from topologies.runtimes.processes.guard import __file__ as guard_file
@@ -80,10 +87,10 @@ def _toxiproxy() -> str | None:
         return None
 
 
-def cached(distribution: Distribution) -> str | None:
+def cached(distribution: PinnedArtifact) -> str | None:
     """The distribution's place in the cache; None if a run would have to fetch it."""
 
-    def refuse(_distribution: Distribution, _folder: Path) -> Path:
+    def refuse(_distribution: PinnedArtifact, _folder: Path) -> Path:
         raise LookupError("the doctor fetches nothing")
 
     if not cache_folder().exists():

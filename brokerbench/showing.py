@@ -5,7 +5,7 @@ from dataclasses import MISSING, Field, fields, is_dataclass
 from typing import Any, Protocol, runtime_checkable
 
 from brokerbench.drawing import drawn, has_the_shape_of
-from brokerbench.growth import Growth
+from brokerbench.restart_impact import RestartImpact
 from topologies.catalogue.lookup import Entry
 from topologies.model.broker import AnyBroker
 from topologies.model.client_groups import CONSUMERS, PRODUCERS, ClientGroup
@@ -26,7 +26,7 @@ def catalogue(entries: Sequence[Entry]) -> str:
 
 
 def entry(
-    listed: Entry, parameters: Mapping[str, object], usual: Topology, built: Topology, growths: Sequence[Growth]
+    listed: Entry, parameters: Mapping[str, object], usual: Topology, built: Topology, growths: Sequence[RestartImpact]
 ) -> str:
     """Its description, its parameters, and all of `topology`. ``usual``: as it is without parameters."""
     parameter_lines = _section("parameters", (f"{name}={value!r}" for name, value in parameters.items()))
@@ -34,12 +34,12 @@ def entry(
     return "\n\n".join([listed.summary, picture, parameter_lines, *_parts(built, growths)])
 
 
-def topology(built: Topology, growths: Sequence[Growth]) -> str:
+def topology(built: Topology, growths: Sequence[RestartImpact]) -> str:
     """What this very topology has: a picture, brokers, links, client groups, paths, warnings, how it grows."""
     return "\n\n".join([drawn(built), *_parts(built, growths)])
 
 
-def _parts(built: Topology, growths: Sequence[Growth]) -> Iterator[str]:
+def _parts(built: Topology, growths: Sequence[RestartImpact]) -> Iterator[str]:
     yield _section(f"{built.name} ({built.flavour}): brokers", map(_broker, built.brokers))
     yield _section("links", map(_link, built.links))
     yield _section("client groups", (f"{g.name}  {g.failover_uri_by_name(_protocol_at(g))}" for g in built.groups))
@@ -64,7 +64,7 @@ def _protocol_at(group: ClientGroup) -> str:
     return spoken_by_all[0] if spoken_by_all and PROTOCOL not in spoken_by_all else PROTOCOL
 
 
-def _growth(growth: Growth) -> Iterator[str]:
+def _growth(growth: RestartImpact) -> Iterator[str]:
     yield f"{growth.change}: {_few(growth.added)} new"
     yield f"  configuration changes, so restart: {_few(growth.restarted)}"
     yield f"  as before, keeps running: {_few(growth.untouched)}"

@@ -30,9 +30,9 @@ from topologies.model.topology import Topology
 from topologies.model.trust import Trust
 from topologies.model.validity import TopologyInvalid
 from topologies.runtimes.capabilities import Capability, can
-from topologies.runtimes.choice import Wanted, choose, containers_for, external_of, look_here, runtime_of, trust_in
+from topologies.runtimes.choice import BrokerSetup, choose, containers_for, external_of, look_here, runtime_of, trust_in
 from topologies.runtimes.contract import Runtime
-from topologies.runtimes.own import proxies_of
+from topologies.runtimes.managed import proxies_of
 from topologies.runtimes.ports import addresses_here, no_address_to_bind
 from topologies.runtimes.proxies.link_proxies import no_proxies
 
@@ -47,7 +47,7 @@ class Request:
 
     name: str
     topology: Topology
-    wanted: Wanted
+    wanted: BrokerSetup
     spoken: Spoken
     failover: str | None
     runs: Path
@@ -90,7 +90,7 @@ def request(
         raise ValueError(f"--protocol {protocol}: real brokers do not speak it; leave it out")
     if why := no_address_to_bind(bind_host, addresses_here()):
         raise ValueError(f"--bind-host {bind_host}: {why}")
-    wanted = Wanted(
+    wanted = BrokerSetup(
         runtime or ("external" if brokers_file else ""),
         image=image,
         broker_version=broker_version,

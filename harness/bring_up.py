@@ -15,7 +15,7 @@ from topologies.model.paths import Path
 from topologies.model.topology import Topology, present_links
 from topologies.runtimes.capabilities import Capability, can
 from topologies.runtimes.contract import Progress, Runtime
-from topologies.runtimes.own import proxies_of
+from topologies.runtimes.managed import proxies_of
 
 PROOF_TIMEOUT_S = 30.0
 """Time limit for the links to show that they are up, and then for the canaries to arrive."""

@@ -13,8 +13,8 @@ from drivers.jvm import vm
 from drivers.jvm.compiler import Compiler
 from drivers.jvm.vm import JavaParts
 from topologies.runtimes.distribution import (
-    Distribution,
     DistributionUnavailable,
+    PinnedArtifact,
     cache_folder,
     ensure,
     pinned,
@@ -63,7 +63,7 @@ def java_client_versions(protocols: Iterable[str], version: str = "") -> dict[st
     return {f"{name} client": _distribution(name, version).version for name in protocols if name in CLIENTS}
 
 
-def _distribution(protocol: str, version: str) -> Distribution:
+def _distribution(protocol: str, version: str) -> PinnedArtifact:
     """Return the protocol's distribution in this version, or in its default version if there is none."""
     name = CLIENTS[protocol][0]
     return pinned(name, version if version in pinned_versions(name) else None)

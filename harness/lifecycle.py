@@ -200,7 +200,7 @@ class Lifecycle:
         """Whether a page or a scrape may read the run while it goes on."""
         return self._web is not None or bool(self._servers)
 
-    # -- the web UI (harness.web.Bench) ----------------------------------------------------------------------
+    # -- the web UI (harness.web.RunControl) ----------------------------------------------------------------------
 
     @property
     def busy(self) -> bool:

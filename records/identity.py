@@ -51,7 +51,7 @@ class Identity(NamedTuple):
     attempt: int
 
 
-class Reading(NamedTuple):
+class BodyIdentity(NamedTuple):
     """The identity read from a body; the numbers are UNKNOWN if it is unreadable or foreign.
 
     ``corrupted``: a message of this run whose body was changed. ``unreadable``: a message of this run whose identity
@@ -64,8 +64,8 @@ class Reading(NamedTuple):
     attempt: int
 
 
-UNREADABLE = Reading("unreadable", UNKNOWN, UNKNOWN, UNKNOWN)
-FOREIGN = Reading("foreign", UNKNOWN, UNKNOWN, UNKNOWN)
+UNREADABLE = BodyIdentity("unreadable", UNKNOWN, UNKNOWN, UNKNOWN)
+FOREIGN = BodyIdentity("foreign", UNKNOWN, UNKNOWN, UNKNOWN)
 
 
 def stamp(identity: Identity, body_bytes: int, filler: bytes = FILLER) -> bytes:
@@ -84,7 +84,7 @@ def stamp(identity: Identity, body_bytes: int, filler: bytes = FILLER) -> bytes:
     return b"".join((head, crc32(head).to_bytes(4, "big"), tail))
 
 
-def read(body: bytes, run: int) -> Reading:
+def read(body: bytes, run: int) -> BodyIdentity:
     """Read the identity in ``body`` for a consumer of ``run``. Accepts any bytes and never raises."""
     if len(body) < IDENTITY_BYTES:
         return _damaged(body, run)
@@ -94,10 +94,10 @@ def read(body: bytes, run: int) -> Reading:
     if magic != MAGIC or version != VERSION or of_run != run:
         return FOREIGN
     whole = crc32(memoryview(body)[IDENTITY_BYTES:]) == body_crc
-    return Reading("intact" if whole else "corrupted", producer, seq, attempt)
+    return BodyIdentity("intact" if whole else "corrupted", producer, seq, attempt)
 
 
-def _damaged(body: bytes, run: int) -> Reading:
+def _damaged(body: bytes, run: int) -> BodyIdentity:
     """Classify a body without a valid identity: damaged if its beginning still names this run, otherwise foreign."""
     names_run = _RUN.pack(MAGIC, VERSION, 0, run)
     same = sum(found == named for found, named in zip(body, names_run, strict=False))

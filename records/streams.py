@@ -49,7 +49,7 @@ def check_schema(schema: pa.Schema, expected: pa.Schema, path: Path, version: in
         raise RunUnreadable(f"{path}: its columns are not those of this table ({columns}): was the file replaced?")
 
 
-class Sink(Protocol):
+class BatchSink(Protocol):
     """The destination of the batches of one table of one process. Every method may raise OSError."""
 
     name: str  # for messages

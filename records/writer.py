@@ -20,7 +20,7 @@ from records.errors import RunUnwritable, explained
 from records.packing import NULL_INT32, NULL_INT64, Buffer, PackedRows, PlainRows, Strings
 from records.rundir import RunDirectory
 from records.schemas import EVENT_TABLES, RECEIPTS, SENDS
-from records.streams import SUFFIX, Sink, StreamFile, StreamSender, described
+from records.streams import SUFFIX, BatchSink, StreamFile, StreamSender, described
 
 PAUSE_S = 0.001
 """Pause between flushing two tables. With 0 s, gevent would not check whether a message is due."""
@@ -35,7 +35,7 @@ class _Table:
     """One table's rows in memory and on disk. ``failed``: a write failed, so nothing more is written."""
 
     rows: Buffer
-    stream: Sink
+    stream: BatchSink
     written: int = 0
     dropped: int = 0
     failed: bool = False
@@ -318,7 +318,7 @@ def _refuse_if_sealed(directory: RunDirectory, process: str) -> None:
             raise RunUnwritable(f"{sealed}: the events of {process} are already sealed: record to a new run")
 
 
-def _sink(to: RunDirectory | Send, table: str, process: str, run_id: str) -> Sink:
+def _sink(to: RunDirectory | Send, table: str, process: str, run_id: str) -> BatchSink:
     schema = described(EVENT_TABLES[table], table, process, run_id)
     if isinstance(to, RunDirectory):
         return StreamFile(to.streams(table) / f"{process}{SUFFIX}", schema)

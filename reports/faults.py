@@ -15,7 +15,7 @@ from records.run import OUT_OF_REACH, RunInfo
 from records.summary import Summary
 from records.units import MS_PER_S, NS_PER_MS, NS_PER_S
 from reports.parts.numbers import counted, joined, seconds_text, sentence, significant
-from reports.parts.over_time import Backdrop, Band, Line, Panel, TimeSeries, chart_over_time, summed
+from reports.parts.over_time import Backdrop, FaultBand, Line, Panel, TimeSeries, chart_over_time, summed
 from reports.parts.style import GRID, INK, MUTED, SMALL, WIDE, chart, look, new_figure, plain_axes, shortened
 from reports.parts.values import Chart, Columns, Table, columns_of, table_of, turned
 
@@ -250,9 +250,11 @@ def probable_cause(run: RunInfo, summary: Summary) -> str:
     return f"Probable cause of {joined(effects)}: {warning}{further}."
 
 
-def unplanned_bands(outages: list[Unplanned]) -> tuple[Band, ...]:
+def unplanned_bands(outages: list[Unplanned]) -> tuple[FaultBand, ...]:
     return tuple(
-        Band(f"U{number}", f"{outage['what']}: {outage['broker']}", outage["from_s"], outage["until_s"], NOT_PLANNED)
+        FaultBand(
+            f"U{number}", f"{outage['what']}: {outage['broker']}", outage["from_s"], outage["until_s"], NOT_PLANNED
+        )
         for number, outage in enumerate(outages, start=1)
     )
 

@@ -134,23 +134,23 @@ def _group_sizes(part: Part) -> pl.DataFrame:
 
 
 def _client_changes(part: Part) -> pl.DataFrame:
-    return stays.client_changes(part.once(_stays))
+    return stays.client_changes(part.compute_once(_stays))
 
 
 def _connected_clients(part: Part, at_ns: Collection[int]) -> pl.DataFrame:
-    return stays.connected_clients(part.once(_stays), at_ns)
+    return stays.connected_clients(part.compute_once(_stays), at_ns)
 
 
 def _moves(part: Part) -> pl.DataFrame:
-    return stays.moves(part.once(_stays))
+    return stays.moves(part.compute_once(_stays))
 
 
 def _unsettled(part: Part) -> pl.DataFrame:
-    return stays.unsettled(part.once(_stays))
+    return stays.unsettled(part.compute_once(_stays))
 
 
 def _flaps(part: Part) -> pl.DataFrame:
-    return stays.flaps(part.once(_stays))
+    return stays.flaps(part.compute_once(_stays))
 
 
 def _connection_changes(part: Part) -> pl.DataFrame:

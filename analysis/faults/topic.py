@@ -138,11 +138,11 @@ def _at_risk(part: Part) -> pl.DataFrame:
 
 
 def _sequences(part: Part) -> pl.DataFrame:
-    return survival.by_sequence(part.once(_at_risk))
+    return survival.by_sequence(part.compute_once(_at_risk))
 
 
 def _survival(part: Part) -> pl.DataFrame:
-    return survival.by_second(part.once(_at_risk), part.run.timeline.second_of(pl.col("acked_ns")))
+    return survival.by_second(part.compute_once(_at_risk), part.run.timeline.second_of(pl.col("acked_ns")))
 
 
 def _survival_table(merged: MergedTables) -> pa.Table:

@@ -60,7 +60,7 @@ class LatencyTopic:
 
 
 def _cells(part: Part) -> pl.DataFrame:
-    return part.once(histogram_of).select(*KEY, "count", "count_less_own")
+    return part.compute_once(histogram_of).select(*KEY, "count", "count_less_own")
 
 
 def _histograms(run: Run, merged: MergedTables) -> Callable[[str, range], pa.Table]:
@@ -78,29 +78,29 @@ def _histograms(run: Run, merged: MergedTables) -> Callable[[str, range], pa.Tab
 
 
 def _of_spans(part: Part, spans: Collection[range]) -> pl.DataFrame:
-    return of_spans(part.once(histogram_of), spans)
+    return of_spans(part.compute_once(histogram_of), spans)
 
 
 def _waits(part: Part) -> pl.DataFrame:
-    return waits_of(part.once(histogram_of))
+    return waits_of(part.compute_once(histogram_of))
 
 
 def _impossible(part: Part) -> pl.DataFrame:
-    return part.once(histogram_of).group_by(pl.col("measure").cast(pl.String)).agg(pl.sum("impossible"))
+    return part.compute_once(histogram_of).group_by(pl.col("measure").cast(pl.String)).agg(pl.sum("impossible"))
 
 
 def _in_load(part: Part) -> pl.DataFrame:
-    return added_up(part.once(histogram_of).filter(pl.col("phase") == "load"), ["measure", "bucket"])
+    return added_up(part.compute_once(histogram_of).filter(pl.col("phase") == "load"), ["measure", "bucket"])
 
 
 def _by_due_second(part: Part) -> pl.DataFrame:
-    return added_up(part.once(histogram_of).filter(_from_due()), ["second", "bucket"])
+    return added_up(part.compute_once(histogram_of).filter(_from_due()), ["second", "bucket"])
 
 
 def _paths(part: Part) -> pl.DataFrame:
     """First deliveries of all phases by where they entered, where they left, and the hops between."""
     received = pl.col("measure") == "sent_to_received" if part.run.closed else _from_due()
-    by_path = part.once(histogram_of).filter(received).group_by("from_broker", "to_broker", "hops")
+    by_path = part.compute_once(histogram_of).filter(received).group_by("from_broker", "to_broker", "hops")
     return by_path.agg(pl.sum("count").alias("messages"))
 
 

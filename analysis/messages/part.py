@@ -99,7 +99,7 @@ class Part:
     _computed: "dict[Callable[[Part], pl.DataFrame], pl.DataFrame]" = field(default_factory=dict, init=False)
     _left_out: list[ChangedGroup] = field(default_factory=list, init=False)
 
-    def once(self, compute: "Callable[[Part], pl.DataFrame]") -> pl.DataFrame:
+    def compute_once(self, compute: "Callable[[Part], pl.DataFrame]") -> pl.DataFrame:
         """Return the result of ``compute`` for this part. Each function is called once."""
         if compute not in self._computed:
             self._computed[compute] = compute(self)

@@ -50,7 +50,7 @@ def _crossings(part: Part) -> pl.DataFrame:
 
 
 def _by_region(part: Part, regions: Mapping[str, str]) -> pl.DataFrame:
-    return latency_by_region(part.once(histogram_of), regions)
+    return latency_by_region(part.compute_once(histogram_of), regions)
 
 
 def latency_by_region(latency: pl.DataFrame, regions: Mapping[str, str]) -> pl.DataFrame:

@@ -5,9 +5,9 @@ from pathlib import Path
 
 from records.rundir import RunDirectory
 from records.summary import EXIT_STATUS
-from reports.comparison.beside import beside
-from reports.comparison.build import Wanted
+from reports.comparison.build import ComparisonInput
 from reports.comparison.comparison import Comparison
+from reports.comparison.confounders import confounder_lines
 from reports.comparison.sentences import answer, left_out, messages, noise, unsteady
 from reports.comparison.verdicts import INVALID, UNDECIDED, UNSTABLE, WORSE
 
@@ -19,13 +19,13 @@ def wanted_from(
     out: Path,
     markdown: Path | None,
     json_file: Path | None,
-) -> Wanted:
+) -> ComparisonInput:
     """Return the request, without runs yet. ValueError for equal output names, or for a missing output folder."""
     files = [path.resolve() for path in (out, markdown, json_file) if path is not None]
     if len(set(files)) < len(files):
         raise ValueError(f"{out}: two of --out, --markdown and --json name the same file: give each a different name")
     require_folders(files)
-    return Wanted((), primary, same_within, allow_unlike, out, markdown, json_file)
+    return ComparisonInput((), primary, same_within, allow_unlike, out, markdown, json_file)
 
 
 def begun(runs: Iterable[RunDirectory]) -> tuple[tuple[Path, ...], list[str]]:
@@ -56,7 +56,7 @@ def describe(comparisons: Sequence[Comparison], written: Sequence[Path]) -> str:
     lines = [
         answer(comparisons),
         messages(comparisons),
-        *(f"beside the {field}: {line}" for line in beside(comparisons)),
+        *(f"beside the {field}: {line}" for line in confounder_lines(comparisons)),
     ]
     for comparison in comparisons:
         lines += [*unsteady(comparison), *noise(comparison), *left_out(comparison)]

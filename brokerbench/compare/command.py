@@ -9,7 +9,7 @@ from brokerbench.compare.making import Say, can_tell, check, make, outlook, stan
 from brokerbench.compare.session import (
     MOST_BLOCKS,
     ComparisonRequest,
-    Session,
+    ComparisonSession,
     arms,
     planned,
     progress,
@@ -39,7 +39,7 @@ def runs_made(request: ComparisonRequest, primary: Sequence[str], say: Say) -> l
         sys.exit(EXIT_STATUS["interrupted"])
 
 
-def planned_sessions(request: ComparisonRequest, primary: Sequence[str]) -> tuple[list[Session], int]:
+def planned_sessions(request: ComparisonRequest, primary: Sequence[str]) -> tuple[list[ComparisonSession], int]:
     """A session for each scenario of ``steady:7,failover:3``, and how many tests Holm covers. Raises ValueError."""
     wanted = [_with_blocks(text, request.blocks) for text in split_values(request.scenario)]
     names = [locustfile_of(scenario).stem for scenario, _ in wanted]
@@ -71,7 +71,7 @@ def _session(request: ComparisonRequest, scenario: str, several: bool) -> str | 
     return f"{request.session}-{scenario}" if request.session and several else request.session
 
 
-def _make(sessions: Sequence[Session], tests: int, primary: Sequence[str], say: Say) -> list[Path]:
+def _make(sessions: Sequence[ComparisonSession], tests: int, primary: Sequence[str], say: Say) -> list[Path]:
     for session in sessions:  # at once: the check of every arm's options takes seconds
         session.require_own()
         require_free(session.folder)

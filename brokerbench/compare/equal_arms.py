@@ -7,7 +7,7 @@ An entry of the catalogue has parameters that are counts: `mesh(brokers=5)` has 
 from collections.abc import Iterator, Sequence
 
 from records.run import RunInfo
-from reports.comparison.beside import Shape
+from reports.comparison.confounders import Shape
 from reports.parts.numbers import joined
 from topologies.catalogue.lookup import arguments, build, entry_call
 from topologies.catalogue.yaml_topology import is_file

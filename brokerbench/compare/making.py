@@ -18,14 +18,14 @@ from tempfile import TemporaryFile
 from typing import Any
 
 from brokerbench.compare.kept_verdicts import verdicts_in
-from brokerbench.compare.session import Session, Slot, only_one, why_invalid
+from brokerbench.compare.session import ComparisonSession, Slot, only_one, why_invalid
 from brokerbench.interrupts import run_guarded
 from brokerbench.stored_runs import analyse
 from records.errors import UserError
 from records.percentiles import takes
 from records.run import CONSUMER, PRODUCER
 from records.rundir import RunDirectory
-from reports.comparison.beside import Shape, differences_beside
+from reports.comparison.confounders import Shape, confounding_differences
 from reports.comparison.metrics import Metric
 from reports.comparison.statistics import needed_blocks
 from reports.parts.numbers import counted
@@ -40,10 +40,10 @@ SPARE, ROUND_S = 1.1, 5  # a proposed run time has a tenth more messages than ne
 AROUND_A_RUN_S = 25.0  # brokers come up and go down, and what is in flight drains: about so long for three brokers
 
 Say = Callable[[str], None]
-Place = tuple[Session, Slot]
+Place = tuple[ComparisonSession, Slot]
 
 
-def check(session: Session) -> list[dict[str, Any]]:
+def check(session: ComparisonSession) -> list[dict[str, Any]]:
     """Return a description of a run of each arm. Raises UserError with the message of the first rejected run."""
     would_be_runs = []
     for value in session.values:
@@ -65,7 +65,7 @@ def _would_run(text: str, arm: str) -> dict[str, Any]:
     raise UserError(f"{arm}: locust did not describe the run: leave out options such as --help or --list")
 
 
-def outlook(session: Session, arms: list[dict[str, Any]], missing: int) -> list[str]:
+def outlook(session: ComparisonSession, arms: list[dict[str, Any]], missing: int) -> list[str]:
     """Describe the runs that will be made of one scenario, and their total duration."""
     runs, again = session.run_count, f" and {session.values[0]} again" if session.control else ""
     lines = [
@@ -77,7 +77,7 @@ def outlook(session: Session, arms: list[dict[str, Any]], missing: int) -> list[
     return lines + ([f"{runs - missing} of {runs} runs are made already"] if missing < runs else [])
 
 
-def _beside(session: Session, arms: list[dict[str, Any]]) -> tuple[str, ...]:
+def _beside(session: ComparisonSession, arms: list[dict[str, Any]]) -> tuple[str, ...]:
     """Return the other differences between the arms, before any run is made."""
     shapes = [
         Shape(
@@ -96,10 +96,10 @@ def _beside(session: Session, arms: list[dict[str, Any]]) -> tuple[str, ...]:
     from brokerbench.compare.equal_arms import proposal
 
     nearest = proposal([str(arm["topology"]) for arm in arms])
-    return differences_beside(session.option, shapes, cores, nearest)
+    return confounding_differences(session.option, shapes, cores, nearest)
 
 
-def can_tell(sessions: Sequence[Session], tests: int) -> list[str]:
+def can_tell(sessions: Sequence[ComparisonSession], tests: int) -> list[str]:
     """Describe the verdicts that the blocks can give. ``tests``: the number that Holm covers."""
     needed = needed_blocks(tests)
     needs = f"{counted(tests, 'test')} against {sessions[0].values[0]}: a verdict takes {needed} blocks"
@@ -112,7 +112,7 @@ def can_tell(sessions: Sequence[Session], tests: int) -> list[str]:
     return [needs, *described]
 
 
-def too_short(session: Session, arms: Sequence[Mapping[str, Any]], metrics: Sequence[Metric]) -> list[str]:
+def too_short(session: ComparisonSession, arms: Sequence[Mapping[str, Any]], metrics: Sequence[Metric]) -> list[str]:
     """The percentiles that a run of this length cannot have, with a length that suffices.
 
     ``arms``: what the dry run of each arm printed. ``metrics``: the figures that will be judged.
@@ -135,7 +135,7 @@ def too_short(session: Session, arms: Sequence[Mapping[str, Any]], metrics: Sequ
     return lines
 
 
-def stands(sessions: Sequence[Session]) -> list[str]:
+def stands(sessions: Sequence[ComparisonSession]) -> list[str]:
     """The verdicts that more blocks will not change. Raises ValueError for a file of them that cannot be read."""
     return [
         f"{verdict.scenario}: {verdict.arm} is {verdict.word} in {verdict.figure} by {verdict.blocks} blocks, and more "
@@ -163,7 +163,7 @@ def minutes(seconds: float) -> str:
     return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
 
 
-def make(sessions: Sequence[Session], say: Say) -> list[Path]:
+def make(sessions: Sequence[ComparisonSession], say: Say) -> list[Path]:
     """Make the missing runs, and return the folders of all runs by session, with the first arm first in each block.
 
     Raises ValueError, also while another process makes them.
@@ -174,7 +174,7 @@ def make(sessions: Sequence[Session], say: Say) -> list[Path]:
         return _all_made(sessions, say)
 
 
-def _all_made(sessions: Sequence[Session], say: Say) -> list[Path]:
+def _all_made(sessions: Sequence[ComparisonSession], say: Say) -> list[Path]:
     invalid = Counter[Place]()
     while True:
         for session in sessions:
@@ -195,16 +195,18 @@ def _all_made(sessions: Sequence[Session], say: Say) -> list[Path]:
             return [after[place].path for place in sorted(after, key=lambda place: _in_order(sessions, place))]
 
 
-def _usable_runs(sessions: Sequence[Session]) -> dict[Place, RunDirectory]:
+def _usable_runs(sessions: Sequence[ComparisonSession]) -> dict[Place, RunDirectory]:
     return {(session, slot): run for session in sessions for slot, run in session.usable_runs().items()}
 
 
-def _in_order(sessions: Sequence[Session], place: Place) -> tuple[int, int, bool, int]:
+def _in_order(sessions: Sequence[ComparisonSession], place: Place) -> tuple[int, int, bool, int]:
     session, slot = place
     return sessions.index(session), slot.block, slot.control, session.values.index(slot.value)
 
 
-def _make_missing(session: Session, sessions: Sequence[Session], invalid: Counter[Place], say: Say) -> None:
+def _make_missing(
+    session: ComparisonSession, sessions: Sequence[ComparisonSession], invalid: Counter[Place], say: Say
+) -> None:
     slots = list(session.slots())
     run_counts = [planned.run_count for planned in sessions]
     earlier, all_runs = sum(run_counts[: sessions.index(session)]), sum(run_counts)
@@ -230,7 +232,7 @@ def _make_missing(session: Session, sessions: Sequence[Session], invalid: Counte
         say(f"  ended after {took_s:.0f} s{f'; about {minutes(runs_left * took_s)} left' if runs_left else ''}")
 
 
-def same_runtime(session: Session, sessions: Sequence[Session]) -> list[str]:
+def same_runtime(session: ComparisonSession, sessions: Sequence[ComparisonSession]) -> list[str]:
     """The option that keeps a run to the runtime of those before it, unless the runtime was asked for.
 
     A run chooses containers where a Docker engine answers, and one may start or stop between two runs.
@@ -241,7 +243,7 @@ def same_runtime(session: Session, sessions: Sequence[Session]) -> list[str]:
     return [f"--runtime={earlier.read_run().runtime}"] if earlier else []
 
 
-def _without_a_run(session: Session) -> list[Slot]:
+def _without_a_run(session: ComparisonSession) -> list[Slot]:
     runs = session.usable_runs()
     return [slot for slot in session.slots() if slot not in runs]
 
@@ -257,7 +259,7 @@ def _note_invalid(place: Place, run: RunDirectory, invalid: Counter[Place], say:
     say(f"  {kind}, so it is made again: {why}")
 
 
-def _folders(session: Session) -> set[Path]:
+def _folders(session: ComparisonSession) -> set[Path]:
     return {path.parent for path in session.folder.glob("*/run.json")}
 
 

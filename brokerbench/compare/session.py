@@ -64,7 +64,7 @@ class Slot:
 
 
 @dataclass(frozen=True)
-class Session:
+class ComparisonSession:
     """The planned runs of a comparison.
 
     ``values``: of ``option``, one per arm. ``common_options``: of every run. ``control``: whether each block has
@@ -142,7 +142,7 @@ class Session:
         return {str(file): hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
 
 
-def planned(request: ComparisonRequest, tests: int) -> Session:
+def planned(request: ComparisonRequest, tests: int) -> ComparisonSession:
     """Return the requested session. ``tests``: primary figures times arms after the first, over the whole comparison.
 
     They determine the number of blocks that a verdict needs. ValueError names the option, the value and the rule.
@@ -160,7 +160,9 @@ def planned(request: ComparisonRequest, tests: int) -> Session:
     if request.runs.exists() and not request.runs.is_dir():
         raise ValueError(f"--runs {request.runs}: is a file; name a folder")
     blocks = request.blocks or needed_blocks(tests)
-    return Session(name, locustfile, option, values, common, blocks, request.runs / f"compare-{name}", request.control)
+    return ComparisonSession(
+        name, locustfile, option, values, common, blocks, request.runs / f"compare-{name}", request.control
+    )
 
 
 def deciding(options: Sequence[str]) -> tuple[str, ...]:
@@ -177,7 +179,7 @@ def deciding(options: Sequence[str]) -> tuple[str, ...]:
     return tuple(kept_words)
 
 
-def progress(sessions: Sequence[Session]) -> str:
+def progress(sessions: Sequence[ComparisonSession]) -> str:
     """Return the state after an interruption: ``3 of 14 runs are made and kept``."""
     runs_made = sum(len(session.usable_runs()) for session in sessions)
     return f"{runs_made} of {sum(session.run_count for session in sessions)} runs are made and kept"

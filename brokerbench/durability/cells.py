@@ -56,7 +56,7 @@ SETUPS = (
 
 
 @dataclass(frozen=True)
-class Cell:
+class DurabilityCell:
     """One row of the table. ``setting``: the name of a journal setting of its setup."""
 
     setup: Setup
@@ -118,15 +118,15 @@ class Cell:
         return ["--headless", "--analyse-later", *settings, *further]
 
 
-def all_cells() -> Iterator[Cell]:
+def all_cells() -> Iterator[DurabilityCell]:
     """Every cell, in the order of the table."""
     for setup in SETUPS:
         for setting in setup.journals:
             for fault in (KILL, POWER) if len(setup.brokers) == 1 else (KILL, POWER, RACK):
-                yield Cell(setup, setting, fault)
+                yield DurabilityCell(setup, setting, fault)
 
 
-def chosen(only: Iterable[str]) -> list[Cell]:
+def chosen(only: Iterable[str]) -> list[DurabilityCell]:
     """Return the cells whose parts all match a pattern; all cells without a pattern. Raises ValueError.
 
     ``only``: patterns such as ``classic,single,never,power``. Parts that are left out match everything.
@@ -141,5 +141,5 @@ def chosen(only: Iterable[str]) -> list[Cell]:
     return [cell for cell in cells if not patterns or any(_matches(cell, pattern) for pattern in patterns)]
 
 
-def _matches(cell: Cell, pattern: Sequence[str]) -> bool:
+def _matches(cell: DurabilityCell, pattern: Sequence[str]) -> bool:
     return {*pattern} <= {*cell.parts}

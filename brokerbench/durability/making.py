@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from brokerbench.compare.session import only_one
-from brokerbench.durability.cells import Cell
+from brokerbench.durability.cells import DurabilityCell
 from brokerbench.durability.table import DECIDED, WITHOUT_LOSS, Round, round_number, rounds_in, runs_in
 from brokerbench.interrupts import run_guarded
 from brokerbench.locustfiles import as_typed, locustfile_of
@@ -38,8 +38,8 @@ def missing(rounds: Sequence[Round], wanted: int) -> list[int]:
 
 
 def make(
-    cells: Sequence[Cell], wanted: int, runs: Path, further: Sequence[str], say: Say
-) -> Mapping[Cell, list[Round]]:
+    cells: Sequence[DurabilityCell], wanted: int, runs: Path, further: Sequence[str], say: Say
+) -> Mapping[DurabilityCell, list[Round]]:
     """The rounds of each cell, made where they are missing. ``further``: options of every run, as of locust.
 
     The first round of every cell comes first, so that a run that was stopped has an answer for many cells.
@@ -58,9 +58,9 @@ def make(
 class _Maker:
     """Makes the missing rounds of cells, and analyses them in batches."""
 
-    def __init__(self, folders: Mapping[Cell, Path], wanted: int, further: Sequence[str], say: Say) -> None:
+    def __init__(self, folders: Mapping[DurabilityCell, Path], wanted: int, further: Sequence[str], say: Say) -> None:
         self._folders, self._wanted, self._further, self._say = folders, wanted, further, say
-        self._failed = Counter[tuple[Cell, int]]()
+        self._failed = Counter[tuple[DurabilityCell, int]]()
         self._took_s: list[float] = []
         self._left = 0
         self._unreadable: set[Path] = set()
@@ -73,17 +73,17 @@ class _Maker:
                     self._make(cell, number)
                 self._analyse()
 
-    def _missing(self, cell: Cell) -> list[int]:
+    def _missing(self, cell: DurabilityCell) -> list[int]:
         """Return the missing rounds of a cell; empty if the first of them failed too often."""
         numbers = missing(rounds_in(self._folders[cell]), self._wanted)
         return [] if numbers and self._failed[cell, numbers[0]] >= MOST_TRIES else numbers
 
-    def _next_round_of_each(self) -> list[tuple[Cell, int]]:
+    def _next_round_of_each(self) -> list[tuple[DurabilityCell, int]]:
         missing_rounds = {cell: self._missing(cell) for cell in self._folders}
         self._left = sum(map(len, missing_rounds.values()))
         return [(cell, numbers[0]) for cell, numbers in missing_rounds.items() if numbers]
 
-    def _make(self, cell: Cell, number: int) -> None:
+    def _make(self, cell: DurabilityCell, number: int) -> None:
         left = f", about {self._left * sum(self._took_s) / len(self._took_s) / 60:.0f} min" if self._took_s else ""
         self._say(f"{cell}: round {number} ({counted(self._left, 'round')} left{left})")
         folder, began_s = self._folders[cell], time.monotonic()
@@ -115,7 +115,7 @@ class _Maker:
         for cell, run in waiting:
             self._say(f"  {cell}, {self._outcome(cell, run)}")
 
-    def _outcome(self, cell: Cell, run: RunDirectory) -> str:
+    def _outcome(self, cell: DurabilityCell, run: RunDirectory) -> str:
         number = round_number(run)
         rounds = {round.number: str(round) for round in rounds_in(self._folders[cell])}
         if number not in rounds:

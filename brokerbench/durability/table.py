@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from brokerbench.durability.cells import Cell
+from brokerbench.durability.cells import DurabilityCell
 from records.rundir import RunDirectory
 
 KEPT, STRANDED, LOST, NOT_STARTED, UNKNOWN = "kept", "stranded", "lost", "did not start", "unknown"
@@ -132,7 +132,7 @@ HEADINGS = (
 )
 
 
-def table(rounds_by_cell: Mapping[Cell, Sequence[Round]]) -> str:
+def table(rounds_by_cell: Mapping[DurabilityCell, Sequence[Round]]) -> str:
     """The table in Markdown, and below it each round without an answer."""
     lines = [f"| {' | '.join(HEADINGS)} |", f"|{'---|' * len(HEADINGS)}"]
     lines += [f"| {' | '.join(_row(cell, rounds))} |" for cell, rounds in rounds_by_cell.items()]
@@ -146,7 +146,7 @@ def table(rounds_by_cell: Mapping[Cell, Sequence[Round]]) -> str:
     return "\n".join([*lines, *below])
 
 
-def _row(cell: Cell, rounds: Sequence[Round]) -> list[str]:
+def _row(cell: DurabilityCell, rounds: Sequence[Round]) -> list[str]:
     ran = [round for round in rounds if round.outcome in (*WITHOUT_LOSS, LOST)]
     lossy = [round for round in ran if round.lost]
     starts_s = [round.start_s for round in ran if round.start_s is not None]

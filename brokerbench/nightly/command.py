@@ -10,12 +10,12 @@ from brokerbench.compare.session import only_one, progress
 from brokerbench.errors import sentence
 from brokerbench.interrupts import signals_interrupt
 from brokerbench.nightly.making import OWN_NIGHT, begin, make_cells, require_own, sessions
-from brokerbench.nightly.plan import Plan
+from brokerbench.nightly.plan import NightlyPlan
 from records.errors import RunUnwritable
 from records.summary import EXIT_STATUS
 from reports.nightly import history
 from reports.nightly.build import NightFiles, write
-from reports.nightly.judging import Cell, Night, answer, night
+from reports.nightly.judging import Night, NightlyCell, answer, night
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class NightRequest:
     """The request on the command line. ``name``: of the night; ``history``: the folder of earlier nights."""
 
     path: Path
-    plan: Plan
+    plan: NightlyPlan
     name: str
     runs: Path
     history: Path
@@ -69,18 +69,20 @@ def _check(request: NightRequest) -> None:
     require_folders(filter(None, (request.junit, request.markdown)))
 
 
-def _judge(request: NightRequest, cells: list[Cell], say: Say) -> Night:
+def _judge(request: NightRequest, cells: list[NightlyCell], say: Say) -> Night:
     runs = [run for cell in cells if cell.comparison for arm in cell.comparison.design.arms for run in arm.runs]
     environment = history.environment(runs[0].info) if runs else ""
     judged = night(request.name, request.path.name, cells, environment)
-    past_nights = _history(request, cells, environment, say) if runs else history.History(history.SCHEMA.empty_table())
+    past_nights = (
+        _history(request, cells, environment, say) if runs else history.NightlyHistory(history.SCHEMA.empty_table())
+    )
     for path in write(judged, past_nights, NightFiles(request.folder, request.junit, request.markdown)):
         say(str(path))
     say(f"{judged.colour}: {answer(judged)}")
     return judged
 
 
-def _history(request: NightRequest, cells: list[Cell], environment: str, say: Say) -> history.History:
+def _history(request: NightRequest, cells: list[NightlyCell], environment: str, say: Say) -> history.NightlyHistory:
     """Return the history including this night. An unreadable history costs the trend, not the answer."""
     folder = request.history / environment
     try:
@@ -89,7 +91,7 @@ def _history(request: NightRequest, cells: list[Cell], environment: str, say: Sa
             say(f"{path}: a file of the history that could not be read; it is kept under this name, and not used")
         if (added := history.append(folder, request.name, cells, before)) is not None:
             say(str(added))
-        return history.History(history.read(folder).table, before.damaged)
+        return history.NightlyHistory(history.read(folder).table, before.damaged)
     except (OSError, RunUnwritable) as error:
         say(f"no history, so no trend: {sentence(error)}")
-        return history.History(history.SCHEMA.empty_table())
+        return history.NightlyHistory(history.SCHEMA.empty_table())

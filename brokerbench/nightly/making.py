@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from brokerbench.compare.making import Say, check, duration_s, make, minutes
-from brokerbench.compare.session import SESSION_FILE, ComparisonRequest, Session, planned, require_free
+from brokerbench.compare.session import SESSION_FILE, ComparisonRequest, ComparisonSession, planned, require_free
 from brokerbench.errors import sentence
-from brokerbench.nightly.plan import TOPOLOGY, Benchmark, Plan, refused
+from brokerbench.nightly.plan import TOPOLOGY, Benchmark, NightlyPlan, refused
 from records.errors import UserError
 from reports.comparison.arms import arm_name
-from reports.comparison.build import Wanted, compared
+from reports.comparison.build import ComparisonInput, compared
 from reports.comparison.statistics import needed_blocks
 from reports.comparison.verdicts import SAME_WITHIN
-from reports.nightly.judging import Cell
+from reports.nightly.judging import NightlyCell
 from reports.parts.numbers import counted
 
 OWN_NIGHT = "start another night for this plan with --night"
@@ -27,14 +27,14 @@ class Planned:
 
     benchmark: Benchmark
     topology: str
-    session: Session
+    session: ComparisonSession
 
     @property
     def name(self) -> str:
         return f"{self.benchmark.scenario} on {self.topology}" if self.topology else self.benchmark.scenario
 
 
-def sessions(plan: Plan, runs: Path) -> tuple[Planned, ...]:
+def sessions(plan: NightlyPlan, runs: Path) -> tuple[Planned, ...]:
     """The comparisons of a night, whose folders are below ``runs``. ValueError for options that runs cannot have."""
     needed = needed_blocks(max(1, plan.tests))
     return tuple(
@@ -43,7 +43,9 @@ def sessions(plan: Plan, runs: Path) -> tuple[Planned, ...]:
     )
 
 
-def _request(plan: Plan, benchmark: Benchmark, topology: str, needed: int, at: int, runs: Path) -> ComparisonRequest:
+def _request(
+    plan: NightlyPlan, benchmark: Benchmark, topology: str, needed: int, at: int, runs: Path
+) -> ComparisonRequest:
     values = (plan.reference, *plan.candidates)
     options = [*plan.options, *benchmark.options, *([f"--{TOPOLOGY}={topology}"] if topology else [])]
     if benchmark.checks:
@@ -70,7 +72,7 @@ def require_own(folder: Path, night: Sequence[Planned]) -> None:
         raise ValueError(f"{folder}: this night began with another plan, or with files of other contents: {OWN_NIGHT}")
 
 
-def begin(path: Path, plan: Plan, night: Sequence[Planned], say: Say) -> None:
+def begin(path: Path, plan: NightlyPlan, night: Sequence[Planned], say: Say) -> None:
     """Check the options of every run, and report the runs that will be made. ``path``: of the plan.
 
     Raises ValueError.
@@ -98,22 +100,24 @@ def begin(path: Path, plan: Plan, night: Sequence[Planned], say: Say) -> None:
                 say(f"{comparison.name}: with {counted(comparison.session.blocks, 'block')} its gates stay undecided")
 
 
-def make_cells(night: Sequence[Planned], say: Say) -> list[Cell]:
+def make_cells(night: Sequence[Planned], say: Say) -> list[NightlyCell]:
     """Make the missing runs of every comparison. A comparison that fails does not stop the others."""
     return [_cell(comparison, at, len(night), say) for at, comparison in enumerate(night, start=1)]
 
 
-def _cell(comparison: Planned, at: int, total: int, say: Say) -> Cell:
+def _cell(comparison: Planned, at: int, total: int, say: Say) -> NightlyCell:
     say(f"comparison {at} of {total}: {comparison.name}")
     benchmark, outcome, trouble = comparison.benchmark, None, ""
     try:
         primary = tuple(dict.fromkeys(gate.metric.path for gate in benchmark.relative))
-        (outcome,) = compared(Wanted(tuple(make([comparison.session], say)), primary, SAME_WITHIN, allow_unlike=False))
+        (outcome,) = compared(
+            ComparisonInput(tuple(make([comparison.session], say)), primary, SAME_WITHIN, allow_unlike=False)
+        )
     except (UserError, OSError) as error:
         trouble = sentence(error)
         say(f"  {trouble}")
     scenario = Path(benchmark.scenario).stem
-    return Cell(
+    return NightlyCell(
         scenario,
         comparison.topology,
         benchmark.relative,
@@ -125,7 +129,7 @@ def _cell(comparison: Planned, at: int, total: int, say: Say) -> Cell:
     )
 
 
-def _setup(session: Session) -> str:
+def _setup(session: ComparisonSession) -> str:
     """Return eight hexadecimal digits that identify the runs' options, without gates, which change no figure."""
     options = [option for option in session.common_options if not option.startswith("--check=")]
     return hashlib.sha256(json.dumps([session.option, session.values, options]).encode()).hexdigest()[:8]

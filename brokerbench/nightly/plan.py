@@ -108,7 +108,7 @@ class Short:
 
 
 @dataclass(frozen=True)
-class Plan:
+class NightlyPlan:
     """``reference`` and ``candidates``: values of the option ``vary``."""
 
     vary: str
@@ -166,7 +166,7 @@ class Plan:
             for topology in benchmark.topologies or ("",):
                 yield benchmark, topology
 
-    def shortened(self) -> "Plan":
+    def shortened(self) -> "NightlyPlan":
         short = self.short
         return replace(
             self,
@@ -210,7 +210,7 @@ def _require_options(options: Sequence[str]) -> None:
         raise TopologyInvalid(f"{stray!r}, but {rule}", field="options")
 
 
-def read(path: Path) -> Plan:
+def read(path: Path) -> NightlyPlan:
     """Raises UserError."""
     try:
         text = text_of(path)
@@ -229,13 +229,13 @@ def read(path: Path) -> Plan:
                 raise document.wrong(node, place, "must be a value of the option that is varied, such as 100")
             return Value(node.value)
 
-        plan: Plan = Reader(document, {Value: value}).part(document.root, {"": Plan}, HEADER)
+        plan: NightlyPlan = Reader(document, {Value: value}).part(document.root, {"": NightlyPlan}, HEADER)
     except TopologyInvalid as error:
         raise UserError(str(error)) from None
     return plan
 
 
-def refused(path: Path, plan: Plan, benchmark: Benchmark, why: str) -> str:
+def refused(path: Path, plan: NightlyPlan, benchmark: Benchmark, why: str) -> str:
     """Return why a run of a benchmark is rejected, in the words of the plan, after its place in the plan.
 
     ``plan``: as it is run, so perhaps shortened.

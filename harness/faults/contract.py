@@ -16,7 +16,7 @@ from records.faults import traits_of
 from topologies.model.topology import Topology
 from topologies.runtimes.capabilities import Capability, why_not
 from topologies.runtimes.contract import Runtime, RuntimeFailed
-from topologies.runtimes.own import proxies_of
+from topologies.runtimes.managed import proxies_of
 from topologies.runtimes.proxies.link_proxies import LinkProxies
 
 MOST_TIMES = 1_000  # each repetition runs in its own thread

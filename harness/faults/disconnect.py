@@ -11,7 +11,7 @@ from harness.faults.contract import BrokerFault, Fault, Probe
 from topologies.model.topology import Topology
 from topologies.runtimes.capabilities import Capability
 from topologies.runtimes.contract import Runtime
-from topologies.runtimes.own import operations_of
+from topologies.runtimes.managed import operations_of
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from topologies.management.contract import management_of
 from topologies.model.topology import Topology
 from topologies.runtimes.capabilities import Capability
 from topologies.runtimes.contract import Runtime
-from topologies.runtimes.own import operations_of
+from topologies.runtimes.managed import operations_of
 
 FULL_PERCENT = 100
 

@@ -29,7 +29,7 @@ from topologies.model.topology import Topology, present_links
 from topologies.runtimes import startup
 from topologies.runtimes.capabilities import Capability, can
 from topologies.runtimes.contract import Runtime
-from topologies.runtimes.own import proxies_of
+from topologies.runtimes.managed import proxies_of
 
 LOGIN_TIMEOUT_S = 3.0
 SILENT_AFTER_S = 1.0  # in addition to the link's delay

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from harness.run.snapshot import STALE_AFTER_S, UP, Snapshot
 from records.buckets import upper_ns
 from records.units import NS_PER_MS, NS_PER_S
-from topologies.management.sampling import Reading, Series
+from topologies.management.sampling import CounterReadings, Series
 
 MIB = 1 << 20
 UNKNOWN = "–"
@@ -109,7 +109,7 @@ def _brokers(snapshot: Snapshot) -> TextTable:
     return TextTable("Brokers", head, rows, "")
 
 
-def _broker(snapshot: Snapshot, readings: Mapping[Series, Reading], name: str, state: str) -> tuple[str, ...]:
+def _broker(snapshot: Snapshot, readings: Mapping[Series, CounterReadings], name: str, state: str) -> tuple[str, ...]:
     used, limit = (_value(readings, (name, "broker", "", f"heap_{part}_bytes")) for part in ("used", "max"))
     heap = UNKNOWN if used is None or limit is None else f"{used / MIB:.0f} of {limit / MIB:.0f} MiB"
     connections = _value(readings, (name, "broker", "", "connections"))
@@ -129,7 +129,7 @@ def _answering(snapshot: Snapshot, name: str, state: str) -> str:
     return f"{state}, silent for {silent_s:.0f} s" if silent_s > STALE_AFTER_S else state
 
 
-def _cpu(readings: Mapping[Series, Reading], broker: str) -> str:
+def _cpu(readings: Mapping[Series, CounterReadings], broker: str) -> str:
     """Return the CPU use in cores (CPU seconds per second)."""
     reading = readings.get((broker, "process", "", "cpu_ns"))
     if reading is None or reading.before is None or reading.now.at_ns <= reading.before.at_ns:
@@ -148,7 +148,7 @@ def _bridges(snapshot: Snapshot) -> TextTable:
     return TextTable("Bridges", head, tuple(rows), "No bridge has been seen.")
 
 
-def _rate(reading: Reading) -> str:
+def _rate(reading: CounterReadings) -> str:
     before, now = reading.before, reading.now
     if before is None or now.at_ns <= before.at_ns:
         return UNKNOWN
@@ -187,7 +187,7 @@ def _lasting(for_s: float | None) -> str:
     return "the rest of the load" if for_s is None else f"{for_s:g} s"
 
 
-def _value(readings: Mapping[Series, Reading], series: Series) -> int | None:
+def _value(readings: Mapping[Series, CounterReadings], series: Series) -> int | None:
     reading = readings.get(series)
     return None if reading is None else reading.now.value
 

@@ -30,9 +30,9 @@ from topologies.model.topology import Topology
 from topologies.model.trust import Trust
 from topologies.products import PRODUCTS
 from topologies.runtimes.capabilities import RUNTIMES
-from topologies.runtimes.choice import Wanted
+from topologies.runtimes.choice import BrokerSetup
 from topologies.runtimes.distribution import pinned_versions
-from topologies.runtimes.own import START_TIMEOUT_S
+from topologies.runtimes.managed import START_TIMEOUT_S
 from topologies.runtimes.processes.disks import LEAST_MB
 
 BROKERS, CLIENTS, LOAD, JUDGED, KEPT = SECTIONS = (
@@ -675,10 +675,10 @@ class Options:
         return {name: path for name, path in paths.items() if path}
 
     @property
-    def wanted(self) -> Wanted:
+    def wanted(self) -> BrokerSetup:
         """The options that concern the brokers."""
-        own = {field.name: getattr(self, field.name) for field in fields(Wanted)}
-        return Wanted(**own | {"overlay": self.overlay and self.overlay.path})
+        own = {field.name: getattr(self, field.name) for field in fields(BrokerSetup)}
+        return BrokerSetup(**own | {"overlay": self.overlay and self.overlay.path})
 
 
 def _declared() -> dict[str, Option]:

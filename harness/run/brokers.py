@@ -39,7 +39,7 @@ from records.writer import Recorder
 from topologies.management.contract import DurableSubscription, management_of
 from topologies.management.jolokia import Jolokia, ManagementFailed
 from topologies.management.link_traffic import whole_run_rows
-from topologies.management.sampling import PERIOD_S, Reading, Series
+from topologies.management.sampling import PERIOD_S, CounterReadings, Series
 from topologies.model.client_groups import ClientGroup
 from topologies.model.endpoints import Endpoint
 from topologies.model.paths import Path
@@ -47,7 +47,7 @@ from topologies.model.trust import Trust
 from topologies.runtimes.capabilities import Capability, can
 from topologies.runtimes.choice import runtime_of, trust_in
 from topologies.runtimes.contract import Progress, Runtime, RuntimeFailed
-from topologies.runtimes.own import proxies_of
+from topologies.runtimes.managed import proxies_of
 
 log = logging.getLogger("brokerbench")
 
@@ -210,7 +210,7 @@ class BrokerEnvironment:
             for broker in dead
         ]
 
-    def latest(self) -> Mapping[Series, Reading]:
+    def latest(self) -> Mapping[Series, CounterReadings]:
         """Return the latest samples of the brokers. Sends no request."""
         return self._watch.latest()
 

@@ -31,7 +31,7 @@ from harness.run.drain import (
     until_still,
 )
 from harness.run.leftovers import Subscribers
-from harness.run.load import Load, done_without
+from harness.run.load import Load, failed_user_sentences
 from harness.run.load_generators import Equipment, LoadGenerators, with_rows
 from harness.run.other_consumers import OwnClients
 from harness.run.record import RunRecord
@@ -253,7 +253,7 @@ class RunController:
             self.run_record.warning(NEVER_BACK.format(broker))
         for note in (*self.faults.not_due, *self.load_generators.tally().notes):
             self.run_record.warning(note)
-        for warning in done_without(self.load_generators.tally(), self.plan.counts):
+        for warning in failed_user_sentences(self.load_generators.tally(), self.plan.counts):
             self.run_record.warning(warning)
         tally = self.load_generators.tally()
         self.run_record.update(withheld=tally.withheld, failed_producers=tuple(sorted(tally.failed_producers)))

@@ -258,7 +258,7 @@ class Load:
         self._run_record.phases(load_ended_ns=ended_ns)
 
 
-def done_without(tally: Tally, counts: Mapping[str, int]) -> Iterator[str]:
+def failed_user_sentences(tally: Tally, counts: Mapping[str, int]) -> Iterator[str]:
     """Yield one sentence for each user class with failed users. ``counts``: number of users by class."""
     for user_class, failed in sorted(tally.failed.items()):
         unsent = tally.unsent[user_class]

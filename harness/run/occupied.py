@@ -14,7 +14,7 @@ from harness.run.leftovers import Subscribers
 from records.errors import UserError
 from topologies.management.contract import DurableSubscription, management_of, queries_of
 from topologies.management.jolokia import Jolokia, ManagementFailed
-from topologies.management.queue_users import QueueConsumer, QueueUsers
+from topologies.management.queue_users import BrokerConsumer, QueueUsers
 from topologies.model.endpoints import ManagementEndpoint
 from topologies.model.topology import Topology
 from topologies.runtimes.contract import Progress
@@ -46,7 +46,7 @@ class Occupied:
     broker: str
     queues: tuple[tuple[str, int], ...] = ()
     subscriptions: tuple[DurableSubscription, ...] = ()
-    consumers: tuple[QueueConsumer, ...] = ()
+    consumers: tuple[BrokerConsumer, ...] = ()
 
     @property
     def used(self) -> list[str]:

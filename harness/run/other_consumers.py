@@ -15,8 +15,8 @@ from dataclasses import dataclass
 
 from topologies.management.contract import management_of
 from topologies.management.jolokia import Jolokia, ManagementFailed
-from topologies.management.queue_users import QueueConsumer, QueueUsers
-from topologies.management.sampling import PERIOD_S, Reading, Series, Sink
+from topologies.management.queue_users import BrokerConsumer, QueueUsers
+from topologies.management.sampling import PERIOD_S, CounterReadings, SampleSink, Series
 from topologies.model.endpoints import ManagementEndpoint
 from topologies.model.topology import Topology
 
@@ -46,7 +46,7 @@ class OwnClients:
 ALL_CLIENTS = OwnClients("")
 
 
-def sentence(found: Collection[tuple[str, QueueConsumer]]) -> str:
+def sentence(found: Collection[tuple[str, BrokerConsumer]]) -> str:
     """Describe the other consumers for a report. ``found``: (broker, consumer). Pure."""
     named = [f"{consumer} of queue {consumer.queue!a} on {broker}" for broker, consumer in sorted(found)]
     more = [f"and {len(named) - MOST_NAMED:,} more"] if len(named) > MOST_NAMED else []
@@ -63,13 +63,13 @@ class OtherConsumers:
         self,
         topology: Topology,
         management: Callable[[str], ManagementEndpoint],
-        latest: Callable[[], Mapping[Series, Reading]],
+        latest: Callable[[], Mapping[Series, CounterReadings]],
         queues: Collection[str],
         own: OwnClients,
-        sink: Sink,
+        sink: SampleSink,
     ) -> None:
         """``queues``: the names of the run's queues. ``latest``: returns the latest samples of the brokers."""
-        self.found: set[tuple[str, QueueConsumer]] = set()
+        self.found: set[tuple[str, BrokerConsumer]] = set()
         self._topology, self._management, self._latest = topology, management, latest
         self._queues, self._own, self._sink = frozenset(queues), own, sink
         self._users = management_of(topology).queue_users
@@ -98,7 +98,7 @@ class OtherConsumers:
                 if broker.keeps_messages and self._is_due(broker.name, latest):
                     self._look(broker.name, users)
 
-    def _is_due(self, broker: str, latest: Mapping[Series, Reading]) -> bool:
+    def _is_due(self, broker: str, latest: Mapping[Series, CounterReadings]) -> bool:
         readings = [latest.get((broker, "queue", queue, "consumers")) for queue in self._queues]
         count = sum(reading.now.value for reading in readings if reading is not None)
         changed = count != self._counted.get(broker, 0)

@@ -7,7 +7,7 @@ from drivers.users.session import Tally, Window
 from harness.run.abort import ConditionState
 from records.abort import Abort
 from records.units import NS_PER_S
-from topologies.management.sampling import Reading, Series
+from topologies.management.sampling import CounterReadings, Series
 
 UP = "up"
 STALE_AFTER_S = 3.0
@@ -53,13 +53,13 @@ class Snapshot:
     tally: Tally = field(default_factory=Tally)
     brokers: Mapping[str, str] = field(default_factory=dict)
     connected: Mapping[tuple[str, str], int] = field(default_factory=dict)
-    readings: Mapping[Series, Reading] = field(default_factory=dict)
+    readings: Mapping[Series, CounterReadings] = field(default_factory=dict)
     faults: tuple[FaultState, ...] = ()
     abort_conditions: tuple[ConditionState, ...] = ()
     aborts: tuple[Abort, ...] = ()
     problems: tuple[str, ...] = ()
 
-    def current_readings(self) -> dict[Series, Reading]:
+    def current_readings(self) -> dict[Series, CounterReadings]:
         """Return the last samples of the load generator and of brokers that are up.
 
         Samples older than `STALE_AFTER_S` are left out, as they may no longer hold.

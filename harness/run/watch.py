@@ -14,9 +14,9 @@ from drivers.protocols import connector_of
 from harness.memory_runtime import MemoryRuntime
 from records.units import NS_PER_MS
 from records.writer import Recorder
-from topologies.management.contract import DurableSubscription, LyingMessage, management_of, queries_by_broker, serving
+from topologies.management.contract import DurableSubscription, QueuedMessage, management_of, queries_by_broker, serving
 from topologies.management.jolokia import Jolokia, ManagementFailed
-from topologies.management.sampling import Reading, Sampler, Series
+from topologies.management.sampling import CounterReadings, Sampler, Series
 from topologies.model.endpoints import Credentials, Endpoint, ManagementEndpoint
 from topologies.model.topology import Topology
 from topologies.model.trust import Trust
@@ -64,7 +64,7 @@ class OtherProtocolBrowser:
 class ManagementBrowser:
     """Browse by Jolokia, for a protocol that cannot browse there. Bodies are cut off behind their beginnings."""
 
-    def __init__(self, runtime: Managed, browse: Callable[[Jolokia, str], list[LyingMessage]]) -> None:
+    def __init__(self, runtime: Managed, browse: Callable[[Jolokia, str], list[QueuedMessage]]) -> None:
         """``browse``: how the brokers' product shows the messages on a queue."""
         self._runtime, self._browse = runtime, browse
 
@@ -99,7 +99,7 @@ class Watch(Protocol):
     def durable_subscriptions(self, broker: str) -> list[DurableSubscription]:
         """Those of one broker, except such as are queues, whose depths are known."""
 
-    def latest(self) -> Mapping[Series, Reading]:
+    def latest(self) -> Mapping[Series, CounterReadings]:
         """The latest samples. Sends no request."""
 
     def end(self) -> None: ...
@@ -152,7 +152,7 @@ class ManagedWatch:
                 return []  # as of queues
             raise
 
-    def latest(self) -> Mapping[Series, Reading]:
+    def latest(self) -> Mapping[Series, CounterReadings]:
         return dict(self._sampler.latest)
 
     def end(self) -> None:
@@ -178,7 +178,7 @@ class MemoryWatch:
     def durable_subscriptions(self, broker: str) -> list[DurableSubscription]:
         return []
 
-    def latest(self) -> Mapping[Series, Reading]:
+    def latest(self) -> Mapping[Series, CounterReadings]:
         return {}
 
     def end(self) -> None:

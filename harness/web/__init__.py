@@ -31,7 +31,7 @@ from topologies.model.spelling import shortened
 SCRIPT = b'<script src="./brokerbench/static/tab.js"></script>\n  </body>'
 
 
-class Bench(Protocol):
+class RunControl(Protocol):
     """The part of the lifecycle that the web UI needs (`harness.lifecycle.Lifecycle`)."""
 
     refusal: str  # why the last start did not lead to a run
@@ -53,7 +53,7 @@ class Bench(Protocol):
 class Web:
     """The additions to one Locust web UI."""
 
-    def __init__(self, environment: Any, bench: Bench, live: LiveModel) -> None:
+    def __init__(self, environment: Any, bench: RunControl, live: LiveModel) -> None:
         self._environment = environment
         self._bench = bench
         self._live = live
@@ -148,7 +148,7 @@ def _arrange_fields(web_ui: Any) -> None:
     web_ui.update_template_args = update
 
 
-def register(environment: Any, bench: Bench, live: LiveModel, runs: Path) -> Web:
+def register(environment: Any, bench: RunControl, live: LiveModel, runs: Path) -> Web:
     """Extend the web UI of a Locust environment, before it begins to serve."""
     web_ui = environment.web_ui
     web = Web(environment, bench, live)

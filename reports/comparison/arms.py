@@ -26,7 +26,7 @@ from reports.comparison.metrics import (
     Metric,
     primary_metrics,
 )
-from reports.comparison.runs import FinishedRun
+from reports.comparison.runs import AnalysedRun
 from reports.parts.numbers import joined
 
 AGAIN = "again (A/A)"
@@ -37,7 +37,7 @@ class Arm:
     """All runs with equal conditions, one for each block, in the order of the blocks."""
 
     name: str
-    runs: tuple[FinishedRun, ...]
+    runs: tuple[AnalysedRun, ...]
 
 
 @dataclass(frozen=True)
@@ -62,12 +62,12 @@ class Design:
         return (*self.arms, self.control) if self.control else self.arms
 
 
-def design(runs: Sequence[FinishedRun], allow_unlike: bool = False) -> Design:
+def design(runs: Sequence[AnalysedRun], allow_unlike: bool = False) -> Design:
     """UserError for one arm, unlike runs, or a block that lacks an arm or has one twice."""
     field, unlike = varied_field(differences(runs), allow_unlike)
     names: dict[Value, str] = {}
-    arms: dict[str, list[FinishedRun]] = {}
-    controls: dict[str, list[FinishedRun]] = {}
+    arms: dict[str, list[AnalysedRun]] = {}
+    controls: dict[str, list[AnalysedRun]] = {}
     for run, here in zip(runs, conditions_of_each([run.info for run in runs]), strict=True):
         value = here.get(field)
         name = names.setdefault(essence(field, value), arm_name(field, value))
@@ -83,9 +83,9 @@ def design(runs: Sequence[FinishedRun], allow_unlike: bool = False) -> Design:
 
 def _control(
     reference: str,
-    controls: dict[str, list[FinishedRun]],
+    controls: dict[str, list[AnalysedRun]],
     blocks: tuple[str, ...],
-    recorded: Sequence[FinishedRun] | None,
+    recorded: Sequence[AnalysedRun] | None,
 ) -> Arm | None:
     """``recorded``: all runs, if they recorded their blocks."""
     if not controls:
@@ -110,15 +110,15 @@ def arm_name(field: str, value: Value) -> str:
     return shown(value) if ARM_FIELDS.get(field, ArmField()).names_arm else f"{field} {shown(value)}"
 
 
-def _recorded_block(run: FinishedRun) -> tuple[str, str] | None:
+def _recorded_block(run: AnalysedRun) -> tuple[str, str] | None:
     """Return (session, block) from the options in run.json."""
     block = run.info.options.get("block")
     return None if block is None else (str(run.info.options.get("session") or ""), str(block))
 
 
-def _recorded(arms: dict[str, list[FinishedRun]], runs: Sequence[FinishedRun]) -> dict[str, dict[str, FinishedRun]]:
+def _recorded(arms: dict[str, list[AnalysedRun]], runs: Sequence[AnalysedRun]) -> dict[str, dict[str, AnalysedRun]]:
     sessions = {_recorded_block(run)[0] for run in runs if _recorded_block(run)}  # type: ignore[index]
-    blocks: dict[str, dict[str, FinishedRun]] = {}
+    blocks: dict[str, dict[str, AnalysedRun]] = {}
     for arm, members in arms.items():
         for run in members:
             session, block = _recorded_block(run) or ("", "")
@@ -134,7 +134,7 @@ def _recorded(arms: dict[str, list[FinishedRun]], runs: Sequence[FinishedRun]) -
     return blocks
 
 
-def _by_order(arms: dict[str, list[FinishedRun]]) -> dict[str, dict[str, FinishedRun]]:
+def _by_order(arms: dict[str, list[AnalysedRun]]) -> dict[str, dict[str, AnalysedRun]]:
     """Group the first run of each arm into the first block, the second runs into the second block, etc."""
     most = max(map(len, arms.values()))
     for at in range(most):
@@ -155,9 +155,9 @@ ALIKE_BEGIN = ("machine.", "versions.")
 """Fields in which runs of different scenarios have to be alike too, unless they make the arms."""
 
 
-def designs_by_scenario(runs: Sequence[FinishedRun], allow_unlike: bool) -> dict[str, Design]:
+def designs_by_scenario(runs: Sequence[AnalysedRun], allow_unlike: bool) -> dict[str, Design]:
     """In the order of the runs. UserError if one has no design, or the scenarios have different arms."""
-    by_scenario: dict[str, list[FinishedRun]] = {}
+    by_scenario: dict[str, list[AnalysedRun]] = {}
     for run in runs:
         by_scenario.setdefault(run.info.scenario, []).append(run)
     designs = {}

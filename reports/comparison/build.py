@@ -10,10 +10,10 @@ from pathlib import Path
 
 from records.run import RunInfo
 from reports.comparison.arms import Arm, designs_by_scenario, primary_of_each
-from reports.comparison.beside import beside
 from reports.comparison.charts import band_table, charts_of
 from reports.comparison.comparison import Comparison, JudgedDesign, Test, compare, let_stand
 from reports.comparison.conditions import OVERLAY, conditions, shown
+from reports.comparison.confounders import confounder_lines
 from reports.comparison.forms import document_text, markdown
 from reports.comparison.runs import TellsOfARun, read_runs
 from reports.comparison.sentences import answers, doubts, lead, left_out, messages
@@ -26,7 +26,7 @@ from reports.run.provenance import OVERLAY_FILE, command, moment
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ComparisonInput:
     """The runs to compare and the files to write; None: not that one.
 
     ``to_add_a_broker``: returns the brokers that adding one would restart; '' if unknown. ``nearest_equal``: a
@@ -46,7 +46,7 @@ class Wanted:
     standing_verdicts: tuple[FirstVerdict, ...] = ()
 
 
-def compared(wanted: Wanted) -> tuple[Comparison, ...]:
+def compared(wanted: ComparisonInput) -> tuple[Comparison, ...]:
     """One for each scenario of the runs. UserError, before anything is written."""
     designs = designs_by_scenario(read_runs(wanted.runs, wanted.to_add_a_broker), wanted.allow_unlike)
     primary = primary_of_each(wanted.primary, designs)
@@ -64,7 +64,7 @@ def render(comparisons: Sequence[Comparison]) -> str:
     return render_page("comparison.html.j2", comparison_page(comparisons))
 
 
-def write(comparisons: Sequence[Comparison], wanted: Wanted) -> Sequence[Path]:
+def write(comparisons: Sequence[Comparison], wanted: ComparisonInput) -> Sequence[Path]:
     """Render everything first, then write; returns the paths. RunUnwritable for a path that cannot be written."""
     makers = ((wanted.html, render), (wanted.markdown, markdown), (wanted.json, document_text))
     files = [(path, make(comparisons)) for path, make in makers if path is not None]
@@ -101,7 +101,7 @@ class ComparisonPage:
     meta: str
     answers: tuple[str, ...]
     messages: str
-    beside: tuple[str, ...]
+    confounder_lines: tuple[str, ...]
     left_out: tuple[str, ...]
     unlike: tuple[str, ...]
     arms_by: str
@@ -125,7 +125,7 @@ def comparison_page(comparisons: Sequence[Comparison]) -> ComparisonPage:
         meta=lead(comparisons),
         answers=answers(comparisons),
         messages=messages(comparisons),
-        beside=beside(comparisons),
+        confounder_lines=confounder_lines(comparisons),
         left_out=tuple(dict.fromkeys(line for comparison in comparisons for line in left_out(comparison))),
         unlike=tuple(str(difference) for comparison in comparisons for difference in comparison.design.unlike),
         arms_by=leading.design.field,

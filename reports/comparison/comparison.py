@@ -21,7 +21,15 @@ from reports.comparison.statistics import (
     needed_blocks,
     p_value,
 )
-from reports.comparison.verdicts import INVALID, SAME_WITHIN, FirstVerdict, Question, Verdict, effect_text, judge
+from reports.comparison.verdicts import (
+    INVALID,
+    SAME_WITHIN,
+    ComparisonVerdict,
+    FigureTest,
+    FirstVerdict,
+    effect_text,
+    judge,
+)
 
 
 @dataclass(frozen=True)
@@ -69,7 +77,7 @@ class Test:
     figure: ArmFigure
     p: float
     adjusted_p: float
-    verdict: Verdict
+    verdict: ComparisonVerdict
     first: FirstVerdict | None = None
 
 
@@ -198,11 +206,11 @@ def _exponentiated(log_estimate: Estimate) -> Estimate:
     )
 
 
-def _question(design: Design, figure: ArmFigure, tests: int, same_within: float) -> Question:
+def _question(design: Design, figure: ArmFigure, tests: int, same_within: float) -> FigureTest:
     arms = [arm for arm in design.arms if arm is design.arms[0] or arm.name == figure.arm]
     unusable = tuple(run.unusable for arm in arms for run in arm.runs if run.unusable)
     short, first_short = fell_short(design, figure.arm)
-    return Question(
+    return FigureTest(
         figure.used,
         figure.metric.higher_is_better,
         tests,
@@ -295,7 +303,7 @@ def _standing(comparison: Comparison, test: Test, standing_verdict: FirstVerdict
         "chosen by its outcome. A new verdict requires new runs with all blocks planned from the start "
         "(--session NAME).",
     )
-    return replace(test, verdict=Verdict(standing_verdict.word, reasons), first=standing_verdict)
+    return replace(test, verdict=ComparisonVerdict(standing_verdict.word, reasons), first=standing_verdict)
 
 
 def newly_decided(comparisons: Iterable[Comparison], standing_verdicts: Sequence[FirstVerdict]) -> list[FirstVerdict]:

@@ -9,7 +9,7 @@ from records.arrivals import FIXED
 from records.errors import UserError
 from records.option_roles import ARM_FIELDS, NO_CONDITIONS, SAID_BY_USERS, ArmField
 from records.run import BROKER_PRODUCTS, PRODUCER, RunInfo, UserInfo
-from reports.comparison.runs import FinishedRun
+from reports.comparison.runs import AnalysedRun
 from reports.other_files import OTHER_FILES, field_of
 
 Value = str | int | float | bool | None
@@ -100,7 +100,7 @@ def _shared_or_by_user(users: Iterable[UserInfo], tell: Callable[[UserInfo], str
     return ", ".join(f"{name}: {value}" for name, value in text_by_user.items())
 
 
-def differences(runs: Sequence[FinishedRun]) -> dict[str, Difference]:
+def differences(runs: Sequence[AnalysedRun]) -> dict[str, Difference]:
     """By field, the first of the other runs that differs from the first run."""
     first_run, *further_runs = runs
     reference, *of_others = conditions_of_each([run.info for run in runs])
@@ -134,11 +134,11 @@ def alike(field: str, first_value: Value, second_value: Value) -> bool:
     )
 
 
-def load_s(run: FinishedRun) -> float:
+def load_s(run: AnalysedRun) -> float:
     return round(run.summary["phases"].get("load", 0.0), 1)
 
 
-def _length_differs(first_run: FinishedRun, further_run: FinishedRun) -> bool:
+def _length_differs(first_run: AnalysedRun, further_run: AnalysedRun) -> bool:
     """A load is as long as it takes if it ends by a number of messages, after its faults, or searches for a limit."""
     ends_otherwise = ("messages", "load_ends_after_faults_s")
     searches = first_run.info.held_p99_ms is not None or first_run.info.client_steps

@@ -6,10 +6,10 @@ from math import exp
 from typing import Any, cast
 
 from reports.comparison.arms import Arm
-from reports.comparison.beside import beside
 from reports.comparison.comparison import ArmFigure, Comparison
+from reports.comparison.confounders import confounder_lines
 from reports.comparison.metrics import METRICS
-from reports.comparison.runs import FinishedRun
+from reports.comparison.runs import AnalysedRun
 from reports.comparison.sentences import answer, answers, doubts, doubts_of, lead, messages
 from reports.comparison.statistics import LEVEL, Estimate
 from reports.comparison.tables import ArmCell, ArmTable, arm_table
@@ -27,7 +27,7 @@ def document(comparisons: Sequence[Comparison]) -> dict[str, Any]:
         "comparison_version": COMPARISON_VERSION,
         "answer": answer(comparisons),
         "arms_by": leading.design.field,
-        "beside": list(beside(comparisons)),
+        "beside": list(confounder_lines(comparisons)),
         "reference": leading.reference.name,
         "level": LEVEL,
         "blocks_needed": leading.needed,
@@ -123,7 +123,7 @@ def _ends(estimate: Estimate, centre: float, low: float, high: float) -> dict[st
     return {"estimate": centre, "low": low, "high": high, "confidence": estimate.confidence}
 
 
-def _run(run: FinishedRun) -> dict[str, Any]:
+def _run(run: AnalysedRun) -> dict[str, Any]:
     return {
         "run": run.name,
         "verdict": run.summary["verdict"],
@@ -143,7 +143,7 @@ def markdown(comparisons: Sequence[Comparison]) -> str:
     lines += [plain(messages(comparisons)), ""]
     if any(comparison.design.unlike for comparison in comparisons):
         lines += ["> **The compared runs differ in more than the arms**, as --allow-unlike permits: see below.", ""]
-    if lines_beside := beside(comparisons):
+    if lines_beside := confounder_lines(comparisons):
         lines += [
             f"What differs besides the {plain(leading.design.field)}:",
             "",

@@ -29,7 +29,7 @@ TellsOfARun = Callable[[RunInfo], str]
 
 
 @dataclass(frozen=True)
-class FinishedRun:
+class AnalysedRun:
     """One analysed run. ``latency``: due to received of the load phase.
 
     ``by_hops``: the same by the number of brokers that a message crossed, if enough messages did; empty if the
@@ -99,7 +99,7 @@ class FinishedRun:
         return self.summary["timing"]["doubtful"].get(metric.path, "")
 
 
-def read_runs(paths: Iterable[Path], to_add_a_broker: TellsOfARun = lambda _info: "") -> tuple[FinishedRun, ...]:
+def read_runs(paths: Iterable[Path], to_add_a_broker: TellsOfARun = lambda _info: "") -> tuple[AnalysedRun, ...]:
     """Return the runs in the order given. UserError for fewer than two, or for the same run twice, even as a copy."""
     folders = tuple(paths)
     if len(folders) < 2:
@@ -116,7 +116,7 @@ def read_runs(paths: Iterable[Path], to_add_a_broker: TellsOfARun = lambda _info
     return runs
 
 
-def _refuse_copies(folders: Iterable[Path], runs: Iterable[FinishedRun]) -> None:
+def _refuse_copies(folders: Iterable[Path], runs: Iterable[AnalysedRun]) -> None:
     """UserError for two folders of one run: they would count as two independent runs."""
     folder_by_run: dict[str, Path] = {}
     for folder, run in zip(folders, runs, strict=True):
@@ -127,7 +127,7 @@ def _refuse_copies(folders: Iterable[Path], runs: Iterable[FinishedRun]) -> None
             )
 
 
-def _read(folder: Path, to_add_a_broker: TellsOfARun) -> FinishedRun:
+def _read(folder: Path, to_add_a_broker: TellsOfARun) -> AnalysedRun:
     directory = RunDirectory.open(folder)
     info = directory.read_run()
     summary = read_summary(directory, reader="a comparison")
@@ -135,7 +135,7 @@ def _read(folder: Path, to_add_a_broker: TellsOfARun) -> FinishedRun:
         result_table(directory, "latency", RESULT_TABLES["latency"]), measure="due_to_received", phase="load"
     )
     name, restarts = folder.resolve().name, to_add_a_broker(info)
-    return FinishedRun(name, info, summary, Histogram.of(table), _by_hops(table), restarts)
+    return AnalysedRun(name, info, summary, Histogram.of(table), _by_hops(table), restarts)
 
 
 def _by_hops(latency: pa.Table) -> dict[int, Histogram]:

@@ -15,7 +15,7 @@ from typing import cast
 from reports.comparison.arms import Arm
 from reports.comparison.comparison import ArmFigure, Comparison, Test
 from reports.comparison.metrics import METRICS, Metric
-from reports.comparison.runs import FinishedRun
+from reports.comparison.runs import AnalysedRun
 from reports.comparison.sentences import arm_of
 from reports.comparison.statistics import Estimate
 from reports.comparison.verdicts import effect_text
@@ -115,7 +115,7 @@ def _left_out(comparisons: Sequence[Comparison], filled: set[str]) -> tuple[str,
     return tuple(empty)
 
 
-def doubted(runs: Sequence[FinishedRun], metric: Metric) -> str:
+def doubted(runs: Sequence[AnalysedRun], metric: Metric) -> str:
     """Return the number of runs with a doubtful figure, and the reason without per-run details; '' if none."""
     reasons = [reason for run in runs if (reason := run.doubt(metric))]
     if not reasons:
@@ -160,7 +160,7 @@ def figure_cell(figure: ArmFigure, own: Estimate, reference: str, test: Test | N
     return ArmCell(significant(own.centre), note, f"not distinguishable from {reference}", "untold")
 
 
-def count_cell(runs: Sequence[FinishedRun], name: str) -> ArmCell:
+def count_cell(runs: Sequence[AnalysedRun], name: str) -> ArmCell:
     """The value of all runs together. The note has the smallest and the largest of one run."""
     counts = [int(cast(dict[str, int], run.summary["messages"])[name]) for run in runs]
     return ArmCell(f"{sum(counts):,}", f"{min(counts):,} … {max(counts):,} a run", tone="worse" if sum(counts) else "")
@@ -175,7 +175,7 @@ def hops_cell(arm: Arm) -> ArmCell:
     return ArmCell(" · ".join(f"{number}: {significant(ms)}" for number, ms in zip(hops, medians, strict=True)))
 
 
-def _p50_ms(run: FinishedRun, hops: int) -> float:
+def _p50_ms(run: AnalysedRun, hops: int) -> float:
     median_ms = run.by_hops[hops].percentile(0.5)
     assert median_ms is not None, "a number of hops is known from its messages"
     return median_ms

@@ -24,7 +24,7 @@ MOST_AS_PERCENT, MOST_OF_AN_END = 3.0, 10.0
 
 
 @dataclass(frozen=True)
-class Verdict:
+class ComparisonVerdict:
     """``word``: one of `VERDICTS`. ``reasons``: sentences. ``by_rate``: empty, or what decides without the figure.
 
     That is what an arm did, such as ``did not hold the offered rate``.
@@ -82,7 +82,7 @@ class FirstVerdict:
 
 
 @dataclass(frozen=True)
-class Question:
+class FigureTest:
     """One test: is this arm's figure larger or smaller than the first arm's, by more than ``same_within`` per cent?
 
     ``log_ratios``: one per usable block. ``tests``: the number that Holm covers. ``invalid``: why its runs cannot
@@ -109,28 +109,28 @@ class Question:
         return needed_blocks(self.tests)
 
 
-def judge(question: Question, ratio: Estimate | None, adjusted_p: float) -> Verdict:
+def judge(question: FigureTest, ratio: Estimate | None, adjusted_p: float) -> ComparisonVerdict:
     """``ratio``: estimate of the log ratio, None if no block could be used. ``adjusted_p``: by Holm."""
     if question.invalid:
-        return Verdict(INVALID, question.invalid)
+        return ComparisonVerdict(INVALID, question.invalid)
     if by_rate := of_offered_rate(question):
         return by_rate
     if ratio is None:
-        return Verdict(UNDECIDED, ("No block has this figure in both arms.",))
+        return ComparisonVerdict(UNDECIDED, ("No block has this figure in both arms.",))
     if len(question.log_ratios) < question.needed:
-        return Verdict(UNDECIDED, too_few(question, ratio))
+        return ComparisonVerdict(UNDECIDED, too_few(question, ratio))
     is_significant = adjusted_p <= LEVEL
     if is_significant and abs(ratio.centre) > question.margin:
         return _different(question, ratio, adjusted_p)
     if -question.margin <= ratio.low and ratio.high <= question.margin:
         within = f"within {question.same_within:g} % either way"
-        return Verdict(SAME, (f"The whole interval, {interval_text(ratio)}, lies {within}.",))
+        return ComparisonVerdict(SAME, (f"The whole interval, {interval_text(ratio)}, lies {within}.",))
     if ratio.high - ratio.low > log(UNSTABLE_SPAN):
-        return Verdict(UNSTABLE, (_unstable(ratio),))
-    return Verdict(UNDECIDED, (_not_told(question, ratio, adjusted_p), *forecast(question)))
+        return ComparisonVerdict(UNSTABLE, (_unstable(ratio),))
+    return ComparisonVerdict(UNDECIDED, (_not_told(question, ratio, adjusted_p), *forecast(question)))
 
 
-def of_offered_rate(question: Question) -> Verdict | None:
+def of_offered_rate(question: FigureTest) -> ComparisonVerdict | None:
     """Judge by the offered rate: an arm that did not hold it where the other did is worse in every figure.
 
     It takes as many blocks that all point the same way as any other verdict (a sign test).
@@ -143,15 +143,15 @@ def of_offered_rate(question: Question) -> Verdict | None:
             subject, opponent = ("It", "the first arm did") if word == WORSE else ("The first arm", "this one did")
             unheld = f"did not hold the offered rate{' or was aborted' if question.aborted else ''}"
             reason = f"{subject} {unheld} in {counted(only, 'block')} in which {opponent}."
-            return Verdict(word, (reason,), by_rate=unheld)
+            return ComparisonVerdict(word, (reason,), by_rate=unheld)
     return None
 
 
-def _different(question: Question, ratio: Estimate, adjusted_p: float) -> Verdict:
+def _different(question: FigureTest, ratio: Estimate, adjusted_p: float) -> ComparisonVerdict:
     good = (ratio.centre > 0) == question.higher_is_better
     limit = f"more than the {question.same_within:g} % that are taken as the same"
     reason = f"It is {effect_text(ratio)}, {limit}; p is {adjusted_p:.2g} under Holm."
-    return Verdict(BETTER if good else WORSE, (reason,))
+    return ComparisonVerdict(BETTER if good else WORSE, (reason,))
 
 
 def _unstable(ratio: Estimate) -> str:
@@ -162,7 +162,7 @@ def _unstable(ratio: Estimate) -> str:
     )
 
 
-def _not_told(question: Question, ratio: Estimate, adjusted_p: float) -> str:
+def _not_told(question: FigureTest, ratio: Estimate, adjusted_p: float) -> str:
     """Return the result of the test, and the conditions for a verdict."""
     limit, interval = f"{question.same_within:g} %", interval_text(ratio)
     if adjusted_p <= LEVEL:
@@ -176,7 +176,7 @@ def _not_told(question: Question, ratio: Estimate, adjusted_p: float) -> str:
     return f"The interval, {interval}, includes both no difference and one of more than {limit}."
 
 
-def too_few(question: Question, ratio: Estimate) -> tuple[str, ...]:
+def too_few(question: FigureTest, ratio: Estimate) -> tuple[str, ...]:
     """Explain why the blocks are too few, and the differences that they and the required number could detect."""
     blocks, needed = len(question.log_ratios), question.needed
     least = smallest_p(blocks) * question.tests
@@ -189,7 +189,7 @@ def too_few(question: Question, ratio: Estimate) -> tuple[str, ...]:
     return (why, f"What was seen: {effect_text(ratio)}; {ways}.", *forecast(question))
 
 
-def forecast(question: Question) -> tuple[str, ...]:
+def forecast(question: FigureTest) -> tuple[str, ...]:
     """The difference that the needed blocks would detect four times in five, from the spread of the existing blocks."""
     if len(question.log_ratios) < 2:
         return ()

@@ -24,7 +24,7 @@ called as its link; of a duplex one the far end may call it otherwise."""
 
 
 @dataclass(frozen=True)
-class Clients:
+class DrawnClients:
     """Open connections of one group at one broker, at the start and the end of the load."""
 
     group: str
@@ -41,11 +41,11 @@ class Node:
     name: str
     region: str
     standby_of: str
-    clients: tuple[Clients, ...]
+    clients: tuple[DrawnClients, ...]
 
 
 @dataclass(frozen=True)
-class Flow:
+class DrawnFlow:
     """Messages that went one way over a link. None: not measured.
 
     ``forwarded``: messages in the whole run. ``per_s``: mean rate over the load.
@@ -62,7 +62,7 @@ class Edge:
     """One link: one flow, or two when it is duplex."""
 
     link: LinkInfo
-    flows: tuple[Flow, ...]
+    flows: tuple[DrawnFlow, ...]
 
 
 @dataclass(frozen=True)
@@ -113,21 +113,21 @@ def _edge(link: LinkInfo, shared: Mapping[Direction, int], carried: Carried, loa
     return Edge(link, tuple(flows))
 
 
-def _flow(direction: Direction, counts: Sequence[tuple[int, int | None]], load_s: float) -> Flow:
+def _flow(direction: Direction, counts: Sequence[tuple[int, int | None]], load_s: float) -> DrawnFlow:
     """Return the flow of a direction. ``counts``: a pair per connector, as in `Carried`."""
     in_load = [load for _, load in counts if load is not None]
     per_s = sum(in_load) / load_s if in_load and load_s > 0 else None
-    return Flow(*direction, sum(whole for whole, _ in counts) if counts else None, per_s)
+    return DrawnFlow(*direction, sum(whole for whole, _ in counts) if counts else None, per_s)
 
 
-def clients_at(broker: str, connections: pa.Table, load_s: float) -> tuple[Clients, ...]:
+def clients_at(broker: str, connections: pa.Table, load_s: float) -> tuple[DrawnClients, ...]:
     rows = connections.filter(pc.equal(connections["broker"], broker))
     by_group: dict[str, dict[int, int]] = {}
     for group, second, count in zip(*(rows[c].to_pylist() for c in ("group", "second", "count")), strict=True):
         by_group.setdefault(group, {})[second] = count
     last_s = max(0, int(load_s) - 1)
     clients_of_groups = [
-        Clients(group, _at(by_group[group], 0), _at(by_group[group], last_s)) for group in sorted(by_group)
+        DrawnClients(group, _at(by_group[group], 0), _at(by_group[group], last_s)) for group in sorted(by_group)
     ]
     return tuple(group_clients for group_clients in clients_of_groups if group_clients.at_start or group_clients.at_end)
 
@@ -404,7 +404,7 @@ def _dot(edge: Edge, on: Canvas) -> str:
     return f'<circle class="opener" cx="{x - ux * TOUCH:.1f}" cy="{y - uy * TOUCH:.1f}" r="{2 + 3.5 * on.weight:.1f}"/>'
 
 
-def _flow_svg(flow: Flow, edge: Edge, on: Canvas) -> str:
+def _flow_svg(flow: DrawnFlow, edge: Edge, on: Canvas) -> str:
     """One direction: its arrow as wide as its share of the busiest, dashed when nothing flowed or nothing is known."""
     centres, lane = on.placed.centres, _lane(edge, flow.sender, on)
     aside = APART * on.weight if len(edge.flows) > 1 else 0.0
@@ -432,7 +432,7 @@ def _head(tip: Point, ux: float, uy: float, size: float) -> str:
     return '<polygon points="' + " ".join(f"{x:.1f},{y:.1f}" for x, y in corners) + '"/>'
 
 
-def _flow_label(flow: Flow, start: Point, end: Point, width: float, lane: Lane | None) -> str:
+def _flow_label(flow: DrawnFlow, start: Point, end: Point, width: float, lane: Lane | None) -> str:
     """Return the label, placed near the sender or at its lane.
 
     They are to the right of the arrow, which separates the labels of both directions.
@@ -445,7 +445,7 @@ def _flow_label(flow: Flow, start: Point, end: Point, width: float, lane: Lane |
     return f'<text class="flow" x="{x:.1f}" y="{y + 4:.1f}">{escape(rate_text(flow.per_s))}</text>'
 
 
-def _flow_title(flow: Flow) -> str:
+def _flow_title(flow: DrawnFlow) -> str:
     messages: Cell = (
         "not measured" if flow.forwarded is None else f"{flow.forwarded:,} messages, {rate_text(flow.per_s)}"
     )

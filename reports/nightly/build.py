@@ -11,7 +11,7 @@ from typing import Any
 
 from reports.comparison.build import render as render_comparison
 from reports.comparison.forms import ratio_document
-from reports.nightly.history import History, Trend, draw_trend, trend_table, trends
+from reports.nightly.history import NightlyHistory, Trend, draw_trend, trend_table, trends
 from reports.nightly.judging import FAIL, INVALID, PASS, UNDECIDED, GateResult, Night, answer, doubts, lead
 from reports.parts.formats import (
     Case,
@@ -144,7 +144,7 @@ class NightlyPage:
     data: str
 
 
-def nightly_page(night: Night, history: History, comparisons: dict[str, str]) -> NightlyPage:
+def nightly_page(night: Night, history: NightlyHistory, comparisons: dict[str, str]) -> NightlyPage:
     """``comparisons``: the file of each cell's own page, by the cell's name."""
     return NightlyPage(
         title=f"Nightly benchmark {night.name}",
@@ -194,7 +194,7 @@ class NightFiles:
     markdown: Path | None = None
 
 
-def write(night: Night, history: History, files: NightFiles) -> Sequence[Path]:
+def write(night: Night, history: NightlyHistory, files: NightFiles) -> Sequence[Path]:
     """Write the files and return their paths, the night's page first. RunUnwritable if a file cannot be written."""
     compared = {cell.name: cell.comparison for cell in night.cells if cell.comparison is not None}
     names = {name: f"comparison-{at}.html" for at, name in enumerate(compared, start=1)}

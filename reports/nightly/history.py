@@ -26,8 +26,8 @@ from records.run_json import digest_of
 from reports.comparison.arms import Arm
 from reports.comparison.conditions import machine_of
 from reports.comparison.metrics import METRICS, Metric
-from reports.comparison.runs import FinishedRun
-from reports.nightly.judging import Cell
+from reports.comparison.runs import AnalysedRun
+from reports.nightly.judging import NightlyCell
 from reports.parts.style import legend, legend_height, look, new_figure, plain_axes
 from reports.parts.values import Column, Table
 
@@ -54,7 +54,7 @@ GIB = 1 << 30
 
 
 @dataclass(frozen=True)
-class History:
+class NightlyHistory:
     """All that is kept of one environment. ``damaged``: files that could not be read, where they are now."""
 
     table: pa.Table
@@ -72,7 +72,7 @@ def environment(info: RunInfo) -> str:
     return digest_of(facts)[:8]
 
 
-def read(folder: Path) -> History:
+def read(folder: Path) -> NightlyHistory:
     """Every night of one environment, the oldest first. A file that cannot be read is set aside under another name."""
     tables, damaged = [SCHEMA.empty_table()], []
     for path in sorted(folder.glob("*.parquet")):
@@ -84,10 +84,10 @@ def read(folder: Path) -> History:
             aside = path.with_name(f"{path.name}{DAMAGED}")
             path.replace(aside)
             damaged.append(aside)
-    return History(pa.concat_tables(tables), tuple(damaged))
+    return NightlyHistory(pa.concat_tables(tables), tuple(damaged))
 
 
-def append(folder: Path, night: str, cells: Sequence[Cell], history: History) -> Path | None:
+def append(folder: Path, night: str, cells: Sequence[NightlyCell], history: NightlyHistory) -> Path | None:
     """Adds a file with the runs that the history does not have yet; None if it has them all. Raises RunUnwritable."""
     known_runs = set(history.table["run_id"].to_pylist())
     rows = [row for row in rows_of(night, cells) if row["run_id"] not in known_runs]
@@ -108,7 +108,7 @@ def _free(folder: Path, night: str) -> Path:
         number += 1
 
 
-def rows_of(night: str, cells: Iterable[Cell]) -> Iterator[dict[str, object]]:
+def rows_of(night: str, cells: Iterable[NightlyCell]) -> Iterator[dict[str, object]]:
     for cell in cells:
         if cell.comparison is None:
             continue
@@ -119,7 +119,7 @@ def rows_of(night: str, cells: Iterable[Cell]) -> Iterator[dict[str, object]]:
 
 
 def _of_run(
-    night: str, cell: Cell, arm: Arm, reference: bool, block: str, run: FinishedRun
+    night: str, cell: NightlyCell, arm: Arm, reference: bool, block: str, run: AnalysedRun
 ) -> Iterator[dict[str, object]]:
     same: dict[str, object] = {
         "night": night,
@@ -164,16 +164,16 @@ class Trend:
     lines: tuple[TrendLine, ...]
 
 
-def trends(history: pa.Table, cells: Sequence[Cell]) -> tuple[Trend, ...]:
+def trends(history: pa.Table, cells: Sequence[NightlyCell]) -> tuple[Trend, ...]:
     """A trend for each figure that a gate compares. Doubtful values are left out."""
     return tuple(_trend(history, cell, metric) for cell in cells for metric in _metrics(cell))
 
 
-def _metrics(cell: Cell) -> list[Metric]:
+def _metrics(cell: NightlyCell) -> list[Metric]:
     return list(dict.fromkeys(gate.metric for gate in cell.gates))
 
 
-def _trend(history: pa.Table, cell: Cell, metric: Metric) -> Trend:
+def _trend(history: pa.Table, cell: NightlyCell, metric: Metric) -> Trend:
     of_figure = pc.equal(history["figure"], metric.path)
     of_cell = pc.and_(pc.equal(history["scenario"], cell.scenario), pc.equal(history["topology"], cell.topology))
     alike = pc.and_(of_cell, pc.equal(history["setup"], cell.setup))

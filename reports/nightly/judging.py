@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from records.summary import EXIT_STATUS
 from reports.comparison.arms import Arm
 from reports.comparison.comparison import ArmFigure, Comparison, fell_short
-from reports.comparison.runs import FinishedRun
+from reports.comparison.runs import AnalysedRun
 from reports.comparison.sentences import unsteady
 from reports.comparison.statistics import LEVEL, holm, needed_blocks, p_value
-from reports.comparison.verdicts import WORSE, Question, effect_text, forecast, of_offered_rate, too_few
+from reports.comparison.verdicts import WORSE, FigureTest, effect_text, forecast, of_offered_rate, too_few
 from reports.nightly.gates import RelativeGate
 from reports.parts.numbers import counted, sentence
 from reports.run.for_ci import failure_message, unknown_reason
@@ -24,7 +24,7 @@ OWN_CHECKS = "the scenario's own checks"
 
 
 @dataclass(frozen=True)
-class Cell:
+class NightlyCell:
     """One scenario on one topology, with the runs of every arm. The first arm is the reference.
 
     ``checks``: gates that are checks of every run. ``trouble``: the reason for a missing comparison, else ''.
@@ -46,7 +46,7 @@ class Cell:
         return f"{self.scenario} on {self.topology}" if self.topology else self.scenario
 
     @property
-    def runs(self) -> tuple[FinishedRun, ...]:
+    def runs(self) -> tuple[AnalysedRun, ...]:
         """All runs that were compared."""
         if self.comparison is None:
             return ()
@@ -57,7 +57,7 @@ class Cell:
 class GateResult:
     """The result of a gate for one candidate. ``p`` and ``adjusted_p``: only for gates against the reference."""
 
-    cell: Cell
+    cell: NightlyCell
     arm: str
     gate: str
     outcome: str
@@ -71,13 +71,13 @@ class GateResult:
 class _GateTest:
     """One gate against the reference, for one candidate. ``p``: of the test that the ratio is at the gate's limit."""
 
-    cell: Cell
+    cell: NightlyCell
     gate: RelativeGate
     figure: ArmFigure
     p: float
 
 
-def judged(cells: Sequence[Cell]) -> tuple[GateResult, ...]:
+def judged(cells: Sequence[NightlyCell]) -> tuple[GateResult, ...]:
     """A result for each gate and candidate, in the order of the cells."""
     gate_tests = [
         _gate_test(cell, gate, figure) for cell in cells for gate in cell.gates for figure in _figures(cell, gate)
@@ -95,12 +95,12 @@ def judged(cells: Sequence[Cell]) -> tuple[GateResult, ...]:
     return tuple(results)
 
 
-def _gate_test(cell: Cell, gate: RelativeGate, figure: ArmFigure) -> _GateTest:
+def _gate_test(cell: NightlyCell, gate: RelativeGate, figure: ArmFigure) -> _GateTest:
     beyond = [ratio - gate.log_limit for ratio in figure.used]
     return _GateTest(cell, gate, figure, p_value(beyond) if beyond else 1.0)
 
 
-def _figures(cell: Cell, gate: RelativeGate) -> list[ArmFigure]:
+def _figures(cell: NightlyCell, gate: RelativeGate) -> list[ArmFigure]:
     """The gate's figure of each candidate."""
     if cell.comparison is None:
         return []
@@ -110,7 +110,7 @@ def _figures(cell: Cell, gate: RelativeGate) -> list[ArmFigure]:
 def _relative(gate_test: _GateTest, adjusted_p: float, tests: int) -> GateResult:
     cell, gate, figure = gate_test.cell, gate_test.gate, gate_test.figure
     assert cell.comparison is not None
-    question = Question(
+    question = FigureTest(
         figure.used,
         gate.metric.higher_is_better,
         tests,
@@ -124,7 +124,7 @@ def _relative(gate_test: _GateTest, adjusted_p: float, tests: int) -> GateResult
 
 
 def _outcome(
-    gate: RelativeGate, question: Question, figure: ArmFigure, adjusted_p: float
+    gate: RelativeGate, question: FigureTest, figure: ArmFigure, adjusted_p: float
 ) -> tuple[str, tuple[str, ...]]:
     ratio = figure.against
     if question.invalid:
@@ -148,20 +148,20 @@ def _doubtful(figure: ArmFigure) -> str:
     return f", as {counted(figure.doubtful, 'block')} had doubtful timing" if figure.doubtful else ""
 
 
-def _runs_of(comparison: Comparison, arm: str) -> Iterator[FinishedRun]:
+def _runs_of(comparison: Comparison, arm: str) -> Iterator[AnalysedRun]:
     for comparison_arm in comparison.design.arms:
         if comparison_arm is comparison.reference or comparison_arm.name == arm:
             yield from comparison_arm.runs
 
 
-def _of_checks(cell: Cell) -> Iterator[GateResult]:
+def _of_checks(cell: NightlyCell) -> Iterator[GateResult]:
     assert cell.comparison is not None
     for arm in cell.comparison.design.arms[1:]:
         for gate in (*cell.checks, OWN_CHECKS):
             yield GateResult(cell, arm.name, gate, *_check(cell, arm, gate))
 
 
-def _check(cell: Cell, arm: Arm, gate: str) -> tuple[str, tuple[str, ...]]:
+def _check(cell: NightlyCell, arm: Arm, gate: str) -> tuple[str, tuple[str, ...]]:
     """The outcome of one check over all runs of a candidate, and its reasons."""
     assert cell.comparison is not None
     if unusable := tuple(run.unusable for run in arm.runs if run.unusable):
@@ -180,7 +180,7 @@ def _check(cell: Cell, arm: Arm, gate: str) -> tuple[str, tuple[str, ...]]:
     return PASS, ()
 
 
-def _check_sentences(cell: Cell, gate: str, runs: Sequence[FinishedRun], outcome: str) -> Iterator[str]:
+def _check_sentences(cell: NightlyCell, gate: str, runs: Sequence[AnalysedRun], outcome: str) -> Iterator[str]:
     """A sentence for each run whose check came to ``outcome``."""
     for run in runs:
         for result in run.summary["checks"]:
@@ -190,14 +190,14 @@ def _check_sentences(cell: Cell, gate: str, runs: Sequence[FinishedRun], outcome
                 yield f"{run.name}: {why}."
 
 
-def _aborted(runs: Sequence[FinishedRun]) -> Iterator[str]:
+def _aborted(runs: Sequence[AnalysedRun]) -> Iterator[str]:
     """Runs whose load was aborted, with all reasons: neither a failed check nor an unknown verdict may hide that."""
     for run in runs:
         if run.aborted:
             yield f"{run.name}: aborted: {' '.join(map(sentence, run.summary['reasons']))}"
 
 
-def _failed_without_a_check(runs: Sequence[FinishedRun]) -> Iterator[str]:
+def _failed_without_a_check(runs: Sequence[AnalysedRun]) -> Iterator[str]:
     """Runs that failed by their verdict alone, as when nothing arrived."""
     for run in runs:
         checks = run.summary["checks"]
@@ -217,7 +217,7 @@ class Night:
 
     name: str
     plan: str
-    cells: tuple[Cell, ...]
+    cells: tuple[NightlyCell, ...]
     results: tuple[GateResult, ...]
     environment: str = ""
 
@@ -249,7 +249,7 @@ class Night:
         return EXIT_STATUS["unknown"] if strict and self.results_with(UNDECIDED) else 0
 
 
-def night(name: str, plan: str, cells: Sequence[Cell], environment: str = "") -> Night:
+def night(name: str, plan: str, cells: Sequence[NightlyCell], environment: str = "") -> Night:
     return Night(name, plan, tuple(cells), judged(cells), environment)
 
 

@@ -52,7 +52,7 @@ class Panel:
 
 
 @dataclass(frozen=True)
-class Band:
+class FaultBand:
     """A fault on the time axis, in seconds from the start of the load; ``ended_s`` None: never mended."""
 
     label: str
@@ -69,7 +69,7 @@ class Backdrop:
     first_s: int
     last_s: int
     load_s: float
-    faults: tuple[Band, ...] = ()
+    faults: tuple[FaultBand, ...] = ()
     step_s: int = 1
 
     @property
@@ -111,7 +111,7 @@ def backdrop(
     run: RunInfo,
     load_s: float,
     faults: pa.Table | None,
-    unplanned: tuple[Band, ...] = (),
+    unplanned: tuple[FaultBand, ...] = (),
 ) -> Backdrop:
     """The seconds that any message or client fell in, in steps short enough to see and few enough to draw.
 
@@ -128,7 +128,7 @@ def step_of(span_s: int, most_steps: int) -> int:
     return next((step for step in STEPS_S if span_s <= step * most_steps), STEPS_S[-1])
 
 
-def bands(phases: Phases, faults: pa.Table | None, latency: pa.Table) -> tuple[Band, ...]:
+def bands(phases: Phases, faults: pa.Table | None, latency: pa.Table) -> tuple[FaultBand, ...]:
     """Faults by their own events. If those are missing: the seconds that the analysis marked as in a fault."""
     if faults is None or phases.load_began_ns is None:
         return _marked(latency)
@@ -136,22 +136,22 @@ def bands(phases: Phases, faults: pa.Table | None, latency: pa.Table) -> tuple[B
     return tuple(_band(number, row, phases.load_began_ns) for number, row in enumerate(rows, start=1))
 
 
-def _band(number: int, row: Mapping[str, object], load_began_ns: int) -> Band:
+def _band(number: int, row: Mapping[str, object], load_began_ns: int) -> FaultBand:
     def since_load_s(at_ns: object) -> float | None:
         return (at_ns - load_began_ns) / NS_PER_S if isinstance(at_ns, int) else None
 
     description = f"{row['kind']} {row['target']}".strip()
     began_s = since_load_s(row["began_ns"]) or 0.0
     ended_s = since_load_s(row["ended_ns"] if row["restored_ns"] is None else row["restored_ns"])
-    return Band(f"F{number}", description, began_s, ended_s, str(row["error"] or ""))
+    return FaultBand(f"F{number}", description, began_s, ended_s, str(row["error"] or ""))
 
 
-def _marked(latency: pa.Table) -> tuple[Band, ...]:
+def _marked(latency: pa.Table) -> tuple[FaultBand, ...]:
     marked = latency.filter(latency["in_fault"])["second"]
     if not len(marked):
         return ()
     first_s, last_s = _extremes(marked)
-    return (Band("F1", "fault (by the analysis' marks)", float(first_s), float(last_s + 1)),)
+    return (FaultBand("F1", "fault (by the analysis' marks)", float(first_s), float(last_s + 1)),)
 
 
 def _extremes(seconds: pa.ChunkedArray) -> tuple[int, int]:

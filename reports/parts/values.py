@@ -96,7 +96,7 @@ class Chart:
 
 
 @dataclass(frozen=True)
-class Figure:
+class KeyFigure:
     """One key figure: ``value`` is text already, ``note`` one short explanation.
 
     ``tone``: '' | good | bad | doubtful.

@@ -6,7 +6,7 @@ from records.summary import AbortResult, CheckResult, Summary
 from reports.inputs import Results
 from reports.parts.formats import Case, Suite, junit_document, plain, table_lines
 from reports.parts.numbers import sentence
-from reports.parts.values import Figure
+from reports.parts.values import KeyFigure
 from reports.run.headline import OUTCOME_WORDS, headline, key_figures
 
 PROPERTIES = ("verdict", "scenario", "topology", "runtime", "protocol")
@@ -74,7 +74,7 @@ def run_markdown(results: Results, report: Path) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _figure(figure: Figure) -> tuple[str, ...]:
+def _figure(figure: KeyFigure) -> tuple[str, ...]:
     """A doubtful figure says so in its note."""
     doubtful = " (doubtful)" if figure.tone == "doubtful" else ""
     return plain(figure.label), plain(f"{figure.value} {figure.unit}".strip() + doubtful), plain(figure.note)

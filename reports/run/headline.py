@@ -16,7 +16,7 @@ from reports.load import connections_sentence, cost_sentence, rate_sentence, ste
 from reports.messages import destinations_sentence, fate_sentence, kinds_sentences
 from reports.network.links import mirror_sentences
 from reports.parts.numbers import ABSENT, joined, sentence, significant, whole
-from reports.parts.values import ANY, Columns, Figure, Table, table_of
+from reports.parts.values import ANY, Columns, KeyFigure, Table, table_of
 
 MEANING = {
     "pass": ("Passed", "Every check held, and every message is accounted for."),
@@ -163,32 +163,32 @@ UNMEASURED: Latency = {
 }
 
 
-def key_figures(summary: Summary) -> tuple[Figure, ...]:
+def key_figures(summary: Summary) -> tuple[KeyFigure, ...]:
     """Return the key figures; an unknown one has no unit."""
     figures = (*_messages(summary), *_latency(summary), *_cost(summary))
     return tuple(replace(figure, unit="") if figure.value == ABSENT else figure for figure in figures)
 
 
-def _messages(summary: Summary) -> tuple[Figure, ...]:
+def _messages(summary: Summary) -> tuple[KeyFigure, ...]:
     messages, throughput = summary["messages"], summary["throughput"]
     per_s = significant(throughput["received_per_s"])
     return (
-        Figure("Sent", whole(messages["sent"]), "messages", MEANS["sent"].means),
-        Figure("Received", whole(messages["received"]), "messages", MEANS["received"].means),
+        KeyFigure("Sent", whole(messages["sent"]), "messages", MEANS["sent"].means),
+        KeyFigure("Received", whole(messages["received"]), "messages", MEANS["received"].means),
         _odd(summary, "Lost", "lost", messages["lost"]),
         _odd(summary, "Duplicated", "duplicated", messages["duplicated"]),
-        Figure("Throughput", per_s, "msg/s", "First deliveries, mean over the load phase."),
+        KeyFigure("Throughput", per_s, "msg/s", "First deliveries, mean over the load phase."),
     )
 
 
-def _odd(summary: Summary, label: str, name: str, count: int) -> Figure:
+def _odd(summary: Summary, label: str, name: str, count: int) -> KeyFigure:
     """Return a count, coloured by its checks. Without a check, 0 is good and any other count is bad."""
     outcomes = {check["outcome"] for check in summary["checks"] if check["metric"] == f"messages.{name}"}
     bad = "fail" in outcomes or (count > 0 and "pass" not in outcomes)
-    return Figure(label, whole(count), "messages", MEANS[name].means, "bad" if bad else "" if count else "good")
+    return KeyFigure(label, whole(count), "messages", MEANS[name].means, "bad" if bad else "" if count else "good")
 
 
-def _latency(summary: Summary) -> tuple[Figure, ...]:
+def _latency(summary: Summary) -> tuple[KeyFigure, ...]:
     measure = main_measure(summary)
     latency = summary["latency_ms"].get(measure, UNMEASURED)
     note = f"From the time it was {'due' if measure == DUE else 'sent'} to its first receipt."
@@ -199,11 +199,11 @@ def _latency(summary: Summary) -> tuple[Figure, ...]:
     )
 
 
-def _timed(summary: Summary, label: str, name: str, value_ms: float | None, note: str) -> Figure:
+def _timed(summary: Summary, label: str, name: str, value_ms: float | None, note: str) -> KeyFigure:
     """A doubtful figure is marked. It also has its value without the generator's own delay, if that is known."""
     reason = summary["timing"]["doubtful"].get(f"latency_ms.{main_measure(summary)}.{name}")
     note_and_doubt = f"{note} Doubtful: {reason}." if reason else note
-    return Figure(label, significant(value_ms), "ms", note_and_doubt, "doubtful" if reason else "")
+    return KeyFigure(label, significant(value_ms), "ms", note_and_doubt, "doubtful" if reason else "")
 
 
 def _one_in(latency: Latency, share: int) -> str:
@@ -212,7 +212,7 @@ def _one_in(latency: Latency, share: int) -> str:
     return f"One message in {share:,} took longer."
 
 
-def _cost(summary: Summary) -> tuple[Figure, ...]:
+def _cost(summary: Summary) -> tuple[KeyFigure, ...]:
     lag, throughput = summary["lag_ms"], summary["throughput"]
     brokers, generator = throughput["cpu_ms_per_message_brokers"], throughput["cpu_ms_per_message_generator"]
     waited = throughput["core_wait_ms_per_message_brokers"]
@@ -222,8 +222,8 @@ def _cost(summary: Summary) -> tuple[Figure, ...]:
     if waited is not None:
         cpu += f" The brokers' threads also waited {significant(waited)} ms for a core."
     return (
-        Figure("Generator lag, p99", significant(lag["p99"]), "ms", "Send delay caused by the generator itself."),
-        Figure("CPU per message", significant(brokers), "ms", cpu),
+        KeyFigure("Generator lag, p99", significant(lag["p99"]), "ms", "Send delay caused by the generator itself."),
+        KeyFigure("CPU per message", significant(brokers), "ms", cpu),
     )
 
 

@@ -36,8 +36,8 @@ from reports.network.brokers import broker_charts
 from reports.network.drawing import clients_table, network, network_chart
 from reports.network.links import backlog_table, links_table
 from reports.parts.formats import safe_in_script
-from reports.parts.over_time import Backdrop, Band, backdrop, chart_over_time
-from reports.parts.values import Chart, Column, Figure, Table, turned
+from reports.parts.over_time import Backdrop, FaultBand, backdrop, chart_over_time
+from reports.parts.values import Chart, Column, KeyFigure, Table, turned
 from reports.run.doubts import doubts, load_length_s
 from reports.run.headline import Headline, checks_table, headline, key_figures
 from reports.run.provenance import command, facts, groups, in_a_line, named, phases, rendered_files, users
@@ -73,7 +73,7 @@ class Page:
     meta: str
     results: Results
     headline: Headline
-    figures: tuple[Figure, ...]
+    figures: tuple[KeyFigure, ...]
     checks: Table
     doubts: tuple[str, ...]
     faults: Table
@@ -219,7 +219,7 @@ def provenance_section(results: Results) -> Section:
     return Section("run", "What was run", narrow=narrow, tables=(users(run), groups(run)))
 
 
-def faults_table(bands: tuple[Band, ...]) -> Table:
+def faults_table(bands: tuple[FaultBand, ...]) -> Table:
     columns = (
         Column("Fault"),
         Column("What"),

@@ -12,7 +12,7 @@ from brokerbench.compare.session import only_one, planned
 from brokerbench.nightly import making
 from brokerbench.nightly.command import NightRequest, a_night
 from brokerbench.nightly.making import sessions
-from brokerbench.nightly.plan import Plan, read
+from brokerbench.nightly.plan import NightlyPlan, read
 from tests.brokerbench.test_nightly_plan import GOOD, written
 
 OTHER_PLAN = r"nightly-monday: this night began with another plan, .* start another night for this plan with --night"
@@ -28,39 +28,39 @@ def nothing_starts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def plan(tmp_path: Path) -> Plan:
+def plan(tmp_path: Path) -> NightlyPlan:
     return read(written(tmp_path, GOOD))
 
 
-def make_night(plan: Plan, runs: Path) -> None:
+def make_night(plan: NightlyPlan, runs: Path) -> None:
     a_night(NightRequest(Path("plan.yaml"), plan, "monday", runs, runs / "history", None, None), print)
 
 
-def begin(plan: Plan, runs: Path) -> None:
+def begin(plan: NightlyPlan, runs: Path) -> None:
     for benchmark in sessions(plan, runs / "nightly-monday"):
         benchmark.session.begin()
 
 
-def test_a_night_that_began_with_another_plan_is_refused_at_once(plan: Plan, tmp_path: Path) -> None:
+def test_a_night_that_began_with_another_plan_is_refused_at_once(plan: NightlyPlan, tmp_path: Path) -> None:
     begin(plan, tmp_path)
     with pytest.raises(ValueError, match=OTHER_PLAN):
         make_night(replace(plan, options=("--rate=300",)), tmp_path)
 
 
-def test_so_is_one_whose_plan_had_other_scenarios(plan: Plan, tmp_path: Path) -> None:
+def test_so_is_one_whose_plan_had_other_scenarios(plan: NightlyPlan, tmp_path: Path) -> None:
     begin(plan, tmp_path)
     with pytest.raises(ValueError, match=OTHER_PLAN):
         make_night(replace(plan, benchmarks=plan.benchmarks[1:]), tmp_path)
 
 
-def test_a_night_that_another_command_makes_is_refused_at_once(plan: Plan, tmp_path: Path) -> None:
+def test_a_night_that_another_command_makes_is_refused_at_once(plan: NightlyPlan, tmp_path: Path) -> None:
     begin(plan, tmp_path)
     says = "another command makes these runs at this moment: wait for its end, or start another night for this plan"
     with only_one(tmp_path / "nightly-monday"), pytest.raises(ValueError, match=says):
         make_night(plan, tmp_path)
 
 
-def test_a_night_that_the_same_plan_began_goes_on(plan: Plan, tmp_path: Path) -> None:
+def test_a_night_that_the_same_plan_began_goes_on(plan: NightlyPlan, tmp_path: Path) -> None:
     begin(plan, tmp_path)
     with pytest.raises(AssertionError, match="the options of a run were checked"):
         make_night(plan, tmp_path)

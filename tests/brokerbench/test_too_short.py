@@ -8,7 +8,7 @@ from click.testing import CliRunner
 from brokerbench.cli import main
 from brokerbench.compare import command
 from brokerbench.compare.making import too_short
-from brokerbench.compare.session import Session
+from brokerbench.compare.session import ComparisonSession
 from records.errors import UserError
 from reports.comparison.metrics import METRICS
 
@@ -16,8 +16,8 @@ P99 = METRICS["latency_ms.due_to_received.p99"]
 RATE = METRICS["throughput.received_per_s"]
 
 
-def session(folder: Path) -> Session:
-    return Session("s", Path("steady.py"), "topology", ("mesh", "single"), (), 7, folder)
+def session(folder: Path) -> ComparisonSession:
+    return ComparisonSession("s", Path("steady.py"), "topology", ("mesh", "single"), (), 7, folder)
 
 
 def arm(messages: float | None, load_s: float | None = 10.0) -> dict[str, float | None]:

@@ -25,10 +25,10 @@ from topologies.catalogue.lookup import ENTRIES, build
 from topologies.classic.product import CLASSIC
 from topologies.model.client_groups import ClientGroup
 from topologies.model.topology import Topology
-from topologies.runtimes.choice import Wanted
+from topologies.runtimes.choice import BrokerSetup
 from topologies.runtimes.containers import engine
 from topologies.runtimes.external.credentials import find
-from topologies.runtimes.own import START_TIMEOUT_S
+from topologies.runtimes.managed import START_TIMEOUT_S
 
 BROKERBENCH = str(Path(sys.executable).with_name("brokerbench"))
 UP_TIMEOUT_S = 120.0
@@ -85,7 +85,7 @@ def test_brokers_get_as_long_to_start_as_is_asked_for_and_else_as_long_as_in_a_r
     timeouts_s: list[float] = []
 
     def as_far_as_this(*arguments: object) -> None:
-        timeouts_s.extend(argument.start_timeout_s for argument in arguments if isinstance(argument, Wanted))
+        timeouts_s.extend(argument.start_timeout_s for argument in arguments if isinstance(argument, BrokerSetup))
         raise ValueError("as far as this")
 
     monkeypatch.setattr("brokerbench.up.runtime_of", as_far_as_this)

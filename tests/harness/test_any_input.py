@@ -37,7 +37,7 @@ from topologies.catalogue.overlay import Overlay
 from topologies.catalogue.yaml_topology import parse_topology
 from topologies.model.spelling import UNPRINTABLE, shortened
 from topologies.model.validity import TopologyInvalid
-from topologies.runtimes.choice import Seen
+from topologies.runtimes.choice import ContainerSupport
 from topologies.runtimes.external import file as brokers_file
 
 MOST_S = 2.0  # of the processor
@@ -148,7 +148,7 @@ def options(draw: st.DrawFn) -> list[str]:
 def make_plan(arguments: list[str]) -> None:
     own = remember(SCENARIO)
     try:
-        chosen = read(parser().parse_args(arguments), SCENARIO, None, look=lambda flavour, image: Seen())
+        chosen = read(parser().parse_args(arguments), SCENARIO, None, look=lambda flavour, image: ContainerSupport())
         json.dumps(plan.would_run(plan.make(SCENARIO, chosen)))
     finally:
         restore(own)

@@ -11,7 +11,7 @@ from harness.run.brokers import BrokerEnvironment
 from records.rundir import RunDirectory
 from records.writer import Recorder
 from topologies.catalogue.lookup import build
-from topologies.management.sampling import Reading, Row, Series
+from topologies.management.sampling import CounterReadings, Row, Series
 
 GONE = "the Docker engine at unix:///engine.sock no longer answers"
 
@@ -113,9 +113,9 @@ def test_one_of_a_pair_does_not_serve_while_it_says_nothing_of_connections(tmp_p
     brokers._is_up = True
     names = [broker.name for broker in brokers.topology.brokers]
 
-    def reading(**sampled_ns: int) -> Mapping[Series, Reading]:
+    def reading(**sampled_ns: int) -> Mapping[Series, CounterReadings]:
         rows = [Row(names[1], at_ns, "broker", "", metric, 1) for metric, at_ns in sampled_ns.items()]
-        return {(row.broker, row.kind, row.object, row.metric): Reading(row, None) for row in rows}
+        return {(row.broker, row.kind, row.object, row.metric): CounterReadings(row, None) for row in rows}
 
     for latest, state in (
         (reading(heap_used_bytes=5), "not serving"),

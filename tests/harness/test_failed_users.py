@@ -8,7 +8,7 @@ import pytest
 
 from drivers.users.session import Tally
 from harness.distributed import messages
-from harness.run.load import done_without, nobody_sends
+from harness.run.load import failed_user_sentences, nobody_sends
 from tests.support.under_gevent import under_gevent
 
 LOST = Tally(
@@ -26,7 +26,7 @@ def test_the_loads_of_users_that_fail_pass_under_gevent() -> None:
 
 def test_failed_users_of_a_class_are_one_sentence() -> None:
     """It has the number of unsent messages and the first error."""
-    assert list(done_without(LOST, {"Guest": 4, "Order": 3, "Taker": 1})) == [
+    assert list(failed_user_sentences(LOST, {"Guest": 4, "Order": 3, "Taker": 1})) == [
         "2 of 4 users Guest failed (may_fail), and the load went on without them; 1,500 of their messages were never "
         "sent. The first error: broker b refused user 'guest'. Check the password.",
         "1 of 1 users Taker failed (may_fail), and the load went on without them. The first error: broker c is gone",

@@ -14,9 +14,9 @@ from tests.support.waiting import until
 from topologies.artemis.management import queue_mbean, quoted
 from topologies.catalogue.lookup import build
 from topologies.management.contract import DurableSubscription
-from topologies.management.queue_users import QueueConsumer
+from topologies.management.queue_users import BrokerConsumer
 
-OTHER = QueueConsumer("orders", "ID:other-1\n", "tcp://10.0.0.7:5111")
+OTHER = BrokerConsumer("orders", "ID:other-1\n", "tcp://10.0.0.7:5111")
 HELD = DurableSubscription("consumers-3", "Taker-3", "prices", "", active=False, waiting=4)
 TAKERS = Subscribers(frozenset({("Ta.ker", "consumers")}))
 

@@ -23,7 +23,7 @@ from topologies.model.site import Site
 from topologies.model.topology import Topology
 from topologies.products import PRODUCTS
 from topologies.runtimes.choice import runtime_of
-from topologies.runtimes.own import OwnBrokers
+from topologies.runtimes.managed import ManagedRuntime
 from topologies.runtimes.proxies import link_proxies as linkproxies
 
 
@@ -223,7 +223,7 @@ def test_by_unset_defaults_brokers_of_a_run_have_only_what_was_stated(tmp_path: 
     wanted = read(namespace("--unset-defaults", "--runtime", "processes"), scenario(), None).wanted
     assert wanted.unset_defaults
     build_runtime = runtime_of(replace(wanted, runtime=runtime), build("mesh"), RunDirectory.create(tmp_path, "run"))
-    assert isinstance(build_runtime, OwnBrokers)
+    assert isinstance(build_runtime, ManagedRuntime)
     site = Site({(broker.name, protocol): 1 for broker in build("mesh").brokers for protocol in broker.protocols})
     text = build_runtime._wishes.renderer(build("mesh"), build("mesh").brokers[0], site)["activemq.xml"]
     assert "queuePrefetch" not in text

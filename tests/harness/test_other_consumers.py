@@ -10,7 +10,7 @@ from tests.support.brokers import running
 from tests.support.stomp_clients import Client, queue
 from tests.support.waiting import until
 from topologies.catalogue.lookup import build
-from topologies.management.queue_users import QueueConsumer
+from topologies.management.queue_users import BrokerConsumer
 from topologies.management.sampling import Sampler
 
 RUN = 0x1A2B3C4D
@@ -35,7 +35,7 @@ def test_own_clients_are_known_by_their_ids(client_id: str, is_own: bool) -> Non
 
 
 def test_the_reason_names_each_consumer_escaped() -> None:
-    consumer = QueueConsumer("orders", "x\n\u202e", "tcp://10.0.0.7:1")
+    consumer = BrokerConsumer("orders", "x\n\u202e", "tcp://10.0.0.7:1")
     words = sentence({("broker-1", consumer)})
     assert r"'x\n\u202e' at tcp://10.0.0.7:1 of queue 'orders' on broker-1; stop them" in words
     many = sentence({(f"broker-{number}", consumer) for number in range(9)})

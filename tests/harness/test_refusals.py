@@ -23,7 +23,7 @@ from reports.other_files import OTHER_FILES
 from tests.support.locust_run import REPOSITORY
 from tests.support.refusal_tables import Refusal, refusals
 from topologies.model.spelling import shortened
-from topologies.runtimes.choice import Seen
+from topologies.runtimes.choice import ContainerSupport
 from topologies.runtimes.proxies import link_proxies
 
 HERE = Path(__file__).parent
@@ -69,7 +69,10 @@ def make_plan(scenario: Scenario, arguments: list[str]) -> None:
     add_arguments(parser, scenario)
     parser.error = refuse
     namespace = parser.parse_args(arguments)
-    make(scenario, run_options.read(namespace, scenario, namespace.run_time, look=lambda flavour, image: Seen()))
+    make(
+        scenario,
+        run_options.read(namespace, scenario, namespace.run_time, look=lambda flavour, image: ContainerSupport()),
+    )
 
 
 def sentence_for(refusal: Refusal, monkeypatch: pytest.MonkeyPatch) -> str:

@@ -11,7 +11,7 @@ from topologies.catalogue.lookup import build
 from topologies.classic.management import broker_mbean
 from topologies.management.jolokia import Jolokia
 from topologies.runtimes.contract import Runtime
-from topologies.runtimes.own import operations_of
+from topologies.runtimes.managed import operations_of
 
 pytestmark = pytest.mark.brokers
 

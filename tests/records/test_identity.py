@@ -10,8 +10,8 @@ from records.identity import (
     IDENTITY_BYTES,
     MOST_DAMAGED_BYTES,
     UNREADABLE,
+    BodyIdentity,
     Identity,
-    Reading,
     beginning_of,
     read,
     shown,
@@ -31,7 +31,7 @@ ONE = Identity(run=7, producer=1_000_002, seq=3, attempt=1)
 def test_what_is_stamped_is_read_back(identity: Identity, size: int, filler: bytes) -> None:
     body = stamp(identity, size, filler)
     assert len(body) == size
-    assert read(body, identity.run) == Reading("intact", identity.producer, identity.seq, identity.attempt)
+    assert read(body, identity.run) == BodyIdentity("intact", identity.producer, identity.seq, identity.attempt)
 
 
 @given(identities, sizes, st.data())
@@ -45,7 +45,7 @@ def test_a_flipped_bit_is_always_detected_and_says_where_it_was(
     if bit // 8 < IDENTITY_BYTES:
         assert reading == UNREADABLE
     else:
-        assert reading == Reading("corrupted", identity.producer, identity.seq, identity.attempt)
+        assert reading == BodyIdentity("corrupted", identity.producer, identity.seq, identity.attempt)
 
 
 def test_each_of_the_bits_of_one_body_is_guarded() -> None:

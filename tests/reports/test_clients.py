@@ -28,13 +28,13 @@ from reports.clients.areas import (
 )
 from reports.clients.moves import balance_table, moves_table, stays_table
 from reports.inputs import Results
-from reports.parts.over_time import Backdrop, Band
+from reports.parts.over_time import Backdrop, FaultBand
 from reports.run.page import recovery_section
 from tests.analysis.client_parts import rebalance_of_stays
 
 S = 1_000_000_000
 LOAD_S = 40
-BACKDROP = Backdrop(0, LOAD_S - 1, float(LOAD_S), (Band("F1", "kill b", 10, 20),))
+BACKDROP = Backdrop(0, LOAD_S - 1, float(LOAD_S), (FaultBand("F1", "kill b", 10, 20),))
 KILL = FaultSpan(1, "kill", "b", 10 * S, 25 * S, mended_ns=20 * S)
 Stay = tuple[int, str, float, float, str]
 
@@ -190,9 +190,11 @@ def test_clients_are_shown_if_a_fault_was_applied_or_any_moved_and_else_not() ->
 
 def test_close_faults_are_drawn_without_overlapping_labels() -> None:
     """A fault that is followed closely has only its number. A fault after the load is not drawn."""
-    late = Backdrop(0, LOAD_S - 1, float(LOAD_S), (Band("F1", "kill b", LOAD_S + 1, None),))
+    late = Backdrop(0, LOAD_S - 1, float(LOAD_S), (FaultBand("F1", "kill b", LOAD_S + 1, None),))
     assert "F1" not in client_charts(planted(killed(5)), late)[1].svg
-    close = Backdrop(0, LOAD_S - 1, float(LOAD_S), (Band("F1", "kill b", 10, 10.5), Band("F2", "kill b", 11, None)))
+    close = Backdrop(
+        0, LOAD_S - 1, float(LOAD_S), (FaultBand("F1", "kill b", 10, 10.5), FaultBand("F2", "kill b", 11, None))
+    )
     svg = client_charts(planted(killed(5)), close)[1].svg
     assert re.findall(r">(F\d[^<]*)</text>", svg) == ["F1", "F2 kill b"]
 

@@ -19,7 +19,7 @@ from reports.clients.moves import moves_sentences
 from reports.faults import fault_sentences
 from reports.inputs import read_results
 from reports.messages import fate_sentence, kinds_sentences, kinds_table, places
-from reports.nightly.judging import FAIL, INVALID, PASS, UNDECIDED, Cell, GateResult, Night, answer
+from reports.nightly.judging import FAIL, INVALID, PASS, UNDECIDED, GateResult, Night, NightlyCell, answer
 from reports.run.doubts import of_messages_in_doubt
 from reports.run.for_ci import junit, run_markdown
 from reports.run.page import page
@@ -201,7 +201,7 @@ def test_the_clients_at_each_moment_add_up_to_all_of_them(moments: tuple[tuple[i
 
 @given(st.lists(st.sampled_from([PASS, FAIL, UNDECIDED, INVALID]), min_size=1, max_size=30))
 def test_the_gates_of_a_night_by_outcome_add_up_to_all_of_them(outcomes: list[str]) -> None:
-    cell = Cell("steady", "mesh", (), (), None)
+    cell = NightlyCell("steady", "mesh", (), (), None)
     night = Night(
         "tonight", "plan", (cell,), tuple(GateResult(cell, "arm", "gate", outcome) for outcome in outcomes), ""
     )

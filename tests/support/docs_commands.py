@@ -27,7 +27,7 @@ import brokerbench.up
 from brokerbench import Scenario, api
 from brokerbench.cli import main
 from brokerbench.compare import command as comparing
-from brokerbench.compare.session import Session
+from brokerbench.compare.session import ComparisonSession
 from brokerbench.nightly import command as nightly
 from brokerbench.nightly import making
 from harness import machine
@@ -36,7 +36,7 @@ from harness.options.arguments import add_arguments
 from records.errors import UserError
 from tests.house.tree import ROOT
 from topologies.runtimes import release
-from topologies.runtimes.choice import Seen
+from topologies.runtimes.choice import ContainerSupport
 from topologies.runtimes.proxies import link_proxies
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -160,7 +160,7 @@ def stop_before_runs(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(brokerbench.up, "up", lambda *_: 0)
 
 
-def check(session: Session) -> list[dict[str, object]]:
+def check(session: ComparisonSession) -> list[dict[str, object]]:
     """Return what `brokerbench.compare.making.check` does: each arm's dry run."""
     plans = [dry_run(session.run_arguments(value)) for value in session.values]
     return [plan.would_run(arm_plan) for arm_plan in plans if arm_plan]
@@ -177,7 +177,7 @@ def dry_run(arguments: list[str]) -> plan.Plan | None:
     namespace = parser.parse_args(arguments)
     if namespace.worker:
         return None
-    options = run_options.read(namespace, scenario, namespace.run_time, look=lambda flavour, image: Seen())
+    options = run_options.read(namespace, scenario, namespace.run_time, look=lambda flavour, image: ContainerSupport())
     return plan.make(scenario, options)
 
 

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import psutil
 
 from topologies.management.jolokia import Jolokia, ManagementFailed
-from topologies.runtimes.own import OwnBrokers
+from topologies.runtimes.managed import ManagedRuntime
 
 GONE_WITHIN_S = 30.0
 
@@ -23,12 +23,12 @@ def eventually(condition: Callable[[], bool], within_s: float = GONE_WITHIN_S, e
     return is_so
 
 
-def private_folder(runtime: OwnBrokers[Any]) -> Path:
+def private_folder(runtime: ManagedRuntime[Any]) -> Path:
     assert runtime._prepared is not None
     return runtime._prepared.private.path
 
 
-def secrets_of(runtime: OwnBrokers[Any], broker: str = "broker-1") -> list[str]:
+def secrets_of(runtime: ManagedRuntime[Any], broker: str = "broker-1") -> list[str]:
     """Return every password of the run, including the passwords of bridges."""
     secrets = [
         line.partition("=")[2]
@@ -41,7 +41,7 @@ def secrets_of(runtime: OwnBrokers[Any], broker: str = "broker-1") -> list[str]:
     return secrets
 
 
-def answers(runtime: OwnBrokers[Any], broker: str) -> bool:
+def answers(runtime: ManagedRuntime[Any], broker: str) -> bool:
     """Whether the broker answers within half a second. It may sometimes take longer: use `eventually`."""
     try:
         Jolokia(runtime.management(broker), 0.5).read("java.lang:type=Runtime", "Uptime")

@@ -8,7 +8,7 @@ from drivers.broker_errors import answered
 from drivers.contract import Delivery, Destination, Outcome, Outgoing, Subscription
 from drivers.stomp.connection import StompConnection
 from drivers.stomp.connector import StompConnector
-from records.identity import Identity, Reading, read, stamp
+from records.identity import BodyIdentity, Identity, read, stamp
 from tests.support.waiting import until
 from topologies.model.endpoints import Credentials, Endpoint
 
@@ -59,7 +59,7 @@ class Client:
 
         return self.connection.subscribe(Subscription(to, prefetch), on_delivery)
 
-    def received(self, count: int) -> list[Reading]:
+    def received(self, count: int) -> list[BodyIdentity]:
         """Wait for ``count`` deliveries, and return their content."""
         until(lambda: len(self.got) >= count)
         return [read(delivery.body, RUN) for delivery in self.got]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.topologies.artemis_walks import in_filter, in_pattern
 from topologies.artemis.broker import ArtemisBroker
 from topologies.artemis.links import AddressMatch, BrokerConnection, Mirror
-from topologies.artemis.loops import MOST_TOLD, Flow, _meet, flows_of, loop_problems
+from topologies.artemis.loops import MOST_TOLD, UnboundFlow, _meet, flows_of, loop_problems
 from topologies.artemis.product import ARTEMIS
 from topologies.model.topology import Topology
 
@@ -81,7 +81,7 @@ def test_where_no_address_matters_and_nothing_leads_round_nothing_is_told(links:
         assert list(loop_problems(links)) == []
 
 
-def every_way_round(path: tuple[Flow, ...], flows: Sequence[Flow]) -> Iterator[tuple[Flow, ...]]:
+def every_way_round(path: tuple[UnboundFlow, ...], flows: Sequence[UnboundFlow]) -> Iterator[tuple[UnboundFlow, ...]]:
     """Return all loops, one by one: each visits a broker once, and consecutive flows have an address in common."""
     for flow in flows:
         goes_on = flow.begin == path[-1].end and all(_meet(flow.kind, before.kind) for before in path)

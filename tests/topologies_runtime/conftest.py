@@ -16,17 +16,17 @@ from topologies.model.impaired_links import impaired
 from topologies.model.topology import Topology
 from topologies.runtimes.containers.runtime import ContainerRuntime
 from topologies.runtimes.contract import Runtime
-from topologies.runtimes.own import OwnBrokers, proxies_of
+from topologies.runtimes.managed import ManagedRuntime, proxies_of
 from topologies.runtimes.proxies.link_proxies import LinkProxies
 
 
 @pytest.fixture(params=[IN_PROCESSES, IN_CONTAINERS])
-def kind(request: pytest.FixtureRequest) -> type[OwnBrokers[Any]]:
+def kind(request: pytest.FixtureRequest) -> type[ManagedRuntime[Any]]:
     return request.param  # type: ignore[no-any-return]
 
 
 @pytest.fixture
-def up(kind: type[OwnBrokers[Any]], tmp_path: Path) -> Up:
+def up(kind: type[ManagedRuntime[Any]], tmp_path: Path) -> Up:
     """Start a topology or catalogue entry with an impairment, and prove its links. Nothing may be left at the end.
 
     ``loses_them``: the test expects the loss of Toxiproxy. Without it, a reported loss is an error.

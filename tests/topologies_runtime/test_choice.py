@@ -12,20 +12,20 @@ from topologies.classic.transport_connectors import TransportConnector
 from topologies.model.impaired_links import impaired
 from topologies.model.topology import Topology
 from topologies.runtimes.capabilities import no_containers
-from topologies.runtimes.choice import Choice, Seen, choose, containers_for
+from topologies.runtimes.choice import Choice, ContainerSupport, choose, containers_for
 
-ALL_THERE = Seen(engine="Docker engine 20.10.24", image="apache/activemq-classic:5.18.3")
-NO_ENGINE = Seen(engine_problem="no Docker engine answers at unix:///x (No such file or directory)")
-NO_IMAGE = Seen(
+ALL_THERE = ContainerSupport(engine="Docker engine 20.10.24", image="apache/activemq-classic:5.18.3")
+NO_ENGINE = ContainerSupport(engine_problem="no Docker engine answers at unix:///x (No such file or directory)")
+NO_IMAGE = ContainerSupport(
     engine="Docker engine 20.10.24", image="a/b:1", image_problem="image a/b:1 cannot be pulled (no such host)"
 )
 
 
-def seeing(means: Seen) -> Callable[[str | None], Seen]:
+def seeing(means: ContainerSupport) -> Callable[[str | None], ContainerSupport]:
     return lambda _image: means
 
 
-def never(_image: str | None) -> Seen:
+def never(_image: str | None) -> ContainerSupport:
     raise AssertionError("nobody needs to know")
 
 
@@ -37,7 +37,7 @@ def test_containers_are_taken_where_engine_and_image_are_there() -> None:
 
 
 @pytest.mark.parametrize("means", [NO_ENGINE, NO_IMAGE])
-def test_processes_are_taken_where_something_lacks_and_the_reason_says_what(means: Seen) -> None:
+def test_processes_are_taken_where_something_lacks_and_the_reason_says_what(means: ContainerSupport) -> None:
     assert choose("", None, seeing(means)) == Choice(
         "processes", f"local JVMs, because containers are not available: {means.problem}"
     )
@@ -99,7 +99,7 @@ def asked_of(topology: Topology | None) -> list[tuple[str, str | None]]:
     """Return the (flavour, image) pairs that the choice of containers looks for."""
     arguments = []
 
-    def look(flavour: str, image: str | None) -> Seen:
+    def look(flavour: str, image: str | None) -> ContainerSupport:
         arguments.append((flavour, image))
         return ALL_THERE
 
@@ -114,7 +114,7 @@ def test_containers_are_looked_for_by_the_kind_of_broker() -> None:
 
 
 def test_containers_are_not_looked_for_where_a_router_is_among_the_brokers() -> None:
-    def never(_flavour: str, _image: str | None) -> Seen:
+    def never(_flavour: str, _image: str | None) -> ContainerSupport:
         raise AssertionError("there is nothing to look for")
 
     looking = containers_for(build("router-peer"), never)
@@ -147,7 +147,9 @@ def test_links_through_proxies_are_not_for_containers_in_a_virtual_machine() -> 
     ("means", "problem"),
     [(NO_ENGINE, NO_ENGINE.problem), (replace(IN_A_VIRTUAL_MACHINE, image_problem="no such host"), NO_LINKS)],
 )
-def test_of_several_things_that_containers_lack_for_links_an_image_is_the_last(means: Seen, problem: str) -> None:
+def test_of_several_things_that_containers_lack_for_links_an_image_is_the_last(
+    means: ContainerSupport, problem: str
+) -> None:
     assert containers_for(impaired(build("mesh"), "*"), lambda *_: means)(None).problem == problem
 
 

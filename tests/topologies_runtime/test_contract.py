@@ -31,11 +31,11 @@ from topologies.model.topology import Topology, opened_by_joining
 from topologies.model.trust import Trust
 from topologies.runtimes.containers.runtime import ContainerRuntime
 from topologies.runtimes.contract import LOG_TAIL_LINES, RuntimeFailed
-from topologies.runtimes.own import OwnBrokers
+from topologies.runtimes.managed import ManagedRuntime
 from topologies.runtimes.ports import choose_ports
 from topologies.runtimes.processes.runtime import ProcessRuntime
 
-Runtime = OwnBrokers[Any]
+Runtime = ManagedRuntime[Any]
 Single = Callable[..., Runtime]
 STOMP = Spoken("stomp", "stomp")
 

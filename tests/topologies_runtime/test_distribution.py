@@ -22,15 +22,15 @@ from topologies.runtimes.containers import image
 from topologies.runtimes.containers.engine import Engine
 from topologies.runtimes.distribution import (
     PINNED,
-    Distribution,
     DistributionUnavailable,
     Fetch,
+    PinnedArtifact,
     ensure,
     pinned,
     pinned_versions,
 )
 
-TEMPLATE = Distribution("broker", "org.example", "broker", "1.0", "tar.gz", "bin", "", "broker-1.0")
+TEMPLATE = PinnedArtifact("broker", "org.example", "broker", "1.0", "tar.gz", "bin", "", "broker-1.0")
 
 
 def archive(entries: dict[str, bytes]) -> bytes:
@@ -43,12 +43,12 @@ def archive(entries: dict[str, bytes]) -> bytes:
     return buffer.getvalue()
 
 
-def pin(content: bytes, template: Distribution = TEMPLATE) -> Distribution:
+def pin(content: bytes, template: PinnedArtifact = TEMPLATE) -> PinnedArtifact:
     return replace(template, sha512=hashlib.sha512(content).hexdigest())
 
 
 def fetching(content: bytes) -> Fetch:
-    def fetch(wanted: Distribution, folder: Path) -> Path:
+    def fetch(wanted: PinnedArtifact, folder: Path) -> Path:
         file = folder / wanted.filename
         file.write_bytes(content)
         return file
@@ -57,7 +57,7 @@ def fetching(content: bytes) -> Fetch:
 
 
 def failing(error: Exception) -> Fetch:
-    def fetch(_wanted: Distribution, _folder: Path) -> Path:
+    def fetch(_wanted: PinnedArtifact, _folder: Path) -> Path:
         raise error
 
     return fetch
@@ -275,7 +275,7 @@ def test_nothing_stays_of_what_a_check_refuses(tmp_path: Path) -> None:
 
 
 def _slowly(cache: Path, log_file: Path, content: bytes) -> None:
-    def fetch(wanted: Distribution, folder: Path) -> Path:
+    def fetch(wanted: PinnedArtifact, folder: Path) -> Path:
         with log_file.open("a") as file:
             file.write("fetched\n")
         time.sleep(0.5)
@@ -329,11 +329,11 @@ def test_an_unknown_distribution_is_answered_with_those_there_are() -> None:
 
 
 @pytest.mark.parametrize("entry", PINNED, ids=lambda entry: f"{entry.name} {entry.version}")
-def test_every_pin_is_a_whole_sha512(entry: Distribution) -> None:
+def test_every_pin_is_a_whole_sha512(entry: PinnedArtifact) -> None:
     assert len(bytes.fromhex(entry.sha512)) == 64
 
 
 @pytest.mark.brokers
 @pytest.mark.parametrize("entry", PINNED, ids=lambda entry: f"{entry.name} {entry.version}")
-def test_every_pinned_distribution_is_there_or_can_be_fetched(entry: Distribution) -> None:
+def test_every_pinned_distribution_is_there_or_can_be_fetched(entry: PinnedArtifact) -> None:
     assert ensure(entry).exists()

@@ -18,7 +18,7 @@ from topologies.management.link_traffic import round_trips
 from topologies.management.links import prove_links
 from topologies.model.topology import Topology
 from topologies.runtimes.contract import Runtime
-from topologies.runtimes.own import OwnBrokers
+from topologies.runtimes.managed import ManagedRuntime
 from topologies.runtimes.processes.runtime import ProcessRuntime
 from topologies.runtimes.proxies.link_proxies import LinkProxies
 
@@ -44,7 +44,7 @@ def least_trips_ms(proxies: LinkProxies, topology: Topology) -> dict[str, float]
 
 
 def test_a_message_takes_as_long_as_the_link_of_a_cluster_was_made_both_ways(
-    up: Up, kind: type[OwnBrokers[Any]]
+    up: Up, kind: type[ManagedRuntime[Any]]
 ) -> None:
     link = "broker-1-to-broker-2"
     with up("cluster(brokers=2)", "*:delay=100ms") as (runtime, topology, proxies):

@@ -47,7 +47,7 @@ from topologies.management.link_traffic import round_trips
 from topologies.management.links import prove_links
 from topologies.model.broker import AnyBroker
 from topologies.model.topology import Topology
-from topologies.runtimes.own import OwnBrokers
+from topologies.runtimes.managed import ManagedRuntime
 
 NIGHTLY = pytest.mark.nightly
 MOST_BESIDE_THE_BODY = 400  # bytes that a bridge adds to a test message: headers, properties, commands
@@ -363,7 +363,7 @@ def harness(runtime: str, threads: str, parent: Path) -> Iterator[subprocess.Pop
 
 
 @pytest.mark.nightly
-def test_no_toxiproxy_outlives_a_harness_that_was_killed(kind: type[OwnBrokers[Any]], tmp_path: Path) -> None:
+def test_no_toxiproxy_outlives_a_harness_that_was_killed(kind: type[ManagedRuntime[Any]], tmp_path: Path) -> None:
     with harness(kind.name, "plain", tmp_path) as process:
         assert process.stdout is not None
         pid = json.loads(process.stdout.readline())

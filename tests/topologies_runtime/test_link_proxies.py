@@ -13,12 +13,19 @@ from topologies.catalogue.lookup import build
 from topologies.model.impaired_links import impaired
 from topologies.model.impairment import Impairment
 from topologies.model.topology import Topology
-from topologies.runtimes.choice import Seen, choose, containers_for
+from topologies.runtimes.choice import ContainerSupport, choose, containers_for
 from topologies.runtimes.contract import RuntimeFailed
 from topologies.runtimes.proxies import toxiproxy
 from topologies.runtimes.proxies.link_proxies import LinkProxies, Place, no_proxies
 from topologies.runtimes.proxies.listening import listening_ports
-from topologies.runtimes.proxies.proxy_plan import API, PlannedProxy, ProxyEndpoint, Use, proxy_endpoints, proxy_plan
+from topologies.runtimes.proxies.proxy_plan import (
+    API,
+    DoorUse,
+    PlannedProxy,
+    ProxyEndpoint,
+    proxy_endpoints,
+    proxy_plan,
+)
 from topologies.runtimes.proxies.toxiproxy import ToxiproxyUnavailable, find_toxiproxy, toxics
 
 
@@ -39,7 +46,7 @@ def test_a_way_leads_from_its_door_to_the_listener_that_the_link_calls() -> None
     planned = proxy_plan(
         topology, {API: 1, door: 2}, {("sink", "openwire"): "127.0.0.1:3", ("sink", "amqp"): "127.0.0.1:4"}
     )
-    assert planned == (PlannedProxy(door, 2, "127.0.0.1:3", Impairment(delay_ms=7), (Use("source-to-sink"),)),)
+    assert planned == (PlannedProxy(door, 2, "127.0.0.1:3", Impairment(delay_ms=7), (DoorUse("source-to-sink"),)),)
 
 
 def test_an_amqp_connection_calls_the_listener_for_amqp() -> None:
@@ -51,7 +58,7 @@ def test_an_amqp_connection_calls_the_listener_for_amqp() -> None:
 
 
 def way_of(link: str, broker: str, delay_ms: int = 0) -> PlannedProxy:
-    return PlannedProxy(ProxyEndpoint(link, broker), 2, "127.0.0.1:10", Impairment(delay_ms), (Use(link),))
+    return PlannedProxy(ProxyEndpoint(link, broker), 2, "127.0.0.1:10", Impairment(delay_ms), (DoorUse(link),))
 
 
 def test_a_door_is_open_while_its_broker_listens() -> None:
@@ -100,7 +107,7 @@ def test_a_link_that_is_made_slow_gets_back_what_it_was_set_to() -> None:
 
 
 def test_a_link_that_shares_its_door_with_others_cannot_be_cut_alone() -> None:
-    uses = (Use("east-west"), Use("north-west"))
+    uses = (DoorUse("east-west"), DoorUse("north-west"))
     proxies, is_open_by_door = doors(
         PlannedProxy(ProxyEndpoint("", "west"), 2, "127.0.0.1:10", Impairment(), uses, "", True)
     )
@@ -228,8 +235,8 @@ def test_only_links_between_brokers_that_a_run_starts_go_through_proxies(runtime
 
 
 def test_links_that_are_delayed_go_with_containers_where_these_can_be_had() -> None:
-    def there(_flavour: str, _image: str | None) -> Seen:
-        return Seen("Docker engine 1", image="an image")
+    def there(_flavour: str, _image: str | None) -> ContainerSupport:
+        return ContainerSupport("Docker engine 1", image="an image")
 
     assert choose("", None, containers_for(impaired(build("mesh"), "*:delay=1ms"), there)).runtime == "containers"
 

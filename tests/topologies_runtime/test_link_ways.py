@@ -15,10 +15,10 @@ from topologies.runtimes.proxies.link_proxies import Carried, LinkProxies, Place
 from topologies.runtimes.proxies.listening import listening_ports
 from topologies.runtimes.proxies.proxy_plan import (
     API,
+    DoorUse,
     Members,
     PlannedProxy,
     ProxyEndpoint,
-    Use,
     hosts_file,
     proxy_endpoints,
     proxy_plan,
@@ -55,11 +55,11 @@ def test_a_caller_has_a_door_of_its_own_to_each_member_at_that_members_port() ->
     assert planned == (
         PlannedProxy(
             ProxyEndpoint(ONE_TWO, "broker-2", "broker-1"), 5002, "127.0.0.1:5002", Impairment(7),
-            (Use(ONE_TWO),), "127.0.2.1", is_announced=True,
+            (DoorUse(ONE_TWO),), "127.0.2.1", is_announced=True,
         ),
         PlannedProxy(
             ProxyEndpoint(ONE_TWO, "broker-1", "broker-2"), 5001, "127.0.0.1:5001", Impairment(7),
-            (Use(ONE_TWO, is_back=True),), "127.0.2.2", is_announced=True,
+            (DoorUse(ONE_TWO, is_back=True),), "127.0.2.2", is_announced=True,
         ),
     )  # fmt: skip
 

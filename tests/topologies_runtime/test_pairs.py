@@ -26,7 +26,7 @@ from topologies.management.links import prove_links
 from topologies.model.client_groups import CONSUMERS
 from topologies.model.topology import Topology
 from topologies.runtimes.containers.runtime import ContainerRuntime
-from topologies.runtimes.own import OwnBrokers
+from topologies.runtimes.managed import ManagedRuntime
 from topologies.runtimes.prepared import followers_of
 from topologies.runtimes.processes.runtime import ProcessRuntime
 
@@ -41,7 +41,7 @@ KINDS = [
 
 
 @contextmanager
-def up(kind: Callable[..., OwnBrokers[Any]], topology: Topology, parent: Path) -> Iterator[OwnBrokers[Any]]:
+def up(kind: Callable[..., ManagedRuntime[Any]], topology: Topology, parent: Path) -> Iterator[ManagedRuntime[Any]]:
     runtime = kind(topology, RunDirectory.create(parent, "run"), broker_memory_mb=128)
     try:
         runtime.up(lambda _line: None)
@@ -50,20 +50,20 @@ def up(kind: Callable[..., OwnBrokers[Any]], topology: Topology, parent: Path) -
         runtime.close()
 
 
-def client(runtime: OwnBrokers[Any], broker: str) -> Client:
+def client(runtime: ManagedRuntime[Any], broker: str) -> Client:
     return Client(runtime.endpoint(broker, "stomp"), runtime.credentials())
 
 
-def stands_by(runtime: OwnBrokers[Any], topology: Topology, broker: str) -> bool:
+def stands_by(runtime: ManagedRuntime[Any], topology: Topology, broker: str) -> bool:
     with closing(Jolokia(runtime.management(broker))) as agent:
         return queries_of(topology, broker).stands_by(agent)
 
 
-def taken_over(runtime: OwnBrokers[Any], topology: Topology, by: str) -> None:
+def taken_over(runtime: ManagedRuntime[Any], topology: Topology, by: str) -> None:
     until(lambda: serving(runtime, topology, by, 2.0) == by, TAKES_OVER_WITHIN_S)
 
 
-def arrives(runtime: OwnBrokers[Any], sent_at: str, received_at: str, name: str) -> bool:
+def arrives(runtime: ManagedRuntime[Any], sent_at: str, received_at: str, name: str) -> bool:
     """Whether a message gets from one broker to the other, on a new queue."""
     destination, sender, receiver = Destination("queue", name), client(runtime, sent_at), client(runtime, received_at)
     receiver.listen(destination)
@@ -100,7 +100,7 @@ def test_the_active_serves_and_its_standby_shows_nothing_but_its_heap(tmp_path: 
 @pytest.mark.nightly
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_standby_takes_over_with_every_durable_message_and_its_links_come_back(
-    kind: type[OwnBrokers[Any]], tmp_path: Path
+    kind: type[ManagedRuntime[Any]], tmp_path: Path
 ) -> None:
     topology = build("hub-and-spoke(spokes=2, hub_standby=True)")
     with up(kind, topology, tmp_path) as runtime:
@@ -149,7 +149,7 @@ def test_a_failover_client_moves_to_the_standby(
         }
 
 
-def follower_of(runtime: OwnBrokers[Any], topology: Topology) -> Failover:
+def follower_of(runtime: ManagedRuntime[Any], topology: Topology) -> Failover:
     """Return a client connected by the URI of the topology's clients."""
     uris = {broker.name: runtime.endpoint(broker.name, "stomp").uri for broker in topology.brokers}
     failover = Failover(

@@ -14,7 +14,7 @@ from topologies.model.impairment import Impairment
 from topologies.runtimes.ports import choose_ports
 from topologies.runtimes.processes.broker import BrokerProcess
 from topologies.runtimes.proxies.link_proxies import Carried, LinkProxies
-from topologies.runtimes.proxies.proxy_plan import PlannedProxy, ProxyEndpoint, Use
+from topologies.runtimes.proxies.proxy_plan import DoorUse, PlannedProxy, ProxyEndpoint
 from topologies.runtimes.proxies.toxiproxy import LOG_LEVEL, command, find_toxiproxy, sent_bytes, with_open_connections
 
 RESET = struct.pack("ii", 1, 0)  # without lingering, closing resets the connection
@@ -48,7 +48,7 @@ def proxied(tmp_path: Path, impairment: Impairment) -> Iterator[tuple[LinkProxie
     chosen = choose_ports(["api", "door"], None, ("127.0.0.1",))
     with socket.create_server(("127.0.0.1", 0)) as broker:
         upstream = f"127.0.0.1:{broker.getsockname()[1]}"
-        planned = PlannedProxy(ProxyEndpoint("a", "b"), chosen["door"], upstream, impairment, (Use("a"),))
+        planned = PlannedProxy(ProxyEndpoint("a", "b"), chosen["door"], upstream, impairment, (DoorUse("a"),))
         line = command(find_toxiproxy("a"), chosen["api"])
         server = BrokerProcess(line, LOG_LEVEL, log=tmp_path / "log", pid_file=tmp_path / "pid", remove=[])
         proxies = LinkProxies(server, chosen["api"], [planned])

@@ -8,7 +8,7 @@ from drivers.users.session import Tally, Window
 from harness.run.snapshot import Snapshot
 from records.buckets import bucket_of
 from records.units import NS_PER_S
-from topologies.management.sampling import Reading, Row, Series
+from topologies.management.sampling import CounterReadings, Row, Series
 
 NOW_NS = 1_000 * NS_PER_S
 MS = 1_000_000
@@ -34,12 +34,14 @@ def snapshot(**changes: Any) -> Snapshot:
     return replace(IN_THE_LOAD, **changes)
 
 
-def readings(*rows: tuple[str, str, str, str, int], then: dict[Series, int] | None = None) -> dict[Series, Reading]:
+def readings(
+    *rows: tuple[str, str, str, str, int], then: dict[Series, int] | None = None
+) -> dict[Series, CounterReadings]:
     """Rows (broker, kind, object, metric, value) read now. ``then``: values of some series two seconds earlier."""
-    readings_by_series: dict[Series, Reading] = {}
+    readings_by_series: dict[Series, CounterReadings] = {}
     for broker, kind, name, metric, value in rows:
         series = (broker, kind, name, metric)
         before = (then or {}).get(series)
         earlier = None if before is None else Row(broker, NOW_NS - 2 * NS_PER_S, kind, name, metric, before)
-        readings_by_series[series] = Reading(Row(broker, NOW_NS, kind, name, metric, value), earlier)
+        readings_by_series[series] = CounterReadings(Row(broker, NOW_NS, kind, name, metric, value), earlier)
     return readings_by_series

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field, fields
 from typing import ClassVar
 
 from topologies.model.broker import AnyBroker
+from topologies.model.explicit_fields import changed
 from topologies.model.link import Link
 from topologies.model.site import is_before
-from topologies.model.stated import changed
 from topologies.model.topology import Topology
 from topologies.model.validity import (
     UNLIMITED,

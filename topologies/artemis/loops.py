@@ -23,7 +23,7 @@ MOST_SETS = 16
 
 
 @dataclass(frozen=True)
-class Flow:
+class UnboundFlow:
     """One direction of a link that moves messages without demand. ``matching``: a pattern, or a mirror's filter.
 
     ``instead_of``: the link's end, if ``begin`` or ``end`` is an alternate for it.
@@ -48,7 +48,7 @@ class Flow:
 Kind = tuple[bool, str]
 """Whether a mirror moves the messages, and the pattern that it matches."""
 
-FlowPath = tuple[Flow, ...]
+FlowPath = tuple[UnboundFlow, ...]
 
 
 def loop_problems(links: Sequence[BrokerConnection]) -> Iterator[str]:
@@ -60,20 +60,20 @@ def loop_problems(links: Sequence[BrokerConnection]) -> Iterator[str]:
     yield from islice(map(_described, loops), MOST_TOLD)
 
 
-def flows_of(link: BrokerConnection) -> Iterator[Flow]:
+def flows_of(link: BrokerConnection) -> Iterator[UnboundFlow]:
     """The flows between a link's opener and its end and alternates. A standby counts as its active broker."""
     here, there = link.opened_by.name, link.to.name
     for end in dict.fromkeys(broker.active for broker in (link.to, *link.alternates)):
         instead_of = "" if end == there else there
         for match in link.senders:
-            yield Flow(link.name, here, end, _pattern(match, link.opened_by), instead_of=instead_of)
+            yield UnboundFlow(link.name, here, end, _pattern(match, link.opened_by), instead_of=instead_of)
         for match in link.receivers:
-            yield Flow(link.name, end, here, _pattern(match, link.opened_by), instead_of=instead_of)
+            yield UnboundFlow(link.name, end, here, _pattern(match, link.opened_by), instead_of=instead_of)
         if link.mirror:
-            yield Flow(link.name, here, end, link.mirror.address_filter, mirrors=True, instead_of=instead_of)
+            yield UnboundFlow(link.name, here, end, link.mirror.address_filter, mirrors=True, instead_of=instead_of)
 
 
-def _going_on(flows: Sequence[Flow]) -> Sequence[Flow]:
+def _going_on(flows: Sequence[UnboundFlow]) -> Sequence[UnboundFlow]:
     """The flows that can be part of a loop.
 
     Each of them has flows with matching messages that end at its beginning, and others that begin at its end.
@@ -91,7 +91,7 @@ def _going_on(flows: Sequence[Flow]) -> Sequence[Flow]:
     return flows
 
 
-def _kinds(flows: Sequence[Flow], end: str) -> dict[str, dict[Kind, None]]:
+def _kinds(flows: Sequence[UnboundFlow], end: str) -> dict[str, dict[Kind, None]]:
     """The kinds of flows that leave each broker ("begin") or arrive at it ("end"), in the order of the links."""
     kinds_by_broker: dict[str, dict[Kind, None]] = defaultdict(dict)
     for flow in flows:
@@ -99,9 +99,9 @@ def _kinds(flows: Sequence[Flow], end: str) -> dict[str, dict[Kind, None]]:
     return kinds_by_broker
 
 
-def _ways_round(flows: Sequence[Flow]) -> Iterator[FlowPath]:
+def _ways_round(flows: Sequence[UnboundFlow]) -> Iterator[FlowPath]:
     """For each flow except mirrors, the shortest loop that begins with it, unless an earlier loop includes the flow."""
-    paths_on, shown = cache(_Search(flows).paths_on), set[Flow]()
+    paths_on, shown = cache(_Search(flows).paths_on), set[UnboundFlow]()
     for flow in flows:
         if not flow.mirrors and flow not in shown:
             back = paths_on(flow.end, flow.kind).get(flow.begin)
@@ -118,8 +118,8 @@ class _Search:
     A path is dropped if an earlier path to the same end has all its kinds: it cannot lead any further.
     """
 
-    def __init__(self, flows: Sequence[Flow]) -> None:
-        self._leaving: dict[str, list[Flow]] = defaultdict(list)
+    def __init__(self, flows: Sequence[UnboundFlow]) -> None:
+        self._leaving: dict[str, list[UnboundFlow]] = defaultdict(list)
         for flow in flows:
             self._leaving[flow.begin].append(flow)
         self._bit = {kind: 1 << at for at, kind in enumerate(dict.fromkeys(flow.kind for flow in flows))}
@@ -170,7 +170,7 @@ def _described(path: FlowPath) -> str:
     )
 
 
-def _alternate(flow: Flow) -> str:
+def _alternate(flow: UnboundFlow) -> str:
     return f" (in place of {flow.instead_of!r})" if flow.instead_of else ""
 
 

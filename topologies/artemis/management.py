@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from topologies.artemis.links import BrokerConnection, ClusterLink
-from topologies.management.contract import HEAP, Bridge, Figures, LyingMessage, heap_figures, named_figures, value_of
+from topologies.management.contract import HEAP, Bridge, Figures, QueuedMessage, heap_figures, named_figures, value_of
 from topologies.management.jolokia import Answer, Jolokia, ManagementFailed, Request, execute, read
 from topologies.model.site import BRIDGE_USER
 from topologies.model.topology import Topology
@@ -222,13 +222,13 @@ def stop_connection(agent: Jolokia, link: str) -> None:
     agent.execute(broker_mbean(agent.calls_itself), "stopBrokerConnection(java.lang.String)", link)
 
 
-def browse(agent: Jolokia, queue: str, *, page_messages: int = 500) -> list[LyingMessage]:
+def browse(agent: Jolokia, queue: str, *, page_messages: int = 500) -> list[QueuedMessage]:
     """Return every message on a queue, for protocols whose clients cannot browse. Raises ManagementFailed.
 
     It also raises for a large message: Artemis does not return its body, so the message cannot be identified.
     """
     pattern = queue_mbean(agent.calls_itself, "*", queue, "*")
-    messages: list[LyingMessage] = []
+    messages: list[QueuedMessage] = []
     for name in agent.search(pattern):
         page = 1
         while shown := agent.execute(name, "browse(int,int)", page, page_messages):
@@ -237,14 +237,14 @@ def browse(agent: Jolokia, queue: str, *, page_messages: int = 500) -> list[Lyin
     return messages
 
 
-def _lying(broker: str, queue: str, shown: Mapping[str, Any]) -> LyingMessage:
+def _lying(broker: str, queue: str, shown: Mapping[str, Any]) -> QueuedMessage:
     body = body_of(shown)
     if shown.get("largeMessage") and not body:
         raise ManagementFailed(
             f"broker {broker!r}, queue {queue}: management shows no body of a large message (100 KiB and more); "
             "AMQP consumers can browse large messages too (--protocol)"
         )
-    return LyingMessage(body, sent_ms_of(shown))
+    return QueuedMessage(body, sent_ms_of(shown))
 
 
 def body_of(message: Mapping[str, Any]) -> bytes:

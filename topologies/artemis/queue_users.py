@@ -6,23 +6,23 @@ from typing import Any
 
 from topologies.artemis.management import MOST_LISTED, broker_mbean, queue_mbean
 from topologies.management.jolokia import Jolokia
-from topologies.management.queue_users import QueueConsumer, QueueUsers
+from topologies.management.queue_users import BrokerConsumer, QueueUsers
 from topologies.model.site import BRIDGE_USER
 
 
-def consumers(agent: Jolokia, queues: Collection[str], brokers: Collection[str]) -> list[QueueConsumer]:
+def consumers(agent: Jolokia, queues: Collection[str], brokers: Collection[str]) -> list[BrokerConsumer]:
     """The consumers on ``queues``, by one request."""
     listing = "listConsumers(java.lang.String,int,int)"
     shown = agent.execute(broker_mbean(agent.calls_itself), listing, "", 1, MOST_LISTED)
     return sorted(set(_on_queues(json.loads(shown)["data"], queues)))
 
 
-def _on_queues(listed: Collection[Mapping[str, Any]], queues: Collection[str]) -> Iterator[QueueConsumer]:
+def _on_queues(listed: Collection[Mapping[str, Any]], queues: Collection[str]) -> Iterator[BrokerConsumer]:
     """Skip the consumers of links, which have no user or the bridge user. Pure."""
     for consumer in listed:
         if consumer["queue"] in queues and consumer["user"] not in ("", BRIDGE_USER):
             client_id, address = (str(consumer.get(name) or "") for name in ("clientID", "remoteAddress"))
-            yield QueueConsumer(str(consumer["queue"]), client_id, address)
+            yield BrokerConsumer(str(consumer["queue"]), client_id, address)
 
 
 def empty(agent: Jolokia, queue: str) -> None:

@@ -6,7 +6,7 @@ from topologies.catalogue.one_or_two_brokers import clients, numbered, pair
 from topologies.classic.broker import Broker
 from topologies.classic.network_connectors import NetworkConnector
 from topologies.classic.product import CLASSIC
-from topologies.model.stated import changed
+from topologies.model.explicit_fields import changed
 from topologies.model.topology import Topology
 from topologies.model.validity import require_between
 

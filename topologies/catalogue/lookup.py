@@ -18,8 +18,8 @@ from topologies.catalogue import one_or_two_brokers as few
 from topologies.catalogue.yaml_topology import is_file, known_elsewhere, known_to_the_other, read_topology
 from topologies.catalogue.yaml_words import spellings
 from topologies.model.broker import AnyBroker
+from topologies.model.explicit_fields import mark_stated_below
 from topologies.model.spelling import nearest, plainly
-from topologies.model.stated import mark_stated_below
 from topologies.model.topology import Topology
 from topologies.model.validity import TopologyInvalid
 

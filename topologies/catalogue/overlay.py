@@ -23,11 +23,11 @@ from yaml.nodes import Node
 from topologies.catalogue.yaml_nodes import Document, Reader, TextInvalid, read_text
 from topologies.catalogue.yaml_topology import BROKERS, LINKS, hint, known_to_the_other
 from topologies.model.broker import AnyBroker
+from topologies.model.explicit_fields import changed
 from topologies.model.impaired_links import ALL as EVERY_LINK
 from topologies.model.impaired_links import links_meant
 from topologies.model.link import Link
 from topologies.model.spelling import nearest
-from topologies.model.stated import changed
 from topologies.model.topology import Topology
 from topologies.model.validity import TopologyInvalid
 

@@ -18,8 +18,8 @@ import yaml
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from topologies.catalogue.yaml_words import spellings, unit_and_number
+from topologies.model.explicit_fields import changed, mark_stated
 from topologies.model.spelling import nearest
-from topologies.model.stated import changed, mark_stated
 from topologies.model.validity import TopologyInvalid
 
 PLAIN = {str: "a text", int: "a whole number", float: "a number", bool: "true or false"}

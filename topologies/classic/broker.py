@@ -6,8 +6,8 @@ from typing import ClassVar
 from topologies.classic.policies import DEFAULT_POLICIES, DestinationPolicy
 from topologies.classic.transport_connectors import DEFAULT_CONNECTORS, TransportConnector
 from topologies.model.broker import GIB, MIB, AnyBroker
+from topologies.model.explicit_fields import changed
 from topologies.model.jvm import Jvm
-from topologies.model.stated import changed
 from topologies.model.validity import TopologyInvalid, choice, number, require_at_least, require_distinct, require_rules
 
 

@@ -12,6 +12,7 @@ from topologies.classic.render.broker_xml import LOG4J2_PROPERTIES
 from topologies.classic.render.network_connectors import looked_for
 from topologies.model import site as names
 from topologies.model.broker import AnyBroker
+from topologies.model.explicit_fields import changed
 from topologies.model.launch import BrokerFolders, Launch, ProductImage, jvm
 from topologies.model.site import (
     DATA_PROPERTY,
@@ -20,7 +21,6 @@ from topologies.model.site import (
     STORE_PROPERTY,
     TRUSTSTORE_PROPERTY,
 )
-from topologies.model.stated import changed
 from topologies.model.topology import Topology
 from topologies.render.log4j import LOG_CONFIG_PROPERTY
 from topologies.render.start_script import CONF, HEAD, INSIDE, PRIVATE, STORE, home_of, java, needed

@@ -11,10 +11,10 @@ from typing import Any
 from topologies.classic.management import broker_mbean
 from topologies.management.contract import OK, value_of
 from topologies.management.jolokia import Jolokia, ManagementFailed, execute, read
-from topologies.management.queue_users import QueueConsumer, QueueUsers
+from topologies.management.queue_users import BrokerConsumer, QueueUsers
 
 
-def consumers(agent: Jolokia, queues: Collection[str], brokers: Collection[str]) -> list[QueueConsumer]:
+def consumers(agent: Jolokia, queues: Collection[str], brokers: Collection[str]) -> list[BrokerConsumer]:
     """The consumers on ``queues``, by at most three requests. A consumer that disconnects in between is left out."""
     mbean = broker_mbean(agent.calls_itself)
     (answer,) = agent.bulk([read(f"{mbean},destinationType=Queue,destinationName=*", "Name", "Subscriptions")])
@@ -35,7 +35,7 @@ def consumers(agent: Jolokia, queues: Collection[str], brokers: Collection[str])
     }
     addresses = _addresses(agent, mbean) if client_ids else {}
     found = {
-        QueueConsumer(queue, client_ids[name], addresses.get(client_ids[name], ""))
+        BrokerConsumer(queue, client_ids[name], addresses.get(client_ids[name], ""))
         for queue, name in listed
         if name in client_ids
     }

@@ -114,7 +114,7 @@ class BrokerQueries(Protocol):
 
 
 @dataclass(frozen=True)
-class LyingMessage:
+class QueuedMessage:
     """A message on a queue: the beginning of its body, as far as management returns it, and its send time."""
 
     body: bytes
@@ -175,7 +175,7 @@ class ProductManagement:
     missing: Callable[[Link, Mapping[str, Any]], tuple[str, ...]]
     start_link: Callable[[Jolokia, str], None]
     stop_link: Callable[[Jolokia, str], None]
-    browse: Callable[[Jolokia, str], list[LyingMessage]] | None = None
+    browse: Callable[[Jolokia, str], list[QueuedMessage]] | None = None
     browse_by: str = ""
     unbrowsable: frozenset[str] = frozenset()
     backlogs_on_queues: bool = False

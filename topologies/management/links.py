@@ -32,7 +32,7 @@ class LinksNotProven(Exception):
 
 
 @dataclass(frozen=True)
-class Doubt:
+class UnprovenLink:
     """A link that is not proven, and what is missing."""
 
     link: Link
@@ -69,7 +69,7 @@ def prove_links(
     return elapsed_s
 
 
-def unproven(runtime: ManagedBrokers, topology: Topology, links: Sequence[Link]) -> list[Doubt]:
+def unproven(runtime: ManagedBrokers, topology: Topology, links: Sequence[Link]) -> list[UnprovenLink]:
     """The ``links`` that are not proven now. Raises ManagementFailed for a broker without an agent."""
     management = management_of(topology)
     ends = _ends(runtime, topology, links, management.link_end)
@@ -78,9 +78,9 @@ def unproven(runtime: ManagedBrokers, topology: Topology, links: Sequence[Link])
 
 def doubtful(
     links: Sequence[Link], ends: Mapping[str, AnEnd], missing: Callable[[Link, Mapping[str, AnEnd]], tuple[str, ...]]
-) -> list[Doubt]:
+) -> list[UnprovenLink]:
     """The links that their ends, by broker, do not prove. Pure."""
-    return [Doubt(link, why) for link in links if (why := missing(link, ends))]
+    return [UnprovenLink(link, why) for link in links if (why := missing(link, ends))]
 
 
 def _start_links(runtime: ManagedBrokers, topology: Topology, links: Iterable[Link]) -> None:
@@ -124,7 +124,7 @@ def _ends(
     return ends
 
 
-def _describe(doubts: Sequence[Doubt], timeout_s: float, runtime: ManagedBrokers) -> str:
+def _describe(doubts: Sequence[UnprovenLink], timeout_s: float, runtime: ManagedBrokers) -> str:
     lines = [
         f"{len(doubts)} of the links did not come up within {timeout_s:g} s; see the brokers' logs, or allow more time"
     ]
@@ -137,7 +137,7 @@ def _describe(doubts: Sequence[Doubt], timeout_s: float, runtime: ManagedBrokers
     return "\n".join([*lines, *_unread(doubts, runtime)])
 
 
-def _unread(doubts: Sequence[Doubt], runtime: ManagedBrokers) -> list[str]:
+def _unread(doubts: Sequence[UnprovenLink], runtime: ManagedBrokers) -> list[str]:
     """Which logs to check by hand: logs of brokers that we did not start cannot be read here."""
     ends = dict.fromkeys(name for doubt in doubts for name in (doubt.link.opened_by.name, doubt.link.to.name))
     if unread := [broker for broker in ends if runtime.log_path(broker) is None]:

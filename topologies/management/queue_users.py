@@ -7,7 +7,7 @@ from topologies.management.jolokia import Jolokia
 
 
 @dataclass(frozen=True, order=True)
-class QueueConsumer:
+class BrokerConsumer:
     """A consumer on a queue.
 
     ``client_id``: chosen by the client, or created by the broker. ``address``: the client's address, such as
@@ -32,5 +32,5 @@ class QueueUsers:
     queue.
     """
 
-    consumers: Callable[[Jolokia, Collection[str], Collection[str]], list[QueueConsumer]]
+    consumers: Callable[[Jolokia, Collection[str], Collection[str]], list[BrokerConsumer]]
     empty: Callable[[Jolokia, str], None]

@@ -41,14 +41,14 @@ Series = tuple[str, str, str, str]
 """Broker, kind, object and metric of a row."""
 
 
-class Reading(NamedTuple):
+class CounterReadings(NamedTuple):
     """The last row of a series and the row before it: two readings of a counter give a rate."""
 
     now: Row
     before: Row | None
 
 
-class Sink(Protocol):
+class SampleSink(Protocol):
     """The destination of samples: records.writer.Recorder."""
 
     def sample(self, broker: str, at_ns: int, kind: str, object: str, metric: str, value: int) -> None: ...
@@ -115,7 +115,7 @@ class Sampler:
         self,
         runtime: ManagedBrokers,
         topology: Topology,
-        sink: Sink,
+        sink: SampleSink,
         *,
         process: str,
         period_s: float = PERIOD_S,
@@ -128,7 +128,7 @@ class Sampler:
         self._threads: list[threading.Thread] = []
         self._waits: dict[int, CoreWaits] = {}
         self.missed: Counter[str] = Counter()  # missing samples by broker
-        self.latest: dict[Series, Reading] = {}  # grows with the number of objects, not with time
+        self.latest: dict[Series, CounterReadings] = {}  # grows with the number of objects, not with time
 
     def start(self) -> None:
         loops: dict[str, Callable[[], None]] = {"own": lambda: self._every_period(self._sample_here)}
@@ -183,7 +183,7 @@ class Sampler:
                 self._sink.sample(*row)
                 series = (row.broker, row.kind, row.object, row.metric)
                 before = self.latest.get(series)
-                self.latest[series] = Reading(row, before.now if before else None)
+                self.latest[series] = CounterReadings(row, before.now if before else None)
 
     def _every_period(self, action: Callable[[], None], share: float = 0.0) -> None:
         """Run at once, then every period, offset by ``share`` of a period.

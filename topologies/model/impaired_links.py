@@ -10,10 +10,10 @@ Separate several with ``;``. If two select the same link, the later one applies.
 
 from dataclasses import replace
 
+from topologies.model.explicit_fields import changed
 from topologies.model.impairment import Impairment, parse_impairment
 from topologies.model.link import Link
 from topologies.model.spelling import nearest
-from topologies.model.stated import changed
 from topologies.model.topology import Topology
 from topologies.model.validity import TopologyInvalid
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from topologies.model.broker import AnyBroker
+from topologies.model.explicit_fields import changed
 from topologies.model.impairment import Impairment
-from topologies.model.stated import changed
 from topologies.model.validity import LONGEST_NAME_OF_A_LINK, limit, require_name, require_rules
 
 

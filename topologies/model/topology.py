@@ -12,12 +12,12 @@ from records.routes import Route
 from topologies.model.broker import AnyBroker
 from topologies.model.client_groups import ClientGroup
 from topologies.model.deliveries import ClientDestination
+from topologies.model.explicit_fields import changed
 from topologies.model.launch import Executables, ProductCompose, ProductLaunch
 from topologies.model.link import Link
 from topologies.model.paths import Path, shortest_paths
 from topologies.model.proxied_links import impairment_problems
 from topologies.model.site import Site
-from topologies.model.stated import changed
 from topologies.model.validation import active, kind_problems, part_problems, reach_problems, reach_warnings
 from topologies.model.validity import TopologyInvalid, require_destinations, require_name
 

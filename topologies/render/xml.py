@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 
 from lxml import etree
 
-from topologies.model.stated import Written, every_field
+from topologies.model.explicit_fields import Written, every_field
 
 SPRING = "http://www.springframework.org/schema/beans"
 ACTIVEMQ = "http://activemq.apache.org/schema/core"

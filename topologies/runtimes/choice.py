@@ -26,7 +26,7 @@ from topologies.runtimes.external import credentials as external_credentials
 from topologies.runtimes.external import file as external_file
 from topologies.runtimes.external.runtime import ExternalRuntime
 from topologies.runtimes.java import require_taken
-from topologies.runtimes.own import START_TIMEOUT_S
+from topologies.runtimes.managed import START_TIMEOUT_S
 from topologies.runtimes.prepared import render, render_for_topics, without_defaults
 from topologies.runtimes.processes.disks import no_disks
 from topologies.runtimes.processes.runtime import ProcessRuntime
@@ -36,7 +36,7 @@ ASKED = "chosen by --runtime"
 
 
 @dataclass(frozen=True)
-class Seen:
+class ContainerSupport:
     """What this machine offers for containers. A problem is a sentence for the user; '' if there is none."""
 
     engine: str = ""  # "Docker engine 20.10.24"
@@ -50,7 +50,7 @@ class Seen:
         return self.engine_problem or self.image_problem
 
 
-Look = Callable[[str, str | None], Seen]
+Look = Callable[[str, str | None], ContainerSupport]
 """(flavour of the brokers, the image that the user chose) -> what this machine offers."""
 
 
@@ -62,7 +62,7 @@ class Choice:
     reason: str
 
 
-def choose(wanted: str, image: str | None, look: Callable[[str | None], Seen], release: str = "") -> Choice:
+def choose(wanted: str, image: str | None, look: Callable[[str | None], ContainerSupport], release: str = "") -> Choice:
     """Choose a runtime. Raises UserError.
 
     ``wanted``: a runtime, or '' for the best available; ``image``: the user's image.
@@ -96,19 +96,19 @@ def _processes(wanted: str, image: str | None, release: str) -> Choice:
     return Choice("processes", f"local JVMs, chosen by {release.partition(' ')[0]}")
 
 
-def containers_for(topology: Topology | None, look: Look) -> Callable[[str | None], Seen]:
+def containers_for(topology: Topology | None, look: Look) -> Callable[[str | None], ContainerSupport]:
     """Return the check of this machine for a topology; None is a topology that will be rejected anyway."""
     if topology is None:
         return lambda image: look(DEFAULT.name, image)
     if problem := no_containers(topology):
-        return lambda _image: Seen(engine_problem=problem)
+        return lambda _image: ContainerSupport(engine_problem=problem)
     through = proxied(topology.links)
     if not through:
         return lambda image: look(topology.flavour, image)
     return lambda image: _with_links(look(topology.flavour, image), through[0].name)
 
 
-def _with_links(means: Seen, link: str) -> Seen:
+def _with_links(means: ContainerSupport, link: str) -> ContainerSupport:
     """Require this machine's kernel for containers, because it provides the data on the proxies' sockets."""
     if means.engine_problem or not means.another_kernel:
         return means
@@ -124,7 +124,7 @@ def links_need_this_kernel(link: str, engine: str, kernel: str) -> str:
     )
 
 
-def look_here(flavour: str, image: str | None) -> Seen:
+def look_here(flavour: str, image: str | None) -> ContainerSupport:
     """What this machine offers for containers with brokers of this flavour."""
     from topologies.runtimes.containers import engine as docker_engine  # imported here because it takes a second
     from topologies.runtimes.containers import image as container_image
@@ -132,9 +132,9 @@ def look_here(flavour: str, image: str | None) -> Seen:
     try:
         engine = docker_engine.find()
     except docker_engine.EngineTrouble as error:
-        return Seen(engine_problem=str(error))
+        return ContainerSupport(engine_problem=str(error))
     name, why = container_image.look(engine, PRODUCTS[flavour], image)
-    return Seen(
+    return ContainerSupport(
         f"Docker engine {engine.version}",
         "",
         name,
@@ -144,7 +144,7 @@ def look_here(flavour: str, image: str | None) -> Seen:
 
 
 @dataclass(frozen=True)
-class Wanted:
+class BrokerSetup:
     """The user's choices for the brokers of a run; ``runtime``: containers | processes | external."""
 
     runtime: str
@@ -239,7 +239,7 @@ class Wanted:
                 raise UserError(f"{option} --runtime {self.runtime}: {why}")
 
 
-def runtime_of(wanted: Wanted, topology: Topology, directory: RunDirectory, *, topics: bool = False) -> Runtime:
+def runtime_of(wanted: BrokerSetup, topology: Topology, directory: RunDirectory, *, topics: bool = False) -> Runtime:
     """Create the runtime of real brokers; nothing is started yet. Raises ValueError if it cannot be created.
 
     ``topics``: whether clients will subscribe to topics.
@@ -270,7 +270,7 @@ def trust_in(runtime: Runtime, chosen: Trust) -> Trust:
     return Trust(runtime.trusted_pem) if runtime.trusted_pem else chosen
 
 
-def external_of(wanted: Wanted, topology: Topology, protocols: Iterable[str] = ()) -> ExternalRuntime:
+def external_of(wanted: BrokerSetup, topology: Topology, protocols: Iterable[str] = ()) -> ExternalRuntime:
     """A runtime for external brokers; ``protocols``: protocols that each must speak. Raises ValueError with file, line
     and field."""
     assert wanted.brokers_file is not None, "checked by Wanted.check"

@@ -40,7 +40,7 @@ class DistributionUnavailable(UserError):
 
 
 @dataclass(frozen=True)
-class Distribution:
+class PinnedArtifact:
     """A pinned artifact: ``name`` is what callers use, ``folder`` the archive's top folder ('' for a jar)."""
 
     name: str
@@ -61,10 +61,10 @@ class Distribution:
         return "-".join(filter(None, (self.artifact, self.version, self.classifier))) + f".{self.packaging}"
 
 
-def _archive(name: str, artifact: str, version: str, sha512: str) -> Distribution:
+def _archive(name: str, artifact: str, version: str, sha512: str) -> PinnedArtifact:
     """A broker distribution as published by Apache."""
     folder = f"{artifact}-{version}"
-    return Distribution(name, "org.apache.activemq", artifact, version, "tar.gz", "bin", sha512, folder)
+    return PinnedArtifact(name, "org.apache.activemq", artifact, version, "tar.gz", "bin", sha512, folder)
 
 
 PINNED = (
@@ -96,7 +96,7 @@ PINNED = (
         "270a00dc3028fb3b93c6aa09aa3e40fbe76015029e5308e0aac241589299a72d"
         "ac9bb50a10e7e86ad66185e2d8bc7224626810df12f1ee05694322054ad32700",
     ),
-    Distribution(
+    PinnedArtifact(
         name="jolokia-agent",
         group="org.jolokia",
         artifact="jolokia-agent-jvm",
@@ -106,7 +106,7 @@ PINNED = (
         sha512="e7e7ca02407f80c745c37cc69b454a445ad05d81fcda8f7c18dc74eb9586eb58"
         "7897c0394ee240d228db935a41e008274296220ca8b3c5e993ae4a896249844b",
     ),
-    Distribution(
+    PinnedArtifact(
         name="eclipse-compiler",
         group="org.eclipse.jdt",
         artifact="ecj",
@@ -118,11 +118,11 @@ PINNED = (
     ),
 )
 
-Fetch = Callable[[Distribution, Path], Path]
+Fetch = Callable[[PinnedArtifact, Path], Path]
 """(distribution, empty folder) -> the file, somewhere below that folder. Any exception explains why there is none."""
 
 
-def pinned(name: str, version: str | None = None) -> Distribution:
+def pinned(name: str, version: str | None = None) -> PinnedArtifact:
     """The pinned distribution of that name (the first listed, or that version). Raises KeyError, which lists them."""
     for distribution in PINNED:
         if distribution.name == name and version in (None, distribution.version):
@@ -144,7 +144,7 @@ def cache_folder() -> Path:
     return (Path(xdg) if xdg.startswith("/") else Path.home() / ".cache") / "brokerbench"
 
 
-def fetch_by_maven(distribution: Distribution, folder: Path) -> Path:
+def fetch_by_maven(distribution: PinnedArtifact, folder: Path) -> Path:
     """Download by coordinate, to an empty local repository, so that no partial download of another tool is used."""
     component = MavenContext(repo_cache=folder, timeout=NETWORK_TIMEOUT_S).project(
         distribution.group, distribution.artifact
@@ -156,7 +156,7 @@ def fetch_by_maven(distribution: Distribution, folder: Path) -> Path:
 
 
 def ensure(
-    distribution: Distribution,
+    distribution: PinnedArtifact,
     cache: Path | None = None,
     fetch: Fetch = fetch_by_maven,
     *,
@@ -183,7 +183,7 @@ def ensure(
     return final
 
 
-def _flaw(distribution: Distribution, final: Path) -> str:
+def _flaw(distribution: PinnedArtifact, final: Path) -> str:
     """Why the cached copy cannot be used; '' if it can."""
     if not final.exists():
         return f"is not cached in {final.parent.parent}"
@@ -205,13 +205,13 @@ def _list_of(folder: Path) -> Path:
     return folder.with_name(f"{folder.name}.sha256")
 
 
-def _place(distribution: Distribution, cache: Path) -> Path:
+def _place(distribution: PinnedArtifact, cache: Path) -> Path:
     """The cache path. It contains the checksum, so a changed pin never gets the old files."""
     return cache / distribution.sha512[:16] / (distribution.folder or distribution.filename)
 
 
 @contextmanager
-def _scratch(cache: Path, distribution: Distribution) -> Iterator[Path]:
+def _scratch(cache: Path, distribution: PinnedArtifact) -> Iterator[Path]:
     """A folder next to the final place. Leftovers of a killed process are removed first (we hold the lock)."""
     prefix = f"{SCRATCH}{distribution.filename}-"
     for stale in cache.glob(f"{prefix}*"):
@@ -221,7 +221,7 @@ def _scratch(cache: Path, distribution: Distribution) -> Iterator[Path]:
 
 
 def _install(
-    distribution: Distribution, scratch: Path, final: Path, fetch: Fetch, check: Callable[[Path], object]
+    distribution: PinnedArtifact, scratch: Path, final: Path, fetch: Fetch, check: Callable[[Path], object]
 ) -> None:
     """Work in ``scratch``; one rename makes the result visible. Replaces a damaged copy."""
     archive = _fetched(distribution, scratch / "repository", final, fetch)
@@ -238,7 +238,7 @@ def _install(
     ready.rename(final)
 
 
-def _fetched(distribution: Distribution, folder: Path, final: Path, fetch: Fetch) -> Path:
+def _fetched(distribution: PinnedArtifact, folder: Path, final: Path, fetch: Fetch) -> Path:
     folder.mkdir()
     try:
         return fetch(distribution, folder)
@@ -252,7 +252,7 @@ def _fetched(distribution: Distribution, folder: Path, final: Path, fetch: Fetch
         ) from error
 
 
-def _verify(distribution: Distribution, archive: Path) -> None:
+def _verify(distribution: PinnedArtifact, archive: Path) -> None:
     actual = _sha512(archive)
     if actual != distribution.sha512:
         archive.unlink()
@@ -268,7 +268,7 @@ def _sha512(file: Path) -> str:
         return hashlib.file_digest(content, "sha512").hexdigest()
 
 
-def _unpacked(distribution: Distribution, archive: Path, folder: Path) -> Path:
+def _unpacked(distribution: PinnedArtifact, archive: Path, folder: Path) -> Path:
     try:
         if distribution.packaging == "zip":
             with zipfile.ZipFile(archive) as file:
@@ -297,7 +297,7 @@ def _extract(tar: tarfile.TarFile, folder: Path) -> None:
     tar.extractall(folder)
 
 
-def _cache_problem(distribution: Distribution, cache: Path, error: OSError) -> str:
+def _cache_problem(distribution: PinnedArtifact, cache: Path, error: OSError) -> str:
     problem = f"{distribution.coordinate} cannot be kept in the cache folder {cache}: {error.strerror or error}"
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         free_mib = shutil.disk_usage(cache).free >> 20

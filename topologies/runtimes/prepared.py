@@ -42,7 +42,7 @@ AHandle = TypeVar("AHandle", bound=Handle)
 
 
 @dataclass(frozen=True)
-class Wishes:
+class RuntimeSettings:
     """The settings of a runtime. ``renderer`` makes the files of a broker."""
 
     memory_mb: int = 512

@@ -17,8 +17,8 @@ from records.errors import UserError
 from topologies.model.topology import BrokerProduct, Topology
 from topologies.products import PRODUCTS
 from topologies.runtimes.distribution import (
-    Distribution,
     DistributionUnavailable,
+    PinnedArtifact,
     cache_folder,
     ensure,
     pinned,
@@ -52,7 +52,7 @@ class OwnBuild:
         return {f"{product}-distribution": str(self.path), f"{product}-build": self.digest}
 
 
-Release = Distribution | OwnBuild
+Release = PinnedArtifact | OwnBuild
 
 
 def release_of(topology: Topology, version: str | None = None, path: Path | None = None) -> Release:
@@ -69,7 +69,7 @@ def release_of(topology: Topology, version: str | None = None, path: Path | None
     return release
 
 
-def _pinned(version: str | None, product: BrokerProduct) -> Distribution:
+def _pinned(version: str | None, product: BrokerProduct) -> PinnedArtifact:
     versions = pinned_versions(product.launch.distribution)
     if version and version not in versions:
         raise UserError(
@@ -127,7 +127,7 @@ def _unpacked(path: Path, check: Callable[[Path], object]) -> Path:
         raise _refused(path, f"is neither a folder nor a .tar.gz or .zip; {NAME_ONE}")
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha512").hexdigest()
-    archive = Distribution(
+    archive = PinnedArtifact(
         name=path.name,
         group="",
         artifact=path.name.removesuffix(f".{packaging}"),

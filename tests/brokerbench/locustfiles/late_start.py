@@ -9,22 +9,22 @@ from typing import Any
 
 from brokerbench import Hold, Scenario, run
 from drivers.users.locust_users import ConsumerUser, ProducerUser
-from topologies.runtimes.own import OwnBrokers
+from topologies.runtimes.managed import ManagedRuntime
 
 MARK = Path(os.environ["FIRST_RUN"])
 """A file that the first run makes. Only the first run's broker starts late."""
 LATE: list[bool] = []
-_accepts_connections = OwnBrokers._listens
+_accepts_connections = ManagedRuntime._listens
 
 
-def _listens(runtime: OwnBrokers[Any], broker: str) -> bool:
+def _listens(runtime: ManagedRuntime[Any], broker: str) -> bool:
     if not LATE:
         LATE.append(not MARK.exists())
         MARK.touch()
     return not LATE[0] and _accepts_connections(runtime, broker)
 
 
-OwnBrokers._listens = _listens  # type: ignore[method-assign]
+ManagedRuntime._listens = _listens  # type: ignore[method-assign]
 
 
 class Producer(ProducerUser):

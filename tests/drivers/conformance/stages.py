@@ -21,7 +21,7 @@ from drivers.contract import (
 )
 from drivers.memory.connector import MemoryConnector
 from drivers.memory.network import MemoryNetwork
-from records.identity import Identity, Reading, read, stamp
+from records.identity import BodyIdentity, Identity, read, stamp
 from tests.support.relay import Relay
 from tests.support.waiting import until
 from topologies.model.endpoints import Credentials, Endpoint
@@ -189,7 +189,7 @@ class Peer:
 
         return self.connection.subscribe(Subscription(to, **options), on_delivery)  # type: ignore[arg-type]
 
-    def received(self, count: int) -> list[Reading]:
+    def received(self, count: int) -> list[BodyIdentity]:
         """Wait for ``count`` deliveries, and return their content."""
         until(lambda: len(self.got) >= count)
         return [read(delivery.body, RUN) for delivery in self.got]

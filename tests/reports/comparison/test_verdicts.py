@@ -15,10 +15,10 @@ from records.summary import Summary
 from reports.comparison.arms import Arm, Design
 from reports.comparison.comparison import Comparison, JudgedDesign, compare
 from reports.comparison.metrics import METRICS, PRIMARY, Metric, primary_metrics
-from reports.comparison.runs import FinishedRun
+from reports.comparison.runs import AnalysedRun
 from reports.comparison.sentences import answer, unsteady
 from reports.comparison.statistics import Estimate
-from reports.comparison.verdicts import UNDECIDED, Question, change_text, interval_text, judge, percent_text
+from reports.comparison.verdicts import UNDECIDED, FigureTest, change_text, interval_text, judge, percent_text
 from reports.parts.histogram import Histogram
 
 CPU = "throughput.cpu_ms_per_message_brokers"
@@ -27,7 +27,7 @@ USUAL = 0.0687 / 2**0.5
 """Spread of a run that gives ratios of two runs the spread for which docs/comparing.md states the power."""
 
 
-def run(name: str, values: dict[str, float | None], verdict: str = "pass", doubtful: Sequence[str] = ()) -> FinishedRun:
+def run(name: str, values: dict[str, float | None], verdict: str = "pass", doubtful: Sequence[str] = ()) -> AnalysedRun:
     summary: dict[str, Any] = {
         "verdict": verdict,
         "reasons": ["The broker died."],
@@ -45,11 +45,11 @@ def run(name: str, values: dict[str, float | None], verdict: str = "pass", doubt
             place = place.setdefault(parent, {})
         place[last] = value
     info = RunInfo(name, "steady", "mesh", "processes", "stomp")
-    return FinishedRun(name, info, cast(Summary, summary), Histogram(()))
+    return AnalysedRun(name, info, cast(Summary, summary), Histogram(()))
 
 
 def compared(
-    arms: Sequence[Sequence[FinishedRun]], primary: Sequence[str] = (PRIMARY,), same_within: float = 5.0
+    arms: Sequence[Sequence[AnalysedRun]], primary: Sequence[str] = (PRIMARY,), same_within: float = 5.0
 ) -> Comparison:
     arms_of_runs = tuple(Arm("abcdefgh"[at], tuple(runs)) for at, runs in enumerate(arms))
     blocks = tuple(str(n + 1) for n in range(len(arms[0])))
@@ -64,7 +64,7 @@ def planted(
     ratios: Sequence[dict[str, float]],
     paths: Sequence[str] = (PRIMARY,),
     deviation: float = USUAL,
-) -> list[list[FinishedRun]]:
+) -> list[list[AnalysedRun]]:
     """``ratios[arm][path]`` (1 where absent) on a level of each block's own, with noise of each run's own."""
     levels = random.lognormal(2, 0.3, (blocks, len(paths)))
     noise = np.exp(random.normal(0, deviation, (len(ratios), blocks, len(paths))))
@@ -178,7 +178,7 @@ def test_runs_that_do_not_repeat_are_unstable_and_no_undecided() -> None:
 def test_undecided_says_what_the_test_found(low: float, high: float, p: float, reason: str) -> None:
     """An interval that excludes no difference was once said to include it."""
     ratios = (-0.1, -0.09, -0.045, -0.04, -0.04, -0.04, -0.04)
-    question = Question(ratios, higher_is_better=False, tests=2)
+    question = FigureTest(ratios, higher_is_better=False, tests=2)
     verdict = judge(question, Estimate(-0.0401, low, high, 0.98), p)
     assert verdict.word == UNDECIDED
     assert reason in verdict.reasons[0]
@@ -271,7 +271,7 @@ def test_the_timing_figures_are_the_latencies() -> None:
     assert isinstance(METRICS[PRIMARY], Metric)
 
 
-def held(*rates: bool | str | None, topology: str = "mesh", cpu_ms: float = 2.0) -> list[FinishedRun]:
+def held(*rates: bool | str | None, topology: str = "mesh", cpu_ms: float = 2.0) -> list[AnalysedRun]:
     """A run for each: whether its rate was held, or what limited it if it was not; None: it was not judged."""
     runs = []
     for number, rate in enumerate(rates):
@@ -318,7 +318,7 @@ def test_without_enough_blocks_that_all_point_one_way_the_figure_itself_decides(
     assert (test.verdict.word, test.verdict.by_rate) == ("same", "")
 
 
-def aborted(runs: Sequence[FinishedRun]) -> list[FinishedRun]:
+def aborted(runs: Sequence[AnalysedRun]) -> list[AnalysedRun]:
     """The same runs, as if --abort-on had ended their loads."""
     condition = {"condition": "messages.failed > 0"}
     return [replace(run, summary=cast(Summary, {**run.summary, "aborted": [condition]})) for run in runs]

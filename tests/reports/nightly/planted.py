@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from reports.comparison.build import Wanted, compared
+from reports.comparison.build import ComparisonInput, compared
 from reports.nightly.gates import relative_gate
-from reports.nightly.judging import Cell
+from reports.nightly.judging import NightlyCell
 from tests.reports.comparison.planted import noisy, write_blocks
 
 P99 = "latency_ms.due_to_received.p99"
@@ -23,14 +23,14 @@ def cell(
     scenario: str = "steady",
     seed: int = 5,
     **planted: Any,
-) -> Cell:
+) -> NightlyCell:
     """Candidate hub-and-spoke against reference mesh; its latencies are ``ratio`` times as long."""
     folder.mkdir(exist_ok=True)
     runs = write_blocks(folder, noisy(seed, blocks, [1.0, ratio], deviation), doubtful={}, **planted)
     relative = tuple(map(relative_gate, gates))
     primary = tuple(dict.fromkeys(gate.metric.path for gate in relative))
-    (comparison,) = compared(Wanted(tuple(runs), primary, 5.0, allow_unlike=False))
-    return Cell(scenario, "", relative, tuple(checks), comparison)
+    (comparison,) = compared(ComparisonInput(tuple(runs), primary, 5.0, allow_unlike=False))
+    return NightlyCell(scenario, "", relative, tuple(checks), comparison)
 
 
 def with_check(name: str, outcome: str, value: float | None = 3.0) -> dict[str, Any]:

@@ -9,8 +9,8 @@ import pytest
 
 from records.summary import AbortResult
 from reports.nightly.build import document, markdown, nightly_page
-from reports.nightly.history import SCHEMA, History
-from reports.nightly.judging import OWN_CHECKS, Cell, Night, answer, doubts, judged, night
+from reports.nightly.history import SCHEMA, NightlyHistory
+from reports.nightly.judging import OWN_CHECKS, Night, NightlyCell, answer, doubts, judged, night
 from tests.reports.nightly.planted import P99, cell, with_check
 
 LOST = "messages.lost == 0"
@@ -27,13 +27,13 @@ ABORT = AbortResult(
 ABORTED = {"checks": [], "aborted": [ABORT]}
 
 
-def only(judged_cell: Cell, gate: str) -> tuple[str, str]:
+def only(judged_cell: NightlyCell, gate: str) -> tuple[str, str]:
     """The outcome and the reasons of one gate."""
     (result,) = [result for result in judged([judged_cell]) if result.gate == gate]
     return result.outcome, " ".join(result.reasons)
 
 
-def planned(*cells: Cell) -> Night:
+def planned(*cells: NightlyCell) -> Night:
     return night("2026-11-23", "nightly.yaml", cells)
 
 
@@ -127,7 +127,7 @@ def test_runs_that_could_not_be_made_are_red_and_say_why(tmp_path: Path) -> None
     assert answer(named).startswith("Not to be judged: runs (steady, mesh); runs (steady, tree).")
 
 
-def with_rates(judged_cell: Cell, candidate: str | None, reference: str | None = None) -> Cell:
+def with_rates(judged_cell: NightlyCell, candidate: str | None, reference: str | None = None) -> NightlyCell:
     """What limited the rate of each run of either; None: it was held."""
     assert judged_cell.comparison is not None
     design = judged_cell.comparison.design
@@ -163,6 +163,6 @@ def test_a_night_says_how_many_runs_of_which_arm_did_not_hold_the_rate(tmp_path:
     )
     assert document(slow)["doubts"] == list(doubts(slow))
     assert f"### What to doubt\n\n- {doubts(slow)[0]}" in markdown(slow).replace("\\", "")
-    page = nightly_page(slow, History(SCHEMA.empty_table()), {})
+    page = nightly_page(slow, NightlyHistory(SCHEMA.empty_table()), {})
     assert page.doubts == doubts(slow)
     assert doubts(planned(cell(tmp_path / "held"))) == ()

@@ -72,7 +72,7 @@ def test_markdown_begins_with_the_colour_and_what_failed(red: Night) -> None:
 
 
 def test_the_page_has_the_answer_every_gate_and_links_to_the_comparisons(red: Night, tmp_path: Path) -> None:
-    empty = history.History(history.SCHEMA.empty_table())
+    empty = history.NightlyHistory(history.SCHEMA.empty_table())
     written = write(red, empty, NightFiles(tmp_path, tmp_path / "junit.xml", tmp_path / "summary.md"))
     assert [path.name for path in written] == [
         "nightly.html",
@@ -112,13 +112,13 @@ def test_nights_of_other_options_make_no_trend(red: Night) -> None:
 
 def test_a_damaged_file_of_the_history_is_set_aside_and_the_others_are_read(tmp_path: Path) -> None:
     few = [cell(tmp_path / "runs", blocks=2)]
-    history.append(tmp_path, "monday", few, history.History(history.SCHEMA.empty_table()))
+    history.append(tmp_path, "monday", few, history.NightlyHistory(history.SCHEMA.empty_table()))
     (tmp_path / "sunday.parquet").write_bytes(b"PAR1 torn")
     read_history = history.read(tmp_path)
     assert [path.name for path in read_history.damaged] == ["sunday.parquet.damaged"]
     assert read_history.damaged[0].read_bytes() == b"PAR1 torn"
     assert set(read_history.table["night"].to_pylist()) == {"monday"}
-    assert history.append(tmp_path, "sunday", few, history.History(history.SCHEMA.empty_table())) == (
+    assert history.append(tmp_path, "sunday", few, history.NightlyHistory(history.SCHEMA.empty_table())) == (
         tmp_path / "sunday-2.parquet"
     )
 
@@ -142,5 +142,5 @@ def test_a_trend_has_the_middle_and_the_range_of_each_arm_night_by_night(red: Ni
     line = trend.lines[1]
     assert (line.low[0], line.high[1]) == (values[0], values[-1])
     assert line.middle[0] == pytest.approx((values[3] + values[4]) / 2)
-    written = write(red, history.History(table), NightFiles(tmp_path))
+    written = write(red, history.NightlyHistory(table), NightFiles(tmp_path))
     assert "2 nights on this machine" in parse(written[0].read_text(encoding="utf-8")).text()

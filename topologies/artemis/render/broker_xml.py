@@ -14,8 +14,8 @@ from topologies.artemis.render import names
 from topologies.artemis.render.files import files_beside
 from topologies.artemis.render.links import add_links
 from topologies.artemis.render.names import CONFIGURATION, CORE, DISPENSABLE, add, add_all, element, written_at
+from topologies.model.explicit_fields import Written
 from topologies.model.site import DATA_PROPERTY, STORE_PROPERTY, Site
-from topologies.model.stated import Written
 from topologies.model.topology import Topology
 from topologies.render.xml import attributes_of, text, to_text
 

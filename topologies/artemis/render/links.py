@@ -19,8 +19,8 @@ from topologies.artemis.links import (
 from topologies.artemis.render import names
 from topologies.artemis.render.names import add, add_all, written_at
 from topologies.model.broker import AnyBroker
+from topologies.model.explicit_fields import Written
 from topologies.model.site import Site, is_before
-from topologies.model.stated import Written
 from topologies.model.topology import Topology
 from topologies.render.xml import attributes_of
 

@@ -14,8 +14,8 @@ from lxml import etree
 from topologies.artemis.addresses import AddressSetting
 from topologies.artemis.broker import Acceptor, ArtemisBroker, HaPolicy, Journal
 from topologies.artemis.links import BrokerConnection, ClusterConnection, Mirror
+from topologies.model.explicit_fields import Written, every_field, stated_or
 from topologies.model.site import Site
-from topologies.model.stated import Written, every_field, stated_or
 from topologies.render.xml import camel_case, every_field_spelled, hyphenated, spelled
 
 BROKER = every_field_spelled(

@@ -23,6 +23,7 @@ from topologies.classic.render.network_connectors import (
 )
 from topologies.classic.transport_connectors import TransportConnector
 from topologies.model.broker import AnyBroker
+from topologies.model.explicit_fields import Written
 from topologies.model.site import (
     BRIDGE_PASSWORD,
     BRIDGE_USERNAME,
@@ -38,7 +39,6 @@ from topologies.model.site import (
     Site,
     is_before,
 )
-from topologies.model.stated import Written
 from topologies.model.topology import Topology
 from topologies.render.log4j import log4j1_properties, log4j2_properties
 from topologies.render.xml import ACTIVEMQ, SCHEMA_LOCATION, SPRING, add, attributes_of, root_of, text, to_text

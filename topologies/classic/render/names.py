@@ -10,8 +10,8 @@ from topologies.classic.broker import Broker, KahaDb
 from topologies.classic.network_connectors import MulticastDiscovery, NetworkConnector, StaticDiscovery
 from topologies.classic.policies import BridgeFilter, DeadLetters, DestinationPolicy
 from topologies.classic.transport_connectors import TransportConnector
+from topologies.model.explicit_fields import Written, every_field, stated_or
 from topologies.model.site import Site
-from topologies.model.stated import Written, every_field, stated_or
 from topologies.render.xml import camel_case, every_field_spelled, spelled
 
 SYSTEM_USAGE = spelled(camel_case, "send_fail_if_no_space send_fail_if_no_space_after_timeout_ms")

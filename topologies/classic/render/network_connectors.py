@@ -15,8 +15,8 @@ from topologies.classic.network_connectors import MulticastDiscovery, NetworkCon
 from topologies.classic.render import names
 from topologies.classic.render.names import written_at
 from topologies.model.broker import AnyBroker
+from topologies.model.explicit_fields import Written
 from topologies.model.site import BRIDGE_PASSWORD, BRIDGE_USERNAME, Site
-from topologies.model.stated import Written
 from topologies.model.topology import Topology
 from topologies.render.xml import SPRING, add, attributes_of
 

@@ -79,7 +79,7 @@ def labels(token: str, run_id: str) -> dict[str, str]:
     return {RUN_LABEL: token, RUN_ID_LABEL: run_id, OWNER_LABEL: str(this_process())}
 
 
-class Guard:
+class ContainerWatchdog:
     """The watchdog process of a run's containers, ready on return. ``remove``: folders to remove after the run."""
 
     def __init__(self, engine: Engine, token: str, *, stop_first: bool, remove: Sequence[Path]) -> None:

@@ -47,7 +47,7 @@ class Removal:
         self._engine = engine
         self._filters = quote(json.dumps({"label": [f"{RUN_LABEL}={run}"]}))
 
-    def once(self, *, stop_first: bool = False) -> bool:
+    def clean_once(self, *, stop_first: bool = False) -> bool:
         """Make one pass; True if nothing was left. Raises OSError if the engine does not answer."""
         containers = [str(part["Id"]) for part in self._ask("GET", f"/containers/json?all=1&filters={self._filters}")]
         if containers:
@@ -63,7 +63,7 @@ class Removal:
         began = last_seen = answered = time.monotonic()
         while time.monotonic() - began < CLOSING_LIMIT_S + STOP_TIMEOUT_S * stop_first:
             try:
-                nothing = self.once(stop_first=stop_first)
+                nothing = self.clean_once(stop_first=stop_first)
                 answered = time.monotonic()
                 last_seen = last_seen if nothing else answered
                 if nothing and answered - last_seen >= quiet_s:

@@ -108,7 +108,7 @@ def listening_among(lines: Iterable[str]) -> set[int]:
 
 
 @dataclass(frozen=True)
-class Look:
+class ListeningPorts:
     """The ports at which a broker's process was listening at a given time."""
 
     pid: int
@@ -128,7 +128,7 @@ class BrokerListeners:
     ) -> None:
         self._brokers, self._wanted = brokers, wanted
         self._look, self._clock = look, clock
-        self._looks: dict[str, Look] = {}
+        self._looks: dict[str, ListeningPorts] = {}
 
     def listening(self) -> frozenset[int]:
         """All listening ports. Ports are unique within a topology, in containers too."""
@@ -141,10 +141,10 @@ class BrokerListeners:
             return frozenset()
         latest = self._looks.get(broker)
         if latest is None or latest.pid != pid or self._clock() - latest.at_s >= self._holds_s(broker, handle, latest):
-            latest = self._looks[broker] = Look(pid, self._look(pid, self._wanted[broker]), self._clock())
+            latest = self._looks[broker] = ListeningPorts(pid, self._look(pid, self._wanted[broker]), self._clock())
         return latest.ports
 
-    def _holds_s(self, broker: str, handle: BrokerContainer, latest: Look) -> float:
+    def _holds_s(self, broker: str, handle: BrokerContainer, latest: ListeningPorts) -> float:
         """How many seconds a look stays valid: a broker that is up stays up while its process lives."""
         if handle.is_leaving:
             return LEAVING_S

@@ -29,13 +29,20 @@ from topologies.model.site import Site
 from topologies.model.topology import Topology
 from topologies.runtimes.capabilities import no_containers
 from topologies.runtimes.containers.broker_container import EVERYWHERE, BrokerContainer, ContainerContext
-from topologies.runtimes.containers.cleanup import BROKER_LABEL, Guard, labels, left_behind, lost_with, remove_leftovers
+from topologies.runtimes.containers.cleanup import (
+    BROKER_LABEL,
+    ContainerWatchdog,
+    labels,
+    left_behind,
+    lost_with,
+    remove_leftovers,
+)
 from topologies.runtimes.containers.engine import FAILURES, Engine, EngineTrouble, answers, explained, find
 from topologies.runtimes.containers.image import obtain, use_reaper_if_it_can_be_had
 from topologies.runtimes.containers.links import LINKS_HOST, links_in_containers
 from topologies.runtimes.contract import Progress
 from topologies.runtimes.distribution import ensure, pinned
-from topologies.runtimes.own import OwnBrokers
+from topologies.runtimes.managed import ManagedRuntime
 from topologies.runtimes.ports import choose_ports
 from topologies.runtimes.prepared import (
     CLIENT,
@@ -43,7 +50,7 @@ from topologies.runtimes.prepared import (
     SECRETS_FILE,
     Ports,
     Prepared,
-    Wishes,
+    RuntimeSettings,
     listening,
     management_of,
     secrets_of,
@@ -66,13 +73,13 @@ AGENT_FILE_INSIDE = INSIDE.root / "private" / "agent.properties"
 
 @dataclass(frozen=True)
 class ContainersPrepared(Prepared[BrokerContainer]):
-    guard: Guard
+    guard: ContainerWatchdog
 
 
 def prepare(
     topology: Topology,
     directory: RunDirectory,
-    wishes: Wishes,
+    wishes: RuntimeSettings,
     authority: Authority | None,
     asked_image: str | None,
     progress: Progress,
@@ -93,7 +100,7 @@ def prepare(
     token, private = secrets.token_hex(4), PrivateFolder.create()
     try:
         going = [private.path, *([] if wishes.keep_data else [folder.data for folder in folders.values()])]
-        guard = Guard(engine, token, stop_first=wishes.keep_data, remove=going)
+        guard = ContainerWatchdog(engine, token, stop_first=wishes.keep_data, remove=going)
         try:
             run_labels = labels(token, directory.path.name)
             network = _network(engine, f"brokerbench-{plain(directory.path.name)}-{token}", run_labels)
@@ -124,12 +131,12 @@ def plain(name: str) -> str:
 
 def _prepared(
     topology: Topology,
-    wishes: Wishes,
+    wishes: RuntimeSettings,
     authority: Authority | None,
     context: ContainerContext,
     folders: Mapping[str, BrokerFolders],
     private: PrivateFolder,
-    guard: Guard,
+    guard: ContainerWatchdog,
     toxiproxy: Path | None,
     links_log: Path,
 ) -> ContainersPrepared:
@@ -211,7 +218,7 @@ def command_inside(
 
 def _container(
     broker: AnyBroker,
-    wishes: Wishes,
+    wishes: RuntimeSettings,
     context: ContainerContext,
     folders: BrokerFolders,
     private: PrivateFolder,
@@ -261,8 +268,8 @@ def _container(
 log = logging.getLogger("brokerbench")
 
 
-class ContainerRuntime(OwnBrokers[BrokerContainer]):
-    """Brokers in containers. ``image``: upstream's if None; other options as for `OwnBrokers`."""
+class ContainerRuntime(ManagedRuntime[BrokerContainer]):
+    """Brokers in containers. ``image``: upstream's if None; other options as for `ManagedRuntime`."""
 
     name = "containers"
 

@@ -21,7 +21,7 @@ from topologies.model.topology import Topology
 from topologies.runtimes.contract import Progress, RuntimeFailed
 from topologies.runtimes.distribution import ensure, pinned
 from topologies.runtimes.java import Java, find_java
-from topologies.runtimes.own import KILL_TIMEOUT_S, STOP_TIMEOUT_S, OwnBrokers
+from topologies.runtimes.managed import KILL_TIMEOUT_S, STOP_TIMEOUT_S, ManagedRuntime
 from topologies.runtimes.ports import choose_ports
 from topologies.runtimes.prepared import (
     CLIENT,
@@ -29,7 +29,7 @@ from topologies.runtimes.prepared import (
     SECRETS_FILE,
     Prepared,
     Render,
-    Wishes,
+    RuntimeSettings,
     listening,
     management_of,
     secrets_of,
@@ -54,7 +54,7 @@ HOSTS = "hosts"
 def prepare(
     topology: Topology,
     directory: RunDirectory,
-    wishes: Wishes,
+    wishes: RuntimeSettings,
     authority: Authority | None,
     release: Release,
     progress: Progress,
@@ -161,8 +161,8 @@ def _versions(java: Java, product: str, release: Release) -> dict[str, str]:
     }
 
 
-class ProcessRuntime(OwnBrokers[BrokerProcess]):
-    """Brokers as local JVMs. ``release``: the default version if None; other options as for `OwnBrokers`."""
+class ProcessRuntime(ManagedRuntime[BrokerProcess]):
+    """Brokers as local JVMs. ``release``: the default version if None; other options as for `ManagedRuntime`."""
 
     name = "processes"
 

@@ -54,7 +54,7 @@ API = ProxyEndpoint("", "")
 """The port of Toxiproxy's API."""
 
 
-class Use(NamedTuple):
+class DoorUse(NamedTuple):
     """A link's use of a door. ``is_back``: the link's end calls the link's opener."""
 
     link: str
@@ -73,7 +73,7 @@ class PlannedProxy:
     port: int
     upstream: str
     impairment: Impairment
-    uses: tuple[Use, ...]
+    uses: tuple[DoorUse, ...]
     address: str = ""
     is_announced: bool = False
     is_shared: bool = False
@@ -123,7 +123,7 @@ def proxy_plan(
             ports[door],
             upstream[broker.name, broker.listener(link.carried_by)],
             _impairment_of(link),
-            (Use(link.name),),
+            (DoorUse(link.name),),
         )
         for link in _with_addresses(proxied_links)
         for broker in link.called(topology.brokers)
@@ -176,8 +176,8 @@ def _callers_ways(
         yield PlannedProxy(door, int(behind.rpartition(":")[2]), behind, call.impairment, uses, address, True)
 
 
-def _use(call: MemberConnection) -> Use:
-    return Use(call.link_name, call.is_back)
+def _use(call: MemberConnection) -> DoorUse:
+    return DoorUse(call.link_name, call.is_back)
 
 
 def _core(call: MemberConnection, upstream: Mapping[tuple[str, str], str]) -> str:

@@ -21,7 +21,7 @@ from topologies.runtimes import startup
 from topologies.runtimes.capabilities import Capability, why_not
 from topologies.runtimes.contract import LOG_TAIL_LINES, NotUpInTime, Progress, Runtime, RuntimeFailed
 from topologies.runtimes.ports import taken
-from topologies.runtimes.prepared import AHandle, Prepared, Render, Wishes, followers_of, render
+from topologies.runtimes.prepared import AHandle, Prepared, Render, RuntimeSettings, followers_of, render
 from topologies.runtimes.private import Authority
 from topologies.runtimes.proxies.link_proxies import LinkProxies
 
@@ -33,7 +33,7 @@ LEAST_MEMORY_MB = 64
 LEAST_FREE_BYTES = 1 << 20
 
 
-class OwnBrokers(Generic[AHandle]):
+class ManagedRuntime(Generic[AHandle]):
     """Base class of these runtimes. See topologies.runtimes.contract for the behavior of each call.
 
     ``directory`` gets ``brokers/<name>/{conf,data,log}``; the data is removed after the run unless ``keep_data``.
@@ -60,7 +60,7 @@ class OwnBrokers(Generic[AHandle]):
         if broker_memory_mb < LEAST_MEMORY_MB:
             raise ValueError(f"broker memory of {broker_memory_mb} MB: a broker needs at least {LEAST_MEMORY_MB} MB")
         self._topology, self._directory = topology, directory
-        self._wishes = Wishes(broker_memory_mb, base_port, keep_data, renderer, bind_host, disk_mb)
+        self._wishes = RuntimeSettings(broker_memory_mb, base_port, keep_data, renderer, bind_host, disk_mb)
         self._authority = (
             Authority() if any(topology.product.needs_tls(topology, broker) for broker in topology.brokers) else None
         )
@@ -277,12 +277,12 @@ class OwnBrokers(Generic[AHandle]):
 
 def proxies_of(runtime: Runtime) -> LinkProxies | None:
     """The proxies of a runtime's links; None for direct links, and for brokers that we did not start."""
-    return runtime.link_proxies if isinstance(runtime, OwnBrokers) else None
+    return runtime.link_proxies if isinstance(runtime, ManagedRuntime) else None
 
 
 def operations_of(runtime: Runtime) -> ManagedOperations:
     """The management operations on a runtime's brokers. Raises RuntimeFailed if it supports none."""
-    if isinstance(runtime, OwnBrokers):
+    if isinstance(runtime, ManagedRuntime):
         return runtime.operations
     whys = (why_not(runtime.name, needed) for needed in (Capability.OPERATES_BROKERS, Capability.MANAGES_BROKERS))
     raise RuntimeFailed(f"brokers of --runtime {runtime.name} cannot be operated: {next(filter(None, whys), '')}")

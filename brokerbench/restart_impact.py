@@ -23,7 +23,7 @@ NEW = "new-broker"
 
 
 @dataclass(frozen=True)
-class Growth:
+class RestartImpact:
     """``change``: the parameter as it would be, ``brokers=4``, or the link. The rest are names of brokers."""
 
     change: str
@@ -32,7 +32,7 @@ class Growth:
     untouched: tuple[str, ...]
 
 
-def growths(text: str) -> tuple[Growth, ...]:
+def growths(text: str) -> tuple[RestartImpact, ...]:
     """One for each parameter that has more brokers at its next value; if none has, one for an additional link.
 
     ``text`` names an entry of the catalogue or a file.
@@ -62,13 +62,13 @@ def restarts(text: str) -> str:
     return "; ".join(f"{growth.change}: {names}" for growth, names in zip(ways, names_by_growth, strict=True))
 
 
-def _restarted(growth: Growth) -> str:
+def _restarted(growth: RestartImpact) -> str:
     if growth.untouched or len(growth.restarted) < 2:
         return ", ".join(growth.restarted) or "none"
     return f"all {len(growth.restarted)}"
 
 
-def joined(now: Topology) -> Growth:
+def joined(now: Topology) -> RestartImpact:
     """Return the growth by one broker. Its link copies an existing one, and the broker copies that link's far end."""
     entry = now.groups[0].enter_at[0] if now.groups else now.brokers[0]
     entry = now.broker(entry.active)
@@ -83,11 +83,11 @@ def joined(now: Topology) -> Growth:
     return compared(change, now, grown)
 
 
-def compared(change: str, now: Topology, grown: Topology) -> Growth:
+def compared(change: str, now: Topology, grown: Topology) -> RestartImpact:
     """The change of each broker from one topology to the other."""
     before, after = _configurations(now), _configurations(grown)
     staying = [name for name in before if name in after]
-    return Growth(
+    return RestartImpact(
         change,
         added=tuple(name for name in after if name not in before),
         restarted=tuple(name for name in staying if before[name] != after[name]),
@@ -95,7 +95,7 @@ def compared(change: str, now: Topology, grown: Topology) -> Growth:
     )
 
 
-def _counted(text: str) -> Iterator[Growth]:
+def _counted(text: str) -> Iterator[RestartImpact]:
     name, now, parameters = entry_call(text).name, build(text), arguments(text)
     for parameter, value in parameters.items():
         if type(value) is not int:

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given, settings
 
-from brokerbench.growth import NEW, Growth, compared, growths, joined, restarts
+from brokerbench.restart_impact import NEW, RestartImpact, compared, growths, joined, restarts
 from tests.topologies.artemis_samples import clusters_and_connections
 from tests.topologies.samples import topologies
 from topologies.artemis.broker import ArtemisBroker
@@ -16,13 +16,13 @@ from topologies.model.topology import Topology
 
 
 def test_a_mesh_reconfigures_every_broker_that_opens_a_link_to_the_new_one() -> None:
-    assert growths("mesh") == (Growth("brokers=4", ("broker-4",), ("broker-1", "broker-2", "broker-3"), ()),)
+    assert growths("mesh") == (RestartImpact("brokers=4", ("broker-4",), ("broker-1", "broker-2", "broker-3"), ()),)
 
 
 def test_a_concentrators_edge_grows_without_a_restart_and_its_centre_does_not() -> None:
     edges, centres = growths("concentrator(edges=2)")
-    assert edges == Growth("edges=3", ("edge-3",), (), ("centre-1", "centre-2", "edge-1", "edge-2"))
-    assert centres == Growth("centres=3", ("centre-3",), ("edge-1", "edge-2"), ("centre-1", "centre-2"))
+    assert edges == RestartImpact("edges=3", ("edge-3",), (), ("centre-1", "centre-2", "edge-1", "edge-2"))
+    assert centres == RestartImpact("centres=3", ("centre-3",), ("edge-1", "edge-2"), ("centre-1", "centre-2"))
 
 
 @pytest.mark.parametrize(
@@ -52,14 +52,18 @@ def test_a_parameter_that_adds_no_broker_is_no_growth() -> None:
 
 def test_what_counts_no_brokers_gets_one_at_a_link_like_the_one_that_is_there() -> None:
     assert growths("source-and-sink") == (
-        Growth("one additional link, from source to new-broker, like source-to-sink", (NEW,), ("source",), ("sink",)),
+        RestartImpact(
+            "one additional link, from source to new-broker, like source-to-sink", (NEW,), ("source",), ("sink",)
+        ),
     )
     (growth,) = growths("receivers")
     assert (growth.restarted, growth.untouched) == ((), ("sink", "source"))
 
 
 def test_who_has_no_link_yet_is_joined_by_the_new_broker() -> None:
-    assert growths("single") == (Growth("one additional link, from new-broker to broker-1", (NEW,), (), ("broker-1",)),)
+    assert growths("single") == (
+        RestartImpact("one additional link, from new-broker to broker-1", (NEW,), (), ("broker-1",)),
+    )
     (growth,) = growths("live-backup")
     assert growth.restarted == ("broker-1", "broker-1-backup")  # a cluster's members all know each other
 

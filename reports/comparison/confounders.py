@@ -66,7 +66,7 @@ def shape_of(name: str, run: RunInfo) -> Shape:
     return Shape(name, len(run.brokers), standbys, run.pairs_by_links, *enter_at)
 
 
-def differences_beside(field: str, shapes: Sequence[Shape], cores: int, nearest: str = "") -> tuple[str, ...]:
+def confounding_differences(field: str, shapes: Sequence[Shape], cores: int, nearest: str = "") -> tuple[str, ...]:
     """Return a sentence for each difference in brokers, links and entry points, and one for the equal ones.
 
     The result is empty if arms of the same topology are equal. ``field``: the condition in which the arms differ.
@@ -100,7 +100,7 @@ def differences_beside(field: str, shapes: Sequence[Shape], cores: int, nearest:
     return tuple(sentences)
 
 
-def beside(comparisons: Sequence[Comparison]) -> tuple[str, ...]:
+def confounder_lines(comparisons: Sequence[Comparison]) -> tuple[str, ...]:
     """The sentences of all scenarios of a page, each once."""
     sentences_by_scenario = [_of_one(comparison) for comparison in comparisons]
     if len(set(sentences_by_scenario)) == 1:
@@ -116,7 +116,7 @@ def _of_one(comparison: Comparison) -> tuple[str, ...]:
     arms, field = comparison.design.arms, comparison.design.field
     shapes = [shape_of(arm.name, arm.runs[0].info) for arm in arms]
     cores = shared_cores(run.info for arm in arms for run in arm.runs)
-    return differences_beside(field, shapes, cores, comparison.nearest)
+    return confounding_differences(field, shapes, cores, comparison.nearest)
 
 
 def shared_cores(runs: Iterable[RunInfo]) -> int:

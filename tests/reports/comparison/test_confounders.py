@@ -10,8 +10,8 @@ from click.testing import CliRunner
 from brokerbench.cli import main
 from brokerbench.compare.equal_arms import nearest_equal
 from records.run import BrokerInfo, GroupInfo, RunInfo, UserInfo
-from reports.comparison.beside import Shape, beside, differences_beside, shape_of
-from reports.comparison.build import Wanted, compared, render
+from reports.comparison.build import ComparisonInput, compared, render
+from reports.comparison.confounders import Shape, confounder_lines, confounding_differences, shape_of
 from reports.comparison.forms import document, markdown
 from reports.parts.formats import plain
 from tests.reports.comparison.planted import Planted, write_planted
@@ -27,7 +27,7 @@ NEAREST = "The nearest arms that are equal in brokers: …"
 
 def test_arms_of_different_sizes_are_reported() -> None:
     """The report has the cores that the brokers share, and the entry with as many brokers."""
-    assert differences_beside("topology", [MESH, HUB], 2, NEAREST) == (
+    assert confounding_differences("topology", [MESH, HUB], 2, NEAREST) == (
         "Brokers on the same 2 cores: mesh: 3; hub-and-spoke: 5. Each additional broker takes time on these cores.",
         "Links that a message crosses: mesh: 0 or 1, on average 0.67; hub-and-spoke: 2. Each link adds a hop.",
         "Where clients enter: mesh: producers and consumers at the same 3 brokers; hub-and-spoke: producers at 3 "
@@ -37,23 +37,23 @@ def test_arms_of_different_sizes_are_reported() -> None:
 
 
 def test_arms_that_are_equal_in_brokers_say_so_and_where_links_still_differ() -> None:
-    links, entries, equal = differences_beside("topology", [MESH_OF_5, HUB], 2, NEAREST)
+    links, entries, equal = confounding_differences("topology", [MESH_OF_5, HUB], 2, NEAREST)
     assert links.startswith("Links that a message crosses: mesh(brokers=5): 0 or 1, on average 0.80; hub-and-spoke: 2.")
     assert entries.startswith("Where clients enter: ")
     assert equal == "Equal: brokers on the same 2 cores (5 each)."
 
 
 def test_topologies_that_differ_in_a_setting_only_are_equal_in_all_three() -> None:
-    (equal,) = differences_beside("topology", [MESH, replace(MESH, name="mesh(conduit=False)")], 2)
+    (equal,) = confounding_differences("topology", [MESH, replace(MESH, name="mesh(conduit=False)")], 2)
     assert equal == (
         "None of these differ: brokers on the same 2 cores (3 each), links that a message crosses (0 or 1, on "
         "average 0.67) and where clients enter (producers and consumers at the same 3 brokers)."
     )
-    assert differences_beside("protocol", [replace(MESH, name="stomp"), replace(MESH, name="amqp")], 2) == ()
+    assert confounding_differences("protocol", [replace(MESH, name="stomp"), replace(MESH, name="amqp")], 2) == ()
 
 
 def test_on_machines_of_their_own_more_brokers_cost_no_shared_cores() -> None:
-    brokers = differences_beside("topology", [MESH, HUB], 0)[0]
+    brokers = confounding_differences("topology", [MESH, HUB], 0)[0]
     assert brokers == "Brokers: mesh: 3; hub-and-spoke: 5."
 
 
@@ -76,7 +76,7 @@ def test_the_links_that_messages_cross_are_told_with_their_mean_over_all_pairs(
 def test_brokers_that_stand_by_are_told() -> None:
     pairs = Shape("pairs", 6, 3, (3, 6), THREE, THREE)
     single_pair = Shape("one", 2, 1, (1,), frozenset("a"), frozenset("ab"))
-    sentences = differences_beside("topology", [pairs, single_pair], 0)
+    sentences = confounding_differences("topology", [pairs, single_pair], 0)
     assert sentences[0] == "Brokers: pairs: 6, including 3 standbys; one: 2, including 1 standby."
     assert "one: producers at 1 broker, consumers at 2 brokers, both at 1 of them" in sentences[2]
 
@@ -107,8 +107,8 @@ def unequal(tmp_path: Path) -> list[Path]:
 
 
 def test_it_stands_below_the_answer_of_page_markdown_json_and_terminal(unequal: list[Path], tmp_path: Path) -> None:
-    comparisons = compared(Wanted(tuple(unequal), (), 5.0, False, nearest_equal=nearest_equal))
-    sentences = beside(comparisons)
+    comparisons = compared(ComparisonInput(tuple(unequal), (), 5.0, False, nearest_equal=nearest_equal))
+    sentences = confounder_lines(comparisons)
     assert sentences[0].startswith("Brokers on the same 2 cores: mesh: 3; hub-and-spoke: 5.")
     assert sentences[-1] == (
         "The nearest arms that are equal in brokers, 5 each: --topologies 'mesh(brokers=5),hub-and-spoke'. Links that "
