@@ -20,6 +20,7 @@ from records.parts import GROUPS_KEY, PARTED, PARTS_KEY, part_of, parts_for
 from records.rundir import RunDirectory
 from records.schemas import EVENT_TABLES, UNSEALED_VERSION
 from records.seal import (
+    NOT_PARQUET,
     ChangedGroup,
     FileCheck,
     NotAsSealed,
@@ -87,7 +88,7 @@ def require_events(directory: RunDirectory) -> None:
 def _may_have_rows(path: Path) -> bool:
     try:
         return bool(pq.read_metadata(path).num_rows)
-    except (pa.ArrowException, OSError):
+    except NOT_PARQUET:
         return True
 
 
@@ -192,7 +193,7 @@ def _why_not_in_seal(directory: RunDirectory, origin: Origin, listed: Mapping[st
         )
     try:
         as_sealed = sealed_file(directory.events_path / name) == listed[name]
-    except (pa.ArrowException, OSError, NotAsSealed):
+    except (*NOT_PARQUET, NotAsSealed):
         as_sealed = False
     return "" if as_sealed else f"{where}: kept, as events/{name} is not as it was sealed: {RESTORE}"
 
@@ -331,7 +332,7 @@ def require_readable(directory: RunDirectory) -> None:
         for path in parquet_files(directory, table):
             try:
                 pq.read_table(path)
-            except (pa.ArrowException, OSError) as error:
+            except NOT_PARQUET as error:
                 raise _not_readable(path, error) from None
 
 
@@ -357,7 +358,7 @@ def _metadata(path: Path, schema: pa.Schema, has_seal: bool) -> pq.FileMetaData:
     try:
         metadata = pq.read_metadata(path)
         file_schema = metadata.schema.to_arrow_schema()
-    except (pa.ArrowException, OSError) as error:
+    except NOT_PARQUET as error:
         raise _not_readable(path, error) from None
     check_schema(file_schema, schema, path, None if has_seal else UNSEALED_VERSION)
     return metadata

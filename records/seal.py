@@ -32,6 +32,8 @@ GROUP_DIGESTS_KEY = b"brokerbench.sha256_of_row_group"
 """Key in a sealed file: the SHA-256 of the bytes of each row group, separated by spaces."""
 MAGIC = b"PAR1"
 NAMED_AT_MOST = 10  # files of one run that are named in problems
+NOT_PARQUET = (pa.ArrowException, OSError, UnicodeDecodeError)
+"""Errors of a file that PyArrow cannot read. It raises UnicodeDecodeError for damaged column names."""
 
 
 @dataclass(frozen=True)
@@ -253,7 +255,7 @@ def _why_not_own(directory: RunDirectory, name: str, run_id: str) -> str:
         with path.open("rb") as file:
             read_footer(file)
         schema = pq.read_schema(path)
-    except (pa.ArrowException, OSError, NotAsSealed) as error:
+    except (*NOT_PARQUET, NotAsSealed) as error:
         return str(error) if isinstance(error, NotAsSealed) else f"is not readable as Parquet ({_in_a_line(error)})"
     metadata = {key: value.decode(errors="replace") for key, value in (schema.metadata or {}).items()}
     expected = {

@@ -217,6 +217,14 @@ def test_changed_bytes_of_rows_are_named(run: RunDirectory, table: str, process:
     )
 
 
+def test_a_damaged_column_name_is_named(run: RunDirectory) -> None:
+    """PyArrow raises UnicodeDecodeError for it, even in a file without rows."""
+    path = run.events("connections") / "no-events.parquet"
+    content = path.read_bytes()
+    path.write_bytes(content.replace(b"client", b"\xe7lient"))
+    assert reasons(run)[0].startswith("events/connections/no-events.parquet: is not readable as Parquet ('utf-8' codec")
+
+
 def test_a_removed_seal_is_named(run: RunDirectory) -> None:
     run.seal_path.unlink()
     assert reasons(run) == [f"events/seal.json: missing, so nothing shows that the events are complete: {RESTORE}"]
