@@ -4,7 +4,6 @@ A locustfile imports everything it needs from this package: ``from brokerbench i
 docs/api.md lists the names. They are loaded when the first of them is used (PEP 562).
 """
 
-from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +16,9 @@ API = "brokerbench.api"
 def __getattr__(name: str) -> Any:
     if name.startswith("__") or find_spec(f"{__name__}.{name}"):  # Python asks for a module before it imports it
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    api = import_module(API)
+    from brokerbench.shadowing import imported
+
+    api = imported(API)
     if name not in api.__all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}{_nearest(name, api.__all__)}", name=name)
     return getattr(api, name)

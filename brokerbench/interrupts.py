@@ -3,6 +3,7 @@
 Signals that end a program become one KeyboardInterrupt. A command that must not outlive this process gets it too.
 """
 
+import os
 import signal
 import subprocess
 import sys
@@ -16,6 +17,8 @@ from topologies.runtimes.processes import guard
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 TEAR_DOWN_S = 60.0
+LEFT_OUT = ("LOCUST_SKIP_MONKEY_PATCH", "PYTHONINSPECT")
+"""Variables with which Locust makes no run."""
 
 
 @contextmanager
@@ -55,11 +58,12 @@ def run_guarded(
     """Return the exit status. ``output``: destination of its standard output and error; None: inherit ours.
 
     Processes that it leaves behind are killed when it ends. A KeyboardInterrupt is passed on as SIGTERM, and raised
-    again once the command has ended. ``remove``: folders that are deleted if this process is killed.
+    again once the command has ended. ``env``: None: ours. ``remove``: folders that are deleted if this process is
+    killed.
     """
     child = subprocess.Popen(
         guard.command_line(command, remove=remove),
-        env=None if env is None else dict(env),
+        env={name: value for name, value in (env or os.environ).items() if name not in LEFT_OUT},
         stdin=subprocess.DEVNULL,
         stdout=output,
         stderr=None if output is None else subprocess.STDOUT,

@@ -14,7 +14,9 @@ Start and Stop buttons call this module (`harness.web`).
 import atexit
 import json
 import logging
+import os
 import signal
+import sys
 from argparse import Namespace
 from collections.abc import Mapping
 from dataclasses import replace
@@ -22,6 +24,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import gevent
+from gevent import monkey
 from gevent.event import Event
 from gevent.pywsgi import WSGIServer
 from locust import events
@@ -85,6 +88,29 @@ def run(scenario: Scenario, *, reroute: Reroute | None = None) -> None:
     events.init.add_listener(lifecycle.on_init)
 
 
+def _require_plain_start() -> None:
+    """End the process at once if a variable changes Locust or Python so that a run could not work or end properly."""
+    if sys.flags.inspect:
+        problem = "PYTHONINSPECT (or python -i): Python would replace the exit status of the run; leave it out"
+    elif not monkey.is_module_patched("socket"):
+        problem = "LOCUST_SKIP_MONKEY_PATCH: without gevent's patches, clients would wait for each other; unset it"
+    elif not (problem := _resolver_problem()):
+        return
+    log.error("%s", problem)
+    logging.shutdown()
+    os._exit(CANNOT_RUN)  # with PYTHONINSPECT, SystemExit does not end Python
+
+
+def _resolver_problem() -> str:
+    """Return why gevent cannot resolve names, as by a wrong GEVENT_RESOLVER; '' if it can."""
+    try:
+        gevent.get_hub().resolver  # noqa: B018 - imports the resolver
+    except Exception as error:
+        name = os.environ.get("GEVENT_RESOLVER", "")
+        return f"GEVENT_RESOLVER={name}: gevent cannot use it ({' '.join(str(error).split())}); unset it"
+    return ""
+
+
 class Lifecycle:
     """One Locust process: its options, its signals and its current controller."""
 
@@ -119,6 +145,7 @@ class Lifecycle:
 
     def on_init(self, environment: Any, runner: Any, **_: Any) -> None:
         self._environment = environment
+        _require_plain_start()
         report_exits(environment)
         if isinstance(runner, WorkerRunner):
             distributed.WorkerDuty(environment, runner).register()

@@ -7,6 +7,7 @@ import math
 import os
 import platform
 import resource
+import shutil
 import socket
 import subprocess
 import tempfile
@@ -24,6 +25,9 @@ CPU_LIMIT, MEMORY_LIMIT = Path("/sys/fs/cgroup/cpu.max"), Path("/sys/fs/cgroup/m
 LEAST_OPEN_FILES = 512
 """The JVM of the analysis and the JVM of a broker each have 200 to 300 files open."""
 FILES_BESIDE_CLIENTS = 256
+MIB = 1 << 20
+LARGEST_FILE_MIB, LEAST_FREE_MIB = 64, 32
+"""Sizes for a small run: its largest file, which is a broker's journal, and what it stores in all."""
 LOCALHOST = "localhost"
 
 
@@ -91,6 +95,32 @@ def why_no_temporary_files() -> str:
     except OSError as error:
         return f"temporary files: cannot be written ({error}); free some space, or set TMPDIR to another folder"
     return ""
+
+
+def why_too_small_files() -> str:
+    """Return why this process may not write files as large as those of a run; '' if it may."""
+    most_bytes = resource.getrlimit(resource.RLIMIT_FSIZE)[0]
+    if most_bytes == resource.RLIM_INFINITY or most_bytes >= LARGEST_FILE_MIB * MIB:
+        return ""
+    return (
+        f"file size: a process may write files of at most {most_bytes / MIB:.3g} MiB here (ulimit -f), but a run needs "
+        f"{LARGEST_FILE_MIB}; raise the limit, for example with ulimit -f unlimited in a new shell"
+    )
+
+
+def why_full(folder: Path) -> str:
+    """Return why a run has no room on the disk of ``folder``, which may not exist yet; '' if it has room."""
+    existing = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
+    try:
+        free_bytes = shutil.disk_usage(existing).free
+    except OSError:
+        return ""  # for another reason, which the run's folder meets too
+    if free_bytes >= LEAST_FREE_MIB * MIB:
+        return ""
+    return (
+        f"--runs {folder}: {free_bytes / MIB:.3g} MiB are free on its disk, but a run needs at least {LEAST_FREE_MIB}; "
+        "free some space, or choose another folder"
+    )
 
 
 def _processor() -> str:

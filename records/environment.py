@@ -24,6 +24,10 @@ LOCALE = {"LC_ALL": "C.UTF-8"}
 file with a non-ASCII name."""
 
 
+SYSTEM_PATH = ("/usr/local/bin", "/usr/bin", "/bin")
+"""Searched after the user's PATH: Spark starts by a bash script that needs a few programs of the system."""
+
+
 def for_java(inherited: Mapping[str, str]) -> dict[str, str]:
     """Return the environment of a JVM: no options from variables, and a locale that every JVM supports."""
     return {name: value for name, value in inherited.items() if name not in JAVA} | LOCALE
@@ -40,7 +44,9 @@ def for_job(inherited: Mapping[str, str], *, local: bool) -> dict[str, str]:
     if local and not _holds_brokerbench(job.get("PYTHONPATH", "")):
         job.pop("PYTHONPATH", None)
     job = {name: value for name, value in job.items() if not name.startswith(POLARS)}
-    settings = {"PYTHONSAFEPATH": "1", "PYTHONUTF8": "1", "PYTHONIOENCODING": "utf-8"}
+    folders = [folder for folder in job.get("PATH", "").split(os.pathsep) if folder]
+    path = os.pathsep.join(dict.fromkeys((*folders, *SYSTEM_PATH)))
+    settings = {"PYTHONSAFEPATH": "1", "PYTHONUTF8": "1", "PYTHONIOENCODING": "utf-8", "PATH": path}
     return (without_spark(job) if local else job) | settings
 
 

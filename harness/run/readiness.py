@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 from importlib.util import find_spec
+from pathlib import Path
 
-from harness.machine import why_no_names, why_no_temporary_files, why_too_few_files
+from harness.machine import why_full, why_no_names, why_no_temporary_files, why_too_few_files, why_too_small_files
 from harness.options.plan import Plan
 from records.errors import refuse_first
 from topologies.runtimes import java
@@ -14,11 +15,13 @@ PACKAGES = {"pyspark": "analysis", "polars": "analysis", "matplotlib": "report",
 
 def require_ready(plan: Plan) -> None:
     """Raise UserError with the first missing requirement and the next step. Takes less than a second."""
-    refuse_first(_missing(sum(plan.counts.values()), needs_analysis=not plan.options.analyse_later))
+    options = plan.options
+    refuse_first(_missing(sum(plan.counts.values()), options.runs, needs_analysis=not options.analyse_later))
 
 
-def _missing(clients: int, *, needs_analysis: bool) -> Iterator[str]:
-    yield from filter(None, (why_too_few_files(clients), why_no_names(), why_no_temporary_files()))
+def _missing(clients: int, runs: Path, *, needs_analysis: bool) -> Iterator[str]:
+    of_machine = (why_too_few_files(clients), why_too_small_files(), why_no_names(), why_no_temporary_files())
+    yield from filter(None, (*of_machine, why_full(runs)))
     if not needs_analysis:
         return
     for package, part in PACKAGES.items():

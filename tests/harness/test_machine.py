@@ -2,6 +2,7 @@
 
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -79,3 +80,32 @@ def test_missing_names_and_temporary_files_are_named(tmp_path: Path, monkeypatch
     assert machine.why_no_names().startswith("names: no-such-host.invalid cannot be resolved (")
     monkeypatch.setattr(machine.tempfile, "tempdir", str(tmp_path / "missing"))
     assert machine.why_no_temporary_files().startswith("temporary files: cannot be written (")
+
+
+def test_a_limit_of_file_size_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(machine.resource, "getrlimit", lambda _: (51_200, machine.resource.RLIM_INFINITY))
+    assert machine.why_too_small_files() == (
+        "file size: a process may write files of at most 0.0488 MiB here (ulimit -f), but a run needs 64; raise the "
+        "limit, for example with ulimit -f unlimited in a new shell"
+    )
+    for enough in (64 << 20, machine.resource.RLIM_INFINITY):
+        monkeypatch.setattr(machine.resource, "getrlimit", lambda _, enough=enough: (enough, enough))
+        assert machine.why_too_small_files() == ""
+
+
+def test_a_full_disk_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also if the folder of the runs does not exist yet."""
+    runs = tmp_path / "new" / "runs"
+    assert machine.why_full(runs) == ""
+    asked: list[Path] = []
+
+    def usage(folder: Path) -> SimpleNamespace:
+        asked.append(folder)
+        return SimpleNamespace(free=1 << 20)
+
+    monkeypatch.setattr(machine.shutil, "disk_usage", usage)
+    assert machine.why_full(runs) == (
+        f"--runs {runs}: 1 MiB are free on its disk, but a run needs at least 32; free some space, or choose another "
+        "folder"
+    )
+    assert asked == [tmp_path]

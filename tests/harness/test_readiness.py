@@ -1,5 +1,6 @@
 """Checks that a run looks for everything that its end needs before the load begins."""
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -12,7 +13,8 @@ from topologies.runtimes.java import NoJava
 
 
 def plan(*, analyse_later: bool = False) -> Plan:
-    return cast(Plan, SimpleNamespace(counts={"P": 8, "C": 4}, options=SimpleNamespace(analyse_later=analyse_later)))
+    options = SimpleNamespace(analyse_later=analyse_later, runs=Path("runs"))
+    return cast(Plan, SimpleNamespace(counts={"P": 8, "C": 4}, options=options))
 
 
 @pytest.fixture(autouse=True)
@@ -42,7 +44,9 @@ def test_a_missing_java_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     readiness.require_ready(plan(analyse_later=True))
 
 
-@pytest.mark.parametrize("check", ["why_too_few_files", "why_no_names", "why_no_temporary_files"])
+@pytest.mark.parametrize(
+    "check", ["why_too_few_files", "why_too_small_files", "why_no_names", "why_no_temporary_files", "why_full"]
+)
 def test_what_the_machine_lacks_comes_first(check: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(readiness, check, lambda *_: "this is missing; do that")
     with pytest.raises(UserError, match=r"^this is missing; do that$"):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.locust_run import REPOSITORY, LocustRun, Outcome
+from tests.support.locust_run import REPOSITORY, LocustRun, Outcome, as_a_user_has_it
 
 MEMORY = ("--topology", "single", "--protocol", "memory", "--warm-up", "1", "-t", "3s")
 VARIABLES = {
@@ -22,6 +22,7 @@ VARIABLES = {
     "HADOOP_CONF_DIR": "conf",
     "PYTHONIOENCODING": "ascii",
     "PYTHONOPTIMIZE": "2",
+    "PATH": "/nonexistent",
     "LC_ALL": "C",
 }
 EXECUTED = "open('executed', 'w')\n"
@@ -62,16 +63,53 @@ def test_no_file_or_variable_changes_a_run(tmp_path: Path) -> None:
     assert not (tmp_path / "executed").exists()
 
 
-@pytest.mark.parametrize("name", ["records.py", "stomp.py", "topologies/__init__.py"])
-def test_a_file_that_shadows_a_package_is_named(tmp_path: Path, name: str) -> None:
-    write(tmp_path, {name: "x = 1\n"})
-    outcome = run_of_own_file(tmp_path, *MEMORY, "--dry-run")
-    assert outcome.status == 2
-    lines = outcome.output.strip().splitlines()
-    assert lines == [
-        f"brokerbench: {tmp_path / name}: Python imports this file instead of a package of the same name that a run "
-        "needs; rename it, or move it out of the locustfile's folder and the current folder"
+def assert_names_file(outcome: Outcome, file: Path) -> None:
+    """One sentence, and no stack trace of Python."""
+    assert outcome.status == 2, outcome.output
+    assert outcome.output.strip().splitlines() == [
+        f"brokerbench: {file}: Python imports this file instead of a module of the same name that a run needs; rename "
+        "it, or move it out of the current folder, the locustfile's folder and PYTHONPATH"
     ]
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["records.py", "stomp.py", "topologies/__init__.py", "drivers/__init__.py", "statistics.py", "xml/__init__.py"],
+)
+def test_a_file_that_shadows_a_module_is_named(tmp_path: Path, name: str) -> None:
+    """A package of ours, a library or a module of Python itself."""
+    write(tmp_path, {name: "x = 1\n"})
+    assert_names_file(run_of_own_file(tmp_path, *MEMORY, "--dry-run"), tmp_path / name)
+
+
+@pytest.mark.parametrize("name", ["records.py", "statistics.py"])
+def test_a_file_in_pythonpath_is_named_too(tmp_path: Path, name: str) -> None:
+    write(tmp_path, {f"lib/{name}": "raise KeyError('of the user')\n"})
+    outcome = run_of_own_file(tmp_path, *MEMORY, "--dry-run", env={"PYTHONPATH": str(tmp_path / "lib")})
+    assert_names_file(outcome, tmp_path / "lib" / name)
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "sentence"),
+    [
+        (
+            "PYTHONINSPECT",
+            "1",
+            "PYTHONINSPECT (or python -i): Python would replace the exit status of the run; leave it out",
+        ),
+        (
+            "LOCUST_SKIP_MONKEY_PATCH",
+            "1",
+            "LOCUST_SKIP_MONKEY_PATCH: without gevent's patches, clients would wait for each other; unset it",
+        ),
+        ("GEVENT_RESOLVER", "nonsense", "GEVENT_RESOLVER=nonsense: gevent cannot use it (Cannot import 'nonsense'. "),
+    ],
+)
+def test_a_variable_that_breaks_every_run_is_rejected(tmp_path: Path, variable: str, value: str, sentence: str) -> None:
+    outcome = run_of_own_file(tmp_path, *MEMORY, env={variable: value})
+    assert outcome.status == 2, outcome.output
+    assert f"brokerbench: {sentence}" in outcome.output.strip().splitlines()[-1]
+    assert not (tmp_path / "runs").exists()
 
 
 @pytest.mark.spark
@@ -89,7 +127,8 @@ def test_too_few_open_files_end_a_run_at_once(tmp_path: Path) -> None:
     """Not after its load: a JVM that cannot open its files fails with errors that name something else."""
     run = ["-m", "locust", "-f", "scenarios/steady.py", "--headless", "--runtime", "memory", *MEMORY]
     limited = ["sh", "-c", 'ulimit -n 256 && exec "$0" "$@"', sys.executable, *run, "--runs", str(tmp_path / "runs")]
-    ended = subprocess.run(limited, cwd=REPOSITORY, capture_output=True, text=True, timeout=120, check=False)
+    shell = {"cwd": REPOSITORY, "env": as_a_user_has_it(), "capture_output": True, "text": True, "timeout": 120}
+    ended = subprocess.run(limited, **shell, check=False)
     assert ended.returncode == 2, ended.stderr
     assert "Failed:  open files: a process may open at most 256 here (ulimit -Hn), but a run with " in ended.stdout
     assert not (tmp_path / "runs").exists()

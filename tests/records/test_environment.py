@@ -26,12 +26,26 @@ def test_java_always_has_the_same_locale(locale: str) -> None:
 
 def test_a_local_job_ignores_spark_variables() -> None:
     job = for_job({**OWN, **CLUSTER}, local=True)
-    assert job.items() >= {name: value for name, value in OWN.items() if name != "PYTHONPATH"}.items()
+    assert job.items() >= {name: value for name, value in OWN.items() if name not in ("PATH", "PYTHONPATH")}.items()
     assert not {*CLUSTER} & {*job}
 
 
 def test_a_job_on_a_cluster_keeps_spark_variables() -> None:
-    assert for_job({**OWN, **CLUSTER}, local=False).items() >= {**OWN, **CLUSTER}.items()
+    job = for_job({**OWN, **CLUSTER}, local=False)
+    assert {**job, "PATH": OWN["PATH"]}.items() >= {**OWN, **CLUSTER}.items()
+
+
+@pytest.mark.parametrize(
+    ("path", "searched"),
+    [
+        (None, "/usr/local/bin:/usr/bin:/bin"),
+        ("/nonexistent", "/nonexistent:/usr/local/bin:/usr/bin:/bin"),
+        ("/opt/x:/usr/bin", "/opt/x:/usr/bin:/usr/local/bin:/bin"),
+    ],
+)
+def test_a_job_finds_bash(path: str | None, searched: str) -> None:
+    """Spark starts by a bash script. The user's folders stay first."""
+    assert for_job({} if path is None else {"PATH": path}, local=True)["PATH"] == searched
 
 
 def test_a_job_imports_nothing_from_the_current_folder() -> None:
