@@ -29,7 +29,7 @@ class MirrorAtKill(TypedDict):
     lag_s: Annotated[Positive | None, in_s("Upper limit of the age of the oldest of them. Null: not known.")]
 
 
-class Mirror(TypedDict):
+class MirrorResult(TypedDict):
     """How far Artemis mirrors lagged behind during the load and after it, sampled once per second."""
 
     lag_messages: Annotated[

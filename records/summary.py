@@ -24,7 +24,7 @@ from records.figures import (
 from records.latency import MEASURES, Lag, Latency, LatencyByLabel, Regions, Timing
 from records.load import Blocked, Limit, OfferedRate, StepResult, Throughput, WarmUpResult
 from records.messages import KINDS, Destinations, KindCounts, LeftBehind, Messages
-from records.network import Mirror
+from records.network import MirrorResult
 
 SUMMARY_VERSION = 3
 
@@ -102,7 +102,7 @@ class Summary(TypedDict):
     consumers: Consumers
     destinations: Destinations
     regions: Annotated[Regions, figure(needs=REGIONS)]
-    mirror: Annotated[Mirror, figure(needs=MIRROR)]
+    mirror: Annotated[MirrorResult, figure(needs=MIRROR)]
     kinds: Annotated[dict[str, KindCounts], figure("Messages by kind. Only kinds that the run had.", keys=KINDS)]
     unplanned: Annotated[list[Unplanned], means("Outages that no fault of the run was meant to cause.")]
     refused: Annotated[

@@ -55,7 +55,7 @@ class OfAQueue(DurabilityConsumer):
     stays = (Stay(until_s=1), Stay(from_s=12))
 
 
-class QueueConsumer(OfAQueue):
+class DurabilityQueueConsumer(OfAQueue):
     destination = "queue://durability.queue"
 
 
@@ -67,7 +67,7 @@ class LargeConsumer(OfAQueue):
     destination = "queue://durability.large"
 
 
-class DurableSubscriber(DurabilityConsumer):
+class DurabilitySubscriber(DurabilityConsumer):
     destination, durable_subscription = "topic://durability.topic", True
     work_ms, prefetch = "exponential(95)", 1  # on average barely 10 messages per second
 
@@ -79,10 +79,10 @@ run(
             TransactionProducer,
             LargeProducer,
             TopicProducer,
-            QueueConsumer,
+            DurabilityQueueConsumer,
             TransactionConsumer,
             LargeConsumer,
-            DurableSubscriber,
+            DurabilitySubscriber,
         ),
         default_topology="single",
         load=Hold(for_s=16),

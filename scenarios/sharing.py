@@ -23,14 +23,14 @@ class SharingProducer(ProducerUser):
     fixed_count = 2
 
 
-class NearConsumer(ConsumerUser):
+class SharingNearConsumer(ConsumerUser):
     group = "consumers"
     destination = "queue://sharing"
     stays = (Stay(place=0),)
     fixed_count = 1
 
 
-class FarConsumer(ConsumerUser):
+class SharingFarConsumer(ConsumerUser):
     group = "consumers"
     destination = "queue://sharing"
     stays = (Stay(place=1),)
@@ -39,7 +39,7 @@ class FarConsumer(ConsumerUser):
 
 run(
     Scenario(
-        users=(SharingProducer, NearConsumer, FarConsumer),
+        users=(SharingProducer, SharingNearConsumer, SharingFarConsumer),
         default_topology="source-and-sink(consumers_at_both=True)",
         load=Hold(for_s=30),
         checks=(no_acked_send_lost(), none_stranded()),

@@ -23,7 +23,7 @@ class ThrottleProducer(ProducerUser):
     fixed_count = 2
 
 
-class NearConsumer(ConsumerUser):
+class ThrottleNearConsumer(ConsumerUser):
     group = "consumers"
     destination = "queue://throttle"
     stays = (Stay(place=0),)
@@ -31,7 +31,7 @@ class NearConsumer(ConsumerUser):
     fixed_count = 1
 
 
-class FarConsumer(ConsumerUser):
+class ThrottleFarConsumer(ConsumerUser):
     group = "consumers"
     destination = "queue://throttle"
     stays = (Stay(place=1),)
@@ -40,7 +40,7 @@ class FarConsumer(ConsumerUser):
 
 run(
     Scenario(
-        users=(ThrottleProducer, NearConsumer, FarConsumer),
+        users=(ThrottleProducer, ThrottleNearConsumer, ThrottleFarConsumer),
         default_topology="source-and-sink(consumers_at_both=True, rate_limit=10)",
         load=Hold(for_s=30),
         checks=(no_acked_send_lost(), none_stranded()),

@@ -31,7 +31,7 @@ class FarProducer(ProducerUser):
     fixed_count = 4
 
 
-class NearConsumer(ConsumerUser):
+class WanNearConsumer(ConsumerUser):
     """Connects to the first broker in the producers' group."""
 
     group = "producers"
@@ -40,7 +40,7 @@ class NearConsumer(ConsumerUser):
     fixed_count = 2
 
 
-class FarConsumer(ConsumerUser):
+class WanFarConsumer(ConsumerUser):
     """Connects to the fourth broker in its group, counting round: in `cross-region-mesh`, it is in the other region."""
 
     group = "consumers"
@@ -51,7 +51,7 @@ class FarConsumer(ConsumerUser):
 
 run(
     Scenario(
-        users=(NearProducer, FarProducer, NearConsumer, FarConsumer),
+        users=(NearProducer, FarProducer, WanNearConsumer, WanFarConsumer),
         default_topology="cross-region-mesh",
         default_link="regions:delay=40ms",
         load=Hold(for_s=30),

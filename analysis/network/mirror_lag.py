@@ -13,7 +13,7 @@ from typing import NamedTuple
 import pyarrow as pa
 
 from analysis.events.timeline import FaultSpan
-from records.network import Mirror, MirrorAtKill, MirrorMessages, MirrorSeconds
+from records.network import MirrorAtKill, MirrorMessages, MirrorResult, MirrorSeconds
 from records.units import NS_PER_S
 
 METRICS = ("mirror_events", "mirror_backlog")
@@ -39,12 +39,12 @@ Link = tuple[str, str]
 """The sending broker, and ``link|other broker``."""
 
 
-def mirror_lag(samples: pa.Table, faults: Sequence[FaultSpan], load_began_ns: int) -> Mirror:
+def mirror_lag(samples: pa.Table, faults: Sequence[FaultSpan], load_began_ns: int) -> MirrorResult:
     """Return the summary's section ``mirror``. ``samples``: the events of METRICS."""
     lags = {link: list(lag_of(of_link)) for link, of_link in _by_link(samples).items()}
     in_load = [lag for of_link in lags.values() for lag in of_link if lag.at_ns >= load_began_ns]
     ages = [lag.age_ns for lag in in_load]
-    return Mirror(
+    return MirrorResult(
         lag_messages=MirrorMessages(max=max((lag.messages for lag in in_load), default=None)),
         lag_s=MirrorSeconds(max=_oldest(ages)),
         at_kill=[row for fault in faults if fault.traits.ends_abruptly for row in _at_kill(fault, lags, load_began_ns)],

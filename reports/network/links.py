@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 import pyarrow as pa
 
-from records.network import Mirror, MirrorAtKill
+from records.network import MirrorAtKill, MirrorResult
 from records.run import LinkInfo, RunInfo
 from records.units import NS_PER_MS
 from reports.network.brokers import by_second, of_kind
@@ -124,7 +124,7 @@ def _once(link: LinkInfo, figures: Figures, metric: str) -> int | None:
     return next(iter(figures.get(metric, {}).get(link.name, {}).values()), None)
 
 
-def mirror_sentences(mirror: Mirror) -> str:
+def mirror_sentences(mirror: MirrorResult) -> str:
     """One for each mirror of a killed broker; '' without any."""
     return " ".join(map(_sentence, mirror["at_kill"]))
 

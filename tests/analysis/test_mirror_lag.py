@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from analysis.events.timeline import FaultSpan
 from analysis.network.mirror_lag import Sample, lag_of, mirror_lag
-from records.network import Mirror
+from records.network import MirrorResult
 from records.schemas import SAMPLES
 
 S, MS_PER_S = 1_000_000_000, 1_000
@@ -26,7 +26,7 @@ def sampled(
     ]
 
 
-def mirror_of(*rows: list[Row], faults: tuple[FaultSpan, ...] = ()) -> Mirror:
+def mirror_of(*rows: list[Row], faults: tuple[FaultSpan, ...] = ()) -> MirrorResult:
     dicts = [dict(zip(COLUMNS, row, strict=True)) for of_mirror in rows for row in of_mirror]
     return mirror_lag(pa.Table.from_pylist(dicts, SAMPLES), faults, LOAD_NS)
 

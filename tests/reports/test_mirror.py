@@ -2,7 +2,7 @@
 
 import pytest
 
-from records.network import Mirror, MirrorAtKill
+from records.network import MirrorAtKill, MirrorResult
 from reports.network.links import mirror_sentences
 
 
@@ -12,7 +12,7 @@ def at_kill(lag_messages: int, lag_s: float | None, broker: str = "dc-1") -> Mir
 
 
 def sentences_of(*rows: MirrorAtKill) -> str:
-    return mirror_sentences(Mirror(lag_messages={"max": 99}, lag_s={"max": 9}, at_kill=list(rows)))
+    return mirror_sentences(MirrorResult(lag_messages={"max": 99}, lag_s={"max": 9}, at_kill=list(rows)))
 
 
 @pytest.mark.parametrize(
