@@ -395,8 +395,9 @@ class Lifecycle:
             if self._web:
                 self._end_with(0)  # its runs have reported their verdicts
             raise KeyboardInterrupt  # reaches Locust's main greenlet
-        if self._signals == 1 and controller.over:
-            log.warning("Ctrl-C: the load is over and the run is being reported; press again to take everything down")
+        if self._signals == 1 and (controller.over or controller.info.aborts):
+            what = "is over" if controller.over else "was aborted"
+            log.warning("Ctrl-C: the load %s and the run is being reported; press again to take everything down", what)
             return
         if self._signals == 1:
             log.warning("Ctrl-C: ending the load and reporting the results so far; press again to take everything down")

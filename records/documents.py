@@ -138,8 +138,8 @@ def _keys(kind: type) -> dict[str, tuple[str, Figure]]:
 
 def _meaning(text: str, key_figure: Figure) -> str:
     needs = f"Only for runs with {key_figure.needs.name}." if key_figure.needs else ""
-    from_due = " Not for closed loads." if key_figure.from_due else ""
-    return f"{text}{needs}{from_due}".strip()
+    from_due = "Not for closed loads." if key_figure.from_due else ""
+    return " ".join(filter(None, (text, needs, from_due)))
 
 
 DOCUMENTS = {"summary.schema.json": summary_schema, "figures.md": figures_page}

@@ -415,7 +415,7 @@ class RunController:
         """
         if self._beginning:
             self.interrupt()
-        elif not self.load.over:
+        elif not self.load.over and not self.info.aborts:
             window, now_ns = self.load.window, time.perf_counter_ns()
             load_s = -1.0 if window is None else (now_ns - window.load_began_ns) / NS_PER_S
             if load_s < max((fault.at_s + fault.least_s for fault in self.plan.faults), default=0.0):

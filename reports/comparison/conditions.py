@@ -111,11 +111,16 @@ def differences(runs: Sequence[AnalysedRun]) -> dict[str, Difference]:
                 differing[field] = Difference(
                     field, further_run.name, here.get(field), first_run.name, reference.get(field)
                 )
-        if _length_differs(first_run, further_run) and "load_s" not in differing:
-            differing["load_s"] = Difference(
-                "load_s", further_run.name, load_s(further_run), first_run.name, load_s(first_run)
-            )
+    if unlike := _unlike_lengths(runs):
+        first_whole, other = unlike
+        differing["load_s"] = Difference("load_s", other.name, load_s(other), first_whole.name, load_s(first_whole))
     return differing
+
+
+def _unlike_lengths(runs: Sequence[AnalysedRun]) -> tuple[AnalysedRun, AnalysedRun] | None:
+    """Return the first run, and one whose load had another length. An aborted load ended early for that reason."""
+    whole = [run for run in runs if not run.info.aborts]
+    return next(((whole[0], run) for run in whole[1:] if _length_differs(whole[0], run)), None)
 
 
 def essence(field: str, value: Value) -> Value:

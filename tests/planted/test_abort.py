@@ -1,12 +1,13 @@
 """Plants refused sends in memory: --abort-on ends the load, and no later analysis makes the run pass."""
 
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.support.locust_run import REPOSITORY, Outcome, make_run
+from tests.support.locust_run import REPOSITORY, LocustRun, Outcome, make_run
 
 pytestmark = pytest.mark.spark
 
@@ -38,6 +39,18 @@ def test_a_later_analysis_fails_an_aborted_run(refused: Outcome) -> None:
     assert (again.returncode, refused.summary["verdict"]) == (1, "fail"), again.stdout + again.stderr
     assert abort["confirmed"]
     assert abort["analysed"] == refused.summary["messages"]["failed"] == 50
+
+
+def test_ctrl_c_after_an_abort_changes_no_verdict(tmp_path: Path) -> None:
+    """Nothing is cut short: the load had ended, and the drain and the report go on."""
+    load = ("--runtime", "memory", "-t", "60s", "--abort-on", CONDITION, "--analyse-later")
+    run = LocustRun(ERRORS, *load, runs=tmp_path / "runs", env={"PLANTED": "refused and stored"})
+    run.wait_for("by --abort-on")
+    run.send(signal.SIGINT)
+    outcome = run.outcome()
+    assert "Ctrl-C: the load was aborted and the run is being reported" in outcome.output
+    assert (outcome.status, outcome.info["state"]) == (1, "ended"), outcome.output
+    assert outcome.info["phases"]["browse_ended_ns"]
 
 
 def test_a_condition_is_rejected_by_a_dry_run(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from records.abort import Abort, AbortCondition
 from records.errors import RunUnreadable, UserError
 from records.run import LinkInfo, UserInfo
 from reports.comparison.arms import design
@@ -164,6 +165,15 @@ def test_what_may_differ_is_no_difference(tmp_path: Path) -> None:
     options = {**OPTIONS, "runs": "elsewhere", "seed": 9}
     longer = Planted("ring", run={"seed": 9, "options": options}, summary={"phases": {"load": 61.0}})
     assert design(read_runs(pair(tmp_path, Planted(), longer))).unlike == ()
+
+
+@pytest.mark.parametrize("first_is_aborted", [True, False])
+def test_an_aborted_load_may_be_shorter(tmp_path: Path, first_is_aborted: bool) -> None:
+    """It is no other condition that --abort-on ended it. Loads that reached their end are still alike."""
+    abort = Abort(AbortCondition("messages.failed", ">", 0.0), 3.0, 4.1)
+    aborted, whole = Planted(run={"aborts": (abort,)}, summary={"phases": {"load": 4.1}}), Planted()
+    first, second = (aborted, whole) if first_is_aborted else (whole, aborted)
+    assert design(read_runs(pair(tmp_path, first, replace(second, topology="ring")))).unlike == ()
 
 
 def test_searches_for_the_highest_rate_last_as_long_as_they_take(tmp_path: Path) -> None:
