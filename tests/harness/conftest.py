@@ -1,4 +1,4 @@
-"""Gives the user classes of a test's file their own settings back: a run's options change them."""
+"""Restores the settings of the user classes in a test file, as a run's options change them."""
 
 from collections.abc import Iterator
 from types import SimpleNamespace

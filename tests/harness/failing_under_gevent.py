@@ -1,4 +1,4 @@
-"""Checks loads with users that may fail: real users and a real controller, on brokers in memory."""
+"""Checks loads with users that may fail: real users and a real controller, on in-memory brokers."""
 
 import logging
 from argparse import ArgumentParser, Namespace
@@ -40,7 +40,7 @@ WIDE = Topology(
     ),
     CLASSIC,
 )
-EACH = 400  # messages of a producer: four seconds, of which a busy machine may take two
+EACH = 400  # messages of a producer: four seconds, including two that a busy machine may lose
 REFUSED = "user name or password is wrong"
 
 
@@ -78,7 +78,7 @@ class Bench:
         self._running: list[Any] = []
 
     def go(self, happens: Callable[[], object] = lambda: None) -> None:
-        """The run until its brokers are down; ``happens``: meanwhile."""
+        """Make the run until its brokers are down. ``happens`` is called during the load."""
         for user in self._users:
             client = user(self._environment)
             self._running.append(gevent.spawn(client.consume if isinstance(client, ConsumerUser) else client.produce))  # type: ignore[attr-defined]
@@ -98,7 +98,7 @@ class Bench:
         return list(read_events(self.run.directory, table).to_pylist())
 
     def lose_guests(self) -> None:
-        """Their broker goes, and when it comes back it does not know them."""
+        """Stop the guests' broker. It does not know them after its restart."""
         eventually(lambda: self.run.load_generators.tally().received > 20)
         self.network.refuse_logins("away")
         self.network.kill("away")
@@ -236,7 +236,7 @@ def test_a_consumer_that_may_fail_leaves_what_is_queued_to_the_others(bench_of: 
         may_fail, fixed_count = True, 2
 
     bench = bench_of(Orders, Takers, Choosy)
-    Choosy.selector = "colour ="  # which brokers refuse, and the plan of a run does too
+    Choosy.selector = "colour ="  # brokers and the plan of a run reject this
     bench.go()
     assert bench.run.info.problems == ()
     (warning,) = bench.run.info.warnings

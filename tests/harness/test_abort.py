@@ -55,7 +55,7 @@ def test_any_text_is_read_or_rejected(text: str) -> None:
 
 @given(st.sampled_from(COUNTS), st.sampled_from(list(SIGNS)), st.integers(-3, 3))
 def test_no_condition_on_counts_holds_from_the_beginning(figure: str, sign: str, limit: int) -> None:
-    """Such as a check's messages.failed <= 0: it would end every load at once, and pass for a run that failed."""
+    """For example a check's messages.failed <= 0: it would end every load at once, like a failed run."""
     try:
         (condition,) = parse_abort_conditions(f"{figure} {sign} {limit}")
     except UserError:
@@ -68,7 +68,7 @@ def test_no_condition_on_counts_holds_from_the_beginning(figure: str, sign: str,
 
 
 def aborts(text: str, values: list[float | None], *, every_s: float = 1.0) -> list[tuple[int, Abort]]:
-    """Look at one planted value of p99 after the other; return at which look which condition ended the load."""
+    """Look at the planted values of p99 in order. Return the look and the condition that ended the load."""
     watch = AbortWatch(parse_abort_conditions(text))
     found = []
     for look, value in enumerate(values):
@@ -83,7 +83,7 @@ def test_a_condition_ends_the_load_at_once() -> None:
 
 
 def test_nine_seconds_of_ten_do_not_abort() -> None:
-    """It holds from second 3 to second 12, which is 9 s, and then no more."""
+    """It holds from second 3 to second 12, which is 9 s."""
     assert aborts(f"{P99} > 500 for 10s", [400] * 3 + [600] * 10 + [400] * 5 + [600] * 10) == []
 
 
@@ -93,7 +93,7 @@ def test_ten_seconds_of_ten_abort() -> None:
 
 
 def test_an_unknown_figure_is_no_breach() -> None:
-    """It also ends the time for which a condition has held."""
+    """It also ends the period during which a condition has held."""
     assert aborts(f"{P99} > 500", [None] * 30) == []
     assert aborts(f"{P99} < 500", [None] * 30) == []
     assert aborts(f"{P99} > 500 for 3s", [600, 600, None, 600, 600, 600, None]) == []
@@ -140,7 +140,7 @@ def test_the_warm_up_counts_only_if_asked(with_warm_up: bool) -> None:
     st.sampled_from([1.0, 1.2, 2.0]),
 )
 def test_a_load_ends_after_so_many_seconds_in_a_row(values: list[float | None], for_s: int, every_s: float) -> None:
-    """Planted values decide: the first look that ends an unbroken stretch of at least ``for_s``."""
+    """The planted values give the expected look: the first that ends an unbroken period of at least ``for_s``."""
     since, expected = None, None
     for look, value in enumerate(values):
         since = (look if since is None else since) if value == 900.0 else None

@@ -1,4 +1,4 @@
-"""Checks that any text in an option, a YAML file, a plan or a run folder is read, or refused in a sentence within 2 s.
+"""Checks that any text in an option, YAML file, plan or run folder is read, or rejected in one sentence within 2 s.
 
 Hypothesis damages valid input, and inserts invalid input.
 """
@@ -41,7 +41,7 @@ from topologies.runtimes.choice import ContainerSupport
 from topologies.runtimes.external import file as brokers_file
 
 MOST_S = 2.0  # of the processor
-LONGEST = 6_000  # characters of a refusal
+LONGEST = 6_000  # characters of an error message
 OFTEN, SELDOM = 900, 10
 fuzzed = settings(deadline=None, suppress_health_check=[*HealthCheck])
 
@@ -58,7 +58,7 @@ SCENARIO = Scenario((Producer, Consumer), "mesh", Hold(for_s=30), (no_acked_send
 
 
 def read_or_refused(reading: Callable[[], object], *refusals: type[Exception]) -> None:
-    """Every other exception fails the test, and so does an error message that is not a sentence."""
+    """Fail the test for any other exception, and for an error message that is not a sentence."""
     began_s = time.process_time()
     try:
         reading()
@@ -77,7 +77,7 @@ def read_or_refused(reading: Callable[[], object], *refusals: type[Exception]) -
 
 @pytest.fixture(scope="module", autouse=True)
 def known_machine() -> Iterator[None]:
-    """Asking git for the commit costs more than all else."""
+    """Skip git: asking for the commit takes longer than everything else."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(machine, "versions", lru_cache(machine.versions))
         patch.setattr(machine, "describe", lru_cache(machine.describe))
@@ -130,7 +130,7 @@ texts = st.sampled_from(NASTY) | st.text(max_size=30) | st.integers().map(str) |
 
 @st.composite
 def damaged(draw: st.DrawFn, valid: str) -> str:
-    """The text with a part left out, doubled or replaced."""
+    """Draw the text with a part removed, doubled or replaced."""
     begin, last = sorted((draw(st.integers(0, len(valid))), draw(st.integers(0, len(valid)))))
     return valid[:begin] + draw(st.just("") | st.just(2 * valid[begin:last]) | texts) + valid[last:]
 
@@ -257,7 +257,7 @@ in_yaml = st.sampled_from(
 
 @st.composite
 def damaged_yaml(draw: st.DrawFn, valid: str) -> str:
-    """Words of the file replaced, lines left out, doubled or moved."""
+    """Draw the file with replaced words, and removed, doubled or moved lines."""
     text = valid
     for _ in range(draw(st.integers(1, 3))):
         if draw(st.booleans()):
@@ -317,7 +317,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @st.composite
 def damaged_json(draw: st.DrawFn, valid: Any) -> Any:
-    """One value of it, at any depth, replaced or left out."""
+    """Draw the document with one value, at any depth, replaced or removed."""
     whole = copy.deepcopy(valid)
     part = whole
     while True:
@@ -336,7 +336,7 @@ def damaged_json(draw: st.DrawFn, valid: Any) -> Any:
 
 
 def refused_or_fine(arguments: list[str]) -> None:
-    """By the command line, in this process."""
+    """Run the command line in this process."""
     result = CliRunner().invoke(main, arguments)
     assert result.exit_code in (0, 2), result.output
     assert "unexpected error" not in result.output, result.output

@@ -1,4 +1,4 @@
-"""Checks that queues of clients that cannot browse are browsed another way, to the last message."""
+"""Checks that queues of clients that cannot browse are browsed by another protocol, to the last message."""
 
 from pathlib import Path
 from typing import Any, cast
@@ -32,7 +32,7 @@ vm.use(find_java_parts)
 
 
 class Stage:
-    """Messages that a Java client left on a queue."""
+    """A queue with messages that a Java client left."""
 
     def __init__(self, runtime: Runtime, protocol: str, entry: str, folder: Path) -> None:
         self.runtime, self.protocol, self.entry, self.orders = runtime, protocol, entry, queue("left")
@@ -46,7 +46,7 @@ class Stage:
         bench.tables()
 
     def browse(self) -> list[Browsed]:
-        """As a run does."""
+        """Browse like a run."""
         watch = ManagedWatch(build(self.entry), self.runtime, cast("Any", KeepingRecorder()), "main")
         browser = watch.browser(connector_of(self.protocol, Trust()), Trust())
         endpoint, credentials = self.runtime.endpoint(BROKER, self.protocol), self.runtime.credentials()
@@ -82,7 +82,7 @@ def test_a_large_message_is_shown_or_it_is_said_that_it_cannot_be(stage: Stage) 
 
 
 class WithoutStomp:
-    """A runtime of brokers of others."""
+    """A runtime of existing brokers without a STOMP connector."""
 
     def endpoint(self, broker: str, protocol: str) -> Endpoint:
         raise KeyError(f"broker {broker!r} has no {protocol} URI in brokers.yaml; it has openwire")

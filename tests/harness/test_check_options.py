@@ -1,4 +1,4 @@
-"""Checks that texts of checks are parsed correctly, and that unknown figures are rejected."""
+"""Checks that --check options are parsed correctly, and that unknown figures are rejected."""
 
 import pytest
 

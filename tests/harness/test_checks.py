@@ -58,7 +58,7 @@ def test_every_check_by_name_is_there_for_locustfiles(name: str) -> None:
     by_name = getattr(api, name)
     values = {"kind": KINDS[0]}  # others are bounds
     check = by_name(*(values.get(parameter, 7) for parameter in parameters_of(name)))
-    assert check.name != f"{check.metric} {check.rule}"  # as it has a name of its own
+    assert check.name != f"{check.metric} {check.rule}"  # as it has its own name
     (bound,) = {check.at_least, check.at_most, check.above, check.below} - {None}
     assert bound == 7 if {*parameters_of(name)} - {*values} else bound in (0, 1)
 
@@ -85,7 +85,7 @@ def test_a_scenario_is_named_after_its_locustfile() -> None:
 
 
 def test_a_fault_that_disconnected_no_client_is_reported() -> None:
-    """Clients of a broker that freezes for a moment stay connected: they were on it, and lost nothing."""
+    """Clients of a broker that freezes for a moment stay connected, and lose nothing."""
     (reason,) = unmet((somebody_cut_off(),), {"recovery": {"cut_off": 0}})
     assert "it needs a client that a fault cut off: recovery.cut_off is 0" in reason
     assert "not complete" not in MEANING["invalid"][1]

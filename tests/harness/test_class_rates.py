@@ -83,7 +83,7 @@ def test_one_number_stays_the_sum_of_all_classes() -> None:
     ],
 )
 def test_a_later_rate_of_another_form_replaces_earlier_ones(words: tuple[str, ...], expected: dict[str, float]) -> None:
-    """The arm of a comparison sets the rate after the words that all arms have."""
+    """A comparison's arm sets the rate after the options that all arms have."""
     assert rates(planned(*words)) == expected
 
 

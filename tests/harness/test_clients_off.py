@@ -38,7 +38,7 @@ def test_users_of_a_shared_connection_disconnect_and_return_together() -> None:
     losses.share(10, 9)
     losses.share(11, 9)
     losses.note(9, "connected", 2 * S)
-    losses.share(12, 9)  # it comes when the connection is open already
+    losses.share(12, 9)  # it arrives when the connection is already open
     assert losses.connected == 4
     losses.note(9, "lost", round(10.1 * S))
     assert lines(off, losses, 10.2, 11.2) == ["", "clients: 3 of 4 off"]

@@ -66,7 +66,7 @@ def test_without_steps_every_user_begins() -> None:
 def looked(
     ready: int, at_s: float, took_ms: float = 1.0, messages: int = 3_000, watch: ClientStepsWatch | None = None
 ) -> bool:
-    """Whether the load of 5 and then 20 clients, p99 at most 50 ms, ends at that second."""
+    """Whether a load of 5 and then 20 clients, with p99 at most 50 ms, ends at that second."""
     tally = Tally(ready=Counter({"Producer": ready}))
     tally.live.begin(0, 60, by_due=True)
     for _ in range(messages):

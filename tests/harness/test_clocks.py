@@ -1,4 +1,4 @@
-"""Checks the master's estimate of a worker's clock: its offset, its error bound, and how both go on during a run."""
+"""Checks the master's estimate of a worker's clock: its offset, its error bound, and their change during a run."""
 
 import pytest
 from hypothesis import given
@@ -67,7 +67,7 @@ def test_an_answer_that_did_not_come_during_the_run_is_left_out() -> None:
 
 
 def after_an_hour(ppm: float, wobble_ns: int = 0) -> ClockAssessment:
-    """Of a clock that runs so much faster and is asked every minute. ``wobble_ns``: beside the line, by turns."""
+    """Assess a clock that drifts and is read every minute. ``wobble_ns``: its alternating distance from the line."""
     answers = [
         Offset(round(at_s * S * ppm / 1e6) + (wobble_ns if number % 2 else 0), MS // 10, at_s * S)
         for number, at_s in enumerate(range(0, HOUR_S + 1, 60))
@@ -83,7 +83,7 @@ def process(went: ClockAssessment) -> ProcessInfo:
 def test_a_clock_that_drifts_evenly_is_not_in_doubt(
     ppm: float,
 ) -> None:
-    """After an hour, its error bound is not larger than the bounds of its answers."""
+    """After an hour, its error bound is not larger than the bounds of its readings."""
     went = after_an_hour(ppm)
     assert (went.doubt, went.offset_ns) == ("", 0)
     assert went.bound_ns <= MS // 10 + 1

@@ -107,7 +107,7 @@ def test_a_broker_taken_down_serves_again_after_a_login(
 
 
 def test_one_of_a_pair_does_not_serve_while_it_says_nothing_of_connections(tmp_path: Path) -> None:
-    """As it waits for the other, it has its heap only."""
+    """It waits for the other broker, and only uses its heap."""
     brokers = environment(tmp_path, "active-standby")
     brokers.runtime = Runtime((), "")  # type: ignore[assignment]
     brokers._is_up = True

@@ -1,4 +1,4 @@
-"""Checks that docs, comparisons and user classes know the options of a run as they are declared."""
+"""Checks that docs, comparisons and user classes use the options of a run as declared."""
 
 import math
 
@@ -66,5 +66,5 @@ def test_a_run_has_an_option_for_each_file_beside_its_report() -> None:
 
 
 def test_readers_of_a_run_know_each_kind_of_fault_and_what_is_said_of_it() -> None:
-    assert TRAITS.keys() == {*KINDS, "away"}  # consumers that are away are no fault of --fault
+    assert TRAITS.keys() == {*KINDS, "away"}  # disconnected consumers are not a fault of --fault
     assert all(traits.said for traits in TRAITS.values())

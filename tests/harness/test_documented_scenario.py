@@ -1,4 +1,4 @@
-"""Compares docs/scenarios.md with `Scenario` and with the check on any figure that it shows."""
+"""Compares docs/scenarios.md with `Scenario`, and with the check on any figure in it."""
 
 import dataclasses
 import re

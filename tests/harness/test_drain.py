@@ -1,4 +1,4 @@
-"""Checks that the drain ends exactly when no message can arrive any longer, and that unknown facts are recorded."""
+"""Checks that the drain ends exactly when no message can arrive anymore, and that unknown facts are recorded."""
 
 from types import SimpleNamespace
 from typing import Any, cast
@@ -33,7 +33,7 @@ def test_queues_empty_only_once_may_miss_a_moving_message() -> None:
 
 
 def test_queues_that_do_not_hold_every_backlog_have_to_be_empty_for_longer() -> None:
-    """What waits for a durable subscription may be on no queue: only the receipts show that it still arrives."""
+    """Messages for a durable subscription may be on no queue: only the receipts show that they still arrive."""
     assert decide(looks(*[(0, 9, 0)] * 10), DrainLimits(60, empty_for_s=5)) == "wait"
     assert decide(looks(*[(0, 9, 0)] * 11), DrainLimits(60, empty_for_s=5)) == "drained"
     assert decide(looks(*[(0, received, 0) for received in range(30)]), DrainLimits(60, empty_for_s=5)) == "wait"
@@ -54,7 +54,7 @@ def test_after_a_fault_a_bridge_gets_the_time_to_come_back_before_messages_are_s
 
 
 def test_stillness_at_the_timeout_is_waited_out() -> None:
-    """A backlog that took half of the time, after a fault: the rest of it is stuck, and not unknown."""
+    """The backlog of a fault took half of the timeout, so the rest is stuck, not unknown."""
     limits = DrainLimits(60, stuck_after_s=STUCK_AFTER_A_FAULT_S)
     states = looks(*[(0, received, 100 - received) for received in range(60)], *[(0, 60, 40)] * 80)
     decisions = [decide(states[: n + 1], limits) for n in range(len(states))]
@@ -129,7 +129,7 @@ def test_queues_that_stay_unknown_end_as_stuck() -> None:
 
 
 class Seen:
-    """Load generators, brokers and record of a run that shows the same at every look."""
+    """The load generators, brokers and records of a run that looks the same at every look."""
 
     def __init__(self, tally: Tally, waiting: int | None) -> None:
         self._tally, self._waiting = tally, waiting

@@ -1,4 +1,4 @@
-"""Checks the sentences on what would end a run without a verdict."""
+"""Checks the errors about events that would end a run without a verdict."""
 
 import sys
 from collections.abc import Callable
@@ -19,7 +19,7 @@ def test_an_exiting_greenlet_is_named_by_line() -> None:
 
 
 def exits_with(own: int | None, **listeners: Callable[..., None]) -> int | None:
-    """How a process ends whose run had the status ``own``: as Locust's `shutdown` goes about it."""
+    """Return how Locust's `shutdown` ends a process whose run had the status ``own``."""
     environment = SimpleNamespace(events=Events(), process_exit_code=own)
     called: list[str] = []
     for name in ("quitting", "quit"):

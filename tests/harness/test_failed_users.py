@@ -19,7 +19,7 @@ LOST = Tally(
 )
 
 
-@pytest.mark.nightly  # drivers/test_under_gevent.py has users under gevent
+@pytest.mark.nightly  # drivers/test_under_gevent.py covers users under gevent
 def test_the_loads_of_users_that_fail_pass_under_gevent() -> None:
     under_gevent(Path(__file__).parent, ["failing_under_gevent.py", "--timeout=120"])
 

@@ -46,14 +46,14 @@ def test_a_broker_of_a_pair_may_stand_by_while_its_partner_takes_logins(
     memory: tuple[MemoryRuntime, RuntimeProbe],
 ) -> None:
     runtime, probe = memory
-    runtime.network.kill("broker-1")  # takes no login, yet its process is there
+    runtime.network.kill("broker-1")  # accepts no login, but its process exists
     assert probe.serves("broker-1")
     runtime.network.kill("broker-1-standby")
     assert not probe.serves("broker-1")
 
 
 class Linked:
-    """A runtime of a mesh whose brokers run but for those ``absent``; no agent answers."""
+    """A runtime of a mesh. All brokers except ``absent`` run, and no agent answers."""
 
     name = "processes"
 

@@ -31,10 +31,10 @@ class Notebook:
 
 @dataclass
 class Brokers:
-    """A runtime with one broker, and a probe of it. ``deaf``: nothing that is done to it has an effect.
+    """A runtime with one broker, and its probe. ``deaf``: actions on the broker have no effect.
 
-    ``lame``: it cannot be started. ``unlinked``: its links are not up. ``turns``: how often it may be killed, stopped
-    or started from now on; the caller waits for its turn.
+    ``lame``: it cannot be started. ``unlinked``: its links are not up. ``turns``: the number of times that it may be killed,
+    stopped or started from now on. Callers wait for a turn.
     """
 
     is_frozen: bool = False
@@ -149,7 +149,7 @@ def test_what_is_still_broken_when_the_load_ends_is_mended_at_once() -> None:
 
 
 def test_a_broker_killed_forever_is_never_started() -> None:
-    """The fault is recorded without an end, and the broker is expected to be down, in the drain too."""
+    """The fault is recorded without an end, and the broker is expected to be down, even in the drain."""
     brokers, notebook = Brokers(), Notebook()
     line = begun(KillBroker("b", at_s=0, for_s=FOREVER), brokers, notebook)
     until(lambda: notebook.rows)
@@ -211,7 +211,7 @@ def test_a_killed_broker_is_expected_to_be_down_until_it_serves_again_and_no_oth
 
 @pytest.mark.parametrize("sooner", [True, False])
 def test_a_fault_not_due_by_the_loads_end_fails(sooner: bool) -> None:
-    """Unless the load may end sooner than planned."""
+    """It does not fail if the load may end earlier than planned."""
     brokers, notebook = Brokers(), Notebook()
     fault = KillBroker("b", at_s=60, for_s=1)
     line = FaultSchedule((fault,), brokers, notebook, brokers, load_may_end_sooner=sooner)  # type: ignore[arg-type]
@@ -290,7 +290,7 @@ def test_a_restart_whose_turn_does_not_come_before_the_load_is_over_says_so() ->
 
 
 def joining(*faults: JoinBroker, brokers: Brokers, notebook: Notebook) -> FaultSchedule:
-    """The broker is absent at first."""
+    """A fault whose broker is absent at first."""
     line = FaultSchedule(faults, brokers, notebook, brokers)  # type: ignore[arg-type]
     assert (line.expected_down(), line.not_joined()) == ({"b"}, {"b"})
     line.start(time.perf_counter_ns())

@@ -16,7 +16,7 @@ from harness.options.run_options import read
 ROOT = Path(__file__).parents[2]
 COMMAND = re.compile(r"^\.venv/bin/locust -f scenarios/(\w+)\.py --headless(.*)$", re.MULTILINE)
 DOCUMENTED = [
-    # A run whose brokers have disks is refused where there can be none.
+    # A run whose brokers have disks is rejected on machines that cannot have them.
     pytest.param(name, arguments.strip(), marks=[pytest.mark.disks] if name == "durability" else [])
     for page in sorted((ROOT / "docs" / "scenarios").glob("*.md"))
     for name, arguments in COMMAND.findall(page.read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""Checks that what brokers hold for durable subscriptions is recorded under their names, and stays where it is."""
+"""Checks that messages held for durable subscriptions are recorded under their names, and stay at the broker."""
 
 from pathlib import Path
 

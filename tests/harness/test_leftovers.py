@@ -69,7 +69,7 @@ def test_a_dead_letter_that_expired_is_told_from_others() -> None:
         ("ActiveMQ.DLQ", 4): True,
         ("ActiveMQ.DLQ", 5): False,
         ("ExpiryQueue", 6): True,
-        ("q", 4): False,  # of no dead letter does a broker say why it is there
+        ("q", 4): False,  # brokers do not report the reason of a dead letter
     }
 
 
@@ -100,7 +100,7 @@ def test_dead_letters_and_canaries_keep_no_drain_waiting(queue: str) -> None:
 
 
 def test_only_the_runs_queues_of_external_brokers_are_browsed() -> None:
-    """And the dead-letter queues."""
+    """The dead-letter queues are also browsed."""
     depths = {"orders": 1, "theirs": 9, "ActiveMQ.DLQ": 2, "DLQ.orders": 3, "prices": 4}
     own = DeadLetterQueues().and_of_run(depths, ["queue://orders", "topic://prices"])
     assert own == {"orders": 1, "ActiveMQ.DLQ": 2, "DLQ.orders": 3}

@@ -1,4 +1,4 @@
-"""Checks that a run records the bytes of its links once, and that it ends normally if they are not known."""
+"""Checks that a run records its links' bytes once, and that it ends normally if they are unknown."""
 
 from pathlib import Path
 from types import SimpleNamespace

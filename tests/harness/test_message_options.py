@@ -1,4 +1,4 @@
-"""Checks what messages may carry and consumers select: each mistake is one sentence before anything starts."""
+"""Checks the options for message properties and selectors: each mistake is one sentence before anything starts."""
 
 from dataclasses import replace
 

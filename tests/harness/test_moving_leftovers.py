@@ -37,7 +37,7 @@ RUN, PRODUCER, FOREIGN = 7, 1, b"of somebody else"
 NOBODY = Credentials("u", "p")
 ORDERS, DEAD = "orders", "ActiveMQ.DLQ"
 MOVING = STILL_MOVED.format(MOST_PASSES)
-CUT_LINK = range(173)  # so many were once taken for lost
+CUT_LINK = range(173)  # this number was once reported as lost
 COUNT, BROWSE, COUNT_AGAIN, BROWSE_DEAD = range(4)
 
 Steps = list[Callable[[], None]]
@@ -48,10 +48,10 @@ def body(seq: int, attempt: int = 1) -> bytes:
 
 
 class Network:
-    """Brokers that are asked by a search, and the messages on their queues. Messages move just before a question.
+    """The brokers of a search, and the messages on their queues. Messages move just before a request.
 
-    In a pass each broker is asked four questions: COUNT and BROWSE of one broker after the other, and then COUNT_AGAIN
-    and BROWSE_DEAD of one after the other.
+    In a pass each broker gets four requests: COUNT and BROWSE, one broker after the other, and then COUNT_AGAIN and
+    BROWSE_DEAD, one broker after the other.
     """
 
     def __init__(self, *brokers: str) -> None:
@@ -75,7 +75,7 @@ class Network:
             self.queues[broker][queue].remove(body(seq))
 
     def before(self, number: int, question: int, broker: str, *steps: Callable[[], None]) -> None:
-        """What happens just before a question of the pass with this number, counted from 1."""
+        """Plan an action just before a request of this pass. Passes are counted from 1."""
         half, part = divmod(question, 2)
         place = 2 * len(self.brokers) * half + 2 * self.brokers.index(broker) + part
         self.at((number - 1) * 4 * len(self.brokers) + place, *steps)
@@ -97,7 +97,7 @@ class Network:
             step()
         self._asked += 1
 
-    # what a search asks for
+    # the requests of a search
 
     def depths(self, broker: str) -> dict[str, int]:
         self._question()
@@ -139,7 +139,7 @@ def account(sent: Iterable[int], unknowns: Sequence[str], leftovers: Sequence[Le
     return {name: counts[name] for name in ("lost", "stranded", "dead_lettered", "unaccounted") if counts[name]}
 
 
-# -- messages that no pass could see
+# -- messages that no pass could find
 
 
 def test_messages_that_cross_a_link_between_the_looks_at_its_ends_are_found() -> None:
@@ -255,7 +255,7 @@ def test_messages_of_others_count_once_and_are_no_sign_of_movement() -> None:
     }
 
 
-# -- how long it takes
+# -- duration --------
 
 
 def test_where_nothing_is_left_each_broker_is_counted_and_nothing_is_browsed() -> None:
@@ -380,7 +380,7 @@ def test_a_run_records_each_message_once_and_says_that_messages_still_moved(
 
 @st.composite
 def crossings(draw: st.DrawFn) -> tuple[Network, int]:
-    """A network with messages, each of which crosses a link at most once while it is searched; how many there are."""
+    """Draw a network with messages that cross a link at most once during a search, and the number of messages."""
     network = Network(*"abcd"[: draw(st.integers(2, 4))])
     of_pass = 4 * len(network.brokers)
     messages = draw(st.integers(0, 6))

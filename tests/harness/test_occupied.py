@@ -36,7 +36,7 @@ def test_a_queue_with_messages_is_named_with_its_broker_and_count() -> None:
 
 
 def test_a_consumer_is_an_error_even_if_queues_may_be_emptied() -> None:
-    """Its client id is escaped: others choose it."""
+    """Its client id is escaped, as other users choose it."""
     found = [Occupied("broker-1", consumers=(OTHER,))]
     problem = refusal(found, may_empty=True)
     assert problem.startswith(r"queue 'orders' of broker-1 has the consumer 'ID:other-1\n' at tcp://10.0.0.7:5111; ")
@@ -61,7 +61,7 @@ def test_of_many_occupied_queues_five_are_named() -> None:
     ],
 )
 def test_the_queue_of_a_durable_subscription_is_known_by_its_whole_name(name: str, is_theirs: bool) -> None:
-    """Artemis has a queue for each durable subscription. On brokers of others it is looked at like the run's queues."""
+    """Artemis has a queue for each durable subscription. On existing brokers it is checked like the run's queues."""
     assert TAKERS.have_queue(name) is is_theirs
     assert DeadLetterQueues().and_of_run({name: 3}, ["topic://prices"], TAKERS) == ({name: 3} if is_theirs else {})
 
@@ -85,7 +85,7 @@ def test_names_in_artemis_mbeans_are_quoted_as_java_does() -> None:
 @pytest.mark.brokers
 @pytest.mark.parametrize("entry", ["single", "artemis-single"])
 def test_brokers_report_consumers_and_messages_of_own_queues_only(entry: str, tmp_path: Path) -> None:
-    """The queues are emptied only where that is permitted. The queues of others keep their messages."""
+    """The queues are emptied only if that is permitted. Other queues keep their messages."""
     topology, told = build(entry), list[str]()
     with running(topology, tmp_path, memory_mb=200) as broker:
         where, credentials = broker.endpoint("broker-1", "stomp"), broker.credentials()

@@ -26,7 +26,7 @@ MS = 1_000_000
 
 
 def searched(begin_per_s: float, holds: Callable[[float], bool]) -> NextRate:
-    """A search to its end."""
+    """Run a search to its end."""
     search = NextRate(begin_per_s)
     for _ in range(100):
         per_s = search.per_s()
@@ -38,7 +38,7 @@ def searched(begin_per_s: float, holds: Callable[[float], bool]) -> NextRate:
 
 @given(LIMITS, BEGINS)
 def test_any_limit_is_found_from_any_begin_within_five_percent(limit_per_s: float, begin_per_s: float) -> None:
-    """From far below (a peer's search stayed at one message a second) and from far above (a peer's fell to 0)."""
+    """Starts far below (another tool's search stayed at one message per second) and far above (another's fell to 0)."""
     search = searched(begin_per_s, lambda per_s: per_s <= limit_per_s)
     assert limit_per_s / CLOSE_ENOUGH <= search.held <= limit_per_s
     assert limit_per_s <= min(search.failed) <= search.held * CLOSE_ENOUGH
@@ -74,12 +74,12 @@ def tally(received: dict[int, int], took_ms: int | None = 5) -> Tally:
 
 
 def counts_of(noted: Tally, per_s: float = 100.0, for_s: int = 20) -> StepCounts:
-    """One step by one producer, without a warm-up."""
+    """Return the counts of one step with one producer, without a warm-up."""
     return step_counts(noted, [RateStep(per_s, per_s, for_s)], 0.0, 1, 1.0)
 
 
 def test_a_rate_is_judged_by_due_and_received_messages() -> None:
-    """A peer's search settled on a rate that its producers could not send."""
+    """Another tool's search settled on a rate that its producers could not send."""
     slow = judge(counts_of(tally(dict.fromkeys(range(20), 80))), 500)
     assert slow == StepJudgement(False, "80.0% of what was due was received, and at least 99% is required", "received")
     assert judge(counts_of(tally(dict.fromkeys(range(20), 99))), 500).held
@@ -87,7 +87,7 @@ def test_a_rate_is_judged_by_due_and_received_messages() -> None:
 
 @pytest.mark.parametrize(("took_ms", "held"), [(20, True), (40, False), (None, None)])
 def test_a_rate_whose_p99_is_over_the_limit_is_not_held(took_ms: int | None, held: bool | None) -> None:
-    """Without latencies it is unknown: another process sent all messages."""
+    """Without latencies the rate is unknown: another process sent all messages."""
     assert judge(counts_of(tally(dict.fromkeys(range(20), 100), took_ms)), 30).held is held
 
 
@@ -134,7 +134,7 @@ class Planted:
         return SimpleNamespace(update=update, warning=self.warnings.append, write=lambda: None)
 
     def run(self, load_s: int | None = None) -> int:
-        """Until it is over; returns after how many seconds."""
+        """Run the search, and return its duration in seconds."""
         window = Window(0, 0, None if load_s is None else load_s * NS_PER_S)
         tally = Tally()
         self.live = tally.live
@@ -161,7 +161,7 @@ def planted() -> Planted:
 def test_a_search_steps_up_to_the_limit_and_records_each_step_and_rest(planted: Planted) -> None:
     tried = [step.from_per_s for step in planted.steps if not step.rest]
     assert tried[:5] == [100, 200, 400, 800, 566]
-    assert tried[-1] > 730  # the lowest that was not held, again
+    assert tried[-1] > 730  # the lowest rate that was not held, again
     assert tried[-1] in tried[:-1]
     assert max(per_s for per_s in tried if per_s <= 730 / LEAST_SHARE) >= 730 / CLOSE_ENOUGH
     assert [step.rest for step in planted.steps] == [False, True] * len(tried)
@@ -211,7 +211,7 @@ def test_an_unknown_rate_is_tried_longer_once() -> None:
 
 
 def test_what_the_search_found_is_recorded_by_step(planted: Planted) -> None:
-    """For the analysis, which compares its result with it."""
+    """The analysis compares its own result with the record."""
     begins = [0, *ends_s(planted.steps)]
     assert [found.from_s for found in planted.found] == begins[:-1:2]
     assert all(

@@ -65,7 +65,7 @@ def test_of_several_pairs_the_first_is_told_and_the_others_are_counted() -> None
 
 
 def test_groups_of_a_scenarios_own_that_are_out_of_reach_are_told_with_what_to_raise() -> None:
-    """A topology does so for producers and consumers only: of others it cannot know who sends to whom."""
+    """A topology checks only producers and consumers, as it does not know how other groups exchange messages."""
 
     class Shop(ProducerUser):
         group, destination = "shops", "queue://orders"

@@ -1,4 +1,4 @@
-"""Checks that a run looks for everything that its end needs before the load begins."""
+"""Checks that a run looks for all tools that its end needs before the load begins."""
 
 from pathlib import Path
 from types import SimpleNamespace

@@ -1,7 +1,7 @@
 """Checks that invalid input is rejected before anything starts, with the sentences of the golden tables.
 
-A case names a scenario: a file of the table, of ``locustfiles/`` or of ``scenarios/``. Settings before it are of its
-user classes, ``Producer.in_flight = 0``, or of its `Scenario`, ``entries = {'consumers': 2}``.
+A case names a scenario: a file in the table, in ``locustfiles/`` or in ``scenarios/``. The settings before it change
+its user classes, ``Producer.in_flight = 0``, or its `Scenario`, ``entries = {'consumers': 2}``.
 """
 
 import runpy
@@ -46,7 +46,7 @@ def known_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def scenario_of(refusal: Refusal, monkeypatch: pytest.MonkeyPatch) -> Scenario:
-    """The scenario that the case names, set as it says."""
+    """Return the case's scenario with its settings."""
     name = refusal.words[0]
     folders = (Path.cwd(), HERE / "locustfiles", REPOSITORY / "scenarios")
     path = next(path for folder in folders if (path := folder / f"{name}.py").exists())
@@ -76,7 +76,7 @@ def make_plan(scenario: Scenario, arguments: list[str]) -> None:
 
 
 def sentence_for(refusal: Refusal, monkeypatch: pytest.MonkeyPatch) -> str:
-    """'' if it is not refused."""
+    """Return the error; '' if the input is accepted."""
     try:
         make_plan(scenario_of(refusal, monkeypatch), refusal.words[1:])
     except UserError as error:

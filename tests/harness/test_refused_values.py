@@ -1,4 +1,4 @@
-"""Checks that invalid values are rejected in one sentence: of options, of locustfiles and of the form."""
+"""Checks that invalid values of options, locustfiles and the form are rejected in one sentence."""
 
 import sys
 from argparse import ArgumentParser
@@ -71,7 +71,7 @@ LOAD = "load=Hold(for_s=30)"
 
 
 def refusal_of(locustfile: Path) -> str:
-    """What Locust's process would print as its last line."""
+    """Return the last line that Locust's process would print."""
     handlers = list(events.init_command_line_parser._handlers), list(events.init._handlers)
     try:
         load_locustfile(str(locustfile))

@@ -1,4 +1,4 @@
-"""Checks before anything starts that requests can get their replies: each mistake is one sentence."""
+"""Checks the test before the start that requests can get replies: each mistake is one sentence."""
 
 from argparse import ArgumentParser
 from typing import Any

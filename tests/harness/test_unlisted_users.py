@@ -21,7 +21,7 @@ class Rushed(Orders):
 
 
 class Visitor(User):
-    """Of Locust's own: no client of a broker."""
+    """A plain Locust user, without a broker client."""
 
 
 def refusal(*classes: type[User]) -> str:

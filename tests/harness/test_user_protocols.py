@@ -33,7 +33,7 @@ own_protocols = st.lists(st.sampled_from(["", *PROTOCOLS]), min_size=1, max_size
 def test_each_class_speaks_its_own_protocol_or_the_default(
     producers: list[str], consumers: list[str], default: str
 ) -> None:
-    """Also as the analysis reads it from run.json, and as a worker reads it from its master."""
+    """Also checks the protocols that the analysis reads from run.json, and that a worker reads from its master."""
     made = scenario(producers, consumers)
     option = default if "" in (*producers, *consumers) else None
     text = protocols_of(made, option, in_memory=False)

@@ -39,7 +39,7 @@ def live(medians_ms: list[float], kind: str = RECEIVED, per_s: int = FEWEST, rec
 
 
 def when(medians_ms: list[float], kind: str = RECEIVED, per_s: int = FEWEST, received: int = 0) -> tuple[str, float]:
-    """What ends the warm-up of these seconds, and after how long, looking five times a second as a run does."""
+    """Return what ends the warm-up of these seconds, and when. Looks five times per second, like a run."""
     for step in range(round(5 * AT_MOST_S) + 1):
         done_s = step / 5
         latencies = live(medians_ms[: int(done_s)], kind, per_s, received)
@@ -81,7 +81,7 @@ def test_confirmations_of_messages_that_few_are_received_of_are_a_backlog_that_g
 
 @pytest.mark.parametrize("growth_s", [0.06, 0.5, 0.9])
 def test_a_backlog_that_grows_is_not_settled_however_old_it_is(growth_s: float) -> None:
-    """Latency rises by as much in each second. After some seconds that is less than a tenth of it."""
+    """Latency rises equally in each second. After some seconds, the rise is less than a tenth of it."""
     assert when([1_000 * growth_s * (at_s + 1) for at_s in range(20)]) == (NOT_SETTLED, AT_MOST_S)
     assert decision(live([9_000, 11_000, 12_800, 13_600, 14_300, 15_200, 15_900]), 7.8) == ""
 

@@ -119,7 +119,7 @@ def test_a_scenario_about_a_kind_of_link_may_run_where_there_is_one(link: Needed
     [((Producer, Slow, Quick), "250", "250 per second in total"), ((ToTopic, OfTopic), "100", "100 per second each")],
 )
 def test_too_much_work_is_a_warning(users: tuple[Any, ...], rate: str, can: str) -> None:
-    """A backlog may be wanted, for example when a broker dies. Then the offered rate is not judged."""
+    """A backlog may be intended, for example when a broker dies. Then the offered rate is not judged."""
     info = planned("--rate", rate, users=users).info
     (warning,) = (warning for warning in info.warnings if "pile up from the start" in warning)
     assert f"can process at most {can}" in warning

@@ -16,7 +16,7 @@ MISSING = [(BROWSER, "chromium"), (NETWORK_TOOLS, "ip"), (COMPOSE, "docker-compo
 
 
 def with_only(folder: Path, names: Iterable[str]) -> Path:
-    """A new folder for a PATH, with these programs of this machine."""
+    """Create a PATH folder with these programs of this machine."""
     folder.mkdir()
     for name in names:
         (folder / name).symlink_to(shutil.which(name) or pytest.fail(f"no {name}"))
@@ -25,7 +25,7 @@ def with_only(folder: Path, names: Iterable[str]) -> Path:
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """A PATH that has nothing: only the programs that the script needs, and a sleep that does not wait."""
+    """A PATH with only the programs that the script needs, and a sleep that does not wait."""
     folder = with_only(tmp_path / "bin", NEEDED)
     for name, body in (("sleep", "exit 0"), ("sudo", 'shift; exec "$@"')):
         tool(folder, name, body)
@@ -38,7 +38,7 @@ def tool(folder: Path, name: str, body: str) -> None:
 
 
 def apt_get(folder: Path, program: str, failures: int) -> Path:
-    """A stand-in whose first ``failures`` updates fail; it writes down each call."""
+    """Create a fake apt-get whose first ``failures`` updates fail, and which records each call."""
     calls = folder.parent / "calls"
     tool(
         folder,

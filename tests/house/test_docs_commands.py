@@ -56,7 +56,7 @@ def test_every_command_says_where_its_brokers_run(page: Path) -> None:
 
 
 def asked_by(command: str) -> ComparisonRequest:
-    """What `brokerbench compare` makes of it."""
+    """Return the request that `brokerbench compare` makes of it."""
     words = shlex.split(command, comments=True)
     words = words[words.index("compare") + 1 :]
     for_locust = tuple(words[words.index("--") + 1 :]) if "--" in words else ()
@@ -81,7 +81,7 @@ def test_every_comparison_can_be_planned_and_its_topologies_are_equal_in_brokers
     command: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     request = asked_by(command)
-    if "outage.py" in command:  # which the reader has saved
+    if "outage.py" in command:  # a file that the reader has saved
         monkeypatch.chdir(tmp_path)
         (tmp_path / "outage.py").touch()
     assert planned_sessions(request, ())
@@ -107,7 +107,7 @@ def needs_of(command: DocsCommand) -> tuple[pytest.MarkDecorator, ...]:
 
 @pytest.mark.parametrize("command", [pytest.param(it, id=str(it), marks=needs_of(it)) for it in COMMANDS])
 def test_every_command_is_accepted(command: DocsCommand, readers_folder: Path) -> None:
-    """As by ``--dry-run``: nothing is started."""
+    """Checks each command like ``--dry-run``: nothing is started."""
     assert try_command(command)
     assert not list(readers_folder.glob("runs/2*")), "a run was made"
 

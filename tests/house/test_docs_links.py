@@ -1,4 +1,4 @@
-"""Checks that links between the pages lead somewhere, and that their commands run the tools of `.venv`."""
+"""Checks that links between the pages are valid, and that the pages' commands run the tools of `.venv`."""
 
 import re
 import subprocess
@@ -13,12 +13,12 @@ LINK = re.compile(r"\]\(([^)\s]+)\)")
 
 
 def anchor(heading: str) -> str:
-    """The anchor of a heading in a link: small letters, without signs, dashes for spaces."""
+    """Return a heading's anchor for links: lowercase, without punctuation, dashes for spaces."""
     return re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
 
 
 def broken(page: Path, text: str) -> list[str]:
-    """The links of a page that lead nowhere."""
+    """Return the broken links of a page."""
     broken_links = []
     for link in LINK.findall(re.sub(r"```.*?```", "", text, flags=re.DOTALL)):
         if ":" in link:

@@ -1,4 +1,4 @@
-"""Holds the layout of drivers/: few loose modules, and docstrings that state."""
+"""Checks the layout of drivers/: few loose modules, and docstrings that are statements."""
 
 import ast
 from pathlib import Path

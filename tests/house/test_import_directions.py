@@ -1,4 +1,4 @@
-"""Checks that each folder of the project and of topologies/ has only allowed imports, and that there are no cycles."""
+"""Checks that each folder of the project and of topologies/ has only allowed imports, without cycles."""
 
 import ast
 from collections.abc import Iterable, Iterator, Mapping
@@ -9,7 +9,7 @@ import pytest
 from brokerbench import api
 from tests.house.tree import ROOMS, parsed, python_files
 
-# A room may always import itself. A whole room, or single modules of it (and what lies below them).
+# A folder may always import itself. An entry is a whole folder, or single modules (with their submodules).
 MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "records": (),
     "topologies": ("records",),
@@ -23,7 +23,7 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
 _NEUTRAL = ("topologies.model",)
 _COMMON = (*_NEUTRAL, "topologies.management", "topologies.render")
 _PRODUCTS = ("topologies.classic", "topologies.artemis", "topologies.products")
-# Folders of topologies/, lowest first: each may import itself and what is named here, and nothing else of topologies/.
+# Folders of topologies/, lowest first: each may import itself and the folders named here, and no other of topologies/.
 TOPOLOGIES_MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "topologies.model": (),
     "topologies.management": _NEUTRAL,
@@ -35,8 +35,8 @@ TOPOLOGIES_MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "topologies.runtimes": (*_COMMON, "topologies.products", "topologies.catalogue"),
 }
 
-# Inside drivers/, lowest first: each part may import itself, and of drivers/ only what its row names. All may import
-# what their room may.
+# Inside drivers/, lowest first: each part may import itself, and of drivers/ only the parts in its row. All may import
+# what drivers/ may.
 _BASE = ("drivers.contract", "drivers.broker_errors", "drivers.tls", "drivers.transactions")
 _OF_A_PROTOCOL = (*_BASE, "drivers.failover", "drivers.client")
 DRIVERS_MAY_IMPORT: dict[str, tuple[str, ...]] = {
@@ -60,7 +60,7 @@ SPARK = ("pyspark", "py4j")  # a load generator that imports Spark measures Spar
 
 
 def imported(tree: ast.AST, package: str) -> Iterator[str]:
-    """Every module that is imported anywhere in ``tree``, by its full name; ``package`` is the importing one."""
+    """Return the full name of each module imported anywhere in ``tree``. ``package``: the importing package."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -78,7 +78,7 @@ def breaches(room: str, tree: ast.AST, package: str) -> list[str]:
 
 
 def folder_of(module: str) -> str:
-    """``topologies.model`` of ``topologies.model.link``; '' for what is no module of topologies/."""
+    """Return ``topologies.model`` for ``topologies.model.link``; '' for modules outside topologies/."""
     return ".".join(module.split(".")[:2]) if module.startswith("topologies.") else ""
 
 
@@ -94,7 +94,7 @@ def module_of(path: Path) -> str:
 
 
 def import_graph(rooms: Iterable[str]) -> dict[str, set[str]]:
-    """Module to the modules of this project that it imports, at any place in the file."""
+    """Return the project modules that each module imports, at any place in the file."""
     paths = {module_of(path): path for room in rooms for path in python_files(room)}
     imports: dict[str, set[str]] = {}
     for module, path in paths.items():
@@ -105,7 +105,7 @@ def import_graph(rooms: Iterable[str]) -> dict[str, set[str]]:
 
 
 def circle(graph: Mapping[str, set[str]]) -> list[str]:
-    """Return the modules of a cycle, in the order of their imports; empty where there is none."""
+    """Return the modules of a cycle in import order; empty if there is no cycle."""
     visited: set[str] = set()
     for start in graph:
         path: list[str] = []
@@ -141,7 +141,7 @@ def test_a_room_imports_only_what_it_may(room: str) -> None:
 
 
 def part_of_drivers(module: str) -> str:
-    """The row of `DRIVERS_MAY_IMPORT` for a module: ``drivers.client`` for ``drivers.client.producer``."""
+    """Return a module's row in `DRIVERS_MAY_IMPORT`: ``drivers.client`` for ``drivers.client.producer``."""
     return next((part for part in DRIVERS_MAY_IMPORT if _within(module, part)), "")
 
 
@@ -158,7 +158,7 @@ def _modules_of_drivers() -> dict[str, ast.AST]:
 
 
 def _module_of(name: str, modules: Iterable[str]) -> str:
-    """The module of an imported name, not the package that it lies in; '' where it is none of these."""
+    """Return the module of an imported name, not its package; '' for other names."""
     return max((module for module in modules if _within(name, module)), key=len, default="")
 
 

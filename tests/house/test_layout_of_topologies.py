@@ -1,4 +1,4 @@
-"""Checks how topologies/ is laid out: few loose modules, statements in docstrings, and one class for one name."""
+"""Checks the layout of topologies/: few loose modules, statements in docstrings, and unique class names."""
 
 import ast
 from collections import Counter
@@ -9,13 +9,13 @@ MOST_LOOSE_MODULES = 10
 
 
 def question(tree: ast.Module) -> str:
-    """The beginning of a module's docstring if it asks something; '' for a statement."""
+    """Return the beginning of a module's docstring if it is a question; '' for a statement."""
     beginning = (ast.get_docstring(tree) or "").partition("\n\n")[0]
     return beginning if "?" in beginning else ""
 
 
 def repeated(trees: list[ast.Module]) -> list[str]:
-    """Class names that occur in several modules."""
+    """Return the class names that occur in several modules."""
     names = [{node.name for node in tree.body if isinstance(node, ast.ClassDef)} for tree in trees]
     return sorted(
         name for name, times in Counter(name for class_names in names for name in class_names).items() if times > 1

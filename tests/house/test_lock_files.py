@@ -21,7 +21,7 @@ WANTED = {
 
 
 def locked(name: str) -> dict[str, str]:
-    """Versions by package; the last one where a package has several, by marker."""
+    """Return the versions by package; the last one if a package has several, by marker."""
     text = (ROOT / name).read_text(encoding="utf-8")
     return {canonicalize_name(p): v for p, v in re.findall(r"^([\w.-]+)==([^\s;\\]+)", text, re.MULTILINE)}
 
@@ -50,7 +50,7 @@ def test_each_locked_package_has_a_hash(name: str) -> None:
 @pytest.mark.parametrize(
     ("smaller", "larger"),
     [
-        ("requirements-build.lock", "requirements.lock"),  # else setuptools would change while pyspark is built by it
+        ("requirements-build.lock", "requirements.lock"),  # otherwise setuptools would change while it builds pyspark
         ("requirements.lock", "requirements-dev.lock"),
         ("requirements.lock", "requirements-amqp.lock"),
         ("requirements-amqp-build.lock", "requirements-amqp.lock"),

@@ -1,4 +1,4 @@
-"""Checks that make and the CI script fail at once, and say what to do."""
+"""Checks that make and the CI script fail at once, with the next step."""
 
 import os
 import re
@@ -10,7 +10,9 @@ import pytest
 
 from tests.house.tree import ROOT
 
-SCRIPTS = sorted(path.name for path in (ROOT / ".ci").glob("*.sh") if path.name != "steps.sh")  # the others source it
+SCRIPTS = sorted(
+    path.name for path in (ROOT / ".ci").glob("*.sh") if path.name != "steps.sh"
+)  # the other scripts source it
 
 
 def executable(path: Path, body: str) -> Path:
@@ -85,7 +87,7 @@ def test_who_only_runs_installs_nothing_for_development(tmp_path: Path) -> None:
 
 
 def build_amqp(folder: Path, compiler: str) -> subprocess.CompletedProcess[str]:
-    """The script that builds AMQP's library, with a pip that only prints its arguments."""
+    """Return the script that builds AMQP's library, with a pip that only prints its arguments."""
     (folder / "bin").mkdir()
     executable(folder / "bin" / "python", f'case "$1" in -c) echo cc;; *) echo "$@" >>{folder}/asked;; esac')
     environment = {**os.environ, "CC": str(executable(folder / "compiler", compiler))}
@@ -101,7 +103,7 @@ def test_without_a_compiler_amqp_is_left_out_with_one_line_that_says_what_to_ins
     )
     assert built.stderr.count("\n") == 1
     assert not (tmp_path / "asked").exists()
-    assert not (tmp_path / ".installed-amqp").exists()  # so that it is tried again
+    assert not (tmp_path / ".installed-amqp").exists()  # so that the next run tries again
 
 
 def test_with_a_compiler_what_builds_amqp_comes_first_and_every_hash_is_checked(tmp_path: Path) -> None:
@@ -113,7 +115,7 @@ def test_with_a_compiler_what_builds_amqp_comes_first_and_every_hash_is_checked(
 
 
 def ci(folder: Path, make_body: str) -> subprocess.CompletedProcess[str]:
-    """The CI script with fake programs for everything that it starts."""
+    """Return the CI script with fake programs for all commands that it starts."""
     (folder / ".ci").mkdir()
     for name in ("run", "steps.sh"):
         shutil.copy(ROOT / ".ci" / name, folder / ".ci" / name)

@@ -1,4 +1,4 @@
-"""Checks that nothing outside a broker product's folder asks which product it has."""
+"""Checks that only the folders of broker products check which product a broker is."""
 
 import ast
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ TESTS_OF_CLASS = ("isinstance", "issubclass")
 
 
 def product_classes() -> frozenset[str]:
-    """The classes that the products' folders define, and what their tables of kinds and values are called."""
+    """Return the classes in the products' folders, and the names of their tables of kinds and values."""
     places = [path for path in python_files("topologies") if _is_own(path)]
     trees = [parsed(path) for path in places]
     classes = {node.name for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
@@ -23,7 +23,7 @@ def product_classes() -> frozenset[str]:
 
 
 def questions(tree: ast.AST, classes: frozenset[str]) -> Iterator[str]:
-    """Each place that asks for a product: by class, by identity, by its name, or by a table with one entry for each."""
+    """Return each place that checks the product: by class, identity, name, or a table with an entry per product."""
     for node in ast.walk(tree):
         parts: list[ast.AST] = []
         match node:

@@ -1,4 +1,4 @@
-"""Checks that the README begins with the commands of a newcomer, and uses the right names."""
+"""Checks that the README begins with the commands for new users, and uses the right names."""
 
 import re
 

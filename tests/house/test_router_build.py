@@ -30,7 +30,7 @@ NEEDED = (
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """A PATH with what the script itself needs, and stand-ins for what builds; each of these writes down its calls."""
+    """A PATH with the programs that the script needs, and fake build tools that record their calls."""
     folder = with_only(tmp_path / "bin", NEEDED)
     calls = tmp_path / "calls"
     for name, body in (("apt-get", ""), ("gcc", 'echo "/lib/${1#*=}"'), ("cmake", CONFIGURE), ("make", MAKE)):
@@ -99,7 +99,7 @@ def test_no_sources_at_all_are_asked_for(path: Path) -> None:
 
 
 def assert_refused(refused: subprocess.CompletedProcess[str], path: Path, refusal: str) -> None:
-    """In one line, with the next step, and nothing done."""
+    """Assert that the script fails in one line, with the next step, before it does anything."""
     step = f"name the folder of its release archive, unpacked, or of a checkout of its tag {VERSION}\n"
     assert (refused.returncode, refused.stderr) == (1, f"build-router: {refusal}{step}")
     assert not (path.parent / "calls").exists()

@@ -1,4 +1,4 @@
-"""Functions are short, modules begin with a statement, and large rooms keep their modules in folders."""
+"""Checks that functions are short, modules begin with a statement, and large packages keep modules in folders."""
 
 import ast
 
@@ -8,7 +8,7 @@ from tests.house.tree import ROOMS, ROOT, parsed, python_files
 
 LONGEST_FUNCTION_LINES = 70
 MOST_LOOSE_MODULES = 10
-FOLDERS = ("drivers", "topologies")  # rooms that are so large that their modules lie in folders
+FOLDERS = ("drivers", "topologies")  # large packages, whose modules are in folders
 EVERYWHERE = (*ROOMS, "benchmarks", "tests")
 
 

@@ -58,7 +58,7 @@ def test_a_slow_cell_of_a_matrix_leaves_the_others() -> None:
 
 
 def test_too_few_passed_tests_of_a_group_are_reported() -> None:
-    """Unless the machine lacks something that the group needs."""
+    """This does not apply if the machine lacks a need of the group."""
     enough = {group.name: group.least for group in GROUPS}
     assert shortfalls("all", enough, ()) == []
     amqp = next(group for group in GROUPS if group.need == "amqp")
@@ -79,7 +79,7 @@ def test_a_group_of_slow_tests_is_asked_for_where_they_run() -> None:
     [
         ("tests/records/test_a.py::test_b", {"slow"}, True),
         ("tests/analysis/test_a.py::test_b", {"spark"}, True),
-        ("tests/planted/test_stall.py::test_b", {"spark"}, False),  # a whole run, whose times are looked at
+        ("tests/planted/test_stall.py::test_b", {"spark"}, False),  # a whole run that measures times
         ("tests/analysis/test_a.py::test_b", {"spark", "brokers"}, False),
         ("tests/lifecycle/test_ci.py::test_b", {"spark"}, True),  # a whole run in memory
         ("tests/lifecycle/test_ci.py::test_b", {"spark", "brokers"}, False),
@@ -185,8 +185,8 @@ FAILED_TWO = run.Stage(1, {"a": "failed", "b": "error", "c": "passed"})
             [FAILED_TWO, run.Stage(1, {"a": "passed", "b": "failed"})],
             run.Stage(1, {"a": "passed", "b": "failed", "c": "passed"}, ["a"]),
         ),
-        ([FAILED_TWO, run.Stage(3)], run.Stage(3, FAILED_TWO.outcomes, [])),  # the second call came to nothing
-        ([run.Stage(1, dict.fromkeys("abcd", "failed"))], None),  # too many to be a machine that stood still
+        ([FAILED_TWO, run.Stage(3)], run.Stage(3, FAILED_TWO.outcomes, [])),  # the second call failed
+        ([run.Stage(1, dict.fromkeys("abcd", "failed"))], None),  # too many for a machine that stalled
         ([run.Stage(2, {"a": "failed"})], None),  # interrupted
         ([run.Stage(0, {"a": "passed"})], None),
     ],
@@ -194,7 +194,7 @@ FAILED_TWO = run.Stage(1, {"a": "failed", "b": "error", "c": "passed"})
 def test_up_to_three_failed_tests_run_once_more(
     calls: list[run.Stage], comes_to: run.Stage | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Tests that then pass alone are listed."""
+    """Tests that pass in the second run are listed."""
     chosen, remaining = list[list[str]](), list(calls)
 
     def call(_: str, nodeids: list[str], options: list[str]) -> run.Stage:
@@ -220,7 +220,7 @@ def test_a_tier_that_leaves_nothing_out_is_refused_where_something_is_missing(
 def test_only_the_chosen_tests_run_also_in_several_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run, "KEPT", tmp_path)
     for name in [name for name in run.os.environ if name.startswith("PYTEST_")]:
-        monkeypatch.delenv(name)  # a worker of xdist is told by them that it is one
+        monkeypatch.delenv(name)  # xdist marks its workers with these variables
     chosen = [
         f"{Path(__file__).relative_to(ROOT).as_posix()}::test_a_part_that_cannot_be_is_refused_with_an_example[2]"
     ]

@@ -1,4 +1,4 @@
-"""Checks that docs/whats-here.md and docs/development.md name only paths that exist, the former each package folder."""
+"""Checks that the paths in docs/whats-here.md and docs/development.md exist, and the former has each package folder."""
 
 import re
 from pathlib import Path
@@ -24,7 +24,7 @@ def test_every_path_it_names_exists() -> None:
 
 
 def test_every_path_of_a_recipe_exists() -> None:
-    """All but those with a word in capitals, such as NAME."""
+    """Paths with a word in capitals, such as NAME, are skipped."""
     named = PATH.findall((ROOT / "docs" / "development.md").read_text(encoding="utf-8"))
     paths = {path for path in named if "/" in path and not re.search(r"[A-Z]{4}", path)}
     assert len(paths) > 60

@@ -11,7 +11,7 @@ ROOMS = ("records", "topologies", "drivers", "harness", "scenarios", "analysis",
 
 @cache
 def files() -> tuple[Path, ...]:
-    """Relative to the root. Fails loudly outside a git clone, since there the checks would pass on nothing."""
+    """Return the files relative to the root. Raises outside a git clone, as the checks would pass without files."""
     command = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
     listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
     return tuple(Path(name) for name in listed if (ROOT / name).is_file())

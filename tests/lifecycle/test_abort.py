@@ -1,6 +1,6 @@
 """Checks runs that --abort-on ends, on real brokers: their verdict, what ended them and when, and that they drain.
 
-In ``make test``, tests/planted/test_abort.py has the same in memory.
+In ``make test``, tests/planted/test_abort.py covers the same in memory.
 """
 
 import json
@@ -24,7 +24,7 @@ BUCKET = 1 / 128
 
 
 def aborted_run(runs: Path, *arguments: str) -> Outcome:
-    """A load that a freeze makes slow."""
+    """Make a run whose load becomes slow because of a freeze."""
     load = ("--topology", "single", "--rate", "200", "-t", f"{LOAD_S}s", "--warm-up", "2")
     ends = (
         "--fault",
@@ -59,7 +59,7 @@ def test_a_freeze_aborts_with_reason_and_second(run: Outcome) -> None:
 
 
 def test_producers_stop_early_and_all_is_accounted(run: Outcome) -> None:
-    """It ends after the freeze, when the late messages come, and long before the load would."""
+    """The load ends after the freeze, when the late messages arrive, and long before its planned end."""
     abort, messages = abort_of(run), run.summary["messages"]
     assert FROZEN_AT_S + FROZEN_FOR_S < abort["at_s"] < LOAD_S - 20
     assert run.summary["phases"]["load"] == pytest.approx(abort["at_s"], abs=1)
@@ -90,7 +90,7 @@ def test_analysis_again_is_no_pass(run: Outcome) -> None:
 
 
 def test_refused_sends_abort(tmp_path: Path) -> None:
-    """A real refusal: the address is full because its consumers are slow, and Artemis fails further sends."""
+    """A real rejection: the address is full because its consumers are slow, and Artemis fails further sends."""
     overlay = tmp_path / "full.yaml"
     full = {"match": "#", "max_size_messages": 40, "address_full_policy": "FAIL"}
     overlay.write_text(json.dumps({"brokers": {"all": {"address_settings": [full]}}}), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Checks whole runs whose consumers leave a broker and come back at another: who was where, and what stayed behind."""
+"""Checks whole runs whose consumers move to another broker: their places, and the messages that stay behind."""
 
 from pathlib import Path
 
@@ -9,7 +9,7 @@ from tests.support.locust_run import LocustRun, Outcome, nothing_left
 pytestmark = [
     pytest.mark.brokers,
     pytest.mark.spark,
-    pytest.mark.nightly,  # analysis/ has backlogs, test_failover.py one on brokers
+    pytest.mark.nightly,  # analysis/ covers backlogs, test_failover.py one on brokers
 ]
 
 BACKLOG, TIMEOUT_S = "scenarios/backlog.py", 480
@@ -49,7 +49,7 @@ def test_nothing_is_received_meanwhile_and_afterwards_all_but_what_the_network_k
 
 
 def test_what_piled_up_and_how_fast_it_came_is_told_as_of_a_fault(mesh: Outcome) -> None:
-    """120 messages a second for 15 s; messages that had crossed to the old broker may stay there."""
+    """120 messages per second for 15 s. Messages that had crossed to the old broker may stay there."""
     (away,) = mesh.summary["recovery"]["faults"]
     assert (away["kind"], away["target"], round(away["began_s"]), round(away["restored_s"])) == (
         "away",

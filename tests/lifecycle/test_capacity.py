@@ -1,4 +1,4 @@
-"""Checks whole runs that search for the highest rate: clients keep each rate that is tried, and a limit is found."""
+"""Checks whole runs that search for the highest rate: clients keep each tried rate, and a limit is found."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ PRODUCERS = 6
 
 
 def check_rates(run: Outcome) -> None:
-    """One message of each producer may be due on either side of a step's border."""
+    """Check each step's rate. One message of each producer may be due on either side of a step's border."""
     assert (run.summary["verdict"], run.status) == ("pass", 0), run.output
     began_ns = run.info["phases"]["load_began_ns"]
     due_s = [(row["due_ns"] - began_ns) / NS_PER_S for row in run.events("sends") if row["attempt"] == 1]
@@ -35,7 +35,7 @@ def test_clients_keep_each_rate_that_the_search_tries(options: tuple[str, ...], 
 
 @pytest.mark.links
 def test_the_bandwidth_of_a_link_is_found_and_named_as_the_limit(tmp_path: Path) -> None:
-    """As much as arrives while more is sent: on a busy machine the proxy passes less than it is set to."""
+    """The reference is the rate that arrived under more load: a busy machine's proxy passes less than its setting."""
     arguments = ("--topology", "source-and-sink", "--link", "*:bandwidth=500kB/s", "--rate", "search(200)")
     run = LocustRun(CAPACITY, *arguments, runs=tmp_path / "runs").outcome(900)
     assert (run.summary["verdict"], run.status) == ("pass", 0), run.output

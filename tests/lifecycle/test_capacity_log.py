@@ -19,7 +19,7 @@ def searched(rate: str, topology: str, load_s: int, runs: Path) -> Outcome:
 
 
 def check_agreement(run: Outcome) -> None:
-    """Each rate in the log is a step of the report, with the same verdict; or it is unknown, with both verdicts."""
+    """Check that each rate in the log is a step of the report with the same verdict, or unknown with both verdicts."""
     logged = [(float(rate.replace(",", "")), VERDICTS[word], why) for rate, word, why in LOGGED.findall(run.output)]
     steps = run.summary["steps"]
     assert logged
@@ -37,7 +37,7 @@ def check_agreement(run: Outcome) -> None:
 
 
 def test_no_rate_is_held_under_an_impossible_limit(tmp_path: Path) -> None:
-    """Nothing takes less than 10 µs. The report says that no rate was held, and the run does not pass."""
+    """No message takes less than 10 µs. The report says that no rate was held, and the run does not pass."""
     run = searched("search(200, step=5, p99=0.01)", "single", 35, tmp_path / "runs")
     check_agreement(run)
     steps, report = run.summary["steps"], (run.run / "report.html").read_text("utf-8")

@@ -1,4 +1,4 @@
-"""Runs a locustfile and a topology that lie outside the clone, as CI of another repository does (docs/ci.md)."""
+"""Runs a locustfile and a topology outside the clone, like the CI of another repository (docs/ci.md)."""
 
 import socket
 from pathlib import Path
@@ -62,7 +62,7 @@ def benchmark(folder: Path, *arguments: str) -> Outcome:
     return make_run(str(folder / "orders.py"), *all_arguments, runs=folder / "runs")
 
 
-@pytest.mark.nightly  # reports/test_junit.py has what is written
+@pytest.mark.nightly  # reports/test_junit.py covers the content
 @pytest.mark.spark
 def test_a_benchmark_of_another_repository_fails_its_job_and_says_which_check(tmp_path: Path) -> None:
     folder = elsewhere(tmp_path)
@@ -74,7 +74,7 @@ def test_a_benchmark_of_another_repository_fails_its_job_and_says_which_check(tm
     assert became == {
         **{check["name"]: "passed" for check in outcome.summary["checks"] if check["outcome"] == "pass"},
         "throughput.received_per_s < 10": "failure",
-        "latency_ms.due_to_received.p99_99 < 1000": "skipped",  # which takes 100,000 messages
+        "latency_ms.due_to_received.p99_99 < 1000": "skipped",  # this takes 100,000 messages
     }
     assert len(cases) == 5
     assert suite.attrib["name"] == outcome.info["run_id"]

@@ -1,4 +1,4 @@
-"""Checks whole runs that add clients: a run finds the limit that is set at a broker, and names the broker."""
+"""Checks whole runs that add clients: a run finds a broker's configured limit, and names the broker."""
 
 from pathlib import Path
 
@@ -19,7 +19,7 @@ BROKER = """
 
 
 def full(folder: Path, names: list[str], limit: int = LIMIT) -> str:
-    """A topology of brokers with these limits of connections, each linked to the first broker."""
+    """Return a topology of brokers with these connection limits, each linked to the first broker."""
     brokers = "".join(BROKER.format(name=name, limit=limit) for name in names)
     links = "".join(f"  - {{opened_by: {name}, to: {names[0]}, duplex: true}}\n" for name in names[1:])
     entries = ", ".join(names)
@@ -37,7 +37,7 @@ def passed_run(folder: Path, *arguments: str) -> Outcome:
 
 
 @pytest.mark.spark
-@pytest.mark.nightly  # analysis/test_client_steps.py has the steps
+@pytest.mark.nightly  # analysis/test_client_steps.py covers the steps
 def test_every_client_of_each_step_connects_in_its_time_and_sends_from_then_on(tmp_path: Path) -> None:
     run = passed_run(tmp_path, "--runtime", "memory", "--clients", "10,21@5s", "--warm-up", "1")
     connections = run.summary["connections"]
@@ -56,7 +56,7 @@ def test_every_client_of_each_step_connects_in_its_time_and_sends_from_then_on(t
 
 @pytest.mark.brokers
 @pytest.mark.spark
-@pytest.mark.nightly  # analysis/test_client_steps.py has the limits
+@pytest.mark.nightly  # analysis/test_client_steps.py covers the limits
 @pytest.mark.parametrize("protocol", ["stomp", "amqp"])
 def test_the_limit_of_a_broker_is_found_and_the_broker_is_named(protocol: str, tmp_path: Path) -> None:
     arguments = ("--topology", full(tmp_path, ["b-1"]), "--runtime", "processes", "--protocol", protocol)
@@ -71,7 +71,7 @@ def test_the_limit_of_a_broker_is_found_and_the_broker_is_named(protocol: str, t
 
 @pytest.mark.brokers
 @pytest.mark.spark
-@pytest.mark.nightly  # analysis/test_client_steps.py has limits of several brokers
+@pytest.mark.nightly  # analysis/test_client_steps.py covers limits of several brokers
 def test_a_network_holds_what_its_brokers_hold_together(tmp_path: Path) -> None:
     arguments = ("--topology", full(tmp_path, ["b-1", "b-2"], limit=15), "--runtime", "processes")
     connections = passed_run(tmp_path, *arguments, "--clients", "12,24,48@6s", "--warm-up", "2").summary["connections"]

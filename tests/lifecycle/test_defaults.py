@@ -1,4 +1,4 @@
-"""Checks that every scenario with its defaults ends on its own, passes, and has the figures of its question."""
+"""Checks that every scenario with its defaults ends on its own, passes, and has the figures for its question."""
 
 from itertools import chain
 from pathlib import Path
@@ -27,7 +27,7 @@ FIGURES = {
     "cost": ("throughput.cpu_ms_per_message_brokers",),
     "rate": ("throughput.received_per_s",),
 }
-"""Figures that are more than nothing in a run, by what answers its scenario's question."""
+"""Figures that must be above 0 in a run, by the kind of answer to the scenario's question."""
 OF_LOSSES = ("recovery.cut_off", "recovery.in_flight", "recovery.outage_ms.max", "recovery.ready_ms.max")
 MORE_FIGURES = {
     "failover": OF_LOSSES,
@@ -43,12 +43,14 @@ MORE_FIGURES = {
     "message_selectors": ("messages.stranded",),
     "parallel_connectors": ("messages.reordered",),
 }
-"""By scenario: those that its own question is about."""
+"""The figures that answer each scenario's question."""
 PASSES, FAILS = ("pass", 0), ("fail", 1)
 ENDS = {"message_selectors": (FAILS,), "reliability": (PASSES, FAILS), "disaster": (PASSES, FAILS)}
-"""Verdict and exit status of scenarios that show failures: links bring messages to brokers without consumers. Durable
-subscribers leave messages behind at their old broker if a message was due before they were back at another broker. A
-mirror may lack confirmed messages."""
+"""Verdict and exit status of scenarios that show failures.
+
+Links bring messages to brokers without consumers. Durable subscribers leave messages that are due during their move
+at their old broker. A mirror may lack acknowledged messages.
+"""
 CALLS_THROUGH_PROXIES = (
     "default_link=",
     *(f"{name}(" for name, kind in vars(faults).items() if getattr(kind, "through_proxy", False)),

@@ -17,7 +17,7 @@ QUICK = ("--topology", "mesh(brokers=2)", "--warm-up", "1")
 
 
 def ports_of(runs: Path) -> set[int]:
-    """Listening ports of all processes of a folder of runs."""
+    """Return the listening ports of all processes for a folder of runs."""
     pids = {int(line.split()[0]) for line in processes_of(runs)}
     return {
         connection.laddr.port
@@ -34,7 +34,7 @@ def anything_listens(ports: set[int]) -> bool:
 
 @pytest.fixture
 def loaded(tmp_path: Path) -> LocustRun:
-    """A run whose load goes on for long."""
+    """Start a run with a long load."""
     run = LocustRun(STEADY, *QUICK, "-t", "120s", runs=tmp_path / "runs")
     run.wait_for(r"load: \d+ s of 120 s, sent [1-9]")
     return run
@@ -67,7 +67,7 @@ def test_two_ctrl_c_tear_everything_down_at_once_and_keep_the_events(loaded: Loc
     assert not list(outcome.run.glob("brokers/*/data")), "the brokers' stores are thrown away"
 
 
-@pytest.mark.nightly  # topologies_runtime/test_processes.py has a harness that is killed
+@pytest.mark.nightly  # topologies_runtime/test_processes.py covers a killed harness
 def test_sigkill_of_the_harness_soon_leaves_no_broker_and_no_port(loaded: LocustRun) -> None:
     ports = ports_of(loaded.runs)
     loaded.send(signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""Checks that runs on brokers that already run work like any others, and leave those brokers running."""
+"""Checks that runs on existing brokers work like any others, and leave the brokers running."""
 
 import threading
 import time
@@ -24,7 +24,7 @@ SHORT = ("-t", "3s", "--warm-up", "0", "--producers", "4", "--consumers", "4", "
 
 
 def told_of(runtime: Runtime, topology: Topology, folder: Path) -> Path:
-    """The brokers' file, with the credentials next to it."""
+    """Write the brokers file, with the credentials next to it."""
     agent = runtime.management(topology.brokers[0].name)
     secrets = ExternalCredentials(runtime.credentials(), Credentials(agent.username, agent.password))
     (folder / "credentials.env").touch(mode=0o600)
@@ -40,7 +40,7 @@ def run_on(file: Path, topology: str, *arguments: str) -> Outcome:
 
 @dataclass(frozen=True)
 class OnTheirs:
-    """A run on a broker that ran already. ``still_runs``: as the run was over. ``passwords``: of that broker."""
+    """A run on an existing broker. ``still_runs``: after the run. ``passwords``: the broker's."""
 
     outcome: Outcome
     still_runs: bool
@@ -68,7 +68,7 @@ def on_theirs(tmp_path_factory: pytest.TempPathFactory) -> OnTheirs:
         return OnTheirs(outcome, theirs.alive("broker-1"), passwords)
 
 
-@pytest.mark.nightly  # topologies_runtime/test_external_brokers.py has the contract
+@pytest.mark.nightly  # topologies_runtime/test_external_brokers.py covers the contract
 def test_a_run_on_brokers_that_run_already_passes_and_leaves_them_running(on_theirs: OnTheirs) -> None:
     outcome = on_theirs.outcome
     assert on_theirs.still_runs
@@ -82,7 +82,7 @@ def test_a_run_on_brokers_that_run_already_passes_and_leaves_them_running(on_the
     assert nothing_left(outcome.runs)
 
 
-@pytest.mark.nightly  # harness/test_fault_schedule.py has such commands
+@pytest.mark.nightly  # harness/test_fault_schedule.py covers these commands
 def test_a_command_of_the_users_own_is_a_fault_of_brokers_that_run_already(tmp_path: Path) -> None:
     marker_file = tmp_path / "asked"
     with running("single", tmp_path, memory_mb=128) as theirs:
@@ -98,7 +98,7 @@ def test_a_command_of_the_users_own_is_a_fault_of_brokers_that_run_already(tmp_p
         fault = ("--fault", f"command(touch {marker_file}, target=broker-1, at=2, expect=60)", "-t", "60s")
         outcome = run_on(told_of(theirs, build("single"), tmp_path), "single", *fault)
         rebooting.join()
-    assert outcome.summary["verdict"] in ("pass", "fail"), outcome.output  # what was in doubt may have come twice
+    assert outcome.summary["verdict"] in ("pass", "fail"), outcome.output  # messages in doubt may have arrived twice
     assert outcome.summary["messages"]["lost"] == 0
     (fault_row,) = outcome.summary["recovery"]["faults"]
     assert (fault_row["kind"], fault_row["target"], fault_row["cut_off"]) == ("command", "broker-1", 8)

@@ -60,7 +60,7 @@ def test_the_terminal_and_the_report_say_what_the_fault_did(failover: Outcome) -
     assert re.search(rf'class="answer">{answer}', page)
 
 
-@pytest.mark.nightly  # harness/test_dead_brokers.py has brokers that die beside a fault, and what is said of them
+@pytest.mark.nightly  # harness/test_dead_brokers.py covers brokers that die in addition to a fault, and their report
 def test_a_broker_that_dies_beside_a_declared_fault_is_still_a_crash(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:

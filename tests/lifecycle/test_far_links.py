@@ -1,4 +1,4 @@
-"""Checks that a run over links with a delay measures that delay, by its messages and by its links."""
+"""Checks that a run over links with a delay measures that delay on its messages and its links."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -13,7 +13,7 @@ from tests.support.locust_run import make_run, nothing_left
 pytestmark = [pytest.mark.spark, pytest.mark.nightly]
 
 DELAY_MS, NS_PER_MS = 40, 1_000_000
-TOPOLOGY = "two-regions(brokers_each=2)"  # all messages go from the one to the other
+TOPOLOGY = "two-regions(brokers_each=2)"  # all messages go from one to the other
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ def test_two_regions_are_as_far_apart_as_they_were_made(runtime: str, tmp_path: 
     outcome = make_run("scenarios/steady.py", *arguments, runs=tmp_path / "runs")
     assert (outcome.status, outcome.summary["verdict"]) == (0, "pass"), outcome.output
     rows = [row for row in outcome.results("latency") if row["measure"] == "sent_to_received" and row["count"]]
-    least = min(row["bucket"] for row in rows)  # rows without a count are latencies less the generator's own time
+    least = min(row["bucket"] for row in rows)  # rows without a count are latencies minus the generator's own time
     assert upper_ns(least) >= DELAY_MS * NS_PER_MS
     assert measured_links(outcome.results("resources")) == {
         "east-1-to-east-2": False,
@@ -42,7 +42,7 @@ def test_two_regions_are_as_far_apart_as_they_were_made(runtime: str, tmp_path: 
 @pytest.mark.links
 @pytest.mark.parametrize("transport", ["ssl", "http"])
 def test_links_whose_round_trip_cannot_be_asked_carry_a_load(tmp_path: Path, transport: str) -> None:
-    """management/test_link_traffic.py has what is told of them."""
+    """management/test_link_traffic.py covers the report about them."""
     link = ("--topology", f"source-and-sink(transport='{transport}')", "--link", "*:delay=5ms")
     outcome = make_run(
         "scenarios/steady.py", *link, "-t", "2s", "--warm-up", "0", "--analyse-later", runs=tmp_path / "runs"
@@ -53,7 +53,7 @@ def test_links_whose_round_trip_cannot_be_asked_carry_a_load(tmp_path: Path, tra
 
 
 def measured_links(resources: Iterable[Mapping[str, Any]]) -> dict[str, bool]:
-    """By link that carried something each way and was asked: whether a round trip takes twice the delay."""
+    """Return by link whether a round trip takes twice the delay, for links with traffic both ways."""
     link_rows = [row for row in resources if row["kind"] == "link"]
     carried = {(row["object"], row["metric"]) for row in link_rows if row["value"]}
     return {

@@ -10,7 +10,7 @@ pytestmark = [
     pytest.mark.brokers,
     pytest.mark.links,
     pytest.mark.spark,
-    pytest.mark.nightly,  # management/ has each operation
+    pytest.mark.nightly,  # management/ covers each operation
 ]
 
 STEADY, TIMEOUT_S = "scenarios/steady.py", 480
@@ -40,7 +40,7 @@ def fault(run: Outcome, kind: str) -> dict[str, int]:
 
 
 def crossed_meanwhile(run: Outcome, fault: dict[str, int]) -> list[dict[str, int]]:
-    """Return the messages received while the link was down, except those that the far broker already had (1 s)."""
+    """Return the receipts while the link was down, without the first second: the far broker already had these."""
     since_ns = fault["effective_ns"] + NS_PER_S
     return [row for row in run.events("receipts") if since_ns < row["received_ns"] < fault["ended_ns"]]
 
@@ -95,7 +95,7 @@ def test_the_report_says_what_was_done_to_whom(run: Outcome) -> None:
 
 
 def test_the_same_of_artemis_and_its_amqp_connection(tmp_path: Path) -> None:
-    """A connection that is stopped may have carried a message whose settlement is lost: it is sent once more."""
+    """The stopped connection may have carried a message whose settlement is lost, so the message is sent again."""
     arguments = (
         "--topology",
         "senders",

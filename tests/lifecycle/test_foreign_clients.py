@@ -1,4 +1,4 @@
-"""Checks the report about clients outside the run, planted with stomp.py on brokers that run already."""
+"""Checks the report about clients outside the run, planted with stomp.py on existing brokers."""
 
 import threading
 import time
@@ -20,7 +20,7 @@ TOPOLOGIES = pytest.mark.parametrize("entry", QUEUE)
 
 
 class Stranger(stomp.ConnectionListener):  # type: ignore[misc]
-    """A client that knows nothing of brokerbench."""
+    """A client without brokerbench."""
 
     def __init__(self, broker: Runtime, entry: str) -> None:
         self._queue = QUEUE[entry]
@@ -58,7 +58,7 @@ def in_load(folder: Path, act: Callable[[], None]) -> threading.Thread:
     return thread
 
 
-@pytest.mark.nightly  # harness/test_occupied.py and analysis/test_planted_errors.py have the parts
+@pytest.mark.nightly  # harness/test_occupied.py and analysis/test_planted_errors.py cover the parts
 @TOPOLOGIES
 def test_messages_of_another_client_are_foreign_and_disturb_the_run(entry: str, tmp_path: Path) -> None:
     """50 wait on the queue before the run, which is rejected until they may be removed. 40 are sent during the load."""
@@ -85,7 +85,7 @@ def test_messages_of_another_client_are_foreign_and_disturb_the_run(entry: str, 
     )
 
 
-@pytest.mark.nightly  # harness/test_other_consumers.py and analysis/test_accounting.py have the parts
+@pytest.mark.nightly  # harness/test_other_consumers.py and analysis/test_accounting.py cover the parts
 @TOPOLOGIES
 def test_messages_that_another_consumer_takes_are_not_lost(entry: str, tmp_path: Path) -> None:
     with running(entry, tmp_path, memory_mb=200) as broker:

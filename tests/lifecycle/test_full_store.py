@@ -1,7 +1,7 @@
 """Checks a whole run with one broker whose store is full for a while: its producers wait, and nothing is lost.
 
-These run at night. In every run, management/test_store_limit.py fills a real broker's store, and
-drivers/conformance/test_flow_control.py has a producer that a full broker holds back.
+These run at night. In every test run, management/test_store_limit.py fills a real broker's store, and
+drivers/conformance/test_flow_control.py covers a producer that a full broker blocks.
 """
 
 import pytest
@@ -37,7 +37,7 @@ def test_the_store_is_full_for_as_long_as_asked_and_then_has_room(run: Outcome) 
 
 
 def test_nothing_is_acknowledged_meanwhile(run: Outcome) -> None:
-    """One second is for messages that the broker had already accepted: it is acknowledged late."""
+    """One second is allowed for messages that the broker had already accepted and acknowledges late."""
     since_ns, until_ns = fault(run)["effective_ns"] + NS_PER_S, fault(run)["ended_ns"]
     answered = [row["settled_ns"] for row in run.events("sends") if row["outcome"] == "acked"]
     assert not [at_ns for at_ns in answered if since_ns < at_ns < until_ns]

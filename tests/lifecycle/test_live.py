@@ -13,7 +13,7 @@ STEADY = "scenarios/steady.py"
 
 
 def scrape(port: int) -> dict[tuple[str, str], float]:
-    """Values by metric and broker ('' for a metric without brokers)."""
+    """Return the values by metric and broker ('' for a metric without brokers)."""
     text = requests.get(f"http://127.0.0.1:{port}/metrics", timeout=10).text
     samples = (sample for family in text_string_to_metric_families(text) for sample in family.samples)
     return {(sample.name, sample.labels.get("broker", "")): sample.value for sample in samples}

@@ -1,4 +1,4 @@
-"""Checks several destinations of a class in whole runs: each gets the share of messages that the numbers say."""
+"""Checks several destinations of a class in whole runs: each gets its configured share of messages."""
 
 from collections import Counter
 from pathlib import Path

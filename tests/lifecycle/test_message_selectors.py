@@ -11,7 +11,7 @@ pytestmark = [pytest.mark.brokers, pytest.mark.spark, pytest.mark.nightly]
 
 @pytest.mark.parametrize("conduit", [True, False])
 def test_unselected_messages_remain_only_without_selectors_on_links(tmp_path: Path, conduit: bool) -> None:
-    # With this seed producers come to broker-1 too; elsewhere each message has a consumer that takes it.
+    # With this seed, producers also connect to broker-1. At other brokers, each message has a matching consumer.
     arguments = ("--topology", f"mesh(conduit={conduit})", "--seed", "7")
     outcome = make_run("scenarios/message_selectors.py", *arguments, runs=tmp_path / "runs")
     messages = outcome.summary["messages"]

@@ -1,4 +1,4 @@
-"""A run builds its topology once, and looks for Docker at most once, from its options to its brokers."""
+"""Checks that a run builds its topology once, and looks for Docker at most once, from its options to its brokers."""
 
 import json
 from pathlib import Path

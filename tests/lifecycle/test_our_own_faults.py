@@ -1,4 +1,4 @@
-"""Checks that neither an error in brokerbench nor a load that is too large makes a run pass or hang."""
+"""Checks that neither an error in brokerbench nor too large a load makes a run pass or hang."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Checks that two connections between brokers carry more than one, and that only one keeps the message order."""
+"""Checks that two connections between brokers carry more than one does, but do not keep the message order."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from tests.support.locust_run import make_run, nothing_left
 
 pytestmark = [pytest.mark.brokers, pytest.mark.links, pytest.mark.spark, pytest.mark.nightly]
 
-RATE_PER_S, CARRIED_BY_ONE_PER_S = 600, 500  # 500 kB a second, in messages of 1 kB and what surrounds them
+RATE_PER_S, CARRIED_BY_ONE_PER_S = 600, 500  # 500 kB per second, in messages of 1 kB plus headers
 
 
 @pytest.mark.parametrize("connectors", [1, 2])

@@ -10,7 +10,7 @@ pytestmark = [
     pytest.mark.brokers,
     pytest.mark.links,
     pytest.mark.spark,
-    pytest.mark.nightly,  # topologies_runtime/test_far_links.py cuts a link of processes
+    pytest.mark.nightly,  # topologies_runtime/test_far_links.py cuts a link between processes
 ]
 
 PARTITION = "scenarios/partition.py"
@@ -35,7 +35,7 @@ def test_nothing_crossed_the_link_while_it_was_cut(partition: Outcome) -> None:
     (fault,) = partition.events("faults")
     assert (fault["kind"], fault["target"], fault["error"]) == ("cut", "source-to-sink", None)
     assert fault["ended_ns"] - fault["effective_ns"] >= 4 * NS_PER_S
-    since_ns = fault["effective_ns"] + NS_PER_S  # what sink had by then may be read a little later
+    since_ns = fault["effective_ns"] + NS_PER_S  # messages that sink had by then may be read a little later
     during = [row for row in partition.events("receipts") if since_ns < row["received_ns"] < fault["ended_ns"]]
     before = [row for row in partition.events("receipts") if row["received_ns"] < fault["began_ns"]]
     assert before

@@ -10,14 +10,14 @@ import pytest
 from drivers.realtime import why_refused
 from tests.support.locust_run import LocustRun, nothing_left
 
-# In every run: drivers/test_priority.py.
+# In every test run, drivers/test_priority.py covers this.
 pytestmark = [pytest.mark.brokers, pytest.mark.spark, pytest.mark.nightly]
 
 STEADY = "scenarios/steady.py"
 
 
 def real_time_threads(process: psutil.Process) -> set[str]:
-    """Names of threads, their numbers left out."""
+    """Return the names of threads, without numbers."""
     names = set()
     for thread in process.threads():
         if os.sched_getscheduler(thread.id) & ~os.SCHED_RESET_ON_FORK == os.SCHED_RR:

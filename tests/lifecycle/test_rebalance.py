@@ -1,4 +1,4 @@
-"""Checks a whole run with a broker that joins, leaves and joins again: where its clients were, and its records."""
+"""Checks a whole run with a broker that joins, leaves and joins again: its clients' places, and its records."""
 
 import re
 from collections import Counter
@@ -8,7 +8,11 @@ import pytest
 
 from tests.support.locust_run import LocustRun, Outcome, nothing_left
 
-pytestmark = [pytest.mark.brokers, pytest.mark.spark, pytest.mark.nightly]  # analysis/test_rebalance.py has the moves
+pytestmark = [
+    pytest.mark.brokers,
+    pytest.mark.spark,
+    pytest.mark.nightly,
+]  # analysis/test_rebalance.py covers the moves
 
 REBALANCE = "scenarios/rebalance.py"
 TIMEOUT_S = 480  # a broker starts three times
@@ -21,12 +25,12 @@ def rebalance(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
     runs = tmp_path_factory.mktemp("rebalance") / "runs"
     faults = ("--fault", f"join({JOINER}, at=1, for=3)", "--fault", f"join({JOINER}, at=10)")
     size = ("--producers", "5", "--consumers", "4", "-t", "45s", "--warm-up", "2", "--seed", "3")
-    # In the brokers' own order: shuffled, no client of nine may happen to choose the third broker.
+    # In the brokers' order: if shuffled, none of nine clients may choose the third broker.
     return LocustRun(REBALANCE, *size, *faults, "--failover", "randomize=false", runs=runs).outcome(TIMEOUT_S)
 
 
 def where(run: Outcome, at_ns: int) -> Counter[str]:
-    """Clients by the broker that they were connected to at that moment."""
+    """Count the clients by the broker that they were connected to at that moment."""
     at: dict[int, str] = {}
     for row in sorted(run.events("connections"), key=lambda row: int(row["at_ns"])):
         if row["at_ns"] <= at_ns:

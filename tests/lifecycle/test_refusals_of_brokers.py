@@ -1,6 +1,6 @@
-"""Checks that a run gives one error and no load if it cannot log in to, trust or reach its brokers, by each protocol.
+"""Checks that a run that cannot log in to, trust or reach its brokers has one error and no load, by each protocol.
 
-The brokers already run, and the run is given a wrong password, certificate or address for them.
+The brokers exist, and the run has a wrong password, certificate or address for them.
 """
 
 from pathlib import Path
@@ -24,13 +24,13 @@ CLASSIC, ARTEMIS = "single", "artemis-single"
 
 
 def spoken(stomp: str, amqp: str, openwire: str) -> pytest.MarkDecorator:
-    """Each protocol on one product. Each test has others, so that each protocol fails in some way on both."""
+    """Parametrize each protocol with one product. Tests choose others, so that each protocol fails on both."""
     cells = [("stomp", stomp), ("amqp", amqp), ("openwire", openwire), ("core", ARTEMIS)]
     return pytest.mark.parametrize("theirs", cells, ids=map(":".join, cells), indirect=True)
 
 
 class Theirs:
-    """A broker that runs already, a protocol for it, and the brokers file."""
+    """An existing broker, a protocol for it, and the brokers file."""
 
     def __init__(self, entry: str, protocol: str, runtime: Runtime, folder: Path) -> None:
         self.entry, self.protocol, self.folder = entry, protocol, folder

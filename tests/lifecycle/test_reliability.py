@@ -19,7 +19,7 @@ def counts(summary: dict[str, dict[str, dict[str, int]]], figure: str) -> dict[s
 @pytest.mark.timeout(TIMEOUT_S)
 @pytest.mark.parametrize(("topology", "protocol"), [("single", "stomp"), ("cluster", "stomp"), ("live-backup", "core")])
 def test_a_killed_broker_loses_none_of_what_jms_promises(tmp_path: Path, topology: str, protocol: str) -> None:
-    # clients that find no broker at all try again after up to 30 s
+    # clients that find no broker retry after up to 30 s
     arguments = ("--topology", topology, "--protocol", protocol, "--seed", "1", "-t", "90s")
     outcome = make_run(RELIABILITY, *arguments, runs=tmp_path / "runs")
     assert (outcome.summary["verdict"], outcome.status) == ("pass", 0), outcome.output
@@ -33,7 +33,7 @@ def test_a_killed_broker_loses_none_of_what_jms_promises(tmp_path: Path, topolog
 @pytest.mark.timeout(2 * TIMEOUT_S)
 @pytest.mark.parametrize("uris", ["all", "one"])
 def test_durable_subscribers_that_move_leave_messages_behind(tmp_path: Path, uris: str) -> None:
-    """They do not if they stay with their broker."""
+    """Subscribers that stay with their broker do not."""
     outcome = make_run(RELIABILITY, "--topology", "mesh", "--uris", uris, "--seed", "1", runs=tmp_path / "runs")
     queue_counts, durable_counts = (
         outcome.summary["kinds"][kind] for kind in ("queue_persistent", "durable_topic_persistent")

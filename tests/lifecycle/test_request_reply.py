@@ -17,7 +17,7 @@ AMQP = pytest.mark.amqp
 
 
 def run_of(tmp_path: Path, topology: str, protocol: str) -> tuple[Counter[tuple[str, str]], Counter[str]]:
-    """Sends by destination and outcome, and receipts by destination, of a whole run."""
+    """Return a run's sends by destination and outcome, and its receipts by destination."""
     arguments = ("--topology", topology, "--protocol", protocol, "-t", f"{AT_LEAST_S}s", "--analyse-later")
     outcome = make_run("scenarios/request_reply.py", *arguments, runs=tmp_path / "runs")
     seal(RunDirectory.open(outcome.run))

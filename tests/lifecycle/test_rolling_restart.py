@@ -1,4 +1,4 @@
-"""Checks a whole run that restarts one broker after the other: one after the other, and nothing is lost."""
+"""Checks a whole run that restarts its brokers one after the other, and loses nothing."""
 
 from itertools import pairwise
 

@@ -7,7 +7,11 @@ import pytest
 
 from tests.support.locust_run import make_run, nothing_left
 
-pytestmark = [pytest.mark.brokers, pytest.mark.spark, pytest.mark.nightly]  # analysis/test_consumers.py has the shares
+pytestmark = [
+    pytest.mark.brokers,
+    pytest.mark.spark,
+    pytest.mark.nightly,
+]  # analysis/test_consumers.py covers the shares
 NIGHTLY = pytest.mark.nightly
 
 SHARING = "scenarios/sharing.py"

@@ -1,4 +1,4 @@
-"""The main job, as a newcomer does it: three brokers, a mesh, durable messages, a report."""
+"""Runs the main use case like a new user: three brokers, a mesh, durable messages, a report."""
 
 import html
 import json

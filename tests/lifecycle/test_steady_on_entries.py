@@ -18,25 +18,25 @@ ELSEWHERE = {
     "artemis-single": "test_steady_by_protocol.py",
     "router-peer": "tests/topologies_runtime/test_real_router.py",
 }
-"""Entries that another test has in whole runs."""
+"""Entries that other tests cover in whole runs."""
 VARIANTS = {
     "source-and-sink": ("source-and-sink(transport='ssl')",),
     "parallel-connectors": ("parallel-connectors(duplex=True)",),
     "hub-and-spoke": ("hub-and-spoke(hub_standby=True)",),
     "live-backup": ("live-backup(ha='replication')",),
-    "cluster": ("cluster", "cluster(brokers=2)"),  # not STRICT: what a broker without consumers gets may stay there
-    "senders": ("senders(match='steady')",),  # no canary is let through: the messages themselves show that they are
+    "cluster": ("cluster", "cluster(brokers=2)"),  # not STRICT: messages at a broker without consumers may stay there
+    "senders": ("senders(match='steady')",),  # no canary gets through: the messages themselves show that links pass
     "receivers": ("receivers(auto_start=False, alternate=True)",),
     "mirror": ("mirror(sync=True)",),
 }
-"""Entries that run otherwise than by their defaults, which show less."""
+"""Entries with other parameters than their defaults, which would show less."""
 TOPOLOGIES = [text for name in ENTRIES if name not in ELSEWHERE for text in VARIANTS.get(name, (name,))]
-# What is asked here is whether messages get there; the machine may be busy with other tests.
+# The question is only whether messages arrive: the machine may be busy with other tests.
 
 
 @pytest.mark.brokers
 @pytest.mark.spark
-@pytest.mark.nightly  # test_steady.py has a mesh in every run
+@pytest.mark.nightly  # test_steady.py covers a mesh in every test run
 @pytest.mark.parametrize("topology", TOPOLOGIES)
 def test_steady_passes_on_each_entry(topology: str, tmp_path: Path) -> None:
     arguments = ("--headless", "--runtime", "processes", "--topology", topology, "-t", "10s", "--warm-up", "2")

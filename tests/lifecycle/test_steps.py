@@ -6,17 +6,17 @@ import pytest
 
 from tests.support.locust_run import Outcome, make_run, nothing_left
 
-# In every run: drivers/test_pacing.py has when messages are due, analysis/test_steps.py what is told of it.
+# In every test run, drivers/test_pacing.py covers due times, and analysis/test_steps.py the report about them.
 pytestmark = [pytest.mark.brokers, pytest.mark.spark, pytest.mark.nightly]
 
 NS_PER_S = 1_000_000_000
 PRODUCERS = 6
 ASKED = ((60, 0, 5), (240, 5, 10), (60, 10, 15))
-"""Messages a second, from and until (s of the load)."""
+"""Messages per second, from and until (s of the load)."""
 
 
 def check(run: Outcome) -> None:
-    """One message of each producer may be due on either side of a step's border."""
+    """Check each step. One message of each producer may be due on either side of a step's border."""
     assert (run.summary["verdict"], run.status) == ("pass", 0), run.output
     began_ns = run.info["phases"]["load_began_ns"]
     due_s = [(row["due_ns"] - began_ns) / NS_PER_S for row in run.events("sends") if row["attempt"] == 1]
@@ -30,7 +30,7 @@ def check(run: Outcome) -> None:
 
 
 def test_clients_in_a_jvm_keep_the_steps_of_a_load_whose_beginning_was_not_known(tmp_path: Path) -> None:
-    """Their due times are handed over seconds ahead, and the warm-up ends once latency has settled."""
+    """Java gets the due times seconds ahead, and the warm-up ends once latency has settled."""
     arguments = ("--rate", "60,240,60@5s", "--protocol", "openwire", "--topology", "single")
     check(make_run("scenarios/steady.py", *arguments, runs=tmp_path / "runs"))
 

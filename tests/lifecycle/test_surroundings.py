@@ -46,7 +46,7 @@ def write(folder: Path, files: dict[str, str]) -> None:
 
 
 def run_of_own_file(folder: Path, *arguments: str, env: dict[str, str] | None = None) -> Outcome:
-    """A run of a locustfile in ``folder``, made there, as a user's is."""
+    """Make a run of a locustfile in ``folder``, with that as the current folder, like a user."""
     locustfile = folder / "orders.py"
     shutil.copy(REPOSITORY / "scenarios" / "steady.py", locustfile)
     return LocustRun(str(locustfile), *arguments, runs=folder / "runs", env=env).outcome()
@@ -54,7 +54,7 @@ def run_of_own_file(folder: Path, *arguments: str, env: dict[str, str] | None = 
 
 @pytest.mark.spark
 def test_no_file_or_variable_changes_a_run(tmp_path: Path) -> None:
-    """All at once: each of them alone once ended a passed run without a report, or with another exit status."""
+    """All are set at once: each of them once ended a passed run without a report, or with another exit status."""
     write(tmp_path, FILES)
     outcome = run_of_own_file(tmp_path, *MEMORY, "--junit", "reports/junit.xml", env=VARIABLES)
     assert (outcome.status, outcome.summary["verdict"]) == (0, "pass"), outcome.output
@@ -124,7 +124,7 @@ def test_real_brokers_start_in_any_locale_and_folder(tmp_path: Path, protocol: s
 
 
 def test_too_few_open_files_end_a_run_at_once(tmp_path: Path) -> None:
-    """Not after its load: a JVM that cannot open its files fails with errors that name something else."""
+    """It must not fail after the load: a JVM that cannot open its files fails with misleading errors."""
     run = ["-m", "locust", "-f", "scenarios/steady.py", "--headless", "--runtime", "memory", *MEMORY]
     limited = ["sh", "-c", 'ulimit -n 256 && exec "$0" "$@"', sys.executable, *run, "--runs", str(tmp_path / "runs")]
     shell = {"cwd": REPOSITORY, "env": as_a_user_has_it(), "capture_output": True, "text": True, "timeout": 120}

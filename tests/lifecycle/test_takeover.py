@@ -9,7 +9,7 @@ from tests.support.locust_run import LocustRun, Outcome, nothing_left
 pytestmark = [
     pytest.mark.brokers,
     pytest.mark.spark,
-    pytest.mark.nightly,  # topologies_runtime/test_pairs.py has pairs, test_failover.py a whole run of a kill
+    pytest.mark.nightly,  # topologies_runtime/test_pairs.py covers pairs, test_failover.py a whole run with a kill
 ]
 
 TAKEOVER = "scenarios/takeover.py"
@@ -51,7 +51,7 @@ def test_the_killed_broker_returns_as_the_standby_and_no_client_goes_back(takeov
 
 @pytest.mark.nightly
 def test_a_backup_serves_core_clients_and_hands_them_back(tmp_path: Path) -> None:
-    """The clients lose the backup once more as it steps back: no fault of the run is at that broker."""
+    """The clients also lose the backup when it steps back, although the run has no fault at that broker."""
     arguments = ("--topology", "live-backup", "--protocol", "core", "--producers", "6", "--consumers", "3", "-t", "60s")
     outcome = LocustRun(TAKEOVER, *arguments, runs=tmp_path / "runs").outcome(TIMEOUT_S)
     assert (outcome.summary["verdict"], outcome.status) == ("pass", 0), outcome.output

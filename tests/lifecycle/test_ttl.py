@@ -1,4 +1,4 @@
-"""Checks on real brokers how far messages get in a ring, and where those wait that get no further."""
+"""Checks on real brokers how far messages get in a ring, and where they wait if they get no further."""
 
 from collections import Counter
 from pathlib import Path
@@ -24,7 +24,7 @@ SIZE = ("-t", "10s", "--warm-up", "2", "--seed", "7")
 def test_messages_wait_where_their_ttl_or_demand_ends(
     tmp_path: Path, limits: str, waiting: set[tuple[str, str]]
 ) -> None:
-    """They may not cross another link, or the next broker does not know of the consumer."""
+    """The TTL does not allow another link, or the next broker does not know the consumer."""
     outcome = make_run("scenarios/ttl.py", "--topology", f"ring({limits})", *SIZE, runs=tmp_path / "runs")
     received = {row["destination"]: row["received"] for row in outcome.results("accounting")}
     sent = {row["destination"]: row["sent"] for row in outcome.results("accounting")}

@@ -1,6 +1,6 @@
-"""Checks that a run which a user's own code ends says so, and never ends with status 0.
+"""Checks that a run that is ended by the user's code reports this, and never ends with status 0.
 
-`tests/harness/test_runner_calls.py` has the other ways to call the runner.
+`tests/harness/test_runner_calls.py` covers the other ways to call the runner.
 """
 
 import re
@@ -18,7 +18,7 @@ HERE = r"\(ending_users\.py:\d+\)"
 
 
 def by_a_call(method: str) -> str:
-    """The problem of a load that the locustfile ended by a method of the runner, as a regular expression."""
+    """Return a regular expression for the problem of a load that the locustfile ended by a method of the runner."""
     return rf"{AFTER} by environment\.runner\.{method}\(\) {HERE}, {ADVICE}"
 
 

@@ -9,9 +9,9 @@ from tests.support.locust_run import Outcome, make_run, nothing_left
 from topologies.catalogue.lookup import build
 from topologies.runtimes.distribution import ensure, pinned, pinned_versions
 
-# In every run: topologies/test_rendered_brokers.py starts and links brokers of each older version, and brokers with an
-# overlay and without defaults. topologies_runtime/test_release.py has builds of one's own, drivers/jvm/test_vm.py has
-# clients of another version.
+# In every test run, topologies/test_rendered_brokers.py starts and links brokers of each older version, and brokers
+# with an overlay and without defaults. topologies_runtime/test_release.py covers custom builds, and
+# drivers/jvm/test_vm.py clients of another version.
 pytestmark = [pytest.mark.brokers, pytest.mark.spark, pytest.mark.nightly]
 
 ENTRIES = ("source-and-sink", "artemis-single")
@@ -55,7 +55,7 @@ OVERLAY = "brokers: {all: {policies: [{queue_prefetch: 77}], jvm: {heap_mb: 140,
 def test_steady_passes_with_an_overlay_and_older_clients(
     tmp_path: Path,
 ) -> None:
-    """Also without default settings; the report shows each of these."""
+    """Default settings are off too, and the report shows each of these."""
     file = tmp_path / "tuned.yaml"
     file.write_text(OVERLAY, encoding="utf-8")
     arguments = ("--protocol", "openwire", "--client-version", "5.16.6", "--overlay", str(file), "--unset-defaults")

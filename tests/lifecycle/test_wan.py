@@ -1,4 +1,4 @@
-"""Checks whole runs over slow links between regions: only what crosses is late, by the delay that was set."""
+"""Checks whole runs over slow links between regions: only crossing messages are late, by the planted delay."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ pytestmark = [
     pytest.mark.brokers,
     pytest.mark.links,
     pytest.mark.spark,
-    pytest.mark.nightly,  # analysis/test_regions.py has the figures
+    pytest.mark.nightly,  # analysis/test_regions.py covers the figures
 ]
 
 WAN = "scenarios/wan.py"
@@ -25,6 +25,6 @@ def test_only_messages_that_cross_take_the_delay_of_the_links_between_regions(to
     regions = run.summary["regions"]
     assert regions["across"]["min"] >= DELAY_MS
     assert regions["within"]["p50"] < DELAY_MS
-    assert regions["across_per_s"] >= 20  # which producers enter where is by chance
+    assert regions["across_per_s"] >= 20  # producers choose their brokers at random
     assert "Latency by regions" in (run.run / "report.html").read_text("utf-8")
     assert nothing_left(run.runs)

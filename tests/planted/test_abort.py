@@ -1,4 +1,4 @@
-"""Plants refused sends in memory: --abort-on ends the load, and no later analysis makes the run pass."""
+"""Plants rejected sends in memory: --abort-on ends the load, and no later analysis makes the run pass."""
 
 import signal
 import subprocess
@@ -17,7 +17,7 @@ CONDITION = "messages.failed > 10"
 
 @pytest.fixture(scope="module")
 def refused(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
-    """Of a load of a minute, 50 sends are refused at its beginning. The run is analysed by a command of its own."""
+    """The first 50 sends of a one-minute load are rejected. A separate command analyzes the run."""
     runs = tmp_path_factory.mktemp("abort") / "runs"
     load = ("--runtime", "memory", "-t", "60s", "--abort-on", CONDITION, "--analyse-later")
     return make_run(ERRORS, *load, runs=runs, env={"PLANTED": "refused and stored"})

@@ -1,4 +1,4 @@
-"""Messages that real brokers deliver under other names are owed, counted and missed as their subscriptions' own."""
+"""Checks that messages which real brokers deliver under other names are counted per subscription."""
 
 from pathlib import Path
 
@@ -26,7 +26,7 @@ def planted(folder: Path, *options: str, plant: str = "") -> Outcome:
 
 
 def counts_by_subscription(outcome: Outcome) -> dict[tuple[str, str], dict[str, int]]:
-    """Of a topic's own subscription the name without its consumer's number."""
+    """Return the counts by destination and subscription, without the consumer's number in topic subscriptions."""
     rows = outcome.results("accounting")
     return {(row["destination"], row["subscription"].partition("#")[0]): row for row in rows}
 

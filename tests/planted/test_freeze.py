@@ -1,7 +1,7 @@
-"""A broker is stopped for three seconds under a fixed rate: latencies from the due time must be as arithmetic says.
+"""Stops a broker for three seconds under a fixed rate: latencies from the due time must match the calculated ones.
 
 A busy machine may take long to stop the broker, to wake it up and to send the queued messages. So the latencies are
-compared with the recorded times of this very freeze.
+compared with the recorded times of this freeze.
 """
 
 from itertools import pairwise
@@ -15,8 +15,8 @@ pytestmark = [pytest.mark.brokers, pytest.mark.spark]
 RATE_PER_S, FREEZE_S, LOAD_S = 50, 3.0, 10.0
 STOPPING_S = 0.1  # SIGSTOP takes a moment to reach every thread
 A_SLOT_S = 1 / RATE_PER_S
-BUCKET = 0.01  # how far the summary's quantiles may be from the values that they stand for
-BUSY_S = 10.0  # how long a machine may be busy with other things when the broker is to stop, or to wake up
+BUCKET = 0.01  # tolerance of the summary's quantiles
+BUSY_S = 10.0  # the delay that a busy machine may add when it stops or wakes the broker
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +26,7 @@ def frozen(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
 
 
 def waits(outcome: Outcome) -> list[tuple[float, float]]:
-    """(how long the freeze had still to last when the message was due, its latency), in s; from the raw events."""
+    """Return (remaining freeze at the message's due time, its latency), in s, from the raw events."""
     (fault,) = outcome.events("faults")
     silent_ns = silent_from_ns(outcome)
     received = {(row["producer"], row["seq"]): row["received_ns"] for row in outcome.events("receipts")}
@@ -38,14 +38,14 @@ def waits(outcome: Outcome) -> list[tuple[float, float]]:
 
 
 def silent_from_ns(outcome: Outcome) -> float:
-    """When the broker had been stopped, and the last of what it had sent before was taken."""
+    """Return the time when the broker had stopped, and all messages that it sent earlier were received."""
     (fault,) = outcome.events("faults")
     before = [row["received_ns"] for row in outcome.events("receipts") if row["received_ns"] < fault["ended_ns"]]
     return max(fault["began_ns"] + STOPPING_S * 1e9, *before)
 
 
 def longest_wait_s(outcome: Outcome) -> float:
-    """Of all messages of the run."""
+    """Return the longest latency of the run's messages, in s."""
     received = {(row["producer"], row["seq"]): row["received_ns"] for row in outcome.events("receipts")}
     return max(received[row["producer"], row["seq"]] - row["due_ns"] for row in outcome.events("sends")) / 1e9
 
@@ -78,6 +78,6 @@ def test_the_summary_shows_the_freeze_and_does_not_average_it_away(frozen: Outco
     longest_ms = max(latency_s for _, latency_s in waits(frozen)) * 1e3
     assert latency_ms["max"] >= (FREEZE_S - STOPPING_S) * 1e3
     assert longest_ms * (1 - BUCKET) <= latency_ms["max"] <= longest_wait_s(frozen) * 1e3 * (1 + BUCKET)
-    # 30 % of the messages were due in the freeze: a tenth of all waited for more than two of its three seconds
+    # 30 % of the messages were due in the freeze: a tenth of all messages waited for more than two of the three seconds
     assert 2_000 - 2 * STOPPING_S * 1e3 <= latency_ms["p90"] <= latency_ms["max"]
     assert frozen.summary["messages"]["lost"] == 0

@@ -1,4 +1,4 @@
-"""Checks who is named when nothing is sent for seconds around a fault: the generator, or nobody but the broker."""
+"""Checks the reported cause if sending stops for seconds around a fault: the generator, or only the broker."""
 
 from pathlib import Path
 

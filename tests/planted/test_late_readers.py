@@ -1,11 +1,11 @@
 """Checks that messages which consumers read late count as the load generator's delay, and the run still passes.
 
-These run at night. In every run, analysis/test_stalls.py has the reads that count as late and what a stall makes of
-figures, and drivers/jvm/test_stall_sampler.py has a process with a JVM that stands still.
+These run at night. In every test run, analysis/test_stalls.py covers which reads count as late and how a stall changes
+figures, and drivers/jvm/test_stall_sampler.py covers a stalled process with a JVM.
 
-The consumers stand still once. On brokers in memory this lasts 150 ms, and 60 of 10,800 messages are on their way then:
-the slowest 0.6 %. On a real broker it lasts 1.5 s, and another process sends 360 of 4,320 messages meanwhile: the
-slowest 8 %. Their sends were on time, so that only the record of the stall tells them from messages of a slow broker.
+The consumers stall once. On in-memory brokers the stall lasts 150 ms, and 60 of 10,800 messages are on their way then:
+the slowest 0.6 %. On a real broker it lasts 1.5 s, and another process sends 360 of 4,320 messages during it: the
+slowest 8 %. They were sent on time, so only the record of the stall distinguishes them from messages of a slow broker.
 """
 
 from pathlib import Path
@@ -74,7 +74,7 @@ def test_a_stopped_producer_is_named_as_the_cause(tmp_path: Path, protocol: str)
 
 
 def stopped(folder: Path, protocol: str, role: str) -> Outcome:
-    """A run that passed, in which the process of the consumers or of the producers was stopped."""
+    """Make a run that passes although the process of the consumers or of the producers was stopped."""
     locustfile = "tests/planted/locustfiles/stopped_process.py"
     arguments = ("--runtime", "processes", "--protocol", protocol, "--processes", "2", "--warm-up", "3")
     outcome = make_run(locustfile, *arguments, runs=folder / "runs", env={"STOPPED": role})

@@ -1,4 +1,4 @@
-"""Checks that a planted limit of the rate is found by a load that searches for the highest rate."""
+"""Checks that a load that searches for the highest rate finds a planted limit."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Checks that a synced write which a disk loses makes a run red, and that the same run on an honest disk is green."""
+"""Checks that a run fails if a disk loses a synced write, and that it passes on an honest disk."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ pytestmark = [pytest.mark.brokers, pytest.mark.spark, pytest.mark.disks]
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("lost_bytes", [0, pytest.param(64 * 1024, marks=pytest.mark.nightly)])
 def test_a_lost_synced_write_turns_the_run_red(tmp_path: Path, lost_bytes: int) -> None:
-    """Classic syncs each write of its journal. Between unmount and mount zeros replace the end of the journal."""
+    """Classic syncs each journal write. Between unmount and mount, zeros replace the end of the journal."""
     outcome = make_run(
         "tests/planted/locustfiles/lying_disk.py", runs=tmp_path / "runs", env={"BYTES": str(lost_bytes)}
     )

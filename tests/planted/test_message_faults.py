@@ -1,4 +1,4 @@
-"""A proxy drops, duplicates, reorders and corrupts chosen messages: the summary must give those figures back."""
+"""Checks that the summary has the exact numbers of messages that a proxy drops, duplicates, reorders and corrupts."""
 
 import json
 from pathlib import Path
@@ -12,21 +12,21 @@ pytestmark = [pytest.mark.brokers, pytest.mark.spark]
 
 PLANTED = [
     ("drop", TO_BROKER, [10, 11, 12]),  # acknowledged, but the broker never had them
-    ("drop", TO_CLIENT, [50, 90]),  # taken off the broker's queue, but the consumer never had them
+    ("drop", TO_CLIENT, [50, 90]),  # removed from the broker's queue, but never received by the consumer
     ("duplicate", TO_CLIENT, [100, 120, 140, 160]),
     ("reorder", TO_CLIENT, [200, 210]),
     ("corrupt_body", TO_BROKER, [250]),
     ("corrupt_body", TO_CLIENT, [260]),
-    ("corrupt_header", TO_CLIENT, [280]),  # nobody can tell which message that was
+    ("corrupt_header", TO_CLIENT, [280]),  # the message cannot be identified
 ]
 
 
-@pytest.mark.nightly  # analysis/test_accounting.py has each fate as rows
+@pytest.mark.nightly  # analysis/test_accounting.py covers each outcome with planted rows
 def test_what_a_proxy_did_to_chosen_messages_is_what_the_summary_says(tmp_path: Path) -> None:
     outcome = make_run(
         "tests/planted/locustfiles/proxied.py",
         "--messages",
-        "400",  # how fast this machine is must not decide
+        "400",  # the machine's speed must not affect the result
         runs=tmp_path / "runs",
         env={"PLANTED_FAULTS": json.dumps(PLANTED)},
     )
@@ -50,7 +50,7 @@ def test_what_a_proxy_did_to_chosen_messages_is_what_the_summary_says(tmp_path: 
     assert lost == {10, 11, 12, 50, 90, 280}
 
 
-@pytest.mark.nightly  # the control: what it shows, every other run of the suite shows too
+@pytest.mark.nightly  # the control: every other run of the suite shows the same
 def test_an_untouched_run_through_the_same_proxy_passes(tmp_path: Path) -> None:
     outcome = make_run(
         "tests/planted/locustfiles/proxied.py",

@@ -1,4 +1,4 @@
-"""Checks that a run says so if rows of it are missing: lost from a file, or recorded too late."""
+"""Checks that a run reports missing rows, whether lost from a file or recorded too late."""
 
 import json
 import shutil
@@ -19,10 +19,10 @@ MISRECORDED = "tests/planted/locustfiles/misrecorded.py"
 MEMORY = ("--runtime", "memory", "-t", "2s", "--warm-up", "0")
 
 
-# In every run: analysis/test_planted_runs.py has what each process counted, and rows that went missing.
+# In every test run: analysis/test_planted_runs.py covers the counts of each process, and missing rows.
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
-    """A run in which nothing is planted."""
+    """Make a run without a planted error."""
     return make_run(MISRECORDED, *MEMORY, runs=tmp_path_factory.mktemp("whole") / "runs")
 
 
@@ -52,7 +52,7 @@ def test_a_file_with_half_of_its_rows_makes_the_run_invalid(whole: Outcome, tmp_
     assert f"{half} are on record" in summary["reasons"][0]
 
 
-@pytest.mark.nightly  # analysis/test_planted_errors.py has counts that rows do not reach
+@pytest.mark.nightly  # analysis/test_planted_errors.py covers counts larger than the number of rows
 def test_a_row_that_comes_after_the_recorder_was_closed_makes_the_run_invalid(tmp_path: Path) -> None:
     outcome = make_run(MISRECORDED, *MEMORY, runs=tmp_path / "runs", env={"PLANTED": "a late row"})
     assert (outcome.summary["verdict"], outcome.status) == ("invalid", 3), outcome.output

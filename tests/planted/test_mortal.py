@@ -1,7 +1,7 @@
-"""Messages that expire, or that no selector matches, must come out as that: neither as lost nor as stranded.
+"""Checks that messages that expire, or that no selector matches, are reported as such, not as lost or stranded.
 
-These run at night. In every run, drivers/conformance/test_headers.py has selectors and times to live on real brokers.
-analysis/test_expiry_and_selectors.py has what becomes of such messages.
+These run at night. In every test run, drivers/conformance/test_headers.py covers selectors and times to live on real
+brokers, and analysis/test_expiry_and_selectors.py covers the outcomes of these messages.
 """
 
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Checks what is told of a load that did not hold its rate: whose fault it was, and what becomes of a check."""
+"""Checks the report about a load that did not hold its rate: the cause, and the result of a check."""
 
 from pathlib import Path
 
@@ -19,7 +19,7 @@ def overloaded(folder: Path, limit: str, *arguments: str) -> Outcome:
 
 
 def first_words(outcome: Outcome) -> str:
-    """The answer at the top of the report."""
+    """Return the answer at the top of the report."""
     page = (outcome.run / "report.html").read_text(encoding="utf-8")
     return page.partition('<p class="answer">')[2].partition("</p>")[0]
 
@@ -33,7 +33,7 @@ def test_a_run_that_holds_its_rate_says_nothing_of_it(tmp_path: Path) -> None:
     assert FIRST not in outcome.output
 
 
-@pytest.mark.nightly  # on a busy machine its cores are the limit, and not the bridge
+@pytest.mark.nightly  # on a busy machine, its cores are the limit instead of the bridge
 @pytest.mark.brokers
 def test_a_broker_that_forwards_half_the_rate_fails(tmp_path: Path) -> None:
     """The broker's bridge takes 60 messages per second, and 120 per second are sent.

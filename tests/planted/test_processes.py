@@ -1,4 +1,4 @@
-"""A clock that is wrong makes timing doubtful; a worker that is killed makes the run invalid. All rows stay."""
+"""Checks that a wrong clock makes timing doubtful, and a killed worker makes the run invalid. All rows are kept."""
 
 import os
 import signal

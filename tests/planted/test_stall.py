@@ -1,11 +1,10 @@
 """Checks that a load generator that stops for 150 ms once in 42 s makes p99.9 doubtful, and the run still passes.
 
-36 of 10,080 messages are due meanwhile: they are the slowest 0.4 %, so that p99.9 is theirs. Where the machine itself
-keeps more than 1 % of the messages waiting for longer than `MOST_NOISE_MS`, p99.9 is the machine's: that run is made
-again.
+36 of 10,080 messages are due during the stop: they are the slowest 0.4 %, and decide p99.9. If the machine itself
+delays more than 1 % of the messages by more than `MOST_NOISE_MS`, the machine decides p99.9, and the run is repeated.
 
-These run at night. In every run, analysis/test_jobs.py has a generator that stands still for 150 ms, and
-test_held_back.py has one that is named in a whole run.
+These run at night. In every test run, analysis/test_jobs.py covers a generator that stalls for 150 ms, and
+test_held_back.py covers a whole run that names the generator.
 """
 
 from pathlib import Path
@@ -19,12 +18,12 @@ pytestmark = [pytest.mark.spark, pytest.mark.nightly]
 
 P99_9 = "latency_ms.due_to_received.p99_9"
 ITS_CAUSE = "the load generator itself was late"
-MOST_NOISE_MS = 30  # of p99 without the generator's own delay: the planted delay is in the slowest 0.4 % only
+MOST_NOISE_MS = 30  # of p99 without the generator's delay: the planted delay is only in the slowest 0.4 %
 RUNS = 3
 
 
 def stalled(folder: Path, checked: str = "") -> Outcome:
-    """A run on a machine that is quiet enough to show the delay. After `RUNS` noisy ones, the last of them."""
+    """Make a run on a machine quiet enough to show the delay. After `RUNS` noisy runs, return the last of them."""
     arguments = ("--runtime", "memory", "--warm-up", "1")
     for number in range(RUNS):
         runs = folder / f"runs-{number}"
@@ -40,7 +39,7 @@ def noisy(summary: dict[str, Any]) -> bool:
 
 
 def is_doubtful(summary: dict[str, Any]) -> bool:
-    """True for the planted delay. Where the machine hides it, what the summary itself says."""
+    """Return the expected doubt: True with the planted delay, or the summary's own if the machine hides it."""
     return P99_9 in summary["timing"]["doubtful"] if noisy(summary) else True
 
 

@@ -1,4 +1,4 @@
-"""Checks that users which end before the load does are named, and that no such run passes."""
+"""Checks that users that end before the load are named, and that their run does not pass."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Messages on a queue that nobody reads must come out as stranded, and not as lost."""
+"""Checks that messages on a queue without consumers are reported as stranded, not as lost."""
 
 from pathlib import Path
 

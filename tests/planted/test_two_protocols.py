@@ -1,4 +1,4 @@
-"""Checks that user classes speak their own protocols in one run on real brokers, and that every message is counted."""
+"""Checks that user classes use their own protocols in one run on real brokers, and that every message is counted."""
 
 from collections import Counter
 from pathlib import Path

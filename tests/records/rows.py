@@ -1,4 +1,4 @@
-"""Rows for the tests of this folder: arbitrary rows that a table can hold, and simple rows that show their position."""
+"""Rows for the tests in this folder: arbitrary valid rows of a table, and simple rows that show their position."""
 
 from pathlib import Path
 from typing import Any

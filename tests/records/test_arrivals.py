@@ -1,4 +1,4 @@
-"""Checks that Poisson arrivals are a Poisson process, come again with their seed, and agree with their own counts."""
+"""Checks that Poisson arrivals are a Poisson process, repeat with their seed, and agree with their counts."""
 
 from itertools import pairwise
 from math import exp

@@ -30,7 +30,7 @@ for seq in range(10**9):
     recorded[:] = (seq + 1).to_bytes(8, "little")
     time.sleep(0.001)
 """
-A_SECOND = 1_000  # rows: one a millisecond, or fewer
+A_SECOND = 1_000  # rows: at most one per millisecond
 
 RECORD_UNTIL_FULL = """
 import resource, signal, sys

@@ -1,4 +1,4 @@
-"""Checks the names of a class's destinations, and that its users together have each of them."""
+"""Checks the destination names of a class, and that its users together have all of them."""
 
 from collections import Counter
 

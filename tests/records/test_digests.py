@@ -59,7 +59,7 @@ def test_what_is_no_list_is_refused(tmp_path: Path, text: str) -> None:
 def test_a_run_with_a_removed_event_file_cannot_be_analysed(folder: Path) -> None:
     directory = RunDirectory(folder)
     faults = directory.events("faults") / "main.parquet"
-    require_listed_events(directory)  # nothing was analysed yet
+    require_listed_events(directory)  # no analysis yet
     faults.parent.mkdir(parents=True)
     faults.touch()
     write_list(directory.digests_path, digests(folder, [faults]))

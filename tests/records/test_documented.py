@@ -24,7 +24,7 @@ def test_the_summary_schema_is_one() -> None:
 
 
 def _example() -> dict[str, Any]:
-    """The least summary: every figure that may be null is."""
+    """Return the smallest summary, where every nullable figure is null."""
 
     def least(schema: dict[str, Any]) -> Any:
         schema = SUMMARY_SCHEMA["$defs"][schema["$ref"].removeprefix("#/$defs/")] if "$ref" in schema else schema

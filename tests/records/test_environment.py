@@ -56,7 +56,7 @@ def test_a_job_imports_nothing_from_the_current_folder() -> None:
 
 
 def test_a_local_job_imports_nothing_from_pythonpath() -> None:
-    """It may have another polars or matplotlib, or a sitecustomize that prints where Spark reads a port."""
+    """It may contain another polars or matplotlib, or a sitecustomize that prints while Spark reads a port."""
     assert "PYTHONPATH" not in for_job(OWN, local=True)
     assert for_job(OWN, local=False)["PYTHONPATH"] == "/lib"
 
@@ -69,7 +69,7 @@ def test_brokerbench_may_itself_be_on_pythonpath() -> None:
 
 @pytest.mark.parametrize("local", [False, True])
 def test_a_job_ignores_variables_of_its_tools(*, local: bool) -> None:
-    """With the first one polars cannot be imported; with the others an analysis takes minutes, or prints pages."""
+    """With the first variable, polars cannot be imported. With the others, an analysis takes minutes or prints pages."""
     tools = {"POLARS_MAX_THREADS": "0", "PYTHONVERBOSE": "1", "PYTHONTRACEMALLOC": "5", "PYTHONPROFILEIMPORTTIME": "1"}
     assert not tools.keys() & for_job({**OWN, **tools}, local=local).keys()
 

@@ -1,4 +1,4 @@
-"""Checks that files are written whole, that links stay links, and that no device is replaced by a file."""
+"""Checks that files are written completely, that links stay links, and that no file replaces a device."""
 
 import os
 import subprocess

@@ -75,7 +75,7 @@ def test_a_damaged_message_of_another_run_is_foreign(identity: Identity, run: in
 
 @given(st.text(max_size=200), UNSIGNED_32)
 def test_text_of_another_client_is_foreign(text: str, run: int) -> None:
-    """Not corrupted: nothing in it says that this run sent it."""
+    """It does not count as corrupted, as nothing in it shows that this run sent it."""
     assert read(text.encode("utf-8", "replace"), run) == FOREIGN
 
 
@@ -98,7 +98,7 @@ def test_a_body_cut_short_is_never_intact(size: int, kept: int) -> None:
     body = stamp(ONE, size)[:kept]
     expected = "intact" if kept >= size else "corrupted" if kept >= IDENTITY_BYTES else "unreadable"
     if kept < 8 - MOST_DAMAGED_BYTES:
-        expected = "foreign"  # nothing shows that it is of this run
+        expected = "foreign"  # nothing shows that this run sent it
     assert read(body, ONE.run).integrity == expected
 
 

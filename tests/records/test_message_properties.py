@@ -1,4 +1,4 @@
-"""Checks that a message's properties follow from its number, and what no property may be."""
+"""Checks that a message's properties depend on its number, and that invalid properties are rejected."""
 
 from collections.abc import Mapping
 from typing import Any

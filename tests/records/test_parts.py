@@ -21,11 +21,11 @@ from records.writer import Recorder
 
 QUEUE = "queue://orders"
 PRODUCERS, SEQS = 9, 3
-"""Some messages in several blocks for each producer."""
+"""Messages in several blocks for each producer."""
 
 
 def recorded(parent: Path) -> RunDirectory:
-    """For two processes: each message is sent by the one and received by the other; some have no known identity."""
+    """Record for two processes: one sends each message, the other receives it. Some have an unknown identity."""
     directory = RunDirectory.create(parent, "run")
     directory.write_run(RunInfo("run", "steady", "mesh", "memory", "memory"))
     sending, receiving = Recorder(directory, "sending"), Recorder(directory, "receiving")
@@ -46,7 +46,7 @@ def messages(rows: pa.Table) -> Counter[tuple[int, int]]:
 
 @pytest.fixture(params=[1, 4, 16])
 def sealed(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> RunDirectory:
-    """A run whose files have this number of parts, a few rows at a time."""
+    """Seal a run whose files have this number of parts, a few rows at a time."""
     monkeypatch.setattr(reader, "parts_for", lambda rows: request.param)
     monkeypatch.setattr(sealed_files, "ROWS_DIVIDED_AT_ONCE", 20)
     directory = recorded(tmp_path)
@@ -106,7 +106,7 @@ def test_two_parts_of_50_000_messages_have_at_least_a_third_each(producers: int)
 
 
 def test_messages_of_many_or_few_producers_spread_over_parts() -> None:
-    """1,000 producers of 120 messages each, and 2 of a million: no part has more than a few times its share."""
+    """With 1,000 producers of 120 messages each, or 2 of a million, no part has more than a few times its share."""
     for producers, seqs in ((1_000, range(120)), (2, range(0, 1_000_000, 128))):
         counts = Counter(part_of(producer, seq, 64) for producer in range(producers) for seq in seqs)
         assert max(counts.values()) < 2 * producers * len(seqs) / 64

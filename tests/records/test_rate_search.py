@@ -1,4 +1,4 @@
-"""Checks how a search for the highest rate is written."""
+"""Checks the syntax of a search for the highest rate."""
 
 import pytest
 from hypothesis import given

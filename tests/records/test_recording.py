@@ -1,4 +1,4 @@
-"""Checks that a sealed run holds every recorded row, and no other."""
+"""Checks that a sealed run has exactly the recorded rows."""
 
 import sys
 import tempfile

@@ -15,7 +15,7 @@ SCHEMA = pa.schema(
 )
 
 
-@settings(deadline=None)  # its first call imports what takes longer than any other
+@settings(deadline=None)  # the first call includes slow imports
 @given(ROWS)
 def test_rows_are_in_the_order_of_all_columns_with_nulls_last(rows: list[tuple[object, ...]]) -> None:
     table = pa.Table.from_pylist([dict(zip(SCHEMA.names, row, strict=True)) for row in rows], SCHEMA)

@@ -47,7 +47,7 @@ infos: st.SearchStrategy[RunInfo] = st.from_type(RunInfo).filter(
 
 
 def possible(info: RunInfo) -> RunInfo:
-    """With times in order, no count below 0, and every broker that is named."""
+    """Return a possible run: its times are in order, no count is below 0, and all named brokers exist."""
     seconds = sorted(abs(ns or 0) % 1_000_000 for ns in dataclasses.astuple(info.phases))
     named = {name for link in info.links for name in (link.opened_by, link.to)}
     named |= {name for group in info.groups for name in group.enter_at}

@@ -57,8 +57,10 @@ def test_a_sealing_that_was_cut_off_is_finished_by_the_next(run: RunDirectory) -
     stream = _record(run, "worker-1", 3)
     as_recorded = stream.read_bytes()
     seal(run)
-    stream.write_bytes(as_recorded)  # cut off before the stream was deleted
-    (run.events("receipts") / ".worker-1.parquet.unfinished").write_bytes(b"PAR1")  # and while a file was written
+    stream.write_bytes(as_recorded)  # interrupted before the stream was deleted
+    (run.events("receipts") / ".worker-1.parquet.unfinished").write_bytes(
+        b"PAR1"
+    )  # interrupted while a file was written
     assert seal(run).rows["sends"] == 3
     assert read_events(run, "sends").column("seq").to_pylist() == [0, 1, 2]
     assert not stream.exists()

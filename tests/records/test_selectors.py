@@ -1,4 +1,4 @@
-"""Checks the parser of selectors against what JMS says of them, and against SQLite, which knows the same conditions."""
+"""Checks the selector parser against the JMS specification, and against SQLite, which has the same conditions."""
 
 import re
 import sqlite3
@@ -45,9 +45,9 @@ def test_a_selector_that_is_true_of_a_message_matches_it(selector: str) -> None:
     "selector",
     [
         "colour = 'RED'",
-        "Colour = 'red'",  # names of properties are told apart by their case
+        "Colour = 'red'",  # property names are case-sensitive
         "missing = 'red'",
-        "NOT missing = 'red'",  # unknown, and so is its contrary
+        "NOT missing = 'red'",  # unknown, and so is its negation
         "missing <> 'red'",
         "missing LIKE '%'",
         "missing IN ('red')",

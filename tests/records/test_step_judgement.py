@@ -18,7 +18,7 @@ VERDICTS = st.sampled_from([True, False, None])
 
 
 def counts(fast: int = 1_000, slow: int = 0, due: int | None = None, **others: float) -> StepCounts:
-    """A step whose messages took 5 or 80 ms; messages that are due after these never arrived."""
+    """Return a step whose messages took 5 or 80 ms. Later messages never arrived."""
     due = fast + slow if due is None else due
     known = StepCounts(due, fast + slow, 0, 250, {FAST: fast, SLOW: slow}, due)
     return replace(known, **others)  # type: ignore[arg-type]
@@ -52,7 +52,7 @@ def test_without_a_limit_a_step_needs_no_p99() -> None:
 
 @given(st.lists(st.integers(1, 100), min_size=1, max_size=400), st.integers(1, 100), st.integers(1, 40))
 def test_never_held_above_the_limit_nor_by_few(took_ms: list[int], limit_ms: int, times: int) -> None:
-    """Against the percentile of all messages, as reports show it."""
+    """The reference is the percentile of all messages, as in reports."""
     latencies: dict[int, int] = {}
     for each_ms in took_ms:
         latencies[bucket_of(each_ms * MS)] = latencies.get(bucket_of(each_ms * MS), 0) + times
@@ -82,7 +82,7 @@ def test_opposite_judgements_are_unknown_and_both_are_told(recorded: bool | None
 
 @given(st.floats(0.5, 1e6), st.integers(1, 1_000))
 def test_a_lengthened_step_has_enough_for_its_p99(per_s: float, producers: int) -> None:
-    """Though each producer sends one message less."""
+    """Each producer sends one message less."""
     for_s = seconds_for_p99(per_s, producers)
     assert len(judged_seconds(0, for_s)) * per_s - producers >= 1_000
 

@@ -1,4 +1,4 @@
-"""Checks that temporary folders are deleted with their processes, and nothing else is."""
+"""Checks that temporary folders are deleted with their processes, and that no other folder is deleted."""
 
 import errno
 import os

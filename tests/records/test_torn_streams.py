@@ -21,7 +21,7 @@ def run(tmp_path: Path) -> RunDirectory:
 
 @pytest.fixture
 def stream(run: RunDirectory) -> Path:
-    """A complete stream of three batches of two sends each."""
+    """Return a complete stream of three batches of two sends each."""
     recorder = Recorder(run, "worker-1")
     for seq in range(BATCHES * ROWS_A_BATCH):
         send(recorder, seq)
@@ -36,7 +36,7 @@ def _seqs(stream: Stream) -> list[int]:
 
 
 def _batch_ends(path: Path) -> list[int]:
-    """Byte offsets at which each batch ends."""
+    """Return the byte offset at the end of each batch."""
     reading = Stream(path, EVENT_TABLES["sends"])
     return [reading.ended_at_byte for _ in reading]
 

@@ -12,11 +12,11 @@ from urllib.parse import urlsplit
 
 from topologies.runtimes.containers.engine import client_of, find
 
-REAPER = "testcontainers-ryuk-"  # Testcontainers' own clean-up: one a process, ten seconds longer there than that
+REAPER = "testcontainers-ryuk-"  # Testcontainers' own clean-up: one per process, which outlives it by ten seconds
 
 
 def on_engine(runs: Path | None = None, *, reapers: bool = False) -> set[str]:
-    """Return the names of all containers and networks, except those of runs outside this test.
+    """Return the names of all containers and networks, without the runs outside this test.
 
     ``runs``: the folder of this test's runs. ``reapers``: include Testcontainers' reapers.
     """
@@ -47,7 +47,7 @@ def severable_engine(folder: Path) -> Iterator["SeverableEngine"]:
 
 
 class SeverableEngine:
-    """Passes bytes on between a socket file and the engine's, until severed: then no process listens there."""
+    """Forwards bytes between a socket file and the engine's. Once severed, no process listens there."""
 
     def __init__(self, path: Path, engine: str) -> None:
         self.path = path

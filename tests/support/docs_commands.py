@@ -1,7 +1,7 @@
 """Runs the commands of README and docs as far as possible without starting anything, all in this process.
 
 A run or comparison is planned as by ``--dry-run``. A command that only lists or renders is run. A command that needs a
-finished run is parsed. Files that the pages tell the reader to write are written first.
+finished run is parsed. Files that the reader has to write according to the pages are written first.
 """
 
 import importlib.util
@@ -103,7 +103,7 @@ def block_after(page: str, sentence: str) -> str:
 
 
 def write_files(folder: Path) -> None:
-    """Write the files that the commands name: from the pages where they are shown, stand-ins otherwise."""
+    """Write the files that the commands name: from the page if it shows them, otherwise substitutes."""
     orders = block_after("README.md", "Save this as `orders.py`")
     network = block_after("docs/topologies.md", "For ActiveMQ Classic:")
     tuned = block_after("docs/options.md", "An overlay changes settings of any topology")
@@ -149,7 +149,7 @@ def stop_before_runs(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(run_options, "why_refused", lambda: "")
     patch.setattr(run_options, "addresses_here", lambda: ["127.0.0.1", "10.0.0.5"])
     patch.setattr(link_proxies, "find_toxiproxy", lambda link: Path("toxiproxy-server"))
-    patch.setattr(release, "_own_build", lambda _path, topology: release.release_of(topology))  # of a reader's own
+    patch.setattr(release, "_own_build", lambda _path, topology: release.release_of(topology))  # the reader's own file
     patch.setattr(machine, "versions", VERSIONS)
     patch.setattr(machine, "describe", DESCRIPTION)
 

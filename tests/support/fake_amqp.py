@@ -21,7 +21,7 @@ from tests.support.locust_run import free_port
 from topologies.model.endpoints import Credentials, Endpoint
 from topologies.model.launch import LOOPBACK
 
-NOBODY = Credentials("", "")  # whom proton lets in without a password
+NOBODY = Credentials("", "")  # proton accepts this user without a password
 LOOK_EVERY_S = 0.01
 
 
@@ -33,7 +33,7 @@ class Script(MessagingHandler):  # type: ignore[misc]  # proton is optional, and
         self.credit = credit
         self.listening = threading.Event()
         self.ending = False
-        self.later: list[Callable[[], None]] = []  # to be done apart from what is being done: proton merges the two
+        self.later: list[Callable[[], None]] = []  # to be done later: proton would merge it with the current events
         self.port = free_port()
 
     def on_start(self, event: Any) -> None:

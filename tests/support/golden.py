@@ -1,4 +1,4 @@
-"""Tells tests to write golden files again if BROKERBENCH_REGENERATE=1 is set. Then read the diff."""
+"""Makes tests write golden files again if BROKERBENCH_REGENERATE=1 is set. Then read the diff."""
 
 import os
 

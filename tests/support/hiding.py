@@ -1,7 +1,7 @@
 """Hides tools from a test unless its markers name them: a pytest plugin.
 
 Without the marker ``amqp`` a test cannot import proton. Without ``links``, ``containers``, ``browser``,
-``namespaces`` and ``disks`` it finds none of their programs, nor a Docker engine. So a missing marker fails on the
+``namespaces`` and ``disks`` a test cannot find these programs or a Docker engine. So a missing marker fails on the
 machine of the test's author, who has all of them. Processes that a test starts have the same limits.
 """
 
@@ -98,6 +98,6 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 
 @pytest.hookimpl(wrapper=True)
 def pytest_make_collect_report(collector: pytest.Collector) -> Iterator[None]:
-    """Hide tools while a file is read, too: it may import proton only if all its tests need AMQP."""
+    """Also hide tools during collection: a file may import proton only if all its tests need AMQP."""
     with only(MARKERS if is_file_of(collector.nodeid, "amqp") else MARKERS - {"amqp"}):
         return (yield)

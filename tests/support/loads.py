@@ -28,7 +28,7 @@ vm.use(find_java_parts)
 
 
 def address_of(runtime: Runtime, broker: str, protocol: str) -> str:
-    """``stomp://HOST:PORT``, without options."""
+    """Return ``stomp://HOST:PORT``, without options."""
     return runtime.endpoint(broker, protocol).uri.partition("?")[0]
 
 
@@ -69,7 +69,7 @@ class Load:
         self._clients: list[PooledClient] = []
 
     def client(self, role: str, mode: str = ONE, pool_size: int = 1) -> PooledClient:
-        """An open one."""
+        """Return an open client."""
         client = self.session.pooled_client(role, f"{role}s", mode, pool_size)
         self._clients.append(client)
         client.open()
@@ -90,7 +90,7 @@ class Load:
     def send(
         self, client: PooledClient, place: Destination, messages: int, body_bytes: int = 64, *, durable: bool = True
     ) -> None:
-        """The same, here. Raises DriverError."""
+        """Send the messages in this thread. Raises DriverError."""
         schedule = Schedule(time.perf_counter_ns(), 1_000.0, 0, messages)
         producer = client.client.producer(
             place,
@@ -101,7 +101,7 @@ class Load:
         producer.run(schedule, self.session)
 
     def tables(self) -> dict[str, list[dict[str, Any]]]:
-        """Every row by table, once everyone has left."""
+        """Return all rows by table, after all clients have disconnected."""
         for client in self._clients:
             client.close()
         self.recorder.close()

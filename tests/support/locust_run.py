@@ -23,7 +23,7 @@ TIMEOUT_S = 240
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a finished `locust` left: exit status, what it printed, and the folder of its (only) run."""
+    """The result of a finished `locust` process: exit status, output, and the folder of its (only) run."""
 
     status: int
     output: str
@@ -57,7 +57,7 @@ class Outcome:
 class LocustRun:
     """One `locust` process while it runs. ``arguments``: without ``--headless`` and ``--runs``, which are added.
 
-    Brokers are processes, on a machine with a Docker engine too, unless they name a runtime, an image or memory.
+    Brokers are processes, even with a Docker engine, unless the arguments have a runtime, an image or memory.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class LocustRun:
         self.process.send_signal(number)
 
     def outcome(self, timeout_s: float = TIMEOUT_S) -> Outcome:
-        """Wait for its end."""
+        """Wait for the end of the process."""
         try:
             status = self.process.wait(timeout_s)
         except subprocess.TimeoutExpired:
@@ -118,7 +118,7 @@ def as_a_user_has_it() -> dict[str, str]:
 
 
 def make_run(locustfile: str, *arguments: str, runs: Path, env: Mapping[str, str] | None = None) -> Outcome:
-    """Run to the end."""
+    """Make a run, and wait for its end."""
     return LocustRun(locustfile, *arguments, runs=runs, env=env).outcome()
 
 

@@ -1,4 +1,4 @@
-"""Declares the requirements of tests besides Python and Java, and detects which of them this machine has.
+"""Declares the requirements of tests besides Python and Java, and detects which requirements this machine meets.
 
 A need is a marker. A test gets it from ``pytest.mark``, or from a rule below: by its file, a fixture or a parameter.
 """
@@ -24,7 +24,7 @@ ENGINE_TIMEOUT_S = 10
 
 @dataclass(frozen=True)
 class Need:
-    """``missing``: describes what is missing without it. ``there``: detects it, without side effects."""
+    """A requirement. ``missing``: describes its absence. ``there``: detects it, without side effects."""
 
     marker: str
     missing: str
@@ -32,7 +32,7 @@ class Need:
 
 
 def _images() -> bool:
-    """An engine answers, its program is on PATH, and it has an image of each broker product: a test run pulls none."""
+    """Whether Docker's program and engine are there, with an image of each product, as a test run pulls no image."""
     if shutil.which("docker") is None:
         return False
     try:
@@ -53,7 +53,7 @@ def _toxiproxy() -> bool:
 
 
 def _namespaces() -> bool:
-    """Whether there is iproute2, and root or a sudo without a password."""
+    """Whether iproute2 is installed, and the user is root or has sudo without a password."""
     if shutil.which("ip") is None:
         return False
     if os.geteuid() == 0:
@@ -89,7 +89,7 @@ FIXTURES = {"up": "links", "lan": "namespaces"}
 """Needs of fixtures. `tests/topologies_runtime/conftest.py` and `tests/distributed/test_workers.py` have them."""
 
 PARAMETERS = {"amqp": "amqp"}
-"""Needs of tests with this word in one of their parameters."""
+"""Needs of tests that have this word in a parameter."""
 
 
 def needs_of(item: pytest.Item) -> set[str]:
@@ -100,7 +100,7 @@ def needs_of(item: pytest.Item) -> set[str]:
 
 
 def _words(item: pytest.Item) -> set[str]:
-    """``stomp-on-artemis:amqp`` has the words stomp, on, artemis and amqp."""
+    """Split a parameter: ``stomp-on-artemis:amqp`` has the words stomp, on, artemis and amqp."""
     _, _, inside = item.nodeid.partition("[")
     return set(inside.rstrip("]").replace(":", "-").replace(",", "-").replace(" ", "-").split("-"))
 

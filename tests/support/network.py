@@ -1,6 +1,6 @@
 """Provides other hosts for a test: network namespaces on a bridge to this machine, removed after the test.
 
-Each host has its own address, host name and loopback, and reaches only this machine's end of the bridge. It takes root,
+Each host has a separate address, host name and loopback, and reaches only this machine's end of the bridge. Needs root,
 or sudo without a password.
 """
 
@@ -21,14 +21,16 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 
 @dataclass(frozen=True)
 class Host:
-    """A network namespace with the name of its host."""
+    """A network namespace that acts as a host of this name."""
 
     name: str
     link: str  # our end of its cable
 
     def wrapper(self, hidden: Path | None = None, tree: Path = REPOSITORY) -> Sequence[str]:
-        """To be put before a command line, which then runs there. ``hidden``: a folder whose content it cannot see;
-        ``tree``: where its Python imports our rooms from."""
+        """Return the prefix of a command line that runs it on this host.
+
+        ``hidden``: a folder whose content it cannot see. ``tree``: the clone that its Python imports from.
+        """
         hide = f'mount -t tmpfs -o mode=777 none "{hidden}"; ' if hidden else ""
         inside = f'hostname {self.name}; {hide}exec {" ".join(BACK_TO_OURSELVES)} env "PYTHONPATH=$0" "$@"'
         elsewhere = ("ip", "netns", "exec", self.name, "unshare", "--uts", "--mount")
@@ -37,7 +39,7 @@ class Host:
 
 @dataclass(frozen=True)
 class Bridged:
-    """``address``: ours, where the hosts reach this machine."""
+    """A bridge to other hosts. ``address``: this machine's, for the hosts."""
 
     address: str
     bridge: str
@@ -47,7 +49,7 @@ class Bridged:
 @contextmanager
 def other_hosts(count: int) -> Iterator[Bridged]:
     """Provide ``count`` other hosts, and remove them afterwards, even after errors."""
-    unique = os.getpid() % 50_000  # of this test process, so that several can do it at once
+    unique = os.getpid() % 50_000  # unique per test process, so that several can run at once
     subnet, bridge = f"10.{200 + unique // 250 % 50}.{unique % 250}", f"bb{unique}"
     hosts = tuple(Host(f"bb-{unique}-{n}", f"bb{unique}v{n}") for n in range(1, count + 1))
     bridged = Bridged(f"{subnet}.1", bridge, hosts)
@@ -68,12 +70,12 @@ def other_hosts(count: int) -> Iterator[Bridged]:
 
 
 def running_on(host: Host) -> list[str]:
-    """Return the pids of the processes on the host, except those that are just starting."""
+    """Return the pids of the processes on the host. Misses processes that are just starting."""
     return _ip("netns", "pids", host.name).split()
 
 
 def left_of(bridged: Bridged) -> list[str]:
-    """Return the names of hosts and links that the system still has."""
+    """Return the names of the remaining hosts and links."""
     listing = _ip("-brief", "link", "show") + _ip("netns", "list")
     names = [bridged.bridge, *(name for host in bridged.hosts for name in (host.name, host.link))]
     return [name for name in names if name in listing]
@@ -84,7 +86,7 @@ def _remove(host: Host) -> None:
     if pids := running_on(host):
         subprocess.run([*AS_ROOT, "kill", "-KILL", *pids], check=False)
     _ip("netns", "del", host.name)
-    # Its cable goes with it, sooner or later: it may be gone between a look and this; `left_of` tells if it stays.
+    # The cable is deleted with the host, but maybe later, and possibly before this call. `left_of` reports a leftover.
     subprocess.run([*AS_ROOT, "ip", "link", "del", host.link], capture_output=True, check=False)
 
 

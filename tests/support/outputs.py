@@ -3,8 +3,8 @@
     python -m tests.support.outputs make SET OUT        python -m tests.support.outputs compare ONE OTHER
 
 SET has a folder for each run. The runs of a comparison are below a folder `compare-…`. A folder `night-…` has a
-`plan.yaml` and, below `runs/`, the nights that were made of it. All is copied, and SET is left as it is. The commands
-run inside OUT, so that no output contains its path. All their answers are kept, including errors.
+`plan.yaml` and, below `runs/`, the nights that were made of it. All is copied, and SET is not changed. The commands
+run inside OUT, so that no output contains its path. All their output is kept, including errors.
 ``compare`` exits with status 1 if anything differs beyond `NORMALISED`.
 """
 
@@ -40,9 +40,9 @@ MADE_AGAIN = (
     *("first-verdicts.json", "nightly-history", "nightly.html", "nightly.json", "comparison-*.html"),
 )
 SCHEMAS = {"summary": "summary.json", "comparison": "comparison*.json", "nightly": "nightly.json"}
-SESSIONS = 2  # of Spark, at once: one leaves a third of two cores idle
+SESSIONS = 2  # of Spark at once: a single one leaves a third of two cores idle
 MUTATIONS, SEED = 2_000, 20_261_126
-MOST_LINES, MOST_LETTERS = 5, 300  # of what differs in a JSON file; of a line that says so
+MOST_LINES, MOST_LETTERS = 5, 300  # of the differences in a JSON file; of a reported line
 NORMALISED: tuple[tuple[str, str], ...] = (
     (r"^analysis: started Spark \(\d+\.\d s\)$", "analysis: started Spark (TIME)"),
 )
@@ -75,14 +75,14 @@ def _analyse(number: int, runs: Sequence[Path]) -> None:
 
 
 def _process(name: str, *arguments: str) -> None:
-    """A command of `brokerbench`. ``name``: of the file that keeps what it prints, without ``.txt``."""
+    """Run a command of `brokerbench`. ``name``: the name of its output file, without ``.txt``."""
     command = [BROKERBENCH, *arguments]
     process = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     Path(f"{name}.txt").write_text(f"{process.stdout}status {process.returncode}\n", encoding="utf-8")
 
 
 def _command(name: str, *arguments: str) -> None:
-    """As `_process`, but in this process, as to start hundreds takes minutes; for what imports no Locust."""
+    """Like `_process`, but in this process, as starting hundreds takes minutes. For commands without Locust."""
     (entry,) = entry_points(group="console_scripts", name="brokerbench")
     invocation = CliRunner().invoke(entry.load(), arguments)
     error = invocation.exception
@@ -91,11 +91,11 @@ def _command(name: str, *arguments: str) -> None:
 
 
 BESIDE = {"junit": "junit.xml", "markdown": "run.md"}
-"""The names of files next to a report; other files are named by their options."""
+"""Names of files next to a report. Other files are named by their options."""
 
 
 def _of_run(run: Path) -> None:
-    """Its page, its other reports and its exports, below ``files/``; the page lies in the run's own folder."""
+    """Make the run's page in its folder, and its other reports and exports below ``files/``."""
     folder = Path("files", *run.parts[1:])
     folder.mkdir(parents=True)
     beside = [word for name in OTHER_FILES for word in (f"--{name}", f"{folder}/{BESIDE.get(name, name)}")]
@@ -105,7 +105,7 @@ def _of_run(run: Path) -> None:
 
 
 def _of_comparison(folder: Path) -> None:
-    """Compare by the default figures, and by two others: the first verdicts stay."""
+    """Compare by the default figures, and by two others. The first verdicts are kept."""
     runs = [str(path.parent) for path in sorted(folder.glob("*/run.json"))]
     primaries = ("--primary", "throughput.received_per_s", "--primary", "latency_ms.due_to_received.p50")
     into = Path("groups", folder.name)
@@ -120,7 +120,7 @@ def _of_comparison(folder: Path) -> None:
 
 
 def _of_all(runs: Sequence[Path]) -> None:
-    """Compare runs that were not made for a comparison, all together and by scenario; most are rejected."""
+    """Compare runs that were not made for a comparison, all together and by scenario. Most are rejected."""
     by_scenario: dict[str, list[str]] = {}
     for run in runs:
         by_scenario.setdefault(json.loads((run / "run.json").read_text("utf-8"))["scenario"], []).append(str(run))
@@ -130,7 +130,7 @@ def _of_all(runs: Sequence[Path]) -> None:
 
 
 def _of_nights(folder: Path) -> None:
-    """Judges each night again, the first one first, as its runs are all there."""
+    """Judge each night again, in order, as all runs exist."""
     nights = [path.name.removeprefix("nightly-") for path in sorted(folder.glob("runs/nightly-*"))]
     with chdir(folder):
         for night in nights:
@@ -139,15 +139,15 @@ def _of_nights(folder: Path) -> None:
 
 
 def _known_figures() -> list[str]:
-    """The figures that ``--check`` knows, from wherever this checkout keeps them."""
+    """Return the figures that ``--check`` accepts, from the module where this checkout has them."""
     summary = import_module("records.summary")
     return list(summary.FIGURES) if hasattr(summary, "FIGURES") else import_module("records.figures").known_figures()
 
 
 def mutated(name: str, documents: Sequence[Path]) -> Iterator[str]:
-    """A line for each mutation of these documents: whether the schema of that ``name`` accepts it.
+    """Return a line for each mutation of these documents: whether the schema of that ``name`` accepts it.
 
-    Of mutations at like places, such as all items of an array, one is drawn, and of all places `MUTATIONS`.
+    One mutation is drawn from similar places, such as all items of an array, and `MUTATIONS` from all places.
     """
     validator = Draft202012Validator(json.loads((DOCS / f"{name}.schema.json").read_text(encoding="utf-8")))
     loaded = {path: json.loads(path.read_text(encoding="utf-8")) for path in documents}
@@ -200,7 +200,7 @@ def _answer(validator: Draft202012Validator, document: Any) -> str:
 
 @dataclass
 class Count:
-    """The number of compared outputs of ``kind``, and of those that differ."""
+    """The number of compared outputs of ``kind``, and of different ones."""
 
     compared: int = 0
     differ: int = 0
@@ -218,7 +218,7 @@ class Comparison:
     )
 
     def compare(self) -> bool:
-        """Whether all is the same."""
+        """Compare two folders of outputs. Returns whether they are equal."""
         names = [
             {path.relative_to(top).as_posix() for path in top.rglob("*") if path.is_file() and path.name != ".lock"}
             for top in (self.before, self.after)
@@ -259,7 +259,7 @@ class Comparison:
         """Compare schemas with their metadata, then rows in order."""
         try:
             before, after = (pq.ParquetFile(top / name).read() for top in (self.before, self.after))
-        except (pa.ArrowException, OSError):  # one that was damaged on purpose
+        except (pa.ArrowException, OSError):  # a file that was damaged on purpose
             return self._file(name)
         self._count("tables", 1, 0)
         self._count("rows", max(before.num_rows, after.num_rows), 0)

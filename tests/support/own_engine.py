@@ -21,7 +21,7 @@ END_LIMIT_S = 30.0
 
 
 class OwnEngine:
-    """``folder``: holds its images, containers, socket and log. ``host`` is what DOCKER_HOST takes."""
+    """A Docker engine. ``folder``: its images, containers, socket and log. ``host``: a value for DOCKER_HOST."""
 
     def __init__(self, folder: Path, place: Host) -> None:
         self.folder, self.place = folder, place
@@ -30,7 +30,7 @@ class OwnEngine:
 
     @property
     def inside(self) -> Sequence[str]:
-        """To be put before a command line, which then runs where the engine publishes its containers' ports."""
+        """Return the prefix of a command line that runs it where the engine publishes its containers' ports."""
         return (*AS_ROOT, "nsenter", f"--net=/run/netns/{self.place.name}")
 
     def start(self) -> None:
@@ -50,13 +50,13 @@ class OwnEngine:
         assert self._process.poll() is None, (self.folder / "log").read_text(encoding="utf-8")[-2_000:]
 
     def kill(self) -> None:
-        """Kill the engine (SIGKILL); the processes that it has started keep running."""
+        """Kill the engine (SIGKILL). The processes that it started keep running."""
         self._signal((self.folder / "pid").read_text(encoding="ascii"), signal.SIGKILL)
         if self._process is not None:
             self._process.wait(END_LIMIT_S)
 
     def end(self) -> None:
-        """In order, with all its containers; it is started for that if it has to be."""
+        """Stop the engine in order, with all its containers. A dead engine is started for this."""
         if not answers(self.host):
             self.start()
         for container in self.docker("ps", "--all", "--quiet").split():
@@ -75,10 +75,12 @@ class OwnEngine:
 
 @contextmanager
 def own_engine(disk_mb: int = 0) -> Iterator[OwnEngine]:
-    """An engine without images; nothing of it is left afterwards, whatever happened. ``disk_mb``: the size of a disk
-    of its own, if it is to have one."""
+    """Start an engine without images, and remove it completely afterwards, even after errors.
+
+    ``disk_mb``: the size of its separate disk; None for no disk.
+    """
     with ExitStack() as undo:
-        # not in a test's own folder: the path of a socket file has room for a hundred letters
+        # not in a test's folder: the path of a socket file is limited to about a hundred characters
         folder = Path(tempfile.mkdtemp(prefix="bb-engine-"))
         undo.callback(_remove, folder)
         if disk_mb:

@@ -11,8 +11,8 @@ A table is a text file:
     Producer.in_flight = 0 $ plain --rate 5
         The sentence.
 
-Every case of a table sees all files of it. Before ``$`` are settings in Python, or ``OLD -> NEW``: what is written
-otherwise in the file that the command ends with. In a word of a command, «9 x 400» is
+Every case of a table has all its files. Before ``$`` are settings in Python, or ``OLD -> NEW``: a replacement in the
+file that the command ends with. In a word of a command, «9 x 400» is
 400 nines and «\\x1b» one character. To add a case, write its line: BROKERBENCH_REGENERATE=1 makes pytest (without -n)
 write the sentences. Then read the diff.
 """
@@ -32,7 +32,7 @@ REPEATED = re.compile(r"(.*) x (\d+)")
 
 @dataclass(frozen=True)
 class Refusal:
-    """A case of a table. ``line``: as the table has it. ``sentence``: '' before it is written for the first time."""
+    """A case of a table. ``line``: its line in the table. ``sentence``: '' before it is written for the first time."""
 
     table: Path
     line: str
@@ -44,7 +44,7 @@ class Refusal:
 
     @property
     def settings(self) -> str:
-        """The Python code before the command; often ''."""
+        """Return the Python code before the command; often ''."""
         return self.line.partition(MARK)[0].strip()
 
     @property
@@ -59,7 +59,7 @@ class Refusal:
             (folder / name).write_text(text.replace(old, new, 1) if edited else text, encoding="utf-8")
 
     def assert_refused_with(self, sentence: str) -> None:
-        """``sentence`` is the table's, in one line."""
+        """Assert that ``sentence`` equals the table's, and has one line."""
         assert sentence.strip(), f"{self.line}: is not refused"
         assert len(sentence.splitlines()) == 1, sentence
         if REGENERATE:
@@ -90,7 +90,7 @@ def _refusals(table: Path) -> Iterator[Refusal]:
             assert line not in sentences, f"{table}:{number}: stands twice"
             sentences[line] = ""
         else:
-            assert not line or line.startswith("#"), f"{table}:{number}: is no line of a table: {line}"
+            assert not line or line.startswith("#"), f"{table}:{number}: not a line of a table: {line}"
     return (Refusal(table, line, sentence, files) for line, sentence in sentences.items())
 
 

@@ -18,12 +18,15 @@ import trustme
 CHUNK_BYTES = 65_536
 LOOK_EVERY_S = 0.1
 WOULD_BLOCK = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
-RESET = struct.pack("ii", 1, 0)  # linger for no time: the other side hears a reset, as when a cable or a process goes
+RESET = struct.pack("ii", 1, 0)  # no lingering: the other side gets a reset, like when a process dies
 
 
 class Relay:
-    """``identity``: the certificate for clients; without it, there is no TLS. ``hang_ups``: number of next clients
-    that are disconnected after their first bytes."""
+    """Relays connections to an address.
+
+    ``identity``: the certificate for clients; without it, TLS is off. ``hang_ups``: the number of next clients that are
+    disconnected after their first bytes.
+    """
 
     def __init__(
         self, upstream: tuple[str, int], identity: trustme.LeafCert | None = None, *, hang_ups: int = 0
@@ -85,7 +88,9 @@ class Relay:
         ):
             self._links.append(near)
             for side in (near, broker):
-                side.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # or small answers wait for each other
+                side.setsockopt(
+                    socket.IPPROTO_TCP, socket.TCP_NODELAY, 1
+                )  # otherwise small replies wait for each other
             streams = (_Stream(near, broker), _Stream(broker, near))
             near.setblocking(False)
             broker.setblocking(False)

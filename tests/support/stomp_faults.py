@@ -14,15 +14,15 @@ PRODUCER_AT = 8
 
 TO_BROKER, TO_CLIENT = "broker", "client"
 KINDS = (
-    "drop",  # gone, and believed to have arrived: the proxy itself answers the RECEIPT, or sends the ACK
-    "duplicate",  # passed on twice; the receiver answers for one
-    "reorder",  # passed on after the next message of the same producer, or after `delay_s` when there is none
+    "drop",  # dropped but acknowledged: the proxy itself sends the RECEIPT or the ACK
+    "duplicate",  # forwarded twice; only one of the receiver's replies gets through
+    "reorder",  # forwarded after the next message of the same producer, or after `delay_s` if there is none
     "corrupt_body",  # one byte after the identity is flipped
     "corrupt_header",  # one byte of the identity is flipped
-    "delay",  # it, and all behind it on its connection, wait `delay_s`
-    "cut_before",  # not passed on; the connection is cut
-    "cut_after",  # passed on and taken, but the sender never hears of it: the connection is cut
-    "swallow_receipt",  # passed on and taken, but its RECEIPT never comes; the connection stays
+    "delay",  # the message, and all behind it on its connection, wait `delay_s`
+    "cut_before",  # not forwarded; the connection is cut
+    "cut_after",  # forwarded and accepted, but the sender gets no reply: the connection is cut
+    "swallow_receipt",  # forwarded and accepted, but its RECEIPT never arrives; the connection stays
 )
 
 
@@ -54,7 +54,7 @@ class StompFrame:
         return replace(self, headers={key: value for key, value in self.headers.items() if key != name})
 
     def flipped(self, at: int) -> "StompFrame":
-        """With every bit of one byte of the body turned round."""
+        """Return the frame with all bits of one body byte inverted."""
         return replace(self, body=self.body[:at] + bytes([self.body[at] ^ 0xFF]) + self.body[at + 1 :])
 
 

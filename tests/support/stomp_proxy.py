@@ -1,7 +1,7 @@
 """Puts a TCP proxy between STOMP clients and brokers that applies known faults to chosen messages.
 
     client ──► listener(broker a) ──► broker a          faults: plain values, see `stomp_faults`
-    client ──► listener(broker b) ──► broker b          done:   what was applied, and to which message
+    client ──► listener(broker b) ──► broker b          done:   the applied faults and their messages
 
 Faults, their counts and their records belong to the whole proxy; `blackhole`, `resume` and `cut` affect one broker.
 
@@ -35,7 +35,7 @@ CONNECT_TIMEOUT_S = 5.0
 
 
 class StompProxy:
-    """One listener a broker. ``upstreams``: broker name -> (host, port)."""
+    """A proxy with one listener per broker. ``upstreams``: broker name -> (host, port)."""
 
     def __init__(self, upstreams: Mapping[str, tuple[str, int]], faults: Sequence[Fault] = ()):
         self._upstreams = dict(upstreams)
@@ -75,14 +75,14 @@ class StompProxy:
             return self._ledger.counts[towards]
 
     def blackhole(self, broker: str) -> None:
-        """Forward nothing, either way, and close nothing: data is kept for `resume`."""
+        """Forward nothing in either direction and close nothing. Data is kept for `resume`."""
         self._gates[broker].clear()
 
     def resume(self, broker: str) -> None:
         self._gates[broker].set()
 
     def cut(self, broker: str) -> None:
-        """Cut every connection to one broker; new ones are let in."""
+        """Cut every connection to one broker. New connections are accepted."""
         for link in self._links_of(broker):
             link.cut()
 
@@ -150,17 +150,17 @@ class _Side:
 
 
 class _Link:
-    """One client connection and its connection to the broker: two pumps, and the faults of their messages."""
+    """One client connection and its connection to the broker: two pumps, and the faults of the messages in them."""
 
     def __init__(self, proxy: StompProxy, broker: str, client: socket.socket, upstream: socket.socket):
         self.broker = broker
         self._proxy = proxy
         self._sides = {TO_CLIENT: _Side(client), TO_BROKER: _Side(upstream)}
         self._holding = threading.Lock()
-        self._deaf = False  # the client is no longer listened to
-        self._swallow: set[str] = set()  # receipt ids that shall not reach the client
+        self._deaf = False  # the client's data is ignored
+        self._swallow: set[str] = set()  # receipt ids that must not reach the client
         self._cut_at: set[str] = set()  # receipt ids at which to cut
-        self._copies: set[str] = set()  # ack ids of copies that the broker knows nothing of
+        self._copies: set[str] = set()  # ack ids of copies that are unknown to the broker
         self._faults = {
             "drop": self._drop,
             "duplicate": self._duplicate,
@@ -225,7 +225,7 @@ class _Link:
         if fault is None:
             self._sides[towards].write(piece)
         else:
-            if fault.kind != "reorder":  # noted when the next one has overtaken it
+            if fault.kind != "reorder":  # recorded when the next one has overtaken it
                 self._proxy.note(fault.kind, passing)
             self._faults[fault.kind](passing, fault)
         self._release_behind(passing)

@@ -29,7 +29,7 @@ MEASURES_NOTHING = (
 
 @dataclass(frozen=True)
 class CollectedTest:
-    """A test as pytest collected it. ``count``: 1, or how many a file has that cannot be read on this machine."""
+    """A collected test. ``count``: 1, or the number of tests in a file that cannot be read on this machine."""
 
     nodeid: str
     markers: frozenset[str]
@@ -70,7 +70,7 @@ class Tiers:
         self._unread: list[CollectedTest] = []
 
     def pytest_ignore_collect(self, collection_path: Path) -> bool | None:
-        """A file that imports proton cannot be read where it is missing. Its tests are counted by their definitions."""
+        """Ignore files that import proton if it is missing. Their tests are counted by definition."""
         written, root = self._config.getoption("write_tests"), self._config.rootpath
         if not written or collection_path.suffix != ".py" or not collection_path.is_relative_to(root):
             return None

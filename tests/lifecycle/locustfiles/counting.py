@@ -1,4 +1,4 @@
-"""Counts how often a run builds its topology and looks for Docker. Prints both when its brokers are to come up."""
+"""Counts how often a run builds its topology and looks for Docker. Prints both before its brokers start."""
 
 import os
 from collections import Counter
@@ -43,7 +43,7 @@ class Consumer(ConsumerUser):
 
 ENTRIES["mesh"] = counted("builds", ENTRIES["mesh"])
 engine.find = counted("looks", no_engine)
-if os.environ.get("TWICE"):  # so that a test knows that a second time would be seen
+if os.environ.get("TWICE"):  # so that the test shows that a second call would be counted
     ENTRIES["mesh"]()
     counts["looks"] += 1
 RunController.begin = begin  # type: ignore[method-assign]

@@ -1,6 +1,6 @@
 """Makes a run where a producer or the run controller raises an error.
 
-Asks: is the error reported, and is everything taken down?
+Asks: is the error reported, and is everything stopped?
 """
 
 import os
@@ -27,7 +27,7 @@ def fail(*_: Any) -> NoReturn:
 
 
 if PLANTED_IN == "producer":
-    ProducerUser._schedule = fail  # type: ignore[method-assign]  # called once the load has been started
+    ProducerUser._schedule = fail  # type: ignore[method-assign]  # called after the start of the load
 if PLANTED_IN == "controller":
     Load._go = fail  # type: ignore[method-assign]
 

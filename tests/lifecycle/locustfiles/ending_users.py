@@ -1,6 +1,6 @@
-"""A fixed rate on brokers in memory. One user ends the process in the way that ``HOW`` names.
+"""A fixed rate on in-memory brokers. One user ends the process in the way that ``HOW`` names.
 
-Asks: does the run still come to its end, and say who it was?
+Asks: does the run still finish, and report that user?
 """
 
 import os

@@ -23,7 +23,7 @@ class Guest(ProducerUser):
 
 class Order(ProducerUser):
     group, destination, fixed_count, sends_per_second = "producers", "queue://guests", 2, 10
-    abstract = EVERYBODY  # Locust makes users of every other class that it finds
+    abstract = EVERYBODY  # Locust spawns users of every other class that it finds
 
 
 class Choosy(ConsumerUser):
@@ -38,7 +38,8 @@ class Taker(ConsumerUser):
 def connect_with_a_wrong_password(user: Guest, session: Session) -> None:
     network = session.network
     session.network = replace(network, credentials=Credentials(network.credentials.username, "mistyped"))
-    client = session.pooled_client(user.role, user.group, user.connections)  # with these, and waiting for nobody
+    # with these classes, without waiting for other users
+    client = session.pooled_client(user.role, user.group, user.connections)
     session.network = network
     with closing(client):
         client.open()
@@ -53,7 +54,7 @@ def produce(user: ProducerUser, session: Session) -> None:
 
 
 def subscription(user: ConsumerUser, number: int, destination: Destination) -> Subscription:
-    """Of a Choosy with what is no selector. A scenario with it would be rejected before its start."""
+    """Give a Choosy user an invalid selector. A scenario with it would be rejected before its start."""
     own = own_subscription(user, number, destination)
     return replace(own, selector="colour =") if isinstance(user, Choosy) else own
 

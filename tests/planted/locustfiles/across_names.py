@@ -1,6 +1,6 @@
 """Sends to destinations whose messages brokers deliver under other names: a wildcard, a virtual topic, a list.
 
-``PLANT=filter``: a subscriber of the virtual topic takes only some of its messages, and leaves the others on its queue.
+``PLANT=filter``: a subscriber of the virtual topic consumes only some messages, and leaves the others on its queue.
 """
 
 import os

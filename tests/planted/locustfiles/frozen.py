@@ -1,6 +1,6 @@
 """A fixed rate into one broker that is stopped for three seconds.
 
-Asks: do the latencies say so, as arithmetic does?
+Asks: do the latencies match the calculated ones?
 """
 
 from brokerbench import FreezeBroker, Hold, Scenario, no_acked_send_lost, run

@@ -1,4 +1,4 @@
-"""A fixed rate on a broker in memory, and a fault. Nothing is sent for a while: the cause is ours, or the broker's.
+"""A fixed rate on an in-memory broker, and a fault. Sending stops for a while because of the generator or the broker.
 
 Asks: does the run name the cause?
 """
@@ -27,7 +27,7 @@ class Consumer(ConsumerUser):
 
 
 def stand_still() -> None:
-    """The sleep that gevent did not patch: no other greenlet of this process runs meanwhile."""
+    """Sleep without gevent's patch, so that no other greenlet of this process runs."""
     monkey.get_original("time", "sleep")(STALL_S)
 
 

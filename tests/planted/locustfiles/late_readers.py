@@ -1,4 +1,4 @@
-"""A fixed rate on brokers in memory that deliver after 100 ms; the consumers' process stands still once for 150 ms.
+"""A fixed rate on in-memory brokers that deliver after 100 ms. The consumers' process stalls once for 150 ms.
 
 Asks: does the report doubt the figures that late reads change?
 """
@@ -11,7 +11,7 @@ from brokerbench import Hold, Scenario, no_acked_send_lost, run
 from drivers.memory.network import MemoryNetwork
 from drivers.users.locust_users import ConsumerUser, ProducerUser
 
-DELIVERY_DELAY_S = 0.1  # so that 60 messages are on their way when the process stands still
+DELIVERY_DELAY_S = 0.1  # so that 60 messages are on their way when the process stalls
 STALL_AFTER_S, STALL_S = 8.0, 0.15
 
 MemoryNetwork.__init__.__kwdefaults__["delivery_delay_s"] = DELIVERY_DELAY_S  # type: ignore[index]
@@ -27,7 +27,7 @@ class Consumer(ConsumerUser):
 
 
 def block() -> None:
-    """The sleep that gevent did not patch: no other greenlet of this process runs meanwhile."""
+    """Sleep without gevent's patch, so that no other greenlet of this process runs."""
     monkey.get_original("time", "sleep")(STALL_S)
 
 

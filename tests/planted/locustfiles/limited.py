@@ -1,4 +1,4 @@
-"""A broker that serves 1,000 messages a second and no more, under a load that searches for its highest rate.
+"""A broker with a limit of 1,000 messages per second, under a load that searches for its highest rate.
 
 Asks: is the limit found?
 """

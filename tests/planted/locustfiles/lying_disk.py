@@ -1,6 +1,6 @@
 """Durable messages wait in a broker that syncs its journal, when a power failure takes synced writes too.
 
-The disk lies: what it lost at the end of each journal file was synced before. BYTES, of the environment: how much.
+The disk loses the end of each journal file, although it was synced. The environment variable BYTES sets the lost size.
 """
 
 import os
@@ -12,7 +12,7 @@ from topologies.runtimes.processes import disks
 from topologies.runtimes.processes.disks import Disk
 
 BYTES = int(os.environ["BYTES"])
-EMPTY = bytes(64 * 1024)  # the broker makes its files longer than what it has written
+EMPTY = bytes(64 * 1024)  # the broker allocates its files before it writes them
 
 
 class LyingDisk(Disk):
@@ -35,7 +35,7 @@ class LyingDisk(Disk):
 
 
 def lose_end(journal: Path) -> int:
-    """Replace the last `BYTES` before the part of a file that is still empty by zeros. Returns how many these were."""
+    """Replace the last `BYTES` of a file's written part with zeros. Returns the number of lost bytes."""
     content = journal.read_bytes()
     written = content.find(EMPTY)
     lost = min(BYTES, written)

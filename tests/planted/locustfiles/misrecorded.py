@@ -1,6 +1,6 @@
-"""Makes a run on brokers in memory, in which one more delivery reaches the recorder after it was closed.
+"""Makes a run on in-memory brokers whose recorder gets another delivery after it was closed.
 
-Asks: does the run say that a row is missing?
+Asks: does the run report the missing row?
 """
 
 import os

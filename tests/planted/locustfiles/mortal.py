@@ -1,6 +1,6 @@
-"""Messages that nobody takes: some expire, some are of a colour that no selector names.
+"""Messages that no consumer takes: some expire, some have a color that no selector matches.
 
-Asks: is each told apart from a lost one, and from one that somebody should have had?
+Asks: are they distinguished from lost messages, and from messages that a consumer should have received?
 """
 
 from typing import ClassVar

@@ -1,4 +1,4 @@
-"""200 messages a second on a broker in memory. The broker or the generator can do no more than half, or both can.
+"""200 messages per second on an in-memory broker. The broker, the generator or neither is limited to half of that.
 
 Asks: does the report say that the rate was not held, and why?
 """
@@ -23,7 +23,7 @@ QUICK_MS = 1_000
 
 
 def slow_generator() -> None:
-    """Each message takes the whole process some time, as if it were too much for it."""
+    """Block the whole process for each message, like an overloaded generator."""
     sleep, late_too = monkey.get_original("time", "sleep"), ClientProducer._late_too
 
     def late_too_slowly(self: ClientProducer, *arguments: Any) -> list[ScheduledSend]:

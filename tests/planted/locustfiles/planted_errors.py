@@ -1,6 +1,6 @@
-"""A load of a few seconds on brokers in memory, in which ``PLANTED`` names one thing that goes wrong.
+"""A load of a few seconds on in-memory brokers. ``PLANTED`` names the planted error.
 
-Asks: does the run say what went wrong, and nothing else?
+Asks: does the run report this error, and no other?
 """
 
 import os
@@ -29,12 +29,12 @@ stored_before, accepted_before, delivered_before, subscribed_before = count(), c
 
 
 def swallow(most: int) -> Store:
-    """So many are acknowledged, and go nowhere."""
+    """Acknowledge the first ``most`` messages, but drop them."""
     return lambda *message: None if is_one_of(most, message[-1], stored_before) else store(*message)
 
 
 def lead_astray(most: int) -> Store:
-    """So many are put on a queue that no consumer reads."""
+    """Put the first ``most`` messages on a queue that no consumer reads."""
 
     def put(network: MemoryNetwork, member: Member, message: Outgoing) -> None:
         stray = is_one_of(most, message, stored_before)
@@ -44,7 +44,7 @@ def lead_astray(most: int) -> Store:
 
 
 def is_one_of(most: int, message: Outgoing, before: "count[int]") -> bool:
-    """Whether it is one of the first so many of the load."""
+    """Whether the message is one of the first ``most`` of the load."""
     return str(message.destination) == DESTINATION and next(before) < most
 
 
@@ -67,7 +67,7 @@ def accept_late(network: MemoryNetwork, member: Member, message: Outgoing) -> No
 
 
 def heard_by(change: Callable[[OnDelivery], OnDelivery]) -> Callable[..., int]:
-    """A way to subscribe: each consumer hears of its deliveries by what ``change`` makes of its own callback."""
+    """Return a replacement for subscribe that wraps each consumer's callback with ``change``."""
 
     def subscribed(self: MemoryConnection, subscription: Subscription, on_delivery: OnDelivery) -> int:
         ours = str(subscription.destination) == DESTINATION
@@ -86,7 +86,7 @@ def repeated(on_delivery: OnDelivery) -> OnDelivery:
 
 
 def deaf(on_delivery: OnDelivery) -> OnDelivery:
-    """The first subscriber hears nothing."""
+    """Give the first subscriber no deliveries."""
     return (lambda _: None) if next(subscribed_before) == 0 else on_delivery
 
 
@@ -107,7 +107,7 @@ def show_nothing(connector: MemoryConnector, *arguments: object, **options: floa
 
 
 def leave_dead_letters(network: MemoryNetwork, member: Member, message: Outgoing) -> None:
-    """Three of somebody else's, with the first message."""
+    """Add three dead letters of another run with the first message."""
     if is_one_of(1, message, stored_before):
         for _ in range(3):
             network._places.deliver(Destination("queue", "DLQ"), Stored(b"not of this run", member.broker, 0))

@@ -1,6 +1,6 @@
-"""One producer and one consumer on one broker, with a proxy in between that mistreats chosen messages.
+"""One producer and one consumer on one broker, with a proxy that applies faults to selected messages.
 
-Asks: does the report say exactly what the proxy did?
+Asks: does the report show exactly the proxy's faults?
 """
 
 import json
@@ -12,9 +12,9 @@ from tests.support.stomp_faults import Fault
 from tests.support.stomp_proxy import StompProxy
 from topologies.model.endpoints import Endpoint
 
-HELD_S = 60.0  # at the utmost, until the next one has overtaken it
+HELD_S = 60.0  # at most, until the next message has overtaken it
 FAULTS = [
-    # ``at_most``: a message that is sent again gets through
+    # ``at_most``: a resent message gets through
     Fault(towards=towards, kind=kind, seqs=set(seqs), at_most=len(seqs), delay_s=HELD_S)
     for kind, towards, seqs in json.loads(os.environ["PLANTED_FAULTS"])
 ]

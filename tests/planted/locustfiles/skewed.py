@@ -1,4 +1,4 @@
-"""Two workers, one of whose clocks jumps back by two seconds when the users are there.
+"""Two workers. One worker's clock jumps back by two seconds once the users are spawned.
 
 Asks: does the run notice that its times cannot be trusted?
 """
@@ -14,7 +14,7 @@ jumped = []
 time.perf_counter_ns = lambda: real_clock() - (BEHIND_NS if jumped else 0)
 
 from brokerbench import Hold, Scenario, no_acked_send_lost, run  # noqa: E402
-from drivers.users.locust_users import ConsumerUser, ProducerUser  # noqa: E402 - they have to see this clock
+from drivers.users.locust_users import ConsumerUser, ProducerUser  # noqa: E402 - they must use this clock
 
 
 @events.spawning_complete.add_listener

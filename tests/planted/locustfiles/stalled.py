@@ -1,4 +1,4 @@
-"""A fixed rate on brokers in memory, from a process that stands still once for 150 ms, in the middle of the load.
+"""A fixed rate on in-memory brokers, from a process that stalls once for 150 ms in the middle of the load.
 
 Asks: does the report doubt the figures that this changes?
 """
@@ -14,7 +14,7 @@ from drivers.users.locust_users import ConsumerUser, ProducerUser
 from records.checks import Check
 
 STALL_AFTER_S, STALL_S = 20.0, 0.15
-CHECKED = os.environ.get("CHECKED", "")  # a figure that a check demands something of
+CHECKED = os.environ.get("CHECKED", "")  # a figure that has a check
 
 
 class Producer(ProducerUser):
@@ -27,7 +27,7 @@ class Consumer(ConsumerUser):
 
 
 def stand_still() -> None:
-    """No other greenlet of this process runs meanwhile."""
+    """Block all greenlets of this process."""
     until_s = time.perf_counter() + STALL_S
     while time.perf_counter() < until_s:
         pass

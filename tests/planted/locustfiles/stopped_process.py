@@ -15,10 +15,10 @@ from brokerbench import Hold, Scenario, no_acked_send_lost, run
 from drivers.users.locust_users import ConsumerUser, ProducerUser
 
 STOPS_PRODUCERS = os.environ["STOPPED"] == "producers"
-STOP_AFTER_S = 16.0  # within the load, also where clients take 10 s to connect
-STOPPED_S = 1.5  # so long that a busy machine does not hide it
+STOP_AFTER_S = 16.0  # within the load, even if clients take 10 s to connect
+STOPPED_S = 1.5  # long enough to be visible on a busy machine
 
-runners.HEARTBEAT_LIVENESS = 60  # a worker that stands still is not lost, on a busy machine either
+runners.HEARTBEAT_LIVENESS = 60  # the master does not count a stopped worker as lost, even on a busy machine
 
 
 class Producer(ProducerUser):
@@ -32,7 +32,7 @@ class Producer(ProducerUser):
 
 
 class Consumer(ConsumerUser):
-    """The only one, and two workers: the other has the producer."""
+    """The only consumer, on one of two workers. The other worker has the producer."""
 
     group, destination, fixed_count = "consumers", "queue://stopped", 1
 
@@ -42,7 +42,7 @@ class Consumer(ConsumerUser):
 
 
 def stop_this_process() -> None:
-    """By another process, as this one cannot go on by itself."""
+    """Have another process stop and continue this one."""
     subprocess.Popen(["sh", "-c", f"kill -STOP {os.getpid()}; sleep {STOPPED_S}; kill -CONT {os.getpid()}"])
 
 

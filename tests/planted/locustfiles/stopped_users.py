@@ -1,4 +1,4 @@
-"""A fixed rate on brokers in memory. In mid-load one user is stopped: its greenlet is killed, or Locust ramps down.
+"""A fixed rate on in-memory brokers. In mid-load one user is stopped: its greenlet is killed, or Locust ramps down.
 
 Asks: does the run name it?
 """
@@ -24,7 +24,7 @@ class Consumer(ConsumerUser):
 
 
 def stop_a_user() -> None:
-    """Once: a ramp-down completes another spawning."""
+    """Stop a user once, as a ramp-down fires the event again."""
     if not environments:
         return
     runner = environments.pop().runner

@@ -1,4 +1,4 @@
-"""Orders by one protocol next to telemetry by another, each class with a protocol of its own or the default.
+"""Orders by one protocol and telemetry by another. Each class has its own protocol or the default.
 
 Asks: is every message of both accounted for?
 """

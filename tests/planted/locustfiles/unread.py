@@ -1,6 +1,6 @@
-"""Two queues, of which only one has a consumer.
+"""Two queues. Only one has a consumer.
 
-Asks: are unread messages called stranded, and none of them lost?
+Asks: are all unread messages reported as stranded, and none as lost?
 """
 
 from brokerbench import Hold, Scenario, no_acked_send_lost, none_stranded, run
