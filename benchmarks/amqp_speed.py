@@ -1,4 +1,4 @@
-"""Measures AMQP users under Locust beside a bare proton loop, and beside Artemis's own load generator.
+"""Compares AMQP users under Locust with a bare proton loop, and with Artemis's own load generator.
 
 ``python -m benchmarks.amqp_speed [WHAT …] [--pairs N]`` starts one Artemis broker and prints Markdown tables for
 docs/performance.md. Each WHAT takes two minutes with 5 pairs. A is one process with one producer and one consumer,

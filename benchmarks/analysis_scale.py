@@ -1,4 +1,4 @@
-"""Measures how time and memory of the analysis grow with a run, beside DuckDB for the same answers.
+"""Measures how time and memory of the analysis grow with a run, compared with DuckDB for the same answers.
 
 ``python -m benchmarks.analysis_scale [--messages N …] [--pairs N]`` makes runs. Both programs answer in
 turn, each in a process of its own. It checks that the answers are equal, and prints a table. A is the analysis, B is

@@ -67,7 +67,7 @@ def whole(least: int) -> Callable[[str], int]:
         except ValueError:
             value = least - 1
         if value < least:
-            raise ArgumentTypeError(f"{text!r} is no whole number of at least {least}: give one")
+            raise ArgumentTypeError(f"{text!r} is not a whole number of at least {least}: give one")
         return value
 
     return parse
@@ -80,7 +80,7 @@ def number(text: str) -> float:
     except ValueError:
         value = math.nan
     if not 0 <= value < math.inf:
-        raise ArgumentTypeError(f"{text!r} is no number of at least 0: give one")
+        raise ArgumentTypeError(f"{text!r} is not a number of at least 0: give one")
     return value
 
 
@@ -90,7 +90,7 @@ def above_0(text: str) -> float:
     except ArgumentTypeError:
         value = 0.0
     if not value:
-        raise ArgumentTypeError(f"{text!r} is no number above 0: give one")
+        raise ArgumentTypeError(f"{text!r} is not a number above 0: give one")
     return value
 
 
@@ -115,5 +115,5 @@ def several_of(names: Iterable[str]) -> Callable[[str], list[str]]:
 
 def folder(text: str) -> Path:
     if not Path(text).is_dir():
-        raise ArgumentTypeError(f"{text!r} is no folder: give the path of one")
+        raise ArgumentTypeError(f"{text!r} is not a folder: give the path of one")
     return Path(text)

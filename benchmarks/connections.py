@@ -2,7 +2,7 @@
 
 ``python -m benchmarks.connections [PROTOCOL] [--count N]`` starts one broker that speaks it, Artemis for Core and
 Classic for any other, and prints a Markdown row. Every connection is a Locust user of this project: N producers, and
-beside them one consumer that takes what they send.
+next to them one consumer that takes what they send.
 """
 
 import subprocess

@@ -1,4 +1,4 @@
-"""Measures Core users under Locust, every message recorded, beside ``artemis perf client``.
+"""Compares Core users under Locust, which record every message, with ``artemis perf client``.
 
 ``python -m benchmarks.core_speed [WHAT …] [--pairs N]`` starts one Artemis broker and prints Markdown tables for
 docs/performance.md. A is `benchmarks.java_users`, B the distribution's ``perf client --max-pending 1000``; each is one

@@ -1,4 +1,4 @@
-"""Measures this checkout's users beside those of an earlier checkout: whether a change made the load loops slower.
+"""Compares this checkout's users with an earlier checkout's: whether a change made the load loops slower.
 
 ``git worktree add ../earlier REV``, then ``python -m benchmarks.earlier_commit ../earlier [WHAT …] [--pairs N]``. It
 prints Markdown tables for docs/performance.md. Each WHAT takes about two minutes with 5 pairs. A is this checkout, B
@@ -49,7 +49,9 @@ def checkout(text: str) -> Path:
     """The folder of another checkout of this project, as an absolute path."""
     path = Path(text).resolve()
     if not (path / "benchmarks" / "java_users.py").is_file():
-        raise ArgumentTypeError(f"{text!r} is no checkout of this project: make one by git worktree add {text} COMMIT")
+        raise ArgumentTypeError(
+            f"{text!r} is not a checkout of this project: make one by git worktree add {text} COMMIT"
+        )
     return path
 
 

@@ -1,4 +1,4 @@
-"""Measures OpenWire users under Locust, every message recorded, beside the broker's own command-line tools.
+"""Compares OpenWire users under Locust, which record every message, with the broker's own command-line tools.
 
 ``python -m benchmarks.openwire_speed [WHAT …] [--pairs N]`` starts one broker and prints Markdown tables for
 docs/performance.md. A is `benchmarks.java_users`, one process; B is ``activemq producer`` and ``activemq consumer`` of

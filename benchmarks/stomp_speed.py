@@ -1,4 +1,4 @@
-"""Measures STOMP users under Locust beside a bare stomp.py loop, and the cost of recording.
+"""Compares STOMP users under Locust with a bare stomp.py loop, and measures the cost of recording.
 
 ``python -m benchmarks.stomp_speed [WHAT …] [--pairs N]`` starts one broker and prints Markdown tables for
 docs/performance.md; about four minutes with 5 pairs. Every side is one process with one producer and one consumer, 1

@@ -79,8 +79,8 @@ def test_each_aim_tells_how_many_runs_met_it_and_which_did_not() -> None:
     runs = [(RUN, ONE), (replace(RUN, protocol="core", rate="120"), late), (raised, ONE), (raised, late)]
     assert list(judged(runs)) == [
         "- own lag p50 below 0.2 ms: 1 of 2, not `core` at 120/s",
-        "- with real-time priority, beside 2 busy loops: own lag p99 below 1 ms: 1 of 2, not `stomp` at 2,000/s",
-        "- with real-time priority, beside 2 busy loops: own lag p99 within 1.5 × of a bare loop: 1 of 2, "
+        "- with real-time priority, next to 2 busy loops: own lag p99 below 1 ms: 1 of 2, not `stomp` at 2,000/s",
+        "- with real-time priority, next to 2 busy loops: own lag p99 within 1.5 × of a bare loop: 1 of 2, "
         "not `stomp` at 2,000/s",
     ]
 

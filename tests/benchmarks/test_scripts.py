@@ -34,7 +34,7 @@ print((status_and_output("--help"), status_and_output(*wrong)))
 """
 """Prints the exit status and the output of a module's help, and of the module with wrong arguments."""
 
-PAIRS_OF_X = ("--pairs x", "argument --pairs: 'x' is no whole number of at least 1: give one")
+PAIRS_OF_X = ("--pairs x", "argument --pairs: 'x' is not a whole number of at least 1: give one")
 KIND_OF_X = (
     "stomp://127.0.0.1:1 5 durabel",
     "argument KIND: 'durabel' is none of durable, non-durable; did you mean 'durable'?: give one of them",
@@ -42,21 +42,27 @@ KIND_OF_X = (
 WRONG = {
     "amqp_bare": KIND_OF_X,
     "amqp_speed": ("proton", "argument WHAT: 'proton' is none of proton-non-durable, proton-durable, perf-non-durable"),
-    "analysis_scale": ("--messages 5 many", "argument --messages: 'many' is no whole number of at least 1: give one"),
-    "analysis_session": ("--runs 1.5", "argument --runs: '1.5' is no whole number of at least 1: give one"),
+    "analysis_scale": (
+        "--messages 5 many",
+        "argument --messages: 'many' is not a whole number of at least 1: give one",
+    ),
+    "analysis_session": ("--runs 1.5", "argument --runs: '1.5' is not a whole number of at least 1: give one"),
     "around_a_run": ("--runtime docker", "argument --runtime: 'docker' is none of processes, containers: give one"),
     "connections": ("mqtt", "argument PROTOCOL: 'mqtt' is none of stomp, amqp, openwire, core: give one of them"),
-    "connections_users": ("stomp uri 0 1", "argument COUNT: '0' is no whole number of at least 1: give one"),
+    "connections_users": ("stomp uri 0 1", "argument COUNT: '0' is not a whole number of at least 1: give one"),
     "core_speed": PAIRS_OF_X,
     "duckdb_answers": ("nonesuch .", "argument RUN: nonesuch: there is no such folder: give the folder of a run"),
-    "earlier_commit": ("tests", "argument EARLIER: 'tests' is no checkout of this project: make one by git worktree"),
-    "generate_events": ("nonesuch", "argument PARENT: 'nonesuch' is no folder: give the path of one"),
+    "earlier_commit": (
+        "tests",
+        "argument EARLIER: 'tests' is not a checkout of this project: make one by git worktree",
+    ),
+    "generate_events": ("nonesuch", "argument PARENT: 'nonesuch' is not a folder: give the path of one"),
     "java_users": ("stomp uri 5 durable 1 0 0", "argument PROTOCOL: 'stomp' is none of openwire, core"),
-    "openwire_speed": ("--size 0", "argument --size: '0' is no number above 0: give one"),
+    "openwire_speed": ("--size 0", "argument --size: '0' is not a number above 0: give one"),
     "pacing": ("--protocol stomp,mqtt", "argument --protocol: 'mqtt' is none of stomp, amqp, openwire, core"),
     "stomp_bare": KIND_OF_X,
     "stomp_speed": ("--pair=5", "unrecognized arguments: --pair=5"),
-    "stomp_users": ("recorded uri 5 durable fast", "argument RATE: 'fast' is no number of at least 0: give one"),
+    "stomp_users": ("recorded uri 5 durable fast", "argument RATE: 'fast' is not a number of at least 0: give one"),
     "sync_cost": ("always", "argument WHAT: 'always' is none of periodic, never, NIO, ASYNCIO: give one of them"),
 }
 """Arguments with one mistake, and the beginning of the error, by script."""

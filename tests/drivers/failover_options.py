@@ -1,4 +1,4 @@
-"""Makes a non-default value for each option of a failover URI, from the type of its field."""
+"""Returns a non-default value for each option of a failover URI, by field type."""
 
 from dataclasses import replace
 from typing import Any

@@ -33,8 +33,8 @@ class Notebook:
 class Brokers:
     """A runtime with one broker, and its probe. ``deaf``: actions on the broker have no effect.
 
-    ``lame``: it cannot be started. ``unlinked``: its links are not up. ``turns``: the number of times that it may be killed,
-    stopped or started from now on. Callers wait for a turn.
+    ``lame``: it cannot be started. ``unlinked``: its links are not up. ``turns``: how often it may be killed, stopped
+    or started from now on. Callers wait for a turn.
     """
 
     is_frozen: bool = False

@@ -255,7 +255,7 @@ def test_messages_of_others_count_once_and_are_no_sign_of_movement() -> None:
     }
 
 
-# -- duration --------
+# -- duration ----------------------------------------------------------------------------------------------------------
 
 
 def test_where_nothing_is_left_each_broker_is_counted_and_nothing_is_browsed() -> None:

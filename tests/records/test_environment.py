@@ -69,7 +69,7 @@ def test_brokerbench_may_itself_be_on_pythonpath() -> None:
 
 @pytest.mark.parametrize("local", [False, True])
 def test_a_job_ignores_variables_of_its_tools(*, local: bool) -> None:
-    """With the first variable, polars cannot be imported. With the others, an analysis takes minutes or prints pages."""
+    """With the first variable, polars cannot be imported. With the others, an analysis is slow or prints pages."""
     tools = {"POLARS_MAX_THREADS": "0", "PYTHONVERBOSE": "1", "PYTHONTRACEMALLOC": "5", "PYTHONPROFILEIMPORTTIME": "1"}
     assert not tools.keys() & for_job({**OWN, **tools}, local=local).keys()
 

@@ -13,7 +13,7 @@ from records.files import alone_in, is_device, remove_file, replace_whole
 PRINTS_A_FILE = """
 from pathlib import Path
 from records.files import is_device, remove_file, replace_whole
-assert is_device(Path("/dev/stdout"))  # or this very test would replace it
+assert is_device(Path("/dev/stdout"))  # otherwise this test would replace it
 remove_file(Path("/dev/stdout"))
 replace_whole(Path("/dev/stdout"), lambda place: place.write_text("a report"))
 print(", and more")
@@ -72,7 +72,7 @@ def test_what_is_no_place_for_a_file_is_told_from_what_is(tmp_path: Path) -> Non
 
 
 def test_a_device_that_is_full_is_told_and_stays() -> None:
-    assert is_device(Path("/dev/full"))  # or this very test would replace it
+    assert is_device(Path("/dev/full"))  # otherwise this test would replace it
     with pytest.raises(RunUnwritable, match="/dev/full: cannot be written: No space left on device"):
         text(Path("/dev/full"), "x")
     assert Path("/dev/full").is_char_device()

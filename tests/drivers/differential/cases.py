@@ -1,6 +1,6 @@
 """Lists the URIs that are given to both clients, and the ports that each URI leads to.
 
-``{A}`` … ``{D}`` stand for the ports' URIs, and ``{file}`` for a file of brokers. Other words in braces stand for
+``{A}`` … ``{D}`` are replaced with the ports' URIs, and ``{file}`` with a file of brokers. Other words in braces are
 options that the two clients name differently. Delays are at least 100 ms, and so is the difference between two steps of
 a back-off: a wrong step is far outside the tolerance. A port that begins to listen between two polls does so late in
 that pause, since clients on a busy machine are late and never early.
@@ -18,10 +18,10 @@ STEADY = "randomize=false&"
 
 @dataclass(frozen=True)
 class Case:
-    """One URI, the ports behind it, and the number of its events that are compared (all if a client gives up).
+    """One URI, the ports behind it, and the number of events that are compared (all if a client gives up).
 
-    ``file``: the content of the file of brokers. ``connect_timeout_s``: of our attempts; the Java client has it in
-    its URI. ``send_at_s``: when a message is sent, whose blocking is compared.
+    ``file``: the content of the file of brokers. ``connect_timeout_s``: limits each attempt of our client; the Java
+    client's URI contains it. ``send_at_s``: the time of a send, whose blocking is compared.
     """
 
     name: str
@@ -208,7 +208,7 @@ TELLING_NAMES = {
     "a file of further brokers",
 }
 TELLING = tuple(case for case in QUICK if case.name in TELLING_NAMES)
-"""Many rules of the schedule in a few cases, which are played for each change; the others, every night."""
+"""Cases that cover many rules of the schedule, and are played for each change. The others are played every night."""
 OTHERS = tuple(case for case in QUICK if case not in TELLING)
 SLOW = (
     Case(

@@ -1,4 +1,4 @@
-"""Describes a client's actions and their times, in the same words for Java's log and our connection events."""
+"""Describes a client's actions and their times in the same form for Java's log and our connection events."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -35,7 +35,7 @@ def settled(events: Iterable[Event]) -> list[Event]:
 
 
 def of_ours(rows: Iterable[ConnectionRow], gave_up_ns: int | None) -> list[Event]:
-    """Return the connection events of one of our clients."""
+    """Return the connection events of our client."""
     events: list[Event] = []
     current = ""
     for row in sorted(rows, key=lambda row: row.at_ns):
@@ -54,7 +54,7 @@ def of_ours(rows: Iterable[ConnectionRow], gave_up_ns: int | None) -> list[Event
 
 
 def of_java(log: str, cases: Mapping[str, tuple[str, str]]) -> dict[str, list[Event]]:
-    """The Java client's log as events by case; ``cases``: the case and the letter behind each port.
+    """Return the events in the Java client's log by case. ``cases``: the case and the letter behind each port.
 
     Lines without a port belong to the transport that their thread served last: each names its URIs before it waits.
     """
@@ -75,7 +75,7 @@ def of_java(log: str, cases: Mapping[str, tuple[str, str]]) -> dict[str, list[Ev
 
 
 def waited_for(told: Sequence[str], at: int) -> int | None:
-    """After which earlier event the client let time pass before the one at ``at``; None: it is not the client's doing.
+    """Return the earlier event after which the client waited before the event at ``at``; None if it did not wait.
 
     That is the event before it, but for two: a loss, which the port decides on; and what follows a loss while the
     client polls, since it finishes the pause that its last poll began, whenever in it the connection went.

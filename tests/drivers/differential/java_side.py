@@ -1,8 +1,8 @@
-"""Records the Java client's behavior for a URI: ActiveMQ's FailoverTransport runs in its own process and logs.
+"""Records the Java client's behavior for a URI: ActiveMQ's FailoverTransport runs in a separate process and logs.
 
-Run it as a module with the log's path. Each line of its input is a round: the URIs by case, when to send in which case,
-and how long the round lasts. Its reply says how long each send was blocked, in milliseconds. An input line can also
-ask whether a URI is rejected, or which options a URI can set.
+Run it as a module with the log's path. Each input line is a round: the URIs by case, the cases that send and when, and
+the duration of the round. The reply has the time that each send was blocked, in milliseconds. An input line can also
+request whether a URI is rejected, or which options a URI can set.
 """
 
 import json
@@ -96,7 +96,7 @@ def played(uris: dict[str, str], sends: dict[str, float], for_s: float) -> dict[
 
 
 def refused(uri: str) -> dict[str, float]:
-    """``{"refused": 1}`` where the Java client will not have that URI."""
+    """Return ``{"refused": 1}`` if the Java client rejects the URI."""
     try:
         jpype.JClass("org.apache.activemq.transport.TransportFactory").connect(jpype.JClass("java.net.URI")(uri)).stop()
     except jpype.JException:

@@ -1,4 +1,4 @@
-"""Records what our client does with a URI: the client that a run uses, on real sockets, by STOMP or AMQP."""
+"""Records our client's behavior for a URI: the client that a run uses, on real sockets, by STOMP or AMQP."""
 
 import threading
 import time
@@ -84,4 +84,4 @@ class OurSide:
 
 
 def _nothing(_settled: Settled) -> None:
-    """Only the time that the send was blocked is compared."""
+    """Ignore settlements: only the time that the send was blocked is compared."""

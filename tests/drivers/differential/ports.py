@@ -1,7 +1,7 @@
-"""Provides the ports that both clients connect to. They listen, refuse or stay silent, as scripted.
+"""Provides the ports that both clients connect to. They listen, reject connections or stay silent, as scripted.
 
-A port that listens lets each client in: it answers STOMP's CONNECT, speaks AMQP, and sends OpenWire's first frame back,
-which is the negotiation that a Java client waits for. A port keeps its number while it refuses connections, so no
+A listening port accepts each client: it answers STOMP's CONNECT, speaks AMQP, and sends OpenWire's first frame back,
+which is the negotiation that a Java client waits for. A port keeps its number while it rejects connections, so no
 other process gets it.
 """
 
@@ -23,10 +23,10 @@ BACKLOG_OF_A_FULL_PORT = 0
 
 @dataclass(frozen=True)
 class Port:
-    """The behavior of one port. It refuses connections unless it listens; None is never.
+    """The behavior of one port. It rejects connections unless it listens; None means never.
 
-    ``closes_after_s``: how long it keeps a connection; it then refuses for ``refuses_for_s`` (None: from then on).
-    ``answers``: whether it says anything. ``full``: connections to it are neither accepted nor refused.
+    ``closes_after_s``: how long it keeps a connection; it then rejects others for ``refuses_for_s`` (None: forever).
+    ``answers``: whether it sends replies. ``full``: connections are neither accepted nor rejected.
     """
 
     listens_from_s: float | None = None
@@ -97,7 +97,7 @@ class _PlayedPort:
         timer.start()
 
     def _fill(self) -> None:
-        """One unaccepted connection fills the whole backlog; the next ones hear nothing."""
+        """Fill the backlog with one unaccepted connection. The next ones get no reply."""
         self._socket.listen(BACKLOG_OF_A_FULL_PORT)
         self._connections.append(socket.create_connection(("127.0.0.1", self.number)))
 
@@ -143,12 +143,12 @@ class _PlayedPort:
 
 
 def _bound() -> socket.socket:
-    """A socket that asked for its port by number: it then keeps it when it stops listening (so Linux does it)."""
+    """Return a socket that is bound to an explicit port: on Linux, it then keeps the port when it stops listening."""
     with socket.socket() as asking:
         asking.bind(("127.0.0.1", 0))
         address = asking.getsockname()
     bound = socket.socket()
-    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # its old connections do not keep it from listening
+    bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # its old connections do not prevent it from listening
     bound.bind(address)
     return bound
 
@@ -158,12 +158,12 @@ def _nothing(_heard: bytes) -> bytes:
 
 
 def _receipts(heard: bytes) -> bytes:
-    """A polite STOMP goodbye asks for one."""
+    """Return the receipt that a STOMP client requests for its DISCONNECT."""
     return b"".join(b"RECEIPT\nreceipt-id:" + each + b"\n\n\0\n" for each in re.findall(rb"receipt:(\S+)", heard))
 
 
 def _first_frame(began: bytes) -> bytes:
-    """OpenWire's frames begin with their length; the first one comes in one piece, for it is small."""
+    """Return OpenWire's first frame. Frames begin with their length, and the small first one arrives in one piece."""
     return began[: 4 + struct.unpack_from(">I", began)[0]] if len(began) >= 4 else b""
 
 

@@ -2,7 +2,7 @@
 
 Each client gets separate ports, which follow the same script. A busy machine makes events late and never early, so a
 pause counts as the shortest of all rounds. It is counted from the event that was waited for, since other earlier events
-may be late themselves. An event can be so late that a port already listens, which changes what the client does next:
+may be late themselves. An event can be so late that a port already listens, which changes the client's next action:
 the other rounds outvote that round.
 """
 
@@ -27,24 +27,24 @@ WARM_UP_S = 0.5
 
 @dataclass
 class Seen:
-    """The actions of one client in one case: its events, and how long its send was blocked, round by round."""
+    """The actions of one client in one case: its events, and the time that its send was blocked, by round."""
 
     rounds: list[list[Event]] = field(default_factory=list)
     blocked_ms: list[float] = field(default_factory=list)
 
     def sequence(self, events: int) -> list[str]:
-        """Its actions in more than half of the rounds; [] where it never did the same so often."""
+        """Return the client's actions in more than half of the rounds; [] if no sequence occurred that often."""
         begins = [tuple(event.told for event in each[:events]) for each in self.rounds]
         (usual, times) = Counter(begins).most_common(1)[0]
         return list(usual) if 2 * times > len(begins) else []
 
     def alike(self, events: int) -> list[list[Event]]:
-        """The events of the rounds that went so, all of them."""
+        """Return the events of all rounds with that sequence."""
         usual = self.sequence(events)
         return [each for each in self.rounds if [event.told for event in each[:events]] == usual]
 
     def pauses_ms(self, events: int) -> list[float]:
-        """How long it waited before each event of that sequence, the shortest of these rounds; 0: it did not wait."""
+        """Return the client's shortest wait of these rounds before each event of the sequence; 0 if it did not wait."""
         pauses = [_pauses_ms(each[:events]) for each in self.alike(events)]
         return [min(of_all) for of_all in zip(*pauses, strict=True)]
 
@@ -64,7 +64,7 @@ class JavaSide:
         self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
     def __enter__(self) -> "JavaSide":
-        """Wait until it has loaded the classes of a failing transport, so that the first round is like the others."""
+        """Wait until the classes of a failing transport are loaded, so that the first round is like the others."""
         self.play({"warm-up": "failover:(tcp://127.0.0.1:1)?maxReconnectAttempts=3"}, {}, WARM_UP_S)
         return self
 
@@ -73,11 +73,11 @@ class JavaSide:
         self._process.communicate()
 
     def refuses(self, uri: str) -> bool:
-        """Whether the Java client will not have that URI."""
+        """Whether the Java client rejects the URI."""
         return "refused" in self._asked({"refuses": uri})
 
     def settable(self) -> set[str]:
-        """The options that a URI can set."""
+        """Return the options that a URI can set."""
         return set(self._asked({"settable": True}))
 
     def play(self, uris: dict[str, str], sends: dict[str, float], for_s: float) -> dict[str, float]:
@@ -103,7 +103,7 @@ class JavaSide:
 
 
 def uri_of(case: Case, addresses: dict[str, str], scheme: str, file: Path) -> str:
-    """The case's URI for these ports; writes its file of brokers."""
+    """Return the case's URI for these ports, and write its file of brokers."""
     letters = {letter: f"{scheme}://{address}" for letter, address in addresses.items()}
     file.write_text(case.file.format(**letters))
     words = JAVA_WORDS if scheme == "tcp" else OUR_WORDS[scheme]
@@ -111,7 +111,7 @@ def uri_of(case: Case, addresses: dict[str, str], scheme: str, file: Path) -> st
 
 
 def play_java(java: JavaSide, cases: Sequence[Case], for_s: float, folder: Path, seen: dict[str, Seen]) -> None:
-    """One round of the Java client over all cases."""
+    """Play one round of the Java client over all cases."""
     with ExitStack() as stack:
         worlds = {case.name: stack.enter_context(World(case.ports)) for case in cases}
         uris = {

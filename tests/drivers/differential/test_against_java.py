@@ -1,8 +1,8 @@
-"""Given the same URI and the same ports, our clients do what ActiveMQ's Java client does, at the same times.
+"""Checks that our clients act like ActiveMQ's Java client, at the same times, for the same URI and ports.
 
 The Java client is right by definition. All clients play each case at once, twice or more, on separate ports. The
-order of events has to agree in most rounds. Of each pause before an event the shortest one has to agree. While a case
-does not agree, there is another round: a busy machine rarely disturbs all clients in the same way.
+order of events has to agree in most rounds, and so has the shortest pause before each event. While a case does not
+agree, there is another round: a busy machine rarely disturbs all clients in the same way.
 """
 
 import re
@@ -37,13 +37,13 @@ ROUNDS = range(2, 8)
 TOLERANCE_MS = 60.0
 """Neither client is ever early, and both sleep a few ms too long on a busy machine; the nearest wrong delay of any case
 is 100 ms away."""
-SEND_TOLERANCE_MS = 160.0  # the Java client looks at its timeout every 100 ms
+SEND_TOLERANCE_MS = 160.0  # the Java client checks its timeout every 100 ms
 
-NESTED = "nestedExtraQueryOptions"  # how the transport keeps what is ``nested.``
+NESTED = "nestedExtraQueryOptions"  # the transport's field for options with ``nested.``
 LETTERS = "ABCD"
 PASSES = 5_000
 CHI_SQUARE = {3: 25.90, 23: 63.97}
-"""By degrees of freedom, what chi-square exceeds once in 100,000 times when both distributions are the same."""
+"""By degrees of freedom, the value that chi-square exceeds once in 100,000 times if both distributions are equal."""
 
 
 class Both:
@@ -99,7 +99,7 @@ def slow(java: JavaSide, tmp_path_factory: pytest.TempPathFactory) -> Both:
 
 
 def differences(case: Case, java: Seen, ours: Seen) -> list[str]:
-    """Return the cases where the two behaved differently, or at different times."""
+    """Return the cases where the two clients behaved differently, or at different times."""
     expected, did = java.sequence(case.events), ours.sequence(case.events)
     if len(expected) < case.events:
         return [f"the Java client did not do the same each time: {java.rounds}"]
@@ -166,7 +166,7 @@ def test_what_is_accepted_here_the_java_client_accepts(java: JavaSide) -> None:
 
 
 def passes_of(events: list[Event]) -> list[str]:
-    """The order of each pass over the ports, such as ``CABD``."""
+    """Return the order of each pass over the ports, such as ``CABD``."""
     attempts = [event.told.split()[1] for event in events if event.told.startswith("attempt")]
     return ["".join(attempts[at : at + len(LETTERS)]) for at in range(0, len(attempts), len(LETTERS))]
 
@@ -183,7 +183,7 @@ def chi_square(one: Counter[str], other: Counter[str]) -> float:
 
 
 def shuffled(java: JavaSide, folder: Path, passes: int, for_s: float) -> tuple[list[str], list[str]]:
-    """The orders of that many passes over four ports, by the Java client and by ours."""
+    """Return the orders of ``passes`` passes over four ports, by the Java client and by ours."""
     uri = "failover:({A},{B},{C},{D})?initialReconnectDelay=0&warnAfterReconnectAttempts=0&maxReconnectAttempts=" + str(
         passes
     )
@@ -193,7 +193,7 @@ def shuffled(java: JavaSide, folder: Path, passes: int, for_s: float) -> tuple[l
 
 
 def first_picks() -> dict[str, float]:
-    """How often the biased shuffle puts each of four first: all draws of four equally likely places."""
+    """Return how often the biased shuffle puts each of four first, over all equally likely draws of four places."""
     counts: Counter[str] = Counter()
     for draws in product(range(len(LETTERS)), repeat=len(LETTERS)):
         order = list(LETTERS)

@@ -5,8 +5,8 @@ import pytest
 from drivers.failover.uri import OPTION_FIELDS
 from tests.drivers.differential.cases import QUICK, SLOW
 
-LOGGED_ONLY = "warnAfterReconnectAttempts"  # test_client.py looks at what is logged
-OFF_FOR_ALL = "updateURIsSupported"  # only OpenWire takes it if it is true; false changes what all do
+LOGGED_ONLY = "warnAfterReconnectAttempts"  # test_client.py checks the log
+OFF_FOR_ALL = "updateURIsSupported"  # only OpenWire supports true; false changes all clients
 HONOURED_BY_BOTH = [name for name, own in OPTION_FIELDS.items() if own.metadata["by"] >= {"stomp", "amqp", "openwire"}]
 URIS = [case.uri for case in (*QUICK, *SLOW)]
 
